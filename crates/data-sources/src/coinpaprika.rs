@@ -92,7 +92,7 @@ struct Usd {
 }
 
 impl Coinpaprika {
-    /// How the upstream is reached, and which limits and quotas it has.
+    /// The addresses, limits and quotas of the upstream.
     pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "coinpaprika",
         urls: &[("base_url", "https://api.coinpaprika.com")],

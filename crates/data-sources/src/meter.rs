@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn carried_work_counts_for_whoever_carried_it_into_a_task() {
+    async fn carried_work_counts_for_its_caller() {
         let meter = Meter::new();
         let work = || async { Meter::count(Expense::Data) };
         let spawned = async {

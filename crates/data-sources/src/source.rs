@@ -155,7 +155,7 @@ impl Source {
         }
     }
 
-    /// How the upstream is reached, and which limits and quotas it has.
+    /// The addresses, limits and quotas of the upstream.
     pub fn spec(&self) -> &'static UpstreamSpec {
         self.inner.spec
     }

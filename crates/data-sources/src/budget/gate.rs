@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_place_that_is_free_soon_is_waited_for() {
+    async fn a_call_waits_for_weight_that_is_free_soon() {
         let gate = gate(Rate::per(2, 1));
         for _ in 0..2 {
             gate.take(1).await.unwrap();

@@ -171,7 +171,7 @@ mod tests {
 
     /// The next call writes what a cancelled or failed write left out.
     #[test]
-    fn a_write_that_did_not_happen_is_made_up_for() {
+    fn the_next_write_makes_up_for_a_missing_one() {
         let mut slice = Slice::default();
         assert_eq!(slice.take(60, 7, 100), Some(7));
         assert_eq!(slice.take(60, 1, 100), Some(8));

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_was_set_back_keeps_nothing_shut() {
+    fn a_clock_that_was_set_back_keeps_no_circuit_open() {
         let breaker = Breaker::default();
         for _ in 0..OPENS_AFTER {
             breaker.admit(at(100_000)).unwrap().failed(at(100_000));

@@ -1,4 +1,4 @@
-//! How an upstream is treated after it limits our requests, and while it keeps failing.
+//! The treatment of an upstream after it limits our requests, and while it keeps failing.
 
 use std::time::Duration;
 

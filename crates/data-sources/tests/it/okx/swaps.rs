@@ -286,7 +286,7 @@ async fn no_route_and_other_business_failures_keep_their_codes() {
 }
 
 #[test]
-fn requests_are_refused_before_anybody_is_asked() {
+fn bad_requests_are_refused_before_the_upstream_is_asked() {
     let reviewed = ReviewedContracts::default();
     let parse = |from, to, user| {
         SwapRequest::parse(from, to, "1", user, None, &reviewed).map_err(|e| e.code())

@@ -169,7 +169,7 @@ async fn an_answer_about_another_token_is_refused() {
 }
 
 #[tokio::test]
-async fn bad_days_have_names() {
+async fn every_bad_answer_has_its_error() {
     for (response, expected) in bad_days() {
         let server = answering(response).await;
         let (goplus, _clock) = goplus(&server, None);

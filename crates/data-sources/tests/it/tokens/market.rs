@@ -58,7 +58,7 @@ async fn an_empty_member_is_unknown_and_not_zero() {
 }
 
 #[tokio::test]
-async fn decoration_that_cannot_be_is_left_out() {
+async fn impossible_optional_figures_are_left_out() {
     let server = serving(&info(|row| {
         row["holders"] = json!("12.5");
         row["volume24H"] = json!("-1");
@@ -116,7 +116,7 @@ async fn a_token_without_a_price_is_not_priced() {
 }
 
 #[tokio::test]
-async fn rows_of_other_tokens_and_chains_are_not_ours() {
+async fn rows_of_other_tokens_and_chains_are_refused() {
     for other in [
         info(|row| row["chainIndex"] = json!("1")),
         info(|row| row["chainIndex"] = json!(8453)),

@@ -216,7 +216,7 @@ async fn the_allowance_is_exact() {
 }
 
 #[tokio::test]
-async fn no_fees_of_a_route_that_exists_is_the_services_refusal() {
+async fn missing_fees_of_an_existing_route_are_a_refusal_of_the_service() {
     let body = json!({"code": 404, "message": "not found"});
     assert_eq!(
         reason(fees(failure(404, &body), false).await, "circle"),
