@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn statements_are_told_in_our_own_words() {
+    fn claims_are_stated_in_our_own_words() {
         assert_eq!(
             told("$BTC to $100k once ETF inflows return", &["BTC"]),
             [
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn amounts_are_amounts() {
+    fn only_plain_amounts_are_amounts() {
         for good in ["100k", "4,200.50", "1", "0.5", "2.5m"] {
             assert!(is_amount(good), "{good}");
         }

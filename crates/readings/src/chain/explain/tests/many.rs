@@ -69,7 +69,7 @@ fn approvals_of_everything_beyond_the_first_are_counted() {
     assert_eq!(messages.len(), 4);
     assert_eq!(
         messages[3],
-        "2 more approvals are of everything that the owner has."
+        "2 more approvals are unlimited."
     );
 }
 
