@@ -127,7 +127,7 @@ impl<R> Payment<R> {
         self.payload.authorization.from
     }
 
-    /// What makes it unique.
+    /// The nonce that makes it unique.
     pub fn nonce(&self) -> B256 {
         self.payload.authorization.nonce
     }
