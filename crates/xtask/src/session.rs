@@ -80,7 +80,8 @@ impl Session {
         self.times.push((name, time, ended));
     }
 
-    /// Says that this machine cannot run a step. The run goes on, and its last lines name the step.
+    /// Records that this machine cannot run a step. The run continues, and its last lines name the
+    /// step.
     pub fn skip(&mut self, name: &'static str, reason: &str) {
         if self.failed() && !self.keep_going {
             return;
