@@ -215,7 +215,7 @@ fn priced(
         .parse::<Timestamp>()
         .ok()
         .filter(|time| now.checked_add(AHEAD).is_ok_and(|latest| *time <= latest))
-        .ok_or_else(|| malformed("$.last_updated", "a time that has been", &stated))?;
+        .ok_or_else(|| malformed("$.last_updated", "a past time", &stated))?;
     let date = usd
         .ath_date
         .and_then(|text| text.get(..10)?.parse::<Date>().ok());

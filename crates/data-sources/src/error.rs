@@ -185,7 +185,7 @@ pub enum SourceErrorKind {
         retry_after: u64,
     },
     /// The upstream asks to be paid (HTTP 402): a plan has expired, or its quota is exhausted.
-    #[error("wants to be paid, and is left alone for another {retry_after} s")]
+    #[error("asks to be paid; the next try is in {retry_after} s")]
     PaymentRequired {
         /// Seconds until the upstream is asked again.
         retry_after: u64,
@@ -222,8 +222,8 @@ pub enum SourceErrorKind {
         /// Limit in bytes, after decompression.
         limit: usize,
     },
-    /// The upstream failed too often in a row and is left alone for a while.
-    #[error("left alone after repeated failures, for another {retry_after} s")]
+    /// The upstream failed too often in a row and is not asked for a while.
+    #[error("not asked after repeated failures; the next try is in {retry_after} s")]
     CircuitOpen {
         /// Seconds until the next try.
         retry_after: u64,

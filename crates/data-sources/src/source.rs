@@ -1,5 +1,5 @@
-//! The engine of every adapter: one upstream with its addresses and keys. It is asked within its
-//! limits, left alone while it fails, and its health is recorded.
+//! The engine of every adapter: one upstream with its addresses and keys. It asks the upstream
+//! within its limits, pauses while the upstream fails, and records its health.
 
 mod ask;
 mod breaker;

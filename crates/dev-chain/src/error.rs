@@ -37,7 +37,7 @@ pub enum DevChainError {
         output: Bytes,
     },
     /// The contract's answer does not match the caller's interface.
-    #[error("answer of {contract} is not what its interface says: {output}")]
+    #[error("answer of {contract} does not match its interface: {output}")]
     Answer {
         /// The contract that was called.
         contract: Address,

@@ -68,7 +68,7 @@ pub enum XtaskError {
     Source {
         /// The file.
         path: PathBuf,
-        /// What the parser expected.
+        /// The parser's expectation.
         detail: String,
     },
     /// The public interface of a crate differs from its file.

@@ -30,7 +30,7 @@ pub struct Circle {
 
 /// A circle of more than [`MOST_FILES`] files.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}; expected at most {MOST_FILES}: move what they share into a file of its own")]
+#[error("{0}; expected at most {MOST_FILES}: move the shared parts into a separate file")]
 pub struct LargeCircle(pub Circle);
 
 impl fmt::Display for Circle {

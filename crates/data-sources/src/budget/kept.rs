@@ -112,7 +112,7 @@ impl KeptUse {
             }
             Err(error) => {
                 if !slice.failing {
-                    tracing::error!(family, %error, "a restart would forget what was used of a budget");
+                    tracing::error!(family, %error, "the use of a budget could not be stored: a restart would forget it");
                 }
                 slice.failing = true;
             }

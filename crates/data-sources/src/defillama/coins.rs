@@ -97,7 +97,7 @@ fn quote(body: Body, coin: &str, now: Timestamp) -> Result<Option<Quote>, Source
         *time > Timestamp::UNIX_EPOCH && now.checked_add(AHEAD).is_ok_and(|latest| *time <= latest)
     });
     let as_of = seen
-        .ok_or_else(|| malformed("a time in seconds that has been", row.timestamp.to_string()))?;
+        .ok_or_else(|| malformed("a past time in seconds", row.timestamp.to_string()))?;
     Ok(Some(Quote {
         source: SOURCE,
         price_usd: price,

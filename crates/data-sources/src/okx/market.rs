@@ -121,7 +121,7 @@ fn time(millis: Figure, now: Timestamp) -> Result<Timestamp, SourceErrorKind> {
     read.filter(|time| not_ahead(*time, now)).ok_or_else(|| {
         malformed(
             "$.time",
-            "a time in milliseconds that has been",
+            "a past time in milliseconds",
             &millis.to_string(),
         )
     })

@@ -1,4 +1,4 @@
-//! A circuit breaker: an upstream that keeps failing is left alone for a while.
+//! A circuit breaker: an upstream that keeps failing is not asked for a while.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},

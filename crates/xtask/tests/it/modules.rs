@@ -119,6 +119,6 @@ fn a_circle_of_more_than_three_files_is_refused() {
     assert_eq!(check(&[three, four.clone()]), [LargeCircle(four.clone())]);
     assert_eq!(
         LargeCircle(four).to_string(),
-        "crates/made: 4 files in a circle: d.rs, e.rs, f.rs, g.rs; expected at most 3: move what they share into a file of its own"
+        "crates/made: 4 files in a circle: d.rs, e.rs, f.rs, g.rs; expected at most 3: move the shared parts into a separate file"
     );
 }

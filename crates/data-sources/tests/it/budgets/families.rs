@@ -97,7 +97,7 @@ async fn hosts_of_one_upstream_are_held_one_by_one() {
     let defillama = Defillama::new(&transport(), usual, recorded_clock().shared()).unwrap();
     let protocols = kind(defillama.protocols(None).await);
     assert_eq!(protocols.reason(), "upstream_rate_limited");
-    // The same host is left alone, another host is not.
+    // The same host is not asked, another host is.
     let chains = kind(defillama.chains(None).await);
     assert_eq!(chains.reason(), "upstream_rate_limited");
     let chart = defillama

@@ -137,7 +137,7 @@ async fn a_rate_limit_inside_a_success_is_a_rate_limit() {
         );
         clock.advance(Duration::from_secs(3));
     }
-    // It is left alone meanwhile.
+    // It is not asked in the meantime.
     assert_eq!(requests(&server).await, 1);
     assert_eq!(goplus.source().health()[0].state.as_str(), "unavailable");
 }

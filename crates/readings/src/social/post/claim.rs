@@ -197,7 +197,7 @@ impl Claim {
             ClaimKind::Depeg => format!("tells of a lost peg{about}"),
             ClaimKind::Halt => format!("tells of a halt{about}"),
             ClaimKind::Flows => format!("tells of flows into or out of funds{about}"),
-            ClaimKind::Regulation => format!("tells of what authorities do{about}"),
+            ClaimKind::Regulation => format!("tells of acts of authorities{about}"),
             ClaimKind::Listing => format!("tells of a listing or delisting{about}"),
             ClaimKind::Unlock => format!("tells of an unlock of tokens{about}"),
             ClaimKind::Liquidations => format!("tells of liquidations{about}"),

@@ -47,7 +47,7 @@ impl View<'_> {
         }) {
             warnings.push(Warning::new(
                 "amount_differs",
-                "The token moved another amount than it was asked to: it takes a tax, or its logs are not exact.",
+                "The token moved another amount than the call states: it takes a tax, or its logs are not exact.",
             ));
         }
         let giver = match from == self.record.transaction.from {
