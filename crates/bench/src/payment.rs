@@ -342,7 +342,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn forged_payments_recover_to_somebody_else() {
+    fn forged_payments_recover_to_another_address() {
         for header in Payers::new(offer())
             .unwrap()
             .sign(40, Signed::BySomebodyElse)

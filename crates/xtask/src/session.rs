@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_runs_when_asked_and_a_failure_stays_one() {
+    fn keep_going_runs_the_rest_and_still_fails() {
         let mut session = Session::new(Steps { keep_going: true });
         session.step("one", failing);
         session.step("two", |counts| {

@@ -176,7 +176,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_panics(text in any::<String>()) {
+    fn no_bytes_panic(text in any::<String>()) {
         if let Ok(json) = Json::document(text.as_bytes()) {
             let _ = (json.object().is_ok(), json.elements().is_ok(), json.decimal().is_ok(), json.quantity().is_ok());
         }

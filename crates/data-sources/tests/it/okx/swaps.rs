@@ -46,7 +46,7 @@ fn with_word(index: usize, word: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_quote_that_does_what_was_asked_is_passed_on() {
+async fn a_quote_that_matches_the_request_is_passed_on() {
     let (okx, server) = answering(answer(&recorded("swap_usdg_wokb"))).await;
     let quote = okx.swap(&request()).await.unwrap();
     assert_eq!(quote.value.amount_out.to_string(), "843608100000000000");

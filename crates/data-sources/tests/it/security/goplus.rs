@@ -232,7 +232,7 @@ async fn the_chains_are_polled_daily() {
 }
 
 #[tokio::test]
-async fn with_keys_it_calls_with_an_access_token() {
+async fn configured_keys_give_calls_an_access_token() {
     let server = MockServer::start().await;
     Mock::given(method("POST"))
         .and(path("/api/v1/token"))
@@ -299,7 +299,7 @@ async fn an_access_token_that_is_not_known_is_replaced_once() {
 }
 
 #[tokio::test]
-async fn without_an_access_token_it_is_asked_keyless() {
+async fn calls_without_an_access_token_carry_no_key() {
     let server = MockServer::start().await;
     Mock::given(method("POST"))
         .respond_with(answer(

@@ -161,7 +161,7 @@ async fn one_bad_row_does_not_spoil_a_batch() {
 }
 
 #[tokio::test]
-async fn attacks_are_named_and_nothing_is_made_up() {
+async fn attacks_are_refused_by_name() {
     for (expected, attack) in attacks() {
         let server = answering(attack).await;
         let okx = okx(&server);
@@ -194,7 +194,7 @@ async fn markets_are_kept_for_seconds() {
 }
 
 #[tokio::test]
-async fn origins_and_pools_leave_out_what_they_do_not_know() {
+async fn origins_and_pools_leave_out_unknown_figures() {
     let server = serving(&recorded("okx/advanced_info_196")).await;
     let origin = okx(&server).token_origin(WOKB, None).await.unwrap().value;
     assert_eq!(

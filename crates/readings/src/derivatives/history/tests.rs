@@ -94,7 +94,7 @@ fn values_outside_the_window_are_left_out_and_an_uncovered_past_is_stated() {
 }
 
 #[test]
-fn cursors_read_what_they_wrote_and_nothing_else() {
+fn cursors_read_only_their_own_text() {
     let window = Window {
         start: at(1_795_000_000_000),
         end: at(1_795_222_920_123),

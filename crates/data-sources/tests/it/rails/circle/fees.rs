@@ -238,7 +238,7 @@ async fn missing_fees_of_an_existing_route_are_a_refusal_of_the_service() {
 /// Only existing routes are asked about: an answer without fees is the service's fault, and not the
 /// caller's.
 #[tokio::test]
-async fn an_answer_that_says_nothing_is_malformed() {
+async fn an_answer_without_content_is_malformed() {
     for nothing in ["null", "[]", "{}", "[null]", "0"] {
         for forward in [false, true] {
             let place = place(fees(raw(nothing), forward).await);
