@@ -1,4 +1,4 @@
-//! Waiting for what another task or process brings about.
+//! Waits for an effect of another task or process.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ const POLL: Duration = Duration::from_millis(10);
 /// cost no real time.
 ///
 /// # Panics
-/// With `what` was awaited, when `look` has seen nothing within [`PATIENCE`].
+/// When `look` has returned nothing within [`PATIENCE`]; the message contains `what`.
 pub async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     let began = Instant::now();
     loop {

@@ -35,7 +35,7 @@ const P99_MANY: &str = "paid call, PostgreSQL, p99, 1,024 conn.";
 /// Why the latency over many connections is missing.
 const OVERLOADED: &str = "the database was too slow for them, and calls were answered 503";
 
-/// What needs a database.
+/// The findings that need a database.
 const ON_POSTGRES: [&str; 7] = [
     TOGETHER,
     TO_BASELINE,
@@ -46,7 +46,7 @@ const ON_POSTGRES: [&str; 7] = [
     P99_MANY,
 ];
 
-/// A server, and who pays it.
+/// A server and its payers.
 struct Seller<'a> {
     server: &'a Server,
     database: Option<&'a Database>,

@@ -1,4 +1,4 @@
-//! Conditions that come and that do not, processes that end, and a clock.
+//! Conditions that are met and that are not, processes that end, and the clock.
 
 mod postgres;
 
@@ -17,7 +17,7 @@ fn a_clock_moves_only_when_a_test_moves_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_comes_is_returned() {
+async fn a_met_condition_is_returned() {
     let mut looks = 0;
     let seen = eventually("a third look", async || {
         looks += 1;
@@ -29,7 +29,7 @@ async fn what_comes_is_returned() {
 
 #[tokio::test(start_paused = true)]
 #[should_panic(expected = "not within 120s: nothing")]
-async fn what_does_not_come_fails_by_its_name() {
+async fn an_unmet_condition_fails_with_its_name() {
     eventually("nothing", async || None::<()>).await;
 }
 
