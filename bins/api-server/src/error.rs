@@ -12,7 +12,7 @@ use storage::postgres::PostgresError;
 use storage::sqlite::DatabaseError;
 use thiserror::Error;
 
-/// Why a server could not be started.
+/// An error of starting a server.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ServeError {

@@ -1,5 +1,5 @@
-//! Figures that this server read of tokens, coins and markets within the last two days, so that an
-//! answer can show what has changed.
+//! The memory of figures: the readings of tokens, coins and markets that this server made within
+//! the last two days, so that an answer can show changes.
 //!
 //! With a store the readings survive a restart. Without one the memory starts empty.
 

@@ -22,7 +22,7 @@ pub(super) enum Route {
     Submission(B256),
 }
 
-/// Why a path names no endpoint.
+/// The reason why a path leads to no endpoint.
 #[derive(Debug, PartialEq)]
 pub(super) enum Unroutable {
     Path,

@@ -1,4 +1,4 @@
-//! `GET /mega-report`.
+//! `GET /mega-report`: a daily briefing, composed of the answers of other routes.
 
 mod change;
 mod draft;

@@ -1,4 +1,5 @@
-//! `GET /price`.
+//! `GET /price`: the price of a token of the home chain in US dollars, confirmed by a second
+//! source.
 
 mod answers;
 

@@ -1,4 +1,4 @@
-//! `GET /token-deep-dive`.
+//! `GET /token-deep-dive`: one token in all its parts, which are compared with each other.
 
 mod change;
 mod checks;
@@ -49,7 +49,7 @@ const CATALYST_DAYS: usize = 14;
 pub(super) const DECISIONS_UNKNOWN: &str = "fomc_decisions_unknown_beyond_calendar";
 /// Articles of a symbol are read again after two minutes.
 const NEWS_FRESH_SECONDS: u64 = 120;
-/// Why there are no derivatives when a venue lists another coin under the symbol.
+/// The reason for missing derivatives when a venue lists another coin under the symbol.
 pub(super) const ANOTHER_COIN: &str = "derivatives_of_another_coin";
 
 #[derive(Serialize)]

@@ -1,4 +1,4 @@
-//! `GET /vet-token`.
+//! `GET /vet-token`: a token's security scan, price, and quotes in both directions.
 
 use std::time::Duration;
 
@@ -185,7 +185,7 @@ fn tradeability(trading: &Trading, held: &Held) -> Value {
     })
 }
 
-/// One quote, or why there is none.
+/// Renders one quote, or the reason why there is none.
 fn quote(probe: &Probe, side: TradeSide) -> Value {
     let usd = probe.usd.to_string();
     match probe.side(side) {
@@ -279,7 +279,7 @@ fn list_missing(
     }
 }
 
-/// Why a side was not quoted.
+/// The reason why a side was not quoted.
 fn missing(trades: &Trades, side: TradeSide) -> Option<String> {
     trades
         .probes

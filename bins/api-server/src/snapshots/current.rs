@@ -27,7 +27,7 @@ pub(crate) struct Current<T> {
     state: watch::Receiver<State<T>>,
 }
 
-/// Why no edition can be served.
+/// The reason why no edition can be served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Absent {
     /// There has never been an edition.

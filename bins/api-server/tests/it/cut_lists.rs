@@ -1,21 +1,21 @@
-//! Every place in the code that shortens a list, and how an answer says of how many. A new place is
-//! not known here, and fails.
+//! Lists every place in the code that shortens a list, with the way in which an answer discloses
+//! the total. The test fails for a place that is not listed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// How an answer says of how many.
+/// The way in which an answer discloses the total.
 #[derive(Clone, Copy)]
 enum Disclosure {
-    /// `meta.cut` has the list; the test shows it.
+    /// `meta.cut` has the list; the named test checks that.
     Cut(&'static str),
-    /// A member beside the list says it; the test shows it.
+    /// A member beside the list has the total; the named test checks that.
     Member(&'static str, &'static str),
-    /// A page: `next_cursor` goes on.
+    /// A page, which `next_cursor` continues.
     Page,
-    /// The source is asked for so many, and gives no total.
+    /// The source is asked for this many rows, and gives no total.
     Asked,
-    /// It is no list of an answer: why.
+    /// The place shortens no list of an answer, for this reason.
     No(&'static str),
 }
 use Disclosure::{Asked, Cut, Member, No, Page};
@@ -24,7 +24,7 @@ const OPERATIONS: &str = "bins/api-server/src/operations";
 const SOURCES: &str = "crates/data-sources/src";
 const READINGS: &str = "crates/readings/src";
 
-/// Folder, file, what is taken, and how the answer says so.
+/// Folder, file, code, and the disclosure.
 #[rustfmt::skip]
 const PLACES: &[(&str, &str, &str, Disclosure)] = &[
     (OPERATIONS, "filtered_news.rs", "headlines.truncate(MOST)", Cut("every_cut_list_of_a_route_says_of_how_many")),
@@ -159,7 +159,7 @@ fn what_shows_it_is_a_test() {
     }
 }
 
-/// Lines of a folder's sources, without tests, that take the first rows of something.
+/// The lines of a folder's sources, without tests, that take the first rows of a list.
 fn shortened(folder: &str) -> Vec<(String, String)> {
     let base = root().join(folder);
     let mut found = Vec::new();
@@ -178,7 +178,7 @@ fn shortened(folder: &str) -> Vec<(String, String)> {
     found
 }
 
-/// Whether a line takes as many as a constant or a limit says.
+/// Whether a line takes as many rows as a constant or a limit says.
 fn shortens(line: &str) -> bool {
     let by = |call: &str| {
         let mut rests = line.split(call).skip(1);
@@ -199,8 +199,7 @@ fn shortens(line: &str) -> bool {
                 || of.ends_with("get")
                 || of.ends_with("saturating_sub") && !inside.is_empty()
         });
-        // From one place to another is a part of something, and not the first or the last rows of a
-        // list.
+        // A range with both ends is a part in the middle, not the first or the last rows of a list.
         opens.is_some_and(|open| {
             let starts = before[open + 1..].trim_end_matches(')');
             (starts.is_empty() && bounds(ends)) || (ends.trim().is_empty() && bounds(starts))
@@ -220,7 +219,7 @@ fn shortens(line: &str) -> bool {
         || line.contains("limit={")
 }
 
-/// Whether a count is a constant, or a limit by its name.
+/// Whether a count is a constant, or has the name of a limit.
 fn bounds(count: &str) -> bool {
     let last = count.trim().rsplit("::").next().unwrap_or_default();
     let constant = !last.is_empty()

@@ -33,7 +33,7 @@ pub trait Health: Send + Sync + 'static {
         Limits::default()
     }
 
-    /// The known reasons why some plans are of no use: each a component and a reason, as last
+    /// The known reasons why some plans are of no use. Each has a component and a reason, as last
     /// observed.
     fn concerns(&self) -> Vec<(String, String)> {
         Vec::new()
@@ -81,7 +81,7 @@ pub struct Observed {
     pub id: String,
     /// Its state.
     pub state: HealthState,
-    /// Why it is not `ok`.
+    /// The reason why it is not `ok`.
     pub reason: Option<String>,
     /// `live`, or `replay` for recorded answers.
     pub mode: &'static str,

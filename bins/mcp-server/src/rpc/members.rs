@@ -7,7 +7,7 @@ use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use thiserror::Error;
 
-/// Why a text is not an object with unique names.
+/// The reason why a text is not an object with unique names.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub(crate) enum MembersError {
     /// The text is not JSON.
@@ -21,8 +21,8 @@ pub(crate) enum MembersError {
     /// The value is not an object.
     #[error("expected an object")]
     NotAnObject,
-    /// A name occurs twice. To choose one of its values would be a guess.
-    #[error("the member {name:?} is there twice")]
+    /// A name occurs twice. Choosing one of its values would be a guess.
+    #[error("the member {name:?} occurs twice")]
     Duplicate {
         /// The name.
         name: String,

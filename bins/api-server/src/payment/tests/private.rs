@@ -1,5 +1,5 @@
-//! An answer about the payer's own wallet is given again only to whoever has its payment
-//! identifier, and not for long.
+//! Tests of answers about the payer's own wallet: only a call with the payment identifier gets them
+//! again, and only for a limited time.
 
 use route_catalog::Operation;
 use settlement::Settlement;
@@ -67,7 +67,7 @@ async fn without_an_identifier_it_is_given_once() {
     }
 }
 
-/// A settlement that is found out later gives its answer to the payer, and to nobody who saw it on
+/// A settlement that is found later gives its answer to the payer, and not to those who saw it on
 /// the chain.
 #[tokio::test(start_paused = true)]
 async fn what_was_unknown_is_as_private() {

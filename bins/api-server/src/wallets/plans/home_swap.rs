@@ -29,7 +29,7 @@ impl WalletPlans {
                 cause: PlanCause::Refused,
                 check: "amount_bound".to_owned(),
                 message: format!(
-                    "the amount is another one in the token's unit: expected {}, observed {}",
+                    "the amount differs in the token's unit: expected {}, observed {}",
                     ask.atoms, request.amount
                 ),
                 retry_after: None,

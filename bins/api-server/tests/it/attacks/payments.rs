@@ -1,4 +1,4 @@
-//! Payments that are forged, altered, misused or used again.
+//! Tests of payments that are forged, altered, misused or used again.
 
 use alloy_primitives::U256;
 use reqwest::Method;
@@ -247,7 +247,7 @@ async fn an_authorization_used_on_chain_buys_nothing_for_every_asset() {
             world.buyer.get_paid(&world.price(), &payment).await.status,
             200
         );
-        // Another server, which has never seen it, on the same chain.
+        // Another server on the same chain, which has never seen the payment.
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}", folder.path().join("other.db").display());
         world.config.storage.url = Some(url.into());

@@ -1,4 +1,4 @@
-//! `provenance=1`: every path is one of the answer, and every source is one that told something.
+//! Tests of `provenance=1`: every path exists in the answer, and every source contributed.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::routes::shop::Shop;
 
 const ACCOUNT: &str = "address=0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984";
 
-/// The provenance of an answer, after it was held against the answer.
+/// The provenance of an answer, checked against the answer.
 async fn provenance(shop: &Shop, target: &str) -> Vec<(String, String)> {
     let with = match target.contains('?') {
         true => format!("{target}&provenance=1"),

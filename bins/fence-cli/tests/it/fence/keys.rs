@@ -1,4 +1,4 @@
-//! Key files: what the tool writes and reads, and what never appears.
+//! Tests of key files: the tool writes and reads them, and shows no secret.
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 

@@ -1,4 +1,4 @@
-//! `log verify`.
+//! Tests of `log verify`.
 
 use delegation_fence::{Entry, Head, LogEvent};
 

@@ -1,4 +1,4 @@
-//! `limit …` and `order …`: what a holder and an agent sign after the grant.
+//! Tests of `limit …` and `order …`: the messages that a holder and an agent sign after the grant.
 
 use serde_json::{Value, json};
 

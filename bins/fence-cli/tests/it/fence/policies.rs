@@ -1,4 +1,4 @@
-//! `policy show`, `digest` and `lint`.
+//! Tests of `policy show`, `digest` and `lint`.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! `revoke new`, `sign` and `attach`: offline.
+//! Tests of `revoke new`, `sign` and `attach`, which work offline.
 
 use serde_json::json;
 

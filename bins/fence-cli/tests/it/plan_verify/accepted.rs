@@ -1,4 +1,4 @@
-//! Exit code 0.
+//! Tests of accepted plans: exit code 0.
 
 use serde_json::{Value, json};
 
@@ -231,7 +231,7 @@ fn a_time_with_an_offset_is_the_same_time() {
     assert_eq!(ended.code, 0, "{ended:?}");
 }
 
-/// The caller may require what the plan says of itself.
+/// The caller may require a simulation, which is a statement of the plan about itself.
 #[test]
 fn a_simulation_can_be_required() {
     for (rail, code) in [

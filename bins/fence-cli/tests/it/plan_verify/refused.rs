@@ -1,4 +1,4 @@
-//! Exit code 1, with the name of the failed check.
+//! Tests of refused plans: exit code 1, and the name of the failed check.
 
 use serde_json::{Value, json};
 

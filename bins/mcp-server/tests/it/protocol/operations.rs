@@ -1,4 +1,4 @@
-//! The operational endpoints.
+//! Tests of the operational endpoints.
 
 use crate::protocol::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Real transactions on the embedded chain, read and explained: what is told is what happened.
+//! Explains real transactions on the embedded chain: the explanation must equal the effects.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -75,7 +75,7 @@ impl Stage {
         }
     }
 
-    /// Sends calldata from an unlocked account, whatever comes of it, and gives the hash.
+    /// Sends calldata from an unlocked account, even if it reverts. Returns the hash.
     fn send(&self, from: Address, to: Address, data: Vec<u8>) -> B256 {
         let call = json!({"from": from, "to": to, "data": Bytes::from(data), "gas": "0x493e0"});
         let request =
@@ -96,7 +96,7 @@ impl Stage {
         found.value.expect("a transaction of this chain")
     }
 
-    /// The explanation with what the chain alone can tell.
+    /// The explanation by the chain's data alone.
     async fn explain(&self, hash: B256) -> Explanation {
         let record = self.record(hash).await;
         let mut known = Knowledge::default();
@@ -118,7 +118,7 @@ impl Stage {
     }
 }
 
-/// What somebody gained or lost of a token according to the explanation, in atoms.
+/// The gain or loss of an account in a token by the explanation, in atoms.
 fn change(explained: &Explanation, account: Address, token: Option<Address>) -> Option<String> {
     let token = token.map(|token| token.to_checksum(None));
     let changes = explained.balance_changes.as_ref().unwrap();
@@ -219,7 +219,7 @@ async fn a_revert_is_told_with_the_reason_that_the_contract_gave() {
     let hash = stage.send(BUYER.address, USDC, too_much.clone());
     let told = stage.explain(hash).await;
     assert_eq!(told.status, Status::Reverted);
-    // What the same call answers to anybody who asks.
+    // The answer to the same call by any caller.
     let asked = json!([{"from": BUYER.address, "to": USDC, "data": Bytes::from(too_much.clone())}, "latest"]);
     let request = json!({"jsonrpc": "2.0", "id": 1, "method": "eth_call", "params": asked});
     let Reply::Http { body, .. } = stage.chain.answer(request.to_string().as_bytes()) else {
@@ -272,7 +272,7 @@ async fn a_failed_call_in_a_batch_is_not_zero() {
     let stage = Stage::open().await;
     let legs = [
         EvmReader::balance_leg(USDT0, BUYER.address),
-        // No contract at all, and a contract that has no such function.
+        // One address has no contract, and one contract has no such function.
         EvmReader::balance_leg(NOBODY, BUYER.address),
         EvmReader::balance_leg(MULTICALL3, BUYER.address),
         EvmReader::balance_leg(USDT0, NOBODY),
@@ -299,7 +299,7 @@ async fn a_failed_call_in_a_batch_is_not_zero() {
         ]
     );
     assert_eq!(found.sources[0].as_of, Some(found.value.time));
-    // More legs than one batch takes.
+    // More calls than one batch takes.
     let many: Vec<Leg> = (0..450)
         .map(|_| EvmReader::balance_leg(USDT0, BUYER.address))
         .collect();

@@ -1,4 +1,4 @@
-//! For each breach a history that has it, and one that has none.
+//! For each breach, a history that has it and one that does not.
 
 use super::*;
 
@@ -76,9 +76,9 @@ fn nothing_is_wrong_with_a_good_history() {
     let released = signed(OTHER, Some((State::Released, None)));
     check(|h| h.purchases[0].signed.push(released), &[]);
     check(|h| h.purchases[0].signed.push(signed(OTHER, None)), &[]);
-    // Who hangs up has seen nothing, whatever was sent.
+    // A caller that hangs up has seen nothing, whatever the server sent.
     check(|h| h.calls[1].ended = None, &[]);
-    // A copy that was on its way at the same time may be refused.
+    // A copy that was under way at the same time may be refused.
     check(
         |h| h.calls.push(call(25, Saw::Refused { status: 402 })),
         &[],
@@ -203,7 +203,7 @@ fn the_ledger_says_what_the_chain_says() {
         |h| h.purchases[0].signed.push(unpaid),
         &[Breach::LedgerDiffers { nonce, state }],
     );
-    // On the word of a facilitator.
+    // Allowed by a facilitator's statement.
     for state in [State::Released, State::Undecidable] {
         let says = |h: &mut History| {
             h.purchases[0].signed[0].chain_decides = false;
