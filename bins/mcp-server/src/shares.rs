@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_asked_nothing_gives_back_what_it_took() {
+    fn a_call_without_requests_gives_back_everything() {
         let (shares, _) = shares();
         let client = address("192.0.2.1");
         for _ in 0..100 {
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn what_callers_have_left_is_named_and_found_again() {
+    fn levels_of_shares_are_named_and_found_again() {
         let (before, _) = shares();
         let client = address("2001:db8::1");
         call(&before, client).unwrap();
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bridge_costs_what_its_account_takes_to_read() {
+    fn a_bridge_costs_the_reading_of_its_account() {
         let arguments = |kind| {
             format!(
                 r#"{{"accountProfile":{{"kind":"{kind}","address":"0x70997970C51812dc3A010C7d01b50e0d17dc79C8","chainId":8453}},

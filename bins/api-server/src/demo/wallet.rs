@@ -132,10 +132,7 @@ impl<'a> Round<'a> {
     }
 
     async fn withdrawn(&self, out: &mut impl Write) -> Result<(), DemoError> {
-        writeln!(
-            out,
-            "\n15. POST /auto-withdraw, to the owner only"
-        )?;
+        writeln!(out, "\n15. POST /auto-withdraw, to the owner only")?;
         for (token, name) in [(xlayer::USDG, "USDG"), (xlayer::USDT0, "USD₮0")] {
             let body = json!({ "chain_id": "196", "token": token, "amount": "max" });
             let done = self.completed(15, "/auto-withdraw", &body).await?;

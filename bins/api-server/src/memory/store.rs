@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn servers_that_share_a_store_share_what_they_read() {
+    async fn servers_that_share_a_store_share_their_readings() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("service.shelf.db");
         let store = SqliteStore::open(path, StoreOptions::default()).unwrap();

@@ -258,7 +258,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_forged_payments_come_to_is_logged_only_on_request() {
+    fn ends_of_forged_payments_are_logged_at_debug_only() {
         let url = || "http://localhost/payments".to_owned();
         for refusal in [
             Refusal::from(Declined::unpaid()),

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_committed_adds_up_and_ends_with_its_call() {
+    fn committed_amounts_add_up_and_end_with_their_calls() {
         let in_flight = Arc::new(InFlight::default());
         let (mut first, others) = in_flight.enter(PAYER, true);
         assert_eq!(others, 0);
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_write_in_a_payers_name_does_not_count_against_the_payer() {
+    fn forged_payments_do_not_count_against_the_payer() {
         let in_flight = Arc::new(InFlight::default());
         let (mut forged, _) = in_flight.enter(PAYER, false);
         forged.commit(ASSET, amount(5));

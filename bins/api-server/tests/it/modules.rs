@@ -129,7 +129,7 @@ fn named(
 }
 
 #[test]
-fn what_operations_are_made_of_knows_no_operation_and_goes_in_no_circle() {
+fn building_blocks_of_operations_know_no_operation_and_form_no_circle() {
     let graph = Graph::read();
     for leaf in LEAVES {
         let reached = graph.reached(leaf);

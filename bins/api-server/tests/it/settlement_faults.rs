@@ -327,7 +327,7 @@ async fn a_caller_that_hangs_up_has_paid_for_an_answer_that_waits() {
 }
 
 #[tokio::test]
-async fn payments_that_nobody_can_judge_here_are_few_at_a_time() {
+async fn payments_that_this_process_cannot_judge_are_few_at_a_time() {
     let (world, facilitator) = world(vec![Say::Hang], vec![success(TX)]).await;
     let draft = world
         .buyer

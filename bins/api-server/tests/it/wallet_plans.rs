@@ -373,7 +373,7 @@ async fn coins_have_prices() {
 }
 
 #[tokio::test]
-async fn who_is_no_payer_has_paid_nothing() {
+async fn an_owner_that_is_no_payer_has_paid_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.db");
     let ledger = SqliteLedger::open(path.to_str().unwrap(), Options::default()).unwrap();

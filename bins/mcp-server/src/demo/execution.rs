@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_planned_holds() {
+    fn an_execution_as_planned_holds() {
         let (plan, before, after, sent) = executed();
         assert_eq!(judge(&plan, &before, &after, &sent), Ok(()));
     }

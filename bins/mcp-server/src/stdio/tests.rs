@@ -162,7 +162,7 @@ fn waiting(id: u32) -> String {
 }
 
 #[tokio::test]
-async fn what_is_worked_on_is_bounded_and_reading_waits() {
+async fn messages_in_progress_are_bounded_and_reading_waits() {
     let mut client = Client::start();
     let most = u32::try_from(IN_FLIGHT).unwrap();
     for id in 0..most {

@@ -54,7 +54,7 @@ async fn without_a_chain_a_payer_without_credit_has_one_call_at_a_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_is_out_of_credit_is_refused_before_any_work() {
+async fn a_payer_out_of_credit_is_refused_before_any_work() {
     let stage = Stage::with(Script::default(), HELD + VERIFICATION);
     let (regular, newcomer) = (Payer::new(1), Payer::new(2));
     stage.make_regular(&regular).await;
@@ -253,7 +253,7 @@ async fn forgeries_in_the_name_of_a_wallet_leave_its_credit_alone() {
 
 /// When only the broker vouches for a payment, it earns and spends no credit of the payer's.
 #[tokio::test(start_paused = true)]
-async fn without_a_chain_nobody_proves_a_wallet() {
+async fn without_a_chain_a_wallet_is_never_proven() {
     let stage = Stage::with(Script::with_chain(false), HELD);
     served(stage.buy(&stage.of_wallet(0xcc)).await);
     dry_the_pool(&stage).await;

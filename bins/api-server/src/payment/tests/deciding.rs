@@ -31,7 +31,7 @@ async fn states(stage: &Stage, payments: &[PaymentPayload]) -> Vec<State> {
 /// A node that never answers about one payment delays neither the other payments nor the next
 /// round.
 #[tokio::test(start_paused = true)]
-async fn a_payment_of_which_nothing_is_heard_holds_up_nobody() {
+async fn a_silent_payment_delays_no_other() {
     let (stage, payer) = (Stage::new(), Payer::new(1));
     Script::set(&stage.script.settles, unknown());
     // More payments than are looked at in parallel.

@@ -71,7 +71,7 @@ async fn the_same_payment_sent_again_at_once_is_worked_on_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_uncharged_is_given_back_although_nobody_waits_for_it() {
+async fn an_uncharged_payment_is_released_after_its_caller_hung_up() {
     for turns in 1..TURNS {
         let (stage, payer) = (Stage::new(), Payer::new(1));
         stage.make_regular(&payer).await;

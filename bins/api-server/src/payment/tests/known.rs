@@ -240,7 +240,7 @@ async fn a_look_up_without_a_journal_says_what_to_do() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_said_of_a_payment_while_the_journal_cannot_be_read() {
+async fn a_payment_is_not_judged_while_the_journal_cannot_be_read() {
     let (stage, payer) = (Stage::new(), Payer::new(1));
     let payment = stage.sign(&payer);
     stage.journal.break_call("look_up");

@@ -15,7 +15,7 @@ use super::stage::{Stage, declined, refused, served};
 /// After one server has refused a payment for good, no other one takes it, not even from an earlier
 /// copy.
 #[tokio::test(start_paused = true)]
-async fn a_payment_that_is_to_be_signed_anew_is_taken_by_nobody() {
+async fn a_payment_that_must_be_signed_anew_is_taken_by_no_server() {
     let (stage, payer) = (Stage::new(), Payer::new(1));
     let (one, two) = (stage.as_server(1), stage.as_server(2));
     let payment = stage.sign(&payer);
@@ -60,7 +60,7 @@ async fn a_claim_is_given_back_when_the_window_has_become_too_short() {
 /// A call that could not release its entry leaves it alone after its server has lost its lease,
 /// because its next owner may have sent the payment. That owner may even be the same server.
 #[tokio::test(start_paused = true)]
-async fn who_has_lost_an_entry_does_not_give_it_back() {
+async fn a_server_that_lost_an_entry_does_not_release_it() {
     let (stage, payer) = (Stage::new(), Payer::new(1));
     let server = stage.as_server(1);
     let payment = stage.sign(&payer);

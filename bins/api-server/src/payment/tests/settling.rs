@@ -179,7 +179,7 @@ async fn a_refused_payment_that_moves_later_is_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refused_payment_is_given_back_when_nobody_can_take_it_any_more() {
+async fn a_refused_payment_is_released_when_it_can_no_longer_be_taken() {
     let (stage, payer) = (Stage::new(), Payer::new(1));
     Script::set(&stage.script.settles, still_open());
     let payment = stage.sign(&payer);

@@ -47,7 +47,7 @@ fn is_out_of_credit(answer: &Answer) {
 }
 
 #[tokio::test]
-async fn throw_away_keys_empty_the_pool_and_nobody_else() {
+async fn throw_away_keys_empty_only_the_pool() {
     let world = World::start(|config, _rpc| small_pool(config)).await;
     let target = world.price();
     // The buyer has paid once, so it has credit of its own from now on.
@@ -83,7 +83,7 @@ async fn throw_away_keys_empty_the_pool_and_nobody_else() {
 }
 
 #[tokio::test]
-async fn refused_work_is_paid_for_by_what_its_payer_has_earned() {
+async fn refused_work_is_paid_for_by_its_payers_credit() {
     let mut honest = Buyer::stranger("");
     let chain = DevChain::builder()
         .chain_196_assets()

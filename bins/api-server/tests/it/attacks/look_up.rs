@@ -130,7 +130,7 @@ async fn an_undecidable_payment_is_left_to_the_operator() {
 }
 
 #[tokio::test]
-async fn what_is_no_payment_is_refused_by_name() {
+async fn malformed_look_ups_are_refused_by_name() {
     let world = World::onchain().await;
     let bad = world.buyer.get("/payments/0x12/nobody/0x34").await;
     bad.is_refused(400, "invalid_params");

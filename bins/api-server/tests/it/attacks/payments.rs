@@ -26,7 +26,7 @@ async fn a_deferred_payment_is_declined_by_a_server_that_settles_by_itself() {
 }
 
 #[tokio::test]
-async fn a_stored_answer_is_not_for_whoever_read_payer_and_nonce_on_the_chain() {
+async fn a_stored_answer_is_not_given_for_a_payer_and_a_nonce() {
     let world = World::onchain().await;
     let draft = world.buyer.draft(Method::GET, &world.price()).await;
     let good = world.buyer.signed(&draft);

@@ -112,7 +112,7 @@ async fn without_an_identifier_an_answer_about_a_wallet_is_given_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_anybody_can_buy_is_given_again_as_before() {
+async fn a_public_answer_is_given_again_as_before() {
     let folder = tempfile::tempdir().unwrap();
     let world = world(folder.path()).await;
     let address = world.buyer.address();

@@ -142,7 +142,7 @@ async fn a_permission_is_given_seen_and_ended_from_the_command_line() {
 /// Without an endpoint of the holder's, the service's statement counts: the permission has ended
 /// only when a sealed block shows that every delegation is disabled.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_end_of_an_own_account_waits_for_what_the_chain_says() {
+async fn the_end_for_an_own_account_waits_for_the_chain() {
     let node = Node::new(Level::Stock);
     let served = Served::delegated(&node).await;
     let own = file(delegated_grant(GRANT_ID), Level::Stock);

@@ -110,7 +110,7 @@ async fn log(round: &Round) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_plan_is_held_against_the_prices_of_the_market() {
+async fn a_plan_is_compared_with_the_market_prices() {
     let source = Source::start();
     let url = source.url.clone();
     let (mut round, delegate) = granted(move |config| {
@@ -160,7 +160,7 @@ async fn a_plan_is_held_against_the_prices_of_the_market() {
 
 /// The machine's clock may be slow, by mistake or by attack, so the later of the two clocks counts.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_over_by_the_chains_time_is_over() {
+async fn orders_and_grants_end_by_the_chains_time() {
     let (round, delegate) = granted(|_| {}).await;
     let (plan, _) = round.ordered(1, &delegate).await;
     assert_eq!(tried(&round, &plan).await, "admitted");
@@ -183,7 +183,7 @@ async fn what_is_over_by_the_chains_time_is_over() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_plan_is_held_against_the_least_amount_and_the_gas_budget() {
+async fn a_plan_is_compared_with_the_least_amount_and_the_gas_budget() {
     let (mut round, delegate) = granted(|config| {
         let section = config.delegation.as_mut().unwrap();
         section.min_order_usd = Usd::micro(AMOUNT + 1);
@@ -216,7 +216,7 @@ async fn a_plan_is_held_against_the_least_amount_and_the_gas_budget() {
 
 /// No gas is spent on a plan that cannot succeed.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_plan_of_tokens_that_are_not_there_is_refused() {
+async fn a_plan_for_missing_tokens_is_refused() {
     let (round, delegate) = granted_with(AMOUNT - 1, |_| {}).await;
     let (plan, _) = round.ordered(1, &delegate).await;
     let before = (log(&round).await, round.base.transactions().len());

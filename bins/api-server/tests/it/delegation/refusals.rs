@@ -59,7 +59,7 @@ fn resigned(file: &str, edit: impl FnOnce(Vec<u8>) -> Vec<u8>) -> String {
 /// Attacks 5, 35, 40, 41 and 42: an unreadable document is 422 at every endpoint that takes a
 /// signed file, and its signature is not repeated.
 #[tokio::test]
-async fn malformed_documents() {
+async fn malformed_documents_are_refused() {
     let served = granted().await;
     let grant = sign(grant(OTHER_ID), &owner()).to_json();
     let high_s = |mut bytes: Vec<u8>| {
@@ -151,7 +151,7 @@ async fn malformed_documents() {
 
 /// Attack 34: the server does not guess unreadable state.
 #[tokio::test]
-async fn records_and_custody_that_are_away() {
+async fn missing_records_and_custody_are_refused() {
     let served = granted().await;
     served.custody.is_away.store(true, Ordering::SeqCst);
     let submitted = body(&ordered(AMOUNT, GRANT_ID), None).to_string();

@@ -113,7 +113,7 @@ async fn strike_where_it_matters(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn wherever_a_deposit_is_cut_off_it_is_done_once() {
+async fn a_deposit_interrupted_anywhere_is_done_once() {
     let (desk, server) = Desk::open().await;
     desk.earn_gas(&server).await;
     let others = [
@@ -131,7 +131,7 @@ async fn wherever_a_deposit_is_cut_off_it_is_done_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn wherever_a_swap_is_cut_off_it_is_done_once() {
+async fn a_swap_interrupted_anywhere_is_done_once() {
     let (desk, server) = Desk::open().await;
     desk.endow();
     let others = BOTH.map(|moment| (SETTLE, moment));
@@ -141,7 +141,7 @@ async fn wherever_a_swap_is_cut_off_it_is_done_once() {
 
 /// The server that recovers dies as well.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_recovery_that_is_cut_off_is_taken_up_by_the_next() {
+async fn an_interrupted_recovery_is_continued_by_the_next_server() {
     let (desk, mut server) = Desk::open().await;
     desk.endow();
     let act = withdraw();
@@ -170,7 +170,7 @@ async fn a_recovery_that_is_cut_off_is_taken_up_by_the_next() {
 
 /// An action without effect was answered as such: no restart repeats it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_came_to_nothing_is_not_taken_up_again() {
+async fn an_action_without_effect_is_not_repeated() {
     let (desk, server) = Desk::open().await;
     server.stop().await;
     desk.give_usdg();

@@ -132,7 +132,7 @@ fn a_list_of_wallet_targets_is_used_whole_or_not_at_all() {
 }
 
 #[test]
-fn it_is_printed_who_is_paid_what() {
+fn the_payees_and_amounts_are_printed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("api.toml");
     let check = |file: &str, environment: &[(&str, &str)]| {

@@ -52,7 +52,7 @@ pub(crate) fn assert_refused(file: &str, environment: Environment<'_>, says: &[&
 }
 
 #[test]
-fn what_is_missing_is_named_with_its_reason() {
+fn a_missing_key_is_named_with_its_reason() {
     assert_refused(
         "",
         &[],
@@ -263,7 +263,7 @@ fn every_unusable_value_is_named_at_once() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_or_is_not_toml_is_said_to_be() {
+fn an_unreadable_or_malformed_file_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     for (path, says) in [
         (

@@ -156,7 +156,7 @@ async fn close(world: &World, server: Server, book: &mut Book) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn at_every_request_of_a_paid_call() {
+async fn a_crash_at_every_request_of_a_paid_call_loses_nothing() {
     let names = [
         "eth_call",
         "/web3.okx.com/api/v6/dex/market/price",
@@ -169,7 +169,7 @@ async fn at_every_request_of_a_paid_call() {
 
 /// Only the facilitator and the chain know its settlements.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn at_every_request_of_a_paid_call_behind_a_facilitator() {
+async fn a_crash_at_every_request_behind_a_facilitator_loses_nothing() {
     let names = [
         "eth_call",
         "/web3.okx.com/api/v6/dex/market/price",
@@ -237,7 +237,7 @@ enum Fate {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn while_transactions_wait_for_a_block() {
+async fn a_crash_while_transactions_wait_for_a_block_loses_nothing() {
     let world = World::new(Mining::Manual).await;
     let mut book = Book::default();
     let mut server = world.start().await;
@@ -318,7 +318,7 @@ impl Random {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn at_random_moments_with_several_in_flight() {
+async fn crashes_at_random_moments_lose_nothing() {
     let world = World::new(Mining::Auto).await;
     let mut book = Book::default();
     let mut server = world.start().await;

@@ -114,7 +114,7 @@ async fn a_pinned_policy_is_served_and_outlives_a_restart() {
 }
 
 #[test]
-fn what_cannot_be_used_is_named() {
+fn an_unusable_value_is_named() {
     let digest = delegation_fence::Policy::parse(POLICY)
         .unwrap()
         .digest()
@@ -212,7 +212,7 @@ fn what_cannot_be_used_is_named() {
 const KEY: &str = "0x2a871d0798f97d79848a013d4936a73bf4cc922c825d33c1cf7073dff6d409c6";
 
 #[test]
-fn the_redeemer_and_who_holds_it_are_shown() {
+fn the_redeemer_and_its_enforcers_are_shown() {
     let node = "[chains.8453]\nrpc_urls = ['http://127.0.0.1:9']\n";
     let check = |configured: &Configured, environment: &[(&str, &str)]| {
         let output = run_on("check-config", &configured.path(), environment);

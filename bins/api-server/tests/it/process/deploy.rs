@@ -71,7 +71,7 @@ fn the_instances_share_the_budget_of_every_upstream() {
 }
 
 #[test]
-fn what_the_operator_has_to_give_is_missing_without_the_environment() {
+fn the_operators_values_are_missing_without_the_environment() {
     let output = run_on("check-config", &deploy("config/api-server.toml"), &[]);
     assert_eq!(output.status.code(), Some(2));
     let stderr = text(&output.stderr);

@@ -90,7 +90,7 @@ async fn ended(world: &World, server: &Server, payments: &[Payment]) -> Vec<(Pay
 /// Payments in the lost time are neither charged nor answered again, and the servers report them.
 /// Everything else continues.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_replica_has_lost_is_charged_once_and_seen() {
+async fn payments_that_a_replica_lost_are_charged_once_and_reported() {
     let Some(pair) = Pair::start().await else {
         return;
     };

@@ -66,7 +66,7 @@ fn the_account_of_the_file_pays_the_gas() {
 }
 
 #[test]
-fn what_is_wrong_with_the_file_is_said_without_the_password() {
+fn errors_of_the_file_do_not_show_the_password() {
     let usual = format!("{PAYEE}{ONCHAIN}");
     let wrong = files(0o600, "another horse");
     let refused =

@@ -134,7 +134,7 @@ async fn leave(ledger: &impl Journal, nonce: u64) -> i64 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn they_are_listed_and_decided() {
+async fn undecidable_payments_are_listed_and_decided() {
     let desk = Desk::new();
     let ledger = desk.ledger();
     let (first, second) = (leave(&ledger, 1).await, leave(&ledger, 2).await);
@@ -204,7 +204,7 @@ async fn they_are_listed_and_decided() {
 }
 
 #[test]
-fn what_cannot_be_done_is_said() {
+fn impossible_commands_name_the_reason() {
     let desk = Desk::new();
     let (code, _, stderr) = desk.run(&["list"]);
     assert_eq!(code, Some(2));

@@ -82,7 +82,7 @@ async fn answer_supported(listener: TcpListener) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sigterm_finishes_what_is_in_flight() {
+async fn sigterm_finishes_calls_in_flight() {
     let world = World::new(Mining::Auto).await;
     let server = world.start().await;
     let payment = world.buyer.sign(&server, PRICED[0], 0).await;
@@ -273,7 +273,7 @@ async fn the_demo_stays_up_and_its_lines_work() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn a_token_that_is_not_what_the_configuration_says_is_refused_by_name() {
+async fn a_token_that_differs_from_the_configuration_is_refused_by_name() {
     let token = |address, name: &str, version: &str| TokenSpec {
         address,
         name: name.to_owned(),

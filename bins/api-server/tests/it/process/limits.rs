@@ -134,7 +134,7 @@ async fn a_monthly_quota_outlives_restarts_and_is_shown() {
 
 /// Otherwise a restart would allow twice the upstream's limit within a minute.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_used_of_a_minutes_budget_outlives_a_restart() {
+async fn the_use_of_a_minutes_budget_outlives_a_restart() {
     const ROW: &str = "hyperliquid.history";
     let world = World::new(Mining::Auto).await;
     let config = world.config("");
@@ -167,7 +167,7 @@ async fn what_is_used_of_a_minutes_budget_outlives_a_restart() {
 /// Idle sockets leave the descriptors that a call needs: for the ledger's files, the upstream and
 /// the node.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_paid_call_beside_more_idle_sockets_than_descriptors() {
+async fn a_paid_call_succeeds_beside_more_idle_sockets_than_descriptors() {
     const DESCRIPTORS: u32 = 1_024;
     const SOCKETS: usize = 1_100;
     let limit = getrlimit(Resource::Nofile);

@@ -244,7 +244,7 @@ async fn an_empty_gas_account_has_no_settlements_left() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_scrapes_only_the_metrics_sees_the_gas_account() {
+async fn a_scrape_of_the_metrics_alone_shows_the_gas_account() {
     let world = World::new(Mining::Auto).await;
     let server = Server::start(&world.config(""), &[]).await;
     let metrics = world.buyer.get(&server, "/metrics").await.text;

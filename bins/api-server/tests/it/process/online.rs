@@ -101,7 +101,7 @@ fn starts(lines: &[String], expected: &[&str]) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_agrees_is_said_line_by_line() {
+async fn agreements_are_printed_line_by_line() {
     let chain = DevChain::with_chain_196_assets().unwrap();
     chain.mine();
     let (_rpc, rpc_url) = node(&chain).await;
@@ -151,7 +151,7 @@ async fn a_chain_without_new_blocks_says_nothing_about_the_clock() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_contradicts_is_named_and_exits_2() {
+async fn contradictions_are_named_and_exit_with_2() {
     let misnamed = |address, name: &str| TokenSpec {
         address,
         name: name.to_owned(),
@@ -210,7 +210,7 @@ async fn what_contradicts_is_named_and_exits_2() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_not_there_exits_1() {
+async fn unreachable_parties_exit_with_1() {
     let (_bound, nobody) = nobody();
     let (lines, code) = check(&format!(
         "settlement.facilitator_url = '{nobody}'\nsettlement.rpc_url = '{nobody}'\n\

@@ -55,7 +55,7 @@ pub(crate) async fn both_answer(world: &World, servers: [&Server; 2], book: &mut
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_payment_at_both_at_once_is_charged_once() {
+async fn a_payment_sent_to_both_at_once_is_charged_once() {
     if let Some((_proxy, world)) = world(World::behind_a_facilitator().await).await {
         at_both_at_once(world).await;
     }
@@ -63,7 +63,7 @@ async fn a_payment_at_both_at_once_is_charged_once() {
 
 /// On the chain both settle from one account.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_payment_at_both_at_once_is_charged_once_on_the_chain() {
+async fn a_payment_sent_to_both_at_once_is_charged_once_on_the_chain() {
     if let Some((_proxy, world)) = world(World::new(Mining::Auto).await).await {
         at_both_at_once(world).await;
     }
@@ -145,7 +145,7 @@ async fn kills(world: World, seeds: std::ops::Range<u64>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_other_one_ends_what_a_killed_one_has_begun() {
+async fn the_other_server_completes_the_calls_of_a_killed_one() {
     if let Some((_database, world)) = world(World::behind_a_facilitator().await).await {
         kills(world, 1..5).await;
     }
@@ -153,7 +153,7 @@ async fn the_other_one_ends_what_a_killed_one_has_begun() {
 
 /// On the chain both settle from one account: the other server takes over the dead one's lane.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_other_one_ends_what_a_killed_one_has_begun_on_the_chain() {
+async fn the_other_server_completes_the_calls_of_a_killed_one_on_the_chain() {
     if let Some((_proxy, world)) = world(World::new(Mining::Auto).await).await {
         kills(world, 11..15).await;
     }
@@ -220,7 +220,7 @@ async fn transactions_of_both_outlive_either() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_that_was_held_up_for_longer_than_its_lease_writes_nothing() {
+async fn a_server_held_up_for_longer_than_its_lease_writes_nothing() {
     let Some((_database, world)) = world(World::behind_a_facilitator().await).await else {
         return;
     };
@@ -259,7 +259,7 @@ async fn one_that_was_held_up_for_longer_than_its_lease_writes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_the_database_nothing_begins_and_afterwards_all_goes_on() {
+async fn without_the_database_no_call_begins_and_afterwards_all_continue() {
     let Some((database, world)) = world(World::behind_a_facilitator().await).await else {
         return;
     };
@@ -363,7 +363,7 @@ async fn rolling_restart(world: World) {
 }
 
 #[test]
-fn what_cannot_be_used_is_named() {
+fn an_unusable_database_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("api.toml");
     for (storage, says) in [

@@ -162,7 +162,7 @@ async fn plan_ended(server: &Server, digest: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_delegated_order_at_both_at_once_is_sent_once() {
+async fn a_delegated_order_sent_to_both_at_once_is_executed_once() {
     let Some((_database, world)) = world(World::of_wallets().await).await else {
         return;
     };
@@ -240,7 +240,7 @@ async fn a_delegated_order_at_both_at_once_is_sent_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_mandate_that_is_bought_at_both_at_once_is_one_and_is_checked_once() {
+async fn a_mandate_bought_at_both_at_once_is_made_and_checked_once() {
     let Some((_database, world)) = world(World::behind_a_facilitator().await).await else {
         return;
     };

@@ -98,7 +98,7 @@ async fn the_table_has_a_line_for_each_source() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_reached_ends_with_a_code_of_its_own() {
+async fn an_unreachable_upstream_has_an_exit_code_of_its_own() {
     let mut text = format!("{PAYEE}{SETTLED}");
     for spec in Sources::specs() {
         writeln!(

@@ -324,7 +324,7 @@ fn without_custody_there_are_no_wallets() {
 /// Without this question, the first payer would be the first to see that Turnkey does not know the
 /// key.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn turnkey_is_asked_online_who_we_are() {
+async fn turnkey_is_asked_online_for_our_identity() {
     const ORGANIZATION: &str = "0a1b2c3d-0000-4000-8000-000000000001";
     let said = |organization: &str| {
         json!({

@@ -119,7 +119,7 @@ async fn a_lost_answer_is_not_a_lost_payment() {
 }
 
 #[tokio::test]
-async fn the_alternative_is_whichever_is_set_up() {
+async fn the_alternative_model_is_the_configured_one() {
     let target = format!("{MEME}&model=alternative");
     let shop = Shop::open().await;
     let body = shop.buy(&target).await;
@@ -206,7 +206,7 @@ async fn research_is_bought_with_its_citations() {
 }
 
 #[tokio::test]
-async fn an_answer_without_citations_is_refused_and_asked_of_nobody_else() {
+async fn an_answer_without_citations_is_refused_and_no_other_model_is_asked() {
     let shop = Shop::in_scenario("openai_responses_uncited").await;
     let error = shop.refused(RESEARCH, 503, "core_data_missing").await;
     assert_eq!(error["missing"], json!(["citations"]));
@@ -251,7 +251,7 @@ async fn the_next_model_answers_when_one_fails() {
 }
 
 #[tokio::test]
-async fn what_is_no_artifact_is_not_found() {
+async fn an_unknown_artifact_is_not_found() {
     let world = Shop::open().await.world;
     let nobody = "ab".repeat(32);
     for path in [

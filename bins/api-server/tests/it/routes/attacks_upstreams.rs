@@ -162,7 +162,7 @@ async fn a_failure_inside_a_success_is_a_failure() {
 }
 
 #[tokio::test]
-async fn what_is_cut_or_without_end_is_no_answer() {
+async fn a_cut_or_endless_answer_is_none() {
     sells_nothing(Lie::Cut).await;
     sells_nothing(Lie::Deep).await;
     // None of these answers states its length: each is dropped when it gets too long.
@@ -170,13 +170,13 @@ async fn what_is_cut_or_without_end_is_no_answer() {
 }
 
 #[tokio::test]
-async fn who_hangs_up_or_says_nothing_ends_in_time() {
+async fn an_upstream_that_hangs_up_or_is_silent_ends_in_time() {
     sells_nothing(Lie::Hangup).await;
     sells_nothing(Lie::Silence).await;
 }
 
 #[tokio::test]
-async fn figures_that_are_none_are_never_shown() {
+async fn malformed_figures_are_never_shown() {
     for lie in [Lie::NotANumber, Lie::Enormous] {
         all(lie, |target, body| {
             for (path, text) in all_texts(&body["data"]) {
@@ -197,7 +197,7 @@ async fn figures_that_are_none_are_never_shown() {
 }
 
 #[tokio::test]
-async fn nothing_costs_less_than_nothing() {
+async fn negative_prices_are_never_shown() {
     let never_negative = [
         "price_usd",
         "market_cap_usd",
@@ -220,7 +220,7 @@ async fn nothing_costs_less_than_nothing() {
 }
 
 #[tokio::test]
-async fn the_future_is_not_told_as_the_present() {
+async fn future_times_are_not_shown_as_the_present() {
     // Members whose times are in the future by nature.
     let ahead = [
         "next_at",
@@ -244,7 +244,7 @@ async fn the_future_is_not_told_as_the_present() {
 }
 
 #[tokio::test]
-async fn an_answer_about_somebody_else_is_not_sold_as_the_subjects() {
+async fn an_answer_about_another_subject_is_not_sold() {
     let subjects = ["/price?", "/token-security?", "/vet-token?"];
     for (target, outcome) in all(Lie::Impostor, |_, _| {}).await {
         if subjects.iter().any(|path| target.starts_with(path)) {

@@ -166,7 +166,7 @@ async fn without_helpers_a_transaction_is_still_read() {
 }
 
 #[tokio::test]
-async fn a_helper_that_never_answers_takes_only_what_it_would_have_said() {
+async fn a_helper_that_never_answers_removes_only_its_own_part() {
     let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", silent.local_addr().unwrap());
     let shop = Shop::changed(|config, _replay| {
@@ -331,7 +331,7 @@ async fn without_the_index_nodes_and_explorers_answer_and_the_sum_is_partial() {
 }
 
 #[tokio::test]
-async fn what_a_node_says_is_spent_an_explorer_does_not_bring_back() {
+async fn an_explorer_does_not_bring_back_a_spent_balance() {
     let recordings = Recordings::embedded()
         .unwrap()
         .with_scenario("evm_rpc_spent");

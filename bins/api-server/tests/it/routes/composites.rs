@@ -145,7 +145,7 @@ async fn markets_value_locked_and_yields_are_compared_with_the_day_before() {
 
 /// After the last announced decision, a list without one must not read as a fortnight without one.
 #[tokio::test]
-async fn what_is_scheduled_says_where_the_calendar_ends() {
+async fn scheduled_events_name_the_end_of_the_calendar() {
     let target = "/token-deep-dive?symbol=OKB";
     let body = Shop::at_the_recording().await.buy(target).await;
     let calendar = &body["data"]["catalyst_calendar"];
@@ -163,7 +163,7 @@ async fn what_is_scheduled_says_where_the_calendar_ends() {
 }
 
 #[tokio::test]
-async fn derivatives_of_another_coin_are_not_told() {
+async fn derivatives_of_another_coin_are_not_shown() {
     let shop = Shop::in_scenario("another_coin").await;
     let body = shop.buy("/token-deep-dive?symbol=BTC").await;
     let part = &body["data"]["derivatives"];
@@ -230,7 +230,7 @@ async fn a_catalogue_that_hangs_leaves_time_for_the_other() {
 }
 
 #[tokio::test]
-async fn a_report_says_what_its_sections_say_and_leaves_out_what_is_too_old() {
+async fn a_report_repeats_its_sections_and_leaves_out_old_ones() {
     let shop = Shop::without(&["coingecko"]).await;
     let body = shop.buy("/mega-report").await;
     assert_eq!(

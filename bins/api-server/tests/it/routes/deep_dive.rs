@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::routes::shop::{Shop, unavailable};
 
 #[tokio::test]
-async fn a_coin_of_its_own_chain_is_told_without_a_contract() {
+async fn a_coin_of_its_own_chain_is_shown_without_a_contract() {
     let shop = Shop::open().await;
     let body = shop.buy("/token-deep-dive?symbol=$btc").await;
     let data = &body["data"];
@@ -34,7 +34,7 @@ async fn a_coin_of_its_own_chain_is_told_without_a_contract() {
 }
 
 #[tokio::test]
-async fn a_token_of_the_home_chain_is_told_with_all_parts() {
+async fn a_token_of_the_home_chain_is_shown_with_all_parts() {
     let shop = Shop::open().await;
     let body = shop.buy("/token-deep-dive?symbol=OKB").await;
     let data = &body["data"];

@@ -233,7 +233,7 @@ async fn pages_of_markets_follow_each_other() {
 }
 
 #[tokio::test]
-async fn a_source_beside_the_pools_that_is_away_is_named() {
+async fn an_unavailable_source_beside_the_pools_is_named() {
     let body = without_xlayer(&["okx"])
         .await
         .buy("/yield-markets?chain=xlayer")

@@ -189,7 +189,7 @@ async fn recorded_answers_are_those_of_the_routes() {
 
 /// The script computes exactly the rows that say so a second time.
 #[test]
-fn what_is_held_against_others_is_marked() {
+fn figures_that_are_computed_twice_are_marked() {
     let script = read("crates/judges/py/figures.py");
     let table = script.split_once("CHECKS = {\n").unwrap().1;
     let table = table.split_once("\n}").unwrap().0;

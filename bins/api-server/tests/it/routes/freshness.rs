@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::routes::shop::Shop;
 
 #[tokio::test]
-async fn every_route_that_reads_a_dataset_stands_beside_it() {
+async fn every_dataset_lists_the_routes_that_read_it() {
     let shop = Shop::open().await;
     let body = shop.world.buyer.get("/freshness").await.body();
     let routes = |dataset: &str| -> Vec<String> {

@@ -93,7 +93,7 @@ fn repeat(list: &mut Value, own: impl Fn(usize, &mut Value)) {
 }
 
 #[tokio::test]
-async fn every_cut_list_of_a_route_says_of_how_many() {
+async fn every_cut_list_of_a_route_discloses_its_total() {
     let (shop, _origin) = deceived(Lie::Long).await;
     let weth = "0x4200000000000000000000000000000000000006";
     let security = format!("/token-security?address={weth}&chain=8453");

@@ -175,7 +175,7 @@ async fn without_posts_there_is_no_sentiment_of_leaders_to_sell() {
 }
 
 #[tokio::test]
-async fn a_topic_is_searched_without_a_snapshot_and_that_is_said() {
+async fn a_topic_that_is_searched_without_a_snapshot_says_so() {
     let shop = Shop::changed(|config, _replay| config.datasets.news = false).await;
     let body = shop.buy("/filtered-news?topic=DeFi").await;
     assert_eq!(why_missing(&body, "data.headlines"), Some("no_snapshot"));
@@ -198,7 +198,7 @@ async fn a_topic_is_searched_without_a_snapshot_and_that_is_said() {
 }
 
 #[tokio::test]
-async fn the_summary_tells_what_was_said_with_links_and_what_changed() {
+async fn the_summary_has_statements_with_links_and_changes() {
     let shop = Shop::at_the_recording().await;
     let body = shop.buy("/twitter-summary").await;
     let data = &body["data"];
@@ -258,7 +258,7 @@ async fn the_summary_tells_what_was_said_with_links_and_what_changed() {
 }
 
 #[tokio::test]
-async fn a_token_is_told_of_with_what_there_is() {
+async fn a_token_is_described_with_the_available_parts() {
     let shop = Shop::open().await;
     let body = shop.buy("/token-alpha?symbol=$okb").await;
     let data = &body["data"];
@@ -287,7 +287,7 @@ async fn a_token_is_told_of_with_what_there_is() {
 }
 
 #[tokio::test]
-async fn a_token_is_told_of_from_the_snapshot_when_its_source_is_gone() {
+async fn a_token_is_described_from_the_snapshot_when_its_source_is_down() {
     let shop = Shop::without(&["okx"]).await;
     let body = shop.buy("/token-alpha?symbol=BTC").await;
     assert!(!body["data"]["news"].as_array().unwrap().is_empty());

@@ -108,7 +108,7 @@ async fn a_pool_in_which_nobody_trades_confirms_nothing() {
 }
 
 #[tokio::test]
-async fn what_nobody_lists_has_the_price_of_a_small_trade() {
+async fn an_unlisted_token_has_the_price_of_a_small_trade() {
     let shop = Shop::open().await;
     let body = shop.buy(SMALL).await;
     let data = &body["data"];
@@ -127,7 +127,7 @@ async fn what_nobody_lists_has_the_price_of_a_small_trade() {
 }
 
 #[tokio::test]
-async fn what_a_list_does_not_say_is_null_and_what_is_left_out_is_told() {
+async fn unstated_facts_are_null_and_left_out_rows_are_counted() {
     let shop = Shop::in_scenario("list_gaps").await;
     let body = shop.buy("/all-tokens").await;
     let tokens = body["data"]["tokens"].as_array().unwrap();

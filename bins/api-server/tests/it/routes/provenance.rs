@@ -75,7 +75,7 @@ fn targets() -> Vec<String> {
 }
 
 #[tokio::test]
-async fn every_path_is_in_the_answer_and_every_source_told_something() {
+async fn every_path_is_in_the_answer_and_every_source_contributed() {
     let shop = Shop::open().await;
     for target in targets() {
         provenance(&shop, &target).await;
@@ -95,7 +95,7 @@ async fn every_path_is_in_the_answer_and_every_source_told_something() {
 }
 
 #[tokio::test]
-async fn sources_that_are_away_told_nothing() {
+async fn sources_that_are_away_contribute_nothing() {
     let shop = Shop::without(&["hyperliquid", "treasury", "cboe", "yahoo"]).await;
     let macros = provenance(&shop, "/tradfi-data").await;
     for path in ["/data/yields/10y", "/data/volatility/vix"] {

@@ -218,7 +218,7 @@ async fn every_published_example_is_bought_and_served() {
 }
 
 #[tokio::test]
-async fn without_keys_exactly_what_is_refused_is_said_not_to_be_served() {
+async fn without_keys_exactly_the_refused_routes_are_declared_unserved() {
     let clock = std::sync::Arc::new(crate::routes::shop::recorded_at());
     let shop = Shop::changed_by_the_clock(clock, |config, _replay| {
         for name in KEYED {
@@ -242,7 +242,7 @@ async fn without_keys_exactly_what_is_refused_is_said_not_to_be_served() {
 }
 
 #[tokio::test]
-async fn what_is_not_gathered_is_not_offered() {
+async fn a_dataset_that_is_not_gathered_is_not_offered() {
     let clock = std::sync::Arc::new(crate::routes::shop::recorded_at());
     let shop = Shop::changed_by_the_clock(clock, |config, _replay| {
         config.datasets.news = false;
@@ -317,7 +317,7 @@ async fn the_page_names_the_chain_and_prices_and_has_its_icon() {
 }
 
 #[tokio::test]
-async fn a_router_that_nobody_has_reviewed_is_shown_to_the_operator() {
+async fn an_unreviewed_router_is_shown_to_the_operator() {
     // The operator's set lacks the router of the recorded quote.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("okx-contracts.toml");
@@ -366,7 +366,7 @@ async fn a_router_that_nobody_has_reviewed_is_shown_to_the_operator() {
 }
 
 #[tokio::test]
-async fn sources_that_want_to_be_named_are_named_in_the_answers_that_rest_on_them() {
+async fn sources_that_require_attribution_are_named_in_their_answers() {
     let shop = Shop::at_the_recording().await;
     let upstreams = |body: &Value| -> Vec<String> {
         let said = body["meta"]["attribution"]

@@ -15,7 +15,7 @@ fn audit(token: &str, chain: &str) -> String {
 }
 
 #[tokio::test]
-async fn on_the_home_chain_okx_scans_and_what_it_does_not_look_for_is_null() {
+async fn on_the_home_chain_okx_scans_and_its_missing_checks_are_null() {
     let shop = Shop::open().await;
     let body = shop
         .buy(&format!("/token-security?address={USDG}&provenance=1"))
@@ -89,7 +89,7 @@ async fn elsewhere_both_scan_and_their_answers_are_merged() {
 }
 
 #[tokio::test]
-async fn a_trap_is_danger_whoever_sees_it() {
+async fn a_trap_is_danger_for_any_scanner() {
     let shop = Shop::open().await;
     let home = shop.buy(&audit(TRAP, "196")).await;
     assert_eq!(
@@ -275,7 +275,7 @@ async fn a_dollar_token_is_tried_against_another() {
 }
 
 #[tokio::test]
-async fn what_can_be_bought_and_not_sold_is_a_trap() {
+async fn a_token_that_can_be_bought_and_not_sold_is_a_trap() {
     let shop = Shop::open().await;
     let body = shop.buy(&format!("/vet-token?address={TRAP}")).await;
     let trade = &body["data"]["tradeability"];

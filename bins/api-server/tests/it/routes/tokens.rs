@@ -58,7 +58,7 @@ async fn a_price_is_confirmed_by_a_second_source() {
 }
 
 #[tokio::test]
-async fn prices_that_differ_give_that_of_most_and_a_warning() {
+async fn differing_prices_give_the_majoritys_price_and_a_warning() {
     let shop = Shop::in_scenario("price_disputed").await;
     let body = shop.buy(&format!("{WOKB}&provenance=1")).await;
     let data = &body["data"];
@@ -100,7 +100,7 @@ async fn a_price_without_the_aggregator_is_that_of_the_others() {
 }
 
 #[tokio::test]
-async fn a_token_that_nobody_prices_is_not_found_and_free() {
+async fn a_token_without_a_price_is_not_found_and_free() {
     let shop = Shop::open().await;
     let error = shop.refused(NOBODY, 404, "not_found").await;
     assert_eq!(error["reason"], "token_not_priced");
@@ -150,7 +150,7 @@ async fn the_token_list_has_a_fallback_that_says_so() {
 }
 
 #[tokio::test]
-async fn a_search_ranks_what_is_meant_first_and_imitations_last() {
+async fn a_search_ranks_exact_symbols_first_and_imitations_last() {
     let shop = Shop::open().await;
     let body = shop.buy("/supported-tokens?symbol=$OKB").await;
     let data = &body["data"];
@@ -193,7 +193,7 @@ async fn a_search_ranks_what_is_meant_first_and_imitations_last() {
 }
 
 #[tokio::test]
-async fn the_board_has_the_curated_tokens_and_what_moved() {
+async fn the_board_has_the_curated_tokens_and_the_movers() {
     let shop = Shop::open().await;
     let body = shop.buy("/market-alpha").await;
     let data = &body["data"];
@@ -367,7 +367,7 @@ async fn a_pool_traded_hours_ago_is_a_stale_price() {
 }
 
 #[tokio::test]
-async fn what_several_rankings_name_is_trending() {
+async fn a_coin_that_several_rankings_name_is_trending() {
     let shop = Shop::open().await;
     let body = shop.buy("/trending-altcoins").await;
     let data = &body["data"];

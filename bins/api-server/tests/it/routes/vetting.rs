@@ -25,7 +25,7 @@ async fn a_name_from_a_list_does_not_age_a_scan() {
 }
 
 #[tokio::test]
-async fn what_the_market_says_against_a_token_counts() {
+async fn the_markets_evidence_against_a_token_counts() {
     let shop = Shop::in_scenario("origin_against").await;
     let body = shop.buy(&format!("/token-security?address={WOKB}")).await;
     let data = &body["data"];
@@ -55,7 +55,7 @@ async fn what_the_market_says_against_a_token_counts() {
 }
 
 #[tokio::test]
-async fn what_can_neither_be_bought_nor_sold_is_not_traded() {
+async fn a_token_that_can_be_neither_bought_nor_sold_is_not_traded() {
     let shop = Shop::in_scenario("not_traded").await;
     let body = shop.buy(&format!("/vet-token?address={WOKB}")).await;
     let trade = &body["data"]["tradeability"];
@@ -69,7 +69,7 @@ async fn what_can_neither_be_bought_nor_sold_is_not_traded() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_bought_is_tried_to_be_sold() {
+async fn a_sale_is_tried_for_a_token_that_cannot_be_bought() {
     let shop = Shop::in_scenario("sale_only").await;
     let body = shop.buy(&format!("/vet-token?address={USDG}")).await;
     let trade = &body["data"]["tradeability"];

@@ -118,7 +118,7 @@ async fn with(shop: &mut Shop, intents: Vec<Intent>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn deposits_and_withdrawals_are_listed_with_the_gain_of_what_was_closed() {
+async fn deposits_and_withdrawals_are_listed_with_the_gain_of_closed_positions() {
     let folder = tempfile::tempdir().unwrap();
     let mut shop = shop(folder.path()).await;
     shop.buy("/sub-wallet").await;

@@ -306,7 +306,7 @@ async fn with_execute_it_answers_like_an_action() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_planned_is_refused_uncharged() {
+async fn an_impossible_plan_is_refused_uncharged() {
     let folder = tempfile::tempdir().unwrap();
     let shop = shop(folder.path(), false, &BOTH).await;
     let asked = |asset: &str, amount: &str, more: Value| {
@@ -362,7 +362,7 @@ async fn a_product_that_takes_no_deposit_is_left_out_and_named() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_gap_beside_a_plan_is_named() {
+async fn a_missing_fact_beside_a_plan_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let products = [
         BOTH[1],

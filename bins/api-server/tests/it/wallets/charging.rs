@@ -51,7 +51,7 @@ async fn the_same_payment_acts_once_and_its_answer_is_private() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_refused_before_signing_is_not_charged() {
+async fn an_action_refused_before_signing_is_not_charged() {
     let stage = Box::pin(Stage::open()).await;
     let paid = stage.world.paid();
     let swap = |chain: &str, from: String, to: String| json!({ "chain_id": chain, "from_token": from, "to_token": to, "amount": "1" });

@@ -30,7 +30,7 @@ async fn counted(stage: &Stage) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_goes_on_after_its_payments_window_is_not_charged_and_is_counted_once() {
+async fn an_action_after_its_payments_window_is_uncharged_and_counted_once() {
     let mut stage = Box::pin(Stage::open()).await;
     stage.give_usdc(5_000_000);
     let token = base::USDC.to_string();

@@ -22,7 +22,7 @@ fn missing(error: &Value) -> U256 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_gas_account_the_caller_is_told_how_much_to_send() {
+async fn without_a_gas_account_the_refusal_names_the_missing_coins() {
     let open = Stage::open_with(|config| config.wallets.gas_account_key = None);
     let stage = Box::pin(open).await;
     stage.give_usdc(20_000_000);

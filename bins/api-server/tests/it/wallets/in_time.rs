@@ -133,11 +133,11 @@ async fn nothing_is_signed_without(method: &str) {
 }
 
 #[tokio::test]
-async fn what_was_not_ordered_in_time_is_cancelled() {
+async fn an_action_not_ordered_in_time_is_cancelled() {
     nothing_is_signed_without("eth_estimateGas").await;
 }
 
 #[tokio::test]
-async fn what_was_ordered_and_not_signed_in_time_is_taken_back() {
+async fn an_action_ordered_and_not_signed_in_time_is_taken_back() {
     nothing_is_signed_without("eth_getTransactionCount").await;
 }

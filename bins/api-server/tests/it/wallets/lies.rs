@@ -39,7 +39,7 @@ async fn a_quote_that_pays_another_receiver_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_approval_of_a_spender_that_nobody_reviewed_is_refused() {
+async fn an_approval_of_an_unreviewed_spender_is_refused() {
     let stage = Box::pin(Stage::over("spender_unreviewed", |_, _| {})).await;
     stage.give_usdg(100_000_000);
     let error = stage
@@ -107,7 +107,7 @@ async fn a_transaction_of_the_aggregator_that_is_another_one_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_asked_is_not_begun() {
+async fn an_action_whose_inputs_cannot_be_read_is_not_begun() {
     let stage = Box::pin(Stage::over("lifi_gateway_page", |_, _| {})).await;
     stage.give_usdc(2_000_000_000);
     let (token, weth) = (base::USDC.to_string(), base::WETH.to_string());
@@ -160,7 +160,7 @@ async fn a_product_that_is_another_contract_is_refused() {
 
 /// A node that reports a higher balance of the sub-wallet.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_balance_that_is_not_there_is_not_spent() {
+async fn a_false_balance_is_not_spent() {
     let stage = Box::pin(Stage::fast()).await;
     stage.give_coins(&stage.world.chain);
     let call = balanceOfCall {

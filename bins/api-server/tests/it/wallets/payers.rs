@@ -176,7 +176,7 @@ async fn an_authorization_for_something_else_brings_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_policy_does_not_let_a_key_sign_is_refused_by_the_name_of_its_check() {
+async fn a_call_outside_the_signing_policy_is_refused_by_its_check() {
     let stage = Box::pin(Stage::fast()).await;
     let chain = &stage.world.chain;
     crate::wallets::stage::give_of(xlayer::DEX_ROUTER, chain, xlayer::WOKB, stage.wallet, 7);

@@ -100,7 +100,7 @@ fn revoke_now_says_in_one_line_that_the_permission_is_gone() {
 
 /// A person in haste types no more than the grant's name.
 #[test]
-fn revoke_now_needs_nothing_but_the_grant_where_the_settings_say_the_rest() {
+fn revoke_now_needs_only_the_grant_when_the_settings_have_the_rest() {
     if !Terminal::is_possible() {
         return;
     }

@@ -91,7 +91,7 @@ fn a_plan_is_submitted_byte_for_byte_and_awaited() {
 }
 
 #[test]
-fn how_a_plan_ended_is_the_exit_code() {
+fn the_end_of_a_plan_sets_the_exit_code() {
     let desk = ordered();
     let clean = json!({"state": "halted_clean", "steps": [step("approve_reset")], "halted_at": "approve",
         "reason": "grant_revoked", "allowance_cleared": true, "allowance_read_back": "0"});

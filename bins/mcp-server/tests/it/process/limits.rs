@@ -65,7 +65,7 @@ const QUOTAS: &str = "upstreams.lifi.monthly_quota = 1500\n\
     upstreams.hyperliquid.monthly_quota = 1500\n";
 
 #[test]
-fn budgets_and_quotas_go_on_where_the_last_server_stood() {
+fn budgets_and_quotas_continue_from_the_last_server() {
     let (stage, file) = Stage::kept(QUOTAS);
     let (server, address, before) = stage.start();
     let says = format!("kept in {}", file.display());
@@ -152,7 +152,7 @@ const SCARCE: &str = "server.client_address_header = 'x-forwarded-for'\n\
     plans.shares.swap = { pool = 8, pool_per_hour = 1, address = 4, address_per_hour = 1 }\n";
 
 #[test]
-fn whoever_has_used_its_share_has_used_it_after_a_restart_too() {
+fn a_used_share_is_used_after_a_restart_too() {
     let (stage, file) = Stage::kept(SCARCE);
     let (server, address, _) = stage.start();
     let (greedy, modest) = ("192.0.2.1", "2001:db8:0:1::9");
@@ -186,7 +186,7 @@ fn a_second_server_on_the_file_is_refused_by_its_key() {
 }
 
 #[test]
-fn what_is_left_is_in_the_metrics() {
+fn remaining_limits_are_in_the_metrics() {
     let stage = Stage::new(QUOTAS);
     let (server, address, _) = stage.start();
     for rail in Rail::ALL {

@@ -116,7 +116,7 @@ fn arguments_that_are_wrong_are_all_named() {
 }
 
 #[test]
-fn what_a_rail_does_not_serve_is_refused_by_name() {
+fn an_unserved_request_of_a_rail_is_refused_by_name() {
     let stage = Stage::open();
     let request = |rail: Rail| REQUESTS.iter().find(|(found, _)| *found == rail).unwrap().1;
     let swap = request(Rail::Swap).replace("8453", "10");
@@ -185,7 +185,7 @@ fn a_venue_that_is_away_is_refused_by_name_and_seen_by_operators() {
 /// Without a node, the server cannot tell whether an account is a contract, and cannot simulate a
 /// plan. The operator decides whether plans are made nevertheless.
 #[test]
-fn what_no_node_can_say_is_refused_where_it_is_required() {
+fn a_required_reading_without_a_node_is_refused() {
     let venues = Venues::open();
     let ask = |lines: &str, rail: usize| {
         let strict = venues

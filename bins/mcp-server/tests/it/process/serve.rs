@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::process::server::{Configured, Running, get, get_text, post};
 
 #[test]
-fn it_says_where_it_listens_serves_and_ends_on_sigterm() {
+fn the_server_prints_its_address_serves_and_ends_on_sigterm() {
     let configured = Configured::new("server.listen = '127.0.0.1:0'\nplans.brand = 'acme'");
     let server = Running::start(&["serve", "--config", configured.path().to_str().unwrap()]);
     let (address, before) = server.listens();

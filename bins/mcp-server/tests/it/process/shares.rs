@@ -85,7 +85,7 @@ pub(crate) fn send(
 }
 
 #[test]
-fn who_hammers_is_refused_and_everybody_else_is_served() {
+fn a_hammering_caller_is_refused_and_others_are_served() {
     let stage = Stage::open(SCARCE);
     let greedy = "192.0.2.1";
     let mut served = 0;

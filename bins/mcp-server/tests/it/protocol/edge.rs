@@ -54,7 +54,7 @@ async fn bodies_are_json_and_say_so() {
 }
 
 #[tokio::test]
-async fn json_is_what_everybody_gets_who_does_not_exclude_it() {
+async fn json_is_served_unless_it_is_excluded() {
     let server = TestServer::start().await;
     for accept in [
         &[][..],

@@ -4,7 +4,7 @@
 use crate::protocol::prelude::*;
 
 #[tokio::test]
-async fn what_is_not_json_is_a_parse_error() {
+async fn a_body_that_is_not_json_is_a_parse_error() {
     let server = TestServer::start().await;
     let deep_object = format!("{}1{}", "{\"a\":".repeat(100), "}".repeat(100));
     for body in [

@@ -14,7 +14,7 @@ fn echo() -> Value {
 }
 
 #[tokio::test]
-async fn discovery_says_what_is_served() {
+async fn discovery_names_revisions_and_capabilities() {
     let server = TestServer::start().await;
     let result = server.modern("server/discover", json!({})).await.result();
     assert_eq!(
@@ -32,7 +32,7 @@ async fn discovery_says_what_is_served() {
 }
 
 #[tokio::test]
-async fn lists_and_calls_carry_what_the_revision_asks_for() {
+async fn lists_and_calls_carry_the_required_members() {
     let server = TestServer::start().await;
     let list = server.modern("tools/list", json!({})).await.result();
     assert_eq!(list["resultType"], "complete");
@@ -95,7 +95,7 @@ async fn methods_that_are_not_served_are_not_found() {
 }
 
 #[tokio::test]
-async fn headers_have_to_say_what_the_body_says() {
+async fn headers_must_agree_with_the_body() {
     let server = TestServer::start().await;
     let method = ("Mcp-Method", "tools/call");
     let name = ("Mcp-Name", "echo");

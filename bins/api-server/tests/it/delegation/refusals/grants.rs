@@ -15,7 +15,7 @@ use crate::delegation::world::ordered;
 
 /// Attacks 1 to 6, 10, 24 and 25.
 #[tokio::test]
-async fn grants() {
+async fn grants_are_refused_by_name() {
     let served = granted().await;
     let with = |edit: fn(&mut Grant)| {
         let mut message = grant(OTHER_ID);
@@ -102,7 +102,7 @@ async fn grants() {
 
 /// Attacks 8 and 9.
 #[tokio::test]
-async fn revocations_and_what_follows_them() {
+async fn revocations_are_refused_by_name_and_are_final() {
     let served = granted().await;
     let message = revocation(GRANT_ID, NOW).message().clone();
     let with = |edit: fn(&mut Revocation)| {
@@ -153,7 +153,7 @@ async fn revocations_and_what_follows_them() {
 }
 
 #[tokio::test]
-async fn limits() {
+async fn limits_are_refused_by_name() {
     let served = granted().await;
     let message = limit(7).message().clone();
     let with = |edit: fn(&mut Limit)| {

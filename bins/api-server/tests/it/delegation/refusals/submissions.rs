@@ -13,7 +13,7 @@ use crate::delegation::world::ordered;
 /// Attacks 11, 18, 21 to 24, 28, 45 and 46, as far as they are in a body. A dry run names the same
 /// rule.
 #[tokio::test]
-async fn submissions() {
+async fn submissions_are_refused_by_name() {
     let served = granted().await;
     let usual = ordered(AMOUNT, GRANT_ID);
     let with = |edit: fn(&mut Order)| {

@@ -229,7 +229,7 @@ async fn payments_are_shown_exported_and_summed_up() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_not_there_is_named() {
+async fn missing_entries_are_named() {
     for (desk, url, _schema) in desks() {
         for arguments in [&["stats"][..], &["list", "--state", "all"]] {
             let (code, stdout, stderr) = desk.run(arguments);

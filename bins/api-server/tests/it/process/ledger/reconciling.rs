@@ -41,7 +41,7 @@ fn row(entry: EntryId, before: &str, now: &str, held: bool) -> Row {
 /// The facilitator of a desk cannot be reached: it decides nothing, and at the end of its window a
 /// payment is left to the operator.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_unknown_or_left_open_is_looked_at() {
+async fn unknown_and_open_payments_are_looked_at() {
     for (desk, url, _schema) in desks() {
         let ledger = open(&url).await;
         let over = leave_unknown(&ledger, payment_until(1, OVER), NOW).await;
@@ -165,7 +165,7 @@ async fn decide(world: &World, request: &'static str, moment: Moment) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_chain_says_what_became_of_a_dead_server_s_payment() {
+async fn the_chain_decides_a_dead_servers_payment() {
     for schema in stores() {
         let mut world = World::behind_a_facilitator().await;
         world.database = schema.as_ref().map(|schema| schema.url().to_owned());
@@ -177,7 +177,7 @@ async fn the_chain_says_what_became_of_a_dead_server_s_payment() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_chain_says_what_became_of_an_own_transaction() {
+async fn the_chain_decides_an_own_transaction() {
     for schema in stores() {
         let mut world = World::new(Mining::Auto).await;
         world.database = schema.as_ref().map(|schema| schema.url().to_owned());

@@ -129,7 +129,7 @@ fn change(explained: &Explanation, account: Address, token: Option<Address>) -> 
 }
 
 #[tokio::test]
-async fn a_transfer_is_told_as_the_balances_show_it() {
+async fn a_transfer_is_explained_as_the_balances_show_it() {
     let stage = Stage::open().await;
     let before = (
         stage.balance(USDT0, BUYER.address).await,
@@ -181,7 +181,7 @@ async fn the_fee_is_what_the_sender_has_less() {
 }
 
 #[tokio::test]
-async fn an_unlimited_approval_is_told_and_warned_of_and_its_end_too() {
+async fn an_unlimited_approval_and_its_end_are_explained() {
     let stage = Stage::open().await;
     let hash = stage.send(BUYER.address, USDC, approve(NOBODY, U256::MAX));
     let told = stage.explain(hash).await;
@@ -213,7 +213,7 @@ async fn an_unlimited_approval_is_told_and_warned_of_and_its_end_too() {
 }
 
 #[tokio::test]
-async fn a_revert_is_told_with_the_reason_that_the_contract_gave() {
+async fn a_revert_is_explained_with_the_contracts_reason() {
     let stage = Stage::open().await;
     let too_much = transfer(NOBODY, U256::from(u128::MAX));
     let hash = stage.send(BUYER.address, USDC, too_much.clone());
@@ -248,7 +248,7 @@ async fn a_revert_is_told_with_the_reason_that_the_contract_gave() {
 }
 
 #[tokio::test]
-async fn somebody_elses_tokens_move_from_them() {
+async fn tokens_that_a_spender_moves_leave_their_owner() {
     let stage = Stage::open().await;
     stage.send(
         BUYER.address,
@@ -317,7 +317,7 @@ async fn a_failed_call_in_a_batch_is_not_zero() {
 }
 
 #[tokio::test]
-async fn what_tokens_say_about_themselves_is_read() {
+async fn the_names_and_units_of_tokens_are_read() {
     let stage = Stage::open().await;
     let facts = stage
         .reader

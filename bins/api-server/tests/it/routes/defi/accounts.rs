@@ -256,7 +256,7 @@ async fn recommendations_are_net_of_gas_and_within_the_risk() {
 }
 
 #[tokio::test]
-async fn gas_that_is_not_known_is_not_free() {
+async fn unknown_gas_is_not_free() {
     let shop = without_xlayer(&[]).await;
     let body = shop
         .buy("/yield-recommendations?amount=1000&chains=196")
@@ -271,7 +271,7 @@ async fn gas_that_is_not_known_is_not_free() {
 }
 
 #[tokio::test]
-async fn an_account_is_advised_on_what_it_holds() {
+async fn an_account_is_advised_on_its_holdings() {
     let shop = Shop::open().await;
     let body = shop.buy(&format!("/yield-recommendations?{ACCOUNT}")).await;
     let first = &body["data"]["recommendations"][0];

@@ -86,7 +86,7 @@ async fn macro_readings_over_a_weekend_are_fresh() {
 }
 
 #[tokio::test]
-async fn futures_are_told_when_another_market_confirms_them() {
+async fn futures_are_shown_when_another_market_confirms_them() {
     // Without the chart the perpetual's oracle replaces it, and is marked as such.
     let body = Shop::without(&["yahoo"])
         .await

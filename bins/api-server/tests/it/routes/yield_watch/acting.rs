@@ -102,7 +102,7 @@ async fn without_a_wallet_a_mandate_that_acts_is_refused_by_name() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_better_product_is_moved_into_and_the_audit_tells_it() {
+async fn a_move_into_a_better_product_is_in_the_audit() {
     let clock = clock_at(0);
     let wallet = Wallet {
         signs: true,

@@ -84,7 +84,7 @@ fn an_endpoint_that_cannot_be_used_confirms_nothing() {
 }
 
 #[test]
-fn an_allowance_is_read_and_what_clears_it_is_said() {
+fn an_allowance_is_read_and_its_clearing_transaction_is_printed() {
     let desk = delegated("");
     let clear = |node: &Node, more: &str| {
         desk.run(&format!(
