@@ -47,7 +47,7 @@ async fn a_silent_payment_delays_no_other() {
     let mut round = Box::pin(stage.processor.reconcile_all());
     // Far shorter than the time limit of a look.
     let ended = tokio::time::timeout(Duration::from_secs(1), &mut round).await;
-    assert!(ended.is_err(), "nobody waits for the silent one");
+    assert!(ended.is_err(), "the round ended before the silent payment");
     assert_eq!(states(&stage, &payments[..1]).await, [State::Unknown]);
     assert_eq!(states(&stage, &payments[1..]).await, [State::Settled; 19]);
     // The look at the silent payment is given up for now, and the round ends.

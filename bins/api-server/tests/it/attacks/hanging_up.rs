@@ -62,7 +62,7 @@ async fn the_same_payment_is_served_whenever_its_caller_hung_up() {
             assert_eq!(answer.action(), "send_same_again", "{}", answer.text);
             assert!(
                 began.elapsed() < Duration::from_secs(10),
-                "nobody owns the payment"
+                "no call owns the payment"
             );
             answer = world.buyer.get_paid(&target, &payment).await;
         }
@@ -105,7 +105,7 @@ async fn forgeries_whose_callers_hang_up_leave_bounded_rows() {
         while state == "in_flight" {
             assert!(
                 began.elapsed() < Duration::from_secs(10),
-                "nobody owns the payment"
+                "no call owns the payment"
             );
             state = world.look_up(payment).await["state"].clone();
         }

@@ -42,7 +42,7 @@ pub(super) struct Signed {
     pub(super) payment: PaymentPayload,
     /// Every request for which it was sent. It was signed for the first one.
     pub(super) sent_for: Vec<Wanted>,
-    pub(super) told_to_sign_new: bool,
+    pub(super) advised_to_sign_new: bool,
 }
 
 impl Signed {
@@ -99,7 +99,7 @@ impl<S: Store> Buyer<S> {
                     break;
                 }
             }
-            if purchase.signed.is_empty() || purchase.signed.last().unwrap().told_to_sign_new {
+            if purchase.signed.is_empty() || purchase.signed.last().unwrap().advised_to_sign_new {
                 let Some(signed) = self.sign(wanted).await else {
                     continue;
                 };
@@ -164,7 +164,7 @@ impl<S: Store> Buyer<S> {
             payment: self.account.sign(&order),
             order,
             sent_for: vec![wanted],
-            told_to_sign_new: false,
+            advised_to_sign_new: false,
         })
     }
 
@@ -280,7 +280,7 @@ impl<S: Store> Buyer<S> {
                     valid_before,
                     ..
                 } = signed.order;
-                signed.told_to_sign_new = true;
+                signed.advised_to_sign_new = true;
                 // Another server may have taken the payment for the other request.
                 let is_misused = world.servers > 1 && signed.sent_for.len() > 1;
                 if !is_misused && world.chain.is_dangerous(nonce, valid_before, world.now()) {

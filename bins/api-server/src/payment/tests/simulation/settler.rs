@@ -92,7 +92,7 @@ impl SimulatedSettler {
             "not sent",
             "failed",
             "refused",
-            "never told",
+            "never answered",
             "a panic",
             "unknown",
             "unknown",
@@ -133,7 +133,7 @@ impl SimulatedSettler {
                     None => Settlement::StillOpen { reason, message },
                 }
             }
-            "never told" => {
+            "never answered" => {
                 self.move_money(payment, money);
                 pending().await
             }
@@ -363,12 +363,12 @@ impl Settler for SimulatedSettler {
     ) -> Reconciliation {
         self.step().await;
         if self.goes_wrong() {
-            let kinds = ["never told", "a panic", "undecided"];
+            let kinds = ["never answered", "a panic", "undecided"];
             let kind = self.world.chance.pick(&kinds);
             self.world
                 .note(|| format!("settler: odd reconciliation, {kind}"));
             match kind {
-                "never told" => pending().await,
+                "never answered" => pending().await,
                 "a panic" => resume_unwind(Box::new("the settler panics")),
                 _ => return self.undecided(transaction),
             }
