@@ -62,7 +62,7 @@ pub enum ServeError {
     Signer {
         /// The key.
         key: &'static str,
-        /// What is wrong.
+        /// The problem.
         message: String,
     },
     /// A task of the start-up was cancelled or panicked.
@@ -94,7 +94,7 @@ pub enum ServeError {
     Upstream {
         /// The upstream's table.
         name: &'static str,
-        /// What is wrong.
+        /// The client's error.
         error: TransportError,
     },
 }

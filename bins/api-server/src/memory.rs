@@ -26,7 +26,7 @@ const APART: SignedDuration = SignedDuration::from_mins(30);
 const KEPT_APART: SignedDuration = SignedDuration::from_hours(1);
 /// The preferred age of the reading in a comparison: one day.
 const DAY: SignedDuration = SignedDuration::from_hours(24);
-/// How long a reading is kept.
+/// The time for which a reading is kept.
 const KEPT: SignedDuration = SignedDuration::from_hours(48);
 const PLACES: u32 = 4;
 

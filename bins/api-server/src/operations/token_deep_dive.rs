@@ -43,7 +43,7 @@ const CORE: Duration = Duration::from_millis(3_500);
 const PART: Duration = Duration::from_millis(2_500);
 /// The time limit of the answer.
 const WHOLE: Duration = Duration::from_secs(6);
-/// How many days ahead scheduled events are shown.
+/// The days ahead for which scheduled events are shown.
 const CATALYST_DAYS: usize = 14;
 /// The window exceeds the last announced decision of the Federal Reserve.
 pub(super) const DECISIONS_UNKNOWN: &str = "fomc_decisions_unknown_beyond_calendar";

@@ -24,7 +24,7 @@ use crate::sources::Tokens;
 const PART_AGE: Duration = Duration::from_secs(30);
 /// The reason for a member that a quote does not state.
 const UNSTATED: &str = "not_named_by_source";
-/// How long the parts count as fresh. The price states its own bound.
+/// The seconds for which the parts count as fresh. The price states its own bound.
 const FRESH_SECONDS: u64 = 60;
 
 pub(super) async fn answer(

@@ -93,7 +93,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     }
 }
 
-/// How long after its window a payment may still show up in a block that was made before.
+/// The seconds after its window in which a payment may still show up in a block that was made
+/// before.
 const VOID_MARGIN_SECONDS: u64 = 60;
 
 pub(super) fn unreadable(error: &LedgerError) -> Refusal {

@@ -25,7 +25,8 @@ pub(crate) struct PaymentPolicy {
     pub(crate) settle_budget_seconds: u64,
     /// The sum of the settler's own time limits. Only a settler that exceeds them is cut off.
     pub(crate) settle_guard: Duration,
-    /// How long the settler keeps its own transactions: as long as the journal keeps payments.
+    /// The time for which the settler keeps its own transactions: as long as the journal keeps
+    /// payments.
     pub(crate) transaction_retention: Duration,
     /// For how many seconds after its settlement an answer about the payer's own wallet is given
     /// again.

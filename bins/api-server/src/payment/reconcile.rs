@@ -14,7 +14,7 @@ use super::{Declined, Ended, PaidCall, PaymentProcessor, Refusal, Worker};
 
 /// Unknown payments that are looked at in parallel.
 const LOOKS_AT_ONCE: u32 = 8;
-/// How long one look may take. A payment that takes longer is looked at again later.
+/// The time limit of a look. A payment that takes longer is looked at again later.
 const LOOK_LIMIT: Duration = Duration::from_secs(120);
 
 /// The result of a look at an unknown payment.

@@ -13,7 +13,7 @@ use super::{PaymentProcessor, Worker};
 const UNTOUCHED_SECONDS: u64 = 60;
 /// More batches than a server fills between two sweeps.
 const MAX_PRUNE_BATCHES: usize = 4096;
-/// How often the settler forgets its old transactions.
+/// The time between two deletions of the settler's old transactions.
 const FORGET_EVERY: Duration = Duration::from_secs(3600);
 
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {

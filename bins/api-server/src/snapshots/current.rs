@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 use super::Snapshot;
 
-/// How long a reader waits for the first edition after a server has started.
+/// The time limit of a reader for the first edition after the start of a server.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The state of a dataset.

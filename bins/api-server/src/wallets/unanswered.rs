@@ -30,7 +30,7 @@ const PAUSE: Duration = Duration::from_secs(5);
 
 /// The reason of an intent that is given up because its payment has expired.
 const EXPIRED: &str = "payment_expired";
-/// How long one look at an intent waits for its first sealed transaction.
+/// The time limit of one look at an intent for its first sealed transaction.
 const LOOK: Duration = Duration::from_secs(60);
 /// The pause between two looks.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(1);

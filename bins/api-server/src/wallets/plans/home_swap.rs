@@ -9,8 +9,8 @@ use wallet_actions::{PlanCause, PlanRefused, PlannedStep, SwapAsk, SwapPlan};
 
 use super::{WalletPlans, refused};
 
-/// How long a quote may be carried out. It ages with every block, and its least output limits the
-/// loss.
+/// The seconds for which a quote may be executed. It ages with every block, and its least output
+/// limits the loss.
 const LIFE_SECONDS: u64 = 120;
 
 impl WalletPlans {
