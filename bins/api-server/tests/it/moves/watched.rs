@@ -1,5 +1,5 @@
-//! A mandate that acts, checked by the server's own watcher: from idle money to the better vault,
-//! with a verified audit.
+//! Tests a mandate that acts, checked by the server's own watcher: from idle money to the better
+//! vault, with a verified audit.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::moves::stage::{LENT, Process, THOUSAND, VAULT, World, mandate};
 
 const PAYMENT: B256 = B256::repeat_byte(0x77);
 
-/// The mandates of a process, and what checks them.
+/// The mandates of a process, and their watcher.
 fn watcher(world: &World, process: &Process) -> (Mandates, Watcher) {
     let store = SqliteStore::open(world.path("watch.db")).unwrap();
     let now = Arc::clone(&world.now);
@@ -36,7 +36,7 @@ async fn recorded(mandates: &Mandates) -> Vec<Record> {
     mandates.audit(&owner, &id, 0, 99).await.unwrap()
 }
 
-/// Sweeps, ten seconds of the clock apart, until a move has ended.
+/// Runs checks, ten seconds of the clock apart, until a move has ended.
 async fn until(world: &World, mandates: &Mandates, watcher: &Watcher, last: Event) -> Vec<Record> {
     for _ in 0..100 {
         watcher.sweep().await;
@@ -68,7 +68,7 @@ async fn a_mandate_invests_and_moves_on_across_a_restart() {
     let records = until(&world, &mandates, &checks, Event::Moved).await;
     assert_eq!(records.len(), 4);
     assert!(world.balance(A_USDG).abs_diff(600_000_000) <= 1);
-    // The rest follows at the next check, and the better vault at the one after it.
+    // The next check moves the rest, and the one after it moves into the better vault.
     world.pass(4_000);
     checks.sweep().await;
     until(&world, &mandates, &checks, Event::Moved).await;

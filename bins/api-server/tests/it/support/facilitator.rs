@@ -1,4 +1,4 @@
-//! A facilitator that does what a test says, down to the bytes on the wire.
+//! A facilitator that a test scripts, down to the bytes on the wire.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-/// What is answered to one call.
+/// The answer to one call.
 #[derive(Debug, Clone)]
 pub enum Say {
     Json(u16, String),
@@ -63,8 +63,8 @@ pub fn success(transaction: &str) -> Say {
 }
 
 impl Facilitator {
-    /// Answers `/verify` and `/settle` from the scripts in turn; the last line of a script is
-    /// repeated.
+    /// Answers `/verify` and `/settle` from the scripts in turn. The last answer of a script
+    /// repeats.
     pub async fn start(verify: Vec<Say>, settle: Vec<Say>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -89,17 +89,17 @@ impl Facilitator {
         Self { url, script, task }
     }
 
-    /// From now on `aggr_deferred` is listed as well.
+    /// Lists `aggr_deferred` as well from now on.
     pub fn list_deferred(&self) {
         self.script.lock().unwrap().lists_deferred = true;
     }
 
-    /// Once a payment is verified, nothing listens here any more.
+    /// Stops listening once a payment is verified.
     pub fn close_after_verifying(&self) {
         self.script.lock().unwrap().closes = true;
     }
 
-    /// Everything that was asked so far.
+    /// The requests so far.
     pub fn seen(&self) -> Vec<Seen> {
         self.script.lock().unwrap().seen.clone()
     }

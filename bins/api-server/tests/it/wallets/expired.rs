@@ -1,5 +1,5 @@
-//! Actions whose payment nobody can settle any more, because its window closed while the server was
-//! down.
+//! Tests of actions whose payment can no longer be settled, because its window closed while the
+//! server was down.
 
 use alloy_primitives::U256;
 use dev_chain::base;
@@ -13,7 +13,7 @@ use crate::wallets::stage::Stage;
 
 const COUNTED: &str = "svc_wallet_actions_uncharged_total{operation=\"withdraw\"}";
 
-/// A payment whose window has closed.
+/// Makes a payment whose window has closed.
 async fn expired(stage: &Stage) -> Value {
     let buyer = &stage.world.buyer;
     let mut draft = buyer.draft(Method::POST, "/auto-withdraw").await;
@@ -22,7 +22,7 @@ async fn expired(stage: &Stage) -> Value {
     buyer.signed(&draft)
 }
 
-/// How often it was counted.
+/// The metric's count of such actions.
 async fn counted(stage: &Stage) -> u64 {
     let metrics = stage.world.buyer.get("/metrics").await.text;
     let line = metrics.lines().find_map(|line| line.strip_prefix(COUNTED));
@@ -30,7 +30,7 @@ async fn counted(stage: &Stage) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_goes_on_after_its_payments_window_is_not_charged_and_is_counted_once() {
+async fn an_action_after_its_payments_window_is_uncharged_and_counted_once() {
     let mut stage = Box::pin(Stage::open()).await;
     stage.give_usdc(5_000_000);
     let token = base::USDC.to_string();
@@ -41,7 +41,7 @@ async fn what_goes_on_after_its_payments_window_is_not_charged_and_is_counted_on
     let paid = stage.world.paid();
     assert_eq!(counted(&stage).await, 0);
 
-    // An action as a process leaves it that is killed after the first of two transactions.
+    // The records of an action whose process was killed after the first of two transactions.
     let path = stage.world.folder().join("ledger.wallets.db");
     let (text, id) = (payment.to_string(), done["intent_id"].clone());
     let restarted = stage.world.restart_over(async |_| {
@@ -71,7 +71,7 @@ async fn what_goes_on_after_its_payments_window_is_not_charged_and_is_counted_on
     });
     Box::pin(restarted).await;
 
-    // It goes on, and its record says what was done.
+    // The action continues, and its record shows its effect.
     let shown = json!({ "intent_id": "00000000000000000000000000000abc" });
     let ended = stage.ended(&shown).await;
     assert_eq!(ended["status"], "completed", "{ended}");
@@ -82,7 +82,7 @@ async fn what_goes_on_after_its_payments_window_is_not_charged_and_is_counted_on
         Stage::holds(&stage.base, base::USDC, stage.wallet),
         3_000_000
     );
-    // Nothing was charged, and the ledger says why.
+    // Nothing was charged, and the ledger has the reason.
     let noted = async || (counted(&stage).await == 1).then_some(());
     eventually("the note in the ledger", noted).await;
     let standing = stage.world.look_up(&payment).await;
@@ -90,7 +90,7 @@ async fn what_goes_on_after_its_payments_window_is_not_charged_and_is_counted_on
     assert_eq!(standing["reason"], "expired_uncharged");
     assert_eq!(stage.world.paid(), paid);
 
-    // Once is once. Real time passes, in which a restarted server would do it again.
+    // The record is made once. Real time passes, in which a restarted server would repeat it.
     Box::pin(stage.world.restart()).await;
     tokio::time::sleep(std::time::Duration::from_secs(3)).await;
     assert_eq!(counted(&stage).await, 1);
