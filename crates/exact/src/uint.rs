@@ -5,7 +5,7 @@ use alloy_primitives::U256;
 /// The digits of 2^256 − 1.
 pub const MAX_UINT_DIGITS: usize = 78;
 
-/// Reads an unsigned integer in its one spelling: decimal digits without sign, spaces or leading
+/// Reads an unsigned integer in its only spelling: decimal digits without sign, spaces or leading
 /// zeros. Readers disagree about `"1e3"`, `" 1"`, `"+1"`, `"0x10"` and `"01"`, so they are refused.
 ///
 /// ```
