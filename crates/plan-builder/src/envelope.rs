@@ -1,6 +1,5 @@
-//! The envelope of a plan on the wire. Members are declared in the
-//! order of RFC 8785, so that the serde form of a canonically declared payload is the canonical
-//! one.
+//! The envelope of a plan on the wire. Members are declared in the order of RFC 8785, so that the
+//! serde form of a canonically declared payload is the canonical one.
 
 mod along;
 
@@ -23,7 +22,7 @@ use crate::{
 /// The version of this form.
 pub(crate) const SCHEMA_VERSION: &str = "1.2";
 
-/// Everything that is returned. With `submission.payload_digest` empty it is the preimage of the
+/// The whole document of a plan. With `submission.payload_digest` empty it is the preimage of the
 /// digest.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(
@@ -44,7 +43,7 @@ pub(crate) struct Body<'a, P, F> {
     pub(crate) exports: Option<Exports>,
     pub(crate) fee_attribution: F,
     pub(crate) intent_digest: Word,
-    /// The checks that had nothing to judge: they are no assertions.
+    /// The checks that had nothing to judge. They are not assertions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) not_established: Vec<NotEstablished<'a>>,
     pub(crate) payload: P,
@@ -58,7 +57,7 @@ pub(crate) struct Body<'a, P, F> {
     pub(crate) valid_until: Time,
 }
 
-/// The address that the caller gave, and what it is in the plan.
+/// The caller's address, and its roles in the plan.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AccountBinding {
@@ -87,7 +86,7 @@ pub(crate) struct NotEstablished<'a> {
     would_establish: Cow<'a, str>,
 }
 
-/// The only result that is ever written: what does not pass is refused.
+/// The only result that is ever written: a check that fails gives a refusal.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Pass {
     #[serde(rename = "pass")]
@@ -133,7 +132,8 @@ pub(crate) struct ReplayDisclosure {
 }
 
 impl ReplayDisclosure {
-    /// `approves`: whether the plan leaves an allowance behind when its last step reverts.
+    /// Makes the disclosure. `approves`: whether the plan leaves an allowance behind when its last
+    /// step reverts.
     pub(crate) const fn with_boundary(boundary: &'static str, approves: bool) -> Self {
         Self {
             after_a_reverted_call: if approves {
@@ -158,7 +158,7 @@ pub(crate) struct Submission {
     pub(crate) payload_digest: Option<Word>,
 }
 
-/// The members of an envelope that a report gives.
+/// Makes the assertions of a report members of an envelope.
 pub(crate) fn assertions(report: &CheckReport) -> Vec<AssertionRecord<'_>> {
     fn record(passed: &Assertion) -> AssertionRecord<'_> {
         AssertionRecord {
@@ -171,7 +171,7 @@ pub(crate) fn assertions(report: &CheckReport) -> Vec<AssertionRecord<'_>> {
     report.assertions().iter().map(record).collect()
 }
 
-/// The open checks of a report.
+/// Makes the open checks of a report members of an envelope.
 pub(crate) fn not_established(report: &CheckReport) -> Vec<NotEstablished<'_>> {
     fn record(open: &Assertion) -> NotEstablished<'_> {
         NotEstablished {
@@ -186,19 +186,19 @@ pub(crate) fn not_established(report: &CheckReport) -> Vec<NotEstablished<'_>> {
 /// A plan's text together with its digest.
 #[derive(Debug)]
 pub(crate) struct Written {
-    /// The JSON text, digest included.
+    /// The JSON text, including the digest.
     pub(crate) text: String,
-    /// The digest of everything else.
+    /// The digest of all other members.
     pub(crate) digest: Word,
 }
 
-/// Room for a usual plan; a larger one makes more.
+/// Bytes that hold a usual plan; a larger plan allocates more.
 const USUAL_BYTES: usize = 12 * 1024;
 
 impl<P: Serialize, F: Serialize> Body<'_, P, F> {
-    /// Writes the plan and computes its digest; whatever digest the body carries is not looked at.
+    /// Writes the plan and computes its digest; the digest in the body is ignored.
     ///
-    /// `None` for what JSON cannot hold, which no payload contains.
+    /// `None` for values that JSON cannot hold; no payload contains any.
     pub(crate) fn write<R: RailPlan<Payload = P, Fees = F>>(&mut self) -> Option<Written> {
         self.submission.payload_digest = None;
         let mut text = Vec::with_capacity(USUAL_BYTES);
@@ -216,7 +216,7 @@ impl<P: Serialize, F: Serialize> Body<'_, P, F> {
         Some(Written { text, digest })
     }
 
-    /// Whether [`Self::write`] gives exactly this text, without writing it.
+    /// Returns whether [`Self::write`] would give exactly this text, without writing it.
     pub(crate) fn is_written_as<R: RailPlan<Payload = P, Fees = F>>(
         &mut self,
         text: &str,
@@ -242,13 +242,13 @@ impl<P: Serialize, F: Serialize> Body<'_, P, F> {
     }
 }
 
-/// Where the list of `submission` ends and the digest follows. It is the last list of an
+/// Finds the end of the list of `submission`, before the digest. It is the last list of an
 /// envelope: only times and digests follow it.
 fn end_of_fields(text: &str) -> Option<usize> {
     Some(text.rfind(']')? + 1)
 }
 
-/// The digest's member, as it follows the list.
+/// Writes the digest's member, as it follows the list.
 fn member(digest: Word) -> String {
     format!(r#","payload_digest":"{}""#, digest.0)
 }

@@ -1,4 +1,5 @@
-//! The verifier: a plan is taken apart, judged again by the same engine, built again, and compared.
+//! The verifier: it takes a plan apart, runs the same checks on it again, builds it again, and
+//! compares.
 
 mod as_written;
 
@@ -21,23 +22,22 @@ use crate::{
 /// Verifies a plan of one rail.
 ///
 /// # Errors
-/// The first thing that does not hold, in this order: the form (`plan_malformed`), the digest
-/// (`payload_digest_committed`), the request it is for, the rail's table, every member that follows
-/// from the rest.
+/// The first check that does not hold, in this order: the form (`plan_malformed`), the digest
+/// (`payload_digest_committed`), the request that it answers, the rail's table, every member that
+/// follows from the rest.
 pub(crate) fn verify<R: RailPlan>(
     request: &R::Request,
     text: &str,
     now: UtcSeconds,
     policy: &Policy,
 ) -> Result<Verified, Refusal> {
-    // Only the long way refuses: which of several faults has the name depends on the order in which
-    // it looks.
+    // Only the long way refuses: its order decides which of several faults gives the name.
     as_written::verify::<R>(request, text, now, policy)
         .map_or_else(|| taken_apart::<R>(request, text, now, policy), Ok)
 }
 
-/// Verifies a plan however it is spelled: every member is read, and compared with what the plan's
-/// own bytes give.
+/// Verifies a plan in any spelling: reads every member, and compares it with the one that the
+/// plan's own bytes give.
 fn taken_apart<R: RailPlan>(
     request: &R::Request,
     text: &str,
@@ -101,7 +101,7 @@ fn taken_apart<R: RailPlan>(
     if again.text != written.text {
         return Err(first_difference(&again.text, &written.text));
     }
-    // A plan has one digest: a member that reads as another one (`null` for a missing member) would
+    // A plan has one digest. A member that reads as another one (`null` for a missing member) would
     // give it a second.
     if again.digest.0 != claimed {
         return Err(
@@ -146,7 +146,7 @@ fn judge_payload<R: RailPlan>(
     })
 }
 
-/// Judges the members that follow from nothing else, as far as there is something to judge them by.
+/// Judges the members that no other member determines, as far as possible.
 fn judge_labels<R: RailPlan>(
     request: &R::Request,
     payload: &R::Payload,
@@ -172,7 +172,7 @@ fn judge_labels<R: RailPlan>(
     })
 }
 
-/// A plan does not outlive by more than a plan's longest life the reading that it is built on.
+/// Refuses a plan that outlives its reading by more than a plan's longest life.
 fn judge_reading(read_at: UtcSeconds, valid_until: UtcSeconds) -> Result<(), Failure> {
     let latest = read_at.saturating_add(MAX_LIFE_SECONDS + CLOCK_TOLERANCE_SECONDS);
     if read_at <= valid_until && valid_until <= latest {
@@ -188,7 +188,8 @@ fn judge_reading(read_at: UtcSeconds, valid_until: UtcSeconds) -> Result<(), Fai
 
 fn parse<R: serde::de::DeserializeOwned>(text: &str) -> Result<R, Refusal> {
     serde_json::from_str(text).map_err(|error| {
-        // The parser's own text may repeat foreign input; its place is enough to find the member.
+        // The parser's own text may repeat foreign input. The position is enough to find the
+        // member.
         let what = match error.classify() {
             serde_json::error::Category::Data => "a missing, unknown, duplicate or mistyped member",
             _ => "not JSON",
@@ -200,7 +201,7 @@ fn parse<R: serde::de::DeserializeOwned>(text: &str) -> Result<R, Refusal> {
     })
 }
 
-/// The digest of a text that is not spelled as this crate spells it: any JSON with the same
+/// Computes the digest of a text in another spelling than this crate's: any JSON with the same
 /// canonical form is the same plan.
 fn foreign_digest(text: &str) -> Result<B256, Refusal> {
     let mut value = exact::parse_json(text).map_err(|defects| {
@@ -238,7 +239,7 @@ fn judge_artifact_id<R: RailPlan>(id: &str) -> Result<(), Refusal> {
     }
 }
 
-/// The member that differs, at the top of the envelope.
+/// Returns the refusal with the first member of the envelope that differs.
 fn first_difference(expected: &str, observed: &str) -> Refusal {
     let (Ok(Value::Object(expected)), Ok(Value::Object(observed))) = (
         serde_json::from_str(expected),

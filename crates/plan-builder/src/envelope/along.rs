@@ -1,8 +1,8 @@
 //! Compares a value with its JSON without writing it.
 //!
-//! A plan is mostly long strings, and writing one means to look at each of its bytes for what must
-//! be escaped. Here the text is looked at once: if it has no backslashes and quotes but those that
-//! were passed as such, then no string has one that should have been escaped.
+//! A plan is mostly long strings. Writing a string looks at each byte that may need an escape. This
+//! module looks at the text once: if every backslash and quote of the text is one that the
+//! comparison expected, then no string has one that should have been escaped.
 
 use std::fmt::{self, Display, Write};
 
@@ -12,10 +12,10 @@ use serde::{
     ser::{self, Impossible},
 };
 
-/// Whether `serde_json` writes a value as exactly this text.
+/// Returns whether `serde_json` writes a value as exactly this text.
 ///
-/// Of what no envelope has (negative and floating-point numbers, maps, structs and variants of
-/// tuples) it says no.
+/// Returns `false` for forms that no envelope has: negative and floating-point numbers, maps, tuple
+/// structs and tuple variants.
 pub(super) fn is_written_as<T: Serialize>(value: &T, text: &str) -> bool {
     let bytes = text.as_bytes();
     let mut along = Along {
@@ -30,19 +30,19 @@ pub(super) fn is_written_as<T: Serialize>(value: &T, text: &str) -> bool {
         && !has_controls(bytes)
 }
 
-/// Whether a text has a character that JSON cannot hold as it is.
+/// Returns whether a text has a character that JSON must escape.
 fn has_controls(text: &[u8]) -> bool {
-    // Without an early end, so that many bytes are looked at in one instruction.
+    // The loop has no early end, so that one instruction compares many bytes.
     let least = text.iter().fold(u8::MAX, |least, byte| least.min(*byte));
     least < b' '
 }
 
-/// The number of times a byte is in a text: fast where it is there often.
+/// Counts a byte in a text: fast where it is frequent.
 fn many(byte: u8, text: &[u8]) -> usize {
     memchr_iter(byte, text).count()
 }
 
-/// The number of times a byte is in a text: fast where it is there rarely.
+/// Counts a byte in a text: fast where it is rare.
 fn few(byte: u8, text: &[u8]) -> usize {
     let mut found = 0;
     for _ in memchr_iter(byte, text) {
@@ -51,7 +51,7 @@ fn few(byte: u8, text: &[u8]) -> usize {
     found
 }
 
-/// A way along a text.
+/// A position in the text that is compared.
 struct Along<'t> {
     ahead: &'t [u8],
     /// The number of quotes passed as JSON's marks: around strings, and in escapes.

@@ -1,5 +1,5 @@
-//! The verifier's short way, for a plan in the form that this crate writes. It picks from the text
-//! the parts that follow from nothing else, judges everything, writes the plan again, and compares
+//! The verifier's short way, for a plan in the form that this crate writes. It picks the parts that
+//! no other member determines from the text, judges everything, writes the plan again, and compares
 //! the two texts byte for byte. Equal texts need no comparison member by member, and prove that
 //! every part was picked from its place.
 
@@ -17,8 +17,8 @@ use crate::{
     wire::Word,
 };
 
-/// Verifies a plan that has this crate's own spelling. `None` for every other one, and for what
-/// does not hold: that is for the long way to name.
+/// Verifies a plan in this crate's own spelling. `None` for another spelling, and for a plan that
+/// does not hold: the long way names the fault.
 pub(super) fn verify<R: RailPlan>(
     request: &R::Request,
     text: &str,
@@ -37,7 +37,7 @@ pub(super) fn verify<R: RailPlan>(
     let commitment = Commitment {
         valid_until: labels.valid_until,
         now,
-        // Computed below, over the text that it is a part of.
+        // The digest is computed below, over the text that contains it.
         digest: DigestStanding::Recomputed {
             claimed,
             computed: claimed,
@@ -67,7 +67,7 @@ pub(super) fn verify<R: RailPlan>(
         })
 }
 
-/// The one label of the exports, where they were asked for.
+/// Reads the only label of the exports, where the request asked for them.
 fn created_millis<R: RailPlan>(
     request: &R::Request,
     payload: &R::Payload,
@@ -79,17 +79,17 @@ fn created_millis<R: RailPlan>(
     }
 }
 
-/// The value that a text begins with.
+/// Reads the value at the beginning of a text.
 fn value<T: DeserializeOwned>(text: &str) -> Option<T> {
     T::deserialize(&mut serde_json::Deserializer::from_str(text)).ok()
 }
 
-/// The text behind the first occurrence of a mark.
+/// Returns the text after the first occurrence of a mark.
 fn behind<'a>(text: &'a str, mark: &str) -> Option<&'a str> {
     text.get(memmem::find(text.as_bytes(), mark.as_bytes())? + mark.len()..)
 }
 
-/// The string behind the account, as far as it has no escapes.
+/// Returns the string after the account, if it has no escapes.
 fn artifact_id(text: &str) -> Option<&str> {
     let (_, behind) = text.split_once('}')?;
     let (id, _) = behind
@@ -98,7 +98,7 @@ fn artifact_id(text: &str) -> Option<&str> {
     Some(id)
 }
 
-/// The members behind `schema_version`.
+/// The members after `schema_version`.
 struct End {
     simulation: Option<Simulation>,
     payload_digest: B256,
@@ -106,15 +106,15 @@ struct End {
 }
 
 impl End {
-    /// Reads them from the last byte backwards: everything behind the list of `submission` has a
-    /// fixed length.
+    /// Reads the members from the last byte backwards: everything after the list of `submission`
+    /// has a fixed length.
     fn of(text: &str) -> Option<Self> {
         let text = text.strip_suffix(r#""}"#)?;
         let (text, valid_until) = before_last(text, "2026-11-21T15:30:00Z".len())?;
         let text = text.strip_suffix(r#""},"valid_until":""#)?;
         let (text, payload_digest) = before_last(text, "0x".len() + 2 * B256::ZERO.len())?;
         let (text, _) = text.split_at_checked(memrchr(b'{', text.as_bytes())?)?;
-        // Behind a version, which ends as text, or behind a simulation.
+        // The list follows a version, which ends as text, or a simulation.
         let simulation = if text.ends_with(r#"","submission":"#) {
             None
         } else {
@@ -128,7 +128,7 @@ impl End {
     }
 }
 
-/// A text without its last bytes, and these.
+/// Splits the last bytes off a text.
 fn before_last(text: &str, bytes: usize) -> Option<(&str, &str)> {
     text.split_at_checked(text.len().checked_sub(bytes)?)
 }

@@ -1,4 +1,4 @@
-//! Both ways of the verifier say the same of every plan, and of whatever was done to one.
+//! Both ways of the verifier agree on every plan, and on every change of one.
 
 use std::{fs, path::PathBuf, sync::LazyLock};
 
@@ -30,8 +30,7 @@ fn request(rail: Rail) -> Request {
     Request::parse(rail, &read(&format!("{}.request.json", rail.as_str()))).unwrap()
 }
 
-/// Every plan of the vectors, and of the rails with steps one with everything that can be asked
-/// for.
+/// Every plan of the vectors, and one plan with all optional parts for each rail with steps.
 fn plans() -> Vec<(Request, String)> {
     let mut plans: Vec<_> = Rail::ALL
         .into_iter()
@@ -99,13 +98,13 @@ fn with_extras<R: RailPlan>(
     (request, text)
 }
 
-/// What is said of a text.
+/// The verdict of both ways on a text.
 #[derive(Debug)]
 struct Said {
     short: Option<Verified>,
     long: Result<Verified, Refusal>,
     whole: Result<Verified, Refusal>,
-    /// The text as this crate writes it, sealed anew; `None` for what is no plan.
+    /// The text as this crate writes it, sealed anew; `None` for a text that is no plan.
     written: Option<String>,
 }
 
@@ -128,8 +127,8 @@ fn said(request: &Request, text: &str, now: UtcSeconds) -> Said {
     }
 }
 
-/// The long way's verdict, once both ways agree. The short way takes exactly what holds and is
-/// written as this crate does.
+/// Returns the long way's verdict, after checking that both ways agree. The short way accepts
+/// exactly the plans that hold and have this crate's spelling.
 fn agreed(request: &Request, text: &str, now: UtcSeconds) -> Result<Verified, Refusal> {
     let Said {
         short,
@@ -143,7 +142,7 @@ fn agreed(request: &Request, text: &str, now: UtcSeconds) -> Result<Verified, Re
     long
 }
 
-/// Both ways on a JSON value: with the digest that it has, with its own, and in this crate's
+/// Judges a JSON value in both ways: with its digest, with a recomputed one, and in this crate's
 /// spelling.
 fn agreed_on_value(request: &Request, plan: Value) {
     let canonical = |plan: &Value| String::from_utf8(digest::canonical(plan).unwrap()).unwrap();
@@ -155,7 +154,7 @@ fn agreed_on_value(request: &Request, plan: Value) {
     }
 }
 
-/// The plan with the digest that it would have.
+/// Returns the plan with a recomputed digest.
 fn resealed(mut plan: Value) -> Value {
     if let Some(Value::Object(submission)) = plan.get_mut("submission") {
         submission.remove("payload_digest");
@@ -165,7 +164,7 @@ fn resealed(mut plan: Value) -> Value {
     plan
 }
 
-/// Every member and element, as a pointer.
+/// Collects every member and element, as pointers.
 fn members(value: &Value, at: &str, found: &mut Vec<String>) {
     let mut walk = |name: &str, inner: &Value| {
         let at = format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"));
@@ -184,7 +183,7 @@ fn members(value: &Value, at: &str, found: &mut Vec<String>) {
 }
 
 #[test]
-fn what_this_crate_writes_is_verified_the_short_way() {
+fn plans_in_this_crates_spelling_are_verified_the_short_way() {
     for (request, plan) in &*PLANS {
         let verified = agreed(request, plan, NOW).unwrap();
         assert_eq!(said(request, plan, NOW).short, Some(verified));
@@ -234,8 +233,8 @@ fn both_ways_read_every_other_request_the_same() {
     }
 }
 
-/// Every member taken away, doubled, emptied or replaced, with the digest that it had and with one
-/// of its own.
+/// Takes every member away, doubles, empties or replaces it, with the old digest and with a
+/// recomputed one.
 #[test]
 fn both_ways_say_the_same_of_every_changed_member() {
     for (request, text) in &*PLANS {
@@ -261,10 +260,10 @@ fn both_ways_say_the_same_of_every_changed_member() {
     }
 }
 
-/// One member a second time, where a reader that takes the last or the first of both would see the
-/// right one.
+/// Writes one member a second time, where a reader that takes the last or the first of both would
+/// see the right one.
 #[test]
-fn both_ways_refuse_a_member_that_stands_twice() {
+fn both_ways_refuse_a_duplicate_member() {
     for (request, text) in &*PLANS {
         let plan: Value = serde_json::from_str(text).unwrap();
         for (name, value) in plan.as_object().unwrap() {
@@ -282,7 +281,7 @@ fn both_ways_refuse_a_member_that_stands_twice() {
     }
 }
 
-/// What is done to the text of a plan.
+/// A change of a plan's text.
 #[derive(Debug, Clone)]
 enum Edit {
     Replace(Index, char),

@@ -3,7 +3,7 @@ use serde::Serialize;
 
 use super::*;
 
-/// One member of each form that envelopes have.
+/// A document with one member of each form that envelopes have.
 #[derive(Debug, Clone, Serialize)]
 struct Document {
     flag: bool,
@@ -33,7 +33,7 @@ enum Word {
     Fourth { left: Vec<u8>, right: String },
 }
 
-/// Written in pieces.
+/// A value that is written in pieces.
 #[derive(Debug, Clone)]
 struct Shown(String, u64);
 
@@ -43,7 +43,7 @@ impl Serialize for Shown {
     }
 }
 
-/// Strings with all that JSON escapes, and with what looks like JSON.
+/// Strings with all characters that JSON escapes, and strings that look like JSON.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         "[ -~]{0,12}",
@@ -83,10 +83,10 @@ prop_compose! {
 }
 
 proptest! {
-    /// As far as nothing is escaped that is written in pieces; such a text is never taken for
-    /// another.
+    /// The property holds as long as no piece needs an escape; a text that does need one is never
+    /// accepted.
     #[test]
-    fn what_serde_json_writes_and_nothing_else(
+    fn only_the_text_that_serde_json_writes_is_accepted(
         document in document(),
         other in document(),
         at: Index,
@@ -126,7 +126,7 @@ fn a_string_that_is_not_escaped_is_not_taken_for_its_json() {
             &format!("\"{text} of 1\"")
         ));
     }
-    // One that is written with an escape does not make up for one without it.
+    // An escape in one place does not balance a missing one in another.
     for (raw, escaped) in [("a\"b", "a\\b"), ("\"", "\""), ("\\", "\\")] {
         let pair = vec![raw, escaped];
         assert!(is_written_as(&pair, &serde_json::to_string(&pair).unwrap()));
@@ -136,7 +136,7 @@ fn a_string_that_is_not_escaped_is_not_taken_for_its_json() {
 }
 
 #[test]
-fn what_no_envelope_has_is_not_compared() {
+fn forms_that_no_envelope_has_are_not_compared() {
     let map = std::collections::BTreeMap::from([("a", 1)]);
     assert!(!is_written_as(&map, r#"{"a":1}"#));
     assert!(!is_written_as(&-1, "-1"));
