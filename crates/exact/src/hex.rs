@@ -100,7 +100,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(bytes: Vec<u8>) {
+        fn written_values_are_read_back(bytes: Vec<u8>) {
             let text = hex::encode_prefixed(&bytes);
             prop_assert_eq!(parse_lower_hex(&text), Some(bytes.clone()));
             prop_assert_eq!(parse_hex(&text.to_uppercase().replace("0X", "0x")), Some(bytes));

@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_values_are_read_back() {
         let step = StepRecord {
             data: Hex(Bytes::from_static(&[1, 0xab])),
             kind: KindRecord::ApproveReset,

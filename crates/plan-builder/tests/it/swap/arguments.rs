@@ -27,7 +27,7 @@ fn refused_at(check: &str, path: &str, edit: impl FnOnce(&mut Value)) {
 }
 
 #[test]
-fn what_is_read() {
+fn arguments_are_read_in_every_spelling() {
     let request = parse(&with(|a| {
         a["chainId"] = json!("8453");
         a["slippage"]["maxBps"] = json!("50");
