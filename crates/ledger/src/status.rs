@@ -12,7 +12,7 @@ use crate::{
 pub enum Reservation {
     /// The authorization is reserved for this claim.
     Reserved(EntryId),
-    /// It is not: the payment has this status.
+    /// The authorization is not reserved: the payment has this status.
     Known(PaymentStatus),
 }
 
