@@ -34,7 +34,7 @@ impl PostgresStore {
     /// Brings the tables of the fence to the newest version.
     ///
     /// # Errors
-    /// What is wrong with the database.
+    /// The defect of the database.
     pub async fn open(postgres: Postgres) -> Result<Self, PostgresError> {
         postgres.migrate(&COMPONENT).await?;
         Ok(Self { postgres })

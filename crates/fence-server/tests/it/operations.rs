@@ -86,7 +86,7 @@ async fn without_the_pinned_policy_only_revocations_are_taken() {
 }
 
 #[tokio::test]
-async fn custody_is_asked_whose_an_account_is() {
+async fn custody_names_the_owner_of_an_account() {
     let world = granted().await;
     *world.custody.owner.lock().unwrap() = STRANGER;
     assert_eq!(

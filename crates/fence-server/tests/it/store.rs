@@ -33,7 +33,7 @@ fn log_of(records: &[Record]) -> Vec<LogEvent> {
 }
 
 #[tokio::test]
-async fn what_was_written_is_read_by_another_process() {
+async fn records_are_read_by_another_process() {
     let location = StoreLocation::new();
     let (one, two) = (location.open(), location.open());
     let empty = look(&*one).await;

@@ -144,7 +144,7 @@ async fn a_revocation_of_somebody_else_changes_nothing() {
 }
 
 #[tokio::test]
-async fn the_service_ends_what_it_was_permitted() {
+async fn the_service_ends_its_own_permission() {
     let world = granted().await;
     world
         .desk
