@@ -1,4 +1,4 @@
-//! USDC from Base to Arbitrum, with the mint followed to its end.
+//! USDC from Base to Arbitrum, and the mint to its end.
 
 use alloy_primitives::{Address, U256};
 use dev_chain::{arbitrum, base};

@@ -1,4 +1,4 @@
-//! Reorganisations after the end of an action: its record says what is true now.
+//! Reorganisations after the end of an action: its record follows the chain.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ fn withdraw() -> Action {
     })
 }
 
-/// Waits until the record says something.
+/// Waits until the record satisfies a condition.
 async fn until(process: &Process, intent: &Intent, is: impl Fn(&Intent) -> bool) -> Intent {
     for _ in 0..600 {
         let found = process.actions.find(&intent.id).await.unwrap().unwrap();
@@ -31,8 +31,8 @@ async fn until(process: &Process, intent: &Intent, is: impl Fn(&Intent) -> bool)
     panic!("{:#?}", process.actions.find(&intent.id).await);
 }
 
-/// Takes the newest blocks back, after the end of the action, in this process or before the next
-/// one: `between` happens on the new branch before what was taken back is in a block again.
+/// Removes the newest blocks after the end of the action, in this process or before the next one.
+/// `between` runs on the new branch before the removed transactions are in a block again.
 async fn reorganised(
     restart: bool,
     fate: Fate,
@@ -59,7 +59,7 @@ async fn reorganised(
         intent.state.is_over() && intent.reorganised_at.is_some()
     });
     let ended = ended.await;
-    // And at last nothing is looked after any more.
+    // In the end no intent is watched any more.
     let last = until(&process, &done, |intent| intent.is_final).await;
     assert_eq!(last.state, ended.state);
     (world, done, last)
@@ -84,7 +84,7 @@ async fn a_transaction_that_is_included_again_is_where_the_record_says() {
 async fn a_transaction_that_is_reverted_on_the_new_branch_did_not_happen() {
     for restart in [false, true] {
         let (world, _, after) = reorganised(restart, Fate::Dropped, |world| {
-            // The wallet's tokens are elsewhere by then.
+            // The wallet's tokens have moved by then.
             let (from, to) = (wallet(), BUYER.address);
             move_tokens(&world.xlayer, xlayer::USDG, from, to, HELD);
         })
@@ -100,8 +100,8 @@ async fn a_transaction_that_is_reverted_on_the_new_branch_did_not_happen() {
     }
 }
 
-/// While another action of the wallet runs, the one that a reorganisation has reached waits, says
-/// so, and is in nobody's way.
+/// While another action of the wallet runs, the action of the lost block waits, says so, and blocks
+/// no other.
 #[tokio::test(start_paused = true)]
 async fn what_is_reopened_says_so_and_does_not_keep_the_wallet() {
     let world = World::new();

@@ -14,12 +14,12 @@ use crate::kills::{stage, worth};
 use crate::stage::{Process, World, order, wallet};
 use crate::swaps::swap;
 
-/// What becomes of the first process.
+/// The fate of the first process.
 #[derive(Debug, Clone, Copy)]
 enum Fate {
     DiesBefore(i64),
     DiesAfter(i64),
-    /// It is held up for longer than its leases.
+    /// The process is held up for longer than its leases.
     SleepsAfter(i64),
 }
 
@@ -35,7 +35,7 @@ fn sent(world: &World) -> usize {
         .sum()
 }
 
-/// The end of the action, ordered with the same payment at this process.
+/// Waits for the end of the action, ordered with the same payment at this process.
 async fn run(process: &Process, action: &Action) -> Intent {
     loop {
         match process.run(order(1, action.clone())).await {
@@ -46,8 +46,8 @@ async fn run(process: &Process, action: &Action) -> Intent {
     }
 }
 
-/// Orders an action at the first of two processes, which comes to its fate, and then at the second
-/// one. Whether the first one has done all of it before.
+/// Orders an action at the first of two processes, which meets its fate, and then at the second
+/// one. Returns whether the first one had finished before.
 async fn beside(action: &Action, fate: Fate) -> (World, bool) {
     let mut world = stage();
     world.servers = true;
@@ -72,14 +72,14 @@ async fn beside(action: &Action, fate: Fate) -> (World, bool) {
     let before = sent(&world);
     fuse.wake();
     sleep(Duration::from_secs(30)).await;
-    // Who wakes up sends nothing, and changes nothing.
+    // The process sends and changes nothing when it wakes up.
     assert_eq!(sent(&world), before, "{fate:?}");
     let found = second.actions.find(&ended.id).await.unwrap().unwrap();
     assert_eq!(found.steps, ended.steps, "{fate:?}");
     (world, came_to_its_end)
 }
 
-/// Whatever becomes of the first process, the action happens once and as a whole.
+/// Whatever the fate of the first process, the action happens once and as a whole.
 async fn at_every_effect(action: Action) {
     let (world, ended) = beside(&action, Fate::SleepsAfter(i64::MAX)).await;
     assert!(ended);
@@ -93,7 +93,7 @@ async fn at_every_effect(action: Action) {
         ] {
             let (world, ended) = beside(&action, fate).await;
             let observed = worth(&world);
-            // Interest accrues while somebody is dead.
+            // Interest accrues while no process runs.
             expected[1] = observed[1].clamp(expected[1], expected[1] + 1_000);
             assert_eq!(observed, expected, "{fate:?}");
             assert_eq!(sent(&world), transactions, "{fate:?}");
