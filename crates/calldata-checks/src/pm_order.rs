@@ -159,7 +159,7 @@ pub struct PmBuilderFee {
     pub taker_bps: Decimal,
 }
 
-/// An order in the form that the exchange verifies.
+/// An order as the exchange verifies it.
 ///
 /// # Example
 /// ```
@@ -187,7 +187,7 @@ pub struct PmBuilderFee {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
-    /// A number that makes the order unique.
+    /// Makes the order one of its kind.
     pub salt: U256,
     /// The account whose tokens move.
     pub maker: Address,
@@ -203,9 +203,9 @@ pub struct Order {
     pub side: Side,
     /// The kind of signature; 0 for an EOA.
     pub signature_type: u8,
-    /// The order's creation time, in milliseconds of Unix time.
+    /// The time of its making, in milliseconds of Unix time.
     pub timestamp: U256,
-    /// Free use by the maker.
+    /// Free for the maker.
     pub metadata: B256,
     /// The attribution code.
     pub builder: B256,
@@ -244,13 +244,13 @@ impl Side {
         }
     }
 
-    /// Reads the REST form.
+    /// From the REST form.
     #[must_use]
     pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|side| side.as_str() == text)
     }
 
-    /// Returns the number in the typed data.
+    /// The number in the typed data.
     #[must_use]
     pub const fn number(self) -> u8 {
         match self {
@@ -259,7 +259,7 @@ impl Side {
         }
     }
 
-    /// Reads the number in the typed data.
+    /// From the number in the typed data.
     #[must_use]
     pub fn from_number(number: u64) -> Option<Self> {
         Self::ALL
@@ -267,7 +267,7 @@ impl Side {
             .find(|side| u64::from(side.number()) == number)
     }
 
-    /// Returns the approval that the exchange needs from the maker.
+    /// The approval that the exchange needs of the maker.
     #[must_use]
     pub const fn approval(self) -> SideApproval {
         match self {

@@ -162,7 +162,7 @@ async fn without_a_node_nothing_goes_out_and_the_halt_is_written() {
         .store(false, std::sync::atomic::Ordering::SeqCst);
     let _process = world.process(Fuse::eternal()).await;
     tokio::time::sleep(std::time::Duration::from_secs(100)).await;
-    // The machine's clock alone decides.
+    // By the machine's clock alone.
     assert_eq!(world.state(plan), State::Halting);
     world
         .node

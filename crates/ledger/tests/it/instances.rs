@@ -16,7 +16,7 @@ use crate::support::{
     settlement, stored,
 };
 
-/// Longer than a test: the tests let leases expire on purpose.
+/// Longer than a test: what expires is made to expire.
 const LEASE: Duration = Duration::from_secs(600);
 
 fn postgres(url: &str, connections: usize) -> Postgres {
@@ -264,7 +264,7 @@ async fn a_number_that_a_running_call_holds_is_not_given_again() {
     assert_eq!(find(&a, 2, NOW).await, None);
 }
 
-/// Returns the address of the schema, through a proxy.
+/// The address of the schema, through a proxy.
 async fn through(schema: &Schema) -> (TcpProxy, String) {
     let proxy = TcpProxy::before(schema.server()).await.unwrap();
     let url = schema.url_through(proxy.address());
@@ -280,7 +280,7 @@ async fn without_the_database_nothing_begins() {
     let entry = bring(&ledger, 1, State::Working).await;
     proxy.set_reachable(false);
     let code = |error: LedgerError| error.code();
-    // The first statement finds its connection closed, the others find none.
+    // The first statement finds the connection closed under it, the others find none.
     let first = ledger.reserve(claim(2)).await.map_err(code);
     assert!(
         matches!(first, Err("ledger_interrupted" | "ledger_unavailable")),
@@ -307,25 +307,25 @@ async fn without_the_database_nothing_begins() {
         .unwrap();
 }
 
-/// A statement whose answer is lost has taken effect or not. In both cases the caller gets the true
-/// result, and nothing happens twice.
+/// A statement whose answer is lost has happened or not. Either way the caller hears the truth, and
+/// nothing happens twice.
 #[tokio::test]
 async fn a_lost_answer_is_looked_for() {
     let Some(schema) = Schema::new() else { return };
     let (proxy, url) = through(&schema).await;
     let url = url.as_str();
-    // One connection, so that the cut hits the statement of the test.
+    // One connection: what is cut is the statement of the test.
     let ledger = PostgresLedger::open(postgres(url, 1), OPTIONS, LEASE).await;
     let ledger = AnyLedger::Postgres(ledger.unwrap());
     let mut paid = 0;
-    // The cut comes at each answer on the way: of the preparation, and of the statement itself.
+    // At each answer on the way: of a preparation, and of the statement itself.
     for (round, cut) in (0..).zip([0, 1, 0, 1, 0, 1, 2, 3]) {
         let nonce = 100 + round;
         proxy.cut_after(cut);
         let reservation = ledger.reserve(claim(nonce)).await;
         let entry = match reservation {
             Ok(Reservation::Reserved(entry)) => entry,
-            // The statement was prepared, but not run.
+            // Prepared, but not run.
             Err(LedgerError::Interrupted { .. }) => reserved(&ledger, claim(nonce)).await,
             other => panic!("{other:?}"),
         };
@@ -387,8 +387,8 @@ async fn tables_of_a_later_version_are_refused() {
     assert_eq!(opened.map(drop).unwrap_err().code(), "ledger_newer_schema");
 }
 
-/// No server reserves a payment any more whose payer was asked to sign a new one. Another request,
-/// or another signature, finds the authorization released.
+/// A payment whose payer was told to sign a new one is reserved by no server any more; another
+/// request, or another signature, finds the authorization released.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_retired_payment_is_reserved_by_nobody() {
     let Some(schema) = Schema::new() else { return };

@@ -111,7 +111,7 @@ impl Postgres {
         Ok(())
     }
 
-    /// Runs one statement and returns its rows.
+    /// Runs one statement; the rows that it returns.
     ///
     /// # Errors
     ///

@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_store_is_opened_beside_its_ledger() {
+    fn a_store_stands_beside_its_ledger() {
         let check = |ledger: &str, store: &str| {
             assert_eq!(beside(ledger), Ok(PathBuf::from(store)), "{ledger}");
         };

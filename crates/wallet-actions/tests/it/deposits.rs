@@ -125,7 +125,7 @@ async fn a_market_that_closes_after_the_approval_leaves_no_allowance() {
     let begun = Box::pin(process.actions.begin(&order(1, invest("10"))))
         .await
         .unwrap();
-    // The approval must be in a block first.
+    // Until the approval stands.
     loop {
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
         let intent = process.actions.find(&begun.id).await.unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! Runs actions on embedded chains, in simulated time: a `sleep` passes that time on purpose, and
+//! Actions on embedded chains, in simulated time: a `sleep` passes that time on purpose, and
 //! costs no real time.
 #![allow(
     clippy::unwrap_used,

@@ -19,7 +19,7 @@ fn withdraw() -> Action {
     })
 }
 
-/// Waits until the record satisfies a condition.
+/// Waits until the record says something.
 async fn until(process: &Process, intent: &Intent, is: impl Fn(&Intent) -> bool) -> Intent {
     for _ in 0..600 {
         let found = process.actions.find(&intent.id).await.unwrap().unwrap();
@@ -31,8 +31,8 @@ async fn until(process: &Process, intent: &Intent, is: impl Fn(&Intent) -> bool)
     panic!("{:#?}", process.actions.find(&intent.id).await);
 }
 
-/// Removes the newest blocks after the end of the action, in this process or before the next one.
-/// `between` runs on the new branch before the removed transactions are in a block again.
+/// Takes the newest blocks back, after the end of the action, in this process or before the next
+/// one: `between` happens on the new branch before what was taken back is in a block again.
 async fn reorganised(
     restart: bool,
     fate: Fate,
@@ -59,7 +59,7 @@ async fn reorganised(
         intent.state.is_over() && intent.reorganised_at.is_some()
     });
     let ended = ended.await;
-    // In the end no intent is watched any more.
+    // And at last nothing is looked after any more.
     let last = until(&process, &done, |intent| intent.is_final).await;
     assert_eq!(last.state, ended.state);
     (world, done, last)

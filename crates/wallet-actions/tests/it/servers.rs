@@ -35,7 +35,7 @@ fn sent(world: &World) -> usize {
         .sum()
 }
 
-/// Waits for the end of the action, ordered with the same payment at this process.
+/// The end of the action, ordered with the same payment at this process.
 async fn run(process: &Process, action: &Action) -> Intent {
     loop {
         match process.run(order(1, action.clone())).await {
@@ -46,8 +46,8 @@ async fn run(process: &Process, action: &Action) -> Intent {
     }
 }
 
-/// Orders an action at the first of two processes, which meets its fate, and then at the second
-/// one. Returns whether the first one had finished before.
+/// Orders an action at the first of two processes, which comes to its fate, and then at the second
+/// one. Whether the first one has done all of it before.
 async fn beside(action: &Action, fate: Fate) -> (World, bool) {
     let mut world = stage();
     world.servers = true;
@@ -72,7 +72,7 @@ async fn beside(action: &Action, fate: Fate) -> (World, bool) {
     let before = sent(&world);
     fuse.wake();
     sleep(Duration::from_secs(30)).await;
-    // The process sends and changes nothing when it wakes up.
+    // Who wakes up sends nothing, and changes nothing.
     assert_eq!(sent(&world), before, "{fate:?}");
     let found = second.actions.find(&ended.id).await.unwrap().unwrap();
     assert_eq!(found.steps, ended.steps, "{fate:?}");

@@ -25,7 +25,7 @@ pub(crate) struct Keys(
 );
 
 impl Keys {
-    /// The keys sign while `signs` is true.
+    /// They sign while `signs` says so.
     pub(crate) fn new(signs: Arc<AtomicBool>) -> Self {
         let key = Self::of(owner_id());
         Self(
