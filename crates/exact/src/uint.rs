@@ -60,7 +60,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_printed_is_read(limbs: [u64; 4]) {
+        fn a_printed_number_is_read_back(limbs: [u64; 4]) {
             let value = U256::from_limbs(limbs);
             prop_assert_eq!(parse_uint(&value.to_string()), Some(value));
         }

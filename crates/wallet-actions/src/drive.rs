@@ -23,7 +23,7 @@ use crate::intent::{IllegalMove, Intent, Next};
 use crate::plan::approve;
 use crate::{IntentId, PlanRefused, Shared, StepKind, StoreError};
 
-/// Why an intent cannot proceed now. The driver retries and draws no conclusion from it.
+/// The reason why an intent cannot proceed now. The driver retries and draws no conclusion from it.
 #[derive(Debug, Error)]
 pub(crate) enum Fault {
     #[error(transparent)]

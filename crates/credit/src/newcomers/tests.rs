@@ -216,7 +216,7 @@ fn the_cost_is_named_by_its_source() {
 /// Nobody can spend more than the pool has and its refills, even when calls cost more than was
 /// taken for them.
 #[test]
-fn what_the_pool_does_not_hold_is_owed() {
+fn a_cost_above_the_pool_becomes_debt() {
     let cost = Cost::micro_usd;
     let mut newcomers = Newcomers::new(RULES, 0);
     let first = newcomers.take(None, cost(1_000), 0).unwrap();

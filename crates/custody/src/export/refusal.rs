@@ -1,9 +1,9 @@
-//! Why a wallet is not exported.
+//! The reason why a wallet is not exported.
 
 use alloy_primitives::Address;
 use thiserror::Error;
 
-/// Why a request to export a wallet is refused. Nothing was changed.
+/// The reason why a request to export a wallet is refused. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ExportRefusal {

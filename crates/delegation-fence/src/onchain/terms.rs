@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{AccountKind, Grant, Policy, Refusal, Rule, TypedData, refusal::same};
 
-/// How many seconds longer than the grant its allowance may be cleared.
+/// The time after the grant's end in which its allowance may still be cleared, in seconds.
 pub const CLEAR_GRACE_SECONDS: u64 = 86_400;
 
 /// Offsets of arguments from the selector on, as `AllowedCalldata` counts them.

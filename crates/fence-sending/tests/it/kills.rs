@@ -91,7 +91,7 @@ async fn held_up(effects: i64, meanwhile: Meanwhile) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_was_held_up_sends_nothing_when_it_wakes_up() {
+async fn a_process_that_was_held_up_sends_nothing_when_it_wakes_up() {
     for meanwhile in [Meanwhile::Nothing, Meanwhile::Revoked, Meanwhile::Over] {
         let mut effects = 1;
         while !held_up(effects, meanwhile).await {

@@ -144,7 +144,7 @@ async fn schedule(seed: u64, seen: &mut Seen) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whatever_happens_one_order_is_one_call_and_no_allowance_is_left_unreported() {
+async fn one_order_is_one_call_and_no_allowance_is_left_unreported_in_any_schedule() {
     let number =
         |name: &str, usual| std::env::var(name).map_or(usual, |text| text.parse().unwrap());
     let (count, first) = (number("FENCE_SCHEDULES", 48), number("FENCE_FIRST_SEED", 1));

@@ -41,7 +41,7 @@ impl PostgresStore {
     }
 }
 
-/// Why a transaction ends without a commit.
+/// The reason why a transaction ends without a commit.
 enum Failure {
     Database(PostgresError),
     Store(StoreError),

@@ -200,7 +200,7 @@ async fn delegations_are_held_against_the_grant_and_the_chain() {
 
 /// The server reads the chain before it accepts a plan and before each of its steps.
 #[tokio::test]
-async fn what_the_chain_says_now_counts_before_each_step() {
+async fn the_present_state_of_the_chain_counts_before_each_step() {
     for level in LEVELS {
         let world = world(level).await;
         let desk = &world.desk;

@@ -1,4 +1,4 @@
-//! What a server does with what it receives.
+//! A server's operations on received messages.
 
 mod grants;
 mod plans;

@@ -159,7 +159,7 @@ fn owner() -> Owner {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_missing_is_given_once() {
+async fn missing_coins_are_given_once() {
     let world = World::new();
     let (funding, _sender) = world.process();
     world.until_enough(&funding).await;
@@ -172,7 +172,7 @@ async fn what_is_missing_is_given_once() {
 /// The process ends between the booking and the hand-over, and the fees double meanwhile: the
 /// booked amount is sent, and the rest is booked under the next key.
 #[tokio::test(start_paused = true)]
-async fn what_was_booked_is_what_is_sent() {
+async fn the_booked_amount_is_sent() {
     let world = World::new();
     let wei = U256::from(12_345);
     let booked = TopUp {
@@ -205,7 +205,7 @@ async fn what_was_booked_is_what_is_sent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_not_given_says_why() {
+async fn a_refused_top_up_has_its_reason() {
     let mut world = World::new();
     let funder = DEV_ACCOUNTS[2].address;
     let missing = |why| Funds::Missing(why);

@@ -15,7 +15,7 @@ use crate::{
     status::{PaymentStatus, Reservation},
 };
 
-/// How often a claim is tried again when another one has released the row that blocked it.
+/// The number of further tries of a claim when another one has released the row that blocked it.
 const LOOKS: u32 = 5;
 
 /// Pauses between looks for an own reservation, while the database cannot be reached.

@@ -121,7 +121,7 @@ async fn the_operator_decides_it_once() {
 }
 
 #[tokio::test]
-async fn what_is_open_is_counted() {
+async fn open_entries_are_counted() {
     let mut ledger = Bench::new();
     assert_eq!(ledger.open_counts().await, Ok(OpenCounts::default()));
     for (nonce, state) in (0..).zip(State::ALL) {

@@ -53,7 +53,7 @@ pub(super) struct Driver {
     reported: Option<&'static str>,
 }
 
-/// Why a turn ended early.
+/// The reason why a turn ended early.
 pub(super) enum Stop {
     /// The lane is held.
     Held(Hold),

@@ -17,7 +17,7 @@ pub struct TurnFence {
     pub token: u64,
 }
 
-/// How a turn ends.
+/// The end of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnEnd {
     /// The work is finished: any work may follow.

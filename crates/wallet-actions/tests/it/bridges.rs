@@ -27,7 +27,7 @@ fn give(world: &World) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_burned_is_minted_after_its_attestation() {
+async fn a_burn_is_minted_after_its_attestation() {
     let world = World::new();
     give(&world);
     world.iris.miss_first(2);
@@ -44,7 +44,7 @@ async fn what_is_burned_is_minted_after_its_attestation() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_arrives_goes_on_to_the_owner_and_to_nobody_else() {
+async fn a_minted_amount_goes_on_to_the_owner_and_to_no_other_account() {
     let world = World::new();
     give(&world);
     let process = world.process();

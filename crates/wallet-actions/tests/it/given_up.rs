@@ -85,7 +85,7 @@ async fn stays_cancelled(world: &World, process: Process, given_up: GivenUp) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_only_planned_is_cancelled() {
+async fn a_planned_action_is_cancelled() {
     let world = stage();
     let process = world.process();
     let begun = begin(&process).await;
@@ -154,7 +154,7 @@ async fn a_record_with_a_nonce_and_without_a_signature_is_cancelled() {
 
 /// The process ends after it has closed the hand-over, and before it writes so.
 #[tokio::test(start_paused = true)]
-async fn what_was_half_given_up_is_cancelled_by_the_next_process() {
+async fn a_half_cancelled_action_is_cancelled_by_the_next_process() {
     let world = stage();
     let begun = ordered(&world, 0, false).await;
     let fuse = Fuse::new(1, false);
@@ -175,7 +175,7 @@ async fn what_was_half_given_up_is_cancelled_by_the_next_process() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_on_its_way_is_too_late() {
+async fn a_signed_action_cannot_be_cancelled() {
     let world = stage();
     let process = world.process();
     world.mine_on(false);

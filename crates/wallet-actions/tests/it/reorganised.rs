@@ -103,7 +103,7 @@ async fn a_transaction_that_is_reverted_on_the_new_branch_did_not_happen() {
 /// While another action of the wallet runs, the action of the lost block waits, says so, and blocks
 /// no other.
 #[tokio::test(start_paused = true)]
-async fn what_is_reopened_says_so_and_does_not_keep_the_wallet() {
+async fn a_reopened_intent_says_so_and_does_not_keep_the_wallet() {
     let world = World::new();
     give(&world, HELD);
     let process = world.process();

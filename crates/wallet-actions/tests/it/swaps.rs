@@ -77,7 +77,7 @@ async fn a_swap_that_would_revert_signs_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_wrong_with_a_swap_is_named() {
+async fn the_fault_of_a_swap_is_named() {
     let world = World::new();
     give(&world);
     let process = world.process();

@@ -65,7 +65,7 @@ async fn an_amount_is_exact_and_bounded() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_nobody_reviewed_is_refused_before_anything_is_begun() {
+async fn an_unreviewed_token_is_refused_before_the_action_begins() {
     let world = World::new();
     let process = world.process();
     let of = |chain_id, token| {
@@ -114,7 +114,7 @@ async fn a_wallet_does_one_thing_at_a_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_not_signed_is_given_up_and_what_was_is_not() {
+async fn only_an_unsigned_action_is_given_up() {
     let world = World::new();
     let process = world.process();
     give(&world, 10_000_000);

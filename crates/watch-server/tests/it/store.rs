@@ -74,7 +74,7 @@ async fn each() -> Vec<Handles> {
 }
 
 #[tokio::test]
-async fn what_one_handle_writes_the_other_reads() {
+async fn one_handle_reads_the_writes_of_the_other() {
     for (one, two, _stage) in each().await {
         one.probe().await.unwrap();
         let kept = one.create(creation("a", OWNER)).await.unwrap();
@@ -145,7 +145,7 @@ async fn a_lease_has_one_holder_and_its_token_rises() {
 }
 
 #[tokio::test]
-async fn what_is_due_comes_in_order() {
+async fn due_mandates_come_in_order() {
     for (one, _two, _stage) in each().await {
         for id in ["a", "b", "c"] {
             one.create(creation(id, OWNER)).await.unwrap();

@@ -129,7 +129,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_decodes_encodes_to_the_same_bytes(
+    fn decoded_bytes_encode_to_the_same_bytes(
         action in action(),
         at in any::<prop::sample::Index>(),
         byte: u8,

@@ -41,7 +41,7 @@ fn the_assertions_in_their_order() {
 }
 
 #[test]
-fn what_each_assertion_saw() {
+fn the_observation_of_each_assertion() {
     let report = Sample::new().judge().unwrap();
     let observed: Vec<&str> = report
         .assertions()

@@ -267,7 +267,7 @@ mod tests {
     /// The query runs every few seconds, so it must not become slower with every plan that was ever
     /// sent.
     #[test]
-    fn what_there_is_to_do_is_found_without_going_through_all_plans() {
+    fn open_plans_are_found_without_a_scan_of_all_plans() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("service.fence.db");
         drop(Worker::shared(path.clone(), &FORMAT, &SETTINGS).unwrap());

@@ -233,7 +233,7 @@ async fn a_plan_is_confirmed_again_before_each_step() {
 }
 
 #[tokio::test]
-async fn who_sends_is_woken() {
+async fn an_accepted_plan_wakes_the_sender() {
     let world = granted().await;
     world.desk.submit(&ordered(AMOUNT, GRANT_ID)).await.unwrap();
     // The same holds when the account was busy while the plan was accepted.

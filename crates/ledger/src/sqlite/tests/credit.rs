@@ -144,7 +144,7 @@ async fn a_commit_that_fails_earns_nothing() {
 
 /// The earnings have the order of the batch, although they are written at its end.
 #[tokio::test]
-async fn what_is_earned_before_can_be_spent_in_the_same_batch() {
+async fn earlier_credit_can_be_spent_in_the_same_batch() {
     let (_folder, ledger) = open();
     let entries = settling(&ledger, 0..4).await;
     let (gate, held) = hold(&ledger).await;

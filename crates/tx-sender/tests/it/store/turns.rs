@@ -1,4 +1,4 @@
-//! What every store that gives out turns has to guarantee.
+//! The promises of every store that gives out turns.
 //!
 //! Leases are timed by the store: in memory by the runtime's clock, in a database by the
 //! database's.
@@ -96,7 +96,7 @@ async fn only_the_newest_turn_submits<S: TurnStore + Store>(store: &S) {
     assert_eq!(store.insert(record("c")).await.unwrap().key, "c");
 }
 
-/// Whoever takes the turn finds every record that was inserted under an earlier one.
+/// A taker of the turn finds every record that was inserted under an earlier one.
 async fn submissions_race_a_turn<S: TurnStore + Store>(store: Arc<S>) {
     let one = take(&*store, "a").await.unwrap();
     let mut submissions = tokio::task::JoinSet::new();
