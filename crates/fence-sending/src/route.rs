@@ -63,7 +63,6 @@ pub trait Route: Send + Sync + 'static {
     ///
     /// # Errors
     /// The obstacle, permanent or temporary.
-    /// The reason why the service cannot, for ever or at the moment.
     fn call(
         &self,
         kept: &KeptSubmission,

@@ -96,7 +96,7 @@ async fn only_the_newest_turn_submits<S: TurnStore + Store>(store: &S) {
     assert_eq!(store.insert(record("c")).await.unwrap().key, "c");
 }
 
-/// A taker of the turn finds every record that was inserted under an earlier one.
+/// Whoever takes the turn finds every record that was inserted under an earlier one.
 async fn submissions_race_a_turn<S: TurnStore + Store>(store: Arc<S>) {
     let one = take(&*store, "a").await.unwrap();
     let mut submissions = tokio::task::JoinSet::new();
