@@ -164,7 +164,7 @@ rules! {
         LimitIssuedInFuture = "limit_issued_in_future",
         /// As many swaps as the holder allowed were signed.
         LimitSwapsUsed = "limit_swaps_used",
-        /// The swap would bring the outflow of 24 hours above what the holder allowed.
+        /// The swap would bring the outflow of 24 hours above the holder's limit.
         LimitOutflow = "limit_outflow",
         /// The order is signed by another key than the grant's delegate.
         OrderNotByDelegate = "order_not_by_delegate",

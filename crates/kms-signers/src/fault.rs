@@ -39,7 +39,7 @@ pub enum ConnectError {
         message: String,
     },
     /// The key is not on secp256k1, the curve of Ethereum's signatures.
-    #[error("what the signing service has under this name is no key on secp256k1")]
+    #[error("the signing service's key of this name is not on secp256k1")]
     NotAKey,
     /// The API key, which signs requests to the service, is invalid. The message does not repeat
     /// it.

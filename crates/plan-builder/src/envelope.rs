@@ -230,7 +230,9 @@ impl Written {
     ///
     /// `None` for a text without a list, which no envelope is.
     pub(crate) fn sealed(&self) -> Option<String> {
-        let (before, after) = self.unsealed.split_at_checked(self.unsealed.rfind(']')? + 1)?;
+        let (before, after) = self
+            .unsealed
+            .split_at_checked(self.unsealed.rfind(']')? + 1)?;
         let digest = self.digest;
         Some(format!(r#"{before},"payload_digest":"{digest}"{after}"#))
     }

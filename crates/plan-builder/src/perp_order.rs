@@ -155,7 +155,7 @@ impl RailPlan for PerpOrderRail {
             return Err(Failure::new(
                 Refusal::PLAN_REBUILT,
                 Violation::new(
-                    "member payload.disclosures is not what every plan of this rail says",
+                    "member payload.disclosures differs from the text of every plan of this rail",
                     "the rail's disclosures",
                     "others",
                 ),

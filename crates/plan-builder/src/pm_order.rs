@@ -266,7 +266,7 @@ fn same<T: PartialEq + Serialize>(
             .take(400)
             .collect()
     };
-    let message = format!("member payload.{member} is not what the plan's own bytes give");
+    let message = format!("member payload.{member} differs from the plan's own bytes");
     let violation = Violation::new(message, text(expected), text(observed));
     Err(Failure::new(Refusal::PLAN_REBUILT, violation))
 }

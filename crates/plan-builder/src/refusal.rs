@@ -114,7 +114,7 @@ impl Refusal {
         ),
         (
             Self::QUOTE_REFUSED,
-            "an upstream refused what was asked of it; the same request will be refused again",
+            "an upstream refused the request; the same request will be refused again",
         ),
         (Self::QUOTE_STALE, "a reading is too old to build a plan on"),
         (Self::QUOTE_MALFORMED, "an upstream's answer cannot be read"),
@@ -128,7 +128,7 @@ impl Refusal {
         ),
         (
             Self::PLAN_MALFORMED,
-            "what is to be verified is not a plan of this rail",
+            "the verified text is not a plan of this rail",
         ),
         (
             Self::INTENT_DIGEST,
@@ -136,7 +136,7 @@ impl Refusal {
         ),
         (
             Self::PLAN_REBUILT,
-            "a member of the plan is not what its own bytes give",
+            "a member of the plan differs from its own bytes",
         ),
         (
             Self::SIMULATION,

@@ -89,7 +89,7 @@ pub(crate) async fn run<S: Simulator + ?Sized>(
         {
             outcomes
         }
-        Ok(Some(_)) => return unavailable(missing("an answer that is none to these calls")),
+        Ok(Some(_)) => return unavailable(missing("an answer to other calls")),
         Err(error) => return unavailable(failed(&error)),
     };
     let (before, rest) = outcomes.split_at(reads.len());

@@ -90,7 +90,7 @@ pub(crate) fn verify<R: RailPlan>(
     // give it a second.
     if written.digest != claimed {
         return Err(
-            malformed("a member is written in another form than plans have")
+            malformed("a member has another form than in plans")
                 .comparing(written.digest, claimed),
         );
     }
@@ -253,7 +253,7 @@ fn first_difference(expected: &str, observed: &str) -> Refusal {
 fn rebuilt(member: &str, expected: &str, observed: &str) -> Refusal {
     Refusal::new(
         Refusal::PLAN_REBUILT,
-        format!("member {member} is not what the plan's own bytes give"),
+        format!("member {member} differs from the plan's own bytes"),
     )
     .comparing(expected, observed)
 }

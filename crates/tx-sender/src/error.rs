@@ -23,7 +23,7 @@ pub enum SenderError {
         account: Address,
     },
     /// Another request already has this key.
-    #[error("the key {key:?} stands for another request")]
+    #[error("the key {key:?} belongs to another request")]
     KeyReused {
         /// The key.
         key: String,

@@ -177,7 +177,7 @@ pub(super) fn cloid(facts: &PerpOrderFacts) -> Verdict {
     let (asked, entry) = (facts.ask.cloid, facts.action.entry.cloid);
     if asked != entry {
         return Err(Violation::new(
-            "the client order id is another",
+            "the order has another client order id",
             text(asked),
             text(entry),
         ));

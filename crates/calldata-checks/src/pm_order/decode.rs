@@ -103,7 +103,7 @@ fn typed_data(data: &TypedData<'_>) -> Result<(Domain, Order), Failure> {
     };
     let message = &data.message;
     let side = Side::from_number(message.side).ok_or_else(|| {
-        let violation = Violation::new("side of the typed data is none", "0 or 1", message.side);
+        let violation = Violation::new("side of the typed data is neither buy nor sell", "0 or 1", message.side);
         Failure::new(SIDE, violation)
     })?;
     let order = Order {
@@ -125,7 +125,7 @@ fn typed_data(data: &TypedData<'_>) -> Result<(Domain, Order), Failure> {
 /// Checks that the order in the REST form at `place` is the signed one, and never expires.
 fn agree(place: &'static str, rest: &RestOrder<'_>, signed: &Order) -> Result<(), Failure> {
     let side = Side::from_text(rest.side).ok_or_else(|| {
-        let message = format!("side of the {place} is none");
+        let message = format!("side of the {place} is neither BUY nor SELL");
         Failure::new(
             SIDE,
             Violation::new(message, "BUY or SELL", shown(rest.side)),

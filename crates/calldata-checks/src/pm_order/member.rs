@@ -46,7 +46,7 @@ pub(super) fn exact(
     if text == expected {
         return Ok(());
     }
-    let message = format!("{member} is another one");
+    let message = format!("{member} has another value");
     Err(Failure::new(
         check,
         Violation::new(message, expected, shown(text)),

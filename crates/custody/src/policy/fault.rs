@@ -104,7 +104,7 @@ pub enum TargetsFault {
         observed: usize,
     },
     /// The contract has no description.
-    #[error("what of {contract}: expected what the contract is, observed an empty text")]
+    #[error("what of {contract}: expected a description of the contract, observed an empty text")]
     WhatEmpty {
         /// The target.
         contract: Address,

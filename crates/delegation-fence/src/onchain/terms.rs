@@ -174,7 +174,7 @@ impl ChainTerms<'_> {
         if nobody.contains(&self.redeemer) {
             return Err(Refusal::new(
                 Rule::DelegationRedeemerInvalid,
-                "the redeemer stands for nobody, for anybody, or is the account itself",
+                "the redeemer is zero, the address that means anybody, or the account itself",
                 "the address of one key of the service",
                 self.redeemer,
             ));

@@ -125,7 +125,7 @@ async fn read<F: BridgeFees + ?Sized, A: Accounts + ?Sized>(
     if asked.speed == TransferSpeed::Fast && fees.fast_bps.is_none() {
         return Err(Refusal::new(
             Refusal::QUOTE_MALFORMED,
-            "the fees of the route have none of a fast transfer",
+            "the route's fees contain no fee of a fast transfer",
         )
         .comparing("a fee in basis points at finality threshold 1000", "none"));
     }

@@ -374,7 +374,7 @@ impl Driver {
                     self.metrics.held(code, true);
                     tracing::warn!(lane = %self.lane, code, %hold, "lane held");
                 }
-                _ => tracing::info!(lane = %self.lane, "lane goes on"),
+                _ => tracing::info!(lane = %self.lane, "lane continues"),
             }
             self.reported = code;
         }

@@ -125,7 +125,7 @@ impl SafeReading {
     fn judge_same(&self, source: &Self) -> Verdict {
         if self.code != source.code {
             return Err(Violation::new(
-                "the contract at the Safe's address is another on the destination chain",
+                "the Safe's address has another contract on the destination chain",
                 source.code.identity(),
                 self.code.identity(),
             ));

@@ -169,7 +169,7 @@ fn a_contract_that_only_answers_like_the_safe_is_refused() {
     assert!(
         violation
             .message
-            .contains("is another on the destination chain")
+            .contains("has another contract on the destination chain")
     );
     let contract = |byte| format!("contract {}", B256::repeat_byte(byte));
     assert_eq!(
