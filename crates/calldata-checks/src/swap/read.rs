@@ -124,7 +124,7 @@ use crate::{Commitment, Failure, FeePolicy, Step, Steps, Violation, fees::Review
 /// let facts = read(&call)?;
 /// assert_eq!((facts.receiver, facts.total_fees()), (account, Some(fee)));
 /// let report = judge(&facts)?;
-/// assert_eq!(report.not_established()[0].name, "agg_output_price_bound"); // nobody gave a price
+/// assert_eq!(report.not_established()[0].name, "agg_output_price_bound"); // no price
 ///
 /// // The output goes to somebody else.
 /// let hostile = swapTokensMultipleV3ERC20ToERC20Call { _receiver: exchange, ..call.clone() };
