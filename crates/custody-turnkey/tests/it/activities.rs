@@ -1,4 +1,4 @@
-//! How activities end that do not complete at once.
+//! The ends of activities that do not complete at once.
 
 use custody::{Custody as _, CustodyError, Purpose, Subject, Wallet};
 use custody_turnkey::TurnkeyCustody;

@@ -1,4 +1,4 @@
-//! What the records of our account's transactions say, and how a later configuration changes them.
+//! The records of our account's transactions, and the effect of a later configuration on them.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What operators see of a lane.
+//! The metrics of a lane.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! How soon a lane does due work, and how many requests that costs.
+//! The speed of a lane, and the number of its requests.
 
 use std::collections::HashMap;
 use std::pin::Pin;

@@ -17,7 +17,7 @@ pub(crate) const ORDER: U256 = U256::from_be_bytes(hex!(
     "fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141"
 ));
 
-/// What a signer does; `None`: its answer is lost.
+/// The behaviour of a signer; `None`: its answer is lost.
 type Answer = Option<Result<Bytes, SignError>>;
 
 /// A signer that treats the first requests differently.

@@ -1,4 +1,4 @@
-//! USDC from Base to Arbitrum, with the mint followed to its end.
+//! USDC from Base to Arbitrum, and the mint to its end.
 
 use alloy_primitives::{Address, U256};
 use dev_chain::{arbitrum, base};
@@ -27,7 +27,7 @@ fn give(world: &World) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_burned_is_minted_after_its_attestation() {
+async fn a_burn_is_minted_after_its_attestation() {
     let world = World::new();
     give(&world);
     world.iris.miss_first(2);

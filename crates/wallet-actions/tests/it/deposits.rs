@@ -1,4 +1,4 @@
-//! Deposits into an Aave market and a vault, with their traps, and back.
+//! Deposits into an Aave market and a vault, with their traps, and withdrawals.
 
 use alloy_primitives::U256;
 use dev_chain::abi::{AavePool, TokenVault};
@@ -71,7 +71,7 @@ async fn a_market_takes_a_deposit_and_gives_all_of_it_back() {
         .await
         .unwrap();
     assert_eq!(part.state, State::Completed, "{part:#?}");
-    // By the name that /yield-farming-active gives the position.
+    // The name is the position's in /yield-farming-active.
     let rest = process
         .run(order(3, divest("196-aave-v3-usdg", ratio("1"))))
         .await
@@ -189,7 +189,7 @@ async fn the_traps_of_vaults_are_refused_before_signing() {
     act(&world, &TokenVault::setCapCall { assets: cap }, to);
     refused(vault("10"), "product_at_cap").await;
     act(&world, &TokenVault::setCapCall { assets: U256::ZERO }, to);
-    // The preview promises more than the deposit gives: the simulated deposit shows it.
+    // The preview promises more than the deposit gives, which the simulated deposit shows.
     act(
         &world,
         &TokenVault::setLieCall {
@@ -210,7 +210,7 @@ async fn the_traps_of_vaults_are_refused_before_signing() {
         asked.min_shares = Some("9.6".to_owned());
     }
     refused(greedy, "preview_below_minimum").await;
-    // A gift makes small deposits worth nothing.
+    // A donation makes small deposits worth nothing.
     move_tokens(
         &world.xlayer,
         xlayer::USDG,

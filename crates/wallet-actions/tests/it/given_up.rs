@@ -1,4 +1,4 @@
-//! Giving an action up, in every state that it can be in.
+//! Cancels an action in each of its states.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -53,7 +53,7 @@ async fn until(sender: &Sender, intent: &Intent, is: fn(SenderState) -> bool) {
     panic!("the transaction does not come to this state");
 }
 
-/// The answer says so at once, and nothing of it ever happens: also not in the next process.
+/// The answer says so at once, and nothing of it ever happens, not even in the next process.
 async fn stays_cancelled(world: &World, process: Process, given_up: GivenUp) {
     let GivenUp::Cancelled(cancelled) = given_up else {
         panic!("{given_up:?}");
@@ -85,7 +85,7 @@ async fn stays_cancelled(world: &World, process: Process, given_up: GivenUp) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_only_planned_is_cancelled() {
+async fn a_planned_action_is_cancelled() {
     let world = stage();
     let process = world.process();
     let begun = begin(&process).await;
@@ -94,9 +94,9 @@ async fn what_was_only_planned_is_cancelled() {
     stays_cancelled(&world, process, given_up).await;
 }
 
-/// A process that ended between the order and its hand-over to the sender of transactions.
+/// A process ended between the order and its hand-over to the sender of transactions.
 async fn ordered(world: &World, records: i64, after: bool) -> Intent {
-    // The intent, and the order.
+    // The process wrote the intent and the order.
     let fuse = Fuse::new(2 + records, after);
     let process = world.process_until(fuse.clone());
     let begun = begin(&process).await;
@@ -152,9 +152,9 @@ async fn a_record_with_a_nonce_and_without_a_signature_is_cancelled() {
     stays_cancelled(&world, process, given_up).await;
 }
 
-/// The process ends between making the hand-over impossible and writing so.
+/// The process ends after it has closed the hand-over, and before it writes so.
 #[tokio::test(start_paused = true)]
-async fn what_was_half_given_up_is_cancelled_by_the_next_process() {
+async fn a_half_cancelled_action_is_cancelled_by_the_next_process() {
     let world = stage();
     let begun = ordered(&world, 0, false).await;
     let fuse = Fuse::new(1, false);
@@ -175,7 +175,7 @@ async fn what_was_half_given_up_is_cancelled_by_the_next_process() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_on_its_way_is_too_late() {
+async fn a_signed_action_cannot_be_cancelled() {
     let world = stage();
     let process = world.process();
     world.mine_on(false);

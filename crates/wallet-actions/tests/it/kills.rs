@@ -1,5 +1,5 @@
-//! A process that ends before and after every write and every transaction that it sends; the next
-//! one goes on.
+//! A process that ends before and after every write and every transaction that it sends, and the
+//! next one that continues.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::funds::invest;
 use crate::stage::{World, balance, move_tokens, order, owner, wallet};
 use crate::swaps::swap;
 
-/// The wallet's tokens that count in a test.
+/// The wallet's tokens that a test compares.
 pub(crate) fn worth(world: &World) -> [u64; 6] {
     [
         balance(&world.xlayer, xlayer::USDG, wallet()),
@@ -34,7 +34,7 @@ pub(crate) fn stage() -> World {
 }
 
 /// Runs an action in a process that ends at its n-th effect, and once more with the same payment in
-/// the next one. `None` when the first process came to the end by itself.
+/// the next one. `None` when the first process finished by itself.
 async fn killed(action: &Action, effects: i64, after: bool) -> (World, Option<Intent>) {
     let world = stage();
     let fuse = Fuse::new(effects, after);
@@ -65,7 +65,7 @@ async fn killed(action: &Action, effects: i64, after: bool) -> (World, Option<In
     (world, None)
 }
 
-/// Whatever effect the process ends at, the action happens once, and as a whole.
+/// At whichever effect the process ends, the action happens once, and as a whole.
 async fn at_every_effect(action: Action) {
     let (world, ended) = killed(&action, i64::MAX, false).await;
     assert_eq!(ended.unwrap().state, State::Completed);
@@ -76,7 +76,7 @@ async fn at_every_effect(action: Action) {
         for after in [false, true] {
             let (world, ended) = killed(&action, effects, after).await;
             let observed = worth(&world);
-            // Interest accrues while somebody is dead.
+            // Interest accrues while no process runs.
             expected[1] = observed[1].clamp(expected[1], expected[1] + 1_000);
             assert_eq!(observed, expected, "{effects} {after}");
             came_to_its_end |= ended.is_some();

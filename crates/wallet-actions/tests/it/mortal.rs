@@ -1,4 +1,4 @@
-//! The records of intents, and a node, as a process sees them that ends at its n-th effect.
+//! The records of intents, and a node, as seen by a process that ends at its n-th effect.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -111,7 +111,7 @@ impl Transport for InProcess {
     }
 }
 
-/// What the payments of a test are known by.
+/// The key that identifies the payments of a test.
 pub(crate) fn payment(number: u8) -> B256 {
     B256::repeat_byte(number)
 }

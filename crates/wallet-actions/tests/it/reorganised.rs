@@ -1,4 +1,4 @@
-//! Reorganisations after the end of an action: its record says what is true now.
+//! Reorganisations after the end of an action: its record follows the chain.
 
 use std::time::Duration;
 
@@ -84,7 +84,7 @@ async fn a_transaction_that_is_included_again_is_where_the_record_says() {
 async fn a_transaction_that_is_reverted_on_the_new_branch_did_not_happen() {
     for restart in [false, true] {
         let (world, _, after) = reorganised(restart, Fate::Dropped, |world| {
-            // The wallet's tokens are elsewhere by then.
+            // The wallet's tokens have moved by then.
             let (from, to) = (wallet(), BUYER.address);
             move_tokens(&world.xlayer, xlayer::USDG, from, to, HELD);
         })
@@ -100,10 +100,10 @@ async fn a_transaction_that_is_reverted_on_the_new_branch_did_not_happen() {
     }
 }
 
-/// While another action of the wallet runs, the one that a reorganisation has reached waits, says
-/// so, and is in nobody's way.
+/// While another action of the wallet runs, the action of the lost block waits, says so, and blocks
+/// no other.
 #[tokio::test(start_paused = true)]
-async fn what_is_reopened_says_so_and_does_not_keep_the_wallet() {
+async fn a_reopened_intent_says_so_and_does_not_keep_the_wallet() {
     let world = World::new();
     give(&world, HELD);
     let process = world.process();

@@ -1,7 +1,7 @@
-//! Seeded schedules: actions of every kind, processes that end and start, nodes that are gone,
-//! blocks that are taken back.
+//! Seeded schedules: actions of every kind, processes that end and start, nodes that fail, and
+//! blocks that are removed.
 //!
-//! `WALLET_SCHEDULES` and `WALLET_FIRST_SEED` set how many are run, and from which seed.
+//! `WALLET_SCHEDULES` sets the number of schedules, and `WALLET_FIRST_SEED` the first seed.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -44,8 +44,8 @@ fn action(random: &mut StdRng) -> Action {
     }
 }
 
-/// What the owner and its wallet have of USDG and its deposits, and of USDC on both chains with
-/// what it was swapped for, in millionths of a dollar.
+/// The holdings of the owner and its wallet in millionths of a dollar: USDG with its deposits, and
+/// USDC on both chains with its swaps.
 fn wealth(world: &World) -> (u64, u64) {
     let mut usdg = 0;
     let mut usdc = 0;
@@ -72,7 +72,7 @@ async fn run(seed: u64) {
     for payment in 1..=random.random_range(2..5_u8) {
         let asked = order(payment, action(&mut random));
         let mut refusal = None;
-        // The caller sends the same until it is told what came of it.
+        // The caller repeats the request until it gets the outcome.
         for _ in 0..60 {
             if random.random_bool(0.3) {
                 let fuse = Fuse::new(random.random_range(0..12), random.random_bool(0.5));
@@ -131,7 +131,7 @@ async fn run(seed: u64) {
             intent.has_effect() || intent.state != State::Completed,
             "{said}"
         );
-        // What is left of an allowance is known, and it is nothing.
+        // The rest of every allowance is known to be zero.
         if let Some(allowance) = intent.allowance {
             let chain = if allowance.chain_id == 196 {
                 &world.xlayer

@@ -14,12 +14,12 @@ use crate::kills::{stage, worth};
 use crate::stage::{Process, World, order, wallet};
 use crate::swaps::swap;
 
-/// What becomes of the first process.
+/// The fate of the first process.
 #[derive(Debug, Clone, Copy)]
 enum Fate {
     DiesBefore(i64),
     DiesAfter(i64),
-    /// It is held up for longer than its leases.
+    /// The process is held up for longer than its leases.
     SleepsAfter(i64),
 }
 
@@ -79,7 +79,7 @@ async fn beside(action: &Action, fate: Fate) -> (World, bool) {
     (world, came_to_its_end)
 }
 
-/// Whatever becomes of the first process, the action happens once and as a whole.
+/// Whatever the fate of the first process, the action happens once and as a whole.
 async fn at_every_effect(action: Action) {
     let (world, ended) = beside(&action, Fate::SleepsAfter(i64::MAX)).await;
     assert!(ended);
@@ -93,7 +93,7 @@ async fn at_every_effect(action: Action) {
         ] {
             let (world, ended) = beside(&action, fate).await;
             let observed = worth(&world);
-            // Interest accrues while somebody is dead.
+            // Interest accrues while no process runs.
             expected[1] = observed[1].clamp(expected[1], expected[1] + 1_000);
             assert_eq!(observed, expected, "{fate:?}");
             assert_eq!(sent(&world), transactions, "{fate:?}");

@@ -68,7 +68,7 @@ impl PaidTotals for Paid {
     }
 }
 
-/// Every coin at so many dollars, if it has a price.
+/// The same price in dollars for every coin, or none.
 struct Prices(Option<u64>);
 
 impl CoinPrices for Prices {
@@ -93,7 +93,7 @@ pub(crate) struct World {
     pub(crate) signs: Arc<AtomicBool>,
     pub(crate) funder: Mutex<Option<Funder>>,
     pub(crate) paid: Mutex<u64>,
-    /// What a coin of every chain is worth, in dollars.
+    /// The price of a coin of every chain, in dollars.
     pub(crate) prices: Mutex<Option<u64>>,
     /// Whether several processes run at the same time.
     pub(crate) servers: bool,
@@ -101,7 +101,7 @@ pub(crate) struct World {
     start: Instant,
 }
 
-/// What runs in one process, and ends with it.
+/// The parts of a process. They end with it.
 pub(crate) struct Process {
     pub(crate) actions: WalletActions,
     pub(crate) fuse: Arc<Fuse>,
@@ -322,7 +322,7 @@ impl Process {
     }
 }
 
-/// The owner's signature over what a refusal asks for.
+/// Makes the owner's signature over the typed data of a refusal.
 pub(crate) fn sign_principal(asked: &Value) -> Principal {
     let typed: TypedData = serde_json::from_value(asked.clone()).unwrap();
     let hash = typed.eip712_signing_hash().unwrap();
@@ -340,7 +340,7 @@ pub(crate) fn sign_principal(asked: &Value) -> Principal {
     }
 }
 
-/// What was done, as words.
+/// Describes the transactions in words.
 pub(crate) fn steps(intent: &Intent) -> Vec<String> {
     let steps = intent.steps.iter();
     steps
@@ -348,7 +348,7 @@ pub(crate) fn steps(intent: &Intent) -> Vec<String> {
         .collect()
 }
 
-/// What a refusal is called.
+/// Returns the name of a refusal.
 pub(crate) fn reason(refused: &Refused) -> String {
     match refused {
         Refused::Nothing { reason, .. }
@@ -369,7 +369,7 @@ pub(crate) fn balance(chain: &DevChain, token: Address, account: Address) -> u64
     chain.balance_of(token, account).unwrap().to()
 }
 
-/// Moves tokens in the name of anybody.
+/// Moves tokens of any account.
 pub(crate) fn move_tokens(
     chain: &DevChain,
     token: Address,

@@ -14,14 +14,14 @@ pub(crate) struct InProcess {
     chain: Arc<Mutex<DevChain>>,
     /// Whether it answers.
     pub(crate) up: Arc<std::sync::atomic::AtomicBool>,
-    /// What it answers in the chain's place.
+    /// The node's own answers, in the chain's place.
     pub(crate) instead: Arc<Mutex<Option<Instead>>>,
 }
 
-/// The answer to a request, without its envelope, where it is not the chain's.
+/// Returns the answer to a request, without its envelope, where it is not the chain's.
 pub(crate) type Instead = Box<dyn Fn(&Value) -> Option<Value> + Send>;
 
-/// What a node says of a call that reverts.
+/// A node's message about a call that reverts.
 pub(crate) fn reverts() -> Value {
     json!({ "error": { "code": 3, "message": "execution reverted" } })
 }

@@ -1,4 +1,4 @@
-//! What every store that gives out turns has to guarantee.
+//! The promises of every store that gives out turns.
 //!
 //! Leases are timed by the store: in memory by the runtime's clock, in a database by the
 //! database's.

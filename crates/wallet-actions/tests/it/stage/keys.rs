@@ -1,4 +1,4 @@
-//! The keys of the wallets, and the list of what they may call.
+//! The keys of the wallets, and the list of the calls that they may sign.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,7 @@ use dev_chain::{arbitrum, base, xlayer};
 
 use super::{owner_id, snwapCall};
 
-/// Keys in memory, one for each owner. That of the first one is there, as if it had been kept.
+/// Keys in memory, one for each owner. The first owner's key exists already.
 pub(crate) struct Keys(
     Mutex<BTreeMap<Address, (Owner, PrivateKeySigner)>>,
     Arc<AtomicBool>,
@@ -102,7 +102,7 @@ impl Custody for Keys {
     }
 }
 
-/// The list of what wallets may call on the three stages.
+/// The list of the calls that wallets may sign on the three stages.
 pub(crate) fn policy() -> SigningPolicy {
     let token = "\"0x095ea7b3\", \"0xa9059cbb\", \"0xe3ee160e\", \"0xcf092995\"";
     let pool = "\"0x617ba037\", \"0x69328dec\"";
