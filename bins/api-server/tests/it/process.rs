@@ -34,4 +34,3 @@ use test_support::eventually;
 
 /// The longest that anything here is waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
-const POLL: Duration = Duration::from_millis(10);

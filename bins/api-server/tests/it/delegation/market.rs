@@ -4,13 +4,13 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use alloy_primitives::Address;
 use alloy_signer_local::PrivateKeySigner;
 use api_server::config::{Config, Usd};
 use dev_chain::BUYER;
 use serde_json::{Value, json};
+use test_support::eventually;
 
 use crate::delegation::sample::{USDC, WETH};
 use crate::delegation::sending::{AMOUNT, Round, now, sign};
@@ -169,15 +169,8 @@ async fn what_is_over_by_the_chains_time_is_over() {
         for _ in 0..2 {
             round.base.mine();
         }
-        let mut tells = String::new();
-        for _ in 0..100 {
-            tells = tried(&round, &plan).await;
-            if tells == refused_by {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-        assert_eq!(tells, refused_by);
+        let tells = async || (tried(&round, &plan).await == refused_by).then_some(());
+        eventually(refused_by, tells).await;
         assert_eq!(submitted(&round, &plan).await, (403, refused_by.to_owned()));
     }
 }
