@@ -20,7 +20,7 @@ use dev_chain::iris::Iris;
 use dev_chain::{DevChain, GAS_PAYER, Mining, arbitrum, base, xlayer};
 use gas_funding::{CoinPrices, Funder, GasFunding, MemoryBook, PaidTotals};
 use serde_json::{Value, json};
-use test_support::{Fuse, MortalBook, MortalNode, MortalRecords, eventually_every};
+use test_support::{Fuse, MortalBook, MortalNode, MortalRecords, eventually_every, pass};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tx_sender::{
@@ -152,7 +152,7 @@ impl World {
             );
             async move {
                 loop {
-                    tokio::time::sleep(SECOND).await;
+                    pass(SECOND).await;
                     if mining.load(Ordering::SeqCst) {
                         for chain in &chains {
                             chain.mine();
