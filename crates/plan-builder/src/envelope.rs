@@ -2,10 +2,9 @@
 //! order of RFC 8785, so that the serde form of a canonically declared payload is the canonical
 //! one.
 
-mod along;
-
 use std::borrow::Cow;
 
+use alloy_primitives::B256;
 use calldata_checks::{Assertion, CheckReport, Rail};
 use serde::{Deserialize, Serialize, Serializer, de::DeserializeOwned};
 
@@ -183,72 +182,56 @@ pub(crate) fn not_established(report: &CheckReport) -> Vec<NotEstablished<'_>> {
     report.not_established().iter().map(record).collect()
 }
 
-/// A plan's text together with its digest.
+/// A plan's text and its digest.
 #[derive(Debug)]
 pub(crate) struct Written {
-    /// The JSON text, digest included.
-    pub(crate) text: String,
-    /// The digest of everything else.
-    pub(crate) digest: Word,
+    /// The JSON text without the digest.
+    unsealed: String,
+    /// The digest of the plan: of everything but itself.
+    pub(crate) digest: B256,
 }
 
 /// Room for a usual plan; a larger one makes more.
 const USUAL_BYTES: usize = 12 * 1024;
 
 impl<P: Serialize, F: Serialize> Body<'_, P, F> {
-    /// Writes the plan and computes its digest; whatever digest the body carries is not looked at.
+    /// Writes the plan without its digest.
     ///
     /// `None` for what JSON cannot hold, which no payload contains.
-    pub(crate) fn write<R: RailPlan<Payload = P, Fees = F>>(&mut self) -> Option<Written> {
+    pub(crate) fn unsealed(&mut self) -> Option<String> {
         self.submission.payload_digest = None;
         let mut text = Vec::with_capacity(USUAL_BYTES);
         serde_json::to_writer(&mut text, self).ok()?;
+        String::from_utf8(text).ok()
+    }
+
+    /// Writes the plan and computes its digest; a digest that the body carries is ignored.
+    ///
+    /// `None` for what JSON cannot hold, which no payload contains.
+    pub(crate) fn write<R: RailPlan<Payload = P, Fees = F>>(&mut self) -> Option<Written> {
+        let unsealed = self.unsealed()?;
         let digest = if R::DECLARED_CANONICAL {
-            digest::keccak(&text)
+            digest::keccak(unsealed.as_bytes())
         } else {
             digest::keccak(&digest::canonical(self)?)
         };
-        let digest = Word(digest);
-        self.submission.payload_digest = Some(digest);
-        let mut text = String::from_utf8(text).ok()?;
-        let end = end_of_fields(&text)?;
-        text.insert_str(end, &member(digest));
-        Some(Written { text, digest })
-    }
-
-    /// Whether [`Self::write`] gives exactly this text, without writing it.
-    pub(crate) fn is_written_as<R: RailPlan<Payload = P, Fees = F>>(
-        &mut self,
-        text: &str,
-        digest: Word,
-    ) -> bool {
-        self.submission.payload_digest = Some(digest);
-        if !along::is_written_as(self, text) {
-            return false;
-        }
-        let computed = if R::DECLARED_CANONICAL {
-            end_of_fields(text).and_then(|end| {
-                let (before, after) = text.split_at_checked(end)?;
-                Some(digest::keccak_of([
-                    before,
-                    after.strip_prefix(&member(digest))?,
-                ]))
-            })
-        } else {
-            self.submission.payload_digest = None;
-            digest::canonical(self).map(|bytes| digest::keccak(&bytes))
-        };
-        computed == Some(digest.0)
+        Some(Written { unsealed, digest })
     }
 }
 
-/// Where the list of `submission` ends and the digest follows. It is the last list of an
-/// envelope: only times and digests follow it.
-fn end_of_fields(text: &str) -> Option<usize> {
-    Some(text.rfind(']')? + 1)
-}
+impl Written {
+    /// The JSON text without the digest.
+    pub(crate) fn unsealed(&self) -> &str {
+        &self.unsealed
+    }
 
-/// The digest's member, as it follows the list.
-fn member(digest: Word) -> String {
-    format!(r#","payload_digest":"{}""#, digest.0)
+    /// The JSON text with the digest. It follows the list of `submission`, which is the last list
+    /// of an envelope.
+    ///
+    /// `None` for a text without a list, which no envelope is.
+    pub(crate) fn sealed(&self) -> Option<String> {
+        let (before, after) = self.unsealed.split_at_checked(self.unsealed.rfind(']')? + 1)?;
+        let digest = self.digest;
+        Some(format!(r#"{before},"payload_digest":"{digest}"{after}"#))
+    }
 }

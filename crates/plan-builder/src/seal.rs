@@ -151,8 +151,8 @@ impl<'a, R: RailPlan> Judged<'a, R> {
         )?;
         let written = body.write::<R>().ok_or_else(unwritable)?;
         Ok(Sealed {
-            text: written.text,
-            digest: written.digest.0,
+            text: written.sealed().ok_or_else(unwritable)?,
+            digest: written.digest,
             rail: rail_of::<R>(),
             artifact_id: body.artifact_id,
             valid_until: self.valid_until,

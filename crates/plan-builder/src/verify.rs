@@ -1,7 +1,5 @@
 //! The verifier: a plan is taken apart, judged again by the same engine, built again, and compared.
 
-mod as_written;
-
 use alloy_primitives::B256;
 use calldata_checks::{
     CheckReport, Commitment, DigestStanding, Failure, UtcSeconds, Violation,
@@ -30,20 +28,6 @@ pub(crate) fn verify<R: RailPlan>(
     now: UtcSeconds,
     policy: &Policy,
 ) -> Result<Verified, Refusal> {
-    // Only the long way refuses: which of several faults has the name depends on the order in which
-    // it looks.
-    as_written::verify::<R>(request, text, now, policy)
-        .map_or_else(|| taken_apart::<R>(request, text, now, policy), Ok)
-}
-
-/// Verifies a plan however it is spelled: every member is read, and compared with what the plan's
-/// own bytes give.
-fn taken_apart<R: RailPlan>(
-    request: &R::Request,
-    text: &str,
-    now: UtcSeconds,
-    policy: &Policy,
-) -> Result<Verified, Refusal> {
     let mut given: Body<'_, R::Payload, R::Fees> = parse(text)?;
     if given.rail.0 != rail_of::<R>() {
         return Err(malformed("a plan of another rail")
@@ -55,8 +39,8 @@ fn taken_apart<R: RailPlan>(
         .ok_or_else(|| malformed("submission.payload_digest is missing"))?
         .0;
     let written = given.write::<R>().ok_or_else(unwritable)?;
-    let computed = if written.text == text {
-        written.digest.0
+    let computed = if written.sealed().as_deref() == Some(text) {
+        written.digest
     } else {
         foreign_digest(text)?
     };
@@ -97,16 +81,16 @@ fn taken_apart<R: RailPlan>(
     let plan = R::content(&given.payload, facts, labels.simulation.as_ref())
         .ok_or_else(|| malformed("the payload holds no plan"))?;
     let mut rebuilt_body = seal::body::<R>(request, given.payload, &report, terms, labels)?;
-    let again = rebuilt_body.write::<R>().ok_or_else(unwritable)?;
-    if again.text != written.text {
-        return Err(first_difference(&again.text, &written.text));
+    let again = rebuilt_body.unsealed().ok_or_else(unwritable)?;
+    if again != written.unsealed() {
+        return Err(first_difference(&again, written.unsealed()));
     }
     // A plan has one digest: a member that reads as another one (`null` for a missing member) would
     // give it a second.
-    if again.digest.0 != claimed {
+    if written.digest != claimed {
         return Err(
             malformed("a member is written in another form than plans have")
-                .comparing(again.digest.0, claimed),
+                .comparing(written.digest, claimed),
         );
     }
     Ok(Verified {
@@ -275,6 +259,3 @@ fn rebuilt(member: &str, expected: &str, observed: &str) -> Refusal {
 fn malformed(message: &str) -> Refusal {
     Refusal::new(Refusal::PLAN_MALFORMED, message)
 }
-
-#[cfg(test)]
-mod tests;

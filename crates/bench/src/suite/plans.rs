@@ -93,7 +93,7 @@ pub(super) async fn run(effort: Effort, report: &mut Report) -> Result<(), Bench
         name: "swap plan: parse and verify",
         ours: Amount::Cpu(verified),
         limit: Limit::Times(
-            Ratio::thousandths(1_000),
+            Ratio::thousandths(2_000),
             "parse and build",
             Amount::Cpu(made),
         ),

@@ -286,7 +286,7 @@ fn keccak(value: &Value) -> String {
     alloy_primitives::keccak256(serde_json_canonicalizer::to_vec(value).unwrap()).to_string()
 }
 
-fn request(rail: Rail) -> Request {
+pub(crate) fn request(rail: Rail) -> Request {
     Request::parse(rail, &read(&format!("{}.request.json", rail.as_str()))).unwrap()
 }
 
@@ -315,7 +315,7 @@ fn build(request: &Request) -> Result<Sealed, Refusal> {
     })
 }
 
-fn policy() -> Policy {
+pub(crate) fn policy() -> Policy {
     let document: FeeDocument = toml::from_str(&read("fees.toml")).unwrap();
     Policy::new(document.review().unwrap())
 }
@@ -332,7 +332,7 @@ fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/vectors/plans")
 }
 
-fn read(name: &str) -> String {
+pub(crate) fn read(name: &str) -> String {
     fs::read_to_string(folder().join(name)).unwrap_or_default()
 }
 
