@@ -35,4 +35,3 @@ use test_support::eventually;
 
 /// The longest wait of a test.
 const PATIENCE: Duration = Duration::from_secs(30);
-const POLL: Duration = Duration::from_millis(10);

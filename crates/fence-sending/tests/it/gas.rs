@@ -11,7 +11,7 @@ use dev_chain::{DEV_ACCOUNTS, base};
 use fence_server::{PortError, PortFuture, Prices};
 use gas_funding::Funder;
 use serde_json::json;
-use test_support::Fuse;
+use test_support::{Fuse, pass};
 
 use crate::sample::USDC;
 use crate::stage::{AMOUNT, World, wallet};
@@ -202,7 +202,7 @@ async fn a_clearing_is_paid_for_after_the_plans_end() {
         (request["method"] == "eth_getBalance" && asked == Some(account))
             .then(|| json!({ "result": left }))
     });
-    tokio::time::sleep(Duration::from_secs(200)).await;
+    pass(Duration::from_secs(200)).await;
     let _process = world.process(Fuse::eternal()).await;
     assert_eq!(world.ended(plan).await, State::HaltedClean);
     assert_eq!((world.allowance(), world.swaps()), (U256::ZERO, 0));

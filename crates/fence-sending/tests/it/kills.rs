@@ -2,9 +2,10 @@
 //! from its records.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use delegation_fence::State;
-use test_support::Fuse;
+use test_support::{Fuse, pass};
 use tx_sender::Takeover;
 
 use crate::stage::World;
@@ -40,7 +41,7 @@ async fn killed(effects: i64, after: bool, meanwhile: Meanwhile) -> bool {
             world.revoke();
         }
         let pause = if meanwhile == Meanwhile::Over { 70 } else { 11 };
-        tokio::time::sleep(std::time::Duration::from_secs(pause)).await;
+        pass(Duration::from_secs(pause)).await;
         world.chain.mine();
     }
     let _next = world.process(Fuse::eternal()).await;
@@ -73,7 +74,7 @@ async fn held_up(effects: i64, meanwhile: Meanwhile) -> bool {
             world.revoke();
         }
         let pause = if meanwhile == Meanwhile::Over { 70 } else { 11 };
-        tokio::time::sleep(std::time::Duration::from_secs(pause)).await;
+        pass(Duration::from_secs(pause)).await;
         world.chain.mine();
     }
     let _next = world.process(Fuse::eternal()).await;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use delegation_fence::ClearObstacle;
 use dev_chain::Fate;
 use rand::{Rng as _, SeedableRng as _, rngs::StdRng};
-use test_support::Fuse;
+use test_support::{Fuse, pass};
 use tx_sender::Takeover;
 
 use crate::stage::{Process, World, edited_policy, fence_policy};
@@ -42,7 +42,7 @@ async fn schedule(seed: u64, seen: &mut Seen) {
     // In some worlds the only accidents are processes that end and start.
     let (calm, revoked_at) = (random.random_bool(0.2), random.random_range(0..120));
     for turn in 0..random.random_range(20..90) {
-        tokio::time::sleep(Duration::from_millis(random.random_range(20..900))).await;
+        pass(Duration::from_millis(random.random_range(20..900))).await;
         if random.random_bool(0.6) {
             world.chain.mine();
         }

@@ -7,7 +7,7 @@ use alloy_primitives::U256;
 use calldata_checks::StepKind;
 use delegation_fence::{ClearObstacle, Event, Rule, State, Transaction};
 use serde_json::json;
-use test_support::Fuse;
+use test_support::{Fuse, pass};
 
 use crate::stage::{AMOUNT, World, edited_policy, reverts, wallet};
 
@@ -161,7 +161,7 @@ async fn without_a_node_nothing_goes_out_and_the_halt_is_written() {
         .up
         .store(false, std::sync::atomic::Ordering::SeqCst);
     let _process = world.process(Fuse::eternal()).await;
-    tokio::time::sleep(std::time::Duration::from_secs(100)).await;
+    pass(Duration::from_secs(100)).await;
     // By the machine's clock alone.
     assert_eq!(world.state(plan), State::Halting);
     world
@@ -302,7 +302,7 @@ async fn left_behind(lose: impl Fn(&mut World)) {
     process.fuse.blow();
     drop(process);
     lose(&mut world);
-    tokio::time::sleep(Duration::from_secs(15)).await;
+    pass(Duration::from_secs(15)).await;
     let _process = world.process(Fuse::eternal()).await;
     world
         .until("the report", |world| {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use delegation_fence::State;
-use test_support::Fuse;
+use test_support::{Fuse, pass};
 
 use crate::stage::World;
 use crate::together::{actions, ended, of_plan, withdrawal};
@@ -110,7 +110,7 @@ async fn a_plan_goes_on_under_a_later_turn() {
     let plan = world.accept();
     begun(&world).await;
     fuse.sleep();
-    tokio::time::sleep(Duration::from_secs(12)).await;
+    pass(Duration::from_secs(12)).await;
     fuse.wake();
     assert_eq!(world.ended(plan).await, State::Done);
     drop(process);

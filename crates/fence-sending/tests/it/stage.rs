@@ -21,7 +21,7 @@ use dev_chain::{DevChain, Mining, base};
 use fence_server::{Acceptance, Change, Prices, Store as _};
 use gas_funding::{Funder, MemoryBook};
 use serde_json::Value;
-use test_support::{Fuse, MortalNode};
+use test_support::{Fuse, MortalNode, eventually_every, pass};
 use tokio::time::Instant;
 use tx_sender::{MemoryStore, Takeover, Transport};
 
@@ -308,22 +308,21 @@ impl World {
 
     /// Passes a second, with a block at its end.
     pub(crate) async fn block(&self) {
-        tokio::time::sleep(Duration::from_secs(1)).await;
+        pass(Duration::from_secs(1)).await;
         self.chain.mine();
     }
 
     /// Makes blocks until a condition holds.
     pub(crate) async fn until(&self, what: &str, mut holds: impl FnMut(&Self) -> bool) {
-        for _ in 0..600 {
-            if holds(self) {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-            if self.start.elapsed().subsec_millis() < 100 {
+        let mut second = self.now();
+        let come = async || {
+            if self.now() > second {
+                second = self.now();
                 self.chain.mine();
             }
-        }
-        panic!("{what} did not come to be");
+            holds(self).then_some(())
+        };
+        eventually_every(Duration::from_millis(100), what, come).await;
     }
 
     /// Makes blocks until the end of a plan.

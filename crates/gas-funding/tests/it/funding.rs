@@ -2,6 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use alloy_primitives::{Address, U256};
 use chain_reader::ChainReader;
@@ -11,6 +12,7 @@ use gas_funding::{
     Book as _, Budget, CoinPrices, Funder, Funds, GasFunding, Limits, MemoryBook, Need, NotGiven,
     PaidTotals, Parts, PortFuture, TopUp,
 };
+use test_support::eventually_every;
 use tx_sender::{
     Chain, LocalKey, MemoryStore, NodeFault, Options, Policy, RpcNode, Sender, Takeover, Transport,
 };
@@ -143,14 +145,12 @@ impl World {
 
     /// Asks again until the account holds enough.
     async fn until_enough(&self, funding: &GasFunding) {
-        for _ in 0..100 {
-            if self.ask(funding, PAYER, Some(owner())).await == Funds::Enough {
-                return;
-            }
-            tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+        let enough = async || {
             self.chain.mine();
-        }
-        panic!("the coins do not come");
+            let asked = self.ask(funding, PAYER, Some(owner())).await;
+            (asked == Funds::Enough).then_some(())
+        };
+        eventually_every(Duration::from_secs(1), "the coins come", enough).await;
     }
 }
 

@@ -115,6 +115,7 @@ async fn a_connection_that_ends_leaves_it_open() {
     let database = open(schema.url());
     let ended = error(&database, "SELECT pg_terminate_backend(pg_backend_pid())").await;
     assert_eq!(ended, interrupted());
+    // One that outlasts the limit of a second.
     let late = error(&database, "SELECT pg_sleep(60)").await;
     assert_eq!(late, interrupted());
     // The next statement has a new connection.

@@ -7,6 +7,7 @@ use alloy_primitives::{Address, Bytes, Signature, U256, hex};
 use alloy_signer::SignerSync;
 use alloy_signer_local::PrivateKeySigner;
 use dev_chain::{DEV_ACCOUNTS, GAS_PAYER};
+use test_support::eventually;
 use tx_sender::{Fees, LocalKey, SignError, SignFuture, TransactionSigner, Unsigned, check};
 
 use crate::conformance::{DYNAMIC, conforms, unsigned};
@@ -94,12 +95,8 @@ async fn a_signer_that_misbehaves_holds_the_lane_by_name_and_nothing_wrong_is_se
             .sender_over(world.store.clone(), nodes, Arc::new(signer))
             .await;
         submit(&sender, 1).await;
-        let mut seen = None;
-        while seen.is_none() {
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-            seen = world.hold(&sender);
-        }
-        assert_eq!(seen, Some(code));
+        let seen = eventually("a hold", async || world.hold(&sender)).await;
+        assert_eq!(seen, code);
         assert!(world.chain.waiting().is_empty());
         assert_eq!(world.state(&name(1)).await, "claimed");
         world.blocks(45).await;

@@ -3,7 +3,8 @@
 use alloy_primitives::U256;
 use dev_chain::abi::{AavePool, TokenVault};
 use dev_chain::{MINTER, xlayer};
-use wallet_actions::{Action, DivestOrder, InvestOrder, Size, State};
+use test_support::eventually;
+use wallet_actions::{Action, DivestOrder, Intent, InvestOrder, Size, State};
 
 use crate::funds::invest;
 use crate::stage::{Process, World, balance, move_tokens, order, owner, reason, steps, wallet};
@@ -125,14 +126,11 @@ async fn a_market_that_closes_after_the_approval_leaves_no_allowance() {
     let begun = Box::pin(process.actions.begin(&order(1, invest("10"))))
         .await
         .unwrap();
-    // Until the approval stands.
-    loop {
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-        let intent = process.actions.find(&begun.id).await.unwrap().unwrap();
-        if intent.has_effect() {
-            break;
-        }
-    }
+    let approved = async || {
+        let intent = process.actions.find(&begun.id).await.unwrap();
+        intent.filter(Intent::has_effect)
+    };
+    eventually("the approval stands", approved).await;
     act(
         &world,
         &AavePool::setPausedCall { asset, on: true },

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use dev_chain::xlayer;
-use test_support::Fuse;
+use test_support::{Fuse, eventually, pass};
 use tx_sender::{Sender, State as SenderState};
 use wallet_actions::{Action, GivenUp, Intent, State, Status, WithdrawOrder};
 
@@ -43,14 +43,11 @@ async fn give_up(process: &Process, intent: &Intent) -> GivenUp {
 
 /// Waits until the sender's record of the only transaction is in such a state.
 async fn until(sender: &Sender, intent: &Intent, is: fn(SenderState) -> bool) {
-    for _ in 0..600 {
+    let found = async || {
         let record = sender.find(&intent.key(0)).await.unwrap();
-        if record.is_some_and(|record| is(record.state)) {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    panic!("the transaction does not come to this state");
+        record.filter(|record| is(record.state))
+    };
+    eventually("the transaction is in this state", found).await;
 }
 
 /// The answer says so at once, and nothing of it ever happens, not even in the next process.
@@ -64,12 +61,12 @@ async fn stays_cancelled(world: &World, process: Process, given_up: GivenUp) {
     let found = process.actions.find(&cancelled.id).await.unwrap().unwrap();
     assert_eq!(found, cancelled);
     world.up.store(true, Ordering::SeqCst);
-    world.signs.store(true, Ordering::SeqCst);
-    tokio::time::sleep(Duration::from_secs(120)).await;
+    world.signs.send_replace(true);
+    pass(Duration::from_secs(120)).await;
     process.fuse.blow();
     drop(process);
     let next = world.process();
-    tokio::time::sleep(Duration::from_secs(120)).await;
+    pass(Duration::from_secs(120)).await;
     let found = next.actions.find(&cancelled.id).await.unwrap().unwrap();
     assert_eq!(
         (found.state, found.is_final),
@@ -137,7 +134,7 @@ async fn a_record_that_waits_is_cancelled() {
 #[tokio::test(start_paused = true)]
 async fn a_record_with_a_nonce_and_without_a_signature_is_cancelled() {
     let world = stage();
-    world.signs.store(false, Ordering::SeqCst);
+    world.signs.send_replace(false);
     let process = world.process();
     let begun = begin(&process).await;
     until(&process.sender, &begun, |state| {

@@ -1,11 +1,9 @@
 //! A process that ends before and after every write and every transaction that it sends, and the
 //! next one that continues.
 
-use std::time::Duration;
-
 use dev_chain::{arbitrum, base, xlayer};
 use test_support::Fuse;
-use wallet_actions::{Action, Intent, Refused, State};
+use wallet_actions::{Action, Intent, State};
 
 use crate::bridges::bridge;
 use crate::deposits::vault;
@@ -42,7 +40,6 @@ async fn killed(action: &Action, effects: i64, after: bool) -> (World, Option<In
     let first = tokio::select! {
         ended = process.run(order(1, action.clone())) => Some(ended.unwrap()),
         () = fuse.died.notified() => None,
-        () = tokio::time::sleep(Duration::from_secs(300)) => None,
     };
     fuse.blow();
     drop(process);
@@ -50,13 +47,7 @@ async fn killed(action: &Action, effects: i64, after: bool) -> (World, Option<In
         return (world, Some(ended));
     }
     let next = world.process();
-    let ended = loop {
-        match next.run(order(1, action.clone())).await {
-            Ok(ended) => break ended,
-            Err(Refused::Busy(_)) => tokio::time::sleep(Duration::from_secs(1)).await,
-            Err(refused) => panic!("{refused}"),
-        }
-    };
+    let ended = next.run_when_free(order(1, action.clone())).await;
     assert_eq!(
         ended.state,
         State::Completed,

@@ -85,6 +85,9 @@ impl Store for MortalIntents {
     }
 }
 
+/// How long an answer of the node takes.
+const LATENCY: Duration = Duration::from_millis(2);
+
 /// A node that is a chain in this process.
 pub(crate) struct InProcess {
     pub(crate) chain: DevChain,
@@ -98,8 +101,7 @@ impl Transport for InProcess {
         body: Vec<u8>,
     ) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, NodeFault>> + Send + '_>> {
         Box::pin(async move {
-            // An answer takes a while of the simulated time.
-            tokio::time::sleep(Duration::from_millis(2)).await;
+            tokio::time::sleep(LATENCY).await;
             if !self.up.load(Ordering::SeqCst) {
                 return Err(NodeFault::Unreachable);
             }

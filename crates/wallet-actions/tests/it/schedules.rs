@@ -9,7 +9,7 @@ use std::time::Duration;
 use dev_chain::{Fate, arbitrum, base, xlayer};
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
-use test_support::Fuse;
+use test_support::{Fuse, pass};
 use wallet_actions::{Action, Refused, Size, State, WithdrawOrder};
 
 use crate::bridges::bridge;
@@ -107,7 +107,7 @@ async fn run(seed: u64) {
                 3 => world.iris.pend_first(2),
                 _ => world.up.store(true, Ordering::SeqCst),
             }
-            tokio::time::sleep(Duration::from_millis(random.random_range(100..4_000))).await;
+            pass(Duration::from_millis(random.random_range(100..4_000))).await;
             if process.fuse.is_dead() {
                 process = world.process();
             }
@@ -121,7 +121,7 @@ async fn run(seed: u64) {
         process.end(&intent).await;
     }
     // What a reorganisation took away after the end comes back by the sender.
-    tokio::time::sleep(Duration::from_secs(120)).await;
+    pass(Duration::from_secs(120)).await;
     for intent in world.store.all() {
         let said = format!("seed {seed}: {intent:#?}");
         assert!(intent.state.is_over(), "{said}");

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dev_chain::DevChain;
-use test_support::Fuse;
-use tokio::time::sleep;
-use wallet_actions::{Action, Intent, Refused, State};
+use test_support::{Fuse, pass};
+use wallet_actions::{Action, State};
 
 use crate::funds::invest;
 use crate::kills::{stage, worth};
-use crate::stage::{Process, World, order, wallet};
+use crate::stage::{World, order, wallet};
 use crate::swaps::swap;
 
 /// The fate of the first process.
@@ -35,17 +34,6 @@ fn sent(world: &World) -> usize {
         .sum()
 }
 
-/// The end of the action, ordered with the same payment at this process.
-async fn run(process: &Process, action: &Action) -> Intent {
-    loop {
-        match process.run(order(1, action.clone())).await {
-            Ok(ended) => return ended,
-            Err(Refused::Busy(_)) => sleep(Duration::from_secs(1)).await,
-            Err(refused) => panic!("{refused}"),
-        }
-    }
-}
-
 /// Orders an action at the first of two processes, which comes to its fate, and then at the second
 /// one. Whether the first one has done all of it before.
 async fn beside(action: &Action, fate: Fate) -> (World, bool) {
@@ -67,11 +55,11 @@ async fn beside(action: &Action, fate: Fate) -> (World, bool) {
         () = fuse.died.notified() => false,
         () = fuse.fell_asleep.notified() => false,
     };
-    let ended = run(&second, action).await;
+    let ended = second.run_when_free(order(1, action.clone())).await;
     assert_eq!(ended.state, State::Completed, "{fate:?}: {ended:#?}");
     let before = sent(&world);
     fuse.wake();
-    sleep(Duration::from_secs(30)).await;
+    pass(Duration::from_secs(30)).await;
     // Who wakes up sends nothing, and changes nothing.
     assert_eq!(sent(&world), before, "{fate:?}");
     let found = second.actions.find(&ended.id).await.unwrap().unwrap();

@@ -5,6 +5,7 @@ use api_server::Config;
 use dev_chain::{BUYER, DevChain, USDT0};
 use replay::{Recordings, ReplayServer};
 use reqwest::Method;
+use test_support::eventually;
 
 use crate::support::World;
 use crate::support::buyer::{Answer, Buyer, header_of};
@@ -175,9 +176,8 @@ async fn a_payer_without_credit_has_one_call_in_flight_where_its_balance_cannot_
     let first = world.buyer.payment(&target).await;
     let request = world.buyer.request(Method::GET, &target);
     let call = tokio::spawn(request.header("payment-signature", first).send());
-    while facilitator.settled().is_empty() {
-        tokio::task::yield_now().await;
-    }
+    let settling = async || (!facilitator.settled().is_empty()).then_some(());
+    eventually("the settling", settling).await;
     let draft = world.buyer.draft(Method::GET, &target).await;
     let second = world
         .buyer

@@ -4,6 +4,7 @@
 use ledger::Journal;
 use reqwest::Method;
 use serde_json::{Value, json};
+use test_support::eventually;
 use x402_wire::PaymentPayload;
 
 use crate::support::World;
@@ -64,9 +65,8 @@ async fn a_payment_in_flight_and_an_unknown_one_are_shown_as_such() {
     let request = world.buyer.request(Method::GET, &world.price());
     let call = request.header("payment-signature", header_of(&payment));
     let call = tokio::spawn(call.send());
-    while facilitator.settled().is_empty() {
-        tokio::task::yield_now().await;
-    }
+    let settling = async || (!facilitator.settled().is_empty()).then_some(());
+    eventually("the settling", settling).await;
     assert_eq!(world.look_up(&payment).await["state"], "in_flight");
     let pending = call.await.unwrap().unwrap();
     assert_eq!(pending.status(), 503);

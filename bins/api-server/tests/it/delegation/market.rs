@@ -11,6 +11,7 @@ use alloy_signer_local::PrivateKeySigner;
 use api_server::config::{Config, Usd};
 use dev_chain::BUYER;
 use serde_json::{Value, json};
+use test_support::eventually_every;
 
 use crate::delegation::sample::{USDC, WETH};
 use crate::delegation::sending::{AMOUNT, Round, now, sign};
@@ -169,15 +170,9 @@ async fn orders_and_grants_end_by_the_chains_time() {
         for _ in 0..2 {
             round.base.mine();
         }
-        let mut tells = String::new();
-        for _ in 0..100 {
-            tells = tried(&round, &plan).await;
-            if tells == refused_by {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-        assert_eq!(tells, refused_by);
+        let tells = async || (tried(&round, &plan).await == refused_by).then_some(());
+        // The server limits how often a caller asks.
+        eventually_every(Duration::from_millis(100), refused_by, tells).await;
         assert_eq!(submitted(&round, &plan).await, (403, refused_by.to_owned()));
     }
 }

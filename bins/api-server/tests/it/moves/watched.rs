@@ -7,6 +7,7 @@ use std::time::Duration;
 use alloy_primitives::B256;
 use dev_chain::xlayer::{A_USDG, USDG};
 use jiff::SignedDuration;
+use test_support::eventually_every;
 use watch_server::{Mandates, Pace, SqliteStore, Terms, Watcher, mandate_id};
 use yield_watch::{Event, Mode, Record, verify};
 
@@ -14,6 +15,8 @@ use crate::moves::ports::Gathered;
 use crate::moves::stage::{LENT, Process, THOUSAND, VAULT, World, mandate};
 
 const PAYMENT: B256 = B256::repeat_byte(0x77);
+/// The pause between two sweeps, in which what they have begun goes on.
+const SWEEP: Duration = Duration::from_millis(100);
 
 /// The mandates of a process, and their watcher.
 fn watcher(world: &World, process: &Process) -> (Mandates, Watcher) {
@@ -38,16 +41,16 @@ async fn recorded(mandates: &Mandates) -> Vec<Record> {
 
 /// Runs checks, ten seconds of the clock apart, until a move has ended.
 async fn until(world: &World, mandates: &Mandates, watcher: &Watcher, last: Event) -> Vec<Record> {
-    for _ in 0..100 {
+    let swept = async || {
         watcher.sweep().await;
         let records = recorded(mandates).await;
-        if records.last().is_some_and(|record| record.decision == last) {
-            return records;
+        let is_over = records.last().is_some_and(|record| record.decision == last);
+        if !is_over {
+            world.pass(10);
         }
-        world.pass(10);
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    panic!("{:#?}", recorded(mandates).await);
+        is_over.then_some(records)
+    };
+    eventually_every(SWEEP, format_args!("{last:?}"), swept).await
 }
 
 #[tokio::test(flavor = "multi_thread")]

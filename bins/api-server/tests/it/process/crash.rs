@@ -13,7 +13,7 @@ use crate::process::buyer::{Answer, Payment};
 use crate::process::server::Server;
 use crate::process::tripwire::{At, Moment};
 use crate::process::world::{PRICED, World};
-use crate::process::{PATIENCE, POLL, eventually};
+use crate::process::eventually;
 
 /// Every payment of a test, and the answers from before a crash.
 #[derive(Default)]
@@ -83,8 +83,8 @@ impl Book {
             .map(|payment| world.settled_by(payment.nonce))
             .collect();
         let mut open = self.payments.clone();
-        let mut rounds = 0;
-        while !open.is_empty() {
+        let outcome = std::fmt::from_fn(|f| write!(f, "all answers\n{}", server.log()));
+        eventually(outcome, async || {
             let answers = present(world, server, &open).await;
             assert_eq!(
                 answers.len(),
@@ -114,15 +114,10 @@ impl Book {
             }
             self.keep(world, answers);
             open.retain(|payment| !self.answers.contains_key(&payment.header));
-            rounds += 1;
-            // A sweep releases an entry without a call after a minute.
-            assert!(
-                POLL * rounds < 4 * PATIENCE,
-                "still open: {open:?}\n{}",
-                server.log()
-            );
-            tokio::time::sleep(POLL).await;
-        }
+            // An entry without a call is given back after a minute.
+            open.is_empty().then_some(())
+        })
+        .await;
         for (payment, before) in self.payments.iter().zip(settled_before) {
             let answer = &self.answers[&payment.header];
             assert!(before.is_none_or(|transaction| transaction == answer.transaction()));
@@ -287,10 +282,14 @@ async fn a_crash_while_transactions_wait_for_a_block_loses_nothing() {
     }
 }
 
+/// The time between two blocks.
+const BLOCK: Duration = Duration::from_millis(10);
+
 pub(super) async fn make_blocks(world: &World) {
+    // Real time: the server is a process.
+    let mut blocks = tokio::time::interval(BLOCK);
     loop {
-        // Blocks come as time passes.
-        tokio::time::sleep(POLL).await;
+        blocks.tick().await;
         world.chain.mine();
     }
 }

@@ -12,7 +12,7 @@ use std::time::Instant;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::sync::oneshot;
 
-use crate::process::{PATIENCE, POLL, eventually};
+use crate::process::{PATIENCE, eventually};
 
 /// The environment of one run, which has no other variables.
 pub(crate) type Environment<'a> = &'a [(&'a str, &'a str)];
@@ -201,40 +201,22 @@ fn keep_lines(
 
 /// Runs the binary to its end.
 pub(crate) fn run(arguments: &[&str], environment: Environment<'_>) -> Output {
-    let mut child = command(environment)
+    let child = command(environment)
         .args(arguments)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let drain = |mut pipe: Box<dyn Read + Send>| {
-        std::thread::spawn(move || {
-            let mut bytes = Vec::new();
-            pipe.read_to_end(&mut bytes).unwrap();
-            bytes
-        })
-    };
-    let stdout = drain(Box::new(child.stdout.take().unwrap()));
-    let stderr = drain(Box::new(child.stderr.take().unwrap()));
-    let started = Instant::now();
-    let status = loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            break status;
-        }
-        if started.elapsed() > PATIENCE {
-            child.kill().unwrap();
-            let status = child.wait().unwrap();
-            let stderr = String::from_utf8_lossy(&stderr.join().unwrap()).into_owned();
-            panic!("{arguments:?} did not end ({status}):\n{stderr}");
-        }
-        std::thread::sleep(POLL);
-    };
-    Output {
-        status,
-        stdout: stdout.join().unwrap(),
-        stderr: stderr.join().unwrap(),
-    }
+    let id = Pid::from_child(&child);
+    let (send, ended) = std::sync::mpsc::channel();
+    std::thread::spawn(move || send.send(child.wait_with_output().unwrap()));
+    ended.recv_timeout(test_support::PATIENCE).unwrap_or_else(|_| {
+        kill_process(id, Signal::KILL).unwrap();
+        let output = ended.recv().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        panic!("{arguments:?} did not end:\n{stderr}");
+    })
 }
 
 /// A command with exactly this environment: no proxy and no configuration of the machine's user.

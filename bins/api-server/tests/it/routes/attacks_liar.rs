@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::{Map, Number, Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -102,11 +101,7 @@ async fn answer(
         Lie::Deep => reply(200, "application/json", "[".repeat(200_000).as_bytes()),
         Lie::Huge => return endless(stream).await,
         Lie::SilenceOn(part) if target.contains(part) => std::future::pending().await,
-        Lie::Silence => {
-            // Longer than any caller waits.
-            tokio::time::sleep(Duration::from_secs(600)).await;
-            return None;
-        }
+        Lie::Silence => std::future::pending().await,
         Lie::Hangup => return None,
         _ => {
             let method: reqwest::Method = method.parse().ok()?;

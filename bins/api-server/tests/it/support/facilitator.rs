@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -75,16 +74,18 @@ impl Facilitator {
         }));
         let shared = script.clone();
         let task = tokio::spawn(async move {
-            let closed = Arc::new(Notify::new());
+            let closing = Arc::new(Closing::default());
             loop {
                 tokio::select! {
                     accepted = listener.accept() => {
                         let Ok((stream, _)) = accepted else { return };
-                        tokio::spawn(converse(stream, shared.clone(), closed.clone()));
+                        tokio::spawn(converse(stream, shared.clone(), closing.clone()));
                     }
-                    () = closed.notified() => return,
+                    () = closing.begun.notified() => break,
                 }
             }
+            drop(listener);
+            closing.done.notify_one();
         });
         Self { url, script, task }
     }
@@ -121,7 +122,14 @@ impl Drop for Facilitator {
     }
 }
 
-async fn converse(mut stream: TcpStream, script: Arc<Mutex<Script>>, closed: Arc<Notify>) {
+/// The end of the listener, which a conversation asks for.
+#[derive(Default)]
+struct Closing {
+    begun: Notify,
+    done: Notify,
+}
+
+async fn converse(mut stream: TcpStream, script: Arc<Mutex<Script>>, closing: Arc<Closing>) {
     while let Some(seen) = read_request(&mut stream).await {
         let (wrapped, path) = match seen.path.strip_prefix(BROKER) {
             Some(path) => (true, path.to_owned()),
@@ -160,9 +168,9 @@ async fn converse(mut stream: TcpStream, script: Arc<Mutex<Script>>, closed: Arc
         };
         let closes = path == "/verify" && script.lock().unwrap().closes;
         if closes {
-            closed.notify_one();
             // The listener is gone before the caller can come back.
-            tokio::time::sleep(Duration::from_millis(50)).await;
+            closing.begun.notify_one();
+            closing.done.notified().await;
         }
         let head = format!(
             "HTTP/1.1 {status} X\r\ncontent-type: {media_type}\r\ncontent-length: {}\r\n\r\n{body}",

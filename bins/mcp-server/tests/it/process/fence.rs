@@ -4,14 +4,12 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use test_support::eventually_blocking;
 
 use crate::process::server::{Configured, Running, post, text};
 
-/// The time between two questions.
-const POLL: Duration = Duration::from_millis(50);
 const DIGEST: &str = "0x609a8fda4ad5df10b28252f78de1a7dc8dd69788dd6da9dd7baacb8c76fc7da6";
 const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"svc_delegation_fence_status","arguments":{}}}"#;
 
@@ -93,14 +91,8 @@ fn ask(rail: SocketAddr) -> Value {
 
 /// Asks until the record has this value, as long as one reading may be shared.
 fn becomes(rail: SocketAddr, present: bool) {
-    let began = Instant::now();
-    while ask(rail) != record(present) {
-        assert!(
-            began.elapsed() < Duration::from_secs(20),
-            "still not {present}"
-        );
-        thread::sleep(POLL);
-    }
+    let said = || (ask(rail) == record(present)).then_some(());
+    eventually_blocking(format_args!("presence: {present}"), said);
 }
 
 #[test]

@@ -3,10 +3,9 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use test_support::eventually_blocking;
 
 use crate::process::node::Node;
 use crate::process::server::{Configured, Running, run, text};
@@ -76,8 +75,7 @@ fn a_leg_that_the_router_refuses_is_a_reason_but_no_end() {
     let path = configured.path();
     let server = Running::start(&["serve", "--config", path.to_str().unwrap()]);
     let (address, _) = server.listens();
-    let started = Instant::now();
-    while started.elapsed() < Duration::from_secs(30) {
+    eventually_blocking("the reason", || {
         let (status, body) = get(&address.to_string(), "/readyz");
         assert_eq!(status, 200, "{body}");
         let ready: Value = serde_json::from_str(&body).unwrap();
@@ -89,12 +87,8 @@ fn a_leg_that_the_router_refuses_is_a_reason_but_no_end() {
                     .unwrap()
                     .starts_with("leg_not_whitelisted")
         });
-        if found {
-            return;
-        }
-        thread::yield_now();
-    }
-    panic!("the reason does not show");
+        found.then_some(())
+    });
 }
 
 fn get(address: &str, path: &str) -> (u16, String) {

@@ -5,11 +5,12 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use alloy_primitives::{Address, address};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use test_support::eventually_blocking;
 
 /// The longest wait of a test.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -136,14 +137,7 @@ impl Running {
 
     /// Waits for the end. Returns the status and the unread lines of both outputs.
     pub(crate) fn ended(mut self) -> (ExitStatus, Vec<String>, Vec<String>) {
-        let started = Instant::now();
-        let status = loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                break status;
-            }
-            assert!(started.elapsed() < PATIENCE, "it does not end");
-            std::thread::yield_now();
-        };
+        let status = eventually_blocking("its end", || self.child.try_wait().unwrap());
         (
             status,
             self.output.iter().collect(),

@@ -8,6 +8,9 @@ use dev_chain::{DevChain, Reply};
 use serde_json::{Value, json};
 use tx_sender::{NodeFault, Transport};
 
+/// How long an answer takes.
+const LATENCY: Duration = Duration::from_millis(2);
+
 /// A node that is a chain in this process; tests may put another chain in its place.
 #[derive(Clone)]
 pub(crate) struct InProcess {
@@ -43,7 +46,7 @@ impl Transport for InProcess {
         body: Vec<u8>,
     ) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, NodeFault>> + Send + '_>> {
         Box::pin(async move {
-            tokio::time::sleep(Duration::from_millis(2)).await;
+            tokio::time::sleep(LATENCY).await;
             if !self.up.load(std::sync::atomic::Ordering::SeqCst) {
                 return Err(NodeFault::Unreachable);
             }

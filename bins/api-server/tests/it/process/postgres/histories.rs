@@ -108,6 +108,7 @@ impl Pair {
         self
     }
 
+    /// Brings a fault about. Its pauses are real: the servers are processes.
     async fn strike(&self, fault: Fault) {
         match fault {
             Fault::Kill(at, moment) => self.world.wire.arm(at, moment, self.victim.killer()),
