@@ -1,4 +1,4 @@
-//! Plans that are sent on an embedded chain, in simulated time.
+//! Sends plans on an embedded chain, in simulated time.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! Nodes that are behind, on another fork, down, or that show what does not exist.
+//! Nodes that are behind, on another fork, down, or show facts that do not exist.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -171,7 +171,7 @@ async fn null_receipts_are_never_a_failure() {
     assert_eq!(world.chain.transactions().len(), 2);
 }
 
-/// A node that refuses every transaction in these words and answers everything else.
+/// A node that refuses every transaction with this message and answers everything else.
 struct Refuses(InProcess, &'static str);
 
 impl Transport for Refuses {

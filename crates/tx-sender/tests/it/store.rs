@@ -122,7 +122,7 @@ async fn a_lane_has_one_holder_and_a_later_one_a_higher_token(store: &dyn Store)
 
     // The clock of another machine may be behind.
     assert_eq!(take(store, "four", NOW + 30).await, None);
-    // The clock is set back by a day: nobody can hold such a lease.
+    // The clock is set back by a day: such a lease has no holder.
     let four = take(store, "four", NOW - 86_400).await.unwrap();
     assert!(four.token > three.token);
     let five = store
@@ -258,7 +258,7 @@ mod in_sqlite {
     }
 }
 
-/// On a database; without one there is nothing to run on.
+/// Runs on a database; without a database the tests do nothing.
 pub(crate) mod in_postgres {
     use test_support::postgres::Schema;
 

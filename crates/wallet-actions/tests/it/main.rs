@@ -1,4 +1,4 @@
-//! Actions on embedded chains, in simulated time.
+//! Runs actions on embedded chains, in simulated time.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
