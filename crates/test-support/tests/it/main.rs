@@ -4,7 +4,9 @@ mod postgres;
 
 use std::time::Duration;
 
-use test_support::{Fuse, ManualClock, PATIENCE, eventually, eventually_blocking, eventually_every, pass};
+use test_support::{
+    Fuse, ManualClock, PATIENCE, eventually, eventually_blocking, eventually_every, pass,
+};
 use tokio::time::Instant;
 
 #[test]

@@ -64,7 +64,10 @@ async fn a_node_of_another_chain_is_never_asked_for_anything_else() {
         let asked = world.node.asked.lock().unwrap();
         asked.get("eth_sendRawTransaction").copied()
     };
-    eventually("the second time", async || (sends() == Some(2)).then_some(())).await;
+    eventually("the second time", async || {
+        (sends() == Some(2)).then_some(())
+    })
+    .await;
     world.blocks(2).await;
     assert_eq!(world.state(&name(1)).await, "sealed");
     let asked = other.asked.lock().unwrap().clone();

@@ -211,7 +211,8 @@ pub(crate) fn run(arguments: &[&str], environment: Environment<'_>) -> Output {
     let id = Pid::from_child(&child);
     let (send, ended) = std::sync::mpsc::channel();
     std::thread::spawn(move || send.send(child.wait_with_output().unwrap()));
-    ended.recv_timeout(test_support::PATIENCE).unwrap_or_else(|_| {
+    let output = ended.recv_timeout(test_support::PATIENCE);
+    output.unwrap_or_else(|_| {
         kill_process(id, Signal::KILL).unwrap();
         let output = ended.recv().unwrap();
         let stderr = String::from_utf8_lossy(&output.stderr);
