@@ -247,10 +247,7 @@ mod tests {
     fn of_the_answers_of_several_servers_the_boldest_counts() {
         let of = |steps: &[NextStep]| NextStep::of_all(steps.to_vec()).unwrap();
         let (look_up, again) = (NextStep::LookUp(SOON), NextStep::Again(SOON));
-        assert_eq!(
-            of(&[look_up.clone(), NextStep::SignNew]),
-            NextStep::SignNew
-        );
+        assert_eq!(of(&[look_up.clone(), NextStep::SignNew]), NextStep::SignNew);
         assert_eq!(
             of(&[NextStep::SignNew, NextStep::Answered]),
             NextStep::Answered

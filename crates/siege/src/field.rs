@@ -267,9 +267,7 @@ mod tests {
     #[test]
     fn callers_are_spread_over_the_servers() {
         let of_two = field(2);
-        let ports: Vec<_> = (0..4)
-            .map(|_| of_two.next_api().unwrap().port())
-            .collect();
+        let ports: Vec<_> = (0..4).map(|_| of_two.next_api().unwrap().port()).collect();
         assert_eq!(ports, [1, 2, 1, 2]);
         assert_eq!(field(0).next_api(), None);
     }

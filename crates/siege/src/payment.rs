@@ -85,7 +85,12 @@ impl Offer {
         let mut offer = self.clone();
         if let Some(url) = offer.resource.get_mut("url") {
             // `http:`, nothing, and the host.
-            let origin: Vec<_> = url.as_str().unwrap_or_default().split('/').take(3).collect();
+            let origin: Vec<_> = url
+                .as_str()
+                .unwrap_or_default()
+                .split('/')
+                .take(3)
+                .collect();
             *url = format!("{}{target}", origin.join("/")).into();
         }
         offer

@@ -157,16 +157,25 @@ impl World {
         let gas_key = hex::encode_prefixed(GAS_PAYER.key);
         let gas_key = write(&files, "gas.key", &gas_key)?;
         let settles = match settlement {
-            Settlement::Facilitator => {
-                format!("mode = \"facilitator\"\nfacilitator_url = \"http://{facilitator}\"")
-            }
+            Settlement::Facilitator => format!(
+                "mode = \"facilitator\"\nfacilitator_url = \"http://{facilitator}\"\n\
+                 timeout_ms = 3000"
+            ),
             Settlement::Onchain => format!(
-                "mode = \"onchain\"\nprivate_key_file = \"{}\"",
-                gas_key.display()
+                "mode = \"onchain\"\nprivate_key_file = \"{}\"\ntimeout_ms = {}",
+                gas_key.display(),
+                match servers {
+                    0 | 1 => 3_000,
+                    // A call outlives the lease of a dead server that sends for all.
+                    _ => 8_000,
+                }
             ),
         };
         let storage = match &cluster {
-            None => format!("url = \"sqlite://{}\"", files.path().join("service.db").display()),
+            None => format!(
+                "url = \"sqlite://{}\"",
+                files.path().join("service.db").display()
+            ),
             Some(cluster) => format!(
                 "url = \"{}\"\nlease_seconds = {}",
                 cluster.url(),

@@ -140,7 +140,9 @@ fn a_peaceful_siege_keeps_every_promise() {
 fn a_purchase_that_is_charged_by_two_authorizations_is_caught() {
     let broken = broken(|evidence| {
         evidence.charges.push(charge(3));
-        evidence.testimonies[0].states.insert(key(3), "settled".to_owned());
+        evidence.testimonies[0]
+            .states
+            .insert(key(3), "settled".to_owned());
     });
     assert_eq!(names(&broken), [CHARGED_ONCE]);
     assert!(
@@ -159,7 +161,9 @@ fn an_authorization_that_is_charged_twice_is_caught() {
 fn a_charge_without_an_answer_is_caught() {
     let broken = broken(|evidence| {
         evidence.charges.push(charge(2));
-        evidence.testimonies[0].states.insert(key(2), "settled".to_owned());
+        evidence.testimonies[0]
+            .states
+            .insert(key(2), "settled".to_owned());
     });
     assert_eq!(names(&broken), [CHARGES_ANSWERED]);
     assert!(
@@ -218,11 +222,15 @@ fn a_payment_that_bought_two_answers_is_caught() {
 #[test]
 fn a_ledger_that_contradicts_the_chain_is_caught() {
     let unknown = broken(|evidence| {
-        evidence.testimonies[0].states.insert(key(1), "unknown".to_owned());
+        evidence.testimonies[0]
+            .states
+            .insert(key(1), "unknown".to_owned());
     });
     assert_eq!(names(&unknown), [CHARGES_KNOWN]);
     let claimed = broken(|evidence| {
-        evidence.testimonies[0].states.insert(key(2), "settled".to_owned());
+        evidence.testimonies[0]
+            .states
+            .insert(key(2), "settled".to_owned());
     });
     assert_eq!(names(&claimed), [CHARGES_KNOWN]);
     let strange = broken(|evidence| evidence.charges.push(charge(77)));
@@ -232,7 +240,9 @@ fn a_ledger_that_contradicts_the_chain_is_caught() {
 #[test]
 fn a_payment_without_an_owner_is_caught() {
     let in_flight = broken(|evidence| {
-        evidence.testimonies[0].states.insert(key(2), "in_flight".to_owned());
+        evidence.testimonies[0]
+            .states
+            .insert(key(2), "in_flight".to_owned());
     });
     assert_eq!(names(&in_flight), [OWNERS]);
     let silent = broken(|evidence| {
@@ -240,7 +250,9 @@ fn a_payment_without_an_owner_is_caught() {
     });
     assert_eq!(names(&silent), [OWNERS]);
     let gauge = broken(|evidence| {
-        evidence.testimonies[0].open.insert("in_flight".to_owned(), 2);
+        evidence.testimonies[0]
+            .open
+            .insert("in_flight".to_owned(), 2);
     });
     assert_eq!(names(&gauge), [OWNERS]);
     let no_gauge = broken(|evidence| evidence.testimonies[0].open.clear());
@@ -261,7 +273,9 @@ fn each_server_has_to_know_every_payment() {
     });
     assert_eq!(alike, []);
     let unaware = broken(|evidence| {
-        second(evidence).states.insert(key(1), "released".to_owned());
+        second(evidence)
+            .states
+            .insert(key(1), "released".to_owned());
     });
     assert_eq!(names(&unaware), [CHARGES_KNOWN]);
     assert!(unaware[0].1[0].ends_with("at server 2"), "{unaware:?}");

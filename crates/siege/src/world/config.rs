@@ -62,7 +62,6 @@ settle_budget_seconds = 8
 [settlement]
 {settles}
 rpc_url = "{rpc}"
-timeout_ms = 3000
 reconcile_seconds = 1
 
 [credit]

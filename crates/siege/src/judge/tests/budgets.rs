@@ -83,7 +83,9 @@ fn work_for_nothing_beyond_its_budget_is_caught() {
         evidence.charges.retain(|charge| charge.key != key(nonce));
         evidence.charges.push(crowds);
         evidence.seen.keys.insert(key(nonce));
-        evidence.testimonies[0].states.insert(key(nonce), "settled".to_owned());
+        evidence.testimonies[0]
+            .states
+            .insert(key(nonce), "settled".to_owned());
         calls(evidence, 5);
     };
     assert_eq!(broken(|evidence| paid(evidence, 9)), []);
