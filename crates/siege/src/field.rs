@@ -185,7 +185,7 @@ pub struct Attacker {
     pub chance: Chance,
     /// Its connection.
     pub client: Client,
-    /// How long its payments are valid.
+    /// The lifetime of its payments, in seconds.
     pub valid_seconds: u64,
     address: HeaderValue,
 }
