@@ -63,8 +63,8 @@ pub enum NextStep {
 }
 
 impl NextStep {
-    /// The step after the answers of several servers to one payment. `SignNew` holds at all of them,
-    /// so it counts whatever the others say.
+    /// The step after the answers of several servers to one payment. `SignNew` holds at all of
+    /// them, so it counts whatever the others say.
     pub fn of_all(steps: impl IntoIterator<Item = Self>) -> Option<Self> {
         steps.into_iter().min_by_key(|step| match step {
             Self::Answered => 0,

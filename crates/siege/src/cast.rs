@@ -43,7 +43,8 @@ pub struct Cast {
 }
 
 impl Cast {
-    /// The participants of a seed. Only where there are several servers does anybody ask all at once.
+    /// The participants of a seed. Only where there are several servers does anybody ask all at
+    /// once.
     ///
     /// # Errors
     /// When a drawn key is invalid, which does not happen in practice.

@@ -167,8 +167,8 @@ async fn kill_and_start(
     Ok(())
 }
 
-/// A steady buyer buys every target once at each server, so that cacheable data is cached, and every target is
-/// known to be sold.
+/// A steady buyer buys every target once at each server, so that cacheable data is cached, and
+/// every target is known to be sold.
 async fn warm_up(field: &Arc<Field>, buyers: &[Buyer]) -> Result<(), SiegeError> {
     let mut chance = Chance::of(field.seed, "warm-up");
     let mut client = field.client();
