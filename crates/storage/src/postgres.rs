@@ -12,6 +12,7 @@
 //! relies on the session of a connection (no session locks, no `SET`, no temporary tables), so a
 //! pooler in transaction mode may stand between.
 
+mod acknowledged;
 mod address;
 mod column;
 mod error;
@@ -21,6 +22,7 @@ mod pool;
 mod tls;
 mod transaction;
 
+pub use acknowledged::Acknowledged;
 pub use address::Address;
 pub use column::{bytes, damaged, get, number, unsigned};
 pub use error::PostgresError;

@@ -1,6 +1,7 @@
 //! What a server does with what it receives.
 
 mod grants;
+mod lost;
 mod plans;
 mod revocations;
 
