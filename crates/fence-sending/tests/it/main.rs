@@ -12,6 +12,7 @@
 
 mod gas;
 mod kills;
+mod lost;
 mod memory;
 mod mortal;
 mod schedules;

@@ -85,6 +85,31 @@ async fn a_request_whose_record_is_lost_takes_effect_once() {
     }
 }
 
+/// Each of several lost requests is refused once, and nothing else.
+#[tokio::test(start_paused = true)]
+async fn every_lost_request_takes_effect_once() {
+    let mut world = World::new();
+    let primary = Arc::new(MemoryStore::default());
+    world.store = primary.clone();
+    let sender = world.sender().await;
+    for number in 1..=3 {
+        submit_in_turn(&primary, &sender, number).await;
+        world.blocks(3).await;
+    }
+    let first = world.record(&name(1)).await;
+    sender.close().await;
+    let replica = Arc::new(MemoryStore::default());
+    replica.insert(first).await.unwrap();
+    world.store = replica.clone();
+    let sender = world.sender().await;
+    for (number, state) in [(2, "replaced"), (3, "replaced"), (4, "sealed")] {
+        submit_in_turn(&replica, &sender, number).await;
+        world.blocks(12).await;
+        assert_eq!(world.state(&name(number)).await, state, "{number}");
+        assert_eq!(world.effect(number), U256::from(1), "{number}");
+    }
+}
+
 /// Whoever sends with the account's key, beside the sender, takes a nonce from nobody but work that
 /// has the account to itself.
 #[tokio::test(start_paused = true)]
