@@ -230,7 +230,11 @@ impl Mandates {
                 Ok(_) | Err(WatchError::NotFound) => {}
                 Err(error @ WatchError::Store(_)) => return Err(error),
                 Err(error) => {
-                    tracing::error!(mandate = id, code = error.code(), "a lost cancellation cannot be made again");
+                    tracing::error!(
+                        mandate = id,
+                        code = error.code(),
+                        "a lost cancellation cannot be made again"
+                    );
                 }
             }
         }

@@ -20,7 +20,10 @@ async fn a_withdrawal_whose_records_are_lost_happens_once() {
     let first = process.run(order(1, withdraw(Some("1")))).await.unwrap();
     let record = world.records.get(&first.key(0)).await.unwrap().unwrap();
     let lost = process.run(order(2, withdraw(Some("2")))).await.unwrap();
-    assert_eq!((first.state, lost.state), (State::Completed, State::Completed));
+    assert_eq!(
+        (first.state, lost.state),
+        (State::Completed, State::Completed)
+    );
     process.actions.close().await;
     process.sender.close().await;
 

@@ -91,7 +91,10 @@ async fn a_cancellation_that_the_database_has_lost_is_made_again() {
     let store = Arc::new(Dying::never(Arc::new(store)));
     store.begin_history("1");
     let process = stage.process_on(store.clone());
-    let kept = process.mandates.create(payment(1), terms(Mode::Notify)).await;
+    let kept = process
+        .mandates
+        .create(payment(1), terms(Mode::Notify))
+        .await;
     let id = kept.unwrap().watched.mandate().id.clone();
     process.watcher.sweep().await;
     schema.keep().await;

@@ -81,10 +81,7 @@ async fn everything_lost_is_made_again_however_late() {
     for _ in 0..2 {
         desk.reassert().await.unwrap();
         let view = look(&*world.store).await;
-        assert_eq!(
-            view.limits[0].signed.message().per_swap_cap,
-            U256::from(7)
-        );
+        assert_eq!(view.limits[0].signed.message().per_swap_cap, U256::from(7));
         assert_eq!(view.ended_all.unwrap().at, NOW - 20);
         assert_eq!(state(desk, OTHER_ID).await, "revoked");
         // It was issued later.

@@ -102,7 +102,9 @@ async fn the_next_nonce_follows_those_of_all_records<S: TurnStore + Store>(store
     let next = async || store.next_nonce(LANE).await.unwrap();
     let read = store.insert(record("a")).await.unwrap();
     assert_eq!(next().await, None);
-    let fence = store.acquire(LANE, "one", NOW, 60, Takeover::WhenOver).await;
+    let fence = store
+        .acquire(LANE, "one", NOW, 60, Takeover::WhenOver)
+        .await;
     let fence = fence.unwrap().unwrap();
     let claimed = vec![read.claim(5).unwrap()];
     store.write(fence, claimed).await.unwrap();
