@@ -11,6 +11,7 @@
 
 mod gas;
 mod kills;
+mod lost;
 mod memory;
 mod mortal;
 mod schedules;

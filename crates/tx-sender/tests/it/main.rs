@@ -17,6 +17,7 @@ mod guards;
 #[cfg(feature = "keystore")]
 mod keystore;
 mod kills;
+mod lost;
 mod nodes;
 mod nonces;
 mod observed;

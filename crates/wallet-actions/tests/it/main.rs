@@ -14,6 +14,7 @@ mod deposits;
 mod funds;
 mod given_up;
 mod kills;
+mod lost;
 mod memory;
 mod mortal;
 mod reorganised;

@@ -15,7 +15,7 @@ async fn killed_at(left: usize, after: bool) -> bool {
     stage
         .board
         .show(60, vec![market("a", "4"), market("b", "6")]);
-    let store = Arc::new(Dying::new(stage.store(), left, after));
+    let store = Arc::new(Dying::new(Arc::new(stage.store()), left, after));
     let process = stage.process_on(store.clone());
     let created = process.mandates.create(payment(1), terms(Mode::Auto)).await;
     stage.time.set(60);

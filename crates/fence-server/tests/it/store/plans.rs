@@ -44,7 +44,7 @@ async fn a_plan_is_accepted_once_and_carried_to_its_end() {
         .await
         .unwrap()
         .unwrap();
-    assert_eq!(taken.token, lease.token + 1);
+    assert!(taken.token > lease.token);
     let reset = Transaction::Step(StepKind::ApproveReset);
     let kept = store.submission(plan).await.unwrap().unwrap();
     assert_eq!((&kept.admitted, kept.is_open), (&accepted.admitted, true));
