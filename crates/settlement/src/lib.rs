@@ -11,9 +11,11 @@ mod mode;
 mod observe;
 mod okx;
 mod onchain;
+mod outcome;
 mod port;
 mod reason;
 mod support;
+mod text;
 mod timeouts;
 mod with_chain;
 
@@ -25,8 +27,9 @@ pub use facilitator::Facilitator;
 pub use mode::{Mode, UnknownMode};
 pub use okx::{Okx, OkxCredentials};
 pub use onchain::{GasPolicy, OnchainSettler};
-pub use port::{
-    DECISION_MARGIN_SECONDS, Readiness, Receipt, Reconciliation, Settlement, Settler, Verification,
+pub use outcome::{
+    DECISION_MARGIN_SECONDS, Readiness, Receipt, Reconciliation, Settlement, Verification,
 };
+pub use port::Settler;
 pub use timeouts::Timeouts;
 pub use with_chain::WithChain;
