@@ -39,7 +39,7 @@ use crate::{
     ports::TokenSnapshot,
     provenance::{Clock, Mode, Provenance, Sourced},
     source::{Ask, Conduct, Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
-    transport::{Limits, SourceHealth, Transport, TransportError},
+    transport::{Limits, Transport, TransportError},
 };
 
 /// OKX's public host.
@@ -223,16 +223,6 @@ impl Okx {
     /// The reviewed contracts.
     pub fn reviewed(&self) -> &ReviewedContracts {
         &self.config.reviewed
-    }
-
-    /// Whether calls go to the upstream or to a recording.
-    pub fn mode(&self) -> Mode {
-        self.config.mode
-    }
-
-    /// The health of each of its sources.
-    pub fn health(&self) -> Vec<SourceHealth> {
-        self.source.health()
     }
 
     /// Calls the interface and opens its envelope. Returns the value of `data` and its provenance.

@@ -20,7 +20,7 @@ mod timeouts;
 mod with_chain;
 
 pub use any::AnySettler;
-pub use chain::{ChainOptions, ChainReader, Clock, Finding, LogSearch};
+pub use chain::{ChainOptions, ChainReader, Finding, LogSearch};
 pub use config::SettlementConfig;
 pub use error::{AssetFault, Cause, Malformation, RemoteCall, SettlementError};
 pub use facilitator::Facilitator;
@@ -32,4 +32,5 @@ pub use outcome::{
 };
 pub use port::Settler;
 pub use timeouts::Timeouts;
+pub use tx_sender::Clock;
 pub use with_chain::WithChain;

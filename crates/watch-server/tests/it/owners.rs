@@ -82,11 +82,7 @@ async fn an_owner_has_twenty_active_mandates_at_most() {
 async fn a_cancellation_is_recorded_once_and_repeats_its_time() {
     let stage = Stage::new();
     let process = stage.process();
-    let kept = process
-        .mandates
-        .create(payment(1), terms(Mode::Notify))
-        .await
-        .unwrap();
+    let kept = process.mandate(Mode::Notify).await;
     let id = kept.watched.mandate().id.clone();
     stage.time.set(100);
     let first = process.mandates.cancel(OWNER, &id).await.unwrap();
