@@ -81,7 +81,10 @@ async fn a_slow_answer_ends_in_time() {
         SourceErrorKind::Timeout { limit_ms: 50 }
     );
     assert_eq!(okx.source().health()[0].state.as_str(), "unavailable");
-    assert_eq!(okx.source().health()[0].reason.as_deref(), Some("upstream_timeout"));
+    assert_eq!(
+        okx.source().health()[0].reason.as_deref(),
+        Some("upstream_timeout")
+    );
 }
 
 #[tokio::test]

@@ -164,5 +164,8 @@ async fn health_is_told_by_source() {
         state(&circle.source().health(), "circle.allowance"),
         ("unavailable", Some("upstream_malformed"))
     );
-    assert_eq!(state(&circle.source().health(), "circle.fees"), ("ok", None));
+    assert_eq!(
+        state(&circle.source().health(), "circle.fees"),
+        ("ok", None)
+    );
 }
