@@ -13,7 +13,7 @@ use crate::{
 /// The most addresses whose shares are held.
 pub const MAX_ADDRESSES: usize = 65_536;
 
-/// How much uncharged work newcomers may use.
+/// The limits of newcomers' uncharged work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// The pool that all newcomers share.

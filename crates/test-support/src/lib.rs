@@ -7,7 +7,7 @@ mod mortal;
 pub mod postgres;
 mod tcp_proxy;
 
-pub use eventually::{PATIENCE, eventually};
+pub use eventually::{PATIENCE, eventually, eventually_blocking, eventually_every, pass};
 pub use fuse::Fuse;
 pub use manual_clock::ManualClock;
 pub use mortal::{MortalBook, MortalNode, MortalRecords};

@@ -11,7 +11,7 @@ use super::asset::AssetFault;
 use super::remote::{Malformation, RemoteCall};
 use crate::text::clip;
 
-/// Why an outcome is unavailable. None of these says that a payment failed.
+/// The reason why an outcome is unavailable. None of these says that a payment failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Cause {

@@ -12,9 +12,9 @@ use std::time::Instant;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::sync::oneshot;
 
-use crate::process::{PATIENCE, POLL, eventually};
+use crate::process::{PATIENCE, eventually};
 
-/// Variables for one run, beside which it sees none.
+/// The environment of one run, which has no other variables.
 pub(crate) type Environment<'a> = &'a [(&'a str, &'a str)];
 
 /// A running `api-server serve`. It is killed when this is dropped.
@@ -26,12 +26,12 @@ pub(crate) struct Server {
     readers: Vec<JoinHandle<()>>,
 }
 
-/// The power to SIGKILL a server, for those who do not own it.
+/// A handle that can kill a server without owning it.
 #[derive(Clone)]
 pub(crate) struct Killer(Arc<Mutex<Child>>);
 
 impl Killer {
-    /// SIGKILL, and the end of the process awaited: it has done whatever it was going to do.
+    /// Kills the server and waits for the end of the process, so that it has no further effect.
     pub(crate) fn kill(&self) {
         let mut child = self.0.lock().unwrap();
         child.kill().unwrap();
@@ -40,14 +40,14 @@ impl Killer {
 }
 
 impl Server {
-    /// Starts the server and waits for the line that says where it listens.
+    /// Starts the server and waits for the line with its address.
     pub(crate) async fn start(config: &Path, environment: Environment<'_>) -> Self {
         let mut server = Self::spawn(config, environment);
         assert!(server.listens().await, "did not start:\n{}", server.log());
         server
     }
 
-    /// Starts the server without waiting for anything.
+    /// Starts the server without waiting.
     pub(crate) fn spawn(config: &Path, environment: Environment<'_>) -> Self {
         Self::spawn_with(
             &["serve", "--config", config.to_str().unwrap()],
@@ -55,20 +55,20 @@ impl Server {
         )
     }
 
-    /// Starts the server on a system that lets no file grow beyond so many KiB, and waits until it
+    /// Starts the server on a system where no file can exceed this many KiB, and waits until it
     /// listens.
     pub(crate) async fn start_with_files_up_to(kib: u32, config: &Path) -> Self {
         let blocks = kib * 2;
         Self::start_after(&format!(r#"trap "" XFSZ; ulimit -f {blocks}"#), config).await
     }
 
-    /// Starts the server on a system that gives it no more than so many descriptors, and waits
-    /// until it listens.
+    /// Starts the server on a system with at most this many descriptors, and waits until it
+    /// listens.
     pub(crate) async fn start_with_descriptors(count: u32, config: &Path) -> Self {
         Self::start_after(&format!("ulimit -n {count}"), config).await
     }
 
-    /// Starts the server from a shell that has done something before, and waits until it listens.
+    /// Starts the server from a shell that first runs another command, and waits until it listens.
     async fn start_after(done: &str, config: &Path) -> Self {
         let limited = format!(r#"{done} && exec "$@""#);
         let mut command = Command::new("/bin/sh");
@@ -123,7 +123,7 @@ impl Server {
         format!("http://{}{target}", self.address())
     }
 
-    /// Everything that it has written so far.
+    /// The log so far.
     pub(crate) fn log(&self) -> String {
         self.log.lock().unwrap().clone()
     }
@@ -132,7 +132,7 @@ impl Server {
         self.child.clone()
     }
 
-    /// The number of its process.
+    /// The process id.
     pub(crate) fn id(&self) -> i32 {
         self.child.0.lock().unwrap().id().try_into().unwrap()
     }
@@ -141,7 +141,7 @@ impl Server {
         kill_process(Pid::from_raw(self.id()).unwrap(), Signal::TERM).unwrap();
     }
 
-    /// Waits for its end; gives the status and all that it wrote.
+    /// Waits for the end. Returns the status and the whole output.
     pub(crate) async fn ended(mut self) -> (ExitStatus, String) {
         let status = eventually("the server's end", async || {
             self.child.0.lock().unwrap().try_wait().unwrap()
@@ -153,7 +153,8 @@ impl Server {
         (status, self.log())
     }
 
-    /// SIGTERM to a server without requests in flight: a prompt end without complaint.
+    /// Sends SIGTERM to a server without requests in flight, and asserts a prompt end without
+    /// warnings.
     pub(crate) async fn stop(self) -> String {
         let asked = Instant::now();
         self.terminate();
@@ -171,7 +172,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         if let Ok(mut child) = self.child.0.lock() {
-            // It may have ended by itself.
+            // The server may have ended by itself.
             let _ = child.kill();
             let _ = child.wait();
         }
@@ -190,7 +191,7 @@ fn keep_lines(
             if let Some(address) = address.and_then(|address| address.parse().ok())
                 && let Some(announce) = announce.take()
             {
-                // Nobody may be waiting for it.
+                // The receiver may be dropped.
                 let _ = announce.send(address);
             }
             writeln!(log.lock().unwrap(), "{line}").unwrap();
@@ -200,51 +201,32 @@ fn keep_lines(
 
 /// Runs the binary to its end.
 pub(crate) fn run(arguments: &[&str], environment: Environment<'_>) -> Output {
-    let mut child = command(environment)
+    let child = command(environment)
         .args(arguments)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let drain = |mut pipe: Box<dyn Read + Send>| {
-        std::thread::spawn(move || {
-            let mut bytes = Vec::new();
-            pipe.read_to_end(&mut bytes).unwrap();
-            bytes
-        })
-    };
-    let stdout = drain(Box::new(child.stdout.take().unwrap()));
-    let stderr = drain(Box::new(child.stderr.take().unwrap()));
-    let started = Instant::now();
-    let status = loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            break status;
-        }
-        if started.elapsed() > PATIENCE {
-            child.kill().unwrap();
-            let status = child.wait().unwrap();
-            let stderr = String::from_utf8_lossy(&stderr.join().unwrap()).into_owned();
-            panic!("{arguments:?} did not end ({status}):\n{stderr}");
-        }
-        std::thread::sleep(POLL);
-    };
-    Output {
-        status,
-        stdout: stdout.join().unwrap(),
-        stderr: stderr.join().unwrap(),
-    }
+    let id = Pid::from_child(&child);
+    let (send, ended) = std::sync::mpsc::channel();
+    std::thread::spawn(move || send.send(child.wait_with_output().unwrap()));
+    ended.recv_timeout(test_support::PATIENCE).unwrap_or_else(|_| {
+        kill_process(id, Signal::KILL).unwrap();
+        let output = ended.recv().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        panic!("{arguments:?} did not end:\n{stderr}");
+    })
 }
 
-/// The binary with exactly this environment: neither a proxy nor a configuration of the machine's
-/// user gets in.
+/// A command with exactly this environment: no proxy and no configuration of the machine's user.
 fn command(environment: Environment<'_>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_api-server"));
     command.env_clear().envs(environment.iter().copied());
     command
 }
 
-/// What a command wrote.
+/// The output of a command as text.
 pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }

@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-/// How the server behaves, and the requests it got.
+/// The behaviour of the server, and the requests that it got.
 #[derive(Default)]
 pub(crate) struct State {
     /// The state of the grant: `active` until it is revoked.

@@ -23,7 +23,7 @@ pub(crate) struct Case {
     folder: TempDir,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) code: i32,
@@ -77,7 +77,7 @@ impl Case {
         self
     }
 
-    /// Where a file of the case is.
+    /// The path of a file of the case.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }

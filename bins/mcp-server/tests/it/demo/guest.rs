@@ -1,4 +1,4 @@
-//! Somebody who runs the demo and tries what it prints.
+//! A newcomer who runs the demo and tries the lines that it prints.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// How a run ended.
+/// The end of a run.
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
@@ -28,12 +28,12 @@ pub(crate) fn run(arguments: &[&str]) -> Ended {
 /// A demo that keeps serving. It is killed when this is dropped.
 pub(crate) struct Guest {
     demo: Child,
-    /// The lines of curl.
+    /// The curl commands of the invitation.
     pub(crate) lines: Vec<Line>,
     verify: String,
 }
 
-/// One line of curl.
+/// One curl command.
 #[derive(Debug)]
 pub(crate) struct Line {
     pub(crate) address: SocketAddr,
@@ -81,7 +81,7 @@ impl Guest {
 
 impl Drop for Guest {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The demo may have ended by itself.
         let _ = self.demo.kill();
         let _ = self.demo.wait();
     }
@@ -114,7 +114,7 @@ impl Line {
         }
     }
 
-    /// Does what curl does.
+    /// Sends the request that curl would send.
     pub(crate) fn run(&self) -> Value {
         let body = self
             .body
@@ -145,7 +145,7 @@ impl Line {
     }
 }
 
-/// The words of a line, of which some are in single quotes.
+/// Splits a line into words, some of which are in single quotes.
 fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     for (index, part) in line.split('\'').enumerate() {

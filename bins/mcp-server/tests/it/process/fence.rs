@@ -1,17 +1,15 @@
-//! The status tool against a paid API that answers what a test says.
+//! Tests of the status tool against a paid API with scripted answers.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use test_support::eventually_blocking;
 
 use crate::process::server::{Configured, Running, post, text};
 
-/// Between two questions.
-const POLL: Duration = Duration::from_millis(50);
 const DIGEST: &str = "0x609a8fda4ad5df10b28252f78de1a7dc8dd69788dd6da9dd7baacb8c76fc7da6";
 const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"svc_delegation_fence_status","arguments":{}}}"#;
 
@@ -91,16 +89,10 @@ fn ask(rail: SocketAddr) -> Value {
     post(rail, CALL)["result"]["structuredContent"].clone()
 }
 
-/// Asks until the record says it, as long as one reading may be shared.
+/// Asks until the record has this value, as long as one reading may be shared.
 fn becomes(rail: SocketAddr, present: bool) {
-    let began = Instant::now();
-    while ask(rail) != record(present) {
-        assert!(
-            began.elapsed() < Duration::from_secs(20),
-            "still not {present}"
-        );
-        thread::sleep(POLL);
-    }
+    let said = || (ask(rail) == record(present)).then_some(());
+    eventually_blocking(format_args!("presence: {present}"), said);
 }
 
 #[test]
@@ -108,7 +100,7 @@ fn the_fence_is_present_while_it_reads_back_as_the_pinned_one() {
     let api = Api::start();
     let (_configured, _rail, rail) = api.rail();
     assert_eq!(ask(rail), record(true));
-    // One reading for all who ask at once.
+    // Callers that ask at the same time share one reading.
     let callers: Vec<_> = (0..8).map(|_| thread::spawn(move || ask(rail))).collect();
     for caller in callers {
         assert_eq!(caller.join().unwrap(), record(true));
@@ -120,7 +112,7 @@ fn the_fence_is_present_while_it_reads_back_as_the_pinned_one() {
         edit(&mut changed);
         changed
     };
-    // What is shown is what is pinned, whatever the other side says.
+    // The record shows the pinned values, whatever the API answers.
     for (status, body) in [
         (
             200,

@@ -1,12 +1,11 @@
-//! `check-config --online` and `/readyz` against a node whose router does not accept a reviewed
+//! Tests of `check-config --online` and `/readyz` against a node whose router refuses a reviewed
 //! leg.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use test_support::eventually_blocking;
 
 use crate::process::node::Node;
 use crate::process::server::{Configured, Running, run, text};
@@ -14,7 +13,8 @@ use crate::process::server::{Configured, Running, run, text};
 /// SushiSwap, the one reviewed leg of the recorded fee configuration.
 const LEG: &str = "ac4c6e212a361c968f1725b4d055b47e63f80b75";
 
-/// A node of a chain whose router accepts everything but contracts that contain `refuses`.
+/// Starts a node of a chain whose router accepts every contract except those that contain
+/// `refuses`.
 fn node(chain_id: u64, refuses: &'static str) -> String {
     Node::open(chain_id, move |request| {
         let data = request["params"][0]["data"].as_str().unwrap_or_default();
@@ -68,15 +68,14 @@ fn reviewed_legs_are_compared_with_the_router() {
     assert_eq!(code, Some(1));
 }
 
-/// The server is ready for the chain's other legs, and says which one is of no use.
+/// The server is ready for the chain's other legs, and names the refused one.
 #[test]
 fn a_leg_that_the_router_refuses_is_a_reason_but_no_end() {
     let configured = configured(&node(8453, LEG));
     let path = configured.path();
     let server = Running::start(&["serve", "--config", path.to_str().unwrap()]);
     let (address, _) = server.listens();
-    let started = Instant::now();
-    while started.elapsed() < Duration::from_secs(30) {
+    eventually_blocking("the reason", || {
         let (status, body) = get(&address.to_string(), "/readyz");
         assert_eq!(status, 200, "{body}");
         let ready: Value = serde_json::from_str(&body).unwrap();
@@ -88,12 +87,8 @@ fn a_leg_that_the_router_refuses_is_a_reason_but_no_end() {
                     .unwrap()
                     .starts_with("leg_not_whitelisted")
         });
-        if found {
-            return;
-        }
-        thread::yield_now();
-    }
-    panic!("the reason does not show");
+        found.then_some(())
+    });
 }
 
 fn get(address: &str, path: &str) -> (u16, String) {

@@ -1,4 +1,4 @@
-//! `serve` from its start to its end.
+//! Tests of `serve` from its start to its end.
 
 use std::io::Read;
 use std::net::TcpStream;
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::process::server::{Configured, Running, get, get_text, post};
 
 #[test]
-fn it_says_where_it_listens_serves_and_ends_on_sigterm() {
+fn the_server_prints_its_address_serves_and_ends_on_sigterm() {
     let configured = Configured::new("server.listen = '127.0.0.1:0'\nplans.brand = 'acme'");
     let server = Running::start(&["serve", "--config", configured.path().to_str().unwrap()]);
     let (address, before) = server.listens();
@@ -22,7 +22,7 @@ fn it_says_where_it_listens_serves_and_ends_on_sigterm() {
     });
     let answer = post(address, &body.to_string());
     assert_eq!(answer["result"]["structuredContent"]["present"], false);
-    // Connections without a request do not keep it.
+    // Connections without a request do not delay the end.
     let mut idle = TcpStream::connect(address).unwrap();
     server.terminate();
     let (status, output, errors) = server.ended();
@@ -31,7 +31,7 @@ fn it_says_where_it_listens_serves_and_ends_on_sigterm() {
     assert_eq!(errors.len(), 1, "{errors:?}");
     assert!(errors[0].contains("shutting down"), "{errors:?}");
     let mut rest = Vec::new();
-    // Closed in order or cut off: there was no request.
+    // The server may close the connection in order or reset it, because there was no request.
     let _ = idle.read_to_end(&mut rest);
     assert_eq!(rest, b"");
     assert!(TcpStream::connect(address).is_err());

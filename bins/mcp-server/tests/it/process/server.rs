@@ -5,20 +5,21 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use alloy_primitives::{Address, address};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use test_support::eventually_blocking;
 
-/// The longest that anything here is waited for.
+/// The longest wait of a test.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Variables for one run, beside which it sees none.
+/// The environment of one run, which has no other variables.
 pub(crate) type Environment<'a> = &'a [(&'a str, &'a str)];
 
-/// A folder with a configuration file, and the fee configuration that it names unless told
-/// otherwise.
+/// A folder with a configuration file and, unless a test replaces it, the fee configuration that it
+/// names.
 pub(crate) struct Configured {
     folder: tempfile::TempDir,
 }
@@ -46,10 +47,10 @@ impl Configured {
     }
 }
 
-/// Who receives the fees of the recorded plans: an account of local chains, which a server refuses
+/// The recipient of fees in the recorded plans: an account of local chains, which a server refuses
 /// to pay.
 pub(crate) const RECORDED_RECIPIENT: Address = address!("90F79bf6EB2c4f870365E785982E1f101E93b906");
-/// Who receives them here.
+/// The recipient of fees in these tests.
 pub(crate) const RECIPIENT: Address = address!("5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed");
 
 /// The fee configuration of the recorded plans, with a recipient that can be paid.
@@ -74,7 +75,7 @@ impl Running {
         Self::spawn(command(&[]).args(arguments))
     }
 
-    /// [`Self::start`] under a limit of open descriptors, as `ulimit` sets it.
+    /// [`Self::start`] under a limit of open descriptors, set by `ulimit`.
     pub(crate) fn start_limited(ulimit: &str, arguments: &[&str]) -> Self {
         let mut shell = Command::new("/bin/sh");
         let script = format!("ulimit {ulimit}; exec \"$0\" \"$@\"");
@@ -97,7 +98,7 @@ impl Running {
         }
     }
 
-    /// The address that the one line for scripts names, and what was said before it.
+    /// The address in the one line for scripts, and the lines before it.
     pub(crate) fn listens(&self) -> (SocketAddr, Vec<String>) {
         let mut before = Vec::new();
         loop {
@@ -134,16 +135,9 @@ impl Running {
         kill_process(Pid::from_raw(id).unwrap(), Signal::TERM).unwrap();
     }
 
-    /// Waits for its end; gives the status, and what it wrote that was not heard.
+    /// Waits for the end. Returns the status and the unread lines of both outputs.
     pub(crate) fn ended(mut self) -> (ExitStatus, Vec<String>, Vec<String>) {
-        let started = Instant::now();
-        let status = loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                break status;
-            }
-            assert!(started.elapsed() < PATIENCE, "it does not end");
-            std::thread::yield_now();
-        };
+        let status = eventually_blocking("its end", || self.child.try_wait().unwrap());
         (
             status,
             self.output.iter().collect(),
@@ -154,7 +148,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The process may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -186,7 +180,7 @@ fn command(environment: Environment<'_>) -> Command {
     command
 }
 
-/// What a command wrote.
+/// The output of a command as text.
 pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }

@@ -1,4 +1,4 @@
-//! `stdio` as an agent runs it.
+//! Tests of `stdio` as an agent runs it.
 
 use serde_json::{Value, json};
 
@@ -85,7 +85,7 @@ fn a_bad_line_is_answered_and_the_next_one_is_read() {
         server.hear(),
         json!({ "jsonrpc": "2.0", "id": 1, "result": {} })
     );
-    // The last line needs no end.
+    // The last line may lack its end.
     use std::io::Write as _;
     let last = request(2, "ping", json!({}));
     write!(server.input.as_mut().unwrap(), "{last}").unwrap();

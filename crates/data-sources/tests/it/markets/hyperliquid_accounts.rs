@@ -50,7 +50,7 @@ async fn an_account_is_read_and_an_unused_one_is_empty() {
 }
 
 #[tokio::test]
-async fn accounts_that_cannot_be_are_refused() {
+async fn impossible_accounts_are_refused() {
     let changes: [fn(&mut Value); 7] = [
         |body| body["time"] = json!(1_795_233_000_000_u64),
         |body| drop(body.as_object_mut().unwrap().remove("time")),

@@ -1,4 +1,4 @@
-//! The policy of the fence, and what is signed under it.
+//! The policy of the fence, and the messages that are signed under it.
 
 use alloy_primitives::B256;
 use alloy_signer::SignerSync as _;
