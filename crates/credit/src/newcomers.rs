@@ -5,21 +5,15 @@ use std::net::IpAddr;
 use hashlink::LruCache;
 use thiserror::Error;
 
-use crate::{Cost, bucket::Bucket};
+use crate::{
+    Cost,
+    bucket::{Bucket, Refill},
+};
 
 /// The most addresses whose shares are held.
 pub const MAX_ADDRESSES: usize = 65_536;
 
-/// The capacity of an amount, and how fast it refills.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refill {
-    /// The highest amount, which is also the first one.
-    pub capacity: Cost,
-    /// The refill of a second.
-    pub per_second: Cost,
-}
-
-/// How much uncharged work newcomers may use.
+/// The limits of newcomers' uncharged work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// The pool that all newcomers share.

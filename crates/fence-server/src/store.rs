@@ -92,6 +92,12 @@ impl StoreError {
     }
 }
 
+impl From<Refusal> for StoreError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(Box::new(refusal))
+    }
+}
+
 /// Stores grants, their ends and limits, ordered plans with their events, and the log of each
 /// grant. Several processes may share a store.
 ///

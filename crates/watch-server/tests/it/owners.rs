@@ -116,11 +116,7 @@ async fn a_cancellation_that_the_database_has_lost_is_made_again() {
 async fn a_cancellation_is_recorded_once_and_repeats_its_time() {
     let stage = Stage::new();
     let process = stage.process();
-    let kept = process
-        .mandates
-        .create(payment(1), terms(Mode::Notify))
-        .await
-        .unwrap();
+    let kept = process.mandate(Mode::Notify).await;
     let id = kept.watched.mandate().id.clone();
     stage.time.set(100);
     let first = process.mandates.cancel(OWNER, &id).await.unwrap();

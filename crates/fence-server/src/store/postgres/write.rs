@@ -3,7 +3,7 @@
 use alloy_primitives::{Address, B256};
 use calldata_checks::UtcSeconds;
 use delegation_fence::onchain::SignedDelegation;
-use delegation_fence::{Entry, LogEvent, Policy, Refusal};
+use delegation_fence::{Entry, LogEvent, Policy};
 use storage::postgres::{
     Postgres, PostgresError, Row, Transaction, damaged, get, number, unsigned,
 };
@@ -149,10 +149,6 @@ async fn make(transaction: &Transaction<'_>, write: &Write, change: &Change) -> 
     Ok(())
 }
 
-pub(super) fn refused(refusal: Refusal) -> StoreError {
-    StoreError::Refused(Box::new(refusal))
-}
-
 async fn accept(transaction: &Transaction<'_>, write: &Write, acceptance: &Acceptance) -> Done<()> {
     let Acceptance {
         order,
@@ -162,7 +158,7 @@ async fn accept(transaction: &Transaction<'_>, write: &Write, acceptance: &Accep
         budget,
     } = acceptance;
     let spent = read::gas_spent_within(transaction, write.account, write.at).await?;
-    budget.require_gas(spent).map_err(refused)?;
+    budget.require_gas(spent).map_err(StoreError::from)?;
     let sql = "INSERT INTO fence_plan
                    (payload_digest, account, grant_id, order_digest, signed, request, envelope,
                     admitted, accepted_at, gas_micro_usd, is_open, changed_at, amount)
