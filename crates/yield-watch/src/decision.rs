@@ -1,8 +1,8 @@
 //! The decision of a check, from its inputs only.
 
 use jiff::{SignedDuration, Timestamp};
-use readings::defi::{grade::Appetite, market::Market};
 use readings::Decimal;
+use readings::defi::{grade::Appetite, market::Market};
 use rust_decimal::prelude::ToPrimitive as _;
 use serde::{Deserialize, Serialize};
 
