@@ -41,8 +41,8 @@ const PER_MICRO_USD: u128 = 10_u128.pow(30);
 pub const LOG_PAGE: u32 = 200;
 
 /// The delegations of a service: its fence, its store, and the accounts that it sends for. It
-/// decides nothing by its memory, so any number of processes may share a store. It remembers what it
-/// has acknowledged, for a database that loses it ([`Self::reassert`]).
+/// decides nothing by its memory, so any number of processes may share a store. It remembers what
+/// it has acknowledged, for a database that loses it ([`Self::reassert`]).
 pub struct Delegations {
     fence: Fence,
     plans: plan_builder::Policy,

@@ -127,8 +127,8 @@ impl Schema {
         kept.expect("copies of the tables");
     }
 
-    /// Loses what was committed since [`Self::keep`], as a replica that takes over may. Sequences go
-    /// on.
+    /// Loses what was committed since [`Self::keep`], as a replica that takes over may. Sequences
+    /// go on.
     ///
     /// # Panics
     /// When there are no copies.

@@ -37,9 +37,9 @@ impl Delegations {
     }
 
     /// Makes the revocations and limits that this process has acknowledged once more, where the
-    /// store has begun another history and lacks them. Elsewhere it only asks for the history. Every
-    /// confirmation begins with it; a server also calls it every few seconds, for the plans that
-    /// other servers send.
+    /// store has begun another history and lacks them. Elsewhere it only asks for the history.
+    /// Every confirmation begins with it; a server also calls it every few seconds, for the plans
+    /// that other servers send.
     ///
     /// # Errors
     /// A store that cannot be used. A later call tries again.
