@@ -3,30 +3,15 @@
 use std::env;
 use std::hash::{BuildHasher as _, RandomState};
 use std::net::SocketAddr;
-use std::panic::resume_unwind;
-use std::sync::LazyLock;
-use std::thread;
 
 use storage::postgres::{Postgres, PostgresError, PostgresOptions};
-use tokio::runtime::Runtime;
+
+use crate::wait;
 
 pub use postgres_cluster::Cluster;
 
 /// Names the database to the tests.
 const DATABASE: &str = "TEST_POSTGRES_URL";
-
-/// On which connections live that outlast the test's own runtime.
-#[expect(clippy::expect_used, reason = "a test says what it needs by panicking")]
-static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().expect("a runtime"));
-
-/// Waits for something that needs a runtime, wherever the caller is. It runs on a runtime that ends
-/// with the process.
-pub fn wait<T: Send>(work: impl Future<Output = T> + Send) -> T {
-    thread::scope(|scope| {
-        let waited = scope.spawn(|| RUNTIME.block_on(work)).join();
-        waited.unwrap_or_else(|panicked| resume_unwind(panicked))
-    })
-}
 
 /// An empty schema of the database. It goes, with everything in it, when this value does.
 #[derive(Debug)]

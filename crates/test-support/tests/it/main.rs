@@ -1,6 +1,8 @@
-//! Conditions that come and that do not, processes that end, and a clock.
+//! Conditions that come and that do not, programs and processes that end, a stand-in, and a clock.
 
+mod http;
 mod postgres;
+mod process;
 
 use std::time::Duration;
 

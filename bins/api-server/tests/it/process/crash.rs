@@ -10,7 +10,7 @@ use ledger::{Journal, Options, Recovery, SqliteLedger};
 use tokio::task::JoinSet;
 
 use crate::process::buyer::{Answer, Payment};
-use crate::process::server::Server;
+use crate::process::server::{Server, spawn};
 use crate::process::tripwire::{At, Moment};
 use crate::process::world::{PRICED, World};
 use crate::process::{PATIENCE, POLL, eventually};
@@ -336,7 +336,7 @@ async fn at_random_moments_with_several_in_flight() {
         server.killer().kill();
         if random.below(2) == 0 {
             // The next one dies while it recovers, or soon after.
-            server = Server::spawn(&world.config(""), &[]);
+            server = spawn(&world.config(""));
             world.wire.arm(
                 At::Number(1 + random.below(24)),
                 random.moment(),
