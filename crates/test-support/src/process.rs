@@ -3,6 +3,12 @@
 //!
 //! A failure panics and shows what the program has written.
 
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test says what it needs by panicking"
+)]
+
 use std::io::{Read, Write as _};
 use std::net::SocketAddr;
 use std::os::unix::process::ExitStatusExt as _;
@@ -147,11 +153,11 @@ impl Server {
     ///
     /// # Panics
     /// When there is no such program.
-    #[expect(clippy::expect_used, reason = "a test says what it needs by panicking")]
     pub fn spawn(command: &mut Command) -> Self {
         command.stdin(Stdio::piped());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().expect("a program that can be started");
+        let spawned = command.spawn();
+        let mut child = spawned.unwrap_or_else(|error| panic!("{command:?}: {error}"));
         Self {
             stdin: child.stdin.take(),
             stdout: Pipe::read(child.stdout.take().expect("a pipe")),
@@ -184,7 +190,6 @@ impl Server {
     /// # Panics
     /// Before [`Self::listens`] has seen it.
     #[must_use]
-    #[expect(clippy::expect_used, reason = "a test says what it needs by panicking")]
     pub fn address(&self) -> SocketAddr {
         *self.address.get().expect("a server that listens")
     }
@@ -217,7 +222,6 @@ impl Server {
     ///
     /// # Panics
     /// When there is no such process any more.
-    #[expect(clippy::expect_used, reason = "a test says what it needs by panicking")]
     pub fn signal(&self, signal: Signal) {
         let process = Pid::from_child(&self.child.lock());
         kill_process(process, signal).expect("a process that takes signals");
@@ -251,7 +255,6 @@ impl Server {
         log
     }
 
-    #[expect(clippy::expect_used, reason = "the child is not waited for elsewhere")]
     fn exit(&self) -> Option<i32> {
         self.child.lock().try_wait().expect("a child").map(code)
     }
@@ -287,7 +290,6 @@ impl Killer {
     ///
     /// # Panics
     /// When the system refuses.
-    #[expect(clippy::expect_used, reason = "a test says what it needs by panicking")]
     pub fn kill(&self) {
         let mut child = self.lock();
         child.kill().expect("a process that can be killed");
