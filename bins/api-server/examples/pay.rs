@@ -20,7 +20,7 @@ use x402_wire::{Asset, Network, PaymentId, PaymentRequired, header};
 /// The most that one call may cost, in the smallest unit of each asset: ten cents.
 const MOST: u64 = 100_000;
 
-/// How often a request is sent whose answer got lost.
+/// The number of tries of a request whose answer got lost.
 const ATTEMPTS: u32 = 3;
 
 #[tokio::main]

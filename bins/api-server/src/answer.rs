@@ -23,7 +23,7 @@ use crate::reply::ErrorReply;
 use crate::source_report::SourceReport;
 pub(crate) use crate::source_report::{Cut, Unavailable};
 
-/// What a route's work produced, before it is rendered for a caller.
+/// The result of a route's work, before it is rendered for a caller.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Answered {
     /// The route's own object.

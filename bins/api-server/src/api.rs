@@ -100,7 +100,8 @@ impl<S: Settler, J: Journal> Api<S, J> {
         (self.max_body_bytes, self.body_timeout)
     }
 
-    /// Decides whatever the head alone decides. Nearly every unpaid call ends here.
+    /// Makes the decisions that need only the head of a request. Nearly every unpaid call ends
+    /// here.
     fn dispatch(
         self: Arc<Self>,
         id: RequestId,

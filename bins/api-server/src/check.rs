@@ -1,5 +1,6 @@
-//! `check-config`: prints who will be paid what, for an operator to compare with the intention.
-//! Opens nothing and asks nobody; [`online`] does the asking.
+//! `check-config`: prints the payees, the prices and the settler of a configuration, for an
+//! operator to compare with the intention. Opens no store and sends no request; [`online`] sends
+//! those of `--online`.
 
 pub(crate) mod online;
 
@@ -13,9 +14,9 @@ use x402_wire::{Asset, Terms};
 
 use crate::config::{Config, SettlementMode};
 
-/// Reports the payees and assets, who settles, which schemes cannot be paid and which routes are
-/// not served. Shows no secret, and no URL of a facilitator or node, because such a URL may contain
-/// one.
+/// Reports the payees and assets, the settler, the schemes that cannot be paid, and the routes that
+/// are not served. Shows no secret, and no URL of a facilitator or node, because such a URL may
+/// contain one.
 pub(crate) fn report(config: &Config, terms: &Terms, offering: &Offering) -> String {
     let mode = config.settlement.mode;
     let mut text = format!(

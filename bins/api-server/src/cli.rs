@@ -177,7 +177,7 @@ fn run(command: Command) -> Result<(), Failure> {
     }
 }
 
-/// `check-config --online`: prints one line for each thing that was asked.
+/// `check-config --online`: prints one line for each finding.
 fn ask_around(config: &Config, terms: &Terms) -> Result<(), Failure> {
     let findings = block_on(check::online::ask(config, terms))?;
     let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();

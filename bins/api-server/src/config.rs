@@ -34,7 +34,7 @@ pub struct Config {
     pub server: ServerSection,
     /// The payee and the assets of payments.
     pub payment: PaymentSection,
-    /// How payments reach the chain.
+    /// The settlement of payments.
     pub settlement: SettlementSection,
     /// Limits for work that nobody has paid for yet.
     pub credit: CreditSection,

@@ -17,8 +17,8 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// `nodes` is the mode of all chains' nodes. `modes` holds the mode of every other source by
-    /// its id.
+    /// Makes the context. `nodes` is the mode of all chains' nodes. `modes` holds the mode of every
+    /// other source by its id.
     pub(crate) fn new(
         clock: Arc<dyn Clock>,
         nodes: Mode,

@@ -34,7 +34,7 @@ use crate::config::{ChainTable, Config, LogSection, SettlementMode, UpstreamMode
 use crate::error::ServeError;
 use crate::serve::{Service, ledger_url};
 
-/// Why the demo failed.
+/// An error of the demo.
 #[derive(Debug, Error)]
 pub(crate) enum DemoError {
     #[error("the embedded chain: {0}")]
@@ -87,7 +87,7 @@ pub fn replay_upstreams(config: &mut Config, root: &str) {
     }
 }
 
-/// A clock for recorded data: wall time always is the time of the recording.
+/// Returns a clock for recorded data: its wall time is always the time of the recording.
 ///
 /// Recorded answers never become newer. With a running clock they would grow stale during a demo,
 /// and would be refused in the end. Monotonic time, which for example budgets of upstreams use,

@@ -12,7 +12,7 @@ use storage::postgres::PostgresError;
 use storage::sqlite::DatabaseError;
 use thiserror::Error;
 
-/// Why a server could not be started.
+/// An error of starting a server.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ServeError {
@@ -62,7 +62,7 @@ pub enum ServeError {
     Signer {
         /// The key.
         key: &'static str,
-        /// What is wrong.
+        /// The problem.
         message: String,
     },
     /// A task of the start-up was cancelled or panicked.
@@ -94,7 +94,7 @@ pub enum ServeError {
     Upstream {
         /// The upstream's table.
         name: &'static str,
-        /// What is wrong.
+        /// The client's error.
         error: TransportError,
     },
 }

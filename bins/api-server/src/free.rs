@@ -34,7 +34,7 @@ const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 const SVG: HeaderValue = HeaderValue::from_static("image/svg+xml");
 const ICO: HeaderValue = HeaderValue::from_static("image/x-icon");
-/// How long a scrape waits for the settler's report on its account and the clocks.
+/// The time limit of a scrape for the settler's report on its account and the clocks.
 const SCRAPE_PATIENCE: Duration = Duration::from_secs(4);
 
 /// The free endpoints. Each document is rendered once.

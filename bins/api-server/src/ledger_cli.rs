@@ -89,8 +89,8 @@ pub(crate) enum LedgerCommand {
         selection: Selection,
     },
     /// Look now at the payments whose result is unknown, and at those that a server has left open:
-    /// ask the chain or the facilitator, and record the answer. Payments of servers that run are
-    /// left to them. A server on a SQLite file must be stopped.
+    /// ask the chain or the facilitator, and record the answer. Leaves the payments of running
+    /// servers alone. A server on a SQLite file must be stopped.
     Reconcile {
         /// The TOML file.
         #[arg(long, value_name = "FILE")]
@@ -99,8 +99,8 @@ pub(crate) enum LedgerCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Decide a payment that the server cannot, by what you found out about it. This cannot be
-    /// undone. A server on a SQLite file must be stopped.
+    /// Record your decision about a payment that the server cannot decide, by what you found out
+    /// about it. This cannot be undone. A server on a SQLite file must be stopped.
     Resolve {
         /// The TOML file.
         #[arg(long, value_name = "FILE")]
@@ -158,7 +158,7 @@ pub(crate) struct Found {
     released: Option<String>,
 }
 
-/// Why a command on the ledger failed.
+/// An error of a command on the ledger.
 #[derive(Debug, Error)]
 pub(crate) enum LedgerCliError {
     #[error("storage.url: there is no ledger at {}", .0.display())]
@@ -206,7 +206,7 @@ impl LedgerCommand {
         }
     }
 
-    /// Whether the command asks others, so that its log says what they answered.
+    /// Whether the command asks the chain or the facilitator. Its log then shows their answers.
     pub(crate) fn asks_others(&self) -> bool {
         matches!(self, Self::Reconcile { .. })
     }
@@ -283,14 +283,14 @@ impl LedgerCommand {
             Self::Resolve { entry, found, .. } => {
                 undecidable::resolve(ledger, EntryId::new(entry), found, out).await
             }
-            // They take the ledger, or two of them.
+            // `Self::run` handles these commands, which take the ledger itself.
             Self::Reconcile { .. } | Self::Import { .. } => Ok(()),
         }
     }
 }
 
-/// Opens the ledger. Creates and migrates nothing that servers on the same database would have to
-/// know.
+/// Opens the ledger. Refuses to create or migrate the tables of a database, because servers that
+/// share it may run.
 async fn open(config: &Config, stores: &Stores) -> Result<AnyLedger, LedgerCliError> {
     match stores {
         Stores::Files(path) if !path.exists() => {
@@ -308,7 +308,7 @@ async fn open(config: &Config, stores: &Stores) -> Result<AnyLedger, LedgerCliEr
     Ok(stores.ledger(config).await?)
 }
 
-/// That opening tables would not change them.
+/// Checks that opening the tables would not change them.
 fn up_to_date(pending: Migration) -> Result<(), LedgerCliError> {
     match pending.from < pending.to {
         true => Err(LedgerCliError::OldTables(pending)),

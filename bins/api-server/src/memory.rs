@@ -1,5 +1,5 @@
-//! Figures that this server read of tokens, coins and markets within the last two days, so that an
-//! answer can show what has changed.
+//! The memory of figures: the readings of tokens, coins and markets that this server made within
+//! the last two days, so that an answer can show changes.
 //!
 //! With a store the readings survive a restart. Without one the memory starts empty.
 
@@ -26,7 +26,7 @@ const APART: SignedDuration = SignedDuration::from_mins(30);
 const KEPT_APART: SignedDuration = SignedDuration::from_hours(1);
 /// The preferred age of the reading in a comparison: one day.
 const DAY: SignedDuration = SignedDuration::from_hours(24);
-/// How long a reading is kept.
+/// The time for which a reading is kept.
 const KEPT: SignedDuration = SignedDuration::from_hours(48);
 const PLACES: u32 = 4;
 

@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn metrics_show_what_was_set_and_counted() {
+    fn metrics_show_their_values() {
         let text = scraped(|| {
             clock_difference(-31);
             ledger_bytes(4096);

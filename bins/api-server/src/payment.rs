@@ -3,8 +3,8 @@
 //! [`PaymentProcessor::decide`] calls the stages in their order. Each stage is a file with one
 //! method, which takes the result of the stage before it:
 //!
-//! 1. [`match_offer`]: does the payment pay for this request? Asks nobody.
-//! 2. [`admit`]: is there a place for the call, and credit for what its work may cost?
+//! 1. [`match_offer`]: does the payment pay for this request? Sends no request.
+//! 2. [`admit`]: is there a place for the call, and credit for the highest cost of its work?
 //! 3. [`claim`]: the journal reserves the authorization for this request, in one durable write.
 //! 4. [`verify`]: would the payment settle now? Asks the settler.
 //! 5. [`work`]: the operation makes the answer.
@@ -32,7 +32,7 @@ mod settle;
 mod verify;
 mod work;
 
-// What the stages share.
+// Parts that the stages share.
 mod advice;
 mod call;
 mod credit_book;
@@ -94,7 +94,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             let operation = call.request.operation;
             let ended = match processor.decide(&call, payload).await {
                 Ok(delivered) => Ended::Delivered(delivered),
-                // The other call may be served where this one is refused.
+                // This call is refused, but another call with the same payment was in flight and
+                // may be served: its caller must not sign anew.
                 Err(ended) if ended.says_sign_new() && carried.is_some_and(|c| c.met_others()) => {
                     let state = State::Reserved;
                     Refusal::InFlight { state }.into()
@@ -108,11 +109,11 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         });
         async move {
             task.await.unwrap_or_else(|_panic| {
-                // The journal has the entry open, if there is one; a sweep decides it.
+                // If the payment has an entry, the journal holds it open, and a sweep decides it.
                 tracing::error!(request_id = %request, "a paid call ended early");
                 let refusal = match key {
                     Some(key) => Refusal::pending(&catalog, &key, None),
-                    // A payment of no network that is known here is never claimed.
+                    // A payment on an unknown network is never claimed.
                     None => Refusal::LedgerUnavailable,
                 };
                 Ended::Refused(refusal)

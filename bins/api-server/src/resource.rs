@@ -12,7 +12,7 @@ fn path_and_query(url: &str) -> &str {
     let without_fragment = url.split_once('#').map_or(url, |(before, _)| before);
     let after_scheme = match without_fragment.split_once("://") {
         Some((_, rest)) => rest,
-        // It is only a path already.
+        // The text is a bare path already.
         None => return without_fragment,
     };
     after_scheme

@@ -1,8 +1,8 @@
 //! The reviewed contracts of the chain's aggregator: loads the configured set, and records refusals
 //! of contracts outside the set.
 //!
-//! The aggregator's router changes. A quote that leads to an unreviewed contract is refused. The
-//! operator learns of it by a metric, and by a line of `/status` with the observed contract.
+//! The aggregator's router changes. A quote that leads to an unreviewed contract is refused. A
+//! metric, and a line of `/status` with the observed contract, inform the operator.
 
 use std::collections::BTreeMap;
 use std::path::Path;

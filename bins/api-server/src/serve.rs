@@ -65,8 +65,8 @@ pub struct Service<S, J> {
     /// The time between two probes of each upstream.
     probe_every: Option<Duration>,
     reconcile_every: Duration,
-    /// The time between two looks for calls of wallet actions that another server has left; `None`
-    /// where there is no other server.
+    /// The time between two looks for calls of wallet actions that another server left unfinished;
+    /// `None` where there is no other server.
     take_over_every: Option<Duration>,
     /// The time from the signal to the end: the drain time plus the grace period.
     closing_time: Duration,

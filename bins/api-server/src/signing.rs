@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn without_anything_nothing_is_signed() {
+    fn without_a_list_and_a_fence_nothing_is_signed() {
         assert_eq!(
             summary(&SigningPolicy::default()),
             "reviewed contracts: none, so that no wallet signs anything"

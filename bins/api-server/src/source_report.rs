@@ -1,4 +1,4 @@
-//! What several sources contributed to an answer, and which fields are missing.
+//! The report on the sources of an answer: their contributions, and the missing fields.
 
 use data_sources::{Error, Provenance, SourceStatus, Sourced};
 use serde::Serialize;
@@ -21,7 +21,7 @@ pub(crate) struct Cut {
     pub(crate) field: String,
     /// Rows that are shown.
     pub(crate) shown: usize,
-    /// Rows that there are.
+    /// Rows of the whole list.
     pub(crate) total: usize,
 }
 

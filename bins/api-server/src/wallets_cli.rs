@@ -62,7 +62,7 @@ pub(crate) enum WalletsCommand {
     },
 }
 
-/// Why a command on the wallets failed.
+/// An error of a command on the wallets.
 #[derive(Debug, Error)]
 pub(crate) enum WalletsCliError {
     #[error("custody: is missing: without it there are no sub-wallets")]
@@ -143,7 +143,8 @@ impl WalletsCommand {
 }
 
 impl WalletsCommand {
-    /// What to do instead when the keys are not on this machine.
+    /// The error of this command when a provider holds the keys. It names what the operator can do
+    /// there instead.
     const fn elsewhere(&self) -> WalletsCliError {
         let (verb, instead) = match self {
             Self::List { .. } => (

@@ -155,7 +155,7 @@ pub(crate) enum OrderCommand {
     /// Put the signature of a wallet beside an order
     #[command(after_help = EXIT_CODES)]
     Attach(order::Attach),
-    /// Give a signed order with its plan to the service, and wait for what becomes of it (network)
+    /// Give a signed order with its plan to the service, and wait for the plan's end (network)
     #[command(after_help = EXIT_CODES)]
     Submit(fence_online::SubmitOrder),
 }

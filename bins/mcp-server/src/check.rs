@@ -1,5 +1,5 @@
-//! `check-config`: reports the recipients of fees and the files of a configuration, so that an
-//! operator can compare them with the intention. It sends no request; [`online`] does.
+//! `check-config`: reports the recipients of fees and the files of a configuration, for an operator
+//! to compare with the intention. It sends no request; [`online`] sends those of `--online`.
 
 pub(crate) mod online;
 

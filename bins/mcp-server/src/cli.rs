@@ -45,10 +45,10 @@ enum Command {
     /// Show a swap plan from the request to its execution on an embedded chain, then keep serving.
     /// Needs nothing else.
     Demo {
-        /// Where to listen; port 0 takes a free one.
+        /// The address to listen on; port 0 picks a free port.
         #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
         listen: SocketAddr,
-        /// Exit after the transcript, with 0 only if all of it held.
+        /// Exit after the transcript, with 0 only if every step succeeded.
         #[arg(long)]
         once: bool,
     },
@@ -58,18 +58,18 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Check a configuration without serving it, and print who is paid what. Exits 2 and names
-    /// every unusable key otherwise.
+    /// Check a configuration without serving it, and print who is paid what. If keys are unusable,
+    /// name each of them and exit with 2.
     CheckConfig {
         /// The TOML file.
         #[arg(long, value_name = "FILE")]
         config: PathBuf,
-        /// Also ask the nodes that it names whether the router accepts the reviewed legs. Exits 2
-        /// when it does not, 1 when a node cannot be reached.
+        /// Also ask the nodes of the configuration whether the router accepts the reviewed legs.
+        /// Exits with 2 if it does not, with 1 if a node cannot be reached.
         #[arg(long)]
         online: bool,
     },
-    /// The upstreams of a configuration.
+    /// Check the upstreams of a configuration.
     Upstreams {
         #[command(subcommand)]
         command: UpstreamsCommand,
@@ -88,7 +88,7 @@ impl From<PolicyError> for Failure {
     }
 }
 
-/// Runs the command that the process was given.
+/// Runs the command on the process's command line.
 pub fn run() -> ExitCode {
     server_process::end("mcp-server", execute(Cli::parse().command))
 }

@@ -22,7 +22,7 @@ pub use server_config::{
 pub use shares::{ShareTable, SharesSection};
 pub use storage::StorageSection;
 
-/// Where the server listens unless `server.listen` says otherwise.
+/// The listening address unless `server.listen` sets another.
 pub(crate) const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8403);
 
 /// All settings of an operator.
@@ -54,12 +54,11 @@ pub struct Config {
 }
 
 impl Config {
-    /// Reads a file and the environment variables `SVC__SECTION__KEY`, which win. Paths in it are
-    /// relative to its folder.
+    /// Reads a file and the environment variables `SVC__SECTION__KEY`, which take precedence. Paths
+    /// in the file are relative to its folder.
     ///
     /// # Errors
-    /// The file cannot be read or is not TOML, or its values have problems: all of them, each with
-    /// its key.
+    /// The file cannot be read or is not TOML. Otherwise every problem, each with its key.
     pub fn load(
         path: &Path,
         environment: impl IntoIterator<Item = (String, String)>,
@@ -82,7 +81,7 @@ impl Config {
         server_config::parse(text, environment)
     }
 
-    /// Where the server listens.
+    /// The listening address.
     #[must_use]
     pub fn listen(&self) -> SocketAddr {
         self.server.listen.unwrap_or(LISTEN)

@@ -1,8 +1,9 @@
 //! `mcp-server demo`: a swap plan from the request to its execution, with nothing but this binary.
 //!
 //! The demo runs the production server: the same composition, the real aggregator adapter and the
-//! same checks. An embedded chain with the router's interface and recorded quotes over HTTP stand
-//! in for the world. Nothing signs: the chain sends for its own accounts, as development nodes do.
+//! same checks. An embedded chain with the router's interface, and recorded quotes over HTTP,
+//! replace the outside world. Nothing signs: the chain sends for its own accounts, as development
+//! nodes do.
 
 mod execution;
 mod forgery;
@@ -28,7 +29,7 @@ use self::stage::Stage;
 use crate::config::ConfigError;
 use crate::serve::ServeError;
 
-/// Why the demo stopped early.
+/// An error that ends the demo early.
 #[derive(Debug, Error)]
 pub(crate) enum DemoError {
     #[error("the embedded chain: {0}")]

@@ -1,10 +1,10 @@
 //! The Model Context Protocol over any set of tools: determines the revision of a request and
 //! answers its method.
 //!
-//! There are no sessions; each request is judged by itself. It may be of three kinds: of the
-//! current revision, which carries everything in every request; of an earlier revision, which
-//! begins with `initialize`; or a bare call that names no revision. Transports and tools are
-//! elsewhere.
+//! There are no sessions: each request is judged by itself. It is one of three kinds: a request of
+//! the current revision, which carries everything in every request; a request of an earlier
+//! revision, which begins with `initialize`; or a bare call that names no revision. This module
+//! knows no transport and no tool.
 
 mod dispatcher;
 mod era;

@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use crate::config::PlansSection;
 
-/// Why a configuration gives no policy.
+/// The reason why a configuration gives no policy.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum PolicyError {
@@ -25,7 +25,7 @@ pub enum PolicyError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the operating system says.
+        /// The kind of the operating system's error.
         kind: io::ErrorKind,
     },
     /// The file is not TOML, or has unknown, missing or mistyped keys.
@@ -33,7 +33,7 @@ pub enum PolicyError {
     Malformed {
         /// The file.
         path: PathBuf,
-        /// Where and why.
+        /// The place and the cause.
         detail: String,
     },
     /// A value cannot be used.

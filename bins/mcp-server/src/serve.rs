@@ -22,7 +22,7 @@ use crate::throttle::Throttle;
 use crate::tools::Tools;
 use crate::upstreams::{UpstreamError, Upstreams};
 
-/// Why a server could not be started.
+/// An error of starting a server.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ServeError {
@@ -31,7 +31,7 @@ pub enum ServeError {
     Listen {
         /// The configured address.
         address: SocketAddr,
-        /// What the operating system says.
+        /// The operating system's error.
         error: std::io::Error,
     },
     /// The fee configuration cannot be used.
@@ -54,8 +54,8 @@ pub struct Parts<T> {
 }
 
 impl Parts<Tools<Upstreams>> {
-    /// Builds the parts that a configuration names. It sends no request. It accepts recipients of
-    /// fees that are accounts of local test chains, which the serving commands refuse.
+    /// Builds the parts of a configuration. It sends no request. It accepts fee recipients that are
+    /// accounts of local test chains, which the serving commands refuse.
     ///
     /// # Errors
     /// A [`ServeError`] that names the key.

@@ -114,7 +114,7 @@ const SAFE: u32 = 10;
 pub(crate) struct Shares {
     rails: [Mutex<Newcomers>; Rail::ALL.len()],
     clock: Monotonic,
-    /// The pools and shares that changed since the last write; unset when nobody writes them.
+    /// The pools and shares that changed since the last write; unset when they are never written.
     changed: OnceLock<Mutex<HashSet<Key>>>,
 }
 
@@ -301,10 +301,10 @@ mod tests {
         shares.take_requests(rail, most(rail), client)
     }
 
-    /// A call that uses all that was taken for it.
+    /// Makes a call that uses everything it took.
     fn call(shares: &Shares, client: Option<IpAddr>) -> Result<(), Refusal> {
         let mut share = take(shares, Rail::Swap, client)?;
-        // Nothing is given back.
+        // The call gives nothing back.
         let _spent = share.taken.take();
         Ok(())
     }
@@ -321,20 +321,20 @@ mod tests {
         assert_eq!(refused.retry_after.map(u32::from), Some(120));
         call(&shares, modest).unwrap();
         assert!(call(&shares, modest).is_err());
-        // Another rail is another venue.
+        // Another rail has another venue.
         assert!(shares.take_requests(Rail::Bridge, 5, greedy).is_ok());
         seconds.store(120, Ordering::Relaxed);
         call(&shares, greedy).unwrap();
     }
 
     #[test]
-    fn a_call_that_asked_nothing_gives_back_what_it_took() {
+    fn a_call_without_requests_gives_back_everything() {
         let (shares, _) = shares();
         let client = address("192.0.2.1");
         for _ in 0..100 {
             drop(take(&shares, Rail::Swap, client).unwrap());
         }
-        // While a call is under way, what it may cost is not there for others.
+        // While a call is in progress, other callers cannot use the amount that it took.
         let held: Vec<_> = (0..3).map(|_| take(&shares, Rail::Swap, client)).collect();
         assert!(held.iter().all(Result::is_ok));
         assert!(take(&shares, Rail::Swap, client).is_err());
@@ -343,11 +343,11 @@ mod tests {
     }
 
     #[test]
-    fn what_callers_have_left_is_named_and_found_again() {
+    fn levels_of_shares_are_named_and_found_again() {
         let (before, _) = shares();
         let client = address("2001:db8::1");
         call(&before, client).unwrap();
-        // Nobody writes it down yet, so nothing was noted.
+        // Without a writer, no change is recorded.
         assert!(before.changed().is_empty());
         call(&before, client).unwrap();
         call(&before, client).unwrap();
@@ -365,11 +365,12 @@ mod tests {
         for (name, level) in levels {
             after.resume(&name, level, 60_000);
         }
-        // What nobody knows any more is left out.
+        // Unknown names are ignored.
         for unknown in ["", "lottery", "swap nobody", "lottery 192.0.2.1"] {
             after.resume(unknown, 0, 0);
         }
-        // A share comes back by two in a minute, and one minute has passed: a plan may cost four.
+        // A share regains two requests in a minute. After one minute it does not cover a plan,
+        // which may cost four.
         assert!(call(&after, client).is_err());
         call(&after, address("192.0.2.1")).unwrap();
         seconds.store(60, Ordering::Relaxed);
@@ -377,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bridge_costs_what_its_account_takes_to_read() {
+    fn a_bridge_costs_the_reading_of_its_account() {
         let arguments = |kind| {
             format!(
                 r#"{{"accountProfile":{{"kind":"{kind}","address":"0x70997970C51812dc3A010C7d01b50e0d17dc79C8","chainId":8453}},

@@ -206,7 +206,7 @@ mod tests {
         while !is_refused_to(&toolbox, greedy).await {
             served += 1;
         }
-        // The common allowance, and its own.
+        // The common limit, and the caller's own share.
         assert_eq!(served, 202);
         assert!(is_refused_to(&toolbox, None).await);
         for _ in 0..2 {
@@ -234,13 +234,13 @@ mod tests {
         clock.advance(Duration::from_millis(1));
         assert!(!is_refused(&toolbox).await);
         assert!(is_refused(&toolbox).await);
-        // However long it was quiet, no more than a burst has come together.
+        // After any pause, at most one burst is available.
         clock.advance(Duration::from_secs(1_000));
         for _ in 0..3 {
             assert!(!is_refused(&toolbox).await);
         }
         assert!(is_refused(&toolbox).await);
-        // A name that is not known costs nothing and says so.
+        // An unknown name is answered as unknown and costs nothing.
         let unknown = ToolCall {
             name: "none",
             ..slow(RawArguments::NONE)
@@ -266,7 +266,7 @@ mod tests {
         let (held, ()) = tokio::join!(holding, others);
         assert!(!held.unwrap().is_error);
         assert!(!is_refused(&toolbox).await);
-        // A caller that goes away gives its place back.
+        // A caller that disconnects gives its place back.
         {
             let mut gone = std::pin::pin!(toolbox.call(&holds));
             tokio::select! {

@@ -1,4 +1,4 @@
-//! The venues and chains that plans are built from, as a configuration names them.
+//! The venues and chains of a configuration, from which plans are built.
 
 mod configs;
 mod health;
@@ -33,7 +33,7 @@ use crate::tools::Pinned;
 pub struct UpstreamError {
     /// The upstream's table in the configuration.
     pub key: &'static str,
-    /// Why its client cannot be set up.
+    /// The reason why its client cannot be set up.
     pub error: TransportError,
 }
 
@@ -48,19 +48,19 @@ struct Adapters {
     polymarket: Polymarket,
     hyperliquid: Hyperliquid,
     rpc: RpcReader,
-    /// Prices that are not the aggregator's, where they are configured.
+    /// Prices from another source than the aggregator, if they are configured.
     prices: Option<Defillama>,
     /// The reviewed fee configuration, set once.
     fees: OnceLock<FeePolicy>,
-    /// Reviewed legs that the routers refused at the last look.
+    /// Reviewed legs that the routers refused at the last comparison.
     refused_legs: Mutex<Vec<(String, String)>>,
     /// The results of the last probes.
     probed: Board,
 }
 
-/// The time between two looks at the routers' whitelists.
+/// The time between two comparisons with the routers' whitelists.
 const NEXT_LOOK: Duration = Duration::from_secs(6 * 3600);
-/// The time until the next look after one in which a node failed.
+/// The time until the next comparison after one in which a node failed.
 const NEXT_TRY: Duration = Duration::from_secs(600);
 
 impl Upstreams {
@@ -167,7 +167,7 @@ impl Upstreams {
             .refused_legs
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        // A node that fails now does not revoke what it said before.
+        // When a node fails, its last statement remains valid.
         if answered || !refused.is_empty() {
             *known = refused;
         }

@@ -1,5 +1,6 @@
 //! Sells one recorded answer over `x402-axum`: `baseline-x402-axum PAID UNPAID FACILITATOR`. PAID
-//! is the recorded answer to a payment, UNPAID that to an unpaid call, whose offer is sold.
+//! is the recorded answer to a paid call. UNPAID is the recorded answer to an unpaid call: its
+//! offer is the one that is sold.
 
 use std::error::Error;
 
@@ -71,7 +72,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     eprintln!("listening on http://{}", listener.local_addr()?);
     let listener = listener.tap_io(|stream| {
-        // Without it the connection is slower, and still correct.
+        // The connection works without this setting, only slower.
         let _ = stream.set_nodelay(true);
     });
     axum::serve(listener, Router::new().fallback_service(sell)).await?;

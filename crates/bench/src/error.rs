@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-/// A measurement that was not made. A limit that is not kept is a result, not an error.
+/// A measurement that was not made. An exceeded limit is a result, not an error.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
     /// A server could not be started, or its files could not be used.

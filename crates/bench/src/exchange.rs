@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_recorded_answer_is_given_again() {
+    fn a_recorded_answer_is_replayed() {
         let mut headers = http::HeaderMap::new();
         headers.insert("payment-required", HeaderValue::from_static("e30="));
         headers.insert(

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn works_take_turns_and_are_told_apart() {
+    fn works_take_turns_and_are_measured_separately() {
         let order = std::cell::RefCell::new(String::new());
         let spin = |times: u64, name| {
             order.borrow_mut().push(name);

@@ -127,7 +127,7 @@ impl<R> Payment<R> {
         self.payload.authorization.from
     }
 
-    /// What makes it unique.
+    /// The nonce that makes it unique.
     pub fn nonce(&self) -> B256 {
         self.payload.authorization.nonce
     }
@@ -342,7 +342,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn forged_payments_recover_to_somebody_else() {
+    fn forged_payments_recover_to_another_address() {
         for header in Payers::new(offer())
             .unwrap()
             .sign(40, Signed::BySomebodyElse)

@@ -1,4 +1,5 @@
-//! The PostgreSQL database of a measurement: its schemas, and what its processes have used.
+//! The PostgreSQL database of a measurement: its schemas, and the processor time and log that its
+//! server has used.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -25,25 +26,25 @@ pub struct Database {
     /// The process that has started all processes of the server.
     postmaster: u32,
     schemas: Mutex<Vec<String>>,
-    /// Ends with the measurement.
+    /// The throw-away cluster, which ends with the measurement.
     _cluster: Option<Cluster>,
 }
 
-/// What the server's processes had used at some time.
+/// The use by the server's processes up to some time.
 #[derive(Debug)]
 pub struct Reading {
     processes: BTreeMap<u32, Quantity>,
-    /// Of the first process, with the children that have ended.
+    /// The use of the first process, with its children that have ended.
     postmaster: Quantity,
     log_bytes: Quantity,
 }
 
-/// What the server's processes have used since a reading.
+/// The use by the server's processes since a reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Used {
-    /// Processor time of those that run the statements of clients, in nanoseconds.
+    /// Processor time of the processes that run the statements of clients, in nanoseconds.
     pub statements: Quantity,
-    /// Processor time of all others: writers, vacuum, and the first process.
+    /// Processor time of all other processes: writers, vacuum, and the first process.
     pub background: Quantity,
     /// Bytes of the write-ahead log.
     pub log_bytes: Quantity,
@@ -105,13 +106,13 @@ impl Database {
         Ok(())
     }
 
-    /// Writes all changed pages, so that the next load begins as every other one. A user who may
-    /// not ask for it measures without.
+    /// Writes all changed pages, so that every load begins in the same state. Does nothing when the
+    /// database's user has no right to do that.
     pub async fn checkpoint(&self) {
         let _ = self.run("CHECKPOINT").await;
     }
 
-    /// What the server's processes have used so far.
+    /// Reads the use by the server's processes so far.
     ///
     /// # Errors
     /// When the server has ended.
@@ -131,7 +132,7 @@ impl Database {
         })
     }
 
-    /// What the server's processes have used since a reading.
+    /// Computes the use by the server's processes since a reading.
     ///
     /// # Errors
     /// When the server has ended.
@@ -223,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn use_is_told_apart_by_process_and_counts_those_that_begin_and_end() {
+    fn use_is_split_by_process_and_includes_processes_that_begin_and_end() {
         let reading = |processes: &[(u32, u64)], postmaster, log_bytes| Reading {
             processes: processes.iter().copied().collect(),
             postmaster,

@@ -197,9 +197,9 @@ pub fn raise_file_limit() {
 pub struct Times {
     /// The process that started it.
     pub parent: u32,
-    /// Of all its threads.
+    /// The time of all its threads.
     pub own: u64,
-    /// Of its children that have ended.
+    /// The time of its children that have ended.
     pub of_ended_children: u64,
 }
 

@@ -143,7 +143,7 @@ struct Missing {
     not_measured: &'static str,
 }
 
-/// All findings of a run, and what could not be measured.
+/// All findings of a run, and the measurements that could not be made.
 #[derive(Debug, Default)]
 pub struct Report(Vec<Finding>, Vec<Missing>);
 
@@ -166,8 +166,8 @@ impl Report {
         self.0.iter().all(Finding::is_kept)
     }
 
-    /// The findings as a JSON array, one object for each; nanoseconds and bytes. What could not be
-    /// measured is at the end, with the reason as `not_measured`.
+    /// The findings as a JSON array, one object for each; nanoseconds and bytes. Missing
+    /// measurements are at the end, with the reason as `not_measured`.
     ///
     /// # Errors
     /// Never, in practice: all members are numbers and text.
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pace_is_shown_as_how_many_in_a_second_and_compared_by_time() {
+    fn a_pace_is_shown_per_second_and_compared_by_time() {
         let pace = |millis| Amount::Pace(Duration::from_millis(millis));
         assert_eq!(pace(40).to_string(), "25.0 /s");
         assert_eq!(pace(210).to_string(), "4.7 /s");

@@ -35,7 +35,7 @@ pub struct Effort {
     pub unpaid: usize,
     /// Paid calls in one measurement.
     pub paid: usize,
-    /// Paid calls in one measurement of what is slower: a database, a facilitator.
+    /// Paid calls in one measurement of a slower server, with a database or a facilitator.
     pub remote: usize,
     /// Plans in one round, of many.
     pub plans: u64,
@@ -134,7 +134,7 @@ impl Group {
 /// Takes the measurements of some groups.
 ///
 /// # Errors
-/// When a measurement cannot be made; a limit that is not kept is not an error.
+/// When a measurement cannot be made; an exceeded limit is not an error.
 pub async fn run(site: &Site, effort: Effort, groups: &[Group]) -> Result<Report, BenchError> {
     let mut report = Report::default();
     for group in groups {
@@ -192,7 +192,7 @@ impl Cost {
         }
     }
 
-    /// With what a database has used for the same load. Shows the parts of that.
+    /// Adds the use of a database for the same load, and prints its parts.
     fn with_database(self, used: &Used) -> Self {
         let each = |all: Quantity| all / self.count.max(1);
         let database = each(used.cpu());

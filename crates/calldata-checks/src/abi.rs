@@ -1,16 +1,16 @@
-//! One strict ABI decoder: bytes are decoded, encoded again, and refused when they differ.
+//! A strict ABI decoder: it decodes bytes, encodes them again, and refuses them when they differ.
 //!
 //! A decoder alone accepts trailing bytes, gaps, aliased offsets and dirty padding, and the EVM
-//! executes them: a digest over such bytes would be over values that were never read.
+//! executes them. A digest over such bytes would cover values that nobody read.
 
 use alloy_primitives::{Selector, hex};
 use alloy_sol_types::SolCall;
 
-/// Why calldata is not the canonical encoding of a call.
+/// The reason why calldata is not the canonical encoding of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum AbiError {
-    /// Another function, or none.
+    /// The calldata calls another function, or none.
     #[error("selector {} where {} is expected", .observed.map_or_else(|| "none".to_owned(), |s| s.to_string()), .expected)]
     Selector {
         /// The function's selector.
@@ -84,7 +84,7 @@ pub fn decode_call<C: SolCall>(data: &[u8]) -> Result<C, AbiError> {
     })
 }
 
-/// The first four bytes as text, for messages.
+/// Shows the first four bytes as text, for messages.
 #[must_use]
 pub fn selector_text(data: &[u8]) -> String {
     data.first_chunk::<4>()

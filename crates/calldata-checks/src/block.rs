@@ -5,8 +5,8 @@ use alloy_primitives::B256;
 /// A block by number and hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Block {
-    /// Its number.
+    /// The block's number.
     pub number: u64,
-    /// Its hash.
+    /// The block's hash.
     pub hash: B256,
 }

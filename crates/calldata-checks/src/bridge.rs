@@ -1,9 +1,10 @@
 //! The bridge rail: native USDC burned on one chain and minted on another (CCTP V2).
 //!
-//! - [`chains`]: what is reviewed: five chains, their protocol domains and their native USDC.
+//! - [`chains`]: the reviewed chains: five of them, with their protocol domains and their native
+//!   USDC.
 //! - [`calldata`]: the burn, decoded strictly from the call step and encoded for it.
 //! - [`fees`]: the protocol's rule for the highest fee, in integers.
-//! - [`account`]: who holds the receiving address on the destination chain.
+//! - [`account`]: the holder of the receiving address on the destination chain.
 //! - [`checks`]: the table of named judgements over [`BridgeFacts`].
 
 pub mod account;
@@ -24,7 +25,7 @@ use self::{
 };
 use crate::{Commitment, Failure, Observed, Step, Steps, Verdict, Violation, fees::BridgeCaps};
 
-/// Everything that the checks of a bridge plan look at.
+/// The facts that the checks of a bridge plan judge.
 ///
 /// # Example
 /// ```
@@ -101,9 +102,10 @@ pub struct Context {
     pub fast_allowance: Option<U256>,
     /// The holder of the receiving address on the destination chain, as far as it was read.
     pub control: DestinationControl,
-    /// The most a bridge may cost.
+    /// The most that a bridge may cost.
     pub caps: BridgeCaps,
-    /// Whether an account with a key may go unread on the source chain.
+    /// Whether a plan may hold although nobody read the code of an account with a key on the source
+    /// chain.
     pub allow_unread_accounts: bool,
     /// The chain that the steps are for: `payload.chain_id`.
     pub chain_id: u64,
@@ -132,11 +134,10 @@ impl BridgeFacts {
     }
 }
 
-/// The transfer that was asked for.
+/// The requested transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Asked {
-    /// The caller's account: who pays on the source chain and who receives on the destination
-    /// chain.
+    /// The caller's account: it pays on the source chain and receives on the destination chain.
     pub account: Address,
     /// The kind of the account.
     pub account_kind: AccountKind,
@@ -154,14 +155,14 @@ pub struct Asked {
     pub speed: TransferSpeed,
     /// The caller's own limit of the fee, in the smallest unit of USDC.
     pub max_fee: Option<U256>,
-    /// The least that has to be minted, in the smallest unit of USDC.
+    /// The least amount that must be minted, in the smallest unit of USDC.
     pub min_amount_out: Option<U256>,
     /// Whether the protocol's relayer submits the mint.
     pub forward: bool,
 }
 
 impl Asked {
-    /// The reviewed source chain.
+    /// Returns the reviewed source chain.
     ///
     /// # Errors
     /// The chain is not one of the five.
@@ -169,7 +170,7 @@ impl Asked {
         chains::reviewed(self.source_chain_id)
     }
 
-    /// The reviewed destination chain.
+    /// Returns the reviewed destination chain.
     ///
     /// # Errors
     /// The chain is not one of the five.
@@ -177,7 +178,7 @@ impl Asked {
         chains::reviewed(self.destination_chain_id)
     }
 
-    /// Judges everything that needs no reading and no plan.
+    /// Judges the request alone, without readings and without a plan.
     ///
     /// # Errors
     /// `bridge_route_enumerated`, `bridge_amount_bound`, or `bridge_finality_exact` for a fast
@@ -218,11 +219,11 @@ impl Asked {
         Ok(())
     }
 
-    /// Source, destination and token are one of the twenty routes, and the account is named on the
-    /// source chain.
+    /// Checks that source, destination and token are one of the twenty routes, and that the account
+    /// is named on the source chain.
     ///
     /// # Errors
-    /// What is not.
+    /// The part that differs.
     pub(crate) fn judge_route(&self) -> Verdict {
         let (source, destination) = (self.source()?, self.destination()?);
         if source.chain_id == destination.chain_id {
@@ -246,10 +247,10 @@ impl Asked {
         )))
     }
 
-    /// A single burn may move the amount.
+    /// Checks that a single burn may move the amount.
     ///
     /// # Errors
-    /// Nothing, or more than the burn limit.
+    /// The amount is zero or above the burn limit.
     pub(crate) fn judge_amount(&self) -> Result<(), Violation> {
         if self.amount.is_zero() || self.amount > BURN_LIMIT {
             return Err(Violation::new(
@@ -261,8 +262,8 @@ impl Asked {
         Ok(())
     }
 
-    /// The highest fee that the burn has to carry: the caller's own, or that of the protocol's
-    /// rule.
+    /// Returns the highest fee that the burn must carry: the caller's own, or that of the
+    /// protocol's rule.
     ///
     /// # Errors
     /// [`fees::FeeError`]
@@ -273,7 +274,7 @@ impl Asked {
         }
     }
 
-    /// The burn that does what was asked, for this highest fee.
+    /// Makes the burn of the requested transfer, for this highest fee.
     ///
     /// # Errors
     /// A chain is not one of the five.

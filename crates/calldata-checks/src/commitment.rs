@@ -4,12 +4,12 @@ use alloy_primitives::B256;
 
 use crate::{Observed, UtcSeconds, Verdict, Violation};
 
-/// Name of the check that the plan is what its digest says.
+/// Name of the check that the plan matches its digest.
 pub const PAYLOAD_DIGEST: &str = "payload_digest_committed";
 /// The fact that it establishes.
 pub const PAYLOAD_DIGEST_ESTABLISHES: &str =
     "the plan is hashed; the digest is submission.payload_digest";
-/// Name of the check that the plan is current and says until when.
+/// Name of the check that the plan is current and names its end.
 pub const ARTIFACT_EXPIRY: &str = "artifact_expiry_committed";
 /// The fact that it establishes.
 pub const ARTIFACT_EXPIRY_ESTABLISHES: &str = "valid_until is inside the digest and not yet over";
@@ -19,7 +19,7 @@ pub const MAX_LIFE_SECONDS: u64 = 600;
 /// The most that a verifier's clock may run behind the builder's, in seconds.
 pub const CLOCK_TOLERANCE_SECONDS: u64 = 60;
 
-/// The commitments of a plan about itself.
+/// A plan's commitments about itself.
 ///
 /// # Example
 /// ```
@@ -41,11 +41,11 @@ pub const CLOCK_TOLERANCE_SECONDS: u64 = 60;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Commitment {
-    /// Until when it is current.
+    /// The end of the plan.
     pub valid_until: UtcSeconds,
     /// The time of the judgement.
     pub now: UtcSeconds,
-    /// Its digest.
+    /// The plan's digest.
     pub digest: DigestStanding,
 }
 
@@ -54,7 +54,7 @@ pub struct Commitment {
 pub enum DigestStanding {
     /// The plan is being built: the digest is computed over the report of this judgement.
     Sealing,
-    /// A foreign plan: what it claims, and what its bytes give.
+    /// The digest that a foreign plan claims, and the digest of its bytes.
     Recomputed {
         /// `submission.payload_digest`.
         claimed: B256,
@@ -64,7 +64,7 @@ pub enum DigestStanding {
 }
 
 impl Commitment {
-    /// The digest is that of the plan.
+    /// Checks that the digest is the plan's.
     ///
     /// # Errors
     /// The two digests, when they differ.
@@ -79,10 +79,10 @@ impl Commitment {
         }
     }
 
-    /// The plan is current, and ends within the longest life of a plan.
+    /// Checks that the plan is current, and ends within the longest life of a plan.
     ///
     /// # Errors
-    /// A plan that is over, or that claims to live longer than any plan may.
+    /// The plan has ended, or claims a longer life than any plan may have.
     pub fn judge_expiry(&self) -> Verdict {
         if self.now >= self.valid_until {
             return Err(Violation::new(

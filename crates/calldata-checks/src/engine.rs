@@ -16,8 +16,8 @@ pub struct Check<F> {
     pub judge: fn(&F) -> Verdict,
 }
 
-/// What a check found: the observation that it passed on, that it had nothing to judge, or how it
-/// is violated.
+/// The result of a check: the observation that it passed on, a reason why it had nothing to judge,
+/// or the violation.
 pub type Verdict = Result<Observed, Violation>;
 
 /// The observation of a check that is not violated: a short text for people.
@@ -45,7 +45,7 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// A fixed observation.
+    /// Creates a fixed observation.
     #[must_use]
     pub const fn fixed(text: &'static str) -> Self {
         Self {
@@ -54,8 +54,8 @@ impl Observed {
         }
     }
 
-    /// The check had nothing to judge, and why. It establishes nothing then, and is no assertion of
-    /// the plan.
+    /// Creates the observation of a check that had nothing to judge, with the reason. Such a check
+    /// establishes nothing and is no assertion of the plan.
     #[must_use]
     pub fn nothing_to_judge(why: String) -> Self {
         Self {
@@ -64,13 +64,13 @@ impl Observed {
         }
     }
 
-    /// Whether the check holds, rather than had nothing to judge.
+    /// Returns whether the check holds. `false` when it had nothing to judge.
     #[must_use]
     pub const fn is_established(&self) -> bool {
         self.held
     }
 
-    /// The text.
+    /// Returns the text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
@@ -98,7 +98,7 @@ pub struct Violation {
 }
 
 impl Violation {
-    /// A violation with both sides shown.
+    /// Creates a violation with the expected and the observed value.
     #[must_use]
     pub fn new(
         message: impl Into<Cow<'static, str>>,
@@ -113,7 +113,7 @@ impl Violation {
     }
 }
 
-/// The check that does not hold: what a constructor refuses by.
+/// The first check that does not hold. A constructor's refusal carries its name.
 ///
 /// # Example
 /// ```
@@ -132,7 +132,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A decoder's failure, by the name of the check that the bytes belong to.
+    /// Creates a decoder's failure, with the name of the check that the bytes belong to.
     #[must_use]
     pub const fn new(check: &'static str, violation: Violation) -> Self {
         Self { check, violation }
@@ -150,8 +150,8 @@ pub struct Assertion {
     pub observed: Observed,
 }
 
-/// Proof that no check of one rail's table is violated by some facts. Only [`judge`] makes one; a
-/// plan cannot be sealed without it.
+/// Proof that some facts violate no check of one rail's table. Only [`judge`] makes one; a plan
+/// cannot be sealed without it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckReport {
     rail: Rail,
@@ -160,20 +160,20 @@ pub struct CheckReport {
 }
 
 impl CheckReport {
-    /// The rail of the table that was run.
+    /// Returns the rail of the table that was run.
     #[must_use]
     pub const fn rail(&self) -> Rail {
         self.rail
     }
 
-    /// Every check of the table that holds, in its order.
+    /// Returns the checks of the table that hold, in its order.
     #[must_use]
     pub fn assertions(&self) -> &[Assertion] {
         &self.assertions
     }
 
-    /// The checks of the table that had nothing to judge, in its order: what they would establish
-    /// is not established. `observed` says why.
+    /// Returns the checks of the table that had nothing to judge, in its order. They establish
+    /// nothing; `observed` gives the reason.
     #[must_use]
     pub fn not_established(&self) -> &[Assertion] {
         &self.not_established
@@ -182,20 +182,20 @@ impl CheckReport {
 
 /// Facts that a rail's table judges.
 pub trait Facts: Sized + 'static {
-    /// The rail.
+    /// The rail of the facts.
     const RAIL: Rail;
-    /// Its table.
+    /// The rail's table of checks.
     const CHECKS: &'static [Check<Self>];
 }
 
-/// Runs the whole table of a rail over facts.
+/// Runs a rail's whole table of checks over facts.
 ///
 /// # Errors
 /// The first check that does not hold, by name.
 ///
 /// # Example
-/// The table can also be listed, or run row by row to see everything that fails. [`BridgeFacts`]
-/// shows a whole judgement.
+/// A caller can also list the table, or run it row by row to see every failure. [`BridgeFacts`] has
+/// an example of a complete judgement.
 /// ```
 /// use calldata_checks::{Facts, bridge::BridgeFacts};
 ///

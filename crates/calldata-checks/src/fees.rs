@@ -1,5 +1,4 @@
-//! The reviewed, versioned fee configuration, as typed values. Reading it from a file is the
-//! business of the embedder.
+//! The reviewed, versioned fee configuration, as typed values. The embedder reads it from a file.
 
 mod basis_points;
 mod split;
@@ -14,7 +13,7 @@ pub use self::{
 /// The reviewed fees and swap contracts, as one version.
 ///
 /// # Example
-/// `plan_builder::FeeDocument` reads one from a reviewed file. By hand:
+/// `plan_builder::FeeDocument` reads one from a reviewed file. In code:
 /// ```
 /// use alloy_primitives::{B256, Selector, U256, address};
 /// use calldata_checks::fees::{
@@ -77,48 +76,48 @@ pub struct FeePolicy {
     pub recipients: Vec<FeeRecipient>,
     /// The reviewed contracts, per chain.
     pub chains: Vec<ReviewedChain>,
-    /// The demands on a swap's price.
+    /// The limits of a swap's price.
     pub swap: SwapPricePolicy,
     /// The attribution code of prediction-market orders; zero when absent.
     pub pm_builder_code: B256,
-    /// The most that the venue may take for that code.
+    /// The most that the venue may charge for that code.
     pub pm_max_builder_fee: BasisPoints,
     /// The builder fee of perpetuals orders.
     pub perp_builder: Option<PerpBuilder>,
-    /// The most that a market trigger may slip from its trigger price.
+    /// The most that a market trigger's limit may be worse than its trigger price.
     pub perp_max_trigger_slippage: BasisPoints,
     /// The most that an entry's limit price may be worse than the mark price.
     pub perp_price_band: BasisPoints,
-    /// The perpetuals whose asset id was reviewed, each coin and each id once. What the venue says
-    /// of another coin is taken as it is.
+    /// The perpetuals whose asset id was reviewed, each coin and each id once. For other coins the
+    /// checks rely on the venue's reading.
     pub perp_assets: Vec<ReviewedPerpAsset>,
-    /// The most a bridge may cost.
+    /// The most that a bridge may cost.
     pub bridge_caps: BridgeCaps,
 }
 
 impl FeePolicy {
     /// The role of the service's own recipient.
     pub const OWN: &'static str = "own";
-    /// [`Self::pm_max_builder_fee`] where none is configured: the venue's own limit for takers, 1
-    /// %.
+    /// [`Self::pm_max_builder_fee`] of a configuration without one: the venue's own limit for
+    /// takers, 1 %.
     pub const PM_MAX_BUILDER_FEE: BasisPoints = BasisPoints(100);
-    /// [`Self::perp_price_band`] where none is configured: 5 %, which the venue's own clients take
-    /// for a market order.
+    /// [`Self::perp_price_band`] of a configuration without one: 5 %, which the venue's own clients
+    /// use for a market order.
     pub const PERP_PRICE_BAND: BasisPoints = BasisPoints(500);
 
-    /// The review of a chain.
+    /// Finds the review of a chain.
     #[must_use]
     pub fn chain(&self, chain_id: u64) -> Option<&ReviewedChain> {
         self.chains.iter().find(|chain| chain.chain_id == chain_id)
     }
 
-    /// The review of a perpetual, by its exact name at the venue.
+    /// Finds the review of a perpetual, by its exact name at the venue.
     #[must_use]
     pub fn perp_asset(&self, coin: &str) -> Option<&ReviewedPerpAsset> {
         self.perp_assets.iter().find(|asset| asset.coin == coin)
     }
 
-    /// The service's own recipient.
+    /// Finds the service's own recipient.
     #[must_use]
     pub fn own(&self) -> Option<&FeeRecipient> {
         self.recipients
@@ -130,7 +129,7 @@ impl FeePolicy {
 /// The way in which a swap's fee reaches its recipients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FeeModel {
-    /// Pushed in the same transaction by the aggregator's fee forwarder, on the gross input, as the
+    /// The aggregator's fee forwarder pays it in the same transaction, on the gross input, as the
     /// first leg.
     ForwarderV2,
 }
@@ -148,11 +147,11 @@ impl FeeModel {
 /// One recipient of the fee.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeeRecipient {
-    /// Its owner: `own`, `aggregator`, …
+    /// The recipient's owner: `own`, `aggregator`, …
     pub role: String,
     /// The address.
     pub address: Address,
-    /// Its share of the gross input.
+    /// The recipient's share of the gross input.
     pub bps: BasisPoints,
 }
 
@@ -167,12 +166,12 @@ pub struct ReviewedChain {
     pub forwarder: Address,
     /// The router's functions that may be called.
     pub selectors: Vec<Selector>,
-    /// The contracts that a swap leg may call, and by which functions.
+    /// The contracts and functions that a swap leg may call.
     pub legs: Vec<ReviewedLeg>,
 }
 
 impl ReviewedChain {
-    /// The review of a contract's function; of several rows the one with this spender.
+    /// Finds the review of a contract's function; of several rows the one with this spender.
     #[must_use]
     pub fn leg(
         &self,
@@ -190,8 +189,8 @@ impl ReviewedChain {
             .or_else(|| known().next())
     }
 
-    /// The aggregator's keys of the exchanges whose legs were reviewed, each once; `None` when a
-    /// leg has none, so that nothing can be left out.
+    /// Returns the aggregator's keys of the exchanges with reviewed legs, each once. `None` when a
+    /// leg has no keys, because then no exchange may be left out.
     #[must_use]
     pub fn tools(&self) -> Option<Vec<&str>> {
         let mut tools: Vec<&str> = Vec::new();
@@ -212,24 +211,24 @@ impl ReviewedChain {
 pub struct ReviewedLeg {
     /// The contract.
     pub contract: Address,
-    /// Its functions.
+    /// The contract's functions.
     pub selectors: Vec<Selector>,
-    /// Whom the router must let spend its tokens for it: the contract itself, or its own approval
-    /// proxy.
+    /// The spender that the router must approve for the contract: the contract itself, or its own
+    /// approval proxy.
     pub spender: Address,
-    /// The aggregator's keys of the exchanges that are reached through it; quotes are asked of
-    /// these only, once every leg of the chain has some.
+    /// The aggregator's keys of the exchanges behind the contract. Quotes ask for these only, once
+    /// every leg of the chain has keys.
     pub tools: Vec<String>,
-    /// Whether the quote chooses code that the contract then runs: the account is protected by the
-    /// minimum output only.
+    /// Whether the contract runs code that the quote chooses: only the minimum output then protects
+    /// the account.
     pub runs_arbitrary_code: bool,
-    /// How long a quote of it is valid, in seconds, where market makers may have signed a part of
-    /// it.
+    /// The life of the contract's quotes in seconds, where market makers may have signed a part of
+    /// them.
     pub max_life_seconds: Option<u64>,
 }
 
 impl ReviewedLeg {
-    /// A contract that is its own spender, without further marks.
+    /// Creates a leg whose contract is its own spender, without further marks.
     #[must_use]
     pub const fn new(contract: Address, selectors: Vec<Selector>) -> Self {
         Self {
@@ -243,16 +242,16 @@ impl ReviewedLeg {
     }
 }
 
-/// The operator's demands on a swap's price.
+/// The operator's limits of a swap's price.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SwapPricePolicy {
-    /// The most that the output may be worth less than the input by the quote's own values, fees
+    /// The most that the output's worth may be below the input's by the quote's own values, fees
     /// included.
     pub max_price_impact: Option<BasisPoints>,
-    /// The most that the output may be worth less than the input by an independent price, fees
+    /// The most that the output's worth may be below the input's by an independent price, fees
     /// included.
     pub max_price_deviation: Option<BasisPoints>,
-    /// Whether there is no plan without an independent price.
+    /// Whether a plan requires an independent price.
     pub price_required: bool,
     /// The aggregator's keys of exchanges that are never asked.
     pub deny_tools: Vec<String>,
@@ -261,7 +260,7 @@ pub struct SwapPricePolicy {
 /// The builder fee of perpetuals orders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PerpBuilder {
-    /// Its recipient.
+    /// The recipient of the fee.
     pub address: Address,
     /// The fee in tenths of a basis point, at most 100 (0.1 %).
     pub fee_tenth_bps: u16,
@@ -272,28 +271,28 @@ pub struct PerpBuilder {
 pub struct ReviewedPerpAsset {
     /// The coin's exact name at the venue: `BTC`, or `dex:COIN` on a builder-deployed dex.
     pub coin: String,
-    /// Its asset id on the wire.
+    /// The coin's asset id on the wire.
     pub asset_id: u32,
-    /// Decimals of a size.
+    /// The decimals of a size.
     pub size_decimals: u8,
 }
 
-/// The most a bridge may cost.
+/// The most that a bridge may cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BridgeCaps {
-    /// Of the amount, for the protocol's fast transfer.
+    /// The cap of the protocol's fast transfer, as a share of the amount.
     pub fast: BasisPoints,
-    /// Of the amount, for the protocol's standard transfer.
+    /// The cap of the protocol's standard transfer, as a share of the amount.
     pub standard: BasisPoints,
-    /// For forwarding, in the smallest unit of USDC.
+    /// The cap of forwarding, in the smallest unit of USDC.
     pub forward: U256,
-    /// For forwarding, of the amount.
+    /// The cap of forwarding, as a share of the amount.
     pub forward_share: BasisPoints,
 }
 
 impl BridgeCaps {
-    /// 20 basis points, 20 USDC and a tenth of the amount: above every fee in use, below what a
-    /// mistake would cost.
+    /// 20 basis points, 20 USDC and a tenth of the amount: above every current fee, below the cost
+    /// of a mistake.
     pub const DEFAULT: Self = Self {
         fast: BasisPoints(20),
         standard: BasisPoints(20),

@@ -1,18 +1,18 @@
-//! The paid swap and approval of chain 196: what the calldata of the aggregator (OKX's DEX) does,
-//! and whether that is what was asked for.
+//! The paid swap and approval of chain 196: it decodes the calldata of the aggregator (OKX's DEX)
+//! and compares it with the request.
 //!
 //! An answer of the aggregator describes a swap twice: as figures for people, and as calldata for
 //! the chain. Only the calldata moves money. [`judge`] compares the figures with the request,
 //! decodes the calldata, and compares every decoded fact with the request and the reviewed set.
 //! [`judge_approval`] does the same for an approval. Neither repairs anything: the result is the
-//! facts, or the one [`Refusal`] that names the first comparison that fails.
+//! facts, or the [`Refusal`] that names the first comparison that fails.
 //!
 //! Arguments must encode again to the very bytes they came from. Bytes after the arguments must be
 //! one of the documented suffixes, because the router reads its fees from the end of its calldata.
 //! That is why [`crate::abi`] does not read these calls: it refuses every suffix.
 //!
-//! The module does not ask the aggregator, does not read JSON and does not know the time: the
-//! adapter passes in what it has read, and when.
+//! The module does not ask the aggregator, reads no JSON and no clock: the adapter passes in its
+//! readings and the time.
 //!
 //! ```
 //! use alloy_primitives::{U256, address};

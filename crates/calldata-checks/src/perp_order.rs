@@ -1,9 +1,9 @@
 //! The perpetuals rail: a limit order, optionally with take-profit and stop-loss, as a canonical
 //! action of the venue (Hyperliquid) and a recipe for its EIP-712 digest.
 //!
-//! The bytes that the venue hashes, `action_msgpack`, are decoded by [`msgpack::decode`] and judged
-//! against what was asked, what the venue said about the asset, and the reviewed configuration. The
-//! JSON beside them decides nothing: it has to say the same.
+//! [`msgpack::decode`] decodes the bytes that the venue hashes, `action_msgpack`. The checks
+//! compare them with the request, the venue's reading of the asset, and the reviewed configuration.
+//! The JSON beside the bytes decides nothing: it must agree with them.
 
 mod action;
 mod assets;
@@ -38,10 +38,11 @@ use crate::{
     fees::{PerpBuilder, ReviewedPerpAsset},
 };
 
-/// The check that the bytes of an action belong to.
+/// The name of the check that an action's bytes belong to.
 pub const ACTION_CANONICAL: &str = "perp_action_canonical";
 
-/// A perpetuals plan with its bytes decoded, beside everything it is judged against.
+/// A perpetuals plan with its bytes decoded, and the request, readings and review that it is judged
+/// against.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PerpOrderFacts {
     ask: Ask,
@@ -85,20 +86,20 @@ impl PerpOrderFacts {
         })
     }
 
-    /// The decoded action.
+    /// Returns the decoded action.
     #[must_use]
     pub const fn action(&self) -> &Action {
         &self.action
     }
 
-    /// The plan, and what its decoded bytes say.
+    /// Returns the plan and its decoded action.
     #[must_use]
     pub fn into_parts(self) -> (Plan, Action) {
         (self.plan, self.action)
     }
 }
 
-/// Decodes `action_msgpack`: the text on the wire, and what it says.
+/// Decodes `action_msgpack` to its text on the wire and its values.
 ///
 /// # Errors
 /// `perp_action_canonical`

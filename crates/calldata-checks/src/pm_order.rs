@@ -1,10 +1,10 @@
 //! Limit orders of the prediction market (Polymarket CLOB V2): good till cancelled, signed by an
 //! EOA on Polygon.
 //!
-//! The table's order is that of its documentation. The exchange that verifies the signature knows
-//! neither the market nor the price nor an expiration: what is signed is two amounts, so both are
-//! exact integer products, and everything else of the request is checked against the market as the
-//! venue described it.
+//! The table has the order of its documentation. The exchange that verifies the signature knows
+//! neither the market nor the price nor an expiration: the signed order contains two amounts. So
+//! both amounts must be exact integer products, and every other part of the request is checked
+//! against the market as the venue described it.
 
 mod decode;
 mod exchange;
@@ -23,7 +23,7 @@ pub use self::{
 };
 use crate::{BasisPoints, Check, Commitment, Decimal, Facts, Rail, UtcSeconds, commitment};
 
-/// Name of the check of who makes and signs.
+/// Name of the check of maker and signer.
 pub const MAKER: &str = "pm_maker_signer_account_bound";
 /// Name of the check of the signing domain.
 pub const DOMAIN: &str = "pm_domain_exact";
@@ -39,7 +39,7 @@ pub const PRICE: &str = "pm_price_tick_aligned";
 pub const SIZE: &str = "pm_size_lot_bound";
 /// Name of the check of the two amounts.
 pub const AMOUNTS: &str = "pm_amount_exact";
-/// Name of the check of how the order is posted.
+/// Name of the check of the post parameters.
 pub const ORDER_TYPE: &str = "pm_order_type_gtc_no_expiry";
 /// Name of the check of the attribution.
 pub const BUILDER: &str = "pm_builder_exact";
@@ -48,11 +48,11 @@ pub const ORDER_HASH: &str = "pm_struct_hash_recomputed";
 /// Name of the check of the venue's protocol.
 pub const VERSION: &str = "pm_version_pinned";
 
-/// The longest life of an order plan, in seconds: a market's tick can change while it trades.
+/// The longest life of an order plan, in seconds. A market's tick can change during trading.
 pub const MAX_LIFE_SECONDS: u64 = 120;
 /// The greatest age of the market's reading when the plan ends, in seconds.
 pub const MAX_READING_AGE_SECONDS: u64 = MAX_LIFE_SECONDS + 30;
-/// The largest salt: the post body carries it as a JSON number, which a double must hold.
+/// The largest salt. The post body contains it as a JSON number, which a double must hold exactly.
 pub const MAX_SALT: u64 = (1 << 53) - 1;
 
 /// The name in the signing domain.
@@ -60,7 +60,7 @@ pub const DOMAIN_NAME: &str = "Polymarket CTF Exchange";
 /// The version in the signing domain.
 pub const DOMAIN_VERSION: &str = "2";
 
-/// The price steps that the venue has.
+/// The price steps that the venue uses.
 pub const TICKS: [Decimal; 6] = [
     tick(1, 1),
     tick(1, 2),
@@ -70,14 +70,14 @@ pub const TICKS: [Decimal; 6] = [
     tick(1, 4),
 ];
 
-/// Everything that an order plan is judged by.
+/// The facts that the checks of an order plan judge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PmOrderFacts {
     /// The request.
     pub request: PmOrderRequest,
     /// The market as the plan discloses it.
     pub market: PmMarketFacts,
-    /// The reviewed attribution code, and what the venue takes for it.
+    /// The reviewed attribution code, and the venue's fee for it.
     pub builder: PmBuilder,
     /// The decoded members of the plan.
     pub decoded: DecodedOrder,
@@ -121,32 +121,32 @@ pub struct PmMarketFacts {
     pub condition_id: B256,
     /// The two tokens with their outcomes.
     pub tokens: [(U256, String); 2],
-    /// Price step.
+    /// The price step.
     pub tick_size: Decimal,
-    /// Least size in shares.
+    /// The least size in shares.
     pub min_order_size: Decimal,
-    /// Whether the neg-risk exchange settles it.
+    /// Whether the negative-risk exchange settles the market.
     pub neg_risk: bool,
-    /// Whether it accepts orders.
+    /// Whether the market accepts orders.
     pub accepting_orders: bool,
-    /// Whether it has an order book.
+    /// Whether the market has an order book.
     pub order_book: bool,
-    /// Whether it is active.
+    /// Whether the market is active.
     pub active: bool,
-    /// Whether it is closed.
+    /// Whether the market is closed.
     pub closed: bool,
     /// The time of the reading.
     pub read_at: UtcSeconds,
 }
 
-/// An attribution code, and what it costs.
+/// An attribution code, and its cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PmBuilder {
     /// The reviewed code; zero for none.
     pub code: B256,
-    /// The most that the venue may take for it.
+    /// The most that the venue may charge for the code.
     pub max_fee: BasisPoints,
-    /// The fee that the venue states.
+    /// The fee that the venue names.
     pub fee: Option<PmBuilderFee>,
 }
 
@@ -286,7 +286,8 @@ impl Side {
 }
 
 impl PmOrderFacts {
-    /// Decodes the members of a plan, to be judged by the request, the market and the policy.
+    /// Decodes the members of a plan, so that they can be judged with the request, the market and
+    /// the policy.
     ///
     /// # Errors
     /// The check that the first malformed or disagreeing member belongs to.
@@ -384,7 +385,7 @@ impl Facts for PmOrderFacts {
     ];
 }
 
-/// The signing domain of an exchange.
+/// Makes the signing domain of an exchange.
 #[must_use]
 pub fn domain(exchange: Exchange) -> Domain {
     Domain {

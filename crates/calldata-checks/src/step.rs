@@ -1,4 +1,4 @@
-//! The steps of an EVM plan, and what their bytes say.
+//! The steps of an EVM plan, and their decoded approvals.
 
 use alloy_primitives::{Address, Bytes, U256};
 use alloy_sol_types::sol;
@@ -13,17 +13,17 @@ sol! {
 /// One transaction of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Step {
-    /// Its purpose.
+    /// The step's purpose.
     pub kind: StepKind,
-    /// The address that it is sent to.
+    /// The recipient of the transaction.
     pub to: Address,
-    /// Native coin it carries, in wei.
+    /// Native coin that the step carries, in wei.
     pub value: U256,
     /// Calldata.
     pub data: Bytes,
 }
 
-/// What a step is for; steps come in this order.
+/// The purpose of a step. A plan has the steps in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StepKind {
     /// Sets the allowance to zero.
@@ -49,16 +49,16 @@ impl StepKind {
     }
 }
 
-/// What an approval's bytes say.
+/// A decoded approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Allowance {
-    /// The token: where the step is sent.
+    /// The token: the recipient of the step.
     pub token: Address,
-    /// Who may spend.
+    /// The account that may spend.
     pub spender: Address,
-    /// How much, in the token's smallest unit.
+    /// The amount, in the token's smallest unit.
     pub amount: U256,
-    /// Native coin the step carries, in wei.
+    /// Native coin that the step carries, in wei.
     pub value: U256,
 }
 
@@ -69,16 +69,16 @@ pub struct Steps {
     pub reset: Allowance,
     /// The second step.
     pub approve: Allowance,
-    /// The third step; a rail decodes its bytes.
+    /// The third step. A rail decodes its bytes.
     pub call: Step,
 }
 
-/// The name of the check that the order and the kinds of the steps belong to.
+/// The name of the check of the steps' order and kinds.
 pub const RESET_ORDER: &str = "erc20_allowance_reset_ordered";
 
 impl Steps {
-    /// Decodes the steps of a plan: exactly three, of the three kinds, in order, the first two
-    /// being canonical `approve(address,uint256)`.
+    /// Decodes the steps of a plan: exactly three, of the three kinds, in order. The first two must
+    /// be canonical `approve(address,uint256)`.
     ///
     /// # Errors
     /// `erc20_allowance_reset_ordered`
@@ -136,11 +136,11 @@ impl Steps {
         })
     }
 
-    /// The allowance is cleared to zero before the new one is set, on the same token for the same
-    /// spender, and none of the three steps carries native coin.
+    /// Checks that the allowance is cleared to zero before the new one is set, on the same token
+    /// for the same spender, and that none of the three steps carries native coin.
     ///
     /// # Errors
-    /// What differs.
+    /// The part that differs.
     pub fn judge_reset_order(&self) -> Verdict {
         if !self.reset.amount.is_zero() {
             return Err(Violation::new(
@@ -167,7 +167,7 @@ impl Steps {
     }
 }
 
-/// The canonical approval step.
+/// Makes the canonical approval step.
 #[must_use]
 pub fn approval(kind: StepKind, token: Address, spender: Address, amount: U256) -> Step {
     use alloy_sol_types::SolCall as _;

@@ -3,8 +3,8 @@
 //!
 //! The router gives no protection from a hostile quote: it pulls any token ever approved to it,
 //! makes any call of the quote, binds no integrator, and its fee forwarder checks no recipient.
-//! [`decode`] reads what the plan's own bytes say; the checks of [`SwapFacts`] compare it with the
-//! request, the quote and the reviewed configuration.
+//! [`decode`] reads the facts from the plan's own bytes; the checks of [`SwapFacts`] compare them
+//! with the request, the quote and the reviewed configuration.
 
 pub mod calldata;
 pub mod checks;
@@ -22,9 +22,9 @@ use crate::{
     fees::{FeeSplit, ReviewedLeg, Rounding, SwapPricePolicy},
 };
 
-/// What the plan's bytes say, next to what was asked, quoted and reviewed. The opaque calldata of
-/// exchange legs behind its first four bytes and the aggregator's random transaction id say nothing
-/// and are left out.
+/// The facts of the plan's bytes, with the request, the quote and the review. Two parts carry no
+/// facts and are left out: the opaque calldata of exchange legs behind its first four bytes, and
+/// the aggregator's random transaction id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwapFacts {
     /// The request.
@@ -35,8 +35,7 @@ pub struct SwapFacts {
     pub plan_chain_id: u64,
     /// The reviewed configuration.
     pub reviewed: ReviewedSwap,
-    /// The three steps; the calldata of the third is decoded into the members below and left empty
-    /// here.
+    /// The three steps. The third one's calldata is decoded into the members below and empty here.
     pub steps: Steps,
     /// `_integrator`.
     pub integrator: String,
@@ -46,24 +45,25 @@ pub struct SwapFacts {
     pub receiver: Address,
     /// `_minAmountOut`, in the output token's smallest unit.
     pub min_amount_out: U256,
-    /// The fee leg, the first one; absent only where no recipient is due anything of this input.
+    /// The fee leg, the first one; absent only where no recipient gets a fee of this input.
     pub fee_leg: Option<FeeLeg>,
     /// The exchange legs, at least one.
     pub legs: Vec<ExchangeLeg>,
     /// The amount that the first exchange leg starts from, in the input token's smallest unit.
     pub exchanged: U256,
-    /// Digest and expiry.
+    /// The plan's digest and expiry.
     pub commitment: Commitment,
 }
 
 impl SwapFacts {
-    /// Sum of all fee distributions, in the input token's smallest unit; `None` past 256 bits.
+    /// Computes the sum of all fee distributions, in the input token's smallest unit; `None` past
+    /// 256 bits.
     #[must_use]
     pub fn total_fees(&self) -> Option<U256> {
         checked_sum(self.distributions().iter().map(|part| part.amount))
     }
 
-    /// The recipients of the fee leg; none without one.
+    /// Returns the recipients of the fee leg; none without one.
     #[must_use]
     pub fn distributions(&self) -> &[Distribution] {
         self.fee_leg
@@ -71,7 +71,7 @@ impl SwapFacts {
             .map_or(&[], |leg| leg.distributions.as_slice())
     }
 
-    /// The amount that is taken off the input and stays in the router, unpaid; `None` past 256
+    /// Computes the amount that leaves the input and stays in the router, unpaid; `None` past 256
     /// bits.
     #[must_use]
     pub fn left_in_router(&self) -> Option<U256> {
@@ -81,13 +81,14 @@ impl SwapFacts {
             .checked_sub(self.total_fees()?)
     }
 
-    /// The share that the quoted output is worth less than the input, by the quote's own values.
+    /// Computes by how much the quoted output is worth less than the input, by the quote's own
+    /// values.
     #[must_use]
     pub fn price_impact(&self) -> Option<BasisPoints> {
         price::lost(self.quoted.from_usd?, self.quoted.to_usd?)
     }
 
-    /// The share that an output is worth less than the input, by the independent price.
+    /// Computes by how much an output is worth less than the input, by the independent price.
     #[must_use]
     pub fn price_deviation(&self, output: U256) -> Option<BasisPoints> {
         let reading = self.quoted.price?;
@@ -116,7 +117,8 @@ pub struct SwapAsked {
     pub min_amount_out: Option<U256>,
 }
 
-/// The figures of the quote: disclosed, compared, never relied on.
+/// The figures of the quote. The plan discloses them and the checks compare them, but no check
+/// relies on them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwapQuoted {
     /// The integrator.
@@ -149,9 +151,9 @@ pub struct SwapQuoted {
     pub call_chain_id: u64,
     /// Native coin that the transaction carries, in wei.
     pub call_value: U256,
-    /// The worth of the input in US dollars, as the quote says.
+    /// The quote's value of the input in US dollars.
     pub from_usd: Option<Decimal>,
-    /// The worth of the expected output in US dollars, as the quote says.
+    /// The quote's value of the expected output in US dollars.
     pub to_usd: Option<Decimal>,
     /// The prices of another source.
     pub price: Option<PriceReading>,
@@ -168,7 +170,7 @@ pub struct ReviewedSwap {
     pub recipients: Vec<Address>,
     /// The service's own recipient.
     pub own: Address,
-    /// Its share of the gross input.
+    /// The own recipient's share of the gross input.
     pub own_share: BasisPoints,
     /// The rounding of the shares.
     pub rounding: Rounding,
@@ -178,9 +180,9 @@ pub struct ReviewedSwap {
     pub aggregate_cap: BasisPoints,
     /// The aggregator's router.
     pub router: Address,
-    /// Its fee forwarder.
+    /// The aggregator's fee forwarder.
     pub forwarder: Address,
-    /// The demands on the price.
+    /// The limits of the price.
     pub price: SwapPricePolicy,
 }
 
@@ -188,13 +190,13 @@ pub struct ReviewedSwap {
 /// decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeeLeg {
-    /// The contract that the router lets spend its tokens.
+    /// The contract that the router approves for its tokens.
     pub spender: Address,
     /// The token that the leg starts from.
     pub sending: Address,
     /// The token that the leg ends in.
     pub receiving: Address,
-    /// The amount that is pulled from the account before the legs run, if any.
+    /// The amount that the router pulls from the account before the legs run, if any.
     pub deposit: Option<U256>,
     /// The token that the forwarder distributes.
     pub token: Address,
@@ -207,7 +209,7 @@ pub struct FeeLeg {
 pub struct Distribution {
     /// The recipient.
     pub recipient: Address,
-    /// In the input token's smallest unit.
+    /// The amount in the input token's smallest unit.
     pub amount: U256,
 }
 
@@ -218,23 +220,23 @@ pub struct ExchangeLeg {
     pub target: Address,
     /// The first four bytes of the call; `None` when there are fewer.
     pub selector: Option<Selector>,
-    /// Whether anything follows them: the router refuses a call that is a selector only.
+    /// Whether bytes follow the selector: the router refuses a call that is a selector only.
     pub has_arguments: bool,
     /// The review of this contract and function; `None` when they are not on the chain's
     /// list.
     pub review: Option<ReviewedLeg>,
-    /// The contract that the router lets spend its tokens.
+    /// The contract that the router approves for its tokens.
     pub spender: Address,
     /// The token that the leg starts from.
     pub sending: Address,
     /// The token that the leg ends in.
     pub receiving: Address,
-    /// The amount that is pulled from the account before the legs run, if any.
+    /// The amount that the router pulls from the account before the legs run, if any.
     pub deposit: Option<U256>,
 }
 
 impl ExchangeLeg {
-    /// Whether contract, function and spender are those of the chain's reviewed list.
+    /// Returns whether contract, function and spender are those of the chain's reviewed list.
     #[must_use]
     pub fn is_reviewed(&self) -> bool {
         self.review

@@ -1,4 +1,4 @@
-//! The reader of a chain, and the blocks that count.
+//! The reader of a chain, and its rule for sealed blocks.
 
 mod contracts;
 mod nodes;

@@ -19,7 +19,7 @@ pub struct Refill {
     pub per_second: Cost,
 }
 
-/// How much uncharged work newcomers may use.
+/// The limits of newcomers' uncharged work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// The pool that all newcomers share.

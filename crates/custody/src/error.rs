@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::{ExportRefusal, Owner, PolicyRefusal};
 
-/// Why custody could not do its work. No path, secret or key is repeated.
+/// The reason why custody could not do its work. No path, secret or key is repeated.
 #[derive(Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum CustodyError {

@@ -2,9 +2,9 @@
 //! account.
 //!
 //! Within a process, works queue up. Servers that share a database also take the turn there
-//! ([`TurnStore`]): a lease that is renewed while the work goes on. A server that was suspended for
-//! longer than its lease loses the turn. Its work stops, and what it still submits is refused,
-//! because every submission carries the [`TurnFence`].
+//! ([`TurnStore`]): a lease that is renewed during the work. A server that was suspended for longer
+//! than its lease loses the turn. Its work stops, and its later submissions are refused, because
+//! every submission carries the [`TurnFence`].
 
 mod shared;
 
@@ -54,8 +54,8 @@ pub struct TurnLost {
 }
 
 impl Turns {
-    /// Turns that this process shares with all others over the same store. A lease that is not
-    /// renewed for this long is over; it is renewed three times as often.
+    /// Makes turns that this process shares with all others over the same store. A lease ends when
+    /// it is not renewed for this long; it is renewed three times as often.
     #[must_use]
     pub fn shared(store: Arc<dyn TurnStore>, lease: Duration) -> Self {
         Self {
@@ -64,13 +64,14 @@ impl Turns {
         }
     }
 
-    /// Waits for the account's turn. `work` names what it is for, the same in every process.
+    /// Waits for the account's turn. `work` is the name of the work, the same in every process.
     pub async fn take(&self, account: Address, work: &str) -> Turn {
         let Some(shared) = &self.shared else {
             return Turn(Kind::Own(self.queues.place(account).await));
         };
         loop {
-            // The place is free again while the turn is elsewhere: it may be free for other work.
+            // The place is free while another process has the turn, because the turn may be free
+            // for other work.
             let place = self.queues.place(account).await;
             match shared.take(account, work, place).await {
                 Some(held) => return Turn(Kind::Shared(held)),
@@ -84,7 +85,7 @@ impl Queues {
     async fn place(&self, account: Address) -> Place {
         let lock = {
             let mut locks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            // Queues that no work holds or waits in are dropped.
+            // Queues without a holder and without waiting work are dropped.
             locks.retain(|_, lock| Arc::strong_count(lock) > 1);
             Arc::clone(locks.entry(account).or_default())
         };
@@ -93,7 +94,8 @@ impl Queues {
 }
 
 impl Turn {
-    /// What submissions of this turn carry; `None` where no other process shares the account.
+    /// Returns the fence for submissions of this turn; `None` where no other process shares the
+    /// account.
     #[must_use]
     pub const fn fence(&self) -> Option<TurnFence> {
         match &self.0 {
@@ -103,7 +105,7 @@ impl Turn {
     }
 
     /// Runs work of the turn, until it ends or the turn is lost. In the latter case, the work is
-    /// dropped where it waits.
+    /// dropped at its next await.
     ///
     /// # Errors
     /// [`TurnLost`]
@@ -117,7 +119,7 @@ impl Turn {
         }
     }
 
-    /// Ends the turn of work that is done: any other work may follow.
+    /// Ends the turn of finished work: any other work may follow.
     pub async fn end(self) {
         if let Kind::Shared(held) = self.0 {
             held.end(TurnEnd::Finished).await;

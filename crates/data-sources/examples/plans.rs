@@ -30,7 +30,7 @@ use plan_builder::{
     pm_order, swap, verify,
 };
 
-/// Where the upstreams are, and what each is asked with.
+/// The addresses and keys of the upstreams.
 #[derive(Default)]
 pub struct Config {
     pub lifi: LifiConfig,
@@ -50,7 +50,7 @@ pub struct Venues {
 }
 
 impl Venues {
-    /// Connects nothing yet.
+    /// Builds the adapters. It makes no connection yet.
     pub fn new(config: Config, clock: &Arc<dyn Clock>) -> Result<Self, TransportError> {
         let transport = Transport::new()?;
         let clock = || Arc::clone(clock);
@@ -144,7 +144,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The chain whose node is asked.
+/// The chain whose nodes the request needs.
 fn chain_of(request: &Request) -> Option<u64> {
     match request {
         Request::Swap(request) => Some(request.account().chain_id),

@@ -65,7 +65,7 @@ pub struct Aave {
     positions: Cached<Address, Arc<OnChain>>,
 }
 
-/// A reserve that can be used, and what its token is worth.
+/// A usable reserve and the price of its token.
 struct Read {
     token: &'static Token,
     configuration: Configuration,
@@ -119,7 +119,8 @@ impl Aave {
         self.markets.get((), max_age, fetch).await
     }
 
-    /// What `account` has supplied and owes, and whether the known reserves cover all of it.
+    /// The supplied and owed amounts of `account`, and whether the known reserves cover all of
+    /// them.
     ///
     /// # Errors
     ///
@@ -209,7 +210,7 @@ impl Read {
             apy_pct: apy::of_liquidity_rate(self.reserve.liquidity_rate)?,
             is_base: true,
             tvl_usd: self.worth(unlent)?,
-            // A loan is paid back in what was lent.
+            // A loan is paid back in the token that was lent.
             il_risk: Some(false),
             source: SOURCE,
         })

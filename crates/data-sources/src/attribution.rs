@@ -237,8 +237,14 @@ pub const NAMED_IN_DATA: [(&str, &str); 9] = [
     ("gemini", "the answer names the model"),
     ("fal", "the answer names the model"),
     ("perplexity", "the answer names the model"),
-    ("lifi", "nothing of it is shown but what was done with it"),
-    ("circle", "nothing of it is shown but what was done with it"),
+    (
+        "lifi",
+        "answers show only the plan or the action that it served",
+    ),
+    (
+        "circle",
+        "answers show only the plan or the action that it served",
+    ),
 ];
 
 /// Every attribution, by upstream.

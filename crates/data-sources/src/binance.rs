@@ -55,7 +55,7 @@ pub struct Binance {
 type Intervals = Arc<BTreeMap<String, FundingInterval>>;
 
 impl Binance {
-    /// How the upstream is reached, and which limits and quotas it has.
+    /// The addresses, limits and quotas of the upstream.
     pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "binance",
         urls: &[("base_url", "https://fapi.binance.com")],
@@ -265,7 +265,8 @@ impl Binance {
         let fetch = move || async move {
             let ask = this.source.get(INTERVALS, "/fapi/v1/fundingInfo");
             let list = this.source.json::<Vec<Exception>, Error>(ask).await?;
-            // An exception that was left out would be taken for the rule.
+            // If an unreadable exception were left out, its contract would wrongly get the usual
+            // interval.
             let interval = |row: Exception| {
                 let interval = FundingInterval::hours(row.funding_interval_hours);
                 let odd = || {
@@ -331,7 +332,7 @@ impl Binance {
     }
 }
 
-/// Tells an unknown symbol from every other refusal.
+/// Distinguishes an unknown symbol from every other refusal.
 fn listed(reply: &Reply, name: &str) -> Result<(), Fault<Error>> {
     if reply.status.is_success() {
         return Ok(());

@@ -41,7 +41,7 @@ pub struct Blockscout {
 }
 
 impl Blockscout {
-    /// How the upstream is reached, and which limits and quotas it has.
+    /// The addresses, limits and quotas of the upstream.
     pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "blockscout",
         urls: &[

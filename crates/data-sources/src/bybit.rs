@@ -46,7 +46,7 @@ pub struct Bybit {
 }
 
 impl Bybit {
-    /// How the upstream is reached, and which limits and quotas it has.
+    /// The addresses, limits and quotas of the upstream.
     pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "bybit",
         urls: &[("base_url", "https://api.bybit.com")],

@@ -37,7 +37,7 @@ pub struct Cboe {
 }
 
 impl Cboe {
-    /// How the upstream is reached, and which limits and quotas it has.
+    /// The addresses, limits and quotas of the upstream.
     pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "cboe",
         urls: &[("base_url", "https://cdn.cboe.com")],

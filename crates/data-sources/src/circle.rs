@@ -81,7 +81,7 @@ pub struct Circle {
 }
 
 impl Circle {
-    /// How the upstream is reached, and which limits and quotas it has.
+    /// The addresses, limits and quotas of the upstream.
     pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: NAME,
         urls: &[("base_url", DEFAULT_BASE_URL)],
@@ -98,7 +98,7 @@ impl Circle {
         },
     };
 
-    /// Connects nothing yet: reads the configuration and keeps the client.
+    /// Builds the adapter. It makes no connection yet.
     ///
     /// # Errors
     ///

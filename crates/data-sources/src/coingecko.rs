@@ -39,7 +39,7 @@ pub struct Coingecko {
 }
 
 impl Coingecko {
-    /// How the upstream is reached, and which limits and quotas it has.
+    /// The addresses, limits and quotas of the upstream.
     pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "coingecko",
         urls: &[("base_url", "https://api.coingecko.com")],

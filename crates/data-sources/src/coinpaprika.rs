@@ -92,7 +92,7 @@ struct Usd {
 }
 
 impl Coinpaprika {
-    /// How the upstream is reached, and which limits and quotas it has.
+    /// The addresses, limits and quotas of the upstream.
     pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "coinpaprika",
         urls: &[("base_url", "https://api.coinpaprika.com")],
@@ -215,7 +215,7 @@ fn priced(
         .parse::<Timestamp>()
         .ok()
         .filter(|time| now.checked_add(AHEAD).is_ok_and(|latest| *time <= latest))
-        .ok_or_else(|| malformed("$.last_updated", "a time that has been", &stated))?;
+        .ok_or_else(|| malformed("$.last_updated", "a past time", &stated))?;
     let date = usd
         .ath_date
         .and_then(|text| text.get(..10)?.parse::<Date>().ok());

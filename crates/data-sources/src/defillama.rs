@@ -52,7 +52,7 @@ pub struct Defillama {
 }
 
 impl Defillama {
-    /// How the upstream is reached, and which limits and quotas it has.
+    /// The addresses, limits and quotas of the upstream.
     pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "defillama",
         urls: &[

@@ -109,7 +109,7 @@ struct Liquidity {
 }
 
 impl Dexscreener {
-    /// How the upstream is reached, and which limits and quotas it has.
+    /// The addresses, limits and quotas of the upstream.
     pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "dexscreener",
         urls: &[("base_url", "https://api.dexscreener.com")],

@@ -25,7 +25,7 @@ pub enum Error {
         /// The upstream's code.
         code: String,
     },
-    /// The upstream answered that there is no such thing.
+    /// The upstream answered that the requested thing does not exist.
     #[error("{message}")]
     NotFound {
         /// Stable reason: `symbol_not_found`, `tx_not_found`, `no_results` and the like.
@@ -42,7 +42,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Stable code of this error, or the code of the error that it wraps.
+    /// Stable code of this error; for a wrapped error, its code.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Source(error) => error.kind.code(),
@@ -91,7 +91,7 @@ pub enum RequestError {
     /// An address is the zero address.
     #[error("the zero address is not a valid {field}")]
     ZeroAddress {
-        /// Which field.
+        /// The field of the address.
         field: &'static str,
     },
     /// The amount is not exact in the token's unit.
@@ -141,12 +141,12 @@ impl RequestError {
 pub struct SourceError {
     /// Which source, for example `okx.swap`.
     pub source: &'static str,
-    /// What happened.
+    /// The kind of failure.
     #[source]
     pub kind: SourceErrorKind,
 }
 
-/// What can go wrong with an upstream.
+/// Why an upstream gave no usable answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SourceErrorKind {
     /// No complete answer arrived within the time limit, retries included.
@@ -185,7 +185,7 @@ pub enum SourceErrorKind {
         retry_after: u64,
     },
     /// The upstream asks to be paid (HTTP 402): a plan has expired, or its quota is exhausted.
-    #[error("wants to be paid, and is left alone for another {retry_after} s")]
+    #[error("asks to be paid; the next try is in {retry_after} s")]
     PaymentRequired {
         /// Seconds until the upstream is asked again.
         retry_after: u64,
@@ -203,9 +203,9 @@ pub enum SourceErrorKind {
     Malformed {
         /// Place in the body, as a JSON path.
         path: String,
-        /// What should be there.
+        /// The expected form.
         expected: &'static str,
-        /// What is there, cleaned and shortened. Untrusted text.
+        /// The observed value, cleaned and shortened. Untrusted text.
         observed: String,
     },
     /// The body has another type than the request asked for.
@@ -222,8 +222,8 @@ pub enum SourceErrorKind {
         /// Limit in bytes, after decompression.
         limit: usize,
     },
-    /// The upstream failed too often in a row and is left alone for a while.
-    #[error("left alone after repeated failures, for another {retry_after} s")]
+    /// The upstream failed too often in a row and is not asked for a while.
+    #[error("not asked after repeated failures; the next try is in {retry_after} s")]
     CircuitOpen {
         /// Seconds until the next try.
         retry_after: u64,
@@ -234,7 +234,7 @@ pub enum SourceErrorKind {
     /// The source is switched off or has no key.
     #[error("disabled: {reason}")]
     Disabled {
-        /// Why.
+        /// Why it is disabled.
         reason: &'static str,
     },
 }

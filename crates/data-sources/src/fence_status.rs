@@ -61,7 +61,7 @@ pub struct FenceReader {
 }
 
 impl FenceReader {
-    /// Makes no connection yet. `url` is the whole address.
+    /// Builds the reader for `url`, the whole address. It makes no connection yet.
     ///
     /// # Errors
     ///

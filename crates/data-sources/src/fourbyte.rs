@@ -34,7 +34,7 @@ pub struct Fourbyte {
 }
 
 impl Fourbyte {
-    /// How the upstream is reached, and which limits and quotas it has.
+    /// The addresses, limits and quotas of the upstream.
     pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "fourbyte",
         urls: &[("base_url", "https://www.4byte.directory")],

@@ -54,7 +54,7 @@ pub struct Rates {
 }
 
 impl Frankfurter {
-    /// How the upstream is reached, and which limits and quotas it has.
+    /// The addresses, limits and quotas of the upstream.
     pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "frankfurter",
         urls: &[("base_url", "https://api.frankfurter.dev")],

@@ -72,7 +72,7 @@ pub struct Fred {
 }
 
 impl Fred {
-    /// How the upstream is reached, and which limits and quotas it has.
+    /// The addresses, limits and quotas of the upstream.
     pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "fred",
         urls: &[

@@ -11,7 +11,7 @@ use crate::{
 pub fn describe() {
     describe_gauge!(
         "svc_upstream_state",
-        "1 for the state that an upstream call is in, as the last calls saw it"
+        "1 for the present state of an upstream call, according to its last calls"
     );
     describe_gauge!(
         "svc_upstream_budget_left",

@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_do_not_repeat_what_was_said() {
+    fn errors_do_not_repeat_the_prompt() {
         let reply = Reply {
             status: reqwest::StatusCode::OK,
             headers: reqwest::header::HeaderMap::new(),

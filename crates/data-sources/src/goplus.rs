@@ -52,7 +52,7 @@ pub struct Goplus {
 }
 
 impl Goplus {
-    /// How the upstream is reached, and which limits and quotas it has.
+    /// The addresses, limits and quotas of the upstream.
     pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "goplus",
         urls: &[("base_url", "https://api.gopluslabs.io")],

@@ -86,10 +86,10 @@ pub struct Hyperliquid {
 }
 
 impl Hyperliquid {
-    /// How the upstream is reached, and which limits and quotas it has.
+    /// The addresses, limits and quotas of the upstream.
     pub const SPEC: &'static UpstreamSpec = &info::spec(&SOURCES, Limits::USUAL, Conduct::PLANS);
 
-    /// Connects nothing yet: reads the configuration and keeps the client.
+    /// Builds the adapter. It makes no connection yet.
     ///
     /// # Errors
     ///

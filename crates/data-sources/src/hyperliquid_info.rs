@@ -73,7 +73,7 @@ pub struct HyperliquidInfo {
 }
 
 impl HyperliquidInfo {
-    /// How the upstream is reached, and which limits and quotas it has.
+    /// The addresses, limits and quotas of the upstream.
     pub const SPEC: &'static UpstreamSpec = &info::spec(
         &[
             MARKETS, DEXS, CATEGORIES, BOOK, CANDLES, PREDICTED, ACCOUNT, SPOT, ORDERS, ROLE,

@@ -87,12 +87,12 @@ pub struct Lifi {
 }
 
 impl Lifi {
-    /// How LI.FI is reached without a key, and its limits.
+    /// The addresses of LI.FI, and its limits without a key.
     pub const SPEC: &'static UpstreamSpec = &spec(KEYLESS);
-    /// How LI.FI is reached with a key, and its limits.
+    /// The addresses of LI.FI, and its limits with a key.
     pub const SPEC_WITH_KEY: &'static UpstreamSpec = &spec(WITH_KEY);
 
-    /// Connects nothing yet: reads the configuration and keeps the client.
+    /// Builds the adapter. It makes no connection yet.
     ///
     /// # Errors
     ///

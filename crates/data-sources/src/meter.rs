@@ -19,7 +19,7 @@ tokio::task_local! {
 ///
 /// Every request on the wire counts, retries included. A value that many callers wait for counts
 /// for the caller that started the fetch. Callers that only wait, or get a kept value, pay nothing.
-/// Work that a caller moves into a task of its own is not counted unless that task has a
+/// Work that a caller moves into another task is not counted unless that task has a
 /// [`scope`](Self::scope) too.
 ///
 /// ```
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn carried_work_counts_for_whoever_carried_it_into_a_task() {
+    async fn carried_work_counts_for_its_caller() {
         let meter = Meter::new();
         let work = || async { Meter::count(Expense::Data) };
         let spawned = async {

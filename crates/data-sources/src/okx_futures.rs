@@ -50,7 +50,7 @@ pub struct OkxFutures {
 }
 
 impl OkxFutures {
-    /// How the upstream is reached, and which limits and quotas it has.
+    /// The addresses, limits and quotas of the upstream.
     pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "okx_futures",
         urls: &[("base_url", "https://www.okx.com")],

@@ -86,7 +86,7 @@ pub struct Polymarket {
 }
 
 impl Polymarket {
-    /// How the upstream is reached, and which limits and quotas it has.
+    /// The addresses, limits and quotas of the upstream.
     pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: NAME,
         urls: &[(CLOB_URL, DEFAULT_CLOB_URL), (GAMMA_URL, DEFAULT_GAMMA_URL)],
@@ -110,7 +110,7 @@ impl Polymarket {
         conduct: Conduct::PLANS,
     };
 
-    /// Connects nothing yet: reads the configuration and keeps the client.
+    /// Builds the adapter. It makes no connection yet.
     ///
     /// # Errors
     ///

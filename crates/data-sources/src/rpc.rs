@@ -101,7 +101,7 @@ pub struct EndpointHealth {
 }
 
 impl RpcReader {
-    /// Connects nothing yet: reads the configuration and keeps the client.
+    /// Builds the reader. It makes no connection yet.
     ///
     /// # Errors
     ///

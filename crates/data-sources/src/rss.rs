@@ -128,7 +128,7 @@ pub struct Rss {
 }
 
 impl Rss {
-    /// How the feeds are reached, and which limits they have.
+    /// The feeds and their limits.
     pub const SPEC: &'static UpstreamSpec = &SPEC;
 
     /// Builds the adapter. It makes no connection yet.

@@ -1,5 +1,5 @@
-//! The engine of every adapter: one upstream with its addresses and keys. It is asked within its
-//! limits, left alone while it fails, and its health is recorded.
+//! The engine of every adapter: one upstream with its addresses and keys. It asks the upstream
+//! within its limits, pauses while the upstream fails, and records its health.
 
 mod ask;
 mod breaker;
@@ -155,7 +155,7 @@ impl Source {
         }
     }
 
-    /// How the upstream is reached, and which limits and quotas it has.
+    /// The addresses, limits and quotas of the upstream.
     pub fn spec(&self) -> &'static UpstreamSpec {
         self.inner.spec
     }

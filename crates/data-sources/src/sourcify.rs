@@ -56,7 +56,7 @@ pub struct Published {
 }
 
 impl Sourcify {
-    /// How the upstream is reached, and which limits and quotas it has.
+    /// The addresses, limits and quotas of the upstream.
     pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "sourcify",
         urls: &[

@@ -48,7 +48,7 @@ pub struct Curve {
 }
 
 impl Treasury {
-    /// How the upstream is reached, and which limits and quotas it has.
+    /// The addresses, limits and quotas of the upstream.
     pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "treasury",
         urls: &[("base_url", "https://home.treasury.gov")],

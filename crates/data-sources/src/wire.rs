@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_row_spoils_itself_only() {
+    fn a_bad_row_does_not_affect_the_others() {
         let list: Vec<Box<RawValue>> = serde_json::from_str(r#"[1, "x", 2]"#).unwrap();
         assert_eq!(rows::<u8>(&list, "$"), Ok(vec![1, 2]));
         assert!(rows::<bool>(&list, "$").is_err());

@@ -110,7 +110,7 @@ struct Metrics {
 }
 
 impl XApi {
-    /// How the upstream is reached, and which limits and quotas it has.
+    /// The addresses, limits and quotas of the upstream.
     pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "x_api",
         urls: &[("base_url", "https://api.x.com")],

@@ -61,7 +61,7 @@ pub struct Yahoo {
 }
 
 impl Yahoo {
-    /// How the upstream is reached, and which limits and quotas it has.
+    /// The addresses, limits and quotas of the upstream.
     pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "yahoo",
         urls: &[("base_url", "https://query1.finance.yahoo.com")],

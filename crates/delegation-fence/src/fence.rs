@@ -253,7 +253,7 @@ impl Fence {
         if grant.delegate.is_zero() || grant.delegate == ANY_DELEGATE {
             return Err(Refusal::new(
                 Rule::GrantDelegateInvalid,
-                "the delegate stands for nobody or for anybody",
+                "the delegate is zero or the address that means anybody",
                 "the address of one key",
                 grant.delegate,
             ));

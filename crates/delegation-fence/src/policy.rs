@@ -68,7 +68,7 @@ impl Policy {
         if canonical != given {
             return Err(Refusal::new(
                 rule,
-                "a member is missing, or written in another form than policies have",
+                "a member is missing or has another form than in policies",
                 "every member of a policy",
                 "another document",
             ));

@@ -74,7 +74,7 @@ impl RevocationReceipt {
         )?;
         same(
             rule,
-            "a receipt of what was not read back",
+            "a receipt of a revocation that was not read back",
             true,
             written.read_back,
         )?;

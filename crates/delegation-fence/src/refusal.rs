@@ -7,8 +7,8 @@ use crate::{Class, Rule};
 /// Longest text of an input that a refusal repeats.
 const LONGEST_SHOWN: usize = 200;
 
-/// Why a document, a signature, an order or a plan is not accepted: the rule, and the values that
-/// it found.
+/// The reason why a document, a signature, an order or a plan is not accepted: the rule, and the
+/// values that it found.
 ///
 /// Text of an input is repeated in printable ASCII only, and shortened: a refusal can be shown on a
 /// terminal and written to a log. Signatures are never repeated.

@@ -118,7 +118,7 @@ rules! {
         GrantProjectMismatch = "grant_project_mismatch",
         /// The grant is for another capability.
         GrantCapabilityMismatch = "grant_capability_mismatch",
-        /// The delegate is zero or the value that stands for anybody.
+        /// The delegate is zero or the address that means anybody.
         GrantDelegateInvalid = "grant_delegate_invalid",
         /// The delegate is a key of the service where it must not be.
         GrantDelegateIsService = "grant_delegate_is_service",
@@ -164,7 +164,7 @@ rules! {
         LimitIssuedInFuture = "limit_issued_in_future",
         /// As many swaps as the holder allowed were signed.
         LimitSwapsUsed = "limit_swaps_used",
-        /// The swap would bring the outflow of 24 hours above what the holder allowed.
+        /// The swap would bring the outflow of 24 hours above the holder's limit.
         LimitOutflow = "limit_outflow",
         /// The order is signed by another key than the grant's delegate.
         OrderNotByDelegate = "order_not_by_delegate",
@@ -176,7 +176,7 @@ rules! {
         OrderMismatch = "order_mismatch",
         /// The plan does not verify for the request; the check that refuses it is named beside.
         EnvelopeUnverified = "envelope_unverified",
-        /// Too little is left of the plan's life to begin, or nothing to go on.
+        /// Too little of the plan's life is left to begin, or none to continue.
         PlanExpired = "plan_expired",
         /// The plan is for another chain than the policy.
         FenceChain = "fence_chain",
@@ -230,7 +230,7 @@ rules! {
         DelegationDelegatorMismatch = "delegation_delegator_mismatch",
         /// The delegation is for another redeemer.
         DelegationRedeemerMismatch = "delegation_redeemer_mismatch",
-        /// The redeemer stands for nobody, for anybody, or is the account itself.
+        /// The redeemer is zero, the address that means anybody, or the account itself.
         DelegationRedeemerInvalid = "delegation_redeemer_invalid",
         /// The delegation lacks a caveat of the grant.
         DelegationCaveatMissing = "delegation_caveat_missing",

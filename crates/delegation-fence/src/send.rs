@@ -114,13 +114,13 @@ pub enum Event {
         /// The block.
         block: Block,
     },
-    /// The service cannot clear the allowance, so its owner has to be told.
+    /// The service cannot clear the allowance, so its owner must act.
     ClearImpossible(ClearObstacle),
     /// The plan reached its end.
     Finished,
 }
 
-/// Why a send halts.
+/// The reason why a send halts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum HaltReason {
     /// A confirmation fails now, by the rule's name.
@@ -153,7 +153,7 @@ impl HaltReason {
     }
 }
 
-/// Why the service cannot clear an allowance.
+/// The reason why the service cannot clear an allowance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ClearObstacle {
     /// The service has lost its permission to send for the account.

@@ -116,7 +116,7 @@ impl Signature {
                     Rule::SignatureUnrecoverable,
                     "the signature is of no key",
                     "a signature",
-                    "bytes that are none",
+                    "bytes that are not a signature",
                 )
             })
     }

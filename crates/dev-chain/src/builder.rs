@@ -77,7 +77,7 @@ impl DevChainBuilder {
         self
     }
 
-    /// When blocks are made.
+    /// Sets when blocks are made.
     #[must_use]
     pub fn mining(mut self, mining: Mining) -> Self {
         self.settings.mining = mining;

@@ -13,7 +13,7 @@ pub enum DevChainError {
     Artifact {
         /// The contract's name.
         contract: &'static str,
-        /// The reader's finding.
+        /// The defect.
         reason: &'static str,
     },
     /// Two contracts were placed at one address.
@@ -22,7 +22,7 @@ pub enum DevChainError {
         /// The address in question.
         address: Address,
     },
-    /// The code starts like an EIP-7702 delegation and is none.
+    /// The code begins like an EIP-7702 delegation but is not one.
     #[error("code for {address} is not valid")]
     InvalidCode {
         /// Its intended address.
@@ -37,7 +37,7 @@ pub enum DevChainError {
         output: Bytes,
     },
     /// The contract's answer does not match the caller's interface.
-    #[error("answer of {contract} is not what its interface says: {output}")]
+    #[error("answer of {contract} does not match its interface: {output}")]
     Answer {
         /// The contract that was called.
         contract: Address,
@@ -81,7 +81,7 @@ pub enum ExecutionError {
     /// The EVM itself failed.
     #[error("the EVM failed: {detail}")]
     Internal {
-        /// What the EVM reported.
+        /// The report of the EVM.
         detail: String,
     },
 }

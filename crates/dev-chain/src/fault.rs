@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use alloy_primitives::B256;
 
-/// Something that goes wrong with the next requests that name one JSON-RPC method.
+/// A fault in the next requests that name one JSON-RPC method.
 ///
 /// By default it strikes once and before the method runs; with [`InjectedFault::after`] the method
 /// takes effect and only the answer suffers.
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fault_strikes_as_often_as_it_says() {
+    fn a_fault_occurs_as_often_as_configured() {
         let mut faults = Faults::default();
         faults.inject(InjectedFault::new("a", BadAnswer::Close).times(2));
         faults.inject(InjectedFault::new("a", BadAnswer::Never).after());

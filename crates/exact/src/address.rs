@@ -1,8 +1,8 @@
-//! Addresses as people write them into configuration, and accounts that must not be paid.
+//! Addresses as people write them into a configuration, and accounts that must not receive money.
 //!
-//! A wrong digit in an address sends money to nobody, and nothing else notices it. It is found
-//! where the address carries a checksum. It cannot be found in a spelling of one case: print what
-//! will be paid, and have it read.
+//! A wrong digit in an address sends money to an account that nobody controls, and nothing else
+//! notices the mistake. An address with a checksum (EIP-55) reveals it; an address in one case does
+//! not. So print the address that will be paid, and have a person compare it.
 //!
 //! ```
 //! use alloy_primitives::address;

@@ -1,4 +1,4 @@
-//! Exact, unsigned decimals: what a price or a size is made of. No float anywhere.
+//! Exact, unsigned decimals for prices and sizes, without floats.
 
 mod error;
 mod text;
@@ -31,7 +31,7 @@ impl Decimal {
         scale: 0,
     };
 
-    /// `mantissa` times ten to the power of minus `scale`, in lowest terms.
+    /// Creates `mantissa` times ten to the power of minus `scale`, in lowest terms.
     ///
     /// # Errors
     /// More than 36 digits or decimals.
@@ -59,20 +59,20 @@ impl Decimal {
         self.scale
     }
 
-    /// Whether it is zero.
+    /// Returns whether the value is zero.
     #[must_use]
     pub const fn is_zero(self) -> bool {
         self.mantissa == 0
     }
 
-    /// Whether it has no fraction.
+    /// Returns whether the value has no fraction.
     #[must_use]
     pub const fn is_integer(self) -> bool {
         self.scale == 0
     }
 
-    /// Significant figures: the digits without the zeros at either end; an integer's trailing zeros
-    /// do not count.
+    /// Counts the significant figures: the digits without the zeros at either end. An integer's
+    /// trailing zeros do not count.
     #[must_use]
     pub fn significant_figures(self) -> u32 {
         let mut mantissa = self.mantissa;
@@ -86,18 +86,18 @@ impl Decimal {
         }
     }
 
-    /// The value in units of ten to the power of minus `decimals`; `None` when it is not a whole
-    /// number of them.
+    /// Returns the value in units of ten to the power of minus `decimals`; `None` when it is not a
+    /// whole number of them.
     #[must_use]
     pub fn atoms(self, decimals: u8) -> Option<U256> {
         let up = decimals.checked_sub(self.scale)?;
         U256::from(self.mantissa).checked_mul(U256::from(10).checked_pow(U256::from(up))?)
     }
 
-    /// The exact product.
+    /// Multiplies exactly.
     ///
     /// # Errors
-    /// More digits than a decimal has.
+    /// The product has more digits than a decimal can have.
     pub fn checked_mul(self, other: Self) -> Result<Self, DecimalError> {
         let (a, b) = (U256::from(self.mantissa), U256::from(other.mantissa));
         // Two mantissas below 10^36 multiply to less than 2^240.
@@ -112,7 +112,7 @@ impl Decimal {
         Self::new(mantissa, scale)
     }
 
-    /// Whether this is a whole multiple of `unit`; nothing is a multiple of zero.
+    /// Returns whether the value is a whole multiple of `unit`; no value is a multiple of zero.
     #[must_use]
     pub fn is_multiple_of(self, unit: Self) -> bool {
         let scale = self.scale.max(unit.scale);
@@ -157,8 +157,8 @@ impl fmt::Display for Decimal {
 impl FromStr for Decimal {
     type Err = DecimalError;
 
-    /// Digits with an optional fraction. Trailing zeros of the fraction are dropped; leading zeros,
-    /// signs, exponents, separators and blanks are refused.
+    /// Reads digits with an optional fraction. Trailing zeros of the fraction are dropped. Leading
+    /// zeros, signs, exponents, separators and blanks are refused.
     fn from_str(text: &str) -> Result<Self, DecimalError> {
         let (whole, fraction) = text::split(text)?;
         if whole.len() > 1 && whole.starts_with('0') {

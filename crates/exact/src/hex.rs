@@ -27,13 +27,13 @@ pub fn parse_hex_array<const N: usize>(text: &str) -> Option<[u8; N]> {
     hex::decode_to_array(digits(text)?).ok()
 }
 
-/// Reads `0x` and an even number of lower-case digits: the one spelling of the bytes.
+/// Reads `0x` and an even number of lower-case digits: the only spelling of the bytes.
 #[must_use]
 pub fn parse_lower_hex(text: &str) -> Option<Vec<u8>> {
     hex::decode(lower_digits(text)?).ok()
 }
 
-/// Reads `0x` and the lower-case digits of exactly `N` bytes: their one spelling.
+/// Reads `0x` and the lower-case digits of exactly `N` bytes: their only spelling.
 ///
 /// ```
 /// assert_eq!(exact::parse_lower_hex_array("0xab01"), Some([0xab, 1]));
@@ -44,14 +44,14 @@ pub fn parse_lower_hex_array<const N: usize>(text: &str) -> Option<[u8; N]> {
     hex::decode_to_array(lower_digits(text)?).ok()
 }
 
-/// The text after the prefix; the decoder judges whether these are digits.
+/// Returns the text after the prefix. The decoder judges whether it consists of digits.
 fn digits(text: &str) -> Option<&str> {
     text.strip_prefix("0x")
         .filter(|digits| !matches!(digits.as_bytes(), [b'0', b'x' | b'X', ..]))
 }
 
 fn lower_digits(text: &str) -> Option<&str> {
-    // Without an early end, so that many bytes are looked at in one instruction.
+    // The loop has no early end, so that one instruction compares many bytes.
     let has_upper = |digits: &str| {
         digits
             .bytes()
@@ -100,7 +100,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(bytes: Vec<u8>) {
+        fn written_values_are_read_back(bytes: Vec<u8>) {
             let text = hex::encode_prefixed(&bytes);
             prop_assert_eq!(parse_lower_hex(&text), Some(bytes.clone()));
             prop_assert_eq!(parse_hex(&text.to_uppercase().replace("0X", "0x")), Some(bytes));

@@ -1,29 +1,30 @@
-//! JSON that says one thing: no duplicate member anywhere, nothing after the value.
+//! Strict JSON: no duplicate member anywhere, and nothing after the value.
 
 use std::{cell::RefCell, fmt};
 
 use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// Most defects that are listed of one text.
+/// Most defects that one text's list has.
 const MOST_DEFECTS: usize = 32;
 
 /// Most characters of a foreign name that a path repeats.
 const SHOWN: usize = 80;
 
-/// One thing that is wrong with a JSON text.
+/// One defect of a JSON text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: expected {expected}, got {observed}")]
 pub struct JsonDefect {
-    /// Where: `$.slippage.maxBps`. Foreign names are shortened, without control characters.
+    /// The path of the defect, for example `$.slippage.maxBps`. Foreign names in it are shortened
+    /// and have no control characters.
     pub path: String,
-    /// What was expected there.
+    /// The expected value.
     pub expected: &'static str,
-    /// What is there.
+    /// The observed value.
     pub observed: String,
 }
 
-/// Parses JSON text. Numbers that are not exact 64-bit integers stay floats; who reads them refuses
+/// Parses JSON text. Numbers that are not exact 64-bit integers stay floats: the caller refuses
 /// them.
 ///
 /// # Errors
@@ -197,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_json_is_refused() {
+    fn text_that_is_not_json_is_refused() {
         for text in [
             "",
             "{",

@@ -13,7 +13,7 @@ use jiff::{
 pub struct UtcSeconds(u64);
 
 const LAST: u64 = 253_402_300_799;
-/// A civil time, because `jiff`'s time stamps end a day before the year 9999 does.
+/// The epoch as a civil time, because `jiff`'s time stamps end a day before the year 9999 does.
 const EPOCH: DateTime = datetime(1970, 1, 1, 0, 0, 0, 0);
 
 /// Text that is not a time of the form `2026-11-21T15:30:00Z`.
@@ -27,7 +27,7 @@ pub struct TimeError;
 pub struct Rfc3339Error;
 
 impl UtcSeconds {
-    /// From Unix time; times after the year 9999 become its last second.
+    /// Makes a time of Unix seconds. Times after the year 9999 become its last second.
     #[must_use]
     pub const fn from_unix(seconds: u64) -> Self {
         if seconds > LAST {
@@ -37,13 +37,14 @@ impl UtcSeconds {
         }
     }
 
-    /// The second of a time stamp; times before 1970 become its first second.
+    /// Makes a time of a time stamp, without its fraction of a second. Times before 1970 become its
+    /// first second.
     #[must_use]
     pub fn from_timestamp(time: Timestamp) -> Self {
         Self::from_unix(u64::try_from(time.as_second()).unwrap_or(0))
     }
 
-    /// Reads any time of RFC 3339 and cuts its fraction of a second off.
+    /// Reads any time of RFC 3339 and drops its fraction of a second.
     ///
     /// # Errors
     /// Those of [`parse_rfc3339`].
@@ -51,19 +52,19 @@ impl UtcSeconds {
         parse_rfc3339(text).map(|since| Self(since.as_secs()))
     }
 
-    /// Unix time in seconds.
+    /// Returns Unix time in seconds.
     #[must_use]
     pub const fn unix(self) -> u64 {
         self.0
     }
 
-    /// Unix time in milliseconds.
+    /// Returns Unix time in milliseconds.
     #[must_use]
     pub const fn unix_millis(self) -> u64 {
         self.0.saturating_mul(1000)
     }
 
-    /// Later by `seconds`.
+    /// Returns the time `seconds` later, at most the last second of the year 9999.
     #[must_use]
     pub const fn saturating_add(self, seconds: u64) -> Self {
         Self::from_unix(self.0.saturating_add(seconds))
@@ -83,7 +84,7 @@ impl fmt::Display for UtcSeconds {
 impl FromStr for UtcSeconds {
     type Err = TimeError;
 
-    /// Only the form that [`fmt::Display`] prints: UTC with `Z`, whole seconds, upper case.
+    /// Reads only the form that [`fmt::Display`] prints: UTC with `Z`, whole seconds, upper case.
     fn from_str(text: &str) -> Result<Self, TimeError> {
         text.strip_suffix('Z')
             .filter(|local| !local.contains('t'))
@@ -94,8 +95,9 @@ impl FromStr for UtcSeconds {
     }
 }
 
-/// The time since 1970 of a text of RFC 3339: date and time with `T`, at most nine digits of a
-/// fraction, and `Z` or an offset. `t` and `z` stand for `T` and `Z`. A leap second is refused.
+/// Parses a time of RFC 3339 and returns the time since 1970. The text has date and time with `T`,
+/// at most nine digits of a fraction, and `Z` or an offset. `t` and `z` are read as `T` and `Z`. A
+/// leap second is refused.
 ///
 /// # Errors
 /// [`Rfc3339Error`]
@@ -122,7 +124,7 @@ fn rfc3339(text: &str) -> Option<Duration> {
 
 const SHAPE: &str = "0000-00-00T00:00:00";
 
-/// A date and a time of day of the form `2026-11-21T15:30:00`, from 1970 on.
+/// Reads a date and a time of day of the form `2026-11-21T15:30:00`, from 1970 on.
 fn local_time(text: &str) -> Option<DateTime> {
     let fits = text.len() == SHAPE.len()
         && text.bytes().zip(SHAPE.bytes()).all(|(c, s)| match s {
@@ -136,7 +138,7 @@ fn local_time(text: &str) -> Option<DateTime> {
     time.ok().filter(|_| year >= 1970)
 }
 
-/// `Z`, or a sign and `hh:mm`.
+/// Reads `Z`, or a sign and `hh:mm`.
 fn offset(zone: &str) -> Option<SignedDuration> {
     let (sign, digits) = match zone.split_at_checked(1)? {
         ("Z" | "z", "") => return Some(SignedDuration::ZERO),
@@ -157,7 +159,7 @@ fn offset(zone: &str) -> Option<SignedDuration> {
     }
 }
 
-/// The time since 1970, for a time in UTC that does not lie before it.
+/// Returns the time since 1970; `None` for a time before it.
 fn since_epoch(utc: DateTime) -> Option<Duration> {
     Duration::try_from(utc.duration_since(EPOCH)).ok()
 }

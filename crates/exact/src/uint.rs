@@ -5,7 +5,7 @@ use alloy_primitives::U256;
 /// The digits of 2^256 − 1.
 pub const MAX_UINT_DIGITS: usize = 78;
 
-/// Reads an unsigned integer in its one spelling: decimal digits without sign, spaces or leading
+/// Reads an unsigned integer in its only spelling: decimal digits without sign, spaces or leading
 /// zeros. Readers disagree about `"1e3"`, `" 1"`, `"+1"`, `"0x10"` and `"01"`, so they are refused.
 ///
 /// ```
@@ -60,7 +60,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_printed_is_read(limbs: [u64; 4]) {
+        fn a_printed_number_is_read_back(limbs: [u64; 4]) {
             let value = U256::from_limbs(limbs);
             prop_assert_eq!(parse_uint(&value.to_string()), Some(value));
         }

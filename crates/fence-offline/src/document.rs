@@ -93,7 +93,7 @@ fn is_signed(text: &str) -> bool {
     serde_json::from_str::<Value>(text).is_ok_and(|value| value.get("typed_data").is_some())
 }
 
-/// Where a document goes.
+/// The destination of a document.
 #[derive(Debug, Args)]
 pub struct Destination {
     /// Where to write (mode 0600); `-`: standard output [default: -]

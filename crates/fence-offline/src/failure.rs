@@ -1,4 +1,4 @@
-//! Why a command ends early.
+//! The reason why a command ends early.
 
 use crate::{
     CommandOutcome, Exit, Refused, output::OutputError, source::SourceError, terminal::AskError,

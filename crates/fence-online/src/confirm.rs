@@ -118,8 +118,8 @@ pub(crate) struct Readings {
 
 impl Target {
     /// # Errors
-    /// An endpoint that cannot be one. Delegations that are not those of the grant are no error
-    /// here, because a revocation does not wait for them; what they leave unread is not confirmed.
+    /// An unusable endpoint is an error. Delegations that are not those of the grant are no error
+    /// here, because a revocation does not wait for them; their unread state is not confirmed.
     pub(crate) fn of(
         document: &Document<Grant>,
         own: &OwnReading,

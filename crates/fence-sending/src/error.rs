@@ -8,8 +8,8 @@ use tx_sender::{SenderError, StoreError as RecordsError};
 
 use crate::{ReadFault, RouteFault};
 
-/// Why a plan cannot proceed now. The driver retries and draws no conclusion about the plan from
-/// it.
+/// The reason why a plan cannot proceed now. The driver retries and draws no conclusion about the
+/// plan from it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SendingFault {

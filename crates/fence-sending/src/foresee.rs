@@ -39,7 +39,6 @@ impl Foresee for ForeseenByChain {
 ///
 /// # Errors
 /// As [`ChainReader::allowance`].
-/// As [`ChainReader::allowance`].
 pub(crate) async fn foresee_at(
     chain: &ChainReader,
     admitted: &Admitted,

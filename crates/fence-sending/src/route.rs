@@ -19,7 +19,7 @@ use crate::SealedBlock;
 /// The future that a route returns.
 pub type RouteFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, RouteFault>> + Send + 'a>>;
 
-/// Why a route has no answer now. The driver retries and draws no conclusion from it.
+/// The reason why a route has no answer now. The driver retries and draws no conclusion from it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("accounts of this kind cannot be read now: {code}")]
 pub struct RouteFault {
@@ -43,7 +43,6 @@ pub struct OutgoingCall {
 ///
 /// A sub-wallet signs for itself. For an account that delegates, the redeemer signs with a key of
 /// the service.
-/// with a key of the service.
 pub trait Route: Send + Sync + 'static {
     /// The kind of account.
     fn kind(&self) -> AccountKind;
@@ -64,7 +63,6 @@ pub trait Route: Send + Sync + 'static {
     ///
     /// # Errors
     /// The obstacle, permanent or temporary.
-    /// Why the service cannot, for ever or at the moment.
     fn call(
         &self,
         kept: &KeptSubmission,

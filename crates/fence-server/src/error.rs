@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use crate::{PortError, StoreError};
 
-/// Why an operation failed.
+/// The reason why an operation failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum DelegationError {

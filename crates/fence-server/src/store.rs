@@ -33,7 +33,7 @@ pub struct Lease {
     pub token: u64,
 }
 
-/// Why a store operation failed.
+/// The reason why a store operation failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum StoreError {

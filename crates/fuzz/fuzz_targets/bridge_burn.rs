@@ -1,5 +1,5 @@
-//! A burn: what is decoded is encoded to the same bytes, every burn survives its own encoding, and
-//! its three steps are read.
+//! Decodes a burn. A decoded burn encodes to the same bytes, every burn survives its own encoding,
+//! and its three steps are read.
 #![no_main]
 
 use alloy_primitives::{Address, B256, U256};
@@ -27,7 +27,7 @@ fn survives(burn: &Burn) {
     assert_eq!(Burn::decode(&steps.call.data).as_ref(), Ok(burn));
 }
 
-/// A burn of the bytes themselves; what is left of them is the hook.
+/// A burn from the input bytes; the rest of them is the hook.
 fn read(data: &[u8]) -> Option<Burn> {
     let (&[hooked], data) = data.split_first_chunk()?;
     let (amount, data) = data.split_first_chunk::<32>()?;

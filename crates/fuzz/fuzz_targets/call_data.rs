@@ -1,5 +1,5 @@
-//! Calldata that a signature explains is the encoding of its arguments, and they are shown within
-//! their bounds.
+//! Decodes calldata by a signature. Decoded arguments encode to the same bytes, and are shown
+//! within their bounds.
 #![no_main]
 
 use alloy_dyn_abi::DynSolValue;
@@ -8,7 +8,7 @@ use readings::chain::abi::{Budget, Signature};
 
 const MOST_SHOWN: usize = 200;
 
-// A signature in the first line, its arguments without the selector in the rest.
+// The first line is a signature; the rest is its arguments without the selector.
 fuzz_target!(|data: &[u8]| {
     let line = data.iter().position(|byte| *byte == b'\n');
     let Some((text, arguments)) = line.and_then(|end| data.split_at_checked(end)) else {
@@ -17,7 +17,7 @@ fuzz_target!(|data: &[u8]| {
     let Some(signature) = std::str::from_utf8(text).ok().and_then(Signature::parse) else {
         return;
     };
-    // The canonical text is a signature of its own, and the same one.
+    // The canonical text parses as the same signature.
     let again = Signature::parse(signature.text()).expect("a canonical text");
     assert_eq!(
         (again.text(), again.selector()),

@@ -1,5 +1,5 @@
-//! Answers of a facilitator of any bytes are refused, or read as a general JSON parser reads them;
-//! an outcome survives being passed on.
+//! Reads a facilitator's answer from any bytes. It is refused, or read as a general JSON parser
+//! reads it; an outcome survives being passed on.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -10,7 +10,7 @@ use x402_wire::{
 };
 
 fuzz_target!(|data: &[u8]| {
-    // Absent when a member that nobody reads holds a number out of range.
+    // The general parser has no value when an unread member holds a number out of range.
     let value = serde_json::from_slice::<Value>(data).unwrap_or_default();
     let known = value.is_object();
     if let Ok(answer) = serde_json::from_slice::<VerifyResponse>(data)
@@ -40,7 +40,7 @@ fuzz_target!(|data: &[u8]| {
             (answer.success, answer.transaction)
         );
     }
-    // An array in the place of an object is read by position.
+    // An array in place of an object is read by position.
     if let Ok(answer) = serde_json::from_slice::<SupportedResponse>(data)
         && let Some(kinds) = value["kinds"].as_array()
         && kinds.iter().all(Value::is_object)

@@ -1,6 +1,6 @@
-//! A message of the Model Context Protocol of any bytes: it is read as a general JSON parser reads
-//! it, or refused with an error that is itself a message; every answer carries the id as it was
-//! written.
+//! Reads a message of the Model Context Protocol from any bytes. It is read as a general JSON
+//! parser reads it, or refused with an error that is itself a message. Every answer carries the id
+//! as it was written.
 #![no_main]
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use serde_json::{Value, json, value::RawValue};
 
 use self::rpc::{Answer, Id, MAX_DEPTH, Message, is_shallow, string};
 
-/// The codec's own files: it is private to the server.
+/// Compiles the codec from its own files, because it is private to the server.
 #[path = "../../../bins/mcp-server/src/rpc"]
 #[allow(dead_code, reason = "the server uses more of it")]
 mod rpc {

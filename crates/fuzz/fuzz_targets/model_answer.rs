@@ -1,5 +1,5 @@
-//! What models answer: an image has the size that it says in the bounds, a text stays what it was
-//! where nothing is unsafe.
+//! Reads answers of models. An accepted image has the size in its header, within the bounds; a text
+//! without unsafe parts stays unchanged.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -24,7 +24,7 @@ fuzz_target!(|data: &[u8]| {
     }
     if let Some(url) = public_url(text) {
         assert!(url.starts_with("https://") || url.starts_with("http://"));
-        // Its normal form may be longer than an address may be.
+        // The normal form may exceed the length limit of an address.
         assert!(public_url(&url).is_none_or(|again| again == url));
     }
 });

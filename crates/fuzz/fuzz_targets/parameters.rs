@@ -1,4 +1,5 @@
-//! Queries and bodies of any bytes are parsed or every problem is named, on every route.
+//! Parses queries and bodies of any bytes on every route: they are parsed, or every problem is
+//! named.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! A header of any bytes is read or refused as each of the three; what is read survives its own
-//! encoding.
+//! Reads any bytes as each of the three headers. A header is read or refused, and a read header
+//! survives its own encoding.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! A payment of any JSON is judged without a panic, and one that passes pays exactly the price to
-//! the payee.
+//! Judges a payment of any JSON. Nothing panics, and a payment that passes pays exactly the price
+//! to the payee.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

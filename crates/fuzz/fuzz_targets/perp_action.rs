@@ -1,5 +1,5 @@
-//! The msgpack of an order action: what is decoded is encoded to the same bytes, its values are
-//! written as they were read, and every action of printable text survives its own encoding.
+//! Decodes the msgpack of an order action. A decoded action encodes to the same bytes, its values
+//! are written as they were read, and every action of printable text survives its own encoding.
 #![no_main]
 
 use calldata_checks::perp_order::{
@@ -56,8 +56,8 @@ fn written(action: &Action) -> WireAction {
     }
 }
 
-/// An action of the bytes themselves: a flag byte and a number for each order, then its texts, each
-/// up to a blank.
+/// An action from the input bytes: a flag byte and a number for each order, then its texts, each up
+/// to a blank.
 fn compose(data: &[u8]) -> Option<WireAction> {
     let (&flags, mut rest) = data.split_first()?;
     let mut text = || {

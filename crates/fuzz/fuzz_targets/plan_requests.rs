@@ -1,5 +1,5 @@
-//! Arguments of any text, for each rail: what is read is the same however the JSON is spaced, its
-//! normal form reads as itself, and a refusal says what is wrong.
+//! Reads arguments of any text for each rail. The request is the same however the JSON is spaced,
+//! its normal form reads as itself, and a refusal names the problem.
 #![no_main]
 
 use calldata_checks::Rail;

@@ -1,5 +1,5 @@
-//! The steps of a plan: steps that are read are three canonical ones in their order, and those
-//! whose order is judged good clear the allowance of one token for one spender before it is set.
+//! Reads the steps of a plan. Decoded steps are three canonical ones in their order. Steps whose
+//! order passes clear the allowance of one token for one spender before they set it.
 #![no_main]
 
 use alloy_primitives::{Address, U256};
@@ -40,7 +40,7 @@ fn canonical(kind: StepKind, allowance: &calldata_checks::step::Allowance) -> St
     approval(kind, allowance.token, allowance.spender, allowance.amount)
 }
 
-/// A kind, a value, a target of 20 bytes, a length and as many bytes of calldata.
+/// Reads a kind, a value, a target of 20 bytes, a length and as many bytes of calldata.
 fn read(data: &[u8]) -> Option<(Step, &[u8])> {
     let (&[kind, value], rest) = data.split_first_chunk()?;
     let (to, rest) = rest.split_first_chunk::<20>()?;

@@ -1,7 +1,7 @@
-//! Plans of any text against recorded requests, unchanged and with the digest made right, as a
-//! forger would: what verifies has the digest that an independent RFC 8785 implementation gives, is
-//! current, and is one plan however its JSON is spaced; it does not verify when it is over, nor for
-//! another request.
+//! Verifies plans of any text against recorded requests, unchanged and with a corrected digest, as
+//! a forger would write it. A verified plan has the digest of an independent RFC 8785
+//! implementation, is current, and is one plan however its JSON is spaced. It does not verify after
+//! its end, nor for another request.
 #![no_main]
 
 use alloy_primitives::{B256, keccak256};
@@ -54,7 +54,7 @@ fn holds(recorded: &fuzz::Recorded, text: &str) {
     }
 }
 
-/// The text with `submission.payload_digest` as it has to be.
+/// The text with the correct `submission.payload_digest`.
 fn reseal(text: &str) -> Option<String> {
     let (mut plan, digest) = digest(text)?;
     let place = plan.get_mut("submission")?.get_mut("payload_digest")?;

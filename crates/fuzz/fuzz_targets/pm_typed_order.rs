@@ -1,7 +1,7 @@
-//! A prediction-market order as typed: the input's lines replace members of a recorded order, one
-//! each, an empty line none. What is decoded has one text per value in all three forms, its hash is
-//! that of an independent EIP-712 implementation, and an order that every check passes is the one
-//! that was asked for.
+//! Reads a prediction-market order as typed data. The lines of the input replace the members of a
+//! recorded order, one each; an empty line replaces none. A decoded order has one text per value in
+//! all three forms, and its hash is that of an independent EIP-712 implementation. An order that
+//! every check passes is the requested one.
 #![no_main]
 
 use alloy_primitives::{Address, U256, address, b256, uint};
@@ -43,7 +43,7 @@ const EXCHANGE: &str = "0xE111180000d2663C0091e4f400237545B87B996B";
 
 /// The members of the recorded order, in the order of the input's lines.
 const RECORDED: [&str; 54] = [
-    // What is signed.
+    // The signed values.
     "7417693503904346",
     MAKER,
     MAKER,
@@ -192,7 +192,7 @@ fuzz_target!(|data: &[u8]| {
     assert!(!decoded.post_only);
 });
 
-/// 100 shares at 0.50, as the recorded order was asked for.
+/// 100 shares at 0.50, the request of the recorded order.
 fn asked() -> PmOrderRequest {
     PmOrderRequest {
         account: ACCOUNT,
@@ -233,7 +233,7 @@ fn independent_hash(decoded: &DecodedOrder) -> alloy_primitives::B256 {
     .eip712_signing_hash(&domain)
 }
 
-/// The members in their places. `None` for text where a JSON number or a price belongs.
+/// The members in their places; `None` for text where a JSON number or a price belongs.
 fn typed<'a>(members: &[&'a str; 54]) -> Option<(TypedOrder<'a>, PmMarketFacts)> {
     let mut next = members.iter().copied();
     let mut text = || next.next();

@@ -1,5 +1,6 @@
-//! Router calldata of any bytes: what is read is of a reviewed function, its arguments say the same
-//! without what follows them, and nothing with a commission at its end is read.
+//! Reads router calldata of any bytes. Decoded calldata is of a reviewed function, and its
+//! arguments are the same without the bytes after them. Calldata with a commission at its end is
+//! never read.
 #![no_main]
 
 use calldata_checks::okx::{SwapFacts, decode};
@@ -36,7 +37,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// Whether there is the flag of a trim.
+/// Whether the flag of a trim is present.
 fn flagged(data: &[u8]) -> bool {
     data.windows(6).any(|bytes| {
         matches!(

@@ -1,6 +1,6 @@
-//! Calldata of a swap: what is decoded is the one encoding of what was read, within the bounds, and
-//! a call that every check passes pays the account what the quote promises, with only the reviewed
-//! fees taken.
+//! Reads calldata of a swap. Decoded calldata is the one encoding of its values, within the bounds.
+//! A call that every check passes pays the account the quoted amount, and only the reviewed fees
+//! are taken.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -73,7 +73,7 @@ fuzz_target!(|data: &[u8]| {
         &POLICY.fees,
         commitment,
     );
-    // Nothing is known of a call that is not read.
+    // An unreadable call has no facts.
     let (Ok(facts), Ok(call)) = (&facts, &decoded) else {
         assert!(facts.is_err());
         return;

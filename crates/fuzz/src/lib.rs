@@ -1,5 +1,4 @@
-//! What several targets compare with: the recorded plans, their requests and the fee configuration
-//! that they were built with.
+//! Shared material of the targets: the recorded plans, their requests and their fee configuration.
 
 use std::sync::LazyLock;
 
@@ -10,11 +9,11 @@ use serde_json::Value;
 /// The plan of one rail in `fixtures/vectors/plans`.
 #[derive(Debug)]
 pub struct Recorded {
-    /// What it answers.
+    /// The request that the plan answers.
     pub request: Request,
     /// Its text.
     pub plan: &'static str,
-    /// A time at which it is current.
+    /// A time at which the plan is current.
     pub now: UtcSeconds,
 }
 
@@ -43,7 +42,7 @@ pub static RECORDED: LazyLock<Vec<Recorded>> = LazyLock::new(|| {
         .collect()
 });
 
-/// The configuration that the recorded plans were built with.
+/// The fee configuration of the recorded plans.
 pub static POLICY: LazyLock<Policy> = LazyLock::new(|| {
     let document: FeeDocument =
         toml::from_str(include_str!("../../../fixtures/vectors/plans/fees.toml")).unwrap();

@@ -53,7 +53,7 @@ pub struct TopUp {
 pub struct Limits {
     /// The most for one owner in a day (UTC).
     pub of_owner: u64,
-    /// The most for this owner in all days together: what it has paid.
+    /// The most for this owner in all days together: the sum of its payments.
     pub paid_by_owner: u64,
     /// The most for all owners together in a day (UTC).
     pub of_all: u64,
@@ -91,7 +91,7 @@ impl Budget {
     }
 }
 
-/// Why nothing was booked.
+/// The reason why nothing was booked.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum BookError {

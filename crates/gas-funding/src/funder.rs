@@ -34,11 +34,11 @@ pub enum Funds {
 pub struct Lacking {
     /// The missing wei.
     pub wei: U256,
-    /// Why it would not get them.
+    /// The reason why it would not get them.
     pub why: NotGiven,
 }
 
-/// Why an account gets no coins.
+/// The reason why an account gets no coins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotGiven {
     /// The operator has configured no funding account.

@@ -1,4 +1,4 @@
-//! [`GasFunding`]: checks the balance of an account and sends what is missing for its gas.
+//! [`GasFunding`]: checks the balance of an account and sends the missing coins for its gas.
 
 use std::sync::Arc;
 
@@ -73,7 +73,7 @@ pub struct Need<'a> {
     pub key: &'a (dyn Fn(u8) -> String + Send + Sync),
 }
 
-/// Why the state of an account is unknown now. The caller asks again later.
+/// The reason why the state of an account is unknown now. The caller asks again later.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum FundingError {

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_last_entry_that_is_no_address_says_nothing() {
+    fn an_invalid_last_entry_gives_no_address() {
         for lines in [
             &[][..],
             &[""],

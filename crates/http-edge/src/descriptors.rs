@@ -5,8 +5,8 @@
 /// twice this number, half of it is reserved.
 pub const RESERVED_DESCRIPTORS: usize = 256;
 
-/// How many of `wanted` connections fit into a limit of descriptors, at least one; all of them
-/// without a limit.
+/// The number of connections, at most `wanted` and at least one, that fit into a limit of
+/// descriptors; all of them without a limit.
 pub(crate) fn connections(wanted: usize, limit: Option<usize>) -> usize {
     limit.map_or(wanted, |limit| {
         let reserved = RESERVED_DESCRIPTORS.min(limit / 2);

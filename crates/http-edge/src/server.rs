@@ -39,18 +39,18 @@ pub struct Limits {
     pub max_header_bytes: usize,
     /// Bytes of a request's body, for [`read_body`](crate::read_body).
     pub max_body_bytes: usize,
-    /// How long a request's head may take, and how long a connection may stay idle. Connections
-    /// that arrive while fewer than a quarter of the places are free get a sixteenth of it, so that
-    /// silent connections soon make room for others.
+    /// The most time for a request's head, and for an idle connection. Connections that arrive
+    /// while fewer than a quarter of the places are free get a sixteenth of it, so that silent
+    /// connections soon make room for others.
     pub header_timeout: Duration,
-    /// How long a body may take.
+    /// The most time for a body.
     pub body_timeout: Duration,
-    /// How long a client may leave an answer unread.
+    /// The most time for a client to read an answer.
     pub write_timeout: Duration,
-    /// How long the server continues unchanged, except for [`Draining`], after a shutdown was
-    /// requested.
+    /// The time after a shutdown request in which the server continues unchanged, except for
+    /// [`Draining`].
     pub drain: Duration,
-    /// How long requests in flight may still take after the drain time.
+    /// The time for requests in flight after the drain time.
     pub shutdown_grace: Duration,
     /// The header whose last entry is the client's address (`x-forwarded-for`); the connection's
     /// peer when absent.
@@ -93,7 +93,7 @@ pub trait Handler: Send + Sync + 'static {
     ) -> impl Future<Output = Response<Full<Bytes>>> + Send + 'static;
 }
 
-/// The end of a server.
+/// The result of a shutdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Drained {
     /// Every request in flight was answered.
@@ -146,7 +146,7 @@ impl Server {
         self.address
     }
 
-    /// Tells handlers when the server was asked to end.
+    /// The state that tells handlers whether the server was asked to end.
     #[must_use]
     pub fn draining(&self) -> Draining {
         self.draining.clone()
@@ -194,7 +194,8 @@ impl Server {
             let connection = connections.watch(connection);
             let counted = Counted::new(&open);
             tokio::spawn(async move {
-                // A client that disconnects or stalls ends here; no one is left to inform.
+                // A client that disconnects or stalls ends the connection here, so there is nobody
+                // to answer.
                 if let Err(error) = connection.await {
                     tracing::debug!(%error, "connection ended early");
                 }
@@ -209,7 +210,7 @@ impl Server {
     }
 }
 
-/// How many connections may be open at a time.
+/// The number of connections that may be open at a time.
 fn places(wanted: usize) -> usize {
     let limit = descriptors::raise_limit();
     let places = descriptors::connections(wanted, limit);
@@ -225,7 +226,7 @@ fn places(wanted: usize) -> usize {
     places.min(Semaphore::MAX_PERMITS)
 }
 
-/// Resolves when no more connections are to be accepted.
+/// Resolves when the server must stop accepting connections.
 async fn drained(shutdown: impl Future<Output = ()>, draining: &Draining, time: Duration) {
     shutdown.await;
     draining.begin();

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 use thiserror::Error;
 
-/// Why a judge could not be asked.
+/// The reason why a judge could not be asked.
 #[derive(Debug, Error)]
 pub enum JudgeError {
     /// An environment variable with the place of a foreign program is missing.

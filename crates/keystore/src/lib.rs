@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use self::document::Document;
 
-/// Why a key file or a key cannot be used.
+/// The reason why a key file or a key cannot be used.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeystoreError {
     /// The text is not JSON, or a member is missing or malformed.

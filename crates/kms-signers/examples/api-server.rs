@@ -1,5 +1,6 @@
-//! `api-server` whose gas account's key is at a service. The configuration says `settlement.mode =
-//! "onchain"`, names no key, and has the signer's account as `settlement.gas_account`.
+//! Runs `api-server` with the gas account's key at a service. The configuration has
+//! `settlement.mode = "onchain"`, names no key, and has the signer's account as
+//! `settlement.gas_account`.
 //!
 //! ```text
 //! api-server CONFIG aws-kms KEY_ID
@@ -7,7 +8,7 @@
 //! api-server CONFIG turnkey ORGANIZATION_ID ACCOUNT API_KEY_FILE
 //! ```
 
-// The futures of the clients' libraries are deeper than the compiler looks by default.
+// The futures of the client libraries nest more deeply than the compiler's default limit.
 #![recursion_limit = "256"]
 
 use std::error::Error;

@@ -15,13 +15,13 @@ use tx_sender::{SignFuture, TransactionSigner, Unsigned};
 use crate::fault::{ConnectError, Fault};
 use crate::parity;
 
-/// How long one attempt may take. The client makes up to three.
+/// The time limit of one attempt. The client makes up to three.
 const ATTEMPT: Duration = Duration::from_secs(3);
 
-/// How long all of them may take: less than a sender waits for a signature.
+/// The time limit of all attempts: less than a sender waits for a signature.
 const OPERATION: Duration = Duration::from_secs(9);
 
-/// Parts of the codes of refusals that pass by themselves.
+/// Parts of the codes of temporary refusals.
 const PASSING: [&str; 4] = [
     "Throttling",
     "LimitExceeded",
@@ -36,12 +36,12 @@ pub struct AwsKms {
 }
 
 impl AwsKms {
-    /// The key with this id, ARN or alias, with region and credentials as the environment gives
-    /// them (variables, profile, web identity, container, instance). Needs the permissions
+    /// Connects to the key with this id, ARN or alias. The environment gives region and credentials
+    /// (variables, profile, web identity, container, instance). The key needs the permissions
     /// `kms:GetPublicKey` and `kms:Sign`.
     ///
-    /// Prefer an id or ARN: an alias can be pointed to another key, whose signatures are then
-    /// refused.
+    /// Prefer an id or ARN: an alias can be pointed to another key, and the signer then refuses
+    /// that key's signatures.
     ///
     /// # Errors
     /// [`ConnectError`].
@@ -55,7 +55,7 @@ impl AwsKms {
         Self::over(Client::new(&config.load().await), key_id).await
     }
 
-    /// The key behind a client that was set up elsewhere.
+    /// Connects to the key through a client that the caller has set up.
     ///
     /// # Errors
     /// [`ConnectError`].
@@ -65,7 +65,7 @@ impl AwsKms {
         Ok(Self { signer })
     }
 
-    /// The address of the key that has the name at present.
+    /// Reads the address of the key that has the name now.
     async fn account_now(&self) -> Result<Address, Fault> {
         let key = self.signer.get_pubkey().await;
         key.map(|key| public_key_to_address(&key))
@@ -118,7 +118,7 @@ fn of_service<E: ProvideErrorMetadata>(error: &SdkError<E>) -> Fault {
     }
 }
 
-/// Without the key's name.
+/// Leaves out the key's name.
 impl std::fmt::Debug for AwsKms {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("AwsKms")

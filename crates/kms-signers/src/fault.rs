@@ -1,17 +1,17 @@
-//! What can go wrong at a service, in the words of the sender. What the services say themselves
-//! names keys, users and organisations, and is not repeated: only codes are.
+//! The failures of a service as errors of the sender. A service's messages name keys, users and
+//! organisations, so the errors repeat only its codes.
 
 use thiserror::Error;
 use tx_sender::SignError;
 
-/// What a service's failure means.
+/// The kind of a service's failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// It may pass.
+    /// A temporary failure.
     Unavailable,
-    /// It will not pass by itself. The words are a code of the service.
+    /// A lasting refusal. The text is a code of the service.
     Refused(String),
-    /// The answer is not in the documented form.
+    /// An answer that differs from the documented form.
     Malformed,
 }
 
@@ -25,23 +25,24 @@ impl From<Fault> for SignError {
     }
 }
 
-/// Why a signer could not be set up.
+/// The reason why a signer could not be set up.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// The service does not answer, or not in time, or there are no credentials for it.
+    /// The service does not answer in time, or there are no credentials for it.
     #[error("the signing service cannot be reached, or there are no credentials for it")]
     Unavailable,
-    /// It refuses: no permission, no such key, key disabled.
+    /// The service refuses: no permission, no such key, key disabled.
     #[error("the signing service refuses: {message}")]
     Refused {
         /// A code of the service.
         message: String,
     },
-    /// The key is not one that Ethereum transactions are signed with (secp256k1).
-    #[error("what the signing service has under this name is no key on secp256k1")]
+    /// The key is not on secp256k1, the curve of Ethereum's signatures.
+    #[error("the signing service's key of this name is not on secp256k1")]
     NotAKey,
-    /// The key that requests to the service are signed with cannot be used. It is not repeated.
+    /// The API key, which signs requests to the service, is invalid. The message does not repeat
+    /// it.
     #[error("expected the API key as 32 bytes in hexadecimal digits that are a P-256 private key")]
     ApiKey,
 }

@@ -14,18 +14,18 @@ use tx_sender::{SignFuture, TransactionSigner, Unsigned};
 use crate::fault::{ConnectError, Fault};
 use crate::parity;
 
-/// Where the service is.
+/// The address of the service.
 const SERVICE: &str = "https://cloudkms.googleapis.com";
 
-/// How long is waited for the connection, the credentials and the public key. The client waits for
-/// ever.
+/// The time limit for the connection, the credentials and the public key. The client itself has no
+/// limit.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The client of the service.
 type Client = GoogleApi<KeyManagementServiceClient<GoogleAuthMiddleware>>;
 
-/// The name of one version of a key. A version is one key for good: one that is rotated gets
-/// another version.
+/// The name of one version of a key. The key of a version never changes; a rotated key has another
+/// version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GcpKey {
     /// The project.
@@ -56,8 +56,8 @@ pub struct GcpKms {
 }
 
 impl GcpKms {
-    /// The key, with the default credentials (`GOOGLE_APPLICATION_CREDENTIALS`, the file of the
-    /// command line tool, the metadata server). Needs the permissions
+    /// Connects to the key with the default credentials (`GOOGLE_APPLICATION_CREDENTIALS`, the file
+    /// of the command line tool, the metadata server). They need the permissions
     /// `cloudkms.cryptoKeyVersions.viewPublicKey` and `cloudkms.cryptoKeyVersions.useToSign`.
     ///
     /// # Errors
@@ -73,7 +73,7 @@ impl GcpKms {
         connected.unwrap_or(Err(ConnectError::Unavailable))
     }
 
-    /// The key behind a client that was set up elsewhere.
+    /// Connects to the key through a client that the caller has set up.
     ///
     /// # Errors
     /// [`ConnectError`].
@@ -87,7 +87,7 @@ impl GcpKms {
         })
     }
 
-    /// The address of the key that has the name at present.
+    /// Reads the address of the key that has the name now.
     async fn account_now(&self) -> Result<Address, Fault> {
         let now = GcpSigner::new(self.client.clone(), self.key.specifier(), None).await;
         now.map(|now| now.address()).map_err(|error| fault(&error))
@@ -119,7 +119,7 @@ fn fault(error: &GcpSignerError) -> Fault {
     }
 }
 
-/// Only the code: the words name projects, keys and accounts.
+/// Returns only the code: the message names projects, keys and accounts.
 fn of_status(status: &Status) -> Fault {
     Fault::Refused(
         match status.code() {
@@ -130,14 +130,15 @@ fn of_status(status: &Status) -> Fault {
             Code::InvalidArgument => "INVALID_ARGUMENT",
             Code::OutOfRange => "OUT_OF_RANGE",
             Code::Unimplemented => "UNIMPLEMENTED",
-            // The rest may pass, an answer that was cut off or cannot be read among it.
+            // All other failures may be temporary, such as an answer that was cut off or cannot be
+            // read.
             _ => return Fault::Unavailable,
         }
         .to_owned(),
     )
 }
 
-/// Without the key's name.
+/// Leaves out the key's name.
 impl std::fmt::Debug for GcpKms {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("GcpKms")

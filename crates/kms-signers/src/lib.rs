@@ -17,7 +17,7 @@ pub use gcp::{GcpKey, GcpKms};
 #[cfg(feature = "turnkey")]
 pub use turnkey::{Turnkey, TurnkeyKey};
 
-// The clients themselves, for those who set one up in their own way.
+// The client libraries, for callers that set up a client themselves.
 #[cfg(feature = "aws-kms")]
 pub use alloy_signer_aws;
 #[cfg(feature = "gcp-kms")]
@@ -28,10 +28,10 @@ pub use alloy_signer_turnkey;
 #[cfg(all(feature = "gcp-kms", not(test)))]
 use jsonwebtoken as _;
 
-/// Chooses the process's implementation of TLS where nobody has: the clients are compiled with two,
-/// and some of them panic when none is chosen. The functions named `connect` call it; who sets up a
-/// client in another way calls it before.
+/// Chooses the process's implementation of TLS, unless one is chosen already. The clients are
+/// compiled with two implementations, and some of them panic without a choice. The functions named
+/// `connect` call it. A caller that sets up a client in another way must call it first.
 pub fn choose_tls() {
-    // Whoever was first is the choice.
+    // An earlier choice stays.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
 }

@@ -1,5 +1,5 @@
-//! Services that sign hashes tell `r` and `s` only. With which parity the signature is the
-//! account's has to be found out.
+//! Services that sign hashes return only `r` and `s`. The module finds the parity with which the
+//! signature is the account's.
 #![cfg(any(feature = "aws-kms", feature = "gcp-kms"))]
 
 use alloy_primitives::{Address, B256, Signature};
@@ -8,9 +8,9 @@ use tx_sender::SignError;
 
 use crate::fault::Fault;
 
-/// The signature as the account's, with the lower `s`. Where it is not the account's, the service
-/// is asked (`now`) whose key it has under the name at present: another account's means that the
-/// key was exchanged.
+/// Returns the signature of the account, with the lower `s`. When neither parity gives the account,
+/// asks the service (`now`) for the key's present address: another account means that the key was
+/// exchanged.
 pub(crate) async fn of_account(
     signature: ecdsa::Signature,
     hash: &B256,

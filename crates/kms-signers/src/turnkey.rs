@@ -1,4 +1,5 @@
-//! Turnkey: the activity `ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2` over a hash that is not hashed again.
+//! Turnkey: the activity `ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2` over a hash. Turnkey does not hash it
+//! again.
 
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use tx_sender::{SignFuture, TransactionSigner, Unsigned};
 
 use crate::fault::{ConnectError, Fault};
 
-/// How long one answer is waited for: less than a sender waits for a signature.
+/// The time limit of one answer: less than a sender waits for a signature.
 const PATIENCE: Duration = Duration::from_secs(9);
 
 /// An account of a Turnkey organisation.
@@ -20,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(9);
 pub struct TurnkeyKey {
     /// The organisation's id.
     pub organization_id: String,
-    /// The account. Whether the organisation has its key shows at the first signature.
+    /// The account. The first signature shows whether the organisation has its key.
     pub account: Address,
 }
 
@@ -30,8 +31,8 @@ pub struct Turnkey {
 }
 
 impl Turnkey {
-    /// The account's key. `api_key` is the private key on P-256 that requests are stamped with, as
-    /// hexadecimal digits; nothing is asked yet.
+    /// Makes a signer of the account's key. `api_key` is the private key on P-256 that stamps
+    /// requests, as hexadecimal digits. Sends no request yet.
     ///
     /// # Errors
     /// [`ConnectError::ApiKey`].
@@ -52,7 +53,7 @@ impl Turnkey {
         Ok(Self::over(client, key))
     }
 
-    /// The account's key behind a client that was set up elsewhere.
+    /// Makes a signer through a client that the caller has set up.
     #[must_use]
     pub fn over(client: TurnkeyClient, key: TurnkeyKey) -> Self {
         let signer = TurnkeySigner::new(client, key.organization_id, key.account, None);
@@ -84,14 +85,14 @@ fn fault(error: &alloy_signer::Error) -> Fault {
     }
 }
 
-/// Only codes: the words name organisations, users and policies.
+/// Returns only codes: the message names organisations, users and policies.
 fn of_client(error: &TurnkeyClientError) -> Fault {
     use TurnkeyClientError as E;
 
     match error {
         E::Http(_) | E::ReqwestBuilder(_) | E::ExceededRetries(_) => Fault::Unavailable,
         E::UnexpectedHttpStatus(429 | 500.., _) => Fault::Unavailable,
-        // A gateway's page in the place of an answer.
+        // A gateway's page arrived instead of an answer.
         E::MissingContentTypeHeader => Fault::Unavailable,
         E::UnexpectedHttpStatus(status, _) => Fault::Refused(format!("HTTP {status}")),
         E::ActivityRequiresApproval(_) => Fault::Refused("ACTIVITY_STATUS_CONSENSUS_NEEDED".into()),
@@ -102,7 +103,7 @@ fn of_client(error: &TurnkeyClientError) -> Fault {
     }
 }
 
-/// Without the organisation.
+/// Leaves out the organisation.
 impl std::fmt::Debug for Turnkey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Turnkey")

@@ -1,4 +1,4 @@
-//! The stored answer of a paid call, and the data that a settlement needs.
+//! The stored answer of a paid call, and the data for its settlement.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -87,8 +87,8 @@ pub(crate) fn sha256(bytes: &[u8]) -> B256 {
     B256::new(Sha256::digest(bytes).into())
 }
 
-/// Everything that must be durable before the settlement request. After a crash, it is enough to
-/// find out whether the payment was charged, and to deliver the answer.
+/// The data that must be durable before the settlement request. After a crash it suffices to find
+/// out whether the payment was charged, and to deliver the answer.
 #[derive(Clone, Debug)]
 pub struct PendingSettlement {
     /// The payment. The journal stores its exact JSON text and the payment requirements that it

@@ -1,4 +1,4 @@
-//! The journal in whichever store a server has.
+//! [`AnyLedger`]: the journal in a SQLite file or in a PostgreSQL database.
 
 use std::time::Duration;
 
@@ -30,9 +30,9 @@ pub enum AnyLedger {
 }
 
 impl AnyLedger {
-    /// Opens the ledger in the database `postgres`, or without one in the file at `url`: a path, or
-    /// `sqlite://` and a path. A lease of `lease` says whether a server on a database lives; a file
-    /// has one server.
+    /// Opens the ledger in the database `postgres`, or, without one, in the file at `url`: a path,
+    /// or `sqlite://` and a path. The server's lease on a database lasts for `lease` without a
+    /// heartbeat; a file has one server and no lease.
     ///
     /// # Errors
     ///
@@ -53,12 +53,12 @@ impl AnyLedger {
     }
 
     /// Lists at most `limit` entries of a selection after `after` (from the beginning when `None`),
-    /// in the order of their numbers. It is for operators: it reads every entry between those that
-    /// it lists, and on SQLite payments wait for it.
+    /// in the order of their numbers. For operators: it reads every entry between the listed ones,
+    /// and on SQLite payments wait for it.
     ///
     /// # Errors
     ///
-    /// Those of reading the store.
+    /// The errors of reading the store.
     pub async fn entries(
         &self,
         filter: &Filter,
@@ -71,7 +71,7 @@ impl AnyLedger {
         }
     }
 
-    /// What payers have paid, for whoever does not own the ledger.
+    /// Returns a reader of payers' sums, for parts of a server that do not own the ledger.
     #[must_use]
     pub fn paid_sums(&self) -> PaidSums {
         PaidSums(match self {
@@ -81,8 +81,8 @@ impl AnyLedger {
     }
 }
 
-/// The sums of what payers have paid. It keeps no ledger open: of one that is closed it says so.
-/// Cheap to clone.
+/// A reader of payers' sums. It does not keep the ledger open, and returns an error after the
+/// ledger was closed. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct PaidSums(Sums);
 
@@ -93,11 +93,11 @@ enum Sums {
 }
 
 impl PaidSums {
-    /// As [`Journal::paid`].
+    /// Returns the sum of a payer, as [`Journal::paid`].
     ///
     /// # Errors
     ///
-    /// [`LedgerError::Closed`], and what reading the store may end in.
+    /// [`LedgerError::Closed`], and the errors of reading the store.
     pub async fn paid(&self, payer: Address) -> Result<u64, LedgerError> {
         match &self.0 {
             Sums::Sqlite(sums) => sums.paid(payer).await,
@@ -106,7 +106,7 @@ impl PaidSums {
     }
 }
 
-/// Calls the operation of whichever journal it is.
+/// Calls the operation of the journal that is open.
 macro_rules! either {
     ($self:ident, $ledger:ident => $call:expr) => {
         match $self {

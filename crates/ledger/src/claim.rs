@@ -33,7 +33,7 @@ pub struct Claim {
 #[derive(Clone, PartialEq, Eq)]
 pub struct RequestBinding {
     digest: B256,
-    /// Of method, path, query and body alone.
+    /// The digest of method, path, query and body alone.
     content: B256,
     method: Cow<'static, str>,
     path: Cow<'static, str>,

@@ -1,13 +1,13 @@
-//! How an authorization is stored, whatever the store.
+//! The stored form of an authorization, the same in every store.
 
 use alloy_primitives::B256;
 
-/// What is kept of an authorization's digest.
+/// The stored part of an authorization's digest.
 pub(crate) type Digest = [u8; 16];
 
-/// The part of an authorization's digest that is kept: half of it is beyond chance and beyond
-/// finding a second authorization with the digest of another payer's. A payer who makes two of its
-/// own alike has one of them refused.
+/// Returns the stored part of an authorization's digest. Half of a digest is enough: neither chance
+/// nor a search finds a second authorization with the half of another payer's. A payer who makes
+/// two of its own alike has one of them refused.
 pub(crate) fn kept(digest: B256) -> Digest {
     digest.0.first_chunk().copied().unwrap_or_default()
 }

@@ -9,21 +9,21 @@ use sha2::{Digest as _, Sha256};
 
 use crate::state::State;
 
-/// What a copied ledger consists of.
+/// The counts and the digest of a copied ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Copied {
-    /// Entries in each state.
+    /// The number of entries in each state.
     pub states: BTreeMap<State, u64>,
-    /// Stored answers.
+    /// The number of stored answers.
     pub answers: u64,
-    /// Payers with a sum or credit.
+    /// The number of payers with a sum or credit.
     pub payers: u64,
     /// SHA-256 over every row.
     pub digest: B256,
 }
 
 impl Copied {
-    /// All entries.
+    /// Returns the number of all entries.
     #[must_use]
     pub fn entries(&self) -> u64 {
         self.states.values().sum()
@@ -86,8 +86,8 @@ pub(crate) struct AnswerRow {
     pub(crate) body: Vec<u8>,
 }
 
-/// Two numbers about a name: the credit and the sum of a payer, or what a newcomer has taken and
-/// when.
+/// Two numbers with a name: the credit and the sum of a payer, or the deficit of a newcomer and its
+/// time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NumbersRow {
     pub(crate) name: Vec<u8>,
@@ -168,8 +168,8 @@ impl Tally {
         }
     }
 
-    /// A field with its length, so that no two rows hash alike; one that is missing differs from
-    /// one that is empty.
+    /// Adds a field with its length, so that different rows never hash alike. A missing field
+    /// differs from an empty one.
     fn field(&mut self, field: Option<&[u8]>) {
         let length = field.map_or(u64::MAX, |field| {
             u64::try_from(field.len()).unwrap_or(u64::MAX)

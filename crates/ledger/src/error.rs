@@ -93,21 +93,21 @@ pub enum LedgerError {
         /// SQLite's extended result code, if there is one.
         code: Option<i32>,
     },
-    /// The database cannot be reached, or takes no writes at this time. Nothing was written.
+    /// The database cannot be reached, or accepts no writes at this time. Nothing was written.
     #[error("the ledger's database is not available: {reason}")]
     Unavailable {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// The connection was lost while the database did what was asked, and stayed lost: it may have
-    /// been written. An entry that was reserved so has no call and is released later.
+    /// The connection was lost during the operation and did not come back: the operation may have
+    /// been written. An entry that was reserved in this way has no call and is released later.
     #[error("the connection to the ledger's database was lost in {operation}")]
     Interrupted {
-        /// What was being done.
+        /// The operation.
         operation: &'static str,
     },
-    /// This server's lease has expired, or a replica of the database has taken over: what it held
-    /// belongs to others by now, or soon.
+    /// This server's lease has expired, or a replica of the database has taken over. Other servers
+    /// may take over the entries that this one held.
     #[error("this server's lease on the ledger has expired")]
     LeaseLost,
     /// Another server has taken the entry over, after this one's lease had expired.
@@ -116,7 +116,7 @@ pub enum LedgerError {
         /// The entry.
         entry: EntryId,
     },
-    /// A setting of the database lets a commit be lost that was reported as done.
+    /// A setting of the database allows the loss of a commit that was reported as done.
     #[error(
         "the ledger's database has {setting} = {observed}: a payment could be lost; set it to on"
     )]
@@ -126,10 +126,10 @@ pub enum LedgerError {
         /// Its value.
         observed: String,
     },
-    /// The database refused a statement in a way that has no name of its own.
+    /// The database refused a statement with an error that has no variant of its own.
     #[error("the ledger's database failed in {operation} ({})", .sqlstate.as_deref().unwrap_or("no SQLSTATE"))]
     Query {
-        /// What was being done.
+        /// The operation.
         operation: &'static str,
         /// The SQLSTATE, if there is one.
         sqlstate: Option<String>,
@@ -137,20 +137,20 @@ pub enum LedgerError {
     /// A row of the database has another form than the one that this program writes.
     #[error("a row of the ledger's database is damaged, read in {operation}: {reason}")]
     DamagedRow {
-        /// What was being done.
+        /// The operation that read it.
         operation: &'static str,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
-    /// A ledger is copied only into an empty one.
+    /// The target of a copy is not empty.
     #[error("the ledger is not empty: nothing can be copied into it")]
     NotEmpty,
-    /// The rows that were read back are not those that were copied. None of them was kept.
+    /// The rows that were read back differ from the copied ones. None of them was kept.
     #[error("the copy differs: {observed} instead of {expected}; nothing was kept")]
     NotCopied {
-        /// What was copied.
+        /// The copied rows.
         expected: String,
-        /// What was read back.
+        /// The rows that were read back.
         observed: String,
     },
     /// The journal is closed.

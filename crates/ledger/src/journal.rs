@@ -219,20 +219,20 @@ pub trait Journal: Send + Sync + 'static {
     /// [`LedgerError::CannotOpen`] when the size cannot be read.
     fn size_bytes(&self) -> Result<u64, LedgerError>;
 
-    /// The number under which this server holds entries at this time. Under another number than the
-    /// one that reserved an entry, it has lost that entry, even if it owns it again: others may
-    /// have sent its payment meanwhile. A journal of one server has one number.
+    /// Returns the number under which this server holds entries at this time. A server with another
+    /// number than the one that reserved an entry has lost that entry, even if it owns it again:
+    /// others may have sent its payment meanwhile. A journal of one server has one number.
     fn owner(&self) -> i64 {
         0
     }
 
-    /// Retires a released authorization for a request: from now on no server reserves it for this
-    /// request, and each of them knows it as [`Retired`](PaymentStatus::Retired). Returns `false`
-    /// when it was reserved again meanwhile.
+    /// Retires a released authorization for a request: no server reserves it for this request any
+    /// more, and each of them answers [`Retired`](PaymentStatus::Retired). Returns `false` when it
+    /// was reserved again meanwhile.
     ///
-    /// A server calls it before it tells a payer to sign a new payment although the present one
-    /// could still be settled: another server may have a copy in hand that it has not claimed yet.
-    /// In a journal of one server copies meet in memory, and there is nothing to write.
+    /// A server calls it before it asks a payer to sign a new payment although the present one
+    /// could still be settled: another server may hold a copy that it has not claimed yet. In a
+    /// journal of one server copies meet in memory, and nothing is written.
     fn retire(
         &self,
         _key: &AuthorizationKey,
@@ -241,7 +241,8 @@ pub trait Journal: Send + Sync + 'static {
         async { Ok(true) }
     }
 
-    /// Gives back what other servers would wait for, after this server's last move.
+    /// Gives the lease up after this server's last move, so that other servers need not wait for
+    /// its end.
     fn close(&self) -> impl Future<Output = Result<(), LedgerError>> + Send {
         async { Ok(()) }
     }

@@ -8,13 +8,15 @@ pub struct Options {
     /// The size limit of a SQLite file in bytes; `None` leaves the disk as the limit. The log does
     /// not count (usually 8 MiB; more while another program reads the file).
     pub max_bytes: Option<u64>,
-    /// How many seconds after its settlement a payer can fetch an answer again.
+    /// The retention of an answer in seconds: its payer can fetch it again for so long after the
+    /// settlement.
     pub retention_seconds: u64,
     /// The same for an answer about its payer alone; at most
     /// [`retention_seconds`](Self::retention_seconds).
     pub private_retention_seconds: u64,
-    /// How many seconds after its settlement the entry of a payment stays, with its state and
-    /// transaction but without the answer; at least [`retention_seconds`](Self::retention_seconds).
+    /// The retention of a payment's entry in seconds: it stays for so long after the settlement,
+    /// with its state and transaction but without the answer. At least
+    /// [`retention_seconds`](Self::retention_seconds).
     pub entry_retention_seconds: u64,
     /// The most credit of a payer, in micro-USD.
     pub credit_cap_micro_usd: u64,

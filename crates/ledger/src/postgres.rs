@@ -1,21 +1,21 @@
 //! The journal on PostgreSQL, for any number of servers.
 //!
 //! Every move of an entry is one statement, and so one transaction: the entry, its answer and the
-//! payer's credit change together or not at all. That an authorization and a payment identifier
-//! have one entry at most are constraints of the tables.
+//! payer's credit change together or not at all. Constraints of the tables ensure that an
+//! authorization and a payment identifier have at most one entry each.
 //!
-//! An entry belongs to the [`Instance`] that reserved it. Its moves need that instance's lease, in
-//! the same statement. When the lease has expired, others close what was in flight and look after
-//! what is unknown; whatever the instance still tries is refused
+//! An entry belongs to the [`Instance`] that reserved it. Its moves require that instance's lease,
+//! in the same statement. When the lease has expired, other instances close its entries in flight
+//! and take over its unknown entries. Any later move of the old instance is refused
 //! ([`TakenOver`](LedgerError::TakenOver)).
 //!
-//! A replica that takes over may lack the last commits, and gives numbers of entries again that
-//! running calls still hold. No instance has a lease there. Each registers anew, keeps what nobody
-//! has taken over, and reserves entries with numbers far beyond those that it can remember.
+//! A replica that takes over may lack the last commits, and may repeat numbers of entries that
+//! running calls still hold. No instance has a lease there: each one registers anew, keeps the
+//! entries that nobody has taken over, and reserves entries with numbers far above the repeated
+//! ones.
 //!
-//! A connection that is lost during a statement leaves its outcome open. A reservation then looks
-//! for its own attempt; every other move is sent again, and finds its own result if it had
-//! happened.
+//! A lost connection leaves the outcome of its statement open. A reservation then looks for its own
+//! attempt. Every other move is sent again, and finds its own result if it had taken effect.
 
 use std::{
     collections::HashSet,
@@ -37,8 +37,8 @@ use crate::{
     state::{EntryId, State},
 };
 
-/// Whether an instance has its lease, in the history of the database in which it was registered: a
-/// condition of every move, with the instance `$1`.
+/// The condition that an instance has its lease, in the history of the database in which it was
+/// registered. It is part of every move, with the instance `$1`.
 macro_rules! alive {
     () => {
         alive!("$1")
@@ -71,7 +71,7 @@ pub(crate) const COMPONENT: Component = Component {
     migrations: &[include_str!("postgres/schema/0001.sql")],
 };
 
-/// What a statement is run with.
+/// The parameters of a statement.
 type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 /// A journal in a PostgreSQL database, which several servers may share.
@@ -87,24 +87,23 @@ struct Inner {
     /// The number of the instance under which this ledger writes.
     number: AtomicI64,
     options: Options,
-    /// Reserved entries whose work has begun. Known to this instance only, and not written: it
-    /// changes nothing about what becomes of an entry.
+    /// Reserved entries whose work has begun. Only this instance knows them, and no row has them:
+    /// they do not affect the fate of an entry.
     working: Mutex<HashSet<i64>>,
-    /// The entry after which the next look for abandoned ones begins, and the next pruning.
+    /// The entries after which the next sweep for abandoned entries, and the next pruning, begin.
     abandon_after: AtomicI64,
     prune_after: AtomicI64,
     /// Batches of the current run of pruning.
     prune_batches: AtomicI64,
-    /// As of the last count of open entries.
+    /// The size at the last count of open entries.
     size_bytes: AtomicU64,
 }
 
 impl PostgresLedger {
-    /// Opens the ledger in a database: checks that the database keeps what it has committed, brings
-    /// the tables up, and registers a new instance whose lease lasts for `lease` without a
-    /// heartbeat.
+    /// Opens the ledger in a database: checks that the database keeps its commits, migrates the
+    /// tables, and registers a new instance whose lease lasts for `lease` without a heartbeat.
     ///
-    /// `options.max_bytes` means nothing here: the database's disk is the limit.
+    /// `options.max_bytes` has no effect: the database's disk is the limit.
     ///
     /// # Errors
     ///
@@ -131,7 +130,7 @@ impl PostgresLedger {
         })))
     }
 
-    /// What opening the ledger in a database would do to its tables. Writes nothing.
+    /// Returns the migration that opening the ledger in a database would run. Writes nothing.
     ///
     /// # Errors
     ///
@@ -140,8 +139,8 @@ impl PostgresLedger {
         Ok(postgres.pending(&COMPONENT).await?)
     }
 
-    /// As [`AnyLedger::entries`](crate::AnyLedger::entries). Writes nothing, and needs no server's
-    /// lease.
+    /// Lists entries, as [`AnyLedger::entries`](crate::AnyLedger::entries). Writes nothing, and
+    /// needs no lease.
     ///
     /// # Errors
     ///
@@ -174,7 +173,7 @@ impl Inner {
         self.working.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The state of an entry, with what this instance knows of its work.
+    /// Returns the state of an entry, with this instance's knowledge of its work.
     fn with_note(&self, entry: EntryId, state: State) -> State {
         match state {
             State::Reserved if self.working().contains(&entry.number()) => State::Working,
@@ -183,7 +182,7 @@ impl Inner {
     }
 }
 
-/// A state as the tables keep it.
+/// Returns the stored number of a state.
 fn code(state: State) -> i16 {
     i16::try_from(state.code()).unwrap_or_default()
 }

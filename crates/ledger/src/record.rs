@@ -65,6 +65,6 @@ pub struct EntryRecord {
     pub reserved_at: u64,
     /// When its state last changed, in Unix seconds. The start of the work changes no time.
     pub changed_at: u64,
-    /// Why it is released, unknown or undecidable, or was unknown before it was settled.
+    /// The reason why it is released, unknown or undecidable, or was unknown before it was settled.
     pub cause: Option<String>,
 }

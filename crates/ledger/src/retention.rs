@@ -1,23 +1,23 @@
-//! How long entries and their answers are kept.
+//! The retention of entries and their answers.
 
 use crate::{options::Options, state::State};
 
-/// The part of an entry that decides whether it is still needed.
+/// The part of an entry that decides its retention.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Aged {
     pub(crate) state: State,
     pub(crate) valid_before: u64,
     pub(crate) changed_at: u64,
-    /// It came to a settlement, so others may have seen the authorization.
+    /// Whether the entry came to a settlement, so that others may have seen the authorization.
     pub(crate) attempted: bool,
     pub(crate) private: bool,
 }
 
-/// What is past its retention.
+/// The part of an entry whose retention is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Due {
     Nothing,
-    /// The answer, if it is still there.
+    /// The answer, if it is still stored.
     Answer,
     /// The whole entry.
     Entry,
@@ -28,7 +28,7 @@ impl Aged {
         let answers = options.retention_seconds;
         let entries = match self.state {
             State::Settled => options.entry_retention_seconds.max(answers),
-            // Its payer is told to sign anew only when it is known to be void.
+            // The payer is asked to sign anew only when the authorization is known to be void.
             State::Released if self.attempted => options.entry_retention_seconds.max(answers),
             State::Released => answers,
             _ => return Due::Nothing,
@@ -42,7 +42,7 @@ impl Aged {
         }
     }
 
-    /// Whether the last change is at least so long ago.
+    /// Returns whether the last change is at least so long ago.
     fn is_past(&self, retention_seconds: u64, now: u64) -> bool {
         self.changed_at.saturating_add(retention_seconds) <= now
     }

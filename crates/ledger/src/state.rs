@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_flight_comes_before_unknown() {
+    fn states_in_flight_come_before_unknown() {
         for state in State::ALL {
             assert_eq!(state.is_in_flight(), state < State::Unknown);
         }

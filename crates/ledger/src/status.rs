@@ -12,7 +12,7 @@ use crate::{
 pub enum Reservation {
     /// The authorization is reserved for this claim.
     Reserved(EntryId),
-    /// It is not: the payment has this status.
+    /// The authorization is not reserved: the payment has this status.
     Known(PaymentStatus),
 }
 
@@ -59,7 +59,7 @@ pub enum PaymentStatus {
     },
     /// It was refused and nothing was charged; its payer was told to sign a new payment.
     Retired {
-        /// Why it was refused.
+        /// The reason why it was refused.
         reason: String,
     },
     /// It was charged and answered, and the retention of the answer is over.
@@ -83,7 +83,7 @@ pub struct PaymentRecord {
     /// The transaction: that of the receipt when the entry is settled, the last known one when it
     /// is unknown or undecidable.
     pub transaction: Option<String>,
-    /// Why the entry is released, unknown or undecidable.
+    /// The reason why the entry is released, unknown or undecidable.
     pub reason: Option<String>,
     /// Whether the authorization may have left this server in a settlement request, for this entry
     /// or an earlier one. Others can then execute it until it expires, even after a release.

@@ -1,4 +1,4 @@
-//! An agent that embeds the crate: it asks for a swap, verifies the plan as if a stranger had sent
+//! An agent that embeds the crate. It asks for a swap, verifies the plan as if a stranger had sent
 //! it, and prints what it would sign. It signs nothing.
 //!
 //! ```sh
@@ -28,10 +28,11 @@ const FEES: &str = include_str!("../../../fixtures/vectors/plans/fees.toml");
 const ARGUMENTS: &str = include_str!("../../../fixtures/vectors/plans/swap.request.json");
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // What the agent's operator has reviewed.
+    // The agent's operator has reviewed this configuration.
     let policy = Policy::new(toml::from_str::<FeeDocument>(FEES)?.review()?);
 
-    // What the agent wants. Unknown, missing or mistyped arguments would all be named here.
+    // The agent wants this swap. The parser names all unknown, missing or mistyped arguments at
+    // once.
     let request = Request::parse(Rail::Swap, ARGUMENTS)?;
     let Request::Swap(swap_request) = &request else {
         return Err("not a swap".into());
@@ -50,7 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let building = swap::build(swap_request, &quotes, &NoSimulator, &policy, &moment);
     let plan = ready(building)?;
 
-    // The same text could have come from anywhere: nothing in it is trusted.
+    // The text could have come from anywhere: the verifier trusts nothing in it.
     let verified = verify(&request, plan.json(), moment.now(), &policy)?;
     println!(
         "{} checks hold, plan {}",
@@ -66,7 +67,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     println!("valid until {}\n", verified.valid_until());
 
-    // What is signed comes from the verified values, not from the text.
+    // The verified values are signed, not the text.
     let VerifiedPlan::Swap(swap) = verified.plan() else {
         return Err("not a swap".into());
     };
@@ -86,7 +87,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         );
     }
 
-    // One changed digit, and it is no plan.
+    // A plan with one changed digit is refused.
     let tampered = plan
         .json()
         .replacen("fromAmount\":\"1", "fromAmount\":\"2", 1)
@@ -104,7 +105,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A port that answers from memory never waits; an agent awaits on the runtime it has.
+/// Runs a future to its end. A port that answers from memory never waits; an agent awaits on its
+/// own runtime.
 fn ready<T>(future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
     loop {

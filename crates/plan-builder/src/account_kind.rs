@@ -17,7 +17,7 @@ pub enum AccountKind {
 impl AccountKind {
     pub(crate) const WORDS: &'static [&'static str] = &["eoa", "safe"];
 
-    /// From its word in the arguments.
+    /// Reads the kind's word in the arguments.
     pub(crate) fn from_word(word: &str) -> Self {
         if word == "safe" {
             Self::Safe
@@ -26,7 +26,7 @@ impl AccountKind {
         }
     }
 
-    /// The refusal of a Safe-type account on an order rail.
+    /// Refuses a Safe-type account on an order rail.
     pub(crate) fn require_eoa(self, why: &'static str) -> Result<(), Refusal> {
         match self {
             Self::Eoa => Ok(()),

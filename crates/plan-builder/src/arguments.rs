@@ -15,18 +15,18 @@ use serde_json::{Value, json};
 use self::kind::Kind;
 pub(crate) use self::reader::{Outcome, Reader, parse};
 
-/// Most problems that are listed of one set of arguments.
+/// Most problems in the list of one set of arguments.
 pub(crate) const MOST_PROBLEMS: usize = 32;
 
-/// One thing that is wrong with arguments.
+/// One problem of a constructor's arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Problem {
-    /// Where: `$.slippage.maxBps`.
+    /// The path of the argument, for example `$.slippage.maxBps`.
     pub path: String,
-    /// What was expected there.
+    /// The expected value.
     pub expected: String,
-    /// What is there.
+    /// The observed value.
     pub observed: String,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Argument<T> {
 }
 
 impl<T> Argument<T> {
-    /// The value, if it has the declared form.
+    /// Returns the value, if it has the declared form.
     pub(crate) fn value(&self, json: &Value) -> Option<T> {
         (self.read)(&self.kind, json)
     }
@@ -98,7 +98,7 @@ impl Argument<U256> {
         })
     }
 
-    /// As [`Self::amount`], also zero, and also as a JSON integer that is exact.
+    /// As [`Self::amount`], but zero and exact JSON integers are allowed too.
     pub(crate) const fn amount_or_integer(name: &'static str, description: &'static str) -> Self {
         Self::new(name, description, Kind::AmountOrInteger, |_, json| {
             kind::amount_or_integer(json)
@@ -135,7 +135,7 @@ impl Argument<u64> {
 }
 
 impl Argument<&'static str> {
-    /// One of a few exact words.
+    /// One word of a list.
     pub(crate) const fn choice(
         name: &'static str,
         description: &'static str,
@@ -146,7 +146,7 @@ impl Argument<&'static str> {
 }
 
 impl Argument<Vec<&'static str>> {
-    /// A list of different words of a few.
+    /// A list of different words of another list.
     pub(crate) const fn choices(
         name: &'static str,
         description: &'static str,
@@ -251,7 +251,7 @@ impl Property {
     }
 }
 
-/// What every argument has, whatever its type.
+/// The properties that every argument has, whatever its type.
 pub(crate) trait Declared: Sync + fmt::Debug {
     fn name(&self) -> &'static str;
     fn schema(&self) -> Value;
@@ -271,7 +271,7 @@ impl<T: fmt::Debug + 'static> Declared for Argument<T> {
     }
 }
 
-/// The JSON Schema of an object with these members and no others.
+/// Builds the JSON Schema of an object with these members and no others.
 pub(crate) fn schema_of(properties: &[Property]) -> Value {
     let required: Vec<_> = properties
         .iter()

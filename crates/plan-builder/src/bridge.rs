@@ -2,8 +2,7 @@
 //! minted by the protocol itself (CCTP V2).
 //!
 //! A plan covers the source chain only. The mint cannot be built before the burn: its message and
-//! its attestation do not exist yet. `payload.post_submission` says what the caller does about it
-//! afterwards.
+//! its attestation do not exist yet. `payload.post_submission` lists the caller's later tasks.
 
 mod account;
 mod build;
@@ -165,8 +164,8 @@ impl RailPlan for BridgeRail {
     }
 }
 
-/// `fee_attribution`: a direct burn carries no fee of the service. The protocol's own is deducted
-/// at the mint.
+/// `fee_attribution`: a direct burn carries no fee of the service. The mint deducts the protocol's
+/// own fee.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FeeAttribution {
@@ -183,7 +182,7 @@ struct ProtocolFee {
     max_fee: Digits,
 }
 
-/// A violation of a route, by the name of the check that it belongs to.
+/// Makes a route's violation a failure of the check that it belongs to.
 fn off_route(violation: Violation) -> Failure {
     Failure::new(checks::ROUTE, violation)
 }

@@ -1,10 +1,10 @@
-//! `device_display`: what a signing device can show of a plan, and the digests by which it is
-//! compared where it cannot.
+//! `device_display`: the parts of a plan that a signing device can show, and the digests by which a
+//! person compares the rest.
 //!
 //! A device shows calldata clearly when it has a descriptor of the function (ERC-7730) and can hold
-//! the calldata. What it cannot show it signs blindly, or shows as a digest: the names and formulas
-//! of those are ERC-8213's. Nothing here is asked of a device: it follows from the plan's own bytes
-//! and from the descriptors that were read, so that a verifier computes it again.
+//! the calldata. It signs everything else blindly, or shows a digest of it: ERC-8213 gives names
+//! and formulas of the digests. The module asks no device. A verifier computes the member again
+//! from the plan's own bytes and the descriptors below.
 
 use alloy_primitives::{Address, B256, U256, address};
 use serde::{Deserialize, Serialize};
@@ -15,10 +15,10 @@ use crate::{
     wire::{KindRecord, StepRecord, Text, Word},
 };
 
-/// The descriptors that were read.
+/// The registry's version from which the descriptors were read.
 const REGISTRY: &str = "ethereum/clear-signing-erc7730-registry@3b66ba28, 2026-08-20";
 /// The most calldata that devices of both makers show clearly, in bytes. Trezor's firmware of
-/// August 2026 holds 6144, that of May 4096; Ledger's Ethereum app 1.22 holds calldata in a heap of
+/// August 2026 holds 6144, that of May 4096. Ledger's Ethereum app 1.22 holds calldata in a heap of
 /// 16 KiB, together with everything else.
 const MOST_CALLDATA: usize = 4096;
 
@@ -31,9 +31,9 @@ const APPROVE_BYTES: usize = 4 + 2 * 32;
 
 /// The descriptor of LI.FI's router.
 const LIFI: &str = "registry/lifi/calldata-LIFIDiamond.json";
-/// The router that it is for.
+/// The router that the descriptor covers.
 const LIFI_ROUTER: Address = address!("1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE");
-/// The chains that it is for at that address.
+/// The chains that the descriptor covers at that address.
 const LIFI_CHAINS: [u64; 27] = [
     1, 10, 25, 30, 56, 100, 122, 137, 146, 196, 204, 252, 288, 480, 1135, 1284, 1329, 1625, 5000,
     8453, 13371, 34443, 42161, 42220, 43114, 81457, 534352,
@@ -51,7 +51,7 @@ const LIFI_HIDDEN: &[&str] = &[
     "exchanges and their calldata",
 ];
 
-/// The member.
+/// The member `device_display`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DeviceDisplay {
@@ -78,7 +78,7 @@ enum SignedAs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Shown {
-    /// Digests or raw bytes: the signer sees nothing that can be read.
+    /// Digests or raw bytes: the signer can read nothing.
     Blind,
     /// The members that the descriptor names, with amounts where the device knows the token.
     ClearIfTokenKnown,
@@ -122,7 +122,7 @@ struct Descriptor {
 }
 
 impl DeviceDisplay {
-    /// The display of a plan of this account, these steps and this message.
+    /// Describes the display of a plan with this account, these steps and this message.
     pub(crate) fn of(
         kind: AccountKind,
         evm: Option<Evm<'_>>,
@@ -173,8 +173,8 @@ impl StepDisplay {
 }
 
 impl TypedDisplay {
-    /// No descriptor of the messages that are signed here is published. Trezor shows the members of
-    /// any message; Ledger hashes what it has no descriptor of.
+    /// No registry has a descriptor of the messages that plans sign. Trezor shows the members of
+    /// any message; Ledger hashes a message without a descriptor.
     fn of(hashes: TypedDataHashes) -> Self {
         Self {
             domain_hash: Word(hashes.domain),
@@ -212,7 +212,7 @@ fn calldata_digest(data: &[u8]) -> B256 {
     digest::keccak(&[&length, data].concat())
 }
 
-/// A length as JSON readers keep it.
+/// Converts a length to an integer that JSON readers keep exact.
 fn bytes(length: usize) -> u64 {
     u64::try_from(length).unwrap_or(u64::MAX)
 }
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_descriptor_leaves_out_is_said() {
+    fn the_display_names_members_that_a_descriptor_leaves_out() {
         let mut data = LIFI_SELECTORS[0].to_vec();
         data.resize(900, 0);
         let display = StepDisplay::of(&step(LIFI_ROUTER, data), 8453, SignedAs::Transaction);

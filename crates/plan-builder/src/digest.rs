@@ -9,17 +9,8 @@ pub(crate) fn keccak(bytes: &[u8]) -> B256 {
     B256::from(<[u8; 32]>::from(Keccak256::digest(bytes)))
 }
 
-/// keccak-256 of a text in parts.
-pub(crate) fn keccak_of<const N: usize>(parts: [&str; N]) -> B256 {
-    let mut hash = Keccak256::new();
-    for part in parts {
-        hash.update(part);
-    }
-    B256::from(<[u8; 32]>::from(hash.finalize()))
-}
-
-/// The RFC 8785 bytes of a value. `None` for what JSON cannot hold, which no document of this crate
-/// contains.
+/// Returns the RFC 8785 bytes of a value. `None` for values that JSON cannot hold; no document of
+/// this crate contains any.
 pub(crate) fn canonical<T: Serialize>(value: &T) -> Option<Vec<u8>> {
     serde_json_canonicalizer::to_vec(value).ok()
 }

@@ -1,26 +1,26 @@
-//! Requests that are made and changed in code.
+//! Creates and changes requests in code.
 //!
 //! A request has no public members: the reader of the arguments makes every one of them. A typed
-//! constructor therefore writes arguments and has them read, and a change writes the normal form
-//! with one other argument. No bound is written twice, and none can be stepped over.
+//! constructor writes arguments and has the reader read them. A change writes the normal form with
+//! one other argument. So each bound exists once, and no request escapes it.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::{Refusal, seal::unwritable};
 
-/// A request that its reader makes.
+/// A request that code can create and change through its reader.
 pub(crate) trait Editable: Serialize + Sized {
     /// Reads arguments.
     fn read_from(arguments: &Value) -> Result<Self, Refusal>;
 
-    /// Makes a request of named arguments.
+    /// Creates a request from named arguments.
     fn of<const N: usize>(arguments: [(&str, Value); N]) -> Result<Self, Refusal> {
         let named = arguments.map(|(name, value)| (name.to_owned(), value));
         Self::read_from(&Value::Object(Map::from_iter(named)))
     }
 
-    /// The same request with another value of one argument.
+    /// Returns the request with another value of one argument.
     fn with(&self, name: &str, value: impl Serialize) -> Result<Self, Refusal> {
         let mut arguments = json(self)?;
         if let Value::Object(members) = &mut arguments {

@@ -1,11 +1,9 @@
-//! The envelope of a plan on the wire. Members are declared in the
-//! order of RFC 8785, so that the serde form of a canonically declared payload is the canonical
-//! one.
-
-mod along;
+//! The envelope of a plan on the wire. Members are declared in the order of RFC 8785, so that the
+//! serde form of a canonically declared payload is the canonical one.
 
 use std::borrow::Cow;
 
+use alloy_primitives::B256;
 use calldata_checks::{Assertion, CheckReport, Rail};
 use serde::{Deserialize, Serialize, Serializer, de::DeserializeOwned};
 
@@ -23,7 +21,7 @@ use crate::{
 /// The version of this form.
 pub(crate) const SCHEMA_VERSION: &str = "1.2";
 
-/// Everything that is returned. With `submission.payload_digest` empty it is the preimage of the
+/// The whole document of a plan. With `submission.payload_digest` empty it is the preimage of the
 /// digest.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(
@@ -44,7 +42,7 @@ pub(crate) struct Body<'a, P, F> {
     pub(crate) exports: Option<Exports>,
     pub(crate) fee_attribution: F,
     pub(crate) intent_digest: Word,
-    /// The checks that had nothing to judge: they are no assertions.
+    /// The checks that had nothing to judge. They are not assertions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) not_established: Vec<NotEstablished<'a>>,
     pub(crate) payload: P,
@@ -58,7 +56,7 @@ pub(crate) struct Body<'a, P, F> {
     pub(crate) valid_until: Time,
 }
 
-/// The address that the caller gave, and what it is in the plan.
+/// The caller's address, and its roles in the plan.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AccountBinding {
@@ -87,7 +85,7 @@ pub(crate) struct NotEstablished<'a> {
     would_establish: Cow<'a, str>,
 }
 
-/// The only result that is ever written: what does not pass is refused.
+/// The only result that is ever written: a check that fails gives a refusal.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Pass {
     #[serde(rename = "pass")]
@@ -133,7 +131,8 @@ pub(crate) struct ReplayDisclosure {
 }
 
 impl ReplayDisclosure {
-    /// `approves`: whether the plan leaves an allowance behind when its last step reverts.
+    /// Makes the disclosure. `approves`: whether the plan leaves an allowance behind when its last
+    /// step reverts.
     pub(crate) const fn with_boundary(boundary: &'static str, approves: bool) -> Self {
         Self {
             after_a_reverted_call: if approves {
@@ -158,7 +157,7 @@ pub(crate) struct Submission {
     pub(crate) payload_digest: Option<Word>,
 }
 
-/// The members of an envelope that a report gives.
+/// Makes the assertions of a report members of an envelope.
 pub(crate) fn assertions(report: &CheckReport) -> Vec<AssertionRecord<'_>> {
     fn record(passed: &Assertion) -> AssertionRecord<'_> {
         AssertionRecord {
@@ -171,7 +170,7 @@ pub(crate) fn assertions(report: &CheckReport) -> Vec<AssertionRecord<'_>> {
     report.assertions().iter().map(record).collect()
 }
 
-/// The open checks of a report.
+/// Makes the open checks of a report members of an envelope.
 pub(crate) fn not_established(report: &CheckReport) -> Vec<NotEstablished<'_>> {
     fn record(open: &Assertion) -> NotEstablished<'_> {
         NotEstablished {
@@ -183,72 +182,58 @@ pub(crate) fn not_established(report: &CheckReport) -> Vec<NotEstablished<'_>> {
     report.not_established().iter().map(record).collect()
 }
 
-/// A plan's text together with its digest.
+/// A plan's text and its digest.
 #[derive(Debug)]
 pub(crate) struct Written {
-    /// The JSON text, digest included.
-    pub(crate) text: String,
-    /// The digest of everything else.
-    pub(crate) digest: Word,
+    /// The JSON text without the digest.
+    unsealed: String,
+    /// The digest of all other members of the plan.
+    pub(crate) digest: B256,
 }
 
-/// Room for a usual plan; a larger one makes more.
+/// Bytes that hold a usual plan; a larger plan allocates more.
 const USUAL_BYTES: usize = 12 * 1024;
 
 impl<P: Serialize, F: Serialize> Body<'_, P, F> {
-    /// Writes the plan and computes its digest; whatever digest the body carries is not looked at.
+    /// Writes the plan without its digest.
     ///
-    /// `None` for what JSON cannot hold, which no payload contains.
-    pub(crate) fn write<R: RailPlan<Payload = P, Fees = F>>(&mut self) -> Option<Written> {
+    /// `None` for values that JSON cannot hold; no payload contains any.
+    pub(crate) fn unsealed(&mut self) -> Option<String> {
         self.submission.payload_digest = None;
         let mut text = Vec::with_capacity(USUAL_BYTES);
         serde_json::to_writer(&mut text, self).ok()?;
+        String::from_utf8(text).ok()
+    }
+
+    /// Writes the plan and computes its digest; the digest in the body is ignored.
+    ///
+    /// `None` for values that JSON cannot hold; no payload contains any.
+    pub(crate) fn write<R: RailPlan<Payload = P, Fees = F>>(&mut self) -> Option<Written> {
+        let unsealed = self.unsealed()?;
         let digest = if R::DECLARED_CANONICAL {
-            digest::keccak(&text)
+            digest::keccak(unsealed.as_bytes())
         } else {
             digest::keccak(&digest::canonical(self)?)
         };
-        let digest = Word(digest);
-        self.submission.payload_digest = Some(digest);
-        let mut text = String::from_utf8(text).ok()?;
-        let end = end_of_fields(&text)?;
-        text.insert_str(end, &member(digest));
-        Some(Written { text, digest })
-    }
-
-    /// Whether [`Self::write`] gives exactly this text, without writing it.
-    pub(crate) fn is_written_as<R: RailPlan<Payload = P, Fees = F>>(
-        &mut self,
-        text: &str,
-        digest: Word,
-    ) -> bool {
-        self.submission.payload_digest = Some(digest);
-        if !along::is_written_as(self, text) {
-            return false;
-        }
-        let computed = if R::DECLARED_CANONICAL {
-            end_of_fields(text).and_then(|end| {
-                let (before, after) = text.split_at_checked(end)?;
-                Some(digest::keccak_of([
-                    before,
-                    after.strip_prefix(&member(digest))?,
-                ]))
-            })
-        } else {
-            self.submission.payload_digest = None;
-            digest::canonical(self).map(|bytes| digest::keccak(&bytes))
-        };
-        computed == Some(digest.0)
+        Some(Written { unsealed, digest })
     }
 }
 
-/// Where the list of `submission` ends and the digest follows. It is the last list of an
-/// envelope: only times and digests follow it.
-fn end_of_fields(text: &str) -> Option<usize> {
-    Some(text.rfind(']')? + 1)
-}
+impl Written {
+    /// The JSON text without the digest.
+    pub(crate) fn unsealed(&self) -> &str {
+        &self.unsealed
+    }
 
-/// The digest's member, as it follows the list.
-fn member(digest: Word) -> String {
-    format!(r#","payload_digest":"{}""#, digest.0)
+    /// Returns the JSON text with the digest. The digest follows the list of `submission`, which is
+    /// the last list of an envelope.
+    ///
+    /// `None` for a text without a list, which no envelope is.
+    pub(crate) fn sealed(&self) -> Option<String> {
+        let (before, after) = self
+            .unsealed
+            .split_at_checked(self.unsealed.rfind(']')? + 1)?;
+        let digest = self.digest;
+        Some(format!(r#"{before},"payload_digest":"{digest}"{after}"#))
+    }
 }

@@ -21,8 +21,8 @@ pub(crate) struct Exports {
 }
 
 impl Exports {
-    /// The chosen exports; `None` when none was chosen. `created_millis` is a label of the Safe
-    /// batch.
+    /// Makes the chosen exports; `None` when none was chosen. `created_millis` is a label of the
+    /// Safe batch.
     pub(crate) fn of(evm: Evm<'_>, artifact_id: &str, created_millis: u64) -> Option<Self> {
         let ExportSet {
             eip5792,

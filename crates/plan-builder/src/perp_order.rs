@@ -1,10 +1,10 @@
 //! Limit orders of the perpetuals venue (Hyperliquid), optionally with take-profit and stop-loss,
 //! to be signed by the caller's own account or its agent wallet.
 //!
-//! An order plan has no steps. It holds the action whose bytes are hashed, a recipe for what is
-//! signed (the nonce is the signer's, and is inside the hash), one worked example, and the asset as
-//! the venue described it. The venue enforces `valid_until` itself: it is the order's
-//! `expiresAfter`. Nothing of it says that the venue takes the order.
+//! An order plan has no steps. It holds the action whose bytes are hashed, a recipe for the signed
+//! message (the nonce is the signer's, and is inside the hash), one worked example, and the asset
+//! as the venue described it. The venue enforces `valid_until` itself: it is the order's
+//! `expiresAfter`. A plan does not promise that the venue accepts the order.
 
 mod action;
 mod draft;
@@ -109,7 +109,7 @@ pub async fn build<V: PerpVenue + ?Sized>(
 ) -> Result<Sealed, Refusal> {
     let asset = venue.asset(&request.coin).await?;
     let approved_builder_fee = match policy.fees.perp_builder {
-        // The approval is the master account's, for whatever vault it trades.
+        // The master account gives the approval, whichever vault it trades.
         Some(builder) => Some(
             venue
                 .max_builder_fee(request.account_profile.address, builder.address)
@@ -155,7 +155,7 @@ impl RailPlan for PerpOrderRail {
             return Err(Failure::new(
                 Refusal::PLAN_REBUILT,
                 Violation::new(
-                    "member payload.disclosures is not what every plan of this rail says",
+                    "member payload.disclosures differs from the text of every plan of this rail",
                     "the rail's disclosures",
                     "others",
                 ),

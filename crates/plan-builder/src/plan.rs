@@ -18,13 +18,13 @@ use crate::{
 /// A parsed request of any rail.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Request {
-    /// Of `prepare_swap`.
+    /// A request of `prepare_swap`.
     Swap(SwapRequest),
-    /// Of `prepare_bridge`.
+    /// A request of `prepare_bridge`.
     Bridge(BridgeRequest),
-    /// Of `prepare_pm_order`.
+    /// A request of `prepare_pm_order`.
     PmOrder(PmOrderRequest),
-    /// Of `prepare_perp_order`.
+    /// A request of `prepare_perp_order`.
     PerpOrder(PerpOrderRequest),
 }
 
@@ -65,7 +65,7 @@ impl Request {
         })
     }
 
-    /// The JSON Schema (2020-12) of a constructor's arguments.
+    /// Returns the JSON Schema (2020-12) of a constructor's arguments.
     ///
     /// # Example
     /// ```
@@ -85,7 +85,7 @@ impl Request {
         })
     }
 
-    /// The rail.
+    /// The request's rail.
     #[must_use]
     pub const fn rail(&self) -> Rail {
         match self {
@@ -96,11 +96,11 @@ impl Request {
         }
     }
 
-    /// `intent_digest`: keccak-256 over the RFC 8785 form of `{"arguments": <normalised>, "rail":
-    /// <name>}`.
+    /// Computes `intent_digest`: keccak-256 over the RFC 8785 form of `{"arguments": <normalised>,
+    /// "rail": <name>}`.
     ///
     /// # Errors
-    /// None that a parsed request can cause.
+    /// No parsed request causes an error.
     pub fn intent_digest(&self) -> Result<alloy_primitives::B256, Refusal> {
         match self {
             Self::Swap(request) => intent_digest::<SwapRail>(request),
@@ -112,12 +112,12 @@ impl Request {
     }
 }
 
-/// Verifies a plan for exactly the request that it answers. Nothing in the envelope is trusted: its
-/// bytes are decoded again, every check is run again, both digests and the clock are judged, and
-/// every member that follows from the rest is rebuilt and compared.
+/// Verifies a plan for exactly the request that it answers. The verifier trusts no member of the
+/// envelope: it decodes the plan's bytes again, runs every check again, judges both digests and the
+/// clock, and rebuilds and compares every member that follows from the rest.
 ///
 /// # Errors
-/// The first thing that does not hold, by name.
+/// The first check that does not hold, by name.
 ///
 /// # Example
 /// ```
@@ -159,7 +159,7 @@ pub fn verify(
     }
 }
 
-/// The rail that a plan says it is of. Nothing else of it is read.
+/// Reads the rail that a plan names. Reads no other member.
 ///
 /// # Errors
 /// `plan_malformed`

@@ -1,9 +1,9 @@
 //! Limit orders of the prediction market: good till cancelled, to be signed by the caller's own EOA
 //! on Polygon.
 //!
-//! An order plan has no steps. It holds what the caller signs (`typed_data`), what signing gives
-//! (`order_hash`), what the caller posts (`order`, `post`), the market as it was read, and what the
-//! caller must see to first. Nothing of it says that the venue takes the order.
+//! An order plan has no steps. It holds the message that the caller signs (`typed_data`), its hash
+//! (`order_hash`), the order to post (`order`, `post`), the market as it was read, and the caller's
+//! tasks before the order. A plan does not promise that the venue accepts the order.
 
 mod draft;
 mod payload;
@@ -145,7 +145,7 @@ impl RailPlan for PmOrderRail {
         policy: &Policy,
         facts: &Self::Facts,
     ) -> Result<Terms<FeeAttribution>, Failure> {
-        // Labels and disclosures that no check decodes follow from the side, or from nothing.
+        // Labels and disclosures that no check decodes follow from the side, or are fixed.
         let [prerequisite] = &payload.prerequisites;
         same(
             "prerequisites",
@@ -161,8 +161,8 @@ impl RailPlan for PmOrderRail {
             roles: &["maker", "signer"],
             fees: FeeAttribution::of(&facts.builder, &policy.fees.version),
             disclosure: None,
-            // The exchange has no nonce, and the caller sends no transaction: these are what signer
-            // and credentials add.
+            // The exchange has no nonce, and the caller sends no transaction: signer and
+            // credentials add these fields.
             adapter_owned_fields: &["signature", "owner", "authenticated_headers"],
             required_capabilities: vec![
                 Cow::Borrowed("sign_typed_data_v4"),
@@ -201,7 +201,7 @@ impl RailPlan for PmOrderRail {
         payload.market.read_at()
     }
 
-    /// As configured, but never longer than a tick can be relied on.
+    /// Returns the configured life, but never a longer one than a tick can be relied on.
     fn life(policy: &Policy) -> LifeSeconds {
         let configured = policy.validity.pm_order;
         LifeSeconds::new(checks::MAX_LIFE_SECONDS).map_or(configured, |most| most.min(configured))
@@ -213,14 +213,14 @@ impl RailPlan for PmOrderRail {
 #[serde(deny_unknown_fields)]
 pub(crate) struct FeeAttribution {
     builder_code: Word,
-    /// Basis points of what the order is worth, when another order matches it.
+    /// Basis points of the order's worth, when another order matches it.
     maker_fee_bps: Exact,
-    /// The most that either may be.
+    /// The most that either fee may be.
     max_fee_bps: u16,
     mechanism: Text,
     platform_fee: Text,
     rate: Text,
-    /// Basis points of what the order is worth, when it matches another order.
+    /// Basis points of the order's worth, when it matches another order.
     taker_fee_bps: Exact,
     version: Text,
 }
@@ -266,7 +266,7 @@ fn same<T: PartialEq + Serialize>(
             .take(400)
             .collect()
     };
-    let message = format!("member payload.{member} is not what the plan's own bytes give");
+    let message = format!("member payload.{member} differs from the plan's own bytes");
     let violation = Violation::new(message, text(expected), text(observed));
     Err(Failure::new(Refusal::PLAN_REBUILT, violation))
 }

@@ -7,7 +7,7 @@ use calldata_checks::{FeePolicy, UtcSeconds, commitment::MAX_LIFE_SECONDS};
 pub(crate) use self::fees::is_tool_key;
 pub use self::fees::{FeeConfigError, FeeDocument, FeeProblem};
 
-/// Everything versioned that a plan depends on.
+/// The operator's versioned decisions that a plan depends on.
 ///
 /// # Example
 /// ```
@@ -28,15 +28,16 @@ pub struct Policy {
     pub fees: FeePolicy,
     /// The lives of plans.
     pub validity: Validity,
-    /// Whether plans are run before they are given.
+    /// Whether plans are simulated before they are given.
     pub simulation: SimulationMode,
-    /// Whether a bridge plan for an account with a key is given where no endpoint can say whether
-    /// it is a contract.
+    /// Whether a bridge plan is given for an account with a key when no endpoint can tell whether
+    /// the account is a contract.
     pub allow_unread_accounts: bool,
 }
 
 impl Policy {
-    /// A policy with the default lives, that prefers a simulation and requires accounts to be read.
+    /// Creates a policy with the default lives that prefers a simulation and requires accounts to
+    /// be read.
     #[must_use]
     pub const fn new(fees: FeePolicy) -> Self {
         Self {
@@ -48,12 +49,12 @@ impl Policy {
     }
 }
 
-/// Whether plans with transactions are run before they are given. Orders have none, and are not
-/// run.
+/// Whether plans with transactions are simulated before they are given. Orders have no transactions
+/// and are not simulated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum SimulationMode {
-    /// A plan that could not be run is not given, except to an account that does not hold the input
-    /// yet: the plan then says that it was not run.
+    /// A plan that could not be run is refused, except for an account that does not hold the input
+    /// yet: that plan says that it was not run.
     Required,
     /// A plan that could not be run is given, and says so.
     #[default]
@@ -63,10 +64,10 @@ pub enum SimulationMode {
 }
 
 impl SimulationMode {
-    /// All of them.
+    /// All modes.
     pub const ALL: [Self; 3] = [Self::Required, Self::Preferred, Self::Off];
 
-    /// The word in a configuration.
+    /// The mode's word in a configuration.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -76,14 +77,14 @@ impl SimulationMode {
         }
     }
 
-    /// From its word.
+    /// Reads the mode's word.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.as_str() == word)
     }
 }
 
-/// Seconds from building to `valid_until`, per rail.
+/// The lives of plans, per rail, from building to `valid_until`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Validity {
     /// Swap.
@@ -97,7 +98,7 @@ pub struct Validity {
 }
 
 impl Validity {
-    /// Five minutes for the EVM rails; shorter for orders, whose venue facts move.
+    /// Five minutes for the EVM rails; shorter for orders, because the venue's facts move.
     pub const DEFAULT: Self = Self {
         swap: LifeSeconds(300),
         bridge: LifeSeconds(300),
@@ -116,7 +117,7 @@ impl LifeSeconds {
     /// The longest life.
     pub const MAX: u64 = MAX_LIFE_SECONDS;
 
-    /// `None` outside 30 to 600.
+    /// Creates a life; `None` outside 30 to 600 seconds.
     #[must_use]
     pub const fn new(seconds: u64) -> Option<Self> {
         if seconds >= Self::MIN && seconds <= Self::MAX {
@@ -126,14 +127,14 @@ impl LifeSeconds {
         }
     }
 
-    /// The number.
+    /// The life in seconds.
     #[must_use]
     pub const fn get(self) -> u64 {
         self.0
     }
 }
 
-/// The time and the random bytes of a constructor: nothing here reads a clock.
+/// The time and the random bytes of a constructor. The crate reads no clock.
 ///
 /// # Example
 /// ```

@@ -1,5 +1,5 @@
 //! The ports of the constructors: quotes, venue facts, reads of accounts, simulation. The adapters
-//! of `data-sources`, or an embedder's own, implement them; nothing here opens a socket.
+//! of `data-sources`, or an embedder's own, implement them. The crate opens no socket.
 //!
 //! Each port has a companion that can be a trait object (`DynSwapQuotes` for [`SwapQuotes`]). Every
 //! implementation of a port has it, and `Box<dyn DynSwapQuotes>`, `Arc<dyn DynSwapQuotes>` and
@@ -39,7 +39,8 @@ pub use self::{
     swap::{IndependentPrice, SwapAsk, SwapQuote, SwapQuotes},
 };
 
-/// The failure of a port. It can be kept with the quotes, and refuses a plan as it is:
+/// The failure of a port. It can be stored with the quotes, and converts to a
+/// [`Refusal`](crate::Refusal).
 ///
 /// ```
 /// use plan_builder::{Refusal, ports::{PortError, PortErrorReason}};
@@ -71,31 +72,31 @@ pub struct PortError {
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 #[non_exhaustive]
 pub enum PortErrorReason {
-    /// Nothing is configured that could answer.
+    /// No source is configured that could answer.
     #[error("not configured: {detail}")]
     NotConfigured {
-        /// What is missing.
+        /// The missing part of the configuration.
         detail: String,
     },
     /// Time-out, refused connection, 5xx, an open circuit breaker.
     #[error("unavailable: {detail}")]
     Unavailable {
-        /// What was seen.
+        /// The observation.
         detail: String,
     },
     /// The upstream's rate limit.
     #[error("rate limited{}", .retry_after.map(|d| format!(", retry in {} s", d.as_secs())).unwrap_or_default())]
     RateLimited {
-        /// When the upstream says that it answers again.
+        /// The time after which the upstream answers again, where it names one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_after: Option<Duration>,
     },
     /// Not JSON, cut off, a missing or mistyped member, a value out of range.
     #[error("malformed answer at {path}: {detail}")]
     Malformed {
-        /// Where, as a JSON path (`$.estimate.toAmountMin`); `$` for the whole body.
+        /// The JSON path of the fault (`$.estimate.toAmountMin`); `$` for the whole body.
         path: String,
-        /// The fault there.
+        /// The fault at this path.
         detail: String,
     },
     /// The upstream answered that there is no route, pool or quote for this.

@@ -24,7 +24,7 @@ static CHAIN_ID: Argument<u64> = Argument::integer(
     u64::MAX >> 11,
 );
 
-/// With a chain id that must be given.
+/// The object with a required chain id.
 pub(crate) static PROFILE: Object = Object {
     name: "accountProfile",
     description: "the account that the plan is bound to",
@@ -35,7 +35,7 @@ pub(crate) static PROFILE: Object = Object {
     ],
 };
 
-/// With a chain id that the rail fixes.
+/// The object with a chain id that the rail fixes.
 pub(crate) static PROFILE_WITHOUT_CHAIN: Object = Object {
     name: "accountProfile",
     description: "the account that the plan is bound to",
@@ -52,14 +52,14 @@ pub(crate) static PROFILE_WITHOUT_CHAIN: Object = Object {
 pub struct AccountProfile {
     /// The address.
     pub address: Address,
-    /// The chain on which it signs.
+    /// The chain on which the account signs.
     pub chain_id: u64,
-    /// The kind of prerequisite.
+    /// The kind of account.
     pub kind: AccountKind,
 }
 
 impl AccountProfile {
-    /// An account with a key.
+    /// Creates the profile of an account with a key.
     #[must_use]
     pub const fn eoa(address: Address, chain_id: u64) -> Self {
         Self {
@@ -69,7 +69,7 @@ impl AccountProfile {
         }
     }
 
-    /// A Safe-type contract account.
+    /// Creates the profile of a Safe-type contract account.
     #[must_use]
     pub const fn safe(address: Address, chain_id: u64) -> Self {
         Self {
@@ -103,8 +103,8 @@ impl AccountProfile {
     }
 }
 
-/// Notes a Safe batch that was asked for an account that is no Safe: imported into one, it would
-/// spend that Safe's tokens.
+/// Notes a Safe batch for an account that is not a Safe: a Safe that imports it would spend its own
+/// tokens.
 pub(crate) fn refuse_safe_batch(
     reader: &Reader<'_>,
     outcome: &Outcome,
@@ -123,7 +123,8 @@ pub(crate) fn refuse_safe_batch(
     }
 }
 
-/// Reads an arguments object with one function that returns `None` when it noted a problem.
+/// Reads an arguments object with one function. The function returns `None` when it noted a
+/// problem.
 pub(crate) fn read_arguments<T>(
     arguments: &serde_json::Value,
     properties: &'static [Property],

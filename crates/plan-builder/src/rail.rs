@@ -14,7 +14,7 @@ use crate::{
     swap::Disclosure,
 };
 
-/// One rail. Sealing and verifying are the same code for all of them.
+/// One rail. All rails share the code that seals and verifies plans.
 pub(crate) trait RailPlan {
     /// The parsed request. Its serde form is the normalised request: members declared in the order
     /// of their JSON names.
@@ -32,7 +32,7 @@ pub(crate) trait RailPlan {
     /// message that is hashed in it) says no.
     const DECLARED_CANONICAL: bool = true;
 
-    /// Decodes the payload's own bytes and puts them beside the request, the readings and the
+    /// Decodes the payload's own bytes and compares them with the request, the readings and the
     /// policy.
     fn facts(
         request: &Self::Request,
@@ -41,8 +41,8 @@ pub(crate) trait RailPlan {
         commitment: Commitment,
     ) -> Result<Self::Facts, Failure>;
 
-    /// The members of the envelope that follow from request, payload and policy, once the checks
-    /// have passed on these facts.
+    /// Returns the members of the envelope that follow from request, payload and policy, once the
+    /// checks have passed on these facts.
     fn terms(
         request: &Self::Request,
         payload: &Self::Payload,
@@ -50,26 +50,26 @@ pub(crate) trait RailPlan {
         facts: &Self::Facts,
     ) -> Result<Terms<Self::Fees>, Failure>;
 
-    /// The content as typed values, once everything of the plan holds. `None` for a payload that no
-    /// check can have passed.
+    /// Returns the content as typed values, once every check of the plan has passed. `None` for a
+    /// payload that no check can have passed.
     fn content(
         payload: &Self::Payload,
         facts: Self::Facts,
         simulation: Option<&Simulation>,
     ) -> Option<VerifiedPlan>;
 
-    /// The time of the reading that the payload is built on.
+    /// Returns the time of the reading that the payload is built on.
     fn read_at(payload: &Self::Payload) -> UtcSeconds;
 
-    /// The life of a plan.
+    /// Returns the life of a plan.
     fn life(policy: &Policy) -> LifeSeconds;
 
-    /// The latest end of a plan, where its payload sets one.
+    /// Returns the latest end of a plan, where its payload sets one.
     fn latest(_payload: &Self::Payload, _policy: &Policy) -> Option<UtcSeconds> {
         None
     }
 
-    /// The steps, and which exports of them were asked for. Order rails have none.
+    /// Returns the steps, and the chosen exports of them. Order rails have none.
     fn evm<'a>(_request: &'a Self::Request, _payload: &'a Self::Payload) -> Option<Evm<'a>> {
         None
     }
@@ -89,9 +89,9 @@ pub(crate) struct Terms<F> {
     pub(crate) kind: AccountKind,
     /// The chain on which the account signs.
     pub(crate) chain_id: u64,
-    /// The protocol roles it fills.
+    /// The protocol roles that the account fills.
     pub(crate) roles: &'static [&'static str],
-    /// Fees.
+    /// `fee_attribution`.
     pub(crate) fees: F,
     /// Facts for the reader beside the checks.
     pub(crate) disclosure: Option<Disclosure>,

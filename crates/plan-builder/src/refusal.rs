@@ -1,4 +1,4 @@
-//! The one answer that is not a plan.
+//! The refusal: the only answer besides a plan.
 
 use std::{borrow::Cow, num::NonZeroU32, time::Duration};
 
@@ -43,11 +43,11 @@ pub struct Refusal {
     pub expected: Option<String>,
     /// The observed value.
     pub observed: Option<String>,
-    /// The argument that it is about, as a path: `$.accountProfile.address`.
+    /// The path of the argument at fault: `$.accountProfile.address`.
     pub request_path: Option<String>,
-    /// Every problem of the arguments, when it is about those.
+    /// Every problem of the arguments, when the arguments are at fault.
     pub problems: Vec<Problem>,
-    /// Seconds after which the same request may succeed, where that is known.
+    /// Seconds after which the same request may succeed, where known.
     pub retry_after: Option<NonZeroU32>,
 }
 
@@ -64,7 +64,7 @@ impl Refusal {
     pub const ACCOUNT_KIND_UNSUPPORTED: &'static str = "account_kind_unsupported";
     /// An upstream gave no answer.
     pub const QUOTE_UNAVAILABLE: &'static str = "quote_unavailable";
-    /// An upstream refused what was asked of it: the same request will be refused again.
+    /// An upstream refused the request: it will refuse the same request again.
     pub const QUOTE_REFUSED: &'static str = "quote_refused";
     /// A reading that is too old to build a plan on.
     pub const QUOTE_STALE: &'static str = "quote_stale";
@@ -72,20 +72,21 @@ impl Refusal {
     pub const QUOTE_MALFORMED: &'static str = "quote_malformed";
     /// An upstream's or the server's own rate limit.
     pub const RATE_LIMITED: &'static str = "rate_limited";
-    /// The system gave no random bytes, of which every plan takes some.
+    /// The system gave no random bytes. Every plan needs some.
     pub const ENTROPY_UNAVAILABLE: &'static str = "entropy_unavailable";
-    /// A plan that is not a plan of this rail: not JSON, a missing, unknown or duplicate member.
+    /// A text that is not a plan of this rail: not JSON, or with a missing, unknown or duplicate
+    /// member.
     pub const PLAN_MALFORMED: &'static str = "plan_malformed";
     /// A sealed plan for another request.
     pub const INTENT_DIGEST: &'static str = "intent_digest_bound";
-    /// A member of a plan that is not what the plan's own bytes give.
+    /// A member of a plan that differs from the one that the plan's own bytes give.
     pub const PLAN_REBUILT: &'static str = "plan_rebuilt_exact";
-    /// A simulation that does not do what the plan says.
+    /// A simulation whose result differs from the plan.
     pub const SIMULATION: &'static str = "simulation_as_planned";
     /// A required simulation that could not be run.
     pub const SIMULATION_UNAVAILABLE: &'static str = "simulation_unavailable";
 
-    /// Every name that is not a check of a table, with what it says: for documentation.
+    /// Every name that is not a check of a table, with its meaning, for documentation.
     pub const NAMES: &'static [(&'static str, &'static str)] = &[
         (
             Self::INPUT_INVALID,
@@ -113,7 +114,7 @@ impl Refusal {
         ),
         (
             Self::QUOTE_REFUSED,
-            "an upstream refused what was asked of it; the same request will be refused again",
+            "an upstream refused the request; the same request will be refused again",
         ),
         (Self::QUOTE_STALE, "a reading is too old to build a plan on"),
         (Self::QUOTE_MALFORMED, "an upstream's answer cannot be read"),
@@ -127,7 +128,7 @@ impl Refusal {
         ),
         (
             Self::PLAN_MALFORMED,
-            "what is to be verified is not a plan of this rail",
+            "the verified text is not a plan of this rail",
         ),
         (
             Self::INTENT_DIGEST,
@@ -135,7 +136,7 @@ impl Refusal {
         ),
         (
             Self::PLAN_REBUILT,
-            "a member of the plan is not what its own bytes give",
+            "a member of the plan differs from its own bytes",
         ),
         (
             Self::SIMULATION,
@@ -147,7 +148,7 @@ impl Refusal {
         ),
     ];
 
-    /// A refusal with a name and a message only.
+    /// Creates a refusal with a name and a message only.
     #[must_use]
     pub fn new(check: &'static str, message: impl Into<String>) -> Self {
         Self {
@@ -161,7 +162,7 @@ impl Refusal {
         }
     }
 
-    /// With both sides shown.
+    /// Returns the refusal with the expected and the observed value.
     #[must_use]
     pub fn comparing(mut self, expected: impl ToString, observed: impl ToString) -> Self {
         self.expected = Some(expected.to_string());
@@ -169,14 +170,14 @@ impl Refusal {
         self
     }
 
-    /// About one argument.
+    /// Returns the refusal with the path of the argument at fault.
     #[must_use]
     pub fn at(mut self, request_path: impl Into<String>) -> Self {
         self.request_path = Some(request_path.into());
         self
     }
 
-    /// The refusal of arguments, with every problem.
+    /// Creates the refusal of arguments, with every problem.
     #[must_use]
     pub fn of_input(problems: Vec<Problem>) -> Self {
         let message = problems
@@ -201,7 +202,7 @@ impl Refusal {
         }
     }
 
-    /// With the seconds after which the same request may succeed; at least one.
+    /// Returns the refusal with the seconds after which the same request may succeed; at least one.
     #[must_use]
     pub fn after(mut self, seconds: u64) -> Self {
         let seconds = u32::try_from(seconds).unwrap_or(u32::MAX);
@@ -209,7 +210,7 @@ impl Refusal {
         self
     }
 
-    /// The JSON of a refusal.
+    /// Returns the JSON of the refusal.
     #[must_use]
     pub fn to_json(&self) -> String {
         // Strings and arrays of strings: serialisation cannot fail.
@@ -251,7 +252,7 @@ impl From<PortError> for Refusal {
     }
 }
 
-/// Whole seconds after which a time is over.
+/// Rounds a time up to whole seconds.
 fn whole_seconds(time: Duration) -> u64 {
     let begun = u64::from(time.subsec_nanos() > 0);
     time.as_secs().saturating_add(begun)

@@ -1,5 +1,5 @@
-//! From a draft to a sealed plan. A draft cannot be serialised: only a report of all checks turns
-//! it into an envelope.
+//! Seals a draft as a plan. A draft cannot be serialised: only a report of all checks turns it into
+//! an envelope.
 
 use alloy_primitives::{B256, hex};
 use calldata_checks::{CheckReport, Commitment, DigestStanding, Rail, UtcSeconds, judge};
@@ -19,7 +19,7 @@ use crate::{
     wire::{Eip55, Time, Word},
 };
 
-/// A plan that passed every check of its rail, with its digest. It can be read, not changed.
+/// A plan that passed every check of its rail, with its digest. It is read-only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sealed {
     text: String,
@@ -30,13 +30,13 @@ pub struct Sealed {
 }
 
 impl Sealed {
-    /// The envelope as JSON text.
+    /// Returns the envelope as JSON text.
     #[must_use]
     pub fn json(&self) -> &str {
         &self.text
     }
 
-    /// The envelope as JSON text, by value.
+    /// Returns the envelope as JSON text, by value.
     #[must_use]
     pub fn into_json(self) -> String {
         self.text
@@ -48,7 +48,7 @@ impl Sealed {
         self.digest
     }
 
-    /// The rail.
+    /// The plan's rail.
     #[must_use]
     pub const fn rail(&self) -> Rail {
         self.rail
@@ -67,7 +67,7 @@ impl Sealed {
     }
 }
 
-/// A payload of which every check holds.
+/// A payload on which every check holds.
 #[derive(Debug)]
 pub(crate) struct Judged<'a, R: RailPlan> {
     request: &'a R::Request,
@@ -114,7 +114,7 @@ impl<'a, R: RailPlan> Judged<'a, R> {
         })
     }
 
-    /// Runs the steps in a simulator, as the policy says.
+    /// Runs the steps in a simulator, according to the policy.
     ///
     /// # Errors
     /// `simulation_as_planned`, `simulation_unavailable`
@@ -129,10 +129,10 @@ impl<'a, R: RailPlan> Judged<'a, R> {
         Ok(self)
     }
 
-    /// The envelope with its digest.
+    /// Returns the envelope with its digest.
     ///
     /// # Errors
-    /// None that a payload of this crate can cause; a member that JSON cannot hold would be
+    /// No payload of this crate causes an error; a member that JSON cannot hold would be
     /// `plan_malformed`.
     pub(crate) fn seal(self) -> Result<Sealed, Refusal> {
         let (id, _) = self.moment.entropy.split_at(16);
@@ -151,8 +151,8 @@ impl<'a, R: RailPlan> Judged<'a, R> {
         )?;
         let written = body.write::<R>().ok_or_else(unwritable)?;
         Ok(Sealed {
-            text: written.text,
-            digest: written.digest.0,
+            text: written.sealed().ok_or_else(unwritable)?,
+            digest: written.digest,
             rail: rail_of::<R>(),
             artifact_id: body.artifact_id,
             valid_until: self.valid_until,
@@ -177,7 +177,7 @@ fn judge_age(read_at: UtcSeconds, now: UtcSeconds) -> Result<(), Refusal> {
     )
 }
 
-/// The members of an envelope that follow from nothing else.
+/// The members of an envelope that no other member determines.
 pub(crate) struct Labels {
     pub(crate) artifact_id: String,
     pub(crate) valid_until: UtcSeconds,
@@ -185,7 +185,7 @@ pub(crate) struct Labels {
     pub(crate) simulation: Option<Simulation>,
 }
 
-/// Puts an envelope together: the one place where that is done, for building and for verifying.
+/// Puts an envelope together. Building and verifying both use this function.
 pub(crate) fn body<'a, R: RailPlan>(
     request: &R::Request,
     payload: R::Payload,
@@ -245,7 +245,7 @@ pub(crate) fn body<'a, R: RailPlan>(
     })
 }
 
-/// keccak-256 over the RFC 8785 form of `{"arguments": <normalised>, "rail": <name>}`.
+/// Computes keccak-256 over the RFC 8785 form of `{"arguments": <normalised>, "rail": <name>}`.
 pub(crate) fn intent_digest<R: RailPlan>(request: &R::Request) -> Option<B256> {
     #[derive(Serialize)]
     struct Intent<'a, A> {

@@ -1,5 +1,5 @@
-//! The parts of a plan that a signer gets: transactions with their intended effect, or hashes of
-//! typed data. Exports, simulation and device display are made of these.
+//! The parts of a plan that a signer receives: transactions with their intended effect, or hashes
+//! of typed data. Exports, simulation and device display follow from these.
 
 use alloy_primitives::{Address, B256, U256};
 
@@ -14,7 +14,7 @@ pub(crate) struct Evm<'a> {
     pub(crate) account: Address,
     /// The steps.
     pub(crate) steps: &'a [StepRecord],
-    /// The request.
+    /// The chosen exports.
     pub(crate) exports: ExportSet,
     /// The intended effect of the steps.
     pub(crate) effect: Effect,
@@ -25,10 +25,10 @@ pub(crate) struct Evm<'a> {
 pub(crate) struct Effect {
     /// The token that is spent.
     pub(crate) spent_token: Address,
-    /// The most of it.
+    /// The most of it that is spent.
     pub(crate) spent: U256,
-    /// Whether all of it is spent: a swap's router returns what its exchanges leave over, and what
-    /// lay in it before.
+    /// Whether the whole amount is spent. A swap's router returns the rest of its exchanges, and
+    /// tokens that lay in it before.
     pub(crate) spent_exactly: bool,
     /// The approved spender.
     pub(crate) spender: Address,
@@ -37,7 +37,7 @@ pub(crate) struct Effect {
 }
 
 impl Effect {
-    /// Whether the input may fall by this much.
+    /// Returns whether the input may fall by this amount.
     pub(crate) fn allows(&self, spent: U256) -> bool {
         if self.spent_exactly {
             spent == self.spent
@@ -54,8 +54,9 @@ pub(crate) struct TypedDataHashes {
     pub(crate) domain: B256,
     /// Message Hash.
     pub(crate) message: B256,
-    /// EIP-712 Digest: what is signed.
+    /// EIP-712 Digest: the signed value.
     pub(crate) digest: B256,
-    /// Whether the message's own members say what is signed, rather than a hash of it.
+    /// Whether the message's members contain the signed values themselves, rather than a hash of
+    /// them.
     pub(crate) is_readable: bool,
 }

@@ -1,5 +1,4 @@
-//! What a plan does when it is run: one simulation over all of its steps, with the balances before
-//! and after.
+//! Simulates all steps of a plan at once, and compares the balances before and after.
 
 mod record;
 mod revert;
@@ -27,8 +26,8 @@ sol! {
 /// ERC-20 `Transfer(address,address,uint256)`.
 const TRANSFER: B256 = b256!("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef");
 
-/// The change of the input between two balances, where the plan allows it. Tokens that were left in
-/// the router gave them to its next caller: the account then spends less, or even gains.
+/// Returns the change of the input between two balances, where the plan allows it. The router gives
+/// tokens that somebody left in it to its next caller: the account then spends less, or even gains.
 fn change(effect: Effect, before: U256, after: U256) -> Option<BalanceChange> {
     if let Some(gained) = after.checked_sub(before).filter(|gained| !gained.is_zero()) {
         return (!effect.spent_exactly)
@@ -40,11 +39,12 @@ fn change(effect: Effect, before: U256, after: U256) -> Option<BalanceChange> {
         .then(|| BalanceChange::spent(effect.spent_token, spent))
 }
 
-/// Runs a plan's steps. `None` when nothing is to be run, or nothing is configured that could.
+/// Runs a plan's steps. `None` when the policy asks for no simulation or no simulator is
+/// configured.
 ///
 /// # Errors
-/// `simulation_as_planned`: a step fails, or something else moves than the plan says.
-/// `simulation_unavailable`: a simulation is required, and there is none.
+/// `simulation_as_planned`: a step fails, or the steps move other amounts than the plan says.
+/// `simulation_unavailable`: the policy requires a simulation, and there is none.
 pub(crate) async fn run<S: Simulator + ?Sized>(
     simulator: &S,
     mode: SimulationMode,
@@ -89,7 +89,7 @@ pub(crate) async fn run<S: Simulator + ?Sized>(
         {
             outcomes
         }
-        Ok(Some(_)) => return unavailable(missing("an answer that is none to these calls")),
+        Ok(Some(_)) => return unavailable(missing("an answer to other calls")),
         Err(error) => return unavailable(failed(&error)),
     };
     let (before, rest) = outcomes.split_at(reads.len());
@@ -135,8 +135,8 @@ pub(crate) async fn run<S: Simulator + ?Sized>(
     Ok(Some(Simulation::as_planned(now, gas_used, changes)))
 }
 
-/// What is read before and after: the input's balance, the allowance, the output's balance (the
-/// input's again where nothing is received).
+/// Makes the reads before and after the steps: the input's balance, the allowance, the output's
+/// balance (the input's again where no token is received).
 fn reads(account: Address, effect: Effect) -> Vec<Step> {
     let read = |to: Address, data: Vec<u8>| Step {
         kind: StepKind::Call,
@@ -194,7 +194,7 @@ fn words(calls: &[SimulatedCall]) -> Option<[U256; 3]> {
     }
 }
 
-/// A simulation is required, and this was there instead.
+/// Makes the refusal of a plan without its required simulation, with the observation in its place.
 fn missing(observed: &str) -> Refusal {
     Refusal::new(
         Refusal::SIMULATION_UNAVAILABLE,

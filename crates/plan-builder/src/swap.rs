@@ -29,12 +29,12 @@ use crate::{
     wire,
 };
 
-/// Asks for a quote and builds, checks and seals the plan of it. A quote over an exchange that is
-/// not reviewed is asked for once more without that exchange.
+/// Asks for a quote, then builds, checks and seals its plan. When the quote uses an exchange that
+/// is not reviewed, asks once more without that exchange.
 ///
 /// # Errors
-/// `chain_unsupported` for a chain without a review, before anything is asked; the quote's failure
-/// (`quote_unavailable`, `quote_malformed`, `rate_limited`, `route_unsupported`,
+/// `chain_unsupported` for a chain without a review, before any question to the aggregator; the
+/// quote's failure (`quote_unavailable`, `quote_malformed`, `rate_limited`, `route_unsupported`,
 /// `token_unsupported`); the first check that does not hold, by name; `simulation_as_planned`.
 ///
 /// # Example
@@ -95,7 +95,7 @@ pub async fn build<Q: SwapQuotes + ?Sized, S: Simulator + ?Sized>(
             None => return Err(refusal),
             Some(tool) => {
                 ask.deny_tools.push(tool);
-                // Without another quote, the first one's refusal says why.
+                // Without another quote, the first quote's refusal is the answer.
                 let Ok(other) = quotes.quote(&ask).await else {
                     return Err(refusal);
                 };
@@ -107,8 +107,8 @@ pub async fn build<Q: SwapQuotes + ?Sized, S: Simulator + ?Sized>(
     plan.simulate(simulator).await?.seal()
 }
 
-/// The exchange of a quote with a leg that is not reviewed, by a key that can be denied and was not
-/// yet.
+/// Returns the exchange of a quote with a leg that is not reviewed, by its key, if the key can be
+/// denied and was not denied yet.
 fn unreviewed_tool(quote: &SwapQuote, chain: &ReviewedChain, ask: &SwapAsk) -> Option<String> {
     let call = SwapCall::decode(&quote.call_data).ok()?;
     let unreviewed = call
@@ -210,8 +210,8 @@ impl RailPlan for SwapRail {
         policy.validity.swap
     }
 
-    /// A quote that market makers may have signed a part of is valid for a shorter time than a plan
-    /// may live.
+    /// Limits the life of a plan whose quote market makers may have signed in part: such a quote is
+    /// valid for a shorter time.
     fn latest(payload: &SwapPayload, policy: &Policy) -> Option<UtcSeconds> {
         let chain = policy.fees.chain(payload.chain_id)?;
         let call = SwapCall::decode(payload.call_data()?).ok()?;

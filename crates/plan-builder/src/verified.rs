@@ -1,8 +1,8 @@
-//! A verified plan as typed values: what [`verify`](crate::verify) judged, and nothing else.
+//! A verified plan as typed values: exactly what [`verify`](crate::verify) judged.
 //!
 //! Every value here is decoded from the bytes that the checks judged, or is the request's own where
-//! a check has compared the two. A signer of these values signs what was verified, and does not
-//! have to read the envelope's JSON again.
+//! a check has compared the two. A signer of these values signs exactly what was verified, without
+//! reading the envelope's JSON again.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use calldata_checks::{
@@ -15,9 +15,9 @@ use calldata_checks::{
 
 use crate::AccountKind;
 
-/// A plan that holds for a request at a time. Only [`verify`](crate::verify) makes one.
+/// A plan that holds for a request at a time. Only [`verify`](crate::verify) creates one.
 ///
-/// The crate's documentation shows the whole way.
+/// The crate's documentation has a complete example.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verified {
     pub(crate) payload_digest: B256,
@@ -31,7 +31,7 @@ pub struct Verified {
 }
 
 impl Verified {
-    /// The rail.
+    /// The plan's rail.
     #[must_use]
     pub const fn rail(&self) -> Rail {
         self.report.rail()
@@ -49,7 +49,7 @@ impl Verified {
         self.intent_digest
     }
 
-    /// The end of the plan: nothing of it may be signed later.
+    /// The end of the plan. A signer must sign nothing of it later.
     #[must_use]
     pub const fn valid_until(&self) -> UtcSeconds {
         self.valid_until
@@ -67,13 +67,13 @@ impl Verified {
         self.account_kind
     }
 
-    /// The chain on which it signs.
+    /// The chain on which the account signs.
     #[must_use]
     pub const fn chain_id(&self) -> u64 {
         self.chain_id
     }
 
-    /// Every check, run again.
+    /// The report of every check, run again.
     #[must_use]
     pub const fn report(&self) -> &CheckReport {
         &self.report
@@ -85,13 +85,13 @@ impl Verified {
         &self.plan
     }
 
-    /// The content, by value.
+    /// Returns the content, by value.
     #[must_use]
     pub fn into_plan(self) -> VerifiedPlan {
         self.plan
     }
 
-    /// The transactions, in the order in which they are sent; none for an order.
+    /// The transactions, in sending order; none for an order.
     #[must_use]
     pub const fn steps(&self) -> &[Step] {
         match &self.plan {
@@ -122,7 +122,7 @@ pub enum VerifiedPlan {
 pub struct VerifiedSwap {
     /// Allowance reset, approval, call. Send each one when the one before is in a block.
     pub steps: [Step; 3],
-    /// Gas that each step used in the plan's simulation, where it was run: no gas limit.
+    /// Gas that each step used in the plan's simulation, where it was run. It is no gas limit.
     pub simulated_gas: Option<[u64; 3]>,
     /// Input token.
     pub from_token: Address,
@@ -130,9 +130,9 @@ pub struct VerifiedSwap {
     pub to_token: Address,
     /// Gross input, fees included.
     pub from_amount: U256,
-    /// Output that the quote expects. A disclosed reading: no calldata contains it.
+    /// Output that the quote expects. It is a disclosed reading: no calldata contains it.
     pub quoted_amount_out: U256,
-    /// Least output: the router reverts below it.
+    /// Least output. The router reverts below it.
     pub min_amount_out: U256,
     /// The recipient of the output.
     pub receiver: Address,
@@ -152,13 +152,14 @@ pub struct VerifiedSwap {
 pub struct VerifiedBridge {
     /// Allowance reset, approval, burn. Send each one when the one before is in a block.
     pub steps: [Step; 3],
-    /// Gas that each step used in the plan's simulation, where it was run: no gas limit.
+    /// Gas that each step used in the plan's simulation, where it was run. It is no gas limit.
     pub simulated_gas: Option<[u64; 3]>,
     /// USDC on the source chain.
     pub token: Address,
     /// Amount that is burned.
     pub amount: U256,
-    /// The most that the protocol deducts at the mint: at least the amount less this is minted.
+    /// The most that the protocol deducts at the mint. The mint gives at least the amount less
+    /// this.
     pub max_fee: U256,
     /// The contract that may spend the amount.
     pub spender: Address,
@@ -172,14 +173,14 @@ pub struct VerifiedBridge {
     pub destination_token: Address,
     /// The recipient of the mint.
     pub recipient: Address,
-    /// The finality that is waited for.
+    /// The finality that the transfer waits for.
     pub speed: TransferSpeed,
     /// Whether the protocol's relayer submits the mint.
     pub forward: bool,
 }
 
 impl VerifiedBridge {
-    /// The least that is minted.
+    /// Returns the least amount that is minted.
     #[must_use]
     pub const fn minted_at_least(&self) -> U256 {
         self.amount.saturating_sub(self.max_fee)
@@ -190,20 +191,20 @@ impl VerifiedBridge {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifiedPmOrder {
-    /// The message that is signed: token, side, amounts, maker, builder.
+    /// The message to sign: token, side, amounts, maker, builder.
     pub order: Order,
     /// The signing domain: the exchange.
     pub domain: Domain,
-    /// The EIP-712 digest of both: the signature is over it, and the venue names the order by it.
+    /// The EIP-712 digest of both. The caller signs it, and the venue names the order by it.
     pub order_hash: B256,
     /// Whether the venue must reject the order if it would match at once.
     pub post_only: bool,
-    /// The approval that the exchange needs before it can settle the order. It is no part of the
+    /// The approval that the exchange needs before it can settle the order. It is not part of the
     /// plan.
     pub approval: DecodedApproval,
-    /// The builder code with its fee, as the venue said.
+    /// The builder code with its fee, as the venue gave them.
     pub builder: PmBuilder,
-    /// The argument of `eth_signTypedData_v4`, as the plan has it.
+    /// The argument of `eth_signTypedData_v4`, as the plan contains it.
     pub typed_data: String,
 }
 
@@ -213,7 +214,7 @@ pub struct VerifiedPmOrder {
 pub struct VerifiedPerpOrder {
     /// The decoded action: entry, triggers, builder fee.
     pub action: perp_order::Action,
-    /// Its bytes.
+    /// The action's bytes.
     pub action_msgpack: Bytes,
     /// The requested perpetual.
     pub coin: String,
@@ -224,13 +225,13 @@ pub struct VerifiedPerpOrder {
 }
 
 impl VerifiedPerpOrder {
-    /// `connectionId` of the signed `Agent` message for a nonce (Unix milliseconds).
+    /// Computes `connectionId` of the signed `Agent` message for a nonce (Unix milliseconds).
     #[must_use]
     pub fn connection_id(&self, nonce: u64) -> B256 {
         perp_order::hash::connection_id(&self.action_msgpack, nonce, self.vault, self.expires_after)
     }
 
-    /// The EIP-712 digest that is signed for a nonce, on the venue's main network.
+    /// Computes the EIP-712 digest to sign for a nonce, on the venue's main network.
     #[must_use]
     pub fn signing_digest(&self, nonce: u64) -> B256 {
         let source = perp_order::hash::MAINNET_SOURCE;

@@ -1,6 +1,5 @@
-//! The verifier: a plan is taken apart, judged again by the same engine, built again, and compared.
-
-mod as_written;
+//! The verifier: it takes a plan apart, runs the same checks on it again, builds it again, and
+//! compares.
 
 use alloy_primitives::B256;
 use calldata_checks::{
@@ -21,24 +20,10 @@ use crate::{
 /// Verifies a plan of one rail.
 ///
 /// # Errors
-/// The first thing that does not hold, in this order: the form (`plan_malformed`), the digest
-/// (`payload_digest_committed`), the request it is for, the rail's table, every member that follows
-/// from the rest.
+/// The first check that does not hold, in this order: the form (`plan_malformed`), the digest
+/// (`payload_digest_committed`), the request that it answers, the rail's table, every member that
+/// follows from the rest.
 pub(crate) fn verify<R: RailPlan>(
-    request: &R::Request,
-    text: &str,
-    now: UtcSeconds,
-    policy: &Policy,
-) -> Result<Verified, Refusal> {
-    // Only the long way refuses: which of several faults has the name depends on the order in which
-    // it looks.
-    as_written::verify::<R>(request, text, now, policy)
-        .map_or_else(|| taken_apart::<R>(request, text, now, policy), Ok)
-}
-
-/// Verifies a plan however it is spelled: every member is read, and compared with what the plan's
-/// own bytes give.
-fn taken_apart<R: RailPlan>(
     request: &R::Request,
     text: &str,
     now: UtcSeconds,
@@ -55,8 +40,8 @@ fn taken_apart<R: RailPlan>(
         .ok_or_else(|| malformed("submission.payload_digest is missing"))?
         .0;
     let written = given.write::<R>().ok_or_else(unwritable)?;
-    let computed = if written.text == text {
-        written.digest.0
+    let computed = if written.sealed().as_deref() == Some(text) {
+        written.digest
     } else {
         foreign_digest(text)?
     };
@@ -97,16 +82,16 @@ fn taken_apart<R: RailPlan>(
     let plan = R::content(&given.payload, facts, labels.simulation.as_ref())
         .ok_or_else(|| malformed("the payload holds no plan"))?;
     let mut rebuilt_body = seal::body::<R>(request, given.payload, &report, terms, labels)?;
-    let again = rebuilt_body.write::<R>().ok_or_else(unwritable)?;
-    if again.text != written.text {
-        return Err(first_difference(&again.text, &written.text));
+    let again = rebuilt_body.unsealed().ok_or_else(unwritable)?;
+    if again != written.unsealed() {
+        return Err(first_difference(&again, written.unsealed()));
     }
-    // A plan has one digest: a member that reads as another one (`null` for a missing member) would
+    // A plan has one digest. A member that reads as another one (`null` for a missing member) would
     // give it a second.
-    if again.digest.0 != claimed {
+    if written.digest != claimed {
         return Err(
-            malformed("a member is written in another form than plans have")
-                .comparing(again.digest.0, claimed),
+            malformed("a member has another form than in plans")
+                .comparing(written.digest, claimed),
         );
     }
     Ok(Verified {
@@ -146,7 +131,7 @@ fn judge_payload<R: RailPlan>(
     })
 }
 
-/// Judges the members that follow from nothing else, as far as there is something to judge them by.
+/// Judges the members that no other member determines, as far as possible.
 fn judge_labels<R: RailPlan>(
     request: &R::Request,
     payload: &R::Payload,
@@ -172,7 +157,7 @@ fn judge_labels<R: RailPlan>(
     })
 }
 
-/// A plan does not outlive by more than a plan's longest life the reading that it is built on.
+/// Refuses a plan that outlives its reading by more than a plan's longest life.
 fn judge_reading(read_at: UtcSeconds, valid_until: UtcSeconds) -> Result<(), Failure> {
     let latest = read_at.saturating_add(MAX_LIFE_SECONDS + CLOCK_TOLERANCE_SECONDS);
     if read_at <= valid_until && valid_until <= latest {
@@ -188,7 +173,8 @@ fn judge_reading(read_at: UtcSeconds, valid_until: UtcSeconds) -> Result<(), Fai
 
 fn parse<R: serde::de::DeserializeOwned>(text: &str) -> Result<R, Refusal> {
     serde_json::from_str(text).map_err(|error| {
-        // The parser's own text may repeat foreign input; its place is enough to find the member.
+        // The parser's own text may repeat foreign input. The position is enough to find the
+        // member.
         let what = match error.classify() {
             serde_json::error::Category::Data => "a missing, unknown, duplicate or mistyped member",
             _ => "not JSON",
@@ -200,7 +186,7 @@ fn parse<R: serde::de::DeserializeOwned>(text: &str) -> Result<R, Refusal> {
     })
 }
 
-/// The digest of a text that is not spelled as this crate spells it: any JSON with the same
+/// Computes the digest of a text in another spelling than this crate's: any JSON with the same
 /// canonical form is the same plan.
 fn foreign_digest(text: &str) -> Result<B256, Refusal> {
     let mut value = exact::parse_json(text).map_err(|defects| {
@@ -238,7 +224,7 @@ fn judge_artifact_id<R: RailPlan>(id: &str) -> Result<(), Refusal> {
     }
 }
 
-/// The member that differs, at the top of the envelope.
+/// Returns the refusal with the first member of the envelope that differs.
 fn first_difference(expected: &str, observed: &str) -> Refusal {
     let (Ok(Value::Object(expected)), Ok(Value::Object(observed))) = (
         serde_json::from_str(expected),
@@ -267,7 +253,7 @@ fn first_difference(expected: &str, observed: &str) -> Refusal {
 fn rebuilt(member: &str, expected: &str, observed: &str) -> Refusal {
     Refusal::new(
         Refusal::PLAN_REBUILT,
-        format!("member {member} is not what the plan's own bytes give"),
+        format!("member {member} differs from the plan's own bytes"),
     )
     .comparing(expected, observed)
 }
@@ -275,6 +261,3 @@ fn rebuilt(member: &str, expected: &str, observed: &str) -> Refusal {
 fn malformed(message: &str) -> Refusal {
     Refusal::new(Refusal::PLAN_MALFORMED, message)
 }
-
-#[cfg(test)]
-mod tests;

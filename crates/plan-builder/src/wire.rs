@@ -1,4 +1,4 @@
-//! The text forms of values in an envelope: one for each, and no other is read.
+//! The text forms of values in an envelope. Each value has one form, and the crate reads no other.
 
 mod convert;
 mod eip55;
@@ -15,7 +15,7 @@ use serde::{
 pub(crate) use self::convert::{As, Wire};
 pub use self::eip55::Eip55;
 
-/// Text that is read without a copy where the input allows it.
+/// Reads text without a copy where the input allows it.
 struct TextVisitor<T>(fn(&str) -> Option<T>, &'static str);
 
 impl<T> Visitor<'_> for TextVisitor<T> {
@@ -30,7 +30,7 @@ impl<T> Visitor<'_> for TextVisitor<T> {
     }
 }
 
-/// A text of an envelope: fixed, or read.
+/// A text of an envelope: a constant, or one that was read.
 pub(crate) type Text = Cow<'static, str>;
 
 /// A number of up to 256 bits, written as decimal digits.
@@ -134,13 +134,13 @@ impl<'de> Deserialize<'de> for Exact {
     }
 }
 
-/// A name that came from outside: at most 64 characters, none of them a control or a formatting
-/// character. It decides nothing.
+/// A foreign name: at most 64 characters, none of them a control or a formatting character. No
+/// decision depends on it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct Label(Cow<'static, str>);
 
 impl Label {
-    /// The printable part of a foreign text.
+    /// Keeps the printable part of a foreign text.
     #[must_use]
     pub fn of(text: &str) -> Self {
         Self(Cow::Owned(
@@ -172,7 +172,8 @@ impl<'de> Deserialize<'de> for Label {
 
 const LONGEST_LABEL: usize = 64;
 
-/// Neither a control character nor one that hides or reorders its neighbours.
+/// Returns whether a character is neither a control character nor one that hides or reorders its
+/// neighbours.
 pub(crate) fn is_plain(c: char) -> bool {
     let formatting = matches!(
         c,
@@ -202,11 +203,11 @@ pub(crate) fn is_plain(c: char) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StepRecord {
-    /// Calldata.
+    /// The calldata.
     pub data: Hex,
-    /// Its purpose.
+    /// The step's purpose.
     pub kind: KindRecord,
-    /// The address that it is sent to.
+    /// The recipient of the transaction.
     pub to: Eip55,
     /// Native coin, in wei.
     pub value: Digits,
@@ -266,13 +267,13 @@ impl From<&StepRecord> for Step {
     }
 }
 
-/// The steps of a payload, as the checks read them.
+/// Converts the steps of a payload to the form of the checks.
 #[must_use]
 pub fn steps(records: &[StepRecord]) -> Vec<Step> {
     records.iter().map(Step::from).collect()
 }
 
-/// The three steps of a payload.
+/// Converts the three steps of a payload.
 pub(crate) fn three_steps(records: &[StepRecord]) -> Option<[Step; 3]> {
     let records: &[StepRecord; 3] = records.try_into().ok()?;
     Some(records.each_ref().map(Step::from))
@@ -330,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_values_are_read_back() {
         let step = StepRecord {
             data: Hex(Bytes::from_static(&[1, 0xab])),
             kind: KindRecord::ApproveReset,

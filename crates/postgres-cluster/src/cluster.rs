@@ -1,4 +1,4 @@
-//! A server in a folder of its own.
+//! A PostgreSQL server with its own folder.
 
 use std::ffi::OsStr;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -11,13 +11,13 @@ use tempfile::TempDir;
 use crate::ClusterError;
 use crate::tools::{find, other_user, tool};
 
-/// The role of whoever connects. It has every right and no password.
+/// The role of every connection. It has all rights and no password.
 const ROLE: &str = "svc";
 
 /// Bytes of the server's log in an error.
 const LOG_END: usize = 2_000;
 
-/// A PostgreSQL server. It is stopped, and its folder goes, with this value.
+/// A PostgreSQL server. Dropping the value stops the server and removes its folder.
 #[derive(Debug)]
 pub struct Cluster {
     folder: TempDir,
@@ -35,7 +35,7 @@ impl Cluster {
     /// Starts an empty server.
     ///
     /// # Errors
-    /// Without PostgreSQL, or when the server does not start.
+    /// When PostgreSQL is not installed, or the server does not start.
     pub fn start() -> Result<Self, ClusterError> {
         let mut cluster = Self::in_new_folder()?;
         let mut make = tool("initdb")?;
@@ -62,7 +62,7 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// Starts the server again after it was stopped, and waits until it takes connections.
+    /// Starts the stopped server again, and waits until it accepts connections.
     ///
     /// # Errors
     /// When it does not start.
@@ -77,12 +77,12 @@ impl Cluster {
         let mut start = tool("pg_ctl")?;
         start.args(["start", "--wait", "--silent", "--options", &options]);
         start.args([OsStr::new("--log"), self.log().as_os_str()]);
-        // It may run even when it does not answer in time.
+        // The server may run even when it does not answer in time.
         self.runs = true;
         self.run(&mut start)
     }
 
-    /// Stops the server as a loss of power does.
+    /// Stops the server in the way of a power failure.
     ///
     /// # Errors
     /// When it does not end.
@@ -94,10 +94,10 @@ impl Cluster {
         Ok(())
     }
 
-    /// Lets a replica take writes.
+    /// Makes the replica a primary, which accepts writes.
     ///
     /// # Errors
-    /// When it is no replica, or does not end its recovery.
+    /// When the server is no replica, or does not end its recovery.
     pub fn promote(&self) -> Result<(), ClusterError> {
         let mut promote = tool("pg_ctl")?;
         promote.args(["promote", "--wait", "--silent"]);
@@ -110,7 +110,7 @@ impl Cluster {
         format!("postgres://{ROLE}@{}/postgres", self.address)
     }
 
-    /// Where it listens.
+    /// The listening address.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -146,8 +146,8 @@ impl Cluster {
     }
 
     fn run_alone(&self, command: &mut Command) -> Result<(), ClusterError> {
-        // Another user may not enter the folder that this process was started in. The server
-        // inherits the streams, so nobody waits for their end: standard error goes to a file.
+        // Another user may not enter this process's working folder. The server inherits the
+        // streams, so standard error goes to a file: the end of a pipe would never come.
         let path = self.folder.path().join("said");
         let said = fs::File::create(&path).map_err(ClusterError::io(&path))?;
         let status = command
@@ -185,7 +185,7 @@ impl Drop for Cluster {
     }
 }
 
-/// An address that nothing listens at.
+/// A free address of the loopback interface.
 fn free_port() -> io::Result<SocketAddr> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
 }

@@ -2,17 +2,17 @@
 
 use std::{io, path::PathBuf};
 
-/// Why a server does not do what was asked.
+/// Why an operation on a server failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClusterError {
-    /// A program of PostgreSQL is neither on the path nor where Debian puts it.
+    /// A program of PostgreSQL is neither on the path nor in Debian's folders.
     #[error("PostgreSQL is not installed: there is no {program}")]
     NotInstalled {
         /// The program.
         program: &'static str,
     },
-    /// A folder or a port could not be had, or a program not started.
+    /// A folder, a port or a program could not be used.
     #[error("{what}: {source}")]
     Io {
         /// The folder, or the command.
@@ -25,7 +25,7 @@ pub enum ClusterError {
     Failed {
         /// The program with its arguments.
         command: String,
-        /// What it wrote to standard error.
+        /// Its text on standard error.
         said: String,
         /// The end of the server's log.
         log: String,

@@ -1,4 +1,4 @@
-//! The programs of PostgreSQL, and the user who may run them.
+//! The programs of PostgreSQL, and the user that may run them.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -9,7 +9,7 @@ use crate::ClusterError;
 /// Users that are not root: the server refuses to run as root.
 const USERS: [&str; 2] = ["postgres", "nobody"];
 
-/// A program of the server, as a user who may run it.
+/// A command for a program of the server, run by a user that may run it.
 pub(crate) fn tool(program: &'static str) -> Result<Command, ClusterError> {
     let path = find(program).ok_or(ClusterError::NotInstalled { program })?;
     let mut command = match other_user() {
@@ -24,7 +24,7 @@ pub(crate) fn tool(program: &'static str) -> Result<Command, ClusterError> {
     Ok(command)
 }
 
-/// Where a program is: on the path, or where Debian puts it, the newest version first.
+/// The path of a program: from the search path, or from Debian's folders, the newest version first.
 pub(crate) fn find(program: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
@@ -40,7 +40,7 @@ pub(crate) fn find(program: &str) -> Option<PathBuf> {
     found.find(|path| path.is_file())
 }
 
-/// The user who runs the server, where this process is root's.
+/// The user that runs the server when this process runs as root.
 pub(crate) fn other_user() -> Option<&'static str> {
     let id = Command::new("id").arg("-u").output();
     let is_root = id.is_ok_and(|output| output.stdout.trim_ascii() == b"0");

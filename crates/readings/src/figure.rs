@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn medians_and_changes() {
+    fn medians_and_changes_are_exact() {
         let of = |text: &str| text.parse::<Figure>().unwrap().0;
         assert_eq!(median(&[]), None);
         assert_eq!(median(&[of("3"), of("1"), of("2")]), Some(of("2")));

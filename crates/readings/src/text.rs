@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keeps_letters_and_drops_what_hides() {
+    fn cleaning_keeps_letters_and_drops_hidden_characters() {
         assert_eq!(clean("USD₮0", 32), "USD₮0");
         assert_eq!(clean("US\u{202e}D\u{200b}T\u{0}", 32), "USDT");
         assert_eq!(clean("  a \n\t b  ", 32), "a b");
@@ -60,7 +60,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn never_longer_and_never_invisible(text in any::<String>(), max in 0usize..40) {
+        fn cleaned_text_is_never_longer_and_never_invisible(text in any::<String>(), max in 0usize..40) {
             let cleaned = clean(&text, max);
             prop_assert!(cleaned.chars().count() <= max);
             prop_assert!(!cleaned.chars().any(|c| c.is_control() || is_invisible(c)));

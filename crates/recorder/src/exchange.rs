@@ -18,7 +18,7 @@ const SECRET_PARAMETERS: [&str; 8] = [
     "token",
     "x_cg_demo_api_key",
 ];
-/// Header names with keys contain one of these.
+/// Parts of the names of headers that carry keys.
 const SECRET_HEADERS: [&str; 6] = [
     "authorization",
     "key",

@@ -18,7 +18,7 @@ use crate::{
 /// Shorter secrets are not searched for in answers, because they occur in any text.
 const SHORTEST_SECRET: usize = 6;
 
-/// What is done with the upstreams of a configuration.
+/// The commands about the upstreams of a configuration.
 #[derive(Debug, Subcommand)]
 pub enum UpstreamsCommand {
     /// Ask each upstream one harmless question for each endpoint that is used, and print its

@@ -45,7 +45,7 @@ mod abi {
     }
 }
 
-/// How long after the request a computed swap expires, in seconds.
+/// The time between a request and the deadline of its computed swap, in seconds.
 const SWAP_SECONDS: u64 = 600;
 /// Percentages have up to six fraction digits: one hundred percent in the smallest of them.
 const WHOLE: u64 = 100_000_000;
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn an_approval_is_for_the_amount_asked() {
+    fn an_approval_has_the_requested_amount() {
         let text = recorded("okx/approve_transaction_reviewed.json");
         let computed = Computed::read("approve", text).unwrap();
         let same = computed

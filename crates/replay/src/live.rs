@@ -1,4 +1,4 @@
-//! Answers that no recording can have, because they depend on a chain of the test or demo.
+//! Answers that depend on a chain of the test or demo, so that no recording can have them.
 
 use std::{fmt, sync::Arc};
 

@@ -73,7 +73,7 @@ impl ReplayServer {
         tokio::spawn(async move {
             server
                 .serve(handler, async {
-                    // The sender is only ever dropped.
+                    // The sender never sends; dropping it ends the server.
                     let _ = stopped.await;
                 })
                 .await
@@ -219,7 +219,7 @@ impl State {
         response
     }
 
-    /// The time in the world of the recordings.
+    /// The present time in the world of the recordings.
     fn now(&self) -> u64 {
         let since = self.started.elapsed().as_secs();
         self.recordings.starts_at.saturating_add(since)

@@ -1,4 +1,4 @@
-//! Reads JSON bodies without losing what a map would hide: duplicate keys and nesting.
+//! Reads JSON bodies and keeps what a map would hide: duplicate keys and nesting.
 
 use std::{cell::Cell, fmt};
 

@@ -10,8 +10,8 @@ use crate::{
 /// The longest query that a resource URL repeats, in bytes.
 pub const MAX_RESOURCE_QUERY_BYTES: usize = 1024;
 
-/// Every route with its payment options and everything of its 402 answer that no request changes,
-/// computed once.
+/// Every route with its payment options, and the part of its 402 answer that is the same for every
+/// request, computed once.
 ///
 /// ```
 /// use alloy_primitives::address;
@@ -145,7 +145,7 @@ impl Catalog {
         }
     }
 
-    /// Where a payment's state can be asked for, free of charge.
+    /// The free URL of a payment's state.
     pub fn payment_url(&self, key: &AuthorizationKey) -> String {
         let AuthorizationKey {
             asset,

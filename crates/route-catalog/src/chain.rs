@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_of_the_service_document_is_found_by_id_and_by_name() {
+    fn every_chain_is_found_by_id_and_by_name() {
         let rows = [
             (1, "ethereum"),
             (10, "optimism"),

@@ -32,7 +32,7 @@ pub struct Refusal<'a> {
     pub request_id: &'a str,
 }
 
-/// The parts of one route's challenge that no request changes.
+/// The parts of one route's challenge that are the same for every request.
 ///
 /// The JSON is `prefix` + tail. The prefix ends with as many spaces as make its length a multiple
 /// of three, so that its base64 is a prefix of the whole base64 and is computed once.

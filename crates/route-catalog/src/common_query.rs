@@ -1,4 +1,5 @@
-//! The query parameters that every route takes, and the header that means the same as one of them.
+//! The query parameters that every route takes, and the header `X-Max-Age`, which has the meaning
+//! of one of them.
 
 use crate::{
     Parameter, Parameters, Problem, Rule,

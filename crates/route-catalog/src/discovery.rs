@@ -15,12 +15,11 @@ pub(crate) const GUIDANCE: &str = "Call a route without payment: the 402 answer 
      one of them (x402 version 2) and repeat the same request with the PAYMENT-SIGNATURE header. \
      There are no keys and no accounts. Parameters are checked before anything is charged; every \
      refusal and every error is free and says so. The same payment for the same request returns \
-     the stored answer again without a second charge. Every 402, 409, 429 and 503 about a \
-     payment carries `next`: send_same_again (the same header, after `after_seconds`), look_up or \
-     wait (GET /payments/{asset}/{payer}/{nonce} gives the state of a payment for free), or \
-     sign_new. Sign a new payment only when told to: an earlier one may still be charged. GET \
-     /freshness says for free how old the \
-     data is; max_age refuses older data uncharged.";
+     the stored answer again without a second charge. Every 402, 409, 429 and 503 about a payment \
+     carries `next`: send_same_again (the same header, after `after_seconds`), look_up or wait \
+     (GET /payments/{asset}/{payer}/{nonce} gives the state of a payment for free), or sign_new. \
+     Sign a new payment only when `next` says so: an earlier one may still be charged. GET \
+     /freshness states the age of the data for free; max_age refuses older data uncharged.";
 
 impl Catalog {
     /// The document at `/.well-known/x402`: every resource's URL, once, and which operations are

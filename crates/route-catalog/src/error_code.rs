@@ -25,7 +25,7 @@ macro_rules! error_codes {
                 match self { $( Self::$variant => $code ),+ }
             }
 
-            /// The HTTP status it is answered with.
+            /// The HTTP status of the answer.
             pub const fn status(self) -> u16 {
                 match self { $( Self::$variant => $status ),+ }
             }
@@ -48,11 +48,11 @@ error_codes! {
     PaymentRequired = "payment_required", 402, true;
     /// One or more parameters break their rules; all of them are listed with their paths.
     InvalidParams = "invalid_params", 400, false;
-    /// No such path, or nothing is known under the identifier that was asked for.
+    /// The path or the requested identifier is unknown.
     NotFound = "not_found", 404, false;
-    /// The path does not take this method; the answer names those it takes.
+    /// The path does not take this method; the answer names the methods that it takes.
     MethodNotAllowed = "method_not_allowed", 405, false;
-    /// The same payment is being worked on by another request.
+    /// Another request with the same payment is in progress.
     PaymentInFlight = "payment_in_flight", 409, true;
     /// The payment belongs to another request or came with another signature (`reason`
     /// `another_request`), its identifier was used with another payment (`identifier_taken`), its
@@ -64,7 +64,7 @@ error_codes! {
     FundsRequired = "funds_required", 409, true;
     /// The body is larger than the server accepts.
     PayloadTooLarge = "payload_too_large", 413, false;
-    /// The request is well formed, but this service does not support what it asks for.
+    /// The request is well formed, but this service does not support it.
     Unsupported = "unsupported", 422, false;
     /// Too many requests; `Retry-After` says when to come back.
     RateLimited = "rate_limited", 429, true;
@@ -84,7 +84,7 @@ error_codes! {
 }
 
 impl ErrorCode {
-    /// The codes answered with `status`.
+    /// The codes with this HTTP status.
     pub fn with_status(status: u16) -> impl Iterator<Item = Self> {
         Self::ALL
             .iter()

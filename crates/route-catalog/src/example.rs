@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_named_and_of_alternatives_there_is_one() {
+    fn an_example_names_addresses_and_one_of_its_alternatives() {
         let target = |operation: Operation| operation.route().example_call().target;
         assert!(target(Operation::Portfolio).starts_with("/portfolio?address=0x"));
         assert!(!target(Operation::YieldFarmingHistorical).contains("address"));

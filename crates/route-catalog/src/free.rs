@@ -7,7 +7,7 @@ pub struct FreeRoute {
     pub path: &'static str,
     /// Whether it answers `POST` with a JSON body; otherwise it answers `GET`.
     pub takes_body: bool,
-    /// The stable name, the `operationId` of OpenAPI.
+    /// The stable name, which is the `operationId` of OpenAPI.
     pub name: &'static str,
     /// A few words.
     pub summary: &'static str,
@@ -17,7 +17,7 @@ pub struct FreeRoute {
     pub may_be_unready: bool,
     /// The parameters in its path, in order.
     pub parameters: &'static [PathParameter],
-    /// Why its path may answer "not found".
+    /// The reason of a 404; `None` when the path never answers it.
     pub absent: Option<&'static str>,
 }
 
@@ -77,7 +77,7 @@ pub static FREE_ROUTES: [FreeRoute; 23] = [
         ..free(
             "/intents/{id}",
             "intent",
-            "How far an action of a sub-wallet has come",
+            "The progress of an action of a sub-wallet",
             JSON,
         )
     },
@@ -86,7 +86,7 @@ pub static FREE_ROUTES: [FreeRoute; 23] = [
             name: "sha256",
             pattern: "^[0-9a-f]{64}$",
         }],
-        absent: Some("There is no such artifact, or no longer"),
+        absent: Some("The artifact does not exist, or is no longer kept"),
         ..free(
             "/artifacts/{sha256}",
             "artifact",
@@ -137,13 +137,13 @@ pub static FREE_ROUTES: [FreeRoute; 23] = [
     delegation(
         "/delegation/grants/{account}/{grant_id}",
         "delegation_grant_state",
-        "What a grant is now: not_yet_valid, active, expired, revoked or superseded",
+        "The state of a grant: not_yet_valid, active, expired, revoked or superseded",
         GRANT_PATH,
     ),
     delegation(
         "/delegation/grants/{account}/{grant_id}/log",
         "delegation_grant_log",
-        "The account of a grant: hash-chained records, from the number in the query `cursor` on",
+        "The log of a grant: hash-chained records, from the number in the query `cursor` on",
         GRANT_PATH,
     ),
     written(delegation(
@@ -161,13 +161,13 @@ pub static FREE_ROUTES: [FreeRoute; 23] = [
     written(delegation(
         "/delegation/submissions",
         "delegation_submission",
-        "Receives a plan that a grant's delegate ordered; 202 when it is accepted, with `dry_run` only a judgement",
+        "Receives a plan that a grant's delegate ordered; 202 when it is accepted; with `dry_run` it is only judged",
         &[],
     )),
     delegation(
         "/delegation/submissions/{payload_digest}",
         "delegation_submission_state",
-        "What became of a plan that was accepted",
+        "The state of an accepted plan",
         &[PathParameter {
             name: "payload_digest",
             pattern: WORD_PATTERN,
@@ -232,7 +232,7 @@ const fn delegation(
 ) -> FreeRoute {
     FreeRoute {
         parameters,
-        absent: Some("Nothing is known of it, or this server takes no delegations"),
+        absent: Some("It is unknown, or this server takes no delegations"),
         ..free(path, name, summary, JSON)
     }
 }

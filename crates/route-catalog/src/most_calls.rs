@@ -87,7 +87,7 @@ mod tests {
     use crate::WorkClass;
 
     #[test]
-    fn models_are_asked_by_the_routes_that_are_for_them() {
+    fn only_the_routes_of_models_ask_models() {
         for operation in Operation::ALL {
             let MostCalls { upstream, model } = operation.most_calls();
             let is_of_models = operation.route().work == WorkClass::Model;

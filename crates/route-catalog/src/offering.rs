@@ -10,7 +10,7 @@ use crate::Operation;
 /// The name of the extension of a 402, and of the member of OpenAPI's operations.
 pub(crate) const AVAILABILITY: &str = "availability";
 
-/// How one server differs from the table; by default it does not differ.
+/// The differences of one server from the table. By default there are none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Offering {
     /// The operations that are refused whatever the payment.

@@ -65,7 +65,7 @@ pub fn docs_page(
     }
     let _ = write!(
         page,
-        "\n## Refused without charge\n\nWhen {}; when a parameter is not valid; and as every route, see [ERRORS](../ERRORS.md).\n",
+        "\n## Refused without charge\n\nWhen {}. Also when a parameter is invalid, and for the reasons that apply to every route: see [ERRORS](../ERRORS.md).\n",
         route.refuses
     );
     let _ = write!(

@@ -18,8 +18,8 @@ pub const METRICS_MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// The metrics of the process, as a `static` of its server.
 ///
-/// A handle that is created before the recorder is installed records nothing. Whoever keeps a
-/// handle calls [`Self::install`] first.
+/// A handle that is created before the recorder is installed records nothing: call
+/// [`Self::install`] before creating a handle.
 #[derive(Debug)]
 pub struct Metrics {
     recorder: OnceLock<Option<PrometheusHandle>>,
@@ -46,8 +46,8 @@ impl Metrics {
         self.recorder().map(PrometheusHandle::render)
     }
 
-    /// Runs the recorder's upkeep repeatedly, so that samples take no memory when nobody scrapes.
-    /// Never returns.
+    /// Runs the recorder's upkeep repeatedly, so that samples take no memory while `/metrics` is
+    /// not scraped. Never returns.
     pub async fn keep(&self) {
         let mut ticks = tokio::time::interval(UPKEEP);
         loop {

@@ -36,8 +36,8 @@ pub struct SettlementConfig {
     /// Mode `onchain`: the store of our own transactions. Without it they are recorded in memory,
     /// and a transaction that is pending when the process ends is found on the chain only.
     pub records: Option<Arc<dyn Store>>,
-    /// Mode `onchain`: how the account's lane in the records is leased. It may be taken over at
-    /// once where only this process uses the records.
+    /// Mode `onchain`: how the account's lane in the records is leased. The lane may be taken over
+    /// at once where only this process uses the records.
     pub sender: Options,
     /// How the chain is read.
     pub chain: ChainOptions,

@@ -113,8 +113,8 @@ impl OnchainSettler {
     }
 
     /// Like [`Self::signed_by`], with records that other processes may use at the same time, with
-    /// [`Takeover::WhenOver`]. One of them at a time sends for all. The others wait for what
-    /// becomes of their payments, and one of them sends when the lease of an ended one is over.
+    /// [`Takeover::WhenOver`]. One process at a time sends for all. The others wait for the
+    /// outcomes of their payments, and one of them takes over when the lease of a dead sender ends.
     ///
     /// # Errors
     /// [`SettlementError::Records`] when the records cannot be read.

@@ -63,7 +63,7 @@ pub trait Settler: Send + Sync + 'static {
     /// true.
     ///
     /// # Errors
-    /// Why it cannot pay.
+    /// The reason why it cannot pay.
     fn affords(&self, _others: usize) -> impl Future<Output = Result<(), Cause>> + Send {
         std::future::ready(Ok(()))
     }
@@ -139,8 +139,8 @@ pub trait Settler: Send + Sync + 'static {
         async {}
     }
 
-    /// Ends the settler's own work, when nothing is settled any more. Other processes that share it
-    /// go on at once.
+    /// Ends the settler's own work. A caller calls it when it settles nothing any more; other
+    /// processes that share the account then continue at once.
     fn close(&self) -> impl Future<Output = ()> + Send {
         async {}
     }

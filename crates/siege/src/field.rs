@@ -84,7 +84,7 @@ impl Field {
         self.interruptions.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The number of such interruptions: the time of a call between two different counts is not
+    /// The number of interruptions so far. A call with different numbers before and after it is not
     /// measured.
     pub fn interruptions(&self) -> u32 {
         self.interruptions.load(Ordering::Relaxed)
@@ -159,7 +159,7 @@ pub struct Attacker {
     pub chance: Chance,
     /// Its connection.
     pub client: Client,
-    /// How long its payments are valid.
+    /// The lifetime of its payments, in seconds.
     pub valid_seconds: u64,
     address: HeaderValue,
 }

@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn too_many_calls_are_told_with_and_without_a_time() {
+    fn too_many_requests_come_with_and_without_a_time() {
         for after in [None, Some("1")] {
             let Reply::Whole {
                 status, headers, ..

@@ -1,4 +1,4 @@
-//! Which dependencies fail when, and for whom.
+//! Decides which dependencies fail, when, and for which callers.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_steady_are_spared_by_address_and_transaction_and_all_are_when_it_is_calm() {
+    fn steady_buyers_are_always_spared_and_in_calm_everybody_is() {
         let (steady, other) = (Address::repeat_byte(0xAB), Address::repeat_byte(0xCD));
         let weather = Weather::new(1, [steady]);
         assert!(weather.spares(steady) && !weather.spares(other));

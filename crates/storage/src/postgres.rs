@@ -1,16 +1,15 @@
 //! PostgreSQL: one pool of connections to a database that several servers share.
 //!
-//! [`Postgres`] gives its users four things: an address that never shows its password, a bounded
-//! pool, migrations of each user's own tables, and errors that say whether a statement may have
-//! taken effect. A statement that never reached the database is
-//! [`Unavailable`](PostgresError::Unavailable): nothing happened. A statement whose answer was lost
-//! is [`Interrupted`](PostgresError::Interrupted): it may have happened, and its user looks before
-//! it repeats anything.
+//! [`Postgres`] offers an address that never shows its password, a bounded pool, migrations of each
+//! user's own tables, and errors that say whether a statement may have taken effect.
+//! [`Unavailable`](PostgresError::Unavailable) means that the statement never reached the database:
+//! nothing happened. [`Interrupted`](PostgresError::Interrupted) means that the statement's answer
+//! was lost: it may have taken effect, and its user checks before repeating anything.
 //!
 //! Users write each change as one statement where they can: such a statement is a transaction of
-//! its own, costs one round trip, and has no `COMMIT` whose outcome could be mistaken. Nothing here
+//! its own, costs one round trip, and has no `COMMIT` whose outcome could be misread. Nothing here
 //! relies on the session of a connection (no session locks, no `SET`, no temporary tables), so a
-//! pooler in transaction mode may stand between.
+//! pooler in transaction mode may sit in between.
 
 mod address;
 mod column;

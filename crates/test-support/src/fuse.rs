@@ -1,5 +1,5 @@
-//! A process that ends at its n-th effect: nothing that it does later happens, and nothing tells it
-//! so.
+//! Simulates a process that ends at its n-th effect: later effects do not happen, and the process
+//! gets no notice.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -10,11 +10,11 @@ use tokio::sync::Notify;
 #[derive(Debug, Default)]
 pub struct Fuse {
     left: AtomicI64,
-    /// Whether the effect at which it ends still happens.
+    /// Whether the effect at which the process ends still happens.
     after: bool,
     dead: AtomicBool,
     asleep: AtomicBool,
-    /// After how many effects it falls asleep; not at all below zero.
+    /// The number of effects after which the process falls asleep; below zero it never does.
     tires: AtomicI64,
     /// Notified when the process falls asleep by [`Self::sleep_after`].
     pub fell_asleep: Notify,
@@ -53,12 +53,12 @@ impl Fuse {
         self.asleep.store(true, Ordering::SeqCst);
     }
 
-    /// Holds the process up when so many more effects have happened.
+    /// Holds the process up after this many further effects.
     pub fn sleep_after(&self, effects: i64) {
         self.tires.store(effects, Ordering::SeqCst);
     }
 
-    /// Lets the process go on.
+    /// Lets the process continue.
     pub fn wake(&self) {
         self.asleep.store(false, Ordering::SeqCst);
         self.woken.notify_waiters();
@@ -76,7 +76,7 @@ impl Fuse {
         self.asleep.load(Ordering::SeqCst)
     }
 
-    /// Runs an effect that leaves a trace. Never returns once the process has ended.
+    /// Runs an effect of the process, such as a write. Never returns once the process has ended.
     pub async fn guard<T>(&self, effect: impl Future<Output = T>) -> T {
         self.alive().await;
         if self.left.fetch_sub(1, Ordering::SeqCst) > 0 {
@@ -85,7 +85,7 @@ impl Fuse {
                 self.sleep();
                 self.fell_asleep.notify_one();
             }
-            // It may be held up before it hears what came of it.
+            // The process may be held up before it learns the result.
             self.alive().await;
             return done;
         }

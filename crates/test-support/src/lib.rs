@@ -10,10 +10,10 @@ pub mod process;
 mod tcp_proxy;
 mod wait;
 
-pub use eventually::{PATIENCE, eventually};
+pub use eventually::{PATIENCE, eventually, eventually_blocking, eventually_every, pass};
 pub use fuse::Fuse;
 pub use http::{HttpRequest, answer_http};
 pub use manual_clock::ManualClock;
 pub use mortal::{MortalBook, MortalNode, MortalRecords};
 pub use tcp_proxy::TcpProxy;
-pub use wait::{wait, wait_until};
+pub use wait::wait;

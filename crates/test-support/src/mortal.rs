@@ -1,4 +1,4 @@
-//! What a process with a [`Fuse`] writes to and sends through.
+//! The stores and the node of a process with a [`Fuse`].
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use tx_sender::{
 
 use crate::Fuse;
 
-/// The sender's records as one process sees them.
+/// The sender's records, as one process uses them.
 pub struct MortalRecords {
-    /// What outlives the process.
+    /// The store, which outlives the process.
     pub store: Arc<dyn Store>,
-    /// What ends the process.
+    /// The fuse that ends the process.
     pub fuse: Arc<Fuse>,
 }
 
@@ -91,12 +91,12 @@ impl Store for MortalRecords {
     }
 }
 
-/// The node as one process sees it: a transaction that is sent leaves a trace.
+/// The node, as one process uses it: sending a transaction is an effect.
 #[derive(Clone)]
 pub struct MortalNode {
     /// The node.
     pub node: Arc<dyn Transport>,
-    /// What ends the process.
+    /// The fuse that ends the process.
     pub fuse: Arc<Fuse>,
 }
 
@@ -118,11 +118,11 @@ impl Transport for MortalNode {
     }
 }
 
-/// The book of coins for gas as one process sees it.
+/// The book of coins for gas, as one process uses it.
 pub struct MortalBook {
-    /// What outlives the process.
+    /// The book, which outlives the process.
     pub book: Arc<MemoryBook>,
-    /// What ends the process.
+    /// The fuse that ends the process.
     pub fuse: Arc<Fuse>,
 }
 

@@ -10,10 +10,10 @@ use crate::wait;
 
 pub use postgres_cluster::Cluster;
 
-/// Names the database to the tests.
+/// The variable with the address of the database.
 const DATABASE: &str = "TEST_POSTGRES_URL";
 
-/// An empty schema of the database. It goes, with everything in it, when this value does.
+/// An empty schema of the database. Dropping the value drops the schema with its content.
 #[derive(Debug)]
 pub struct Schema {
     name: String,
@@ -22,19 +22,19 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// Makes a schema; `None` without a database: then there is nothing to run on.
+    /// Creates a schema; `None` without a database, and the test then has nothing to do.
     ///
     /// # Panics
-    /// When the database does not make it.
+    /// When the schema cannot be created.
     #[must_use]
     pub fn new() -> Option<Self> {
         env::var(DATABASE).ok().map(|database| Self::of(&database))
     }
 
-    /// Makes a schema in the database at an address.
+    /// Creates a schema in the database at an address.
     ///
     /// # Panics
-    /// When the database does not make it.
+    /// When the schema cannot be created.
     #[must_use]
     #[expect(clippy::expect_used, reason = "a test says what it needs by panicking")]
     pub fn of(database: &str) -> Self {
@@ -56,7 +56,7 @@ impl Schema {
         &self.url
     }
 
-    /// The server of the database.
+    /// The socket address of the database's server.
     ///
     /// # Panics
     /// When the address names no IP address and port.
@@ -68,14 +68,14 @@ impl Schema {
         host.parse().expect("an IP address and a port")
     }
 
-    /// The address of the schema by way of another server, such as a proxy.
+    /// The address of the schema through another server, such as a proxy.
     #[must_use]
     pub fn url_through(&self, server: SocketAddr) -> String {
         let direct = format!("@{}/", self.server());
         self.url.replacen(&direct, &format!("@{server}/"), 1)
     }
 
-    /// A handle with connections of its own, as each process has.
+    /// A handle with its own connections, as each process has one.
     ///
     /// # Panics
     /// When the address cannot be used.

@@ -1,4 +1,4 @@
-//! Connections to a database that can be cut.
+//! A proxy that can cut the connections to a database.
 
 use std::{
     io,
@@ -14,21 +14,22 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-/// Forwards to the database, and loses what it is told to lose.
+/// Forwards connections to a database, and drops answers or connections on request.
 #[derive(Clone, Debug)]
 pub struct TcpProxy {
     address: SocketAddr,
     upstream: Arc<Mutex<SocketAddr>>,
-    /// Answers of the database until one is swallowed and its connection closed; negative: none is.
+    /// The number of answers before the one that is swallowed and whose connection is closed; below
+    /// zero, none is.
     until_cut: Arc<AtomicI64>,
     closed: Arc<AtomicBool>,
 }
 
 impl TcpProxy {
-    /// A proxy before the database at `upstream`, for as long as the runtime lives.
+    /// Starts a proxy for the database at `upstream`. It runs as long as the runtime.
     ///
     /// # Errors
-    /// Without a free port.
+    /// When no port is free.
     pub async fn before(upstream: SocketAddr) -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let proxy = Self {
@@ -51,13 +52,13 @@ impl TcpProxy {
         Ok(proxy)
     }
 
-    /// Where it listens.
+    /// The listening address.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Leads connections to another database from now on. Open ones stay as they are.
+    /// Sends new connections to another database. Open connections stay as they are.
     pub fn lead_to(&self, upstream: SocketAddr) {
         *self.upstream.lock().unwrap_or_else(PoisonError::into_inner) = upstream;
     }
@@ -66,19 +67,19 @@ impl TcpProxy {
         *self.upstream.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Swallows the answer after the next `answers`, once the database has given it, and closes the
-    /// connection.
+    /// Forwards the next `answers` answers, swallows the one after them, and closes its connection.
+    /// The database has then done the work of the swallowed answer.
     pub fn cut_after(&self, answers: i64) {
         self.until_cut.store(answers, Ordering::Relaxed);
     }
 
-    /// Whether the answer was swallowed.
+    /// Whether an answer was swallowed.
     #[must_use]
     pub fn has_cut(&self) -> bool {
         self.until_cut.load(Ordering::Relaxed) < 0
     }
 
-    /// Sets whether the database can be reached. What is open is closed with the next bytes.
+    /// Sets whether the database can be reached. Open connections are closed with their next bytes.
     pub fn set_reachable(&self, reachable: bool) {
         self.closed.store(!reachable, Ordering::Relaxed);
     }

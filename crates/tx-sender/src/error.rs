@@ -5,7 +5,8 @@ use thiserror::Error;
 
 use crate::{IllegalMove, Lane, NodeFault};
 
-/// Why the sender could not do its work. A call that ends with one of these sent nothing.
+/// The reason why the sender could not do its work. A call that ends with one of these sent
+/// nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SenderError {
@@ -22,7 +23,7 @@ pub enum SenderError {
         account: Address,
     },
     /// Another request already has this key.
-    #[error("the key {key:?} stands for another request")]
+    #[error("the key {key:?} belongs to another request")]
     KeyReused {
         /// The key.
         key: String,
@@ -56,7 +57,7 @@ impl SenderError {
     }
 }
 
-/// Why the store failed.
+/// The reason why the store failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -99,7 +100,7 @@ impl StoreError {
     }
 }
 
-/// Why a signer did not sign.
+/// The reason why a signer did not sign.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SignError {

@@ -21,7 +21,7 @@ pub(crate) use self::view::View;
 /// A pending answer of a node.
 pub type NodeFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, NodeFault>> + Send + 'a>>;
 
-/// Why a node gave no answer.
+/// The reason why a node gave no answer.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum NodeFault {
     /// No connection could be made: the node has not seen the request.

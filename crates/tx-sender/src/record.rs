@@ -27,8 +27,8 @@ pub struct Record {
     /// Every transaction that was ever signed for the nonce, oldest first. Any of them may reach a
     /// block.
     pub attempts: Vec<Attempt>,
-    /// Why the request must not take effect any more; its nonce is then used by a transaction
-    /// without effect. `None` while the request stands.
+    /// The reason why the request must not take effect any more; its nonce is then used by a
+    /// transaction without effect. `None` while the request stands.
     pub closing: Option<Closing>,
     /// Whether no later block can change its outcome. It is then not checked any more.
     pub is_final: bool,
@@ -144,7 +144,7 @@ pub enum Kind {
     Noop,
 }
 
-/// Why a request must not take effect any more.
+/// The reason why a request must not take effect any more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Closing {
     /// The caller has cancelled it.

@@ -23,7 +23,7 @@ use crate::intent::{IllegalMove, Intent, Next};
 use crate::plan::approve;
 use crate::{IntentId, PlanRefused, Shared, StepKind, StoreError};
 
-/// Why an intent cannot proceed now. The driver retries and draws no conclusion from it.
+/// The reason why an intent cannot proceed now. The driver retries and draws no conclusion from it.
 #[derive(Debug, Error)]
 pub(crate) enum Fault {
     #[error(transparent)]
@@ -120,8 +120,8 @@ impl Driver {
         let turns = &self.shared.turns;
         let turn = turns.take(intent.wallet, self.id.as_str()).await;
         let held = turn.run(Box::pin(self.hold_turn(turn.fence()))).await?;
-        // Without the store nobody knows how far the intent is: it comes first when the store
-        // answers.
+        // Without the store nobody knows the progress of the intent: its turn comes first when the
+        // store answers.
         if !matches!(held, Err(Fault::Store(_))) {
             turn.end().await;
         }
@@ -146,7 +146,7 @@ impl Driver {
         }
     }
 
-    /// Goes on with an intent whose turn is held.
+    /// Continues an intent whose turn is held.
     async fn go_on(&self, mut intent: Intent, turn: Option<TurnFence>) -> Result<Turn, Fault> {
         loop {
             if let Some(reopened) = self.reopened(&intent).await? {
@@ -181,7 +181,7 @@ impl Driver {
         tokio::time::sleep(self.shared.pace.after_fault).await;
     }
 
-    /// Reads what is left of the allowance. Plans a transaction that clears it when it is not zero.
+    /// Reads the rest of the allowance. Plans a transaction that clears it when it is not zero.
     async fn read_allowance(&self, intent: &Intent) -> Result<Step, Fault> {
         let Some(allowance) = intent.allowance else {
             return Ok(Step::Wait(self.shared.pace.look));
@@ -207,7 +207,7 @@ impl Driver {
 
     /// Returns the newest sealed block, which is not below any block with a transaction of the
     /// intent on this chain. Returns `None` while one of these blocks is not on the chain: a
-    /// reading would not show what the intent has left, and the lost transaction may come back.
+    /// reading would not include the lost transaction, which may come back.
     pub(super) async fn above_own_blocks(
         &self,
         intent: &Intent,

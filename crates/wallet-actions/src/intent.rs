@@ -46,7 +46,7 @@ pub struct Intent {
     pub payment: B256,
     /// The paid call, in the form that the user of this crate stores it. It is never shown.
     pub call: String,
-    /// What the call costs, in micro US dollars.
+    /// The price of the call, in micro US dollars.
     pub price_micro_usd: u64,
     /// The kind of action.
     pub operation: Operation,

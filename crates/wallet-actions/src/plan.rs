@@ -122,8 +122,8 @@ impl Planner<'_> {
         })
     }
 
-    /// Checks that the wallet's key would sign every transaction. What the signing policy refuses
-    /// is refused before anything begins.
+    /// Checks that the wallet's key would sign every transaction. An action with a refused
+    /// transaction does not begin.
     fn judge(&self, draft: &Draft) -> Result<(), Refused> {
         for step in &draft.steps {
             self.judge_call(step.chain_id, step.to, &step.input)?;

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::{IntentId, PlanRefused, StoreError};
 
-/// Why an action did not begin. Nothing was signed, and nothing is charged.
+/// The reason why an action did not begin. Nothing was signed, and nothing is charged.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum Refused {
@@ -23,7 +23,7 @@ pub enum Refused {
         wallet: Address,
         /// How many wei are missing.
         missing: U256,
-        /// Why no top-up is possible: `no_gas_account`, `gas_topup_too_large`.
+        /// The reason why no top-up is possible: `no_gas_account`, `gas_topup_too_large`.
         reason: &'static str,
     },
     /// The action has no object: an empty balance, or an unknown position, product or route.

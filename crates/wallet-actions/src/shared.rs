@@ -20,7 +20,7 @@ use crate::store::Store;
 pub struct Parts {
     /// Holds the wallets' keys, behind the policy.
     pub custody: Arc<dyn Custody>,
-    /// The signing policy of the keys. What it refuses is refused before anything begins.
+    /// The signing policy of the keys. An action with a refused transaction does not begin.
     pub policy: SigningPolicy,
     /// The chains, by id.
     pub chains: Vec<ChainReader>,
@@ -43,7 +43,7 @@ pub struct Parts {
 /// The pauses of the background work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pace {
-    /// The pause before the next look at something that is about to change.
+    /// The pause before the next look at something that changes soon.
     pub look: Duration,
     /// The pause after a fault.
     pub after_fault: Duration,

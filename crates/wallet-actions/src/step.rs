@@ -14,9 +14,9 @@ pub enum StepKind {
     Approve,
     /// The action's own call.
     Call,
-    /// Clears what is left of an allowance.
+    /// Clears the rest of an allowance.
     Clear,
-    /// Mints on the destination chain what a bridge has burned.
+    /// Mints the burned amount of a bridge on the destination chain.
     Mint,
     /// Sends tokens to the owner.
     Transfer,

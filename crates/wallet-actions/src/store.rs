@@ -69,7 +69,7 @@ pub struct Forbidden {
     pub intent: Option<Intent>,
 }
 
-/// Why a store operation failed. Nothing was written.
+/// The reason why a store operation failed. Nothing was written.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum StoreError {

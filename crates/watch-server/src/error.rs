@@ -5,7 +5,7 @@ use yield_watch::{AuditError, MAX_ACTIVE, Problem};
 
 use crate::StoreError;
 
-/// Why an operation on a mandate failed.
+/// The reason why an operation on a mandate failed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum WatchError {

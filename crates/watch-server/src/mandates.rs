@@ -49,7 +49,7 @@ pub struct Cancelled {
     pub stopped: Option<MoveStop>,
 }
 
-/// What a cancellation knows about the move that was open.
+/// The fate of the move that was open at a cancellation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MoveStop {
     /// Nothing was signed, and nothing will be.

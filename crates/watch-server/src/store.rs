@@ -67,7 +67,7 @@ pub struct Lease {
     pub token: u64,
 }
 
-/// Why a store operation failed.
+/// The reason why a store operation failed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum StoreError {

@@ -14,9 +14,9 @@ use crate::{AssetName, HeaderError, Network, PaymentRequirements, Scheme, clip, 
 
 /// One entry of `accepts`: its JSON as it came, and its meaning if this crate knows its kind.
 ///
-/// Known are the schemes of [`Scheme`] on an `eip155` network, paid with an EIP-3009 authorization
-/// in the protocol's default flow. Every other entry is kept as an [`UnknownOffer`]: a seller may
-/// offer what a buyer cannot pay.
+/// The crate knows the schemes of [`Scheme`] on an `eip155` network, paid with an EIP-3009
+/// authorization in the protocol's default flow. It keeps every other entry as an [`UnknownOffer`]:
+/// a seller may offer what a buyer cannot pay.
 ///
 /// Two entries are equal when their JSON texts are equal.
 ///
@@ -42,7 +42,7 @@ pub struct AcceptsEntry {
     offer: Result<PaymentRequirements, UnknownOffer>,
 }
 
-/// Why this crate cannot pay a well-formed entry of `accepts`.
+/// The reason why this crate cannot pay a well-formed entry of `accepts`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum UnknownOffer {
@@ -79,20 +79,20 @@ pub enum UnknownOffer {
 }
 
 impl AcceptsEntry {
-    /// The entry's JSON as it came. A payment echoes it, so that members which this crate does not
-    /// know come back to the seller.
+    /// Returns the entry's JSON as it came. A payment echoes it, so that members which this crate
+    /// does not know come back to the seller.
     #[must_use]
     pub fn json(&self) -> &str {
         &self.json
     }
 
-    /// The offer, if this crate knows its kind.
+    /// Returns the offer, if this crate knows its kind.
     #[must_use]
     pub fn known(&self) -> Option<&PaymentRequirements> {
         self.offer.as_ref().ok()
     }
 
-    /// Why this crate does not know the offer; `None` when it does.
+    /// Returns the reason why this crate does not know the offer; `None` when it does.
     #[must_use]
     pub fn unknown(&self) -> Option<&UnknownOffer> {
         self.offer.as_ref().err()
@@ -264,7 +264,8 @@ fn member<T: DeserializeOwned>(name: &'static str, json: Option<&RawValue>) -> R
     serde_json::from_str(json.get()).map_err(|error| Fault::new(name, error))
 }
 
-/// What a member says instead of the default word: its text, or its JSON when it is no text.
+/// Returns a member's value when it differs from the default word: its text, or its JSON when it is
+/// not text.
 fn other_than(default: &str, json: Option<&RawValue>) -> Option<String> {
     let json = json?.get();
     let text = serde_json::from_str::<String>(json).unwrap_or_else(|_| json.to_owned());

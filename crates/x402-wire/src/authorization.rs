@@ -48,7 +48,7 @@ pub struct Authorization {
 }
 
 impl Authorization {
-    /// The EIP-712 digest that the payer signs, under a token's domain separator.
+    /// Computes the EIP-712 digest that the payer signs, under a token's domain separator.
     ///
     /// # Example
     /// ```
@@ -129,7 +129,7 @@ pub struct AuthorizationKey {
 }
 
 impl AuthorizationKey {
-    /// Keccak-256 over chain id (8 bytes, big-endian), asset, payer and nonce.
+    /// Computes Keccak-256 over chain id (8 bytes, big-endian), asset, payer and nonce.
     #[must_use]
     pub fn digest(&self) -> B256 {
         let mut packed = [0u8; 8 + 20 + 20 + 32];

@@ -1,7 +1,7 @@
 //! The buyer's side: from a challenge to a payment, and from a receipt to an outcome.
 //!
-//! 1. A [`SpendPolicy`] [chooses](SpendPolicy::choose) one offer of a challenge, or says of each
-//!    offer why the policy does not allow it.
+//! 1. A [`SpendPolicy`] [chooses](SpendPolicy::choose) one offer of a challenge, or refuses
+//!    each of them with a reason.
 //! 2. The [`Choice`] becomes an [`UnsignedPayment`]: an EIP-3009 authorization with a
 //!    [digest](UnsignedPayment::digest) and [typed data](UnsignedPayment::typed_data) to sign. Its
 //!    amount leaves the [`Budget`] here.
@@ -12,11 +12,11 @@
 //! The module never opens a socket, reads a clock, draws a random number or sees a key: the caller
 //! passes time, nonce and signature in. Five rules keep a buyer's money:
 //!
-//! - Nothing is signed that the policy does not name: network, asset, payee, amount.
+//! - The buyer signs only what the policy allows: network, asset, payee and amount.
 //! - An authorization ends within the policy's [window](SpendPolicy::with_window).
 //! - One purchase is one signed payment. A second challenge that asks for another price, payee or
 //!   asset is [`TermsChanged`]; one that asks for the same gets the same header.
-//! - The seller's word is not proof: an [`Outcome`] is what the seller says.
+//! - A receipt is not proof: an [`Outcome`] is the seller's claim.
 //! - A lost answer is not a refusal: send the header again, and keep the amount out of the budget
 //!   until the authorization has ended and the chain shows it unused.
 //!

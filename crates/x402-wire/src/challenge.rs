@@ -8,7 +8,7 @@ use crate::{
     decode_header, encode_header,
 };
 
-/// What is paid for: `resource` of a challenge (x402 v2 section 5.1.2).
+/// The resource that is paid for: `resource` of a challenge (x402 v2 section 5.1.2).
 ///
 /// # Example
 /// ```
@@ -28,7 +28,7 @@ use crate::{
 pub struct Resource {
     /// The public URL of the request that is paid for.
     pub url: String,
-    /// What it answers.
+    /// A description of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The media type of the answer.
@@ -37,7 +37,7 @@ pub struct Resource {
 }
 
 impl Resource {
-    /// A resource of which only the URL is known.
+    /// Creates a resource with a URL only.
     #[must_use]
     pub fn new(url: impl Into<String>) -> Self {
         Self {
@@ -76,10 +76,10 @@ impl Resource {
 pub struct PaymentRequired {
     /// Always [`X402_VERSION`].
     pub x402_version: u64,
-    /// Why payment is asked for, as text for people.
+    /// The reason why payment is required, as text for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What is paid for.
+    /// The resource that is paid for.
     pub resource: Resource,
     /// The offers, in the seller's order of preference.
     pub accepts: Vec<AcceptsEntry>,
@@ -88,7 +88,7 @@ pub struct PaymentRequired {
 }
 
 impl PaymentRequired {
-    /// A challenge without text and extensions.
+    /// Creates a challenge without text and extensions.
     ///
     /// # Example
     /// ```
@@ -149,7 +149,7 @@ impl PaymentRequired {
         Self::parse(&decode_header(value)?)
     }
 
-    /// Reads the JSON text of a challenge, as the body of a 402 or an MCP tool result carries it.
+    /// Reads the JSON text of a challenge, as the body of a 402 or an MCP tool result contains it.
     ///
     /// # Errors
     /// As [`Self::from_header`], except for base64.
@@ -159,13 +159,13 @@ impl PaymentRequired {
         Self::parse(text)
     }
 
-    /// The header value: base64 of ASCII JSON.
+    /// Returns the header value: base64 of ASCII JSON.
     #[must_use]
     pub fn to_header(&self) -> String {
         encode_header(&ascii_json(self))
     }
 
-    /// The offers of known kinds, in the seller's order.
+    /// Iterates over the offers of known kinds, in the seller's order.
     pub fn options(&self) -> impl Iterator<Item = &PaymentRequirements> {
         self.accepts.iter().filter_map(AcceptsEntry::known)
     }

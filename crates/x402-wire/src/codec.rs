@@ -16,7 +16,7 @@ use crate::X402_VERSION;
 /// carry the schemas of every extension.
 pub const MAX_DEPTH: usize = 32;
 
-/// Why a header value is not the message that it should be.
+/// The reason why a header value is not the expected message.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum HeaderError {
@@ -32,17 +32,17 @@ pub enum HeaderError {
     /// Not JSON, or JSON of another shape than this message of x402 v2.
     #[error("the decoded JSON is not this message of x402 v2: {detail}")]
     Schema {
-        /// What the parser expected and where.
+        /// The parser's message: the expected form and its place.
         detail: String,
     },
-    /// An entry of `accepts` whose kind is known and that cannot be read.
+    /// A malformed entry of `accepts` whose kind is known.
     #[error("accepts[{index}]{}: {detail}", dotted(member))]
     Offer {
         /// The position of the entry, from 0.
         index: usize,
         /// The member, for example `payTo` or `extra.name`; empty when it is the whole entry.
         member: &'static str,
-        /// What was expected and observed.
+        /// The expected and the observed form.
         detail: String,
     },
     /// A message of another protocol version.
@@ -82,8 +82,8 @@ fn dotted(member: &str) -> String {
     }
 }
 
-/// The error of a message that does not parse. A message of another version has another shape, so
-/// its version is named and not its shape.
+/// Returns the error of a message that does not parse. A message of another version has another
+/// shape, so the error names its version instead of its shape.
 pub(crate) fn not_this_version(json: &str, error: &serde_json::Error) -> HeaderError {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -100,7 +100,7 @@ pub(crate) fn not_this_version(json: &str, error: &serde_json::Error) -> HeaderE
     }
 }
 
-/// JSON text that is written as it is.
+/// JSON text that is written unchanged.
 pub(crate) struct RawJson<'a>(pub(crate) &'a str);
 
 impl Serialize for RawJson<'_> {
@@ -150,9 +150,8 @@ pub fn encode_header(json: &str) -> String {
 
 /// Reads the JSON text of a header value.
 ///
-/// # Errors
-/// [`HeaderError::Base64`], [`HeaderError::Utf8`] or [`HeaderError::TooDeep`]. It does not check
-/// that the text is JSON.
+/// [`HeaderError::Base64`], [`HeaderError::Utf8`] or [`HeaderError::TooDeep`]. The function does
+/// not check that the text is JSON.
 ///
 /// # Example
 /// ```
@@ -269,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_base64_is_refused() {
+    fn text_other_than_base64_is_refused() {
         for value in [
             "a",
             "ab cd",

@@ -13,8 +13,8 @@ use crate::codec::RawJson;
 
 /// Extensions by name, each with its JSON text as it came: `{info, schema}`.
 ///
-/// A buyer sends every extension back, and may add to it but not change it (x402 v2 section 5.1.2).
-/// The text is kept, because numbers do not always survive a parser.
+/// A buyer sends every extension back. It may add members and must not change any (x402 v2 section
+/// 5.1.2). The crate keeps the text, because numbers do not always survive a parser.
 ///
 /// # Example
 /// ```
@@ -32,7 +32,7 @@ pub struct Extensions(BTreeMap<String, String>);
 const PAYMENT_IDENTIFIER: &str = "payment-identifier";
 
 impl Extensions {
-    /// The JSON of an extension.
+    /// Returns the JSON of an extension.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
@@ -52,19 +52,19 @@ impl Extensions {
         self.0.insert(name.into(), value.to_string());
     }
 
-    /// Every name with its JSON, in the order of the names.
+    /// Iterates over the names with their JSON, in the order of the names.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &str)> {
         let entries = self.0.iter();
         entries.map(|(name, json)| (name.as_str(), json.as_str()))
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no extensions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether the seller takes a payment identifier, and whether it must have one.
+    /// Reads whether the seller takes a payment identifier, and whether it requires one.
     pub(crate) fn payment_identifier(&self) -> Option<Identifier> {
         let extension = self.payment_identifier_object()?;
         let info = extension.get("info").and_then(Value::as_object);
@@ -76,7 +76,7 @@ impl Extensions {
         })
     }
 
-    /// The same extensions with the buyer's identifier, where the seller takes one.
+    /// Returns the extensions with the buyer's identifier, where the seller takes one.
     pub(crate) fn with_payment_id(&self, id: &PaymentId) -> Self {
         let mut extensions = self.clone();
         if let Some(mut extension) = self.payment_identifier_object() {
@@ -94,7 +94,7 @@ impl Extensions {
     }
 }
 
-/// How a seller takes payment identifiers.
+/// A seller's use of payment identifiers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Identifier {
     Optional,

@@ -26,10 +26,10 @@ pub use crate::SettlementResponse as SettleResponse;
 pub struct VerifyResponse {
     /// Whether the payment would settle now.
     pub is_valid: bool,
-    /// Why not.
+    /// The reason code of an invalid payment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub invalid_reason: Option<String>,
-    /// Why not, as text for people.
+    /// The reason as text for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub invalid_message: Option<String>,
     /// The payer, as the facilitator found it.
@@ -53,12 +53,12 @@ pub struct VerifyResponse {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SupportedResponse {
-    /// What the facilitator can settle.
+    /// The kinds of payment that the facilitator can settle.
     pub kinds: Vec<SupportedKind>,
-    /// Extensions that it understands.
+    /// The extensions that the facilitator understands.
     #[serde(default)]
     pub extensions: Vec<String>,
-    /// Its signing addresses by network pattern.
+    /// The facilitator's signing addresses by network pattern.
     #[serde(default)]
     pub signers: BTreeMap<String, Vec<String>>,
 }
@@ -77,7 +77,7 @@ pub struct SupportedKind {
 }
 
 impl SupportedResponse {
-    /// Whether a scheme can be settled on a network with this protocol version.
+    /// Returns whether a scheme can be settled on a network with this protocol version.
     #[must_use]
     pub fn supports(&self, scheme: Scheme, network: crate::Network) -> bool {
         let network = network.to_string();
@@ -89,8 +89,8 @@ impl SupportedResponse {
     }
 }
 
-/// The body of `POST /verify` and `POST /settle`: the caller's payment byte for byte, and the
-/// seller's own option. `sync_settle` is a member of the broker dialect.
+/// Returns the body of `POST /verify` and `POST /settle`: the caller's payment byte for byte, and
+/// the seller's own option. `sync_settle` is a member of the broker dialect.
 ///
 /// # Example
 /// Members that this crate does not know and the spacing stay as they came, so that the facilitator

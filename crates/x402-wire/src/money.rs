@@ -24,7 +24,7 @@ pub struct MicroUsd(u64);
 pub struct PriceError;
 
 impl MicroUsd {
-    /// The price that a literal names, in dollars. Meant for constants.
+    /// Parses the dollars of a literal. Meant for constants.
     ///
     /// # Panics
     /// When the text is malformed; in a constant that is a compile error.

@@ -33,7 +33,7 @@ pub struct NetworkError {
 }
 
 impl Network {
-    /// How every identifier of an EVM network begins.
+    /// The prefix of every identifier of an EVM network.
     pub(crate) const NAMESPACE: &'static str = "eip155:";
 
     /// The EVM network with this chain id.
@@ -83,7 +83,7 @@ impl From<Network> for String {
     }
 }
 
-/// How a payment is made: the schemes that this crate knows.
+/// A payment scheme that this crate knows.
 ///
 /// # Example
 /// ```
@@ -103,7 +103,7 @@ pub enum Scheme {
     AggrDeferred,
 }
 
-/// The text of a scheme that [`Scheme`] does not have.
+/// The refusal of a text that names no [`Scheme`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 #[error("expected the scheme `exact` or `aggr_deferred`, observed `{observed}`")]
 #[non_exhaustive]

@@ -58,13 +58,13 @@ impl PaymentOption {
         &self.requirements
     }
 
-    /// [`PaymentRequirements::to_json`] of it.
+    /// The option's JSON: [`PaymentRequirements::to_json`].
     #[must_use]
     pub fn json(&self) -> &str {
         &self.json
     }
 
-    /// The EIP-712 domain separator of its asset.
+    /// The EIP-712 domain separator of the option's asset.
     #[must_use]
     pub fn domain_separator(&self) -> B256 {
         self.domain_separator
@@ -159,7 +159,8 @@ pub enum Mismatch {
 /// name it.
 pub(crate) const PAYMENT_FLOW: &str = "authorization";
 
-/// How every option moves its asset. It is the default of scheme `exact`, so offers do not name it.
+/// The transfer method of every option. It is the default of scheme `exact`, so offers do not name
+/// it.
 pub(crate) const TRANSFER_METHOD: &str = "eip3009";
 
 impl Mismatch {
@@ -214,7 +215,7 @@ impl Offer {
     /// those that change how the payment is made: another payment flow or transfer method than the
     /// default.
     ///
-    /// The returned option is the seller's own. Nothing of the caller's copy is in it.
+    /// The returned option is the seller's own and contains nothing of the caller's copy.
     ///
     /// # Errors
     /// The first member that differs. The order (scheme, network, asset, then the rest) finds the

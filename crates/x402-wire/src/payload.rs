@@ -83,7 +83,7 @@ impl PaymentPayload {
         &self.message.accepted
     }
 
-    /// The caller's copy of what it pays for, likewise a claim.
+    /// The caller's copy of the resource that it pays for. It is a claim too.
     #[must_use]
     pub fn resource(&self) -> Option<&PayloadResource> {
         self.message.resource.as_ref()
@@ -95,17 +95,18 @@ impl PaymentPayload {
         &self.message.payload.authorization
     }
 
-    /// The signature over it.
+    /// The signature over the message.
     #[must_use]
     pub fn signature(&self) -> &PaymentSignature {
         &self.message.payload.signature
     }
 
-    /// The key that the payment claims: `accepted.network` and `accepted.asset`, with the payer and
-    /// the nonce of the authorization. `None` when the network is not an `eip155` network.
+    /// Returns the key that the payment claims: `accepted.network` and `accepted.asset`, with the
+    /// payer and the nonce of the authorization. `None` when the network is not an `eip155`
+    /// network.
     ///
-    /// It finds an earlier payment again when no offer matches any more. It proves nothing: the
-    /// signature may cover another network or asset.
+    /// The key finds an earlier payment again when no offer matches any more. It proves nothing:
+    /// the signature may cover another network or asset.
     #[must_use]
     pub fn authorization_key(&self) -> Option<AuthorizationKey> {
         let accepted = self.accepted();
@@ -134,7 +135,7 @@ impl PartialEq for PaymentPayload {
 impl Eq for PaymentPayload {}
 
 impl fmt::Debug for PaymentPayload {
-    /// Leaves the signature out: whoever holds it can settle the payment.
+    /// Leaves the signature out: anyone who has it can settle the payment.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PaymentPayload")
             .field("accepted", self.accepted())
@@ -181,10 +182,10 @@ pub struct AcceptedExtra {
     /// The payment flow that the caller names: its text, or its JSON when it is not text.
     #[serde(deserialize_with = "named")]
     pub payment_flow: Option<String>,
-    /// The way of moving the asset that the caller names, likewise.
+    /// The transfer method that the caller names, in the same form.
     #[serde(deserialize_with = "named")]
     pub asset_transfer_method: Option<String>,
-    /// The older name of the same.
+    /// The older name of `assetTransferMethod`.
     #[serde(deserialize_with = "named")]
     pub transfer_method: Option<String>,
 }

@@ -14,8 +14,8 @@ use crate::{
 /// facilitator.
 pub const MIN_REMAINING_SECONDS: u64 = 6;
 
-/// The longest remaining life of an authorization, in seconds. Sellers keep a record of it as long,
-/// so an unbounded life would be an unbounded ledger.
+/// The longest remaining life of an authorization, in seconds. Sellers keep its record until it
+/// ends, so the bound also bounds the ledger.
 pub const MAX_WINDOW_SECONDS: u64 = 86_400;
 
 /// A payment bound to one of the seller's own options. The option decides amount, payee, asset and
@@ -50,7 +50,7 @@ pub struct Payment {
     option: Arc<PaymentOption>,
 }
 
-/// Why a payment is not good. Nothing has been charged.
+/// The reason why a payment is not good. Nothing has been charged.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum Invalid {
@@ -94,25 +94,26 @@ pub enum Invalid {
         /// The latest allowed end, in unix seconds.
         limit: u64,
     },
-    /// Not `0x` and hexadecimal digits.
+    /// The signature is not `0x` and hexadecimal digits.
     #[error("payload.signature: expected 0x and hexadecimal digits")]
     SignatureText,
-    /// Shorter than any signature.
+    /// The signature has fewer than 65 bytes.
     #[error("payload.signature: expected at least 65 bytes, observed {observed}")]
     SignatureLength {
         /// The number of bytes.
         observed: usize,
     },
-    /// `s` above half the curve order: a second valid form of the same signature (EIP-2).
+    /// The signature's `s` is above half the curve order: a second valid form of the same signature
+    /// (EIP-2).
     #[error("payload.signature: s lies in the upper half of the curve order")]
     HighS,
-    /// A recovery value that token contracts refuse.
+    /// The recovery value is one that token contracts refuse.
     #[error("payload.signature: expected v to be 27 or 28 (0 or 1), observed {observed}")]
     RecoveryValue {
         /// The 65th byte.
         observed: u8,
     },
-    /// The signature of another key, or of none.
+    /// Another account signed, or no account can be recovered.
     #[error("payload.signature: expected the signer {expected}, observed {}", signer(*observed))]
     Signer {
         /// The payer.
@@ -123,7 +124,7 @@ pub enum Invalid {
 }
 
 impl Invalid {
-    /// The reason code that x402 v2 has for this.
+    /// The reason code that x402 v2 has for this fault.
     #[must_use]
     pub fn reason(&self) -> Reason {
         match self {
@@ -142,17 +143,17 @@ impl Invalid {
     }
 }
 
-/// A stored payment that cannot be read again.
+/// The reason why a stored payment cannot be read again.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum RestoreError {
-    /// The payload.
+    /// The payload cannot be read.
     #[error("the stored payment cannot be read: {0}")]
     Payload(#[from] HeaderError),
-    /// The option it was matched to.
+    /// The matched option cannot be read.
     #[error("the stored payment option cannot be read: {detail}")]
     Requirements {
-        /// What the parser expected and where.
+        /// The parser's message: the expected form and its place.
         detail: String,
     },
 }
@@ -161,7 +162,7 @@ impl Payment {
     /// Binds a payment to the option that it claims to pay.
     ///
     /// # Errors
-    /// The first member of the claim that no option has.
+    /// [`Mismatch`]: the first member of the claim that no option has.
     ///
     /// # Example
     /// ```
@@ -238,7 +239,7 @@ impl Payment {
         &self.payload
     }
 
-    /// The seller's own option. A facilitator gets this one.
+    /// The seller's own option. Facilitators receive this one.
     #[must_use]
     pub fn requirements(&self) -> &PaymentRequirements {
         self.option.requirements()
@@ -338,13 +339,13 @@ impl Payment {
         Ok(())
     }
 
-    /// The signature as bytes for a contract wallet to judge (EIP-1271), whatever they recover to:
-    /// at least 65 of them, under scheme `exact`. `None` when no wallet can have made the
-    /// signature.
+    /// Returns the signature as bytes for a contract wallet to judge (EIP-1271): at least 65 bytes,
+    /// under scheme `exact`, for whichever account they recover to. `None` when no wallet can have
+    /// made the signature.
     ///
-    /// Ask for them when `check_signature` refuses 65 bytes (another signer, a `v` or an `s` that a
-    /// key does not write) and the payer is known to be a contract. They prove nothing until the
-    /// chain has agreed.
+    /// Use the bytes when `check_signature` refuses 65 bytes (another signer, or a `v` or an `s`
+    /// that a key does not write) and the payer is known to be a contract. They prove nothing until
+    /// the chain has accepted them.
     #[must_use]
     pub fn wallet_signature(&self) -> Option<Bytes> {
         if self.scheme() != Scheme::Exact {

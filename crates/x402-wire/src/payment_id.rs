@@ -9,9 +9,9 @@ use thiserror::Error;
 
 /// A buyer's identifier of one purchase: 16 to 128 characters of `A-Z a-z 0-9 _ -`.
 ///
-/// A seller answers the same identifier with the stored answer and charges once, also when a fresh
-/// signature comes with it. So keep it for as long as the purchase lasts, and make it random:
-/// whoever knows it may ask for the answer.
+/// A seller answers the same identifier with the stored answer and charges once, even when a fresh
+/// signature comes with it. So keep the identifier for as long as the purchase lasts, and make it
+/// random: anyone who knows it may ask for the answer.
 ///
 /// # Example
 /// ```
@@ -41,7 +41,7 @@ pub struct PaymentId(String);
 pub struct PaymentIdError;
 
 impl PaymentId {
-    /// `pay_` and the 32 hexadecimal digits of 16 random bytes.
+    /// Makes an identifier: `pay_` and the 32 hexadecimal digits of 16 random bytes.
     #[must_use]
     pub fn from_random(random: [u8; 16]) -> Self {
         Self(format!("pay_{}", hex::encode(random)))
@@ -53,7 +53,7 @@ impl PaymentId {
         &self.0
     }
 
-    /// Whether the extension allows a text as an identifier.
+    /// Returns whether the extension allows a text as an identifier.
     pub(crate) fn allows(text: &str) -> bool {
         (16..=128).contains(&text.len())
             && text

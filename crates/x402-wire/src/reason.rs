@@ -4,7 +4,7 @@ use std::fmt;
 
 macro_rules! reasons {
     ($($(#[$doc:meta])* $variant:ident = $text:literal,)*) => {
-        /// Why a payment was refused: a code that clients branch on.
+        /// The reason why a payment was refused: a code that clients branch on.
         ///
         /// # Example
         /// ```
@@ -25,7 +25,7 @@ macro_rules! reasons {
         }
 
         impl Reason {
-            /// Every code that has a name here.
+            /// Every code that has a variant of its own.
             pub const NAMED: &'static [Self] = &[$(Self::$variant),*];
 
             /// The code on the wire.

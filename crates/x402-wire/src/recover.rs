@@ -1,11 +1,11 @@
-//! Who signed a payment: the feature `recover`, which brings a C library for the curve.
+//! Checks who signed a payment. The feature `recover` brings a C library for the curve.
 
 use alloy_primitives::Bytes;
 
 use crate::signature::key_signature;
 use crate::{Invalid, Payment, Scheme};
 
-/// What the signature of a payment proves offline.
+/// The result of checking a payment's signature offline.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[cfg_attr(docsrs, doc(cfg(feature = "recover")))]
 pub enum SignatureStanding {
@@ -20,7 +20,7 @@ pub enum SignatureStanding {
 
 #[cfg_attr(docsrs, doc(cfg(feature = "recover")))]
 impl Payment {
-    /// Checks that the signature is the payer's, as far as that can be checked offline.
+    /// Checks that the signature is the payer's, as far as this can be checked offline.
     ///
     /// 65 bytes must be the payer's own signature in the one form that token contracts accept: `s`
     /// in the lower half, `v` 27 or 28 (or 0 and 1 for the same).

@@ -1,4 +1,4 @@
-//! What a seller asks for: assets, terms and payment options.
+//! The seller's side of a challenge: assets, terms and payment options.
 
 use alloy_primitives::{Address, B256, U256, address};
 use alloy_sol_types::Eip712Domain;
@@ -68,8 +68,8 @@ impl Asset {
         ]
     }
 
-    /// The EIP-712 domain separator of this token: what its `DOMAIN_SEPARATOR()` returns if
-    /// address, name and version are right.
+    /// Computes the EIP-712 domain separator of this token. The token's `DOMAIN_SEPARATOR()`
+    /// returns the same value if address, name and version are right.
     ///
     /// # Example
     /// ```
@@ -88,7 +88,7 @@ impl Asset {
     }
 }
 
-/// What a seller takes on every route: on which network, to which address, in which assets.
+/// A seller's terms for every route: the network, the receiving address and the accepted assets.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Terms {
     /// The network on which payments settle.
@@ -103,7 +103,7 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// The options at one price: every asset with scheme `exact`, then every asset with
+    /// Returns the options at one price: every asset with scheme `exact`, then every asset with
     /// `aggr_deferred`.
     #[must_use]
     pub fn offer(&self, price: MicroUsd) -> Offer {
@@ -137,7 +137,7 @@ pub struct AssetName {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PaymentRequirements {
-    /// How to pay.
+    /// The payment scheme.
     pub scheme: Scheme,
     /// The network on which the payment settles.
     pub network: Network,
@@ -157,7 +157,7 @@ pub struct PaymentRequirements {
 }
 
 impl PaymentRequirements {
-    /// The EIP-712 domain separator under which a payment of this option is signed.
+    /// Computes the EIP-712 domain separator under which a payer signs this option.
     #[must_use]
     pub fn domain_separator(&self) -> B256 {
         domain_separator(
@@ -168,7 +168,7 @@ impl PaymentRequirements {
         )
     }
 
-    /// The option as compact ASCII JSON.
+    /// Returns the option as compact ASCII JSON.
     #[must_use]
     pub fn to_json(&self) -> String {
         ascii_json(self)

@@ -22,10 +22,10 @@ use crate::{HeaderError, ascii_json, decode_header, encode_header};
 pub struct SettlementResponse {
     /// Whether the payment was settled.
     pub success: bool,
-    /// Why not.
+    /// The reason code of a payment that was not settled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_reason: Option<String>,
-    /// Why not, as text for people.
+    /// The reason as text for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
     /// The transaction hash; empty when there is none (yet).
@@ -61,7 +61,7 @@ impl PartialEq for SettlementResponse {
 impl Eq for SettlementResponse {}
 
 impl SettlementResponse {
-    /// A settled payment.
+    /// Creates the receipt of a settled payment.
     ///
     /// # Example
     /// ```
@@ -94,7 +94,7 @@ impl SettlementResponse {
         }
     }
 
-    /// A payment that was not settled, or whose outcome is not known.
+    /// Creates the receipt of a payment that was not settled, or whose outcome is not known.
     #[must_use]
     pub fn failed(
         reason: &crate::Reason,
@@ -109,7 +109,7 @@ impl SettlementResponse {
         }
     }
 
-    /// The header value: base64 of ASCII JSON.
+    /// Returns the header value: base64 of ASCII JSON.
     #[must_use]
     pub fn to_header(&self) -> String {
         encode_header(&ascii_json(self))

@@ -15,7 +15,7 @@ fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cow<'de, str>, D::
     Text::deserialize(deserializer).map(|text| text.0)
 }
 
-/// The beginning of foreign text, so that it cannot fill logs and answers.
+/// Returns the beginning of foreign text, so that it cannot fill logs and answers.
 pub(crate) fn clip(text: &str) -> String {
     text.chars().take(80).collect()
 }

@@ -4,8 +4,8 @@
 //! toolchain. It relies on the lint `unreachable_pub`: every item that says `pub` can be reached.
 //!
 //! The text shows signatures, public fields, variants, derived and written trait implementations,
-//! constants with their values, and what a macro is given. It does not show documentation, bodies,
-//! or traits that the compiler implements by itself (`Send`).
+//! constants with their values, and the input of macros. It does not show documentation, bodies, or
+//! traits that the compiler implements by itself (`Send`).
 
 mod render;
 mod walk;
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_stranger_can_use_is_shown_and_nothing_else() {
+    fn only_reachable_items_are_shown() {
         let text = rendered(LIBRARY);
         for shown in [
             "#[derive(Debug, Clone)]",

@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand};
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 pub struct Cli {
-    /// What to do.
+    /// The task.
     #[command(subcommand)]
     pub task: Task,
 }
@@ -24,8 +24,8 @@ pub enum Task {
     Layering,
     /// Lines of each crate: sources and tests.
     Lines,
-    /// Compiles and tests the signers that are services, which the tests leave out; long at the
-    /// first time.
+    /// Compiles and tests the signers that are services, which the tests leave out; slow the first
+    /// time.
     Signers,
     /// Foreign clients against the server (needs node and python).
     E2e,

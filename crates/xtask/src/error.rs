@@ -14,7 +14,7 @@ pub enum XtaskError {
         /// The reason.
         source: io::Error,
     },
-    /// The throw-away PostgreSQL server does not do what was asked.
+    /// An operation on the throw-away PostgreSQL server failed.
     #[error(transparent)]
     Postgres(#[from] postgres_cluster::ClusterError),
     /// A program ran and reported failure.
@@ -68,10 +68,10 @@ pub enum XtaskError {
     Source {
         /// The file.
         path: PathBuf,
-        /// What the parser expected.
+        /// The parser's expectation.
         detail: String,
     },
-    /// The public interface of a crate is not the one that its file keeps.
+    /// The public interface of a crate differs from its file.
     #[error(
         "the public interface of {name} has changed; `cargo xtask api` keeps it:\n{}",
         changes.join("\n")

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_tool_is_named_with_what_is_needed() {
+    fn a_missing_tool_is_named_with_the_needed_version() {
         let error = require("no-such-tool-here", ("7", &[7]))
             .unwrap_err()
             .to_string();

@@ -1,4 +1,4 @@
-//! How large each crate is: lines of its sources and of its tests.
+//! The size of each crate: lines of its sources and of its tests.
 
 use std::fmt;
 use std::fs;
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tests_are_told_from_sources_by_folder_and_by_file() {
+    fn tests_and_sources_differ_by_folder_and_by_file() {
         for (file, expected) in [
             ("src/lib.rs", false),
             ("build.rs", false),

@@ -1,8 +1,9 @@
 //! Circles of modules within each crate: files that cannot be read without each other.
 //!
-//! A file names another one by a path, whether in a `use` or in the code. A file may always use
-//! what the files of its own folders define, and code that only tests compile does not count. Up to
-//! [`MOST_FILES`] files in a circle are one subject in several files; a larger circle is refused.
+//! A file names another one by a path, whether in a `use` or in the code. A file may always use the
+//! items of its ancestors (`foo.rs` for the files of `foo/`). Code that only tests compile does not
+//! count. Up to [`MOST_FILES`] files in a circle are one subject in several files; a larger circle
+//! is refused.
 
 mod circles;
 mod names;
@@ -29,7 +30,7 @@ pub struct Circle {
 
 /// A circle of more than [`MOST_FILES`] files.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}; expected at most {MOST_FILES}: move what they share into a file of its own")]
+#[error("{0}; expected at most {MOST_FILES}: move the shared parts into a separate file")]
 pub struct LargeCircle(pub Circle);
 
 impl fmt::Display for Circle {

@@ -12,11 +12,11 @@ use crate::XtaskError;
 use crate::command;
 use crate::counts::Counts;
 
-/// Names the database to the tests.
+/// The variable with the address of the database.
 const DATABASE: &str = "TEST_POSTGRES_URL";
 
-/// The test targets of the crates whose tests use a schema of the database, and what of them runs
-/// again.
+/// The test targets of the crates whose tests use a schema of the database, and the part of each
+/// that runs again.
 pub const SUITES: &[(&str, &[&str])] = &[
     ("ledger", &[]),
     ("storage", &[]),
@@ -100,10 +100,10 @@ mod tests {
 
     use super::*;
 
-    /// How a test gets a schema of the database.
+    /// The path by which a test gets a schema of the database.
     const USE: &str = "test_support::postgres::";
 
-    /// A suite that nobody runs on the database would pass without opening it.
+    /// A suite that is missing in the list would pass without opening the database.
     #[test]
     fn every_suite_that_uses_a_schema_is_run() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

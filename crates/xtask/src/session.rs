@@ -80,7 +80,8 @@ impl Session {
         self.times.push((name, time, ended));
     }
 
-    /// Says that this machine cannot run a step. The run goes on, and its last lines name the step.
+    /// Records that this machine cannot run a step. The run continues, and its last lines name the
+    /// step.
     pub fn skip(&mut self, name: &'static str, reason: &str) {
         if self.failed() && !self.keep_going {
             return;
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_runs_when_asked_and_a_failure_stays_one() {
+    fn keep_going_runs_the_rest_and_still_fails() {
         let mut session = Session::new(Steps { keep_going: true });
         session.step("one", failing);
         session.step("two", |counts| {

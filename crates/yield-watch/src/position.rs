@@ -82,7 +82,7 @@ pub struct Proposal {
     pub max_move_usd: Figure,
     /// Most slippage, in basis points.
     pub max_slippage_bps: u32,
-    /// When the yields behind it become stale: later, nothing is signed.
+    /// The time at which the yields behind it become stale. Nothing is signed later.
     pub valid_until: Timestamp,
 }
 

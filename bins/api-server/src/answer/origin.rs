@@ -40,7 +40,7 @@ impl Origin {
     }
 }
 
-/// How a member was obtained.
+/// The way in which a member was obtained.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Method {

@@ -53,7 +53,7 @@ pub(crate) async fn ask(config: &Config, terms: &Terms) -> Vec<Finding> {
     findings
 }
 
-/// Asks the database for the version of the ledger's tables. A file is not asked.
+/// Asks the database for the version of the ledger's tables. `None` for a ledger in a file.
 async fn tables(config: &Config) -> Option<Finding> {
     let key = "storage.url".to_owned();
     let (verdict, said) = match Stores::at(config) {

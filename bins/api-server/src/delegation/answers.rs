@@ -223,7 +223,8 @@ pub(super) fn submission(kept: &KeptSubmission) -> Result<Reply, Refused> {
     Ok(reply::json(StatusCode::OK, body.to_string()))
 }
 
-/// Who can send the transaction that clears an allowance: only the account itself can.
+/// Says who can send the transaction that clears an allowance. It must come from the account
+/// itself.
 fn sender_of_clear(kept: &KeptSubmission) -> &'static str {
     let grant = kept.view.grant.as_ref();
     match grant.map(|grant| grant.signed.message().account_kind) {

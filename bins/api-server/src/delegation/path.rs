@@ -22,7 +22,7 @@ pub(super) enum Route {
     Submission(B256),
 }
 
-/// Why a path names no endpoint.
+/// The reason why a path leads to no endpoint.
 #[derive(Debug, PartialEq)]
 pub(super) enum Unroutable {
     Path,
@@ -157,7 +157,7 @@ mod tests {
     use crate::observe::DELEGATION_ENDPOINTS;
 
     #[test]
-    fn paths() {
+    fn a_path_leads_to_its_endpoint() {
         let account = format!("0x{}", "aB".repeat(20));
         let word = format!("0x{}", "22".repeat(32));
         let (a, w) = (Address::repeat_byte(0xab), B256::repeat_byte(0x22));
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn cursors() {
+    fn a_cursor_is_the_number_of_a_record() {
         for (query, from) in [
             (None, 0),
             (Some(""), 0),

@@ -1,4 +1,4 @@
-//! What the configuration pins of `[delegation]`, read without opening anything.
+//! The pinned parts of `[delegation]`, and the files that they name. Opens no store.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::redeemer;
 use crate::config::{Config, DelegationSection, Problem, Usd};
 use crate::fees::fees;
 
-/// What a configuration pins: the fence, the reviewed fees, the budgets.
+/// The pinned parts of a configuration: the fence, the reviewed fees, the budgets.
 #[derive(Debug)]
 pub(crate) struct Pinned {
     pub(crate) fence: Fence,
@@ -17,7 +17,7 @@ pub(crate) struct Pinned {
     pub(super) budget: Budget,
 }
 
-/// Reads what a configuration pins; `None` without `[delegation]`.
+/// Reads the pinned parts of a configuration; `None` without `[delegation]`.
 ///
 /// # Errors
 /// A [`Problem`] that names the key: a file that cannot be read or used, a policy with another

@@ -17,7 +17,7 @@ pub(super) fn key(section: &DelegationSection) -> Result<Option<LocalKey>, Probl
         .transpose()
 }
 
-/// What restricts a redemption to the fence.
+/// The enforcers that restrict a redemption to the fence.
 pub(crate) fn level(section: &DelegationSection) -> Level {
     let enforcer = section.enforcer.as_ref();
     match enforcer.and_then(|enforcer| enforcer.get().ok()) {

@@ -19,7 +19,7 @@ use x402_wire::{
     encode_header, header,
 };
 
-/// Why a paid call of the buyer failed.
+/// An error of a paid call of the buyer.
 #[derive(Debug, Error)]
 pub(crate) enum BuyerError {
     #[error("the server cannot be reached: {0}")]

@@ -54,7 +54,7 @@ pub(super) async fn show(stage: &FenceStage, out: &mut impl Write) -> Result<(),
     round.logged(out).await
 }
 
-/// Prints how to ask the fence.
+/// Prints example requests to the fence.
 pub(super) fn invite(stage: &FenceStage, out: &mut impl Write) -> Result<(), DemoError> {
     writeln!(out, "\n# the fence's own server")?;
     writeln!(out, "curl http://{}/delegation/status", stage.address)?;
@@ -69,7 +69,7 @@ struct Round<'a> {
 }
 
 impl<'a> Round<'a> {
-    /// The owner pays for `GET /sub-wallet`. The wallet gets USDC, and coins for gas.
+    /// Pays for `GET /sub-wallet` as the owner, and gives the wallet USDC, and coins for gas.
     async fn begin(stage: &'a FenceStage) -> Result<Self, DemoError> {
         let server = Buyer::new(OWNER, stage.address)?;
         let unpaid = server.get("/sub-wallet", None).await?;
@@ -140,7 +140,7 @@ impl<'a> Round<'a> {
         Ok(())
     }
 
-    /// A plan made now with its order: the body of a submission.
+    /// Makes a plan now, with its order, as the body of a submission.
     async fn ordered(&self, number: u8) -> Result<(Value, B256), DemoError> {
         let plan = self.stage.plan(self.wallet, AMOUNT).await?;
         let broken = || step(number, "a plan", &plan.envelope);
@@ -254,7 +254,7 @@ impl<'a> Round<'a> {
         Ok(())
     }
 
-    /// The owner ends the grant while the router has an allowance for a second plan.
+    /// Ends the grant as its owner while the router has an allowance for a second plan.
     async fn revoked(&self, out: &mut impl Write) -> Result<(), DemoError> {
         let before = self.stage.base.balance_of(base::WETH, self.wallet)?;
         let (body, digest) = self.ordered(9).await?;

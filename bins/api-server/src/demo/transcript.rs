@@ -137,7 +137,7 @@ pub(super) async fn show(
     Ok(out.flush()?)
 }
 
-/// Prints what a newcomer can try next. The printed lines work as they are.
+/// Prints the next steps for a newcomer. The printed lines work as they are.
 pub(super) async fn invite(buyer: &Buyer, out: &mut impl Write) -> Result<(), DemoError> {
     let target = "/all-tokens?limit=3";
     let unpaid = buyer.get(target, None).await?;

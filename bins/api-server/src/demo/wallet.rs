@@ -19,7 +19,7 @@ use super::transcript::{dollars, member, settled, step};
 /// The amount that the owner moves to the sub-wallet: 100 USDG.
 const PRINCIPAL: &str = "100";
 
-/// Shows a sub-wallet that is funded, swaps, invests and is emptied.
+/// Shows the life of a sub-wallet: it is funded, swaps, invests and is emptied.
 pub(super) async fn show(stage: &WalletStage, out: &mut impl Write) -> Result<(), DemoError> {
     let round = Round::begin(stage).await?;
     writeln!(
@@ -40,7 +40,7 @@ struct Round<'a> {
 }
 
 impl<'a> Round<'a> {
-    /// The owner pays for `GET /sub-wallet`.
+    /// Pays for `GET /sub-wallet` as the owner.
     async fn begin(stage: &'a WalletStage) -> Result<Self, DemoError> {
         let server = Buyer::new(BUYER, stage.address)?;
         let unpaid = server.get("/sub-wallet", None).await?;
@@ -61,8 +61,8 @@ impl<'a> Round<'a> {
         })
     }
 
-    /// Without funds the answer says what to sign. With that signature, the principal moves from
-    /// the owner to its wallet.
+    /// Invests. The first answer, without funds, holds a message for the owner to sign. With that
+    /// signature, the principal moves from the owner to its wallet.
     async fn invested(&self, out: &mut impl Write) -> Result<(), DemoError> {
         let mut body = json!({
             "chain_id": "196", "protocol": "aave-v3", "asset": "USDG", "amount": PRINCIPAL,
@@ -132,10 +132,7 @@ impl<'a> Round<'a> {
     }
 
     async fn withdrawn(&self, out: &mut impl Write) -> Result<(), DemoError> {
-        writeln!(
-            out,
-            "\n15. POST /auto-withdraw, to the owner and to nobody else"
-        )?;
+        writeln!(out, "\n15. POST /auto-withdraw, to the owner only")?;
         for (token, name) in [(xlayer::USDG, "USDG"), (xlayer::USDT0, "USD₮0")] {
             let body = json!({ "chain_id": "196", "token": token, "amount": "max" });
             let done = self.completed(15, "/auto-withdraw", &body).await?;

@@ -1,4 +1,4 @@
-//! Moving a ledger from a file into a database.
+//! `ledger import`: moves a ledger from a file into a database.
 
 use std::io::Write;
 use std::time::Duration;
@@ -11,10 +11,10 @@ use super::LedgerCliError;
 use crate::config::Config;
 use crate::serve::ledger_options;
 
-/// The longest time of the copy, which is one transaction.
+/// The time limit of the copy, which is one transaction.
 const COPY: Duration = Duration::from_secs(86_400);
 
-/// Copies the ledger at `from` into that of the configuration.
+/// Copies the ledger at `from` into the ledger of the configuration.
 pub(super) async fn run(
     config: &Config,
     from: &str,

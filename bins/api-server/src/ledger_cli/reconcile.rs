@@ -1,7 +1,8 @@
-//! A look at unknown payments now, by the operator's wish.
+//! `ledger reconcile`: looks at unknown payments when the operator asks for it.
 //!
-//! It is the look of a server: on PostgreSQL under a lease of its own, and only at payments that no
-//! running server holds. What stays unknown belongs to the servers again when the command ends.
+//! The command looks as a server does: on PostgreSQL it has a lease of its own, and leaves out the
+//! payments that a running server holds. Payments that stay unknown belong to the servers again
+//! when the command ends.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -14,7 +15,7 @@ use super::{LedgerCliError, each, up_to_date};
 use crate::config::{Config, SettlementMode};
 use crate::serve::{Reconciler, Stores, reconciler};
 
-/// The states of payments that a look may decide, or that a server may have left open.
+/// The states of payments that a look may decide or that a server may have left open.
 const OPEN: [State; 4] = [
     State::Reserved,
     State::Working,
@@ -22,15 +23,15 @@ const OPEN: [State; 4] = [
     State::Unknown,
 ];
 
-/// What a payment was before the look, and what it is after it.
+/// A payment before and after the look.
 struct Looked {
     record: EntryRecord,
     before: State,
-    /// A running server looks after it.
+    /// Whether a running server holds the payment.
     held: bool,
 }
 
-/// Looks at all of them, and prints what became of each.
+/// Looks at every open payment, and prints the result for each.
 pub(super) async fn run(
     config: &Config,
     stores: &Stores,
@@ -50,7 +51,7 @@ pub(super) async fn run(
     Ok(out.flush()?)
 }
 
-/// Closes what dead servers have left open, and looks at all unknown payments.
+/// Closes the payments that dead servers have left open, and looks at all unknown ones.
 async fn look(reconciler: &Reconciler) -> Result<Vec<Looked>, LedgerCliError> {
     let ledger = reconciler.journal();
     let open = Filter {
@@ -71,7 +72,7 @@ async fn look(reconciler: &Reconciler) -> Result<Vec<Looked>, LedgerCliError> {
         };
         let now = records(ledger, &this).await?.remove(entry);
         let was = open.get(entry);
-        // It became unknown after the list of open payments was read.
+        // The payment became unknown after the list of open payments was read.
         let before = was.map_or(State::Unknown, |record| record.state);
         // An authorization that was released and is reserved again has another entry.
         let released = was.map(|record| EntryRecord {
@@ -96,7 +97,7 @@ async fn look(reconciler: &Reconciler) -> Result<Vec<Looked>, LedgerCliError> {
     Ok(all)
 }
 
-/// The entries of a selection.
+/// The entries that a filter selects.
 async fn records(
     ledger: &AnyLedger,
     filter: &Filter,

@@ -1,4 +1,4 @@
-//! Entries as text: a line of a table, all fields of one, JSON, CSV.
+//! Entries as text: a row of a table, all fields of an entry, JSON, CSV.
 //!
 //! No form holds the signature of a payment, because it may still be usable.
 
@@ -29,11 +29,11 @@ const FIELDS: [&str; 14] = [
 /// The form of the output.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Format {
-    /// A line with what people look for.
+    /// A line for each entry, with its most important fields.
     Table,
-    /// A line for each field.
+    /// A line for each field of an entry.
     Full,
-    /// An object on each line.
+    /// An object for each entry, on a line of its own.
     Json,
     /// Comma-separated values (RFC 4180, with line feeds).
     Csv,
@@ -138,7 +138,7 @@ pub(super) fn object(record: &EntryRecord) -> Value {
     })
 }
 
-/// What was paid for.
+/// The purchased operation.
 pub(super) fn operation(record: &EntryRecord) -> String {
     format!("{} {}", record.method, record.path)
 }

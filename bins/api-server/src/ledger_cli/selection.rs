@@ -1,4 +1,4 @@
-//! Which payments a command is about.
+//! Arguments that select payments for a command.
 
 use alloy_primitives::Address;
 use clap::{Args, ValueEnum};
@@ -30,7 +30,8 @@ impl Selection {
             && self.payer.is_none()
     }
 
-    /// The filter. Without a state it selects `otherwise`; an empty list selects every state.
+    /// Returns the filter. Without a state it selects `otherwise`; an empty list selects every
+    /// state.
     pub(super) fn filter(&self, otherwise: &[State]) -> Filter {
         let states = match &self.states[..] {
             [] => otherwise.to_vec(),

@@ -1,4 +1,4 @@
-//! Counts of payments, and sums of what was settled.
+//! Counts of payments, and sums of the settled amounts.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::rows::operation;
 
-/// By what payments are counted.
+/// The attribute by which payments are counted.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Group {
     Day,
@@ -24,7 +24,7 @@ pub(crate) enum Group {
 struct Total {
     payments: u64,
     settled: u64,
-    /// Of the settled payments, in the assets' smallest unit.
+    /// The sum of the settled payments, in the assets' smallest unit.
     amount: U256,
 }
 

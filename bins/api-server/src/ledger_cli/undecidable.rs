@@ -12,7 +12,7 @@ use x402_wire::Payment;
 
 use super::{Found, LedgerCliError, PAGE};
 
-/// Prints all of them.
+/// Prints every undecidable payment.
 pub(super) async fn list(
     ledger: &AnyLedger,
     json: bool,
@@ -38,7 +38,7 @@ async fn undecidable(ledger: &AnyLedger) -> Result<Vec<Undecided>, LedgerError> 
     }
 }
 
-/// Records the decision about one of them.
+/// Records the operator's decision about one payment.
 pub(super) async fn resolve(
     ledger: &AnyLedger,
     entry: EntryId,
@@ -65,7 +65,7 @@ pub(super) async fn resolve(
         }
     };
     match ledger.resolve(entry, resolution, now()).await {
-        // Somebody else has decided it in the meantime.
+        // Another decision was recorded in the meantime.
         Err(LedgerError::WrongState { .. } | LedgerError::NoSuchEntry { .. }) => {
             Err(LedgerCliError::NotUndecidable(entry))
         }

@@ -13,7 +13,7 @@ use super::store::record;
 
 /// The name of the dataset.
 const NAME: &str = "list_posts";
-/// How often new posts are written and posts of other servers are loaded.
+/// The time between two rounds, which write new posts and load those of other servers.
 const EVERY: Duration = Duration::from_secs(60);
 
 /// Loads the stored posts, then writes new ones periodically, for ever.

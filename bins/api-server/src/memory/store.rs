@@ -12,7 +12,7 @@ use super::{Memory, Readings};
 
 /// The name of the dataset.
 const NAME: &str = "token_readings";
-/// How often new readings are written. A crash loses no more than this.
+/// The time between two writes of new readings. A crash loses no more than this.
 const EVERY: Duration = Duration::from_secs(60);
 
 /// Loads the stored readings, then writes new ones periodically, for ever.
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn servers_that_share_a_store_share_what_they_read() {
+    async fn servers_that_share_a_store_share_their_readings() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("service.shelf.db");
         let store = SqliteStore::open(path, StoreOptions::default()).unwrap();

@@ -107,8 +107,8 @@ fn time_left(since: Instant, actions: &WalletActions, call: &Call) -> Instant {
     of_work.min(Instant::now() + Duration::from_secs(window).saturating_sub(RESERVED))
 }
 
-/// The time is over but the intent is not. It is cancelled if nothing was signed. A pending
-/// transaction is charged.
+/// Handles an intent that is not finished when the time is over: cancels it if nothing was signed.
+/// A pending transaction is charged.
 async fn give_up(actions: &WalletActions, intent: &Intent) -> Result<Intent, ErrorReply> {
     let given_up = actions.give_up(&intent.id, "not_begun_in_time").await;
     match given_up.map_err(|error| refused(&error))? {

@@ -1,4 +1,4 @@
-//! Shared by the routes that ask a model.
+//! Time limits and errors of the routes that ask a model.
 
 use std::time::Duration;
 

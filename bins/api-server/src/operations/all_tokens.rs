@@ -1,4 +1,5 @@
-//! `GET /all-tokens`.
+//! `GET /all-tokens`: the tokens of the home chain's aggregator, or of a catalogue when the
+//! aggregator fails.
 
 use data_sources::{Error, Provenance, Sourced, Token, TokenList, TokenSnapshot};
 use route_catalog::ErrorCode;

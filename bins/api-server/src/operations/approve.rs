@@ -1,4 +1,4 @@
-//! `GET /approve`.
+//! `GET /approve`: the calldata of a token approval for the reviewed spender of the home chain.
 
 use data_sources::Approvals;
 use data_sources::okx::Okx;

@@ -1,4 +1,4 @@
-//! `GET /crypto-news`.
+//! `GET /crypto-news`: the ranked headlines and the market brief of the hourly snapshot.
 
 use std::sync::Arc;
 

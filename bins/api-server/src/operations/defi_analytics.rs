@@ -1,4 +1,4 @@
-//! `GET /defi-analytics`.
+//! `GET /defi-analytics`: protocols and chains ranked by the value locked in them, or one protocol.
 
 use readings::Extent;
 use readings::defi::tvl::{self, Analytics};

@@ -1,4 +1,4 @@
-//! `GET /filtered-news`.
+//! `GET /filtered-news`: headlines about a topic, from the snapshot and from a search.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,5 @@
-//! `GET /funding-rates`.
+//! `GET /funding-rates`: funding, open interest and long/short ratios of perpetuals, venue by
+//! venue.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -261,7 +262,7 @@ async fn with_binance_interest(
 struct Gathered {
     readings: BTreeMap<String, Vec<VenueReading>>,
     report: SourceReport,
-    /// The venues that did not answer, and why.
+    /// The venues that did not answer, with the errors.
     down: Vec<(Venue, Error)>,
 }
 

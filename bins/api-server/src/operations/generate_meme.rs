@@ -1,4 +1,4 @@
-//! `GET /generate-meme`.
+//! `GET /generate-meme`: draws an image with a model.
 //!
 //! The image is stored before the answer is sent. After a lost answer, the same payment fetches the
 //! answer again and the digest fetches the image, so nothing is drawn or paid twice.

@@ -1,4 +1,5 @@
-//! `GET /hl-transaction-history`.
+//! `GET /hl-transaction-history`: the fills, funding payments and transfers of a Hyperliquid
+//! account.
 
 use data_sources::hyperliquid_info::HyperliquidInfo;
 use jiff::{SignedDuration, Timestamp};

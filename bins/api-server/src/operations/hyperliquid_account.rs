@@ -1,4 +1,4 @@
-//! `GET /hyperliquid-account`.
+//! `GET /hyperliquid-account`: the margin, positions and orders of a Hyperliquid account.
 
 use data_sources::hyperliquid_info::HyperliquidInfo;
 use data_sources::{Error, Meter, Sourced};

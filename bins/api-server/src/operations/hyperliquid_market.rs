@@ -1,4 +1,5 @@
-//! `GET /hyperliquid-market`.
+//! `GET /hyperliquid-market`: the perpetuals of a Hyperliquid dex, or one with its book and
+//! candles.
 
 use data_sources::hyperliquid_info::HyperliquidInfo;
 use readings::derivatives::{PerpContext, PerpMarket};

@@ -1,4 +1,5 @@
-//! `GET /idle-capital`.
+//! `GET /idle-capital`: the balances of an account that earn nothing, each with the best low-risk
+//! market.
 
 use readings::defi::idle;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! `GET /kol-sentiment`.
+//! `GET /kol-sentiment`: the opinions of opinion leaders, read from their own posts.
 
 use data_sources::news::Leading;
 use readings::social::{LEAST_LEADERS, TokenVoices, opinions};

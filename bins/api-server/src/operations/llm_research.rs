@@ -1,7 +1,8 @@
-//! `GET /llm-research`.
+//! `GET /llm-research`: answers a question by a model that searches the web.
 //!
-//! Asks one model at a time, and the next one only when a model fails. An answer without citations
-//! still counts as an answer, because another model would be paid for the same question in vain.
+//! The route asks one model at a time, and the next one only when a model fails. An answer without
+//! citations still counts as an answer, because another model would be paid for the same question
+//! in vain.
 
 use data_sources::{Error, Source, SourceError, SourceErrorKind, Sourced};
 use readings::ai::{Generated, Research};

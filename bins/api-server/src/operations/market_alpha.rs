@@ -1,4 +1,5 @@
-//! `GET /market-alpha`.
+//! `GET /market-alpha`: live prices of the curated tokens, and of the most liquid and trending
+//! ones.
 
 use data_sources::okx::Okx;
 use std::collections::BTreeMap;

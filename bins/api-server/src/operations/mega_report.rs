@@ -1,4 +1,4 @@
-//! `GET /mega-report`.
+//! `GET /mega-report`: a daily briefing, composed of the answers of other routes.
 
 mod change;
 mod draft;
@@ -27,7 +27,7 @@ use crate::reply::ErrorReply;
 use crate::snapshots::{Dataset, NewsDigest};
 use crate::sources::{Defi, Derivatives, News, Tokens, Tradfi};
 
-/// How many days ahead scheduled events are shown.
+/// The days ahead for which scheduled events are shown.
 const CATALYST_DAYS: usize = 14;
 
 /// A section that comes from the answer of another route: its name, the route, and the members that

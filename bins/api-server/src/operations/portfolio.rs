@@ -1,4 +1,4 @@
-//! `GET /portfolio`.
+//! `GET /portfolio`: the token balances of an account on many chains.
 
 mod fallback;
 mod native;

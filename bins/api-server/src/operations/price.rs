@@ -1,4 +1,5 @@
-//! `GET /price`.
+//! `GET /price`: the price of a token of the home chain in US dollars, confirmed by a second
+//! source.
 
 mod answers;
 
@@ -50,7 +51,7 @@ pub(super) struct Spot {
     pub(super) chain_id: u64,
     /// The price.
     pub(super) consensus: Consensus,
-    /// When the price was observed; `None` when no source says it.
+    /// The time of the price's observation; `None` when no source states it.
     pub(super) as_of: Option<Timestamp>,
     /// Dollars in the token's pools.
     pub(super) liquidity_usd: Option<Figure>,

@@ -1,4 +1,4 @@
-//! `GET /rwa-pulse`.
+//! `GET /rwa-pulse`: markets of real-world assets, with macro readings and news.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `GET /supported-tokens`.
+//! `GET /supported-tokens`: searches the tokens of a chain by symbol, and marks imitations.
 
 use data_sources::okx::Okx;
 use readings::symbol::SymbolKey;

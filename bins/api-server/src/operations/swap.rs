@@ -1,4 +1,4 @@
-//! `POST /swap`.
+//! `POST /swap`: a quote and the judged calldata of a swap on the home chain.
 
 use data_sources::okx::Okx;
 use data_sources::{SwapRequest, Swaps, Trim};

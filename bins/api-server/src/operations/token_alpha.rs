@@ -1,4 +1,4 @@
-//! `GET /token-alpha`.
+//! `GET /token-alpha`: news, social mood, derivatives and price of one symbol.
 
 use data_sources::{Error, Provenance, Sourced};
 use readings::derivatives::SymbolMarket;

@@ -1,4 +1,4 @@
-//! `GET /token-deep-dive`.
+//! `GET /token-deep-dive`: one token in all its parts, which are compared with each other.
 
 mod change;
 mod checks;
@@ -43,13 +43,13 @@ const CORE: Duration = Duration::from_millis(3_500);
 const PART: Duration = Duration::from_millis(2_500);
 /// The time limit of the answer.
 const WHOLE: Duration = Duration::from_secs(6);
-/// How many days ahead scheduled events are shown.
+/// The days ahead for which scheduled events are shown.
 const CATALYST_DAYS: usize = 14;
 /// The window exceeds the last announced decision of the Federal Reserve.
 pub(super) const DECISIONS_UNKNOWN: &str = "fomc_decisions_unknown_beyond_calendar";
 /// Articles of a symbol are read again after two minutes.
 const NEWS_FRESH_SECONDS: u64 = 120;
-/// Why there are no derivatives when a venue lists another coin under the symbol.
+/// The reason for missing derivatives when a venue lists another coin under the symbol.
 pub(super) const ANOTHER_COIN: &str = "derivatives_of_another_coin";
 
 #[derive(Serialize)]

@@ -1,4 +1,4 @@
-//! `GET /token-details`.
+//! `GET /token-details`: price, market capitalisation and change of the coin with a symbol.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -162,7 +162,7 @@ async fn coingecko(
     })
 }
 
-/// The catalogues that had no answer.
+/// The failures of the catalogues.
 #[derive(Default)]
 struct CatalogueAnswers {
     provenance: Vec<Provenance>,

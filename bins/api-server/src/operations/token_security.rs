@@ -17,7 +17,7 @@ use crate::reply::ErrorReply;
 use crate::source_report::SourceReport;
 use crate::sources::Security;
 
-/// How long a scan counts as fresh.
+/// The seconds for which a scan counts as fresh.
 const FRESH_SECONDS: u64 = 600;
 
 pub(super) async fn answer(

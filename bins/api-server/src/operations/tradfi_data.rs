@@ -1,4 +1,4 @@
-//! `GET /tradfi-data`.
+//! `GET /tradfi-data`: indices, volatility, the dollar, yields and commodities.
 
 mod futures;
 mod rates;

@@ -1,4 +1,4 @@
-//! `GET /trending-altcoins`.
+//! `GET /trending-altcoins`: the three altcoins that rankings name most.
 
 use data_sources::Error;
 use readings::Extent;

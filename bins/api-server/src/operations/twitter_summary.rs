@@ -1,4 +1,5 @@
-//! `GET /twitter-summary`.
+//! `GET /twitter-summary`: the day's statements of opinion leaders, and the changes since the day
+//! before.
 
 use readings::Extent;
 use readings::social::digest;

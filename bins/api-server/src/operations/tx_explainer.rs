@@ -1,4 +1,4 @@
-//! `GET /tx-explainer`.
+//! `GET /tx-explainer`: finds a transaction on its chain and explains it.
 
 mod gather;
 mod search;
@@ -16,11 +16,11 @@ use crate::reply::ErrorReply;
 use crate::source_report::SourceReport;
 use crate::sources::Chain;
 
-/// For an old block, which cannot change any more.
+/// The bound for an old block, which cannot change any more.
 const SETTLED_SECONDS: u64 = 7 * 86_400;
-/// For a young block, which might be replaced.
+/// The bound for a young block, which might be replaced.
 const RECENT_SECONDS: u64 = 60;
-/// For a pending transaction, which may be in a block the next moment.
+/// The bound for a pending transaction, which may be in a block the next moment.
 const PENDING_SECONDS: u64 = 5;
 /// Members that are null when there is no such thing.
 const NONE: [&str; 3] = ["to", "decoded_call", "signature_confidence"];

@@ -1,4 +1,4 @@
-//! `GET /vet-token`.
+//! `GET /vet-token`: a token's security scan, price, and quotes in both directions.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ use crate::sources::Tokens;
 const PART_AGE: Duration = Duration::from_secs(30);
 /// The reason for a member that a quote does not state.
 const UNSTATED: &str = "not_named_by_source";
-/// How long the parts count as fresh. The price states its own bound.
+/// The seconds for which the parts count as fresh. The price states its own bound.
 const FRESH_SECONDS: u64 = 60;
 
 pub(super) async fn answer(
@@ -185,7 +185,7 @@ fn tradeability(trading: &Trading, held: &Held) -> Value {
     })
 }
 
-/// One quote, or why there is none.
+/// Renders one quote, or the reason why there is none.
 fn quote(probe: &Probe, side: TradeSide) -> Value {
     let usd = probe.usd.to_string();
     match probe.side(side) {
@@ -279,7 +279,7 @@ fn list_missing(
     }
 }
 
-/// Why a side was not quoted.
+/// The reason why a side was not quoted.
 fn missing(trades: &Trades, side: TradeSide) -> Option<String> {
     trades
         .probes

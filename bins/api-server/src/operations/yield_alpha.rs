@@ -1,4 +1,4 @@
-//! `GET /yield-alpha`.
+//! `GET /yield-alpha`: the best yield pools by the published rules of selection and grades.
 
 use readings::Extent;
 use readings::defi::{

@@ -30,7 +30,7 @@ use crate::sources::{Chain, Defi, Wallets};
 /// The request.
 struct Wish<'a> {
     asset: SymbolKey,
-    /// In whole tokens, as the caller wrote it.
+    /// The amount in whole tokens, as the caller wrote it.
     amount: &'a str,
     risk: &'a str,
     appetite: Appetite,

@@ -1,4 +1,4 @@
-//! `GET /yield-farming-active`.
+//! `GET /yield-farming-active`: the open yield positions of an account.
 
 use data_sources::aave;
 use readings::defi::position::{fill_yields, lacks_health, merged, total_usd};

@@ -1,4 +1,4 @@
-//! `GET /yield-markets`.
+//! `GET /yield-markets`: the yield markets of several sources as one list, with filters and pages.
 
 use std::collections::BTreeSet;
 

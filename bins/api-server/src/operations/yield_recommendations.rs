@@ -1,4 +1,5 @@
-//! `GET /yield-recommendations`.
+//! `GET /yield-recommendations`: yield markets for an amount or for an account's balances, net of
+//! gas.
 
 use std::collections::BTreeSet;
 

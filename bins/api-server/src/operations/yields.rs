@@ -1,4 +1,4 @@
-//! Shared by the yield routes.
+//! The edition of the pools, and other parts that the yield routes share.
 
 mod gas;
 mod holdings;

@@ -37,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn snippets_ask_the_server_whose_page_it_is() {
+    fn snippets_ask_the_server_of_their_page() {
         let section = section("https://api.example.com");
         assert!(!section.contains("127.0.0.1"), "{section}");
         assert!(section.contains("https://api.example.com/price?token="));

@@ -1,4 +1,4 @@
-//! Stage: is there a place for the call, and credit for what its work may cost?
+//! Stage: is there a place for the call, and credit for the highest cost of its work?
 
 use ledger::Journal;
 use settlement::{Settler, Verification};
@@ -12,7 +12,7 @@ use super::payer_credit::out_of_credit;
 use super::{Declined, Ended, PaidCall, PaymentProcessor, Refusal, Worker};
 use crate::call::Call;
 
-/// A matched payment with a place and with credit for what its call may cost.
+/// A matched payment with a place, and with credit for the highest cost of its call.
 pub(super) struct Admitted {
     pub(super) payment: Payment,
     pub(super) work: Call,
@@ -43,7 +43,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             self.learn_credit(payer).await?;
         }
         let (presence, others) = self.shared.in_flight.enter(payer, proven);
-        // The broker's answer does not prove who the payer is.
+        // The broker's answer does not prove the identity of the payer.
         let is_provable = payment.scheme() == Scheme::Exact && self.settler().reads_chain();
         let (book, client) = (&self.shared.credit, call.request.client);
         let (operation, now_ms) = (call.request.operation, self.now_ms());
@@ -113,7 +113,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 Err(Declined::by_settler(reason, message).into())
             }
             Verification::Unavailable { cause } => {
-                tracing::debug!(%cause, "what the settler supports is not known");
+                tracing::debug!(%cause, "the settler's supported schemes are unknown");
                 Err(Refusal::SettlementUnavailable)
             }
         }

@@ -1,5 +1,5 @@
-//! The answer about a payment that the journal knows, and the caller's next step. Every stage
-//! may ask; nothing here asks a stage.
+//! The answer about a payment that the journal knows, and the caller's next step. Every stage may
+//! call these methods; they call no stage.
 
 use ledger::{Journal, LedgerError, PaymentStatus};
 use route_catalog::Next;
@@ -11,7 +11,7 @@ use super::ended::Pending;
 use super::{Declined, Delivered, Ended, PaymentProcessor, Refusal, Worker};
 
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
-    /// What a call gets whose payment the journal knows.
+    /// Ends a call whose payment the journal knows.
     pub(super) fn known(&self, key: &AuthorizationKey, status: PaymentStatus) -> Ended {
         let url = || self.catalog().payment_url(key);
         let refusal = match status {
@@ -52,13 +52,13 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         refusal.into()
     }
 
-    /// An outcome that is not known.
+    /// Refuses a call because the outcome of its payment is unknown.
     pub(super) fn pending(&self, key: &AuthorizationKey, transaction: Option<String>) -> Refusal {
         Refusal::pending(self.catalog(), key, transaction)
     }
 
-    /// What a payer does after this server has sent its authorization to others: it signs a new one
-    /// only when the old one can pay nobody any more.
+    /// The payer's next step after this server has sent its authorization to others: the payer
+    /// signs a new one only when the old one can no longer move money.
     pub(super) async fn after_attempt(&self, presented: &Presented) -> Next {
         match self.can_never_pay(presented).await {
             Ok(true) => Next::SignNew,
@@ -76,12 +76,13 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         if settler.is_void(key, authorization.valid_before).await? {
             return Ok(true);
         }
-        // The broker may still pay a deferred payment in a batch, whatever became of the
+        // The broker may still pay a deferred payment in a batch, whatever the state of the
         // authorization.
         Ok(presented.is_exact && settler.is_spent(key, authorization).await?)
     }
 
-    /// Wait until a payment can no longer be executed, and look it up then.
+    /// Advises the payer to wait until the payment can no longer be executed, and to look it up
+    /// then.
     pub(super) fn wait(&self, presented: &Presented) -> Next {
         let end = presented.ends_at().saturating_add(VOID_MARGIN_SECONDS);
         let left = end.saturating_sub(self.now());
@@ -92,7 +93,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     }
 }
 
-/// How long after its window a payment may still show up in a block that was made before.
+/// The seconds after its window in which a payment may still show up in a block that was made
+/// before.
 const VOID_MARGIN_SECONDS: u64 = 60;
 
 pub(super) fn unreadable(error: &LedgerError) -> Refusal {

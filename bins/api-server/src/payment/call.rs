@@ -8,19 +8,20 @@ use ledger::RequestBinding;
 use route_catalog::{Operation, Problem};
 use x402_wire::{Authorization, AuthorizationKey, Payment, PaymentPayload, Scheme};
 
-/// A request for a paid operation with its body. It holds all that the decisions need, and nothing
-/// of the connection.
+/// A request for a paid operation with its body: everything that the decisions need, and nothing of
+/// the connection.
 #[derive(Debug)]
 pub(crate) struct Request {
     pub(crate) id: RequestId,
     pub(crate) operation: Operation,
     pub(crate) query: Option<String>,
     pub(crate) body: Bytes,
-    /// The header `X-Max-Age`, or what is wrong with it.
+    /// The header `X-Max-Age`, or the problem with it.
     pub(crate) max_age: Result<Option<u64>, Problem>,
     /// The client's address, for the shares of callers without credit.
     pub(crate) client: Option<IpAddr>,
-    /// What a payment for the request is bound to, but for its signature and identifier.
+    /// The binding of a payment for the request, still without the payment's signature and
+    /// identifier.
     pub(crate) binding: RequestBinding,
 }
 
@@ -32,7 +33,7 @@ pub(crate) struct PaidCall {
     pub(crate) binding: RequestBinding,
     /// The authorization as the payment itself names it; `None` when its network has no chain id.
     pub(crate) presented: Option<Presented>,
-    /// Whether the payment came with an identifier of the caller's.
+    /// Whether the payment carries an identifier that the caller chose.
     pub(super) is_identified: bool,
 }
 
@@ -44,7 +45,7 @@ impl Request {
 }
 
 impl PaidCall {
-    /// The call that a payment makes of a request.
+    /// Makes the call from a request and its payment.
     pub(crate) fn new(request: Request, payload: &PaymentPayload) -> Self {
         let signature = payload.signature().as_str();
         let binding = request.binding.clone();
@@ -62,12 +63,13 @@ impl PaidCall {
     }
 }
 
-/// An authorization that was presented, matched to an option or not.
+/// A presented authorization, whether it matches an option or not.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Presented {
     pub(super) key: AuthorizationKey,
     pub(super) authorization: Authorization,
-    /// Whether the authorization itself is what moves the money, and not a batch of the broker's.
+    /// Whether the authorization itself moves the money. In the other scheme, a batch of the
+    /// broker's does.
     pub(super) is_exact: bool,
 }
 
@@ -89,7 +91,7 @@ impl Presented {
         }
     }
 
-    /// The end of its window, in unix seconds.
+    /// The end of its window, in Unix seconds.
     pub(super) fn ends_at(&self) -> u64 {
         u64::try_from(self.authorization.valid_before).unwrap_or(u64::MAX)
     }

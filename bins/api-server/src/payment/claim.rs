@@ -12,21 +12,21 @@ use super::open_entry::OpenEntry;
 use super::{Ended, PaidCall, PaymentProcessor, Refusal, Worker};
 use crate::call::Call;
 
-/// A call whose authorization nobody else can use.
+/// A call that owns its authorization: no other call can use it.
 pub(super) struct Claimed {
     pub(super) open: OpenEntry,
     pub(super) payment: Payment,
     pub(super) work: Call,
-    /// What the authorization is bound to in the journal.
+    /// The binding of the authorization in the journal.
     pub(super) binding: RequestBinding,
-    /// The digest of the request, for work that keeps answers by it.
+    /// The digest of the request, by which work stores its answers.
     pub(super) request: B256,
-    /// What the payer's other calls in flight will take of the same asset.
+    /// The amount of the same asset that the payer's other calls in flight will take.
     pub(super) committed: U256,
 }
 
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
-    /// Claims the authorization, or ends with what the journal knows of it.
+    /// Claims the authorization, or ends the call with the state that the journal has for it.
     pub(super) async fn claim(
         &self,
         call: &PaidCall,
@@ -75,8 +75,9 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             payment,
             work,
         });
-        // The claim may have taken its time. A server that finds the window too short now has seen
-        // that this claim exists, or tells the payer to sign a new payment.
+        // The claim may have taken long. Another server that finds the window too short and does
+        // not see this claim tells the payer to sign a new payment, so the call must not go on in
+        // such a window.
         let needed = self.seconds_needed(call.request.operation);
         if let Err(late) = claimed.payment.check_window(self.now(), needed) {
             let late = self.too_late(*claimed, Cost::ZERO, late.into());

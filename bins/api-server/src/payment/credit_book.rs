@@ -1,9 +1,9 @@
-//! Who pays for work that ends without a paid answer.
+//! Charges work that ends without a paid answer.
 //!
 //! A payer's settled payments earn credit, and uncharged work spends it. A payer without credit, or
 //! one that is not proven yet, draws on the newcomers' pool. The journal keeps the credit of each
-//! payer, and what is missing from the pool. The most that a call can cost is held before its work
-//! begins, so calls at the same time cannot spend the same credit.
+//! payer, and the amount that is missing from the pool. The highest cost of a call is held before
+//! its work begins, so calls at the same time cannot spend the same credit.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ use hashlink::LruCache;
 use ledger::{Missing, Spent};
 use route_catalog::{MostCalls, Operation, WorkClass};
 
-/// What uncharged work costs, and what there is to pay for it.
+/// The costs of uncharged work, and the credit that pays for it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CreditPolicy {
     /// One call of a data upstream.
@@ -33,7 +33,7 @@ pub(crate) struct CreditPolicy {
 }
 
 impl CreditPolicy {
-    /// The most that is held for one call: a verification, and all that its work may ask of others.
+    /// The amount to hold for one call: a verification, and every request that its work may make.
     pub(super) fn held_for(&self, operation: Operation) -> Cost {
         let MostCalls { upstream, model } = operation.most_calls();
         let own = match operation.route().work {
@@ -46,7 +46,7 @@ impl CreditPolicy {
             .plus(own)
     }
 
-    /// What the verification and the work that was done have cost.
+    /// The cost of the verification and of the work so far.
     pub(super) fn spent(&self, usage: Usage) -> Cost {
         self.verification
             .plus(self.upstream_call.times(usage.upstream_calls))
@@ -54,10 +54,10 @@ impl CreditPolicy {
     }
 }
 
-/// Payers whose credit is held in memory.
+/// The most payers whose credit is cached.
 const PAYERS: usize = 65_536;
 
-/// The credit of payers as far as it is known here, and the newcomers' pool.
+/// The credit of payers as far as this process knows it, and the newcomers' pool.
 pub(super) struct CreditBook {
     policy: CreditPolicy,
     newcomers: Newcomers,
@@ -66,9 +66,9 @@ pub(super) struct CreditBook {
 
 #[derive(Default)]
 struct Account {
-    /// As the journal has it, or will have it when what is under way is written.
+    /// The credit in the journal once every pending write is done.
     credit: Cost,
-    /// What was spent of an earning that was then taken back, because its record could not be
+    /// The spent part of an earning that was then taken back, because its record could not be
     /// written. The next earning pays it, as it will in the journal.
     owed: Cost,
     /// The part of the credit that calls in flight may still spend.
@@ -100,7 +100,7 @@ impl CreditBook {
         }
     }
 
-    /// Takes over what newcomers have spent before this process began.
+    /// Takes over the sum that newcomers have spent before this process began.
     pub(super) fn restore(&mut self, missing: Missing, now_ms: u64) {
         let rules = self.policy.newcomers;
         let left = |refill: Refill, missing| refill.capacity.minus(Cost::micro_usd(missing));
@@ -117,7 +117,7 @@ impl CreditBook {
         self.payers.peek(&payer).is_some()
     }
 
-    /// Takes over what the journal says, unless it is known meanwhile.
+    /// Takes over the credit in the journal, unless the book knows it meanwhile.
     pub(super) fn learn(&mut self, payer: Address, credit: u64) {
         if !self.knows(payer) {
             let account = Account {
@@ -128,15 +128,15 @@ impl CreditBook {
         }
     }
 
-    /// Adds what a settled payment earns. Returns how much that was: nothing for a payer who is not
-    /// known here, whose credit is read from the journal when it is needed.
+    /// Adds the earning of a settled payment, and returns the added amount: zero for a payer that
+    /// the book does not know, whose credit is read from the journal when it is needed.
     fn earn(&mut self, payer: Address, amount: Cost) -> Cost {
         let cap = self.policy.cap;
         let account = self.payers.get_mut(&payer);
         account.map_or(Cost::ZERO, |account| account.add(amount, cap))
     }
 
-    /// Holds `cost` of a payer's credit. `None` when less than that is left unheld.
+    /// Holds `cost` of a payer's credit. `None` when less than that is free.
     fn hold_of_payer(&mut self, payer: Address, cost: Cost) -> Option<Purse> {
         let account = self.payers.get_mut(&payer)?;
         if account.credit.minus(account.held) < cost {
@@ -146,20 +146,20 @@ impl CreditBook {
         Some(Purse::Payer { payer, cost })
     }
 
-    /// Charges a payer for a cost that became known after its call had ended.
+    /// Charges a payer for a cost that became known after the end of its call.
     pub(super) fn charge(&mut self, payer: Address, cost: Cost) {
         if let Some(account) = self.payers.get_mut(&payer) {
             account.take(cost);
         }
     }
 
-    /// What is left in the newcomers' pool, in millionths of a dollar.
+    /// The rest of the newcomers' pool, in millionths of a dollar.
     #[cfg(test)]
     pub(super) fn left_in_pool(&mut self, now_ms: u64) -> u64 {
         self.newcomers.left_in_pool(now_ms).as_micro_usd()
     }
 
-    /// What is known of a payer's credit, and how much of it is held, in millionths of a dollar.
+    /// The known credit of a payer, and the held part of it, in millionths of a dollar.
     #[cfg(test)]
     pub(super) fn account(&self, payer: Address) -> Option<(u64, u64)> {
         let account = self.payers.peek(&payer)?;
@@ -188,7 +188,7 @@ impl Earning {
         }
     }
 
-    /// The record is written.
+    /// Keeps the earning, because its record is written.
     pub(super) fn keep(mut self) {
         self.added = Cost::ZERO;
     }
@@ -207,13 +207,13 @@ fn lock(book: &Mutex<CreditBook>) -> MutexGuard<'_, CreditBook> {
     book.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The credit that is held for one call. It is given back on drop, unless it was spent.
+/// The credit that is held for one call. Dropping it gives the credit back, unless it was spent.
 pub(super) struct Hold {
     book: Arc<Mutex<CreditBook>>,
     purse: Option<Purse>,
-    /// Where the call comes from.
+    /// The client's address.
     client: Option<IpAddr>,
-    /// The most that the call can cost. Before its payer is proven, less than that may be held.
+    /// The highest cost of the call. Less may be held before its payer is proven.
     most: Cost,
     /// Whether its payer will be proven by a verification.
     awaits_proof: bool,
@@ -225,8 +225,8 @@ enum Purse {
 }
 
 impl Hold {
-    /// Holds what a call can cost. The payer's own credit covers it if the payer is proven and has
-    /// enough, otherwise the newcomers' pool does.
+    /// Holds the highest cost of a call. The payer's own credit covers it if the payer is proven
+    /// and has enough; otherwise the newcomers' pool does.
     pub(super) fn take(
         book: &Arc<Mutex<CreditBook>>,
         payer: Option<Address>,
@@ -251,9 +251,9 @@ impl Hold {
         })
     }
 
-    /// Holds what a call can cost whose payer is proven only by a verification. The newcomers' pool
-    /// covers it. When the pool has less, only the verification is held: the payer's own credit may
-    /// cover the rest later ([`prove`](Self::prove)).
+    /// Holds the highest cost of a call whose payer only a verification can prove. The newcomers'
+    /// pool covers it. When the pool has less, only the verification is held: the payer's own
+    /// credit may cover the rest later ([`prove`](Self::prove)).
     pub(super) fn take_to_verify(
         book: &Arc<Mutex<CreditBook>>,
         client: Option<IpAddr>,
@@ -278,16 +278,16 @@ impl Hold {
         })
     }
 
-    /// Whether [`prove`](Self::prove) is still to be called.
+    /// Whether [`prove`](Self::prove) must still be called.
     pub(super) fn awaits_proof(&self) -> bool {
         self.awaits_proof
     }
 
-    /// The payer is proven: from now on its own credit pays, if it has enough. Otherwise the
+    /// Marks the payer as proven: from now on its own credit pays, if it has enough. Otherwise the
     /// newcomers' pool must cover the whole call.
     ///
     /// # Errors
-    /// Neither has enough. What was held stays held.
+    /// Neither has enough. The credit that was held stays held.
     pub(super) fn prove(&mut self, payer: Address, now_ms: u64) -> Result<(), OutOfCredit> {
         self.awaits_proof = false;
         let book = Arc::clone(&self.book);
@@ -313,7 +313,8 @@ impl Hold {
         matches!(self.purse, Some(Purse::Payer { .. }))
     }
 
-    /// Spends `spent` of what is held and gives back the rest. Returns who pays, for the journal.
+    /// Spends `spent` of the held credit and gives back the rest. Returns the purse that pays, for
+    /// the journal.
     pub(super) fn spend(mut self, spent: Cost) -> Spent {
         self.settle_up(spent)
     }

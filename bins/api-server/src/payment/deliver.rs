@@ -1,4 +1,4 @@
-//! The reply to a paid call, however it ended.
+//! Renders the end of a paid call as an HTTP reply.
 
 use alloy_primitives::B256;
 use base64::Engine as _;
@@ -19,12 +19,12 @@ use crate::reply::{
     CONTENT_DIGEST, ErrorReply, PAYMENT_RESPONSE, Reply, header_value, own_header_value,
 };
 
-/// Seconds after which a payment that is being worked on, or a full server, is asked again.
+/// Seconds until the caller asks again about a payment in work or at a full server.
 const SOON: u64 = 1;
-/// Seconds after which a dependency that is down, or an unknown outcome, is asked again.
+/// Seconds until the caller asks again when a dependency is down or an outcome is unknown.
 const LATER: u64 = 5;
 
-/// Renders how a paid call ended. A refused payment is answered with a fresh challenge for
+/// Renders the end of a paid call. A declined payment is answered with a fresh challenge for
 /// `operation` and `query`.
 pub(crate) fn deliver(
     ended: Ended,
@@ -74,7 +74,7 @@ fn content_digest(sha256: B256) -> String {
 
 fn error(refusal: Refusal) -> ErrorReply {
     match refusal {
-        // Rendered with its challenge.
+        // `deliver` answers declined payments itself, with a challenge.
         Refusal::Declined(declined) => {
             ErrorReply::new(ErrorCode::PaymentRequired, declined.message)
         }
@@ -156,7 +156,7 @@ fn error(refusal: Refusal) -> ErrorReply {
             let message = "the payment ledger is not available; send the same payment again, and do not sign a new one";
             ErrorReply::new(ErrorCode::LedgerUnavailable, message).next(&again(LATER))
         }
-        // The payment was given back, so it is still good for the same call.
+        // The payment was released, so it is still good for the same call.
         Refusal::Work(error) if error.code().status() == 503 || error.code().status() == 429 => {
             let after = error.retry_after_seconds().unwrap_or(LATER);
             error.next(&again(after))
@@ -186,7 +186,7 @@ fn with_transaction(error: ErrorReply, transaction: Option<String>) -> ErrorRepl
     }
 }
 
-/// The outcome is not known. The caller must neither sign anew nor assume anything.
+/// The error of an unknown outcome. The caller must neither sign anew nor assume anything.
 fn not_decided(pending: Pending) -> ErrorReply {
     let Pending {
         network,
@@ -197,11 +197,11 @@ fn not_decided(pending: Pending) -> ErrorReply {
     } = pending;
     let (message, next) = match undecidable {
         true => (
-            "whether this payment was settled can only be found out by the operator; do not sign a new one for the same call",
+            "only the operator can find out whether this payment was settled; do not sign a new one for the same call",
             Next::LookUp { url },
         ),
         false => (
-            "whether this payment was settled is not known yet; send the same payment again, and do not sign a new one",
+            "it is not known yet whether this payment was settled; send the same payment again, and do not sign a new one",
             again(LATER),
         ),
     };

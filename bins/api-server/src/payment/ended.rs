@@ -1,4 +1,4 @@
-//! How a paid call ends.
+//! The ends of a paid call.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use x402_wire::{AuthorizationKey, HeaderError, Invalid, Mismatch, Network, Reaso
 
 use crate::reply::ErrorReply;
 
-/// How a paid call ends.
+/// The end of a paid call.
 #[derive(Debug)]
 pub(crate) enum Ended {
-    /// Paid and answered.
+    /// The call was paid and answered.
     Delivered(Delivered),
-    /// Nothing was charged by this call, or it is not known yet.
+    /// This call charged nothing, or the outcome is not known yet.
     Refused(Refusal),
 }
 
@@ -24,18 +24,18 @@ pub(crate) enum Ended {
 pub(crate) struct Delivered {
     /// The answer and its receipt.
     pub(crate) stored: StoredAnswer,
-    /// Whether the answer had been bought by an earlier call; nothing was charged this time.
+    /// Whether an earlier call bought the answer. Then nothing was charged this time.
     pub(crate) again: bool,
 }
 
-/// Why a paid call gets no answer.
+/// A reason why a paid call gets no answer.
 #[derive(Debug, Clone)]
 pub(crate) enum Refusal {
     /// 402: the payment is not valid; the reply has a fresh challenge.
     Declined(Declined),
     /// 400: the parameters are not valid.
     Parameters(Vec<Problem>),
-    /// 409: the same payment for the same request is being worked on.
+    /// 409: another call with the same payment and request is in flight.
     InFlight { state: State },
     /// 409: the authorization belongs to another request, or came with another signature before.
     BoundElsewhere { url: String },
@@ -43,15 +43,16 @@ pub(crate) enum Refusal {
     IdentifierTaken {
         /// The transaction that settled the other authorization.
         transaction: Option<String>,
-        /// Where the other authorization, or this one, can be looked up.
+        /// The URL at which the other authorization, or this one, can be looked up.
         url: String,
-        /// Whether it was for the same request, so that its answer is the one that is wanted.
+        /// Whether the identifier was used for the same request, so that the other authorization's
+        /// answer is the one that the caller wants.
         same_request: bool,
     },
-    /// 409: the payment was settled, and its answer is no longer kept.
+    /// 409: the payment was settled, and its answer is deleted.
     AnswerExpired { transaction: String, url: String },
-    /// 409: the payment was settled, and its answer is about the payer's own wallet and not for
-    /// this call.
+    /// 409: the payment was settled, and its answer, which is about the payer's own wallet, is not
+    /// for this call.
     AnswerPrivate { transaction: String, url: String },
     /// 409: the chain shows that the payment was made to this service, and the journal has no
     /// record of it.
@@ -62,39 +63,39 @@ pub(crate) enum Refusal {
     OutOfCredit { retry_after_seconds: u64 },
     /// 429: a payer without credit has a call in flight, and its balance cannot be read.
     OneCallAtATime,
-    /// 429: the server has as many calls in flight as it takes.
+    /// 429: the number of calls in flight is at its limit.
     TooManyCalls,
-    /// 503: payments cannot be verified or settled at present.
+    /// 503: payments cannot be verified or settled now.
     SettlementUnavailable,
     /// 503: the journal cannot be read or written.
     LedgerUnavailable,
-    /// The work refused; its own reply says why.
+    /// The work refused; its own reply gives the reason.
     Work(ErrorReply),
 }
 
-/// A payment that was not taken.
+/// A payment that the server does not take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Declined {
     /// The code that clients branch on.
     pub(crate) reason: Reason,
-    /// What was expected and observed, for people.
+    /// The expected and the observed value, for people.
     pub(crate) message: String,
-    /// The value of `PAYMENT-RESPONSE`, when a settlement was tried.
+    /// The value of `PAYMENT-RESPONSE`, if a settlement was tried.
     pub(crate) receipt: Option<String>,
-    /// What the caller does about the payment.
+    /// The caller's next step with the payment.
     pub(crate) next: Next,
 }
 
-/// A payment whose outcome is not known.
+/// A payment with an unknown outcome.
 #[derive(Debug, Clone)]
 pub(crate) struct Pending {
     pub(crate) network: Network,
     pub(crate) payer: Address,
     /// The transaction that may have settled it.
     pub(crate) transaction: Option<String>,
-    /// Where it can be looked up.
+    /// The URL at which it can be looked up.
     pub(crate) url: String,
-    /// Whether nothing but the operator can decide it any more.
+    /// Whether only the operator can still decide it.
     pub(crate) undecidable: bool,
 }
 
@@ -104,7 +105,7 @@ impl Ended {
         matches!(self, Self::Refused(Refusal::Declined(declined)) if declined.next == Next::SignNew)
     }
 
-    /// The name of the ending for metrics and logs.
+    /// The name of this end in metrics and logs.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Delivered(Delivered { again: false, .. }) => "served",
@@ -113,8 +114,8 @@ impl Ended {
         }
     }
 
-    /// Logs one line for each call. Endings that a caller can cause without an account that can pay
-    /// are logged at the level `debug`: they could fill a disk.
+    /// Logs one line for each call. Ends that a caller without funds can cause are logged at the
+    /// level `debug`, because they could fill a disk.
     pub(super) fn log(&self, request_id: RequestId, operation: Operation, took: Duration) {
         let (operation, outcome) = (operation.name(), self.name());
         let milliseconds = took.as_millis();
@@ -129,7 +130,7 @@ impl Ended {
         tracing::debug!(%request_id, operation, outcome, reason, milliseconds, "paid call");
     }
 
-    /// Whether only a payer that can pay reaches this end: the work began after the payment was
+    /// Whether only a payer with funds reaches this end: the work began after the payment was
     /// verified, or the same payment was sent to a settlement before.
     fn is_of_a_payer(&self) -> bool {
         match self {
@@ -146,7 +147,7 @@ impl From<Refusal> for Ended {
 }
 
 impl Refusal {
-    /// The outcome of the payment is not known. The caller looks it up at the payment's URL.
+    /// The refusal for an unknown outcome. The caller looks the payment up at its URL.
     pub(super) fn pending(
         catalog: &Catalog,
         key: &AuthorizationKey,
@@ -181,7 +182,7 @@ impl Refusal {
 }
 
 impl Declined {
-    /// A payment that never came to a settlement: its payer signs a new one.
+    /// Declines a payment that no settler was asked to settle: its payer signs a new one.
     pub(crate) fn new(reason: Reason, message: impl Into<String>) -> Self {
         Self {
             reason,
@@ -191,7 +192,7 @@ impl Declined {
         }
     }
 
-    /// There is no payment at all.
+    /// Declines a request without a payment.
     pub(crate) fn unpaid() -> Self {
         Self::new(
             Reason::PaymentMissing,
@@ -199,20 +200,20 @@ impl Declined {
         )
     }
 
-    /// With a reason code of the settler, and its words if it has any.
+    /// Declines with a reason code of the settler, and with the settler's message if it has one.
     pub(super) fn by_settler(reason: Reason, message: Option<String>) -> Self {
         let message = message.unwrap_or_else(|| format!("the payment is not valid: {reason}"));
         Self::new(reason, message)
     }
 
-    /// With other advice than to sign a new payment.
+    /// Replaces the advice.
     #[must_use]
     pub(super) fn advising(mut self, next: Next) -> Self {
         self.next = next;
         self
     }
 
-    /// With `next` where the advice was to sign a new payment.
+    /// Replaces the advice if it is to sign a new payment.
     #[must_use]
     pub(super) fn unless_signing_anew(self, next: Next) -> Self {
         match self.next {
@@ -221,8 +222,8 @@ impl Declined {
         }
     }
 
-    /// Whether the same call can succeed with another payment. It cannot when nobody settles the
-    /// scheme.
+    /// Whether the same call can succeed with another payment. It cannot when the scheme has no
+    /// settler.
     pub(crate) fn retryable(&self) -> bool {
         self.reason != Reason::UnsupportedScheme
     }
@@ -257,7 +258,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_forged_payments_come_to_is_logged_only_on_request() {
+    fn ends_of_forged_payments_are_logged_at_debug_only() {
         let url = || "http://localhost/payments".to_owned();
         for refusal in [
             Refusal::from(Declined::unpaid()),

@@ -1,7 +1,7 @@
 //! Records that work was done and is not charged, because its payment can no longer be settled.
 //!
-//! An authorization ends with its window. An action that was begun before a crash continues after
-//! the window has closed, and is not charged. The journal records that once.
+//! An authorization ends with its window. An action that began before a crash continues after the
+//! window has closed, and is not charged. The journal records that once.
 
 use alloy_primitives::U256;
 use ledger::{Claim, Journal, LedgerError, Reservation, Spent, State};
@@ -9,7 +9,7 @@ use settlement::Settler;
 
 use super::{PaidCall, PaymentProcessor, Worker};
 
-/// Why the entry of such a payment is released.
+/// The reason with which the entry of such a payment is released.
 pub(crate) const EXPIRED_UNCHARGED: &str = "expired_uncharged";
 
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
@@ -20,8 +20,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             .is_some_and(|presented| presented.ends_at() < self.now().saturating_add(needed))
     }
 
-    /// Records in the journal that the call was done and is not charged. Returns `false` when the
-    /// journal says so already, or has the payment in another state.
+    /// Records in the journal that the work of the call was done and is not charged. Returns
+    /// `false` when the journal has already recorded that, or has the payment in another state.
     ///
     /// # Errors
     /// A journal that cannot be read or written.

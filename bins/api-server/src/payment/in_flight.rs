@@ -1,5 +1,4 @@
-//! The calls in flight: their payers, the amounts that they will take, and the journal entries that
-//! they own.
+//! The calls in flight: their payers, the amounts that they will take, and their journal entries.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -14,7 +13,7 @@ use x402_wire::AuthorizationKey;
 #[derive(Default)]
 pub(super) struct InFlight {
     state: Mutex<State>,
-    /// Calls whose settlement has to be paid for.
+    /// Calls whose settlement costs gas.
     settlements: AtomicUsize,
 }
 
@@ -30,14 +29,14 @@ struct State {
 #[derive(Default)]
 struct Copies {
     calls: usize,
-    /// Whether there were several at the same time.
+    /// Whether several calls carried the payment at the same time.
     met: bool,
 }
 
 /// The calls of one payer.
 ///
 /// Anybody can write, in the name of any payer, a signature that only a chain can judge. Such calls
-/// are counted apart, so they hinder each other and not the payer's own calls.
+/// are counted apart. They limit each other, but not the payer's own calls.
 #[derive(Default)]
 struct Payer {
     proven: Calls,
@@ -47,7 +46,7 @@ struct Payer {
 #[derive(Default)]
 struct Calls {
     count: usize,
-    /// By asset, in its smallest unit.
+    /// The amounts by asset, in its smallest unit.
     committed: Vec<(Address, U256)>,
 }
 
@@ -56,7 +55,7 @@ impl InFlight {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts a call of a payer, and says how many of its kind there were before.
+    /// Counts a call of a payer. Returns how many of its kind were in flight before.
     pub(super) fn enter(self: &Arc<Self>, payer: Address, proven: bool) -> (Presence, usize) {
         let mut state = self.lock();
         let calls = state.payers.entry(payer).or_default().calls(proven);
@@ -73,7 +72,7 @@ impl InFlight {
         (presence, others)
     }
 
-    /// Counts a call that carries a payment. The count begins with the call, before the claim.
+    /// Counts a call that carries a payment. The count starts before the claim.
     pub(super) fn carry(self: &Arc<Self>, payment: AuthorizationKey) -> Carried {
         let mut state = self.lock();
         let copies = state.payments.entry(payment).or_default();
@@ -91,7 +90,7 @@ impl InFlight {
         self.lock().entries.iter().copied().collect()
     }
 
-    /// Counts a call whose settlement has to be paid for, and says how many there were before.
+    /// Counts a call whose settlement costs gas. Returns how many there were before.
     pub(super) fn expect_settlement(self: &Arc<Self>) -> (ExpectedSettlement, usize) {
         let others = self.settlements.fetch_add(1, Ordering::SeqCst);
         (ExpectedSettlement(Arc::clone(self)), others)
@@ -148,14 +147,14 @@ pub(super) struct Presence {
 }
 
 impl Presence {
-    /// The call owns an entry, which no sweep may close.
+    /// Marks an entry as the call's own. No sweep may close it.
     pub(super) fn own(&mut self, entry: EntryId) {
         self.in_flight.lock().entries.insert(entry);
         self.entry = Some(entry);
     }
 
-    /// The call will take `amount` of an asset. Returns what the payer's other calls will take of
-    /// it.
+    /// Commits `amount` of an asset to the call. Returns the amount that the payer's other calls
+    /// will take of it.
     pub(super) fn commit(&mut self, asset: Address, amount: U256) -> U256 {
         let mut state = self.in_flight.lock();
         let payer = state.payers.entry(self.payer).or_default();
@@ -168,7 +167,7 @@ impl Presence {
         others
     }
 
-    /// The call has turned out to be the payer's own.
+    /// Moves the call to the payer's own calls, because the payer is proven.
     pub(super) fn prove(&mut self) {
         if self.proven {
             return;
@@ -184,7 +183,7 @@ impl Presence {
     }
 }
 
-/// A call whose settlement has to be paid for, until this is dropped.
+/// A call whose settlement costs gas, until this is dropped.
 pub(super) struct ExpectedSettlement(Arc<InFlight>);
 
 impl Drop for ExpectedSettlement {
@@ -256,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_committed_adds_up_and_ends_with_its_call() {
+    fn committed_amounts_add_up_and_end_with_their_calls() {
         let in_flight = Arc::new(InFlight::default());
         let (mut first, others) = in_flight.enter(PAYER, true);
         assert_eq!(others, 0);
@@ -273,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_write_in_a_payers_name_does_not_count_against_the_payer() {
+    fn forged_payments_do_not_count_against_the_payer() {
         let in_flight = Arc::new(InFlight::default());
         let (mut forged, _) = in_flight.enter(PAYER, false);
         forged.commit(ASSET, amount(5));

@@ -1,4 +1,4 @@
-//! A paid call as text, for work that must be able to take its call again after a restart.
+//! A paid call as text, for work that must be able to repeat its call after a restart.
 
 use bytes::Bytes;
 use http_edge::RequestIds;
@@ -9,7 +9,7 @@ use x402_wire::PaymentPayload;
 
 use super::call::{PaidCall, Request};
 
-/// All of a paid call that is needed to take it again.
+/// The parts of a paid call that a repetition needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct KeptCall {
     operation: String,
@@ -19,7 +19,7 @@ pub(crate) struct KeptCall {
 }
 
 impl KeptCall {
-    /// The call, as JSON.
+    /// Renders the call as JSON.
     pub(crate) fn text(request: &Request, payment: &PaymentPayload) -> String {
         let kept = Self {
             operation: request.operation.name().to_owned(),
@@ -30,7 +30,7 @@ impl KeptCall {
         serde_json::to_string(&kept).unwrap_or_default()
     }
 
-    /// The call once more.
+    /// Makes the call again.
     pub(crate) fn again(&self) -> Option<(PaidCall, PaymentPayload)> {
         let is_named = |operation: &Operation| operation.name() == self.operation;
         let operation = Operation::ALL.into_iter().find(is_named)?;

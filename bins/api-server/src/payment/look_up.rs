@@ -1,5 +1,5 @@
-//! `GET /payments/{asset}/{payer}/{nonce}`: the state of a payment, free of charge. Never what it
-//! bought.
+//! `GET /payments/{asset}/{payer}/{nonce}`: the state of a payment, free of charge. The bought
+//! answer is never in it.
 
 use alloy_primitives::{Address, B256};
 use exact::parse_hex_array;
@@ -18,7 +18,7 @@ use super::{PaymentProcessor, Worker};
 use crate::answer::seconds;
 use crate::reply::{self, ErrorReply, NO_STORE, Reply};
 
-/// Where payments are looked up.
+/// The path prefix of payments.
 pub(crate) const PREFIX: &str = "/payments/";
 
 /// Answers a `GET` or `HEAD` below [`PREFIX`].
@@ -88,7 +88,7 @@ fn read(path: &str) -> Result<(Address, Address, B256), Unreadable> {
             "observed": observed.chars().take(80).collect::<String>(),
         }));
     };
-    // Strictly in full length and with its prefix, in any case.
+    // Each part has its full length and its prefix. The case of the digits does not matter.
     let parsed_asset = parse_hex_array::<20>(asset).map(Address::from);
     let parsed_payer = parse_hex_array::<20>(payer).map(Address::from);
     let parsed_nonce = parse_hex_array::<32>(nonce).map(B256::from);

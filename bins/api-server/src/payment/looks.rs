@@ -1,4 +1,4 @@
-//! Which unknown payments are being decided, and when each is looked at again.
+//! The unknown payments that are being decided, and the time of the next look at each.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use ledger::{EntryId, Undecided};
 /// The longest pause between two looks at the same payment.
 const LONGEST_PAUSE_SECONDS: u64 = 3600;
 
-/// Who looks at which unknown payment, and when each is looked at again.
+/// The tasks that look at unknown payments, and the time of the next look at each.
 #[derive(Default)]
 pub(super) struct Looks {
     state: Mutex<LookState>,
@@ -17,9 +17,9 @@ pub(super) struct Looks {
 #[derive(Default)]
 struct LookState {
     under_way: HashSet<EntryId>,
-    /// Unix seconds.
+    /// The time of the next look, in Unix seconds.
     next: HashMap<EntryId, u64>,
-    /// Entries whose own transaction failed, and was charged.
+    /// Entries whose own transaction failed and was charged.
     failed: HashSet<EntryId>,
 }
 

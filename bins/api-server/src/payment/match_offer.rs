@@ -11,31 +11,30 @@ use super::{Declined, PaidCall, PaymentProcessor, Refusal, Worker};
 use crate::call::{Call, CallPayment};
 use crate::resource;
 
-/// A payment of one of today's options, and the valid call that it pays for.
+/// A payment that matches one of today's options, and the valid call that it pays for.
 pub(super) struct Matched {
     pub(super) payment: Payment,
     pub(super) work: Call,
     pub(super) proof: Proof,
 }
 
-/// What is known of the signature.
+/// The standing of a payment's signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Proof {
-    /// It is the payer's own key's.
+    /// The signature is from the payer's own key.
     Recovered,
-    /// Its form is one that only a contract wallet writes.
+    /// The signature has a form that only contract wallets write.
     WalletForm,
-    /// It is not the payer's own key's, and may be the payer's contract's. If not, this is what is
-    /// wrong with it.
+    /// The signature is not from the payer's own key. The payer's contract may accept it; if not,
+    /// this is the error.
     PerhapsWallet(Invalid),
-    /// Only the broker can judge it (`aggr_deferred`).
+    /// Only the broker can judge the signature (`aggr_deferred`).
     Session,
 }
 
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
-    /// Matches a payment to an option of the operation's offer, checks its terms, its window and
-    /// its signature, that it was made for this request, and the request's parameters. It asks
-    /// nobody.
+    /// Matches a payment to an option of the operation's offer. Checks its terms, its window, its
+    /// signature, the request that it was made for, and the request's parameters. Sends no request.
     pub(super) fn match_offer(
         &self,
         call: &PaidCall,
@@ -57,7 +56,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         })
     }
 
-    /// How long a payment has to outlive the beginning of its call.
+    /// The seconds for which a payment must still be valid at the beginning of its call.
     pub(super) fn seconds_needed(&self, operation: Operation) -> u64 {
         let settlement = self.shared.policy.settle_budget_seconds;
         operation.route().work_seconds.saturating_add(settlement)
@@ -69,7 +68,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             Ok(SignatureStanding::Recovered) => Ok(Proof::Recovered),
             Ok(SignatureStanding::Contract(_)) => Ok(Proof::WalletForm),
             Ok(SignatureStanding::Session) => Ok(Proof::Session),
-            // Without a chain nobody can say that the payer has code.
+            // Without a chain it cannot be known whether the payer has code.
             Err(invalid)
                 if self.settler().reads_chain() && payment.wallet_signature().is_some() =>
             {

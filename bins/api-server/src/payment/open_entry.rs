@@ -1,4 +1,4 @@
-//! A journal entry that a call has claimed, until the journal says how it ended.
+//! A journal entry that a call has claimed, until its end is recorded.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::credit_book::Hold;
 use super::in_flight::{ExpectedSettlement, Presence};
 use super::{PaymentProcessor, Worker};
 
-/// Pauses, in seconds, between tries to write down what became of an entry.
+/// Pauses, in seconds, between tries to record the end of an entry.
 const TRY_AGAIN_AFTER: [u64; 6] = [1, 2, 5, 15, 60, 300];
 
 /// The pauses between the tries. The last one is repeated for as long as the write fails. The entry
@@ -23,13 +23,13 @@ pub(super) fn pauses() -> impl Iterator<Item = u64> + Send {
 }
 
 /// An entry that a call has claimed. It keeps the call's place, its credit and its mark as owned
-/// until the journal says how the entry ended. So there are never more open entries than places.
+/// until the journal has recorded the end. So there are never more open entries than places.
 pub(super) struct OpenEntry {
     pub(super) id: EntryId,
-    /// Under which number this server has reserved it.
+    /// The number of the instance under which this server reserved it.
     instance: i64,
     pub(super) presence: Presence,
-    /// Set before the work where a settlement costs gas.
+    /// Set before the work if a settlement costs gas.
     pub(super) settlement: Option<ExpectedSettlement>,
     hold: Option<Hold>,
     _place: OwnedSemaphorePermit,
@@ -53,12 +53,12 @@ impl OpenEntry {
         }
     }
 
-    /// Whether the newcomers hold what the call can cost only until its payer is proven.
+    /// Whether the newcomers' pool covers the call until its payer is proven.
     pub(super) fn awaits_proof(&self) -> bool {
         self.hold.as_ref().is_some_and(Hold::awaits_proof)
     }
 
-    /// The payer is proven, and its own credit pays if it has enough.
+    /// Marks the payer as proven. Its own credit pays if it has enough.
     pub(super) fn prove(&mut self, payer: Address, now_ms: u64) -> Result<(), OutOfCredit> {
         match &mut self.hold {
             Some(hold) => hold.prove(payer, now_ms),
@@ -66,7 +66,7 @@ impl OpenEntry {
         }
     }
 
-    /// Spends `spent` of the credit that is held, gives back the rest, and returns who pays.
+    /// Spends `spent` of the held credit, gives back the rest, and returns the purse that pays.
     pub(super) fn spend(&mut self, spent: Cost) -> Spent {
         let hold = self.hold.take();
         hold.map_or(Spent::NOTHING, |hold| hold.spend(spent))
@@ -99,7 +99,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         false
     }
 
-    /// A server that has lost an entry gives it back no more: others may have sent its payment.
+    /// Tries to release an entry. A server that has lost the entry no longer releases it, because
+    /// others may have sent its payment.
     async fn try_release(
         &self,
         (entry, instance): (EntryId, i64),
@@ -130,13 +131,13 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     }
 }
 
-/// Whether the journal has written something down.
+/// The result of a write to the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Written {
     Yes,
-    /// It may be tried again: the disk is full, or busy.
+    /// The write may succeed later: the disk is full, or busy.
     NotYet,
-    /// The entry has come to another state, or is gone.
+    /// The entry is in another state, or is deleted.
     Never,
 }
 

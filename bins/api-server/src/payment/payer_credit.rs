@@ -11,7 +11,7 @@ use super::{PaymentProcessor, Refusal, Worker};
 use crate::observe;
 
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
-    /// Reads the payer's credit the first time it is needed.
+    /// Reads the payer's credit, unless the book knows it already.
     pub(super) async fn learn_credit(&self, payer: Address) -> Result<(), Refusal> {
         if self.credit().knows(payer) {
             return Ok(());

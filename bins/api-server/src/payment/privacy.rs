@@ -1,4 +1,4 @@
-//! Decides who gets an answer about the payer's own wallet a second time.
+//! Decides which later calls get an answer about the payer's own wallet again.
 //!
 //! A settled payment is public, its signature included: anybody can read it on the chain and write
 //! its header again. So the header alone does not fetch such an answer. The payment identifier is
@@ -12,9 +12,9 @@ use super::advice::unreadable;
 use super::{Delivered, Ended, PaidCall, PaymentProcessor, Refusal, Worker};
 
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
-    /// The end of a call whose payment the journal knows. An answer about the payer's own wallet is
-    /// given again, for a time, to a call with the payment identifier that bought it. Any other
-    /// call learns only that the payment was settled, and by which transaction.
+    /// Ends a call whose payment the journal knows. A call with the payment identifier that bought
+    /// an answer about the payer's own wallet gets it again, for a limited time. Any other call
+    /// learns only that the payment was settled, and by which transaction.
     pub(super) async fn tell(
         &self,
         call: &PaidCall,
@@ -33,7 +33,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             }
             PaymentStatus::Answered(stored) => stored.receipt.transaction,
             PaymentStatus::AnswerExpired { transaction } => transaction,
-            // Perhaps the same request with another identifier, or with none.
+            // The request may be the same, with another identifier or with none.
             PaymentStatus::BoundElsewhere => match Box::pin(self.journal().look_up(key)).await {
                 Ok(Some(record)) if record.state == State::Settled => {
                     record.transaction.unwrap_or_default()
@@ -47,7 +47,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         Refusal::AnswerPrivate { transaction, url }.into()
     }
 
-    /// The journal has compared the request, the signature and the identifier already.
+    /// Whether the call gets the answer again. The journal has already compared the request, the
+    /// signature and the identifier.
     fn is_given_again(&self, call: &PaidCall, stored: &StoredAnswer) -> bool {
         let seconds = self.shared.policy.private_answer_seconds;
         call.is_identified && self.now() < stored.settled_at.saturating_add(seconds)

@@ -1,5 +1,5 @@
-//! What every stage of a paid call has at hand: the settler, the journal, the worker, the clock,
-//! and what the calls in flight share. It knows no stage.
+//! The parts that every stage of a paid call uses: the settler, the journal, the worker, the clock,
+//! and the state that calls in flight share. It knows no stage.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -18,35 +18,35 @@ use super::in_flight::InFlight;
 use super::looks::Looks;
 use super::worker::Worker;
 
-/// How long the parts of a paid call may take.
+/// The time limits of a paid call, and the costs of uncharged work.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PaymentPolicy {
     /// Seconds that a settlement may take. A payment must outlive the work and this.
     pub(crate) settle_budget_seconds: u64,
-    /// How long the settler's own time limits may take together. Only a settler that forgets them
-    /// is cut off.
+    /// The sum of the settler's own time limits. Only a settler that exceeds them is cut off.
     pub(crate) settle_guard: Duration,
-    /// How long the settler keeps its own transactions: as long as the journal keeps payments.
+    /// The time for which the settler keeps its own transactions: as long as the journal keeps
+    /// payments.
     pub(crate) transaction_retention: Duration,
     /// For how many seconds after its settlement an answer about the payer's own wallet is given
     /// again.
     pub(crate) private_answer_seconds: u64,
-    /// What uncharged work costs, and who pays for it.
+    /// The costs of uncharged work, and the credit that pays for it.
     pub(crate) credit: CreditPolicy,
 }
 
-/// Paid calls in flight at once in this process, those of callers that hung up included.
+/// The most paid calls in flight in this process, including those whose callers hung up.
 pub(crate) const MAX_IN_FLIGHT: usize = 4096;
-/// Of these, calls whose signature only a chain or a facilitator can judge: forging one costs
-/// nothing.
+/// The most of them whose signature only a chain or a facilitator can judge, because forging one
+/// costs nothing.
 pub(crate) const MAX_UNPROVEN: usize = 64;
 
-/// Takes payments for a catalog over a settler, a journal and a worker. Cheap to clone.
+/// Processes payments for a catalog over a settler, a journal and a worker. Cheap to clone.
 pub(crate) struct PaymentProcessor<S, J, W> {
     pub(super) shared: Arc<Shared<S, J, W>>,
 }
 
-/// What all calls of a processor share.
+/// The state that all calls of a processor share.
 pub(super) struct Shared<S, J, W> {
     pub(super) catalog: Arc<Catalog>,
     pub(super) settler: S,
@@ -54,7 +54,7 @@ pub(super) struct Shared<S, J, W> {
     pub(super) worker: W,
     pub(super) policy: PaymentPolicy,
     pub(super) clock: Arc<dyn Clock>,
-    /// Calls and what they leave to do.
+    /// The tasks of calls, and of writes that calls left to do.
     pub(super) tasks: TaskTracker,
     pub(super) closing: CancellationToken,
     pub(super) places: Arc<Semaphore>,
@@ -103,7 +103,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
     }
 
-    /// At the start, before the first call: takes over what newcomers have spent in earlier runs.
+    /// Takes over the sum that newcomers have spent in earlier runs. Called at the start, before
+    /// the first call.
     ///
     /// # Errors
     /// A journal that cannot be read.
@@ -136,7 +137,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         &self.shared.journal
     }
 
-    /// What is known of payers' credit, and what newcomers have left.
+    /// The known credit of payers, and the rest of the newcomers' pool.
     pub(super) fn credit(&self) -> MutexGuard<'_, CreditBook> {
         let credit = &self.shared.credit;
         credit.lock().unwrap_or_else(PoisonError::into_inner)
@@ -146,14 +147,14 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         &self.shared.catalog
     }
 
-    /// Stops reconciling and waits until every paid call that was begun has come to its end.
+    /// Stops reconciling and waits for the end of every paid call.
     pub(crate) async fn close(&self) {
         self.shared.closing.cancel();
         self.shared.tasks.close();
         self.shared.tasks.wait().await;
     }
 
-    /// Unix seconds.
+    /// The time in Unix seconds.
     pub(crate) fn now(&self) -> u64 {
         u64::try_from(self.shared.clock.now().as_second()).unwrap_or_default()
     }

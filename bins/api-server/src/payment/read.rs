@@ -1,4 +1,4 @@
-//! Reads the payment from a request's headers, before the stages. It waits for nothing.
+//! Reads the payment from a request's headers, before the stages. Does not block.
 
 use http::{HeaderMap, HeaderValue};
 use route_catalog::Next;
@@ -16,7 +16,7 @@ fn payment_header(headers: &HeaderMap) -> Result<&HeaderValue, Declined> {
     let mut values = headers.get_all(x402_wire::header::PAYMENT_SIGNATURE).iter();
     match (values.next(), values.next()) {
         (Some(value), None) => Ok(value),
-        // Any of them may be of a payment that is settled: a new one could be a second charge.
+        // One of them may belong to a settled payment, so a new payment could be a second charge.
         (Some(_), Some(_)) => Err(Declined::new(
             Reason::DuplicatePaymentHeader,
             "expected one PAYMENT-SIGNATURE header, observed several; send one of them alone",

@@ -10,8 +10,8 @@ use super::call::Presented;
 use super::{Declined, Ended, PaidCall, PaymentProcessor, Refusal, Worker};
 
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
-    /// Passes on the result of a stage before the claim. When the stage refused and the journal
-    /// knows the payment, the caller gets what the journal says instead of the refusal.
+    /// Passes on the result of a stage before the claim. If the stage refused and the journal knows
+    /// the payment, the journal's state replaces the refusal.
     pub(super) async fn unless_known<T>(
         &self,
         call: &PaidCall,
@@ -61,8 +61,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
     }
 
-    /// Withdraws the advice to sign a new payment when the present one has come to a settlement
-    /// before and can still be executed by whoever saw it.
+    /// Replaces the advice to sign a new payment when a settlement of the present one was tried
+    /// before and it can still be executed by anyone who saw it.
     async fn advise(
         &self,
         call: &PaidCall,
@@ -81,9 +81,9 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
     }
 
-    /// Does the same as [`Self::advise`] for a payment whose entry has just been released. When its
-    /// payer is to sign a new one, no server takes this one any more: another may have a copy in
-    /// hand.
+    /// Like [`Self::advise`], for a payment whose entry has just been released. Before its payer is
+    /// told to sign a new one, the journal retires this one on every server, because another server
+    /// may hold a copy of it.
     pub(super) async fn advise_after_release(
         &self,
         payment: &Payment,
@@ -99,7 +99,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             Ok(_) if declined.next == Next::SignNew => {
                 match self.journal().retire(&presented.key, binding).await {
                     Ok(true) => declined.into(),
-                    // Another server has claimed it meanwhile.
+                    // Another server has claimed the payment meanwhile.
                     Ok(false) => Refusal::InFlight {
                         state: State::Reserved,
                     },

@@ -14,10 +14,10 @@ use super::{Declined, Ended, PaidCall, PaymentProcessor, Refusal, Worker};
 
 /// Unknown payments that are looked at in parallel.
 const LOOKS_AT_ONCE: u32 = 8;
-/// How long one look may take. A payment that takes longer is looked at again later.
+/// The time limit of a look. A payment that takes longer is looked at again later.
 const LOOK_LIMIT: Duration = Duration::from_secs(120);
 
-/// What became of an unknown payment.
+/// The result of a look at an unknown payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Decision {
     Settled,
@@ -52,7 +52,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     /// the others. Returns the payments that were looked at.
     ///
     /// # Errors
-    /// A journal that cannot be read. The looks that had begun are over.
+    /// A journal that cannot be read. The looks that had begun are finished.
     pub(crate) async fn look_at_all(&self) -> Result<Vec<EntryId>, LedgerError> {
         let mut looks = JoinSet::new();
         let looked_at = self.begin_all(&mut looks).await;
@@ -87,8 +87,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
     }
 
-    /// Decides in a task of its own. Cancelling the task could lose a settlement: a facilitator may
-    /// settle although nobody reads its answer.
+    /// Decides in a task of its own. Cancelling the task could lose a settlement, because a
+    /// facilitator may settle although its answer is never read.
     pub(super) fn begin(
         &self,
         undecided: Undecided,
@@ -101,13 +101,13 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         async { task.await.unwrap_or(Decision::Undecided) }
     }
 
-    /// Asks the settler what became of one payment and writes down the answer.
+    /// Asks the settler for the outcome of one payment and records it.
     async fn reconcile(&self, undecided: Undecided) -> Decision {
         let entry = undecided.entry;
         let Some(_look) = self.shared.looks.begin(entry) else {
             return Decision::Undecided;
         };
-        // Counts as looked at when the look runs out of time, too.
+        // A look counts even when it runs out of time.
         self.shared.looks.look_again(&undecided, self.now());
         let decision = self.look(&undecided).await;
         if decision != Decision::Undecided {
@@ -156,7 +156,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 Decision::Undecided
             }
             Reconciliation::Undecidable { transaction, cause } => {
-                tracing::error!(%entry, %cause, "nothing can decide this payment any more but the operator");
+                tracing::error!(%entry, %cause, "only the operator can still decide this payment");
                 let cause = cause.to_string();
                 self.learn_transaction(undecided, transaction, &cause).await;
                 let marked = self.journal().mark_undecidable(entry, &cause, self.now());
@@ -185,7 +185,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
     }
 
-    /// The authorization can move no money any more.
+    /// Releases a payment whose authorization can no longer move money.
     async fn give_back(&self, entry: EntryId, reason: Reason) -> Decision {
         tracing::info!(%entry, %reason, "an unknown payment was not settled");
         let released = self

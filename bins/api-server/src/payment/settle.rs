@@ -18,7 +18,7 @@ use super::work::Answered;
 use super::{Declined, Delivered, Ended, PaymentProcessor, Refusal, Worker};
 use crate::observe;
 
-/// Bytes of a `PAYMENT-RESPONSE` value. Clients refuse heads above 8 to 16 kB.
+/// The most bytes of a `PAYMENT-RESPONSE` value. Clients refuse heads above 8 to 16 kB.
 const MAX_RECEIPT_BYTES: usize = 4096;
 
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
@@ -46,10 +46,10 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             Box::pin(self.release(claimed.open, error.code(), Cost::ZERO)).await;
             return Err(Refusal::LedgerUnavailable.into());
         }
-        // The settler has time limits of its own; this one only guards against one that forgets
-        // them.
+        // The settler has time limits of its own; this one only guards against a settler that
+        // exceeds them.
         let settling = Box::pin(self.settler().settle(&claimed.payment));
-        // Failures are rare, and their futures are on the heap.
+        // Failures are rare, so their futures are on the heap.
         let ended = match timeout(self.shared.policy.settle_guard, settling).await {
             Ok(Settlement::Settled(receipt)) => {
                 return Ok(self.settled(claimed, answer, receipt).await);
@@ -79,7 +79,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         Err(ended.into())
     }
 
-    /// The window has closed before the settlement.
+    /// Ends a call whose payment window closed before the settlement.
     pub(super) async fn too_late(&self, claimed: Claimed, spent: Cost, late: Declined) -> Refusal {
         self.release(claimed.open, late.reason.as_str(), spent)
             .await;
@@ -87,7 +87,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             .await
     }
 
-    /// Records a settled payment and hands out its answer.
+    /// Records a settled payment and delivers its answer.
     ///
     /// The answer was stored before the settlement. When the record of the settlement cannot be
     /// written, the caller has still paid: it gets the answer, and the write is tried again.
@@ -123,7 +123,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         with_receipt(&payment, "", refused.advising(next)).into()
     }
 
-    /// Our own transaction has failed. It is not sent again.
+    /// Ends a call whose settlement transaction of this server failed. It is not sent again.
     async fn failed(
         &self,
         claimed: Box<Claimed>,
@@ -139,7 +139,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             .await
     }
 
-    /// A remote party has refused the payment and holds its authorization.
+    /// Ends a call whose payment a remote party refused. That party holds the authorization.
     async fn still_open(
         &self,
         claimed: Box<Claimed>,
@@ -152,9 +152,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         self.keep_open(claimed, spent, None, cause, refused).await
     }
 
-    /// The payment was not taken, but others have seen its authorization and may still execute it.
-    /// So the entry stays unknown until nobody can, and the payer gets the stored answer if the
-    /// money moves.
+    /// Keeps the entry of a refused payment unknown until its authorization can no longer be
+    /// executed, because others have seen it. If the money moves, the payer gets the stored answer.
     async fn keep_open(
         &self,
         mut claimed: Box<Claimed>,
@@ -183,8 +182,9 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         Refusal::SettlementUnavailable
     }
 
-    /// Credit pays for the work, because a payer can cause this outcome. If the payment turns out
-    /// to be settled, it earns more credit than the work took.
+    /// Ends a call whose settlement has an unknown outcome. Credit pays for the work, because a
+    /// payer can cause this outcome. If the payment turns out to be settled, it earns more credit
+    /// than the work took.
     async fn unknown(
         &self,
         mut claimed: Box<Claimed>,
@@ -214,7 +214,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             // Moves the whole entry into the task; reading only the id would drop the rest now.
             let _owned = open;
             for seconds in pauses() {
-                // At shutdown there is one last try, at once.
+                // At shutdown there is one last try, without a pause.
                 let closing = processor.pause(seconds).await;
                 let marked = processor.mark_unknown(entry, transaction.clone(), &cause);
                 if marked.await != Written::NotYet || closing {
@@ -229,13 +229,13 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             return;
         }
         if let Err(error) = self.journal().debit(payer, spent, self.now()).await {
-            tracing::error!(code = error.code(), %error, "what uncharged work has cost cannot be written");
+            tracing::error!(code = error.code(), %error, "the cost of uncharged work cannot be recorded");
         }
     }
 
-    /// Records that an entry is settled. A full disk must not lose the receipt: a facilitator may
-    /// not be able to give it again. While the write is tried again, the call's entry stays owned
-    /// and nobody reconciles it.
+    /// Records that an entry is settled. A full disk must not lose the receipt, because a
+    /// facilitator may not give it again. While the write is tried again, the call's entry stays
+    /// owned, so it is not reconciled.
     pub(super) async fn record(
         &self,
         entry: EntryId,
@@ -249,7 +249,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         self.shared.tasks.spawn(async move {
             let _look = processor.shared.looks.begin(entry);
             for seconds in pauses() {
-                // At shutdown there is one last try, at once.
+                // At shutdown there is one last try, without a pause.
                 let closing = processor.pause(seconds).await;
                 if processor.try_record(entry, &charge).await != Written::NotYet {
                     return;
@@ -265,7 +265,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         });
     }
 
-    /// Credit is earned and the charge is counted once, however often the settlement is found.
+    /// Tries to record a charge. However often a settlement is found, it earns credit and counts
+    /// once.
     async fn try_record(&self, entry: EntryId, charge: &Charge) -> Written {
         let Charge { receipt, stored } = charge;
         // The assets have six decimals, so their smallest unit is a millionth of a dollar.
@@ -302,7 +303,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         match marked.await {
             Ok(()) => Written::Yes,
             Err(error) => {
-                // An entry that is still settling is made unknown by a sweep.
+                // A sweep makes an entry that is still settling unknown.
                 tracing::error!(%entry, code = error.code(), %error, "an unknown outcome cannot be recorded");
                 Written::not(&error)
             }
@@ -310,7 +311,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     }
 }
 
-/// With the receipt of a settlement that was tried.
+/// Adds the receipt of a failed settlement.
 fn with_receipt(payment: &Payment, transaction: &str, refused: Declined) -> Declined {
     let network = payment.requirements().network;
     let failed = SettlementResponse::failed(&refused.reason, transaction, network, payment.payer());
@@ -320,7 +321,7 @@ fn with_receipt(payment: &Payment, transaction: &str, refused: Declined) -> Decl
     }
 }
 
-/// A settlement that is to be recorded.
+/// A settlement that must be recorded.
 #[derive(Clone)]
 pub(super) struct Charge {
     receipt: Receipt,
@@ -336,8 +337,8 @@ impl Charge {
     }
 }
 
-/// The receipt as the journal keeps it. Members that a facilitator adds beyond the protocol are
-/// left out when they make the header too long for clients to read.
+/// The receipt in the journal's form. Members that a facilitator adds to the protocol are left out
+/// when they make the header too long for clients.
 fn stored_receipt(receipt: Receipt) -> StoredReceipt {
     let mut response = receipt.into_response();
     let mut header = response.to_header();

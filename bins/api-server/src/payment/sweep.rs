@@ -1,4 +1,4 @@
-//! Closes journal entries that no call works on any more, and deletes what is no longer needed.
+//! Closes journal entries that have no call, and deletes expired ones.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use tokio::time::Instant;
 
 use super::{PaymentProcessor, Worker};
 
-/// How long an entry must have been untouched before a sweep may close it: a call that has just
-/// claimed one may not be in the list of owners yet.
+/// The least age of an entry's last change before a sweep may close it, because a call that has
+/// just claimed an entry may not be in the list of owners yet.
 const UNTOUCHED_SECONDS: u64 = 60;
-/// More batches than any server fills between two sweeps.
+/// More batches than a server fills between two sweeps.
 const MAX_PRUNE_BATCHES: usize = 4096;
-/// How often the settler forgets its old transactions.
+/// The time between two deletions of the settler's old transactions.
 const FORGET_EVERY: Duration = Duration::from_secs(3600);
 
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
@@ -56,7 +56,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
     }
 
-    /// In small batches, so that paid calls get their turn between them.
+    /// Deletes expired entries in small batches, so that paid calls get their turn between them.
     async fn prune(&self) {
         for _ in 0..MAX_PRUNE_BATCHES {
             match self.journal().prune(self.now()).await {
@@ -70,8 +70,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
     }
 
-    /// Forgets transactions of the service. Each is kept as long as the journal keeps its payment,
-    /// so that a retry or a reconciliation finds it.
+    /// Deletes old transactions of the service. Each is kept as long as the journal keeps its
+    /// payment, so that a retry or a reconciliation finds it.
     pub(super) async fn forget_transactions(&self) {
         let kept = self.shared.policy.transaction_retention;
         let before = self.now().saturating_sub(kept.as_secs());

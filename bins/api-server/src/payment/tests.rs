@@ -1,4 +1,5 @@
-//! Tests of the payment path: each stage by itself, and all of it under faults in a seeded order.
+//! Tests of the payment path: each stage by itself, and the whole path under faults in a seeded
+//! order.
 
 mod credit;
 mod deciding;

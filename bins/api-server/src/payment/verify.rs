@@ -45,13 +45,13 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     }
 
     /// Holds credit of a payer that this verification has proven. Until now the newcomers' pool has
-    /// covered the call, perhaps no more of it than the verification.
+    /// covered the call, or only its verification.
     async fn hold_for_proven(&self, claimed: &mut Claimed) -> Result<(), Refusal> {
         if !claimed.open.awaits_proof() {
             return Ok(());
         }
         let payer = claimed.payment.payer();
-        // Without the journal the payer has no credit.
+        // If the journal cannot be read, the payer has no credit.
         let _ = self.learn_credit(payer).await;
         let held = claimed.open.prove(payer, self.now_ms());
         held.map_err(|out| out_of_credit(claimed.work.operation, out))
@@ -64,7 +64,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         Refusal::SettlementUnavailable.into()
     }
 
-    /// What the settler says; an error when it was not asked about the payment.
+    /// Returns the settler's verdict. An error means that the settler was not asked about the
+    /// payment.
     async fn ask_settler(&self, claimed: &mut Claimed) -> Result<Verification, Cause> {
         let settler = self.settler();
         if settler.pays_gas() {
@@ -76,7 +77,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         Ok(settler.verify(payment, committed, self.now()).await)
     }
 
-    /// The payment would settle, but no credit covers the work. It stays valid for a later call.
+    /// Ends a call whose payment would settle, but whose work no credit covers. The payment stays
+    /// valid for a later call.
     async fn unaffordable(&self, claimed: Claimed, refusal: Refusal) -> Ended {
         let spent = self.shared.policy.credit.spent(Usage::default());
         self.release(claimed.open, "out_of_credit", spent).await;
@@ -101,10 +103,10 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         advised.await.into()
     }
 
-    /// The chain knows a payment to this service that the journal does not: the journal has lost
-    /// its last commits, or the payer has sent the authorization itself. Nobody knows whether an
-    /// answer was given for it, and a second one could differ, so there is none. Credit pays for
-    /// asking.
+    /// Returns the refusal for a payment to this service that the chain shows and the journal does
+    /// not have: the journal has lost its last commits, or the payer has sent the authorization
+    /// itself. An answer may have been given for it, and a second one could differ, so the refusal
+    /// has none. Credit pays for the request.
     async fn paid_before(&self, payment: &Payment) -> Option<Refusal> {
         let Presented {
             key,
@@ -126,13 +128,13 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         Some(Refusal::NoAnswer { transaction, url })
     }
 
-    /// What the payer does about a payment that would not settle.
+    /// The payer's next step with a payment that would not settle.
     async fn next_after(&self, reason: &Reason, payment: &Payment) -> Next {
         match reason {
-            // It settles as soon as the account has the amount.
+            // The payment settles as soon as the account has the amount.
             Reason::InsufficientFunds => Next::SendSameAgain { after_seconds: 5 },
-            // It was used outside of this server: money may have moved, unless the chain shows
-            // otherwise.
+            // The nonce was used outside of this server: money may have moved, unless the chain
+            // shows otherwise.
             Reason::InvalidExactEvmNonceAlreadyUsed => {
                 let presented = Presented::of(payment);
                 match self.can_never_pay(&presented).await {

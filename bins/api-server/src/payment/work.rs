@@ -13,17 +13,17 @@ use super::verify::Verified;
 use super::{Ended, PaymentProcessor, Refusal, Worker};
 use crate::reply::ErrorReply;
 
-/// A call with an answer that has not been paid for yet.
+/// A call whose answer is made and not paid yet.
 pub(super) struct Answered {
     pub(super) claimed: Box<Claimed>,
     pub(super) answer: Answer,
-    /// What the call costs if it is not charged after all.
+    /// The cost of the call if it is not charged after all.
     pub(super) spent: credit::Cost,
 }
 
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
-    /// Has the work done within the operation's time. Work that ends without an answer releases the
-    /// authorization, and the payer's credit pays for what it cost.
+    /// Does the work within the operation's time limit. Work that ends without an answer releases
+    /// the authorization, and the payer's credit pays its cost.
     pub(super) async fn work(&self, verified: Verified) -> Result<Answered, Ended> {
         let Verified(claimed) = verified;
         self.journal().start_work(claimed.open.id);
@@ -35,7 +35,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         let spent = self.shared.policy.credit.spent(usage);
         let operation = claimed.work.operation;
         if spent > self.shared.policy.credit.held_for(operation) {
-            tracing::debug!(%operation, ?usage, "a call has asked for more than was held for it");
+            tracing::debug!(%operation, ?usage, "the work of a call has cost more than the credit held for it");
         }
         let (refusal, reason) = match ended {
             Ok(Ok(answer)) => {

@@ -1,4 +1,4 @@
-//! The part of a server that decides payments, for a process that takes no calls.
+//! The part of a server that decides payments, for a process that serves no calls.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::error::ServeError;
 use crate::payment::{PaymentProcessor, Worker};
 use crate::reply::ErrorReply;
 
-/// Decides payments as a server does, and takes none.
+/// A payment processor that decides open payments and serves no calls.
 pub(crate) type Reconciler = PaymentProcessor<AnySettler, AnyLedger, NoWork>;
 
 /// Opens the settler of a configuration over an open ledger.
@@ -44,7 +44,7 @@ pub(crate) async fn reconciler(
     ))
 }
 
-/// Takes no call.
+/// A worker for a process that serves no calls.
 pub(crate) struct NoWork;
 
 impl Worker for NoWork {

@@ -16,7 +16,7 @@ use super::policy::ledger_options;
 use crate::config::Config;
 use crate::error::ServeError;
 
-/// Where the records of a server are. Cheap to clone.
+/// The place of a server's records. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) enum Stores {
     /// Beside the ledger's file at this path, with another extension for each.
@@ -25,7 +25,7 @@ pub(crate) enum Stores {
     Database(Postgres),
 }
 
-/// Whose transactions a store of the sender records.
+/// The transactions that a store of a sender records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Transactions {
     /// Settlements.
@@ -102,7 +102,8 @@ impl Stores {
         })
     }
 
-    /// What opening the records of senders would do to the tables of a database. Files have none.
+    /// Returns the migration that opening the records of senders would make in the tables of a
+    /// database. `None` for files.
     pub(crate) async fn pending_transactions(&self) -> Result<Option<Migration>, ServeError> {
         let Some(postgres) = self.database() else {
             return Ok(None);
@@ -111,8 +112,9 @@ impl Stores {
         Ok(Some(pending.map_err(ServeError::Database)?))
     }
 
-    /// How this server's senders lease their lanes. Files have one server, so their last holder has
-    /// ended. The servers of a database wait as long for a dead one's lane as for its payments.
+    /// Says how this server's senders lease their lanes. A file has one server, so the last holder
+    /// of a lane has ended. The servers of a database wait for the lane of a dead one as long as
+    /// for its payments.
     pub(crate) fn sender_options(&self, config: &Config) -> SenderOptions {
         SenderOptions {
             takeover: match self {
@@ -124,7 +126,7 @@ impl Stores {
         }
     }
 
-    /// The turns on wallets. Files have one server, which shares them with nobody.
+    /// The turns on wallets. The one server of a file shares them with no other.
     pub(crate) async fn turns(&self, config: &Config) -> Result<Turns, ServeError> {
         let Self::Database(postgres) = self else {
             return Ok(Turns::default());
@@ -178,8 +180,8 @@ impl Stores {
         })
     }
 
-    /// The book of gas. A file counts the top-ups of earlier servers, which had a book for each; a
-    /// database begins with none.
+    /// The book of gas. In a file it also counts the top-ups of earlier versions of the server,
+    /// which kept two books; in a database it starts empty.
     pub(crate) async fn gas_book(&self) -> Result<Arc<dyn Book>, ServeError> {
         Ok(match self {
             Self::Files(path) => {

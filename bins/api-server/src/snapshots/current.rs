@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 use super::Snapshot;
 
-/// How long a reader waits for the first edition after a server has started.
+/// The time limit of a reader for the first edition after the start of a server.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The state of a dataset.
@@ -27,7 +27,7 @@ pub(crate) struct Current<T> {
     state: watch::Receiver<State<T>>,
 }
 
-/// Why no edition can be served.
+/// The reason why no edition can be served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Absent {
     /// There has never been an edition.

@@ -13,7 +13,7 @@ use super::Pace;
 pub(crate) trait Dataset: Send + Sync + 'static {
     /// The name in the store, in `/freshness`, and at the beginning of a snapshot's id.
     const NAME: &'static str;
-    /// How often it is refreshed, and how old it may become.
+    /// Its schedule, and its greatest age.
     const PACE: Pace;
     /// The value that routes read.
     type Value: Serialize + DeserializeOwned + Send + Sync + 'static;

@@ -14,7 +14,7 @@ use super::Gathered;
 pub(crate) struct Snapshot<T> {
     /// The id: the dataset, the time, and the beginning of the digest.
     pub(crate) snapshot_id: String,
-    /// When the gathering began. No data in the edition is newer.
+    /// The time at which the gathering began. No data in the edition is newer.
     pub(crate) as_of: Timestamp,
     /// SHA-256 over the inputs, as hexadecimal digits.
     pub(crate) inputs_sha256: String,

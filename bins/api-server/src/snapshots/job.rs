@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use super::current::State;
 use super::{Current, Dataset, Snapshot};
 
-/// How often a following server looks for a new edition.
+/// The time between two looks of a following server for a new edition.
 const FOLLOW_EVERY: Duration = Duration::from_secs(20);
 
 /// Keeps one dataset up to date, alone or together with other servers on the same store.

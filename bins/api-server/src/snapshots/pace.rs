@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
-/// How often a dataset is refreshed, and how old it may become.
+/// The schedule of a dataset, and its greatest age.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pace {
     /// The time between two editions. Editions begin at its multiples: an hourly one at the full

@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 use super::{Current, Dataset, Job, NewsDigest, YieldPools};
 use crate::memory::{self, Memory};
 
-/// How often expired artifacts and leases are deleted.
+/// The time between two deletions of expired artifacts and leases.
 const PRUNE_EVERY: Duration = Duration::from_secs(600);
 
 /// The readers of every dataset.

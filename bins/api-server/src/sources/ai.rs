@@ -1,4 +1,4 @@
-//! Models.
+//! Text models and image models.
 
 use data_sources::anthropic::Anthropic;
 use data_sources::fal::Fal;

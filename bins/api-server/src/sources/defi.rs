@@ -21,7 +21,7 @@ pub(crate) const EDITION_FRESH_SECONDS: u64 = yield_pools::PACE.fresh.as_secs();
 
 /// The greatest age of reserves that are shown with an edition.
 const RESERVES_AGE: Duration = Duration::from_secs(60);
-/// How long a call waits for the reserves.
+/// The time limit of a call for the reserves.
 const RESERVES_PATIENCE: Duration = Duration::from_secs(5);
 
 /// The sources of protocols, pools and positions.
@@ -157,12 +157,12 @@ impl Edition {
         &self.snapshot.snapshot_id
     }
 
-    /// When the edition's gathering began.
+    /// The time at which the edition's gathering began.
     pub(crate) fn as_of(&self) -> Timestamp {
         self.snapshot.as_of
     }
 
-    /// How many pools the source listed, shown or not.
+    /// The number of pools that the source listed, shown or not.
     pub(crate) fn seen(&self) -> u64 {
         self.snapshot.value.seen
     }

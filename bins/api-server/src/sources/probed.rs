@@ -1,4 +1,4 @@
-//! Which adapters are probed, and which routes depend on each.
+//! The probed adapters, and the routes that depend on each.
 
 use std::time::Duration;
 

@@ -20,7 +20,7 @@ pub(crate) struct Rails {
     pub(crate) nodes: RpcReader,
 }
 
-/// The aggregator, and the name and fee under which it is asked.
+/// The aggregator, with the name and the fee of this service there.
 #[derive(Debug)]
 pub(crate) struct Aggregator {
     pub(crate) lifi: Lifi,
@@ -29,8 +29,8 @@ pub(crate) struct Aggregator {
 }
 
 impl Rails {
-    /// `fees` are the fees in plans. Without them the service asks under its own name and for no
-    /// fee.
+    /// Connects the services. `fees` are the fees in plans. Without them the service asks under its
+    /// own name and for no fee.
     pub(super) fn connect(
         connect: &Connect<'_>,
         fees: Option<&FeePolicy>,

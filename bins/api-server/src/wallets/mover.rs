@@ -30,7 +30,7 @@ use self::record::{Half, MoveRecord};
 
 /// The reason that is recorded when an owner cancels an order.
 const CANCELLED: &str = "cancelled";
-/// What the turn of an owner is for. Any move may follow one that was interrupted.
+/// The purpose of an owner's turn. Any move may follow an interrupted one.
 const MOVE: &str = "move";
 /// The oldest intents that are searched for an unfinished half. A move ends within the age limit of
 /// its yields.
@@ -51,8 +51,8 @@ pub struct WalletMover {
     /// A weak reference: the sources of yields own the mandates, which own the mover.
     yields: Weak<dyn Yields>,
     prices: Arc<dyn TokenPrices>,
-    /// Only one caller at a time decides what an owner's wallet begins next. It is the turn of the
-    /// owner's account, not of the wallet, which has its own for each intent.
+    /// Only one caller at a time decides what an owner's wallet begins next. The turn belongs to
+    /// the owner's account. The wallet itself has another turn for each intent.
     turns: Turns,
 }
 
@@ -269,7 +269,7 @@ fn last_transaction(intent: &Intent) -> Option<alloy_primitives::B256> {
     landed.next().map(|at| at.transaction)
 }
 
-/// Whether the same order may be accepted later.
+/// Whether the reason of the refusal can pass, so that the same order may be accepted later.
 const fn is_passing(refused: &Refused) -> bool {
     matches!(refused, Refused::Busy(_) | Refused::Unavailable { .. })
 }

@@ -21,7 +21,7 @@ const PRICE_AGE: Duration = Duration::from_secs(60);
 /// The price of a whole token in US dollars. A stale or doubtful price is an error.
 ///
 /// # Errors
-/// Why there is no price, for logs.
+/// The reason why there is no price, for logs.
 pub(crate) async fn token_usd(
     defillama: &Defillama,
     clock: &dyn Clock,

@@ -37,7 +37,7 @@ pub(crate) struct Sending {
     pub(crate) chains: Vec<ChainReader>,
     /// The account that tops up others for gas.
     gas_account: Option<Address>,
-    /// Where the intents and the book of gas are.
+    /// The place of the intents and of the book of gas.
     pub(crate) stores: Stores,
 }
 
@@ -91,8 +91,9 @@ impl Sending {
         }))
     }
 
-    /// Makes the funding of gas, one for the plans of the fence and the actions of wallets, with
-    /// one book. It counts the top-ups of earlier servers, which had a book for each.
+    /// Makes the funding of gas: one book for the plans of the fence and for the actions of
+    /// wallets. In a file it also counts the top-ups of earlier versions of the server, which kept
+    /// two books.
     ///
     /// # Errors
     /// A book that cannot be opened or is locked by another server.

@@ -1,13 +1,13 @@
-//! Takes the paid calls of wallet actions again that a crash interrupted: after a start, and where
-//! servers share a database, again and again, because another server may end at any time. The
-//! transactions of such a call may be on a chain and not be charged yet.
+//! Runs the paid calls of wallet actions again that a crash interrupted, because their transactions
+//! may be on a chain and not be charged yet. It does so after a start, and periodically where
+//! servers share a database, because another server may end at any time.
 //!
 //! An intent keeps the call that paid for it. Each call of the last day is taken once more when no
 //! server works on it, as if its caller had sent it again: the same claim, the same intent, the
 //! same charge. So the action is charged, and the caller finds its answer. An intent without effect
 //! stays uncharged and is not tried again, because only its caller can decide that.
 //!
-//! When the window of a payment has closed meanwhile, nobody can settle it. An action that was not
+//! Once the window of a payment has closed, it can no longer be settled. An action that was not
 //! signed yet is then cancelled. A signed action continues without a charge: the ledger records
 //! that, and a metric counts it.
 
@@ -30,7 +30,7 @@ const PAUSE: Duration = Duration::from_secs(5);
 
 /// The reason of an intent that is given up because its payment has expired.
 const EXPIRED: &str = "payment_expired";
-/// How long one look at an intent waits for its first sealed transaction.
+/// The time limit of one look at an intent for its first sealed transaction.
 const LOOK: Duration = Duration::from_secs(60);
 /// The pause between two looks.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
@@ -65,7 +65,7 @@ pub(crate) async fn answer_again<S: Settler, J: Journal, W: Worker>(
             }
             Err(error) => {
                 let code = error.code();
-                tracing::error!(code, "actions that were cut off cannot be looked for");
+                tracing::error!(code, "interrupted actions cannot be listed");
             }
         }
         let Some(every) = every else { break };
@@ -93,11 +93,11 @@ async fn take_again<S: Settler, J: Journal, W: Worker>(
                 if processor.is_expired(&call) {
                     return go_on_uncharged(actions, processor, intent, &call).await;
                 }
-                tracing::info!(intent = %id, "an action's call was cut off, and is taken again");
+                tracing::info!(intent = %id, "an interrupted call of an action is repeated");
                 processor.process(call, payload).await;
                 next = pause.saturating_mul(2);
             }
-            // A server works on it, or it cannot be read now.
+            // A server works on the call, or its state cannot be read now.
             _ => {}
         }
         tokio::time::sleep(pause).await;
@@ -116,11 +116,11 @@ async fn go_on_uncharged<S: Settler, J: Journal, W: Worker>(
     let id = intent.id.clone();
     match actions.give_up(&id, EXPIRED).await {
         Ok(Some(GivenUp::Cancelled(_))) => {
-            tracing::info!(intent = %id, "an action is cancelled whose payment has expired");
+            tracing::info!(intent = %id, "an action is cancelled because its payment has expired");
             return;
         }
         Ok(_) => {}
-        Err(refused) => tracing::warn!(intent = %id, %refused, "an action cannot be given up"),
+        Err(refused) => tracing::warn!(intent = %id, %refused, "an action cannot be cancelled"),
     }
     // The action counts as uncharged only once one of its transactions has an effect.
     while !intent.has_effect() {
@@ -129,7 +129,7 @@ async fn go_on_uncharged<S: Settler, J: Journal, W: Worker>(
             Ok(Some(found)) => intent = found,
             Ok(None) => return,
             Err(error) => {
-                tracing::warn!(intent = %id, code = error.code(), "an action cannot be looked at");
+                tracing::warn!(intent = %id, code = error.code(), "an action cannot be read");
             }
         }
         tokio::time::sleep(BETWEEN_LOOKS).await;
@@ -142,7 +142,7 @@ async fn go_on_uncharged<S: Settler, J: Journal, W: Worker>(
         }
         Ok(false) => {}
         Err(error) => {
-            tracing::error!(intent = %id, code = error.code(), %error, "an action that is not charged cannot be written into the ledger");
+            tracing::error!(intent = %id, code = error.code(), %error, "an uncharged action cannot be recorded in the ledger");
         }
     }
 }

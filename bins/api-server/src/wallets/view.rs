@@ -47,7 +47,7 @@ fn status(intent: &Intent) -> &'static str {
     }
 }
 
-/// Why the action failed, or what it waits for.
+/// The reason why the action failed, or the event that it waits for.
 fn reason(intent: &Intent) -> Option<String> {
     if intent.state == State::Following {
         return Some("awaiting_mint".to_owned());

@@ -1,4 +1,4 @@
-//! What must not pass as a paid call, each refused by name and free of charge.
+//! Attacks on paid calls. Each is refused by name and free of charge.
 
 mod credit;
 mod hanging_up;

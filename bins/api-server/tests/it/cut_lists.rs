@@ -1,21 +1,21 @@
-//! Every place in the code that shortens a list, and how an answer says of how many. A new place is
-//! not known here, and fails.
+//! Lists every place in the code that shortens a list, with the way in which an answer discloses
+//! the total. The test fails for a place that is not listed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// How an answer says of how many.
+/// The way in which an answer discloses the total.
 #[derive(Clone, Copy)]
 enum Disclosure {
-    /// `meta.cut` has the list; the test shows it.
+    /// `meta.cut` has the list; the named test checks that.
     Cut(&'static str),
-    /// A member beside the list says it; the test shows it.
+    /// A member beside the list has the total; the named test checks that.
     Member(&'static str, &'static str),
-    /// A page: `next_cursor` goes on.
+    /// A page, which `next_cursor` continues.
     Page,
-    /// The source is asked for so many, and gives no total.
+    /// The source is asked for this many rows, and gives no total.
     Asked,
-    /// It is no list of an answer: why.
+    /// The place shortens no list of an answer, for this reason.
     No(&'static str),
 }
 use Disclosure::{Asked, Cut, Member, No, Page};
@@ -24,19 +24,19 @@ const OPERATIONS: &str = "bins/api-server/src/operations";
 const SOURCES: &str = "crates/data-sources/src";
 const READINGS: &str = "crates/readings/src";
 
-/// Folder, file, what is taken, and how the answer says so.
+/// Folder, file, code, and the disclosure.
 #[rustfmt::skip]
 const PLACES: &[(&str, &str, &str, Disclosure)] = &[
-    (OPERATIONS, "filtered_news.rs", "headlines.truncate(MOST)", Cut("every_cut_list_of_a_route_says_of_how_many")),
+    (OPERATIONS, "filtered_news.rs", "headlines.truncate(MOST)", Cut("every_cut_list_of_a_route_discloses_its_total")),
     (OPERATIONS, "filtered_news.rs", "reports.into_iter().take(MOST)", No("marks in which sources a headline was found")),
-    (OPERATIONS, "hyperliquid_market.rs", "book.top(DEPTH)", Cut("every_cut_list_of_a_route_says_of_how_many")),
+    (OPERATIONS, "hyperliquid_market.rs", "book.top(DEPTH)", Cut("every_cut_list_of_a_route_discloses_its_total")),
     (OPERATIONS, "market_alpha.rs", "take(MORE_OF_EACH)", No("how many tokens beside the curated ones are priced")),
     (OPERATIONS, "funding_rates.rs", "take(TOP)", No("coins of which another source is asked")),
     (OPERATIONS, "portfolio/fallback.rs", "tokens.truncate(MAX_TOKENS)", No("tokens that a node is asked for: coverage says listed_tokens")),
-    (OPERATIONS, "rwa_pulse.rs", "take(DEXES)", Cut("every_cut_list_of_a_route_says_of_how_many")),
-    (OPERATIONS, "rwa_pulse.rs", "headlines.truncate(HEADLINES)", Cut("every_cut_list_of_a_route_says_of_how_many")),
-    (OPERATIONS, "token_alpha.rs", "headlines.truncate(MOST)", Cut("every_cut_list_of_a_route_says_of_how_many")),
-    (OPERATIONS, "yield_recommendations.rs", "rows.truncate(MAX_ROWS)", Cut("every_cut_list_of_a_route_says_of_how_many")),
+    (OPERATIONS, "rwa_pulse.rs", "take(DEXES)", Cut("every_cut_list_of_a_route_discloses_its_total")),
+    (OPERATIONS, "rwa_pulse.rs", "headlines.truncate(HEADLINES)", Cut("every_cut_list_of_a_route_discloses_its_total")),
+    (OPERATIONS, "token_alpha.rs", "headlines.truncate(MOST)", Cut("every_cut_list_of_a_route_discloses_its_total")),
+    (OPERATIONS, "yield_recommendations.rs", "rows.truncate(MAX_ROWS)", Cut("every_cut_list_of_a_route_discloses_its_total")),
     (SOURCES, "coindesk.rs", "limit={LIMIT}", Asked),
     (SOURCES, "defillama/pools.rs", "take(MAX_TOKENS)", No("assets of a pool, compared and not listed")),
     (SOURCES, "defillama/pools.rs", "pools.truncate(MAX_KEPT)", Member("considered", "the_best_pools_are_graded_by_published_rules")),
@@ -52,8 +52,8 @@ const PLACES: &[(&str, &str, &str, Disclosure)] = &[
     (SOURCES, "okx/defi.rs", "take(MAX_TOKENS)", No("words that a source is asked for")),
     (SOURCES, "okx/market/info.rs", "take(MAX_TOKENS)", No("tokens that a source is asked for")),
     (SOURCES, "okx/market/origin.rs", "take(MAX_TAGS)", No("tags, read for what they say")),
-    (SOURCES, "okx/security/holders.rs", "limit={LIMIT}", Cut("every_cut_list_of_a_route_says_of_how_many")),
-    (SOURCES, "okx/security/holders.rs", "take(LIMIT)", Cut("every_cut_list_of_a_route_says_of_how_many")),
+    (SOURCES, "okx/security/holders.rs", "limit={LIMIT}", Cut("every_cut_list_of_a_route_discloses_its_total")),
+    (SOURCES, "okx/security/holders.rs", "take(LIMIT)", Cut("every_cut_list_of_a_route_discloses_its_total")),
     (SOURCES, "okx/social.rs", "news/by-symbol", Asked),
     (SOURCES, "okx/social.rs", "news/search", Asked),
     (SOURCES, "okx/social.rs", "vibe/top-kols", Asked),
@@ -78,21 +78,21 @@ const PLACES: &[(&str, &str, &str, Disclosure)] = &[
     (READINGS, "chain/abi/canonical.rs", "data.get(WORD..)", No("bytes of one value")),
     (READINGS, "chain/abi/canonical.rs", "data.get(..WORD)", No("bytes of one value")),
     (READINGS, "chain/abi/render.rs", "get(..MAX_BYTES)", No("bytes of one value")),
-    (READINGS, "defi/market.rs", "take(most)", Cut("every_cut_list_of_a_route_says_of_how_many")),
+    (READINGS, "defi/market.rs", "take(most)", Cut("every_cut_list_of_a_route_discloses_its_total")),
     (READINGS, "defi/market/page.rs", "take(limit)", Page),
-    (READINGS, "defi/tvl.rs", "take(most)", Cut("every_cut_list_of_a_route_says_of_how_many")),
-    (READINGS, "defi/tvl.rs", "chains.truncate(most)", Cut("every_cut_list_of_a_route_says_of_how_many")),
-    (READINGS, "defi/tvl.rs", "moved.into_iter().take(most)", Cut("every_cut_list_of_a_route_says_of_how_many")),
-    (READINGS, "derivatives/book.rs", "self.bids.truncate(most)", Cut("every_cut_list_of_a_route_says_of_how_many")),
-    (READINGS, "derivatives/book.rs", "self.asks.truncate(most)", Cut("every_cut_list_of_a_route_says_of_how_many")),
+    (READINGS, "defi/tvl.rs", "take(most)", Cut("every_cut_list_of_a_route_discloses_its_total")),
+    (READINGS, "defi/tvl.rs", "chains.truncate(most)", Cut("every_cut_list_of_a_route_discloses_its_total")),
+    (READINGS, "defi/tvl.rs", "moved.into_iter().take(most)", Cut("every_cut_list_of_a_route_discloses_its_total")),
+    (READINGS, "derivatives/book.rs", "self.bids.truncate(most)", Cut("every_cut_list_of_a_route_discloses_its_total")),
+    (READINGS, "derivatives/book.rs", "self.asks.truncate(most)", Cut("every_cut_list_of_a_route_discloses_its_total")),
     (READINGS, "derivatives/history.rs", "rest.truncate(limit)", Page),
     (READINGS, "derivatives/levels.rs", "supports.truncate(most)", Cut("levels_beyond_the_nearest_are_counted")),
     (READINGS, "derivatives/levels.rs", "resistances.truncate(most)", Cut("levels_beyond_the_nearest_are_counted")),
-    (READINGS, "derivatives/market.rs", "markets.truncate(most)", Cut("every_cut_list_of_a_route_says_of_how_many")),
+    (READINGS, "derivatives/market.rs", "markets.truncate(most)", Cut("every_cut_list_of_a_route_discloses_its_total")),
     (READINGS, "derivatives/market.rs", "unranked.truncate(MAX_UNRANKED)", Cut("a_coin_without_a_place_in_the_ranking_is_named")),
     (READINGS, "macro_data/calendar.rs", "take(LOOK_BACK_DAYS)", No("days that are searched")),
     (READINGS, "news/brief.rs", "take(QUOTED)", No("titles in a sentence that has the number")),
-    (READINGS, "news/brief.rs", "headlines.truncate(MOST_HEADLINES)", Cut("every_cut_list_of_a_route_says_of_how_many")),
+    (READINGS, "news/brief.rs", "headlines.truncate(MOST_HEADLINES)", Cut("every_cut_list_of_a_route_discloses_its_total")),
     (READINGS, "news/sentiment/vader.rs", "take(MOST_WORDS)", No("words of a text")),
     (READINGS, "portfolio.rs", "tokens.truncate(MAX_SHOWN)", Cut("long_lists_are_cut_and_counted")),
     (READINGS, "security/holding.rs", "counted.truncate(TOP)", No("what is summed up is the ten largest")),
@@ -107,11 +107,11 @@ const PLACES: &[(&str, &str, &str, Disclosure)] = &[
     (READINGS, "token/board.rs", "gainers.take(MOVERS)", Cut("movers_beyond_the_first_are_counted")),
     (READINGS, "token/board.rs", "losers.take(MOVERS)", Cut("movers_beyond_the_first_are_counted")),
     (READINGS, "token/coin.rs", "take(MAX_ALTERNATIVES)", Cut("rows_of_one_coin_are_one_and_alternatives_are_bounded")),
-    (READINGS, "token/trending.rs", "take(most)", Cut("every_cut_list_of_a_route_says_of_how_many")),
+    (READINGS, "token/trending.rs", "take(most)", Cut("every_cut_list_of_a_route_discloses_its_total")),
 ];
 
 #[test]
-fn every_list_that_is_cut_is_known_and_says_of_how_many() {
+fn every_cut_list_is_known_and_discloses_its_total() {
     let mut found = Vec::new();
     for folder in [OPERATIONS, SOURCES, READINGS] {
         for (file, line) in shortened(folder) {
@@ -132,7 +132,7 @@ fn every_list_that_is_cut_is_known_and_says_of_how_many() {
 }
 
 #[test]
-fn what_shows_it_is_a_test() {
+fn every_named_test_exists() {
     let texts: Vec<String> = ["bins/api-server", "crates/data-sources", "crates/readings"]
         .iter()
         .flat_map(|folder| sources(&root().join(folder)))
@@ -159,7 +159,7 @@ fn what_shows_it_is_a_test() {
     }
 }
 
-/// Lines of a folder's sources, without tests, that take the first rows of something.
+/// The lines of a folder's sources, without tests, that take the first rows of a list.
 fn shortened(folder: &str) -> Vec<(String, String)> {
     let base = root().join(folder);
     let mut found = Vec::new();
@@ -178,7 +178,7 @@ fn shortened(folder: &str) -> Vec<(String, String)> {
     found
 }
 
-/// Whether a line takes as many as a constant or a limit says.
+/// Whether a line takes as many rows as a constant or a limit says.
 fn shortens(line: &str) -> bool {
     let by = |call: &str| {
         let mut rests = line.split(call).skip(1);
@@ -199,8 +199,7 @@ fn shortens(line: &str) -> bool {
                 || of.ends_with("get")
                 || of.ends_with("saturating_sub") && !inside.is_empty()
         });
-        // From one place to another is a part of something, and not the first or the last rows of a
-        // list.
+        // A range with both ends is a part in the middle, not the first or the last rows of a list.
         opens.is_some_and(|open| {
             let starts = before[open + 1..].trim_end_matches(')');
             (starts.is_empty() && bounds(ends)) || (ends.trim().is_empty() && bounds(starts))
@@ -220,7 +219,7 @@ fn shortens(line: &str) -> bool {
         || line.contains("limit={")
 }
 
-/// Whether a count is a constant, or a limit by its name.
+/// Whether a count is a constant, or has the name of a limit.
 fn bounds(count: &str) -> bool {
     let last = count.trim().rsplit("::").next().unwrap_or_default();
     let constant = !last.is_empty()

@@ -1,5 +1,5 @@
-//! The endpoints below `/delegation/`, on a server that listens, with a clock and a custody that
-//! the tests direct.
+//! Tests of the endpoints below `/delegation/`, on a listening server whose clock and custody the
+//! tests set.
 
 mod cli;
 mod delegated;

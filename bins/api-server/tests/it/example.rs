@@ -1,4 +1,4 @@
-//! The example that the README shows, run against a real server.
+//! Runs the example in the README against a real server.
 
 #[path = "../../examples/pay.rs"]
 #[allow(dead_code, reason = "the example has a main function")]

@@ -1,4 +1,4 @@
-//! The server in this process and as a process, paid, attacked and restarted.
+//! Tests of the server in this process and as a process: paid, attacked and restarted.
 
 #![allow(
     clippy::as_conversions,

@@ -1,11 +1,11 @@
-//! Which modules know which: what an operation gets and returns knows no operation, and an
-//! operation does not know all sources. Read from the text of the modules.
+//! Checks the dependencies of modules in their source: the building blocks of operations know no
+//! operation, and an operation does not know all sources.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What operations are made of.
+/// The modules from which operations are built.
 const LEAVES: [&str; 7] = [
     "answer",
     "call",
@@ -16,7 +16,7 @@ const LEAVES: [&str; 7] = [
     "sources",
 ];
 
-/// Which other modules each module of the crate's root names.
+/// The other modules that each module of the crate's root names.
 struct Graph(BTreeMap<String, BTreeSet<String>>);
 
 impl Graph {
@@ -36,7 +36,7 @@ impl Graph {
         Self(modules.iter().map(names).collect())
     }
 
-    /// Every module that `module` names, and that those name.
+    /// Every module that `module` names, directly or through others.
     fn reached(&self, module: &str) -> BTreeSet<String> {
         let mut reached = BTreeSet::new();
         let mut open = vec![module.to_owned()];
@@ -55,7 +55,7 @@ fn source() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
 }
 
-/// Every file below a folder.
+/// Lists every file below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else {
         return Vec::new();
@@ -68,7 +68,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files.collect()
 }
 
-/// The code of a module and of all that are in it.
+/// The code of a module and of its submodules.
 fn text_of(module: &str) -> String {
     let mut paths = files(&source().join(module));
     paths.push(source().join(format!("{module}.rs")));
@@ -79,7 +79,7 @@ fn text_of(module: &str) -> String {
     texts.collect()
 }
 
-/// A text without its comments.
+/// Removes the comments of a text.
 fn code(text: &str) -> String {
     let lines = text.lines().map(|line| match line.trim_start() {
         comment if comment.starts_with("//") => "\n".to_owned(),
@@ -129,7 +129,7 @@ fn named(
 }
 
 #[test]
-fn what_operations_are_made_of_knows_no_operation_and_goes_in_no_circle() {
+fn building_blocks_of_operations_know_no_operation_and_form_no_circle() {
     let graph = Graph::read();
     for leaf in LEAVES {
         let reached = graph.reached(leaf);
@@ -139,7 +139,7 @@ fn what_operations_are_made_of_knows_no_operation_and_goes_in_no_circle() {
             "{leaf} is in a circle: {reached:?}"
         );
     }
-    // The reader finds something: all of them are what operations are made of.
+    // The reader finds dependencies: operations reach all building blocks.
     let reached = graph.reached("operations");
     assert!(
         LEAVES.iter().all(|leaf| reached.contains(*leaf)),
@@ -164,7 +164,7 @@ fn an_operation_is_given_the_sources_that_it_reads() {
     }
 }
 
-/// Whoever holds a provider without its policy can have anything signed.
+/// A provider without its policy would sign anything.
 #[test]
 fn wallets_keys_are_reached_through_the_policy_only() {
     let opens = |path: &&PathBuf| {
@@ -173,8 +173,8 @@ fn wallets_keys_are_reached_through_the_policy_only() {
     };
     let all = files(&source());
     let opened: BTreeSet<_> = all.iter().filter(opens).collect();
-    // The demo's stage makes a wallet beside a server, and the operator's verbs list and rewrite
-    // files: neither signs.
+    // The demo's stage makes a wallet beside a server, and the operator's commands list and rewrite
+    // files. Neither signs.
     let expected = ["serve/open.rs", "demo/fence/stage.rs", "wallets_cli.rs"];
     let expected = expected.map(|file| source().join(file));
     assert_eq!(opened, expected.iter().collect());
@@ -206,8 +206,7 @@ fn every_way_to_name_a_module_is_seen() {
     assert_eq!(seen("// use crate::operations;\nuse other::page;"), [""; 0]);
 }
 
-/// What runs in a task of its own is paid for by nobody, unless the meter of its call is carried
-/// into it.
+/// Work in a task of its own is not charged unless the task carries the meter of its call.
 #[test]
 fn operations_carry_their_meter_into_every_task() {
     let operations = text_of("operations");

@@ -1,4 +1,4 @@
-//! Moves of mandates, over the real actions of a real wallet on an embedded chain.
+//! Tests of mandates' moves, over the real actions of a real wallet on an embedded chain.
 
 mod bounds;
 mod cancelled;

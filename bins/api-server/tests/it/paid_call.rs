@@ -1,4 +1,4 @@
-//! A paid call in this process, settled on the embedded chain.
+//! Tests of a paid call in this process, settled on the embedded chain.
 
 use crate::support::buyer::header_of;
 use crate::support::{TOKEN, World};
@@ -61,7 +61,7 @@ async fn a_payment_buys_one_answer_once_and_gives_it_again() {
 #[tokio::test]
 async fn every_unpaid_call_gets_the_challenge_of_its_own_url() {
     let world = World::onchain().await;
-    // More than the server keeps ready, each asked for twice.
+    // More challenges than the server caches, and each twice.
     for round in 0..2 {
         for number in 0..300 {
             let target = format!("/price?token={number}");
@@ -103,7 +103,7 @@ async fn each_asset_pays() {
 async fn a_payment_belongs_to_its_request() {
     let world = World::onchain().await;
     let target = world.price();
-    // Named for one request, sent with another.
+    // The payment names one request and is sent with another.
     let payment = world.buyer.payment(&target).await;
     let elsewhere = "/price?token=0x779Ded0c9e1022225f8E0630b35a9b54bE713736";
     world
@@ -117,7 +117,7 @@ async fn a_payment_belongs_to_its_request() {
         .await
         .is_refused(402, "resource_mismatch");
 
-    // Without a resource the first use binds it.
+    // A payment without a resource is bound by its first use.
     let draft = world.buyer.draft(Method::GET, &target).await;
     let mut payment = world.buyer.signed(&draft);
     payment.as_object_mut().unwrap().remove("resource");
@@ -209,7 +209,7 @@ async fn routes_without_a_custody_provider_refuse_uncharged() {
         let ExampleCall { target, body, .. } = route.example_call();
         let method = Method::from_bytes(route.method.as_str().as_bytes()).unwrap();
         let mut draft = world.buyer.draft(method.clone(), &target).await;
-        // Those that wait for a transaction take longer.
+        // Calls that wait for a transaction take longer.
         draft.authorization.valid_before =
             U256::from(u64::try_from(jiff::Timestamp::now().as_second()).unwrap() + 900);
         let mut request = world.buyer.request(method, &target).header(
@@ -265,8 +265,7 @@ async fn the_four_routes_answer_what_the_catalog_shows() {
     assert_same_members("/swap", &answer.body()["data"]);
 }
 
-/// The catalogued example and the real answer have the same members, all the way down to the
-/// leaves.
+/// Asserts that the catalogued example and the real answer have the same members at every depth.
 fn assert_same_members(path: &str, data: &Value) {
     let route = route_catalog::Operation::ALL
         .iter()

@@ -1,4 +1,5 @@
-//! The server as operators run it: the real binary, configured, killed, filled up and shut down.
+//! Tests of the server as operators run it: the real binary, configured, killed, out of disk and
+//! shut down.
 
 #![cfg(unix)]
 
@@ -32,6 +33,5 @@ use std::time::Duration;
 
 use test_support::eventually;
 
-/// The longest that anything here is waited for.
+/// The longest wait of a test.
 const PATIENCE: Duration = Duration::from_secs(30);
-const POLL: Duration = Duration::from_millis(10);

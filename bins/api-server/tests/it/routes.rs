@@ -1,4 +1,4 @@
-//! Every data route, paid for and answered from recordings through the real adapters.
+//! Tests of every data route: paid for, and answered from recordings through the real adapters.
 
 mod ai;
 mod attacks_liar;

@@ -1,5 +1,5 @@
-//! Facilitators that fail in every way: nothing is served unpaid, nothing is charged twice, and an
-//! unknown outcome stays unknown until it is decided.
+//! Tests of facilitators that fail in every way: nothing is served unpaid, nothing is charged
+//! twice, and an unknown outcome stays unknown until it is decided.
 
 use crate::support::facilitator::{Facilitator, Say, success, valid};
 use crate::support::{self, World};
@@ -134,7 +134,7 @@ async fn an_unknown_outcome_is_decided_by_the_same_payment_and_never_by_a_new_on
         Say::Drop,
         Say::Truncate,
     ] {
-        // Twice: a pending settlement is asked for a second time within the call.
+        // The fault occurs twice, because a call asks a second time about a pending settlement.
         let script = vec![fault.clone(), fault.clone(), success(TX)];
         let (mut world, facilitator) = world(vec![valid()], script).await;
         let payment = world.buyer.payment(&world.price()).await;
@@ -149,7 +149,7 @@ async fn an_unknown_outcome_is_decided_by_the_same_payment_and_never_by_a_new_on
         let receipt = answer.receipt().unwrap();
         assert_eq!(receipt.error_reason.as_deref(), Some("settlement_pending"));
 
-        // A restart forgets nothing.
+        // A restart loses nothing.
         world.restart().await;
         let mut decided = world.buyer.get_paid(&world.price(), &payment).await;
         for _ in 0..3 {
@@ -212,7 +212,7 @@ async fn a_deferred_payment_is_taken_where_the_facilitator_takes_it() {
     assert_eq!(facilitator.settled().len(), 1, "charged once");
 }
 
-/// Each credential where the broker looks for it, from the configuration on.
+/// The broker gets each credential of the configuration in its own header.
 #[tokio::test]
 async fn the_broker_gets_signed_requests() {
     let facilitator = Facilitator::start(vec![valid()], vec![success(TX)]).await;
@@ -252,7 +252,8 @@ async fn the_broker_gets_signed_requests() {
     }
 }
 
-/// Verified, and then nobody to settle: nothing was sent, so the payment is as good as new.
+/// The payment is verified, and then the settler is down: nothing was sent, so the payment is still
+/// valid.
 #[tokio::test]
 async fn a_settlement_that_was_not_sent_frees_the_payment() {
     let (mut world, facilitator) = world(vec![valid()], vec![success(TX)]).await;
@@ -326,7 +327,7 @@ async fn a_caller_that_hangs_up_has_paid_for_an_answer_that_waits() {
 }
 
 #[tokio::test]
-async fn payments_that_nobody_can_judge_here_are_few_at_a_time() {
+async fn payments_that_this_process_cannot_judge_are_few_at_a_time() {
     let (world, facilitator) = world(vec![Say::Hang], vec![success(TX)]).await;
     let draft = world
         .buyer
@@ -355,7 +356,7 @@ async fn payments_that_nobody_can_judge_here_are_few_at_a_time() {
         limited > 0 && facilitator.verified().len() <= 64,
         "{limited}"
     );
-    // A caller with a signature of his own is not shut out by them.
+    // A caller with a signature of its own key is served nevertheless.
     let payment = world.buyer.payment(&world.price()).await;
     world
         .buyer

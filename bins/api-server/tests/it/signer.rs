@@ -1,4 +1,4 @@
-//! A program that brings the signer of the gas account itself.
+//! Tests of a program that brings the signer of the gas account.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -104,7 +104,7 @@ async fn sign(mut stream: TcpStream, status: u16) -> std::io::Result<()> {
     stream.write_all(reply.as_bytes()).await
 }
 
-/// From the configuration to a block; an instance that is busy costs nobody anything.
+/// Tests the way from the configuration to a block. A busy instance costs the caller nothing.
 #[tokio::test]
 async fn an_instance_of_web3signer_signs_the_settlements() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -135,7 +135,7 @@ async fn an_instance_of_web3signer_signs_the_settlements() {
     let unpaid = world.buyer.get_paid(&world.price(), &payment).await;
     assert_ne!(unpaid.status, 200, "{}", unpaid.text);
     assert_eq!(world.paid(), 2_000);
-    // The same payment goes on when the instance answers.
+    // The same payment is settled once the instance answers.
     status.store(200, Ordering::Relaxed);
     let paid = async || {
         let answer = world.buyer.get_paid(&world.price(), &payment).await;

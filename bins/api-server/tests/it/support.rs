@@ -1,4 +1,4 @@
-//! A paid API in this process, on an embedded chain or behind a facilitator that a test directs.
+//! A paid API in this process, on an embedded chain or behind a facilitator that a test scripts.
 
 #![allow(
     clippy::unwrap_used,
@@ -9,7 +9,7 @@
     reason = "every test file uses its part"
 )]
 
-// The paths also hold where `prompts.rs` includes this file.
+// The paths are also correct where `prompts.rs` includes this file.
 #[path = "support/buyer.rs"]
 pub mod buyer;
 #[path = "support/facilitator.rs"]
@@ -40,7 +40,7 @@ pub struct World {
     pub address: SocketAddr,
     pub buyer: Buyer,
     pub config: Config,
-    /// Who moves the money of mandates, from the next start on.
+    /// The mover of mandates' money, used from the next start on.
     pub mover: Option<Arc<dyn Mover>>,
     data_clock: Arc<dyn Clock>,
     rpc: RpcServer,
@@ -50,12 +50,12 @@ pub struct World {
 }
 
 impl World {
-    /// Settles by itself on the embedded chain.
+    /// Starts a server that settles by itself on the embedded chain.
     pub async fn onchain() -> Self {
         Self::start(|_config, _rpc| {}).await
     }
 
-    /// Settles through a facilitator, without looking at the chain.
+    /// Starts a server that settles through a facilitator and reads no chain.
     pub async fn behind(facilitator: &str) -> Self {
         let url = facilitator.to_owned();
         Self::start(move |config, _rpc| {
@@ -68,13 +68,13 @@ impl World {
         .await
     }
 
-    /// A server whose configuration a test changes first.
+    /// Starts a server whose configuration a test changes first.
     pub async fn start(change: impl FnOnce(&mut Config, &str)) -> Self {
         let recordings = Recordings::embedded().unwrap();
         Self::with(recordings, |config, rpc, _replay| change(config, rpc)).await
     }
 
-    /// A server over recordings of a test's choice.
+    /// Starts a server over the given recordings.
     pub async fn replaying(
         recordings: Recordings,
         change: impl FnOnce(&mut Config, &ReplayServer),
@@ -82,7 +82,7 @@ impl World {
         Self::with(recordings, |config, _rpc, replay| change(config, replay)).await
     }
 
-    /// A server over a chain and recordings of a test's choice.
+    /// Starts a server over the given chain and recordings.
     pub async fn made_of(
         chain: DevChain,
         recordings: Recordings,
@@ -100,7 +100,7 @@ impl World {
         Self::timed(recorded_clock(), recordings, change).await
     }
 
-    /// [`Self::replaying`] with a clock of the data of a test's choice.
+    /// Like [`Self::replaying`], with the given clock for the data.
     pub async fn at(
         data_clock: Arc<dyn Clock>,
         recordings: Recordings,
@@ -111,7 +111,7 @@ impl World {
         Self::timed(data_clock, recordings, change).await
     }
 
-    /// A server over a chain of a test's choice.
+    /// Starts a server over the given chain.
     pub async fn on(chain: DevChain, change: impl FnOnce(&mut Config, &str)) -> Self {
         let recordings = Recordings::embedded().unwrap();
         let change = |config: &mut Config, rpc: &str, _: &ReplayServer| change(config, rpc);
@@ -127,7 +127,7 @@ impl World {
         Self::over(chain, data_clock, recordings, change).await
     }
 
-    /// A server over a chain, a clock of the data and recordings of a test's choice.
+    /// Starts a server over the given chain, clock for the data, and recordings.
     pub async fn over(
         chain: DevChain,
         data_clock: Arc<dyn Clock>,
@@ -143,7 +143,7 @@ impl World {
         config.settlement.mode = SettlementMode::Onchain;
         config.settlement.rpc_url = Some(rpc.url());
         config.settlement.private_key = Some(GAS_PAYER.key.to_string().into());
-        // Nothing is reconciled behind a test's back.
+        // Nothing is reconciled during a test.
         config.settlement.reconcile_seconds = 3600;
         let url = format!("sqlite://{}", folder.path().join("ledger.db").display());
         config.storage.url = Some(url.into());
@@ -187,21 +187,20 @@ impl World {
         self.stop = Some(stop);
     }
 
-    /// Stops the server in an orderly way and starts it again on the same ledger.
+    /// Shuts the server down and starts it again on the same ledger.
     pub async fn restart(&mut self) {
         self.stop.take();
         self.server.take().unwrap().await.unwrap();
         self.open().await;
     }
 
-    /// Stops the server in an orderly way and starts it again on the same ledger with another
-    /// configuration.
+    /// Shuts the server down and starts it again on the same ledger with another configuration.
     pub async fn restart_with(&mut self, change: impl FnOnce(&mut Config)) {
         change(&mut self.config);
         self.restart().await;
     }
 
-    /// Stops the server in an orderly way, lets a test write into its ledger, and starts it again.
+    /// Shuts the server down, lets a test write into its ledger, and starts it again.
     pub async fn restart_over(&mut self, change: impl AsyncFnOnce(&SqliteLedger)) {
         self.stop.take();
         self.server.take().unwrap().await.unwrap();
@@ -211,7 +210,7 @@ impl World {
         self.open().await;
     }
 
-    /// The state of a payment, as the free look-up gives it.
+    /// The state of a payment in the free look-up.
     pub async fn look_up(&self, payment: &serde_json::Value) -> serde_json::Value {
         let asset = payment["accepted"]["asset"].as_str().unwrap();
         let authorization = &payment["payload"]["authorization"];
@@ -223,12 +222,12 @@ impl World {
         answer.body()
     }
 
-    /// Where the server keeps its files.
+    /// The folder of the server's files.
     pub fn folder(&self) -> &std::path::Path {
         self.folder.path()
     }
 
-    /// What the buyer has paid so far, in atoms of the first asset.
+    /// The sum that the buyer has paid so far, in atoms of the first asset.
     pub fn paid(&self) -> u64 {
         let balance = self.chain.balance_of(USDT0, PAYEE.address).unwrap();
         balance.try_into().unwrap()

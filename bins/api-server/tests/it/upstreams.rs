@@ -1,4 +1,4 @@
-//! `docs/UPSTREAMS.md` is the table of what the server can ask.
+//! Compares `docs/UPSTREAMS.md`, the table of the server's upstreams, with the adapters.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -171,7 +171,7 @@ fn table() -> String {
     page
 }
 
-/// Whose data is shown is named: by words of its own, or by what its rows say.
+/// Each upstream whose data is shown is named: by an attribution, or by the rows of its data.
 #[test]
 fn every_upstream_is_named_where_its_data_is_shown() {
     let in_data = |name: &str| NAMED_IN_DATA.iter().any(|(known, _)| *known == name);
@@ -186,7 +186,7 @@ fn every_upstream_is_named_where_its_data_is_shown() {
     }
 }
 
-/// A source that no family names would share the budget of another one.
+/// A source without a family would share the budget of another one.
 #[test]
 fn every_source_is_in_one_family() {
     for spec in Sources::specs() {

@@ -1,4 +1,4 @@
-//! Plans of wallets' swaps and bridges, from recordings.
+//! Tests of plans for wallets' swaps and bridges, from recordings.
 
 use alloy_primitives::{Address, B256, Bytes, U256, address};
 use alloy_sol_types::{SolCall, sol};
@@ -57,7 +57,7 @@ struct Stage {
     _folder: TempDir,
 }
 
-/// Upstreams from recordings, and an embedded Base; `change` sees the configuration last.
+/// Upstreams from recordings, and an embedded Base. `change` changes the configuration last.
 async fn stage(scenario: Option<&str>, change: impl FnOnce(&mut Config)) -> Stage {
     let mut recordings = Recordings::embedded().unwrap();
     if let Some(scenario) = scenario {
@@ -129,7 +129,7 @@ fn bridge() -> BridgeAsk {
     }
 }
 
-/// Reset, approval of exactly the amount, and a call, in this order.
+/// Asserts a reset, an approval of exactly the amount, and a call, in this order.
 #[track_caller]
 fn approves(steps: &[wallet_actions::PlannedStep], token: Address, spender: Address, atoms: U256) {
     let kinds: Vec<_> = steps.iter().map(|step| step.kind).collect();
@@ -151,7 +151,7 @@ async fn a_swap_through_the_router_is_that_of_a_verified_plan() {
     approves(&plan.steps, BASE_USDC, ROUTER, swap(8453).atoms);
     assert_eq!((plan.spender, plan.steps[2].to), (ROUTER, ROUTER));
     assert!(plan.at_least < plan.quoted && !plan.at_least.is_zero());
-    // By at most the slippage that was asked for.
+    // The requested slippage bounds the least output.
     let least = plan.quoted * U256::from(9_950) / U256::from(10_000);
     assert!(plan.at_least >= least, "{plan:?}");
     assert!(
@@ -240,7 +240,7 @@ fn rules_that_cannot_be_used_end_the_start_by_their_key() {
         let path = fees.to_string_lossy().into_owned();
         config.plans.insert("fee_config".to_owned(), path.into());
         config.plans.insert(key.to_owned(), value.into());
-        // Without wallets nothing is planned, and nothing is read.
+        // Without wallets nothing is planned, so the fees are not read.
         assert!(Sources::connect(&config, recorded_clock()).is_ok(), "{key}");
         config.custody = Some(CustodySection::local("wallets".into(), "a secret".into()));
         let error = Sources::connect(&config, recorded_clock()).err().unwrap();
@@ -259,7 +259,7 @@ async fn a_swap_on_the_home_chain_is_that_of_the_reviewed_contracts() {
     assert_eq!(plan.evidence["receiver"], WALLET.to_string());
     assert!(plan.evidence["function"].is_string());
     assert!(plan.evidence["reviewed_version"].is_string());
-    // A token that /swap does not take, and an amount that is two.
+    // A token that /swap does not accept, and an amount that differs from the recorded quote.
     for (changed, cause, check) in [
         (
             SwapAsk {
@@ -346,7 +346,7 @@ async fn an_attestation_comes_when_the_burn_is_final() {
     for byte in [0xc2, 0xc3] {
         assert_eq!(stage.plans.attestation(asked(byte)).await, Ok(None));
     }
-    // Another domain than the message's.
+    // The domain differs from the message's.
     let other = Burn {
         source_domain: 3,
         ..asked(0xc1)
@@ -366,14 +366,14 @@ async fn coins_have_prices() {
             panic!("no price for {chain_id}");
         };
         assert!(whole > 10_000, "{chain_id}: {whole}");
-        // Rounded up: nothing is free.
+        // Rounded up, so that no gas is free.
         assert_eq!(prices.micro_usd(chain_id, U256::from(1)).await, Some(1));
     }
     assert_eq!(prices.micro_usd(7, coin).await, None);
 }
 
 #[tokio::test]
-async fn who_is_no_payer_has_paid_nothing() {
+async fn an_owner_that_is_no_payer_has_paid_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.db");
     let ledger = SqliteLedger::open(path.to_str().unwrap(), Options::default()).unwrap();

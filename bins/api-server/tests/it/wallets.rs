@@ -1,5 +1,5 @@
-//! Actions of sub-wallets over HTTP: a buyer pays, the server acts on embedded chains of real
-//! contracts.
+//! Tests of sub-wallets' actions over HTTP: a buyer pays, and the server acts on embedded chains of
+//! real contracts.
 
 mod actions;
 mod between;

@@ -1,5 +1,5 @@
-//! `check-config --online`: compares a configuration with the nodes that it names. The form and the
-//! exit codes are those of `api-server`.
+//! `check-config --online`: compares a configuration with the nodes that it names. The output and
+//! the exit codes are those of `api-server`.
 
 use calldata_checks::FeePolicy;
 use plan_builder::ports::{Accounts, PortErrorReason};
@@ -33,8 +33,8 @@ pub(crate) async fn ask<A: Accounts>(config: &Config, fees: &FeePolicy, nodes: &
     findings
 }
 
-/// One line for a chain whose legs are all on the router's whitelist; otherwise one line for each
-/// leg that is not.
+/// Makes one line for a chain whose legs are all on the router's whitelist; otherwise one line for
+/// each other leg.
 fn chain_findings(key: String, listings: &[Listing]) -> Vec<Finding> {
     if let Some(failed) = listings
         .iter()
@@ -67,7 +67,8 @@ fn chain_findings(key: String, listings: &[Listing]) -> Vec<Finding> {
     findings
 }
 
-/// The key of a reviewed call that the router refuses, and why a plan over it would revert.
+/// Returns the key of a reviewed call that the router refuses, and the reason why a plan over it
+/// would revert.
 pub(crate) fn off_the_whitelist(listing: &Listing) -> Option<(String, String)> {
     matches!(listing.listed, Ok(false)).then(|| {
         let said = format!(

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use server_config::Problem;
 
-/// How the names of this server's files end.
+/// The end of the names of this server's files.
 const NAME: &str = "rail.db";
 
 /// `[storage]`: the file for the state that outlives a restart.
@@ -25,9 +25,9 @@ pub struct StorageSection {
 }
 
 impl StorageSection {
-    /// The path of the file. A `url` that ends in `rail.db` names it; otherwise it is the file of
-    /// that name beside the one that `url` names. In a configuration that both servers share, `url`
-    /// names the ledger of the paid API, which this server must not touch.
+    /// The path of the file. A `url` that ends in `rail.db` is its address; otherwise the file has
+    /// that name and is in the same folder as the file of `url`. In a configuration that both
+    /// servers share, `url` is the ledger of the paid API, which this server must not touch.
     #[must_use]
     pub fn file(&self) -> Option<String> {
         let path = self.url.as_deref()?.strip_prefix(SCHEME)?;

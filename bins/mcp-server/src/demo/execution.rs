@@ -186,7 +186,7 @@ fn judge_simulation(plan: &Plan, spent: U256, received: U256, sent: &[Sent]) -> 
     Broken::unless_equal(STEP, "the simulation", &expected, &observed)
 }
 
-/// By how much a balance has grown from `less` to `more`.
+/// Returns the growth of a balance from `less` to `more`.
 fn moved(more: U256, less: U256, what: &'static str) -> Result<U256, Broken> {
     more.checked_sub(less).ok_or_else(|| {
         Broken::new(
@@ -206,7 +206,7 @@ mod tests {
     const SPENT: u64 = 1_000_000_000;
     const RECEIVED: u64 = 397_800_000_000_000_000;
 
-    /// An execution as it has to be.
+    /// Makes the record of a correct execution.
     fn executed() -> (Plan, Standing, Standing, Vec<Sent>) {
         let (mut plan, _, _) = sample();
         let change = |amount: u64, direction: &str, token| Change {
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_planned_holds() {
+    fn an_execution_as_planned_holds() {
         let (plan, before, after, sent) = executed();
         assert_eq!(judge(&plan, &before, &after, &sent), Ok(()));
     }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use thiserror::Error;
 use tokio::net::TcpStream;
 
-/// Why an exchange failed.
+/// An error of an exchange.
 #[derive(Debug, Error)]
 pub(crate) enum PeerError {
     #[error("{address} cannot be reached: {error}")]
@@ -41,7 +41,7 @@ pub(super) struct Peer {
 }
 
 impl Peer {
-    /// The member `result` of the answer.
+    /// Calls a method and returns the member `result` of the answer.
     pub(super) async fn call(
         &self,
         method: &'static str,

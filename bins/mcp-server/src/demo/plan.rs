@@ -221,7 +221,7 @@ pub(super) mod tests {
     const REQUEST: &str = include_str!("../../../../fixtures/vectors/plans/swap.request.json");
     const FEES: &str = include_str!("../../../../fixtures/vectors/plans/fees.toml");
 
-    /// A recorded plan with what is needed to verify it.
+    /// A recorded plan with the request and the policy that verify it.
     pub(in crate::demo) fn sample() -> (Plan, Request, Policy) {
         let document: FeeDocument = toml::from_str(FEES).unwrap();
         let request = Request::parse(Rail::Swap, REQUEST).unwrap();

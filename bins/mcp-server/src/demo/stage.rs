@@ -1,4 +1,4 @@
-//! The stand-ins for the world: a chain, an aggregator, and an aggregator that lies.
+//! Stand-ins for the outside world: a chain, an aggregator, and an aggregator that lies.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ use crate::serve::{Parts, Service};
 
 /// The reviewed fee configuration of the demo, as a file of its own.
 const FEES: &str = include_str!("../../../../fixtures/vectors/plans/fees.toml");
-/// The recording whose calldata pays another account than its quote says.
+/// The recording whose calldata pays another account than its quote states.
 const LIE: &str = "lifi_receiver_changed";
 
 /// The account of the plan: one of the embedded chain.

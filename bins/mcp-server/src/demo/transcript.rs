@@ -164,7 +164,7 @@ fn tamper(
 
     page.heading(
         3,
-        "Somebody tampers with it; every attempt is refused by name",
+        "An attacker changes the plan; every attempt is refused by name",
     )?;
     let groups = [
         ("changed, with its digest as it was", kept),
@@ -188,7 +188,7 @@ async fn deceive(stage: &Stage, page: &mut Page<'_, impl Write>) -> Result<(), D
     let refused = judge_refusal(&result?)?;
     page.heading(
         4,
-        "The aggregator lies: its calldata pays somebody else than its quote says",
+        "The aggregator lies: its calldata pays another account than its quote says",
     )?;
     for (label, name) in [
         ("refused", "check"),

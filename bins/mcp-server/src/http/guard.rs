@@ -11,7 +11,7 @@ use server_config::ServerSection;
 use thiserror::Error;
 use url::Url;
 
-/// Why a request is refused before its body is read.
+/// The reason why a request is refused before its body is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub(crate) enum Intruder {
     /// The `Origin` is not accepted, is repeated, or is not an origin.

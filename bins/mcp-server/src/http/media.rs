@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_does_not_exclude_json_gets_it() {
+    fn json_is_served_unless_it_is_excluded() {
         for values in [
             &[][..],
             &[""],

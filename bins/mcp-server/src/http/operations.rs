@@ -33,7 +33,7 @@ pub trait Health: Send + Sync + 'static {
         Limits::default()
     }
 
-    /// The known reasons why some plans are of no use: each a component and a reason, as last
+    /// The known reasons why some plans are of no use. Each has a component and a reason, as last
     /// observed.
     fn concerns(&self) -> Vec<(String, String)> {
         Vec::new()
@@ -81,13 +81,13 @@ pub struct Observed {
     pub id: String,
     /// Its state.
     pub state: HealthState,
-    /// Why it is not `ok`.
+    /// The reason why it is not `ok`.
     pub reason: Option<String>,
     /// `live`, or `replay` for recorded answers.
     pub mode: &'static str,
-    /// When it last answered usably.
+    /// The time of its last usable answer.
     pub last_ok: Option<Timestamp>,
-    /// When it last failed.
+    /// The time of its last failure.
     pub last_error: Option<Timestamp>,
     /// Median latency in milliseconds.
     pub p50_ms: Option<u64>,
@@ -106,7 +106,7 @@ pub struct Observed {
     /// Remaining calls of the day's or the month's quota, whichever has fewer; `None` without a
     /// quota.
     pub quota_left: Option<u64>,
-    /// When the next day or month begins.
+    /// The beginning of the next day or month.
     pub quota_resets_at: Option<Timestamp>,
 }
 

@@ -1,4 +1,4 @@
-//! Building HTTP answers.
+//! Builds HTTP answers.
 
 use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header};
@@ -13,7 +13,7 @@ pub(crate) type Reply = Response<Full<Bytes>>;
 const APPLICATION_JSON: HeaderValue = HeaderValue::from_static("application/json");
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
-/// An answer with a body and its media type, never cached.
+/// Makes an answer with a body and its media type, which must not be cached.
 pub(crate) fn with_body(status: StatusCode, media_type: HeaderValue, body: Bytes) -> Reply {
     let mut reply = Response::new(Full::new(body));
     *reply.status_mut() = status;
@@ -23,12 +23,12 @@ pub(crate) fn with_body(status: StatusCode, media_type: HeaderValue, body: Bytes
     reply
 }
 
-/// A JSON answer.
+/// Makes a JSON answer.
 pub(crate) fn json(status: StatusCode, body: &Value) -> Reply {
     with_body(status, APPLICATION_JSON, Bytes::from(body.to_string()))
 }
 
-/// A JSON-RPC message, or nothing for a notification.
+/// Makes an answer with a JSON-RPC message, or an empty one for a notification.
 pub(crate) fn message(answer: Answer) -> Reply {
     match answer.body {
         Some(body) => with_body(answer.status, APPLICATION_JSON, Bytes::from(body)),
@@ -36,14 +36,14 @@ pub(crate) fn message(answer: Answer) -> Reply {
     }
 }
 
-/// An answer without a body.
+/// Makes an answer without a body.
 pub(crate) fn empty(status: StatusCode) -> Reply {
     let mut reply = Response::new(Full::default());
     *reply.status_mut() = status;
     reply
 }
 
-/// An error of a path other than `/mcp`, in the form of every error of the service.
+/// Makes an error of a path other than `/mcp`, in the form that every error of the service has.
 pub(crate) fn error(status: StatusCode, code: &str, message: &str, id: RequestId) -> Reply {
     let body = json!({
         "error": {

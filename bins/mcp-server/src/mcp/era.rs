@@ -110,7 +110,8 @@ pub(crate) fn judge(message: &Message<'_>, declared: Option<&Declared<'_>>) -> R
         return Ok(Era::Legacy);
     }
     if let Some(declared) = declared {
-        // The protocol requires no headers of a notification, but present ones must not lie.
+        // The protocol requires no headers for a notification, but present headers must agree with
+        // it.
         agree(message, declared, message.id.is_some(), header)?;
     }
     if message.id.is_some() {

@@ -64,18 +64,17 @@ impl Fault {
         }
     }
 
-    /// The text is not JSON.
+    /// The error for a text that is not JSON.
     pub(crate) fn parse_error(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, -32700, message)
     }
 
-    /// JSON, but no request or notification.
+    /// The error for JSON that is no request and no notification.
     pub(crate) fn invalid_request(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, -32600, message)
     }
 
-    /// The server does not have the method. Only revisions from 2026-07-28 on also change the
-    /// status.
+    /// The error for an unknown method. Only revisions from 2026-07-28 on also change the status.
     pub(crate) fn method_not_found(method: &str, modern: bool) -> Self {
         let status = if modern {
             StatusCode::NOT_FOUND
@@ -86,23 +85,23 @@ impl Fault {
         Self::new(status, -32601, format!("method not found: {method}"))
     }
 
-    /// The parameters of a method do not have its form.
+    /// The error for parameters that do not fit their method.
     pub(crate) fn invalid_params(message: impl Into<String>) -> Self {
         Self::new(StatusCode::OK, -32602, message)
     }
 
-    /// `_meta` lacks a required member.
+    /// The error for a `_meta` that lacks a required member.
     pub(crate) fn invalid_meta(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, -32602, message)
     }
 
-    /// A header is missing, repeated or different from the body.
+    /// The error for a header that is missing, repeated or different from the body.
     pub(crate) fn header_mismatch(message: impl std::fmt::Display) -> Self {
         let message = format!("header mismatch: {message}");
         Self::new(StatusCode::BAD_REQUEST, -32020, message)
     }
 
-    /// The server does not speak this revision of the protocol.
+    /// The error for a revision of the protocol that the server does not support.
     pub(crate) fn unsupported_version(requested: &str, supported: &[&str]) -> Self {
         let requested: String = requested.chars().take(128).collect();
         Self {

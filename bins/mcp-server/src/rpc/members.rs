@@ -7,7 +7,7 @@ use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use thiserror::Error;
 
-/// Why a text is not an object with unique names.
+/// The reason why a text is not an object with unique names.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub(crate) enum MembersError {
     /// The text is not JSON.
@@ -21,8 +21,8 @@ pub(crate) enum MembersError {
     /// The value is not an object.
     #[error("expected an object")]
     NotAnObject,
-    /// A name occurs twice. To choose one of its values would be a guess.
-    #[error("the member {name:?} is there twice")]
+    /// A name occurs twice. Choosing one of its values would be a guess.
+    #[error("the member {name:?} occurs twice")]
     Duplicate {
         /// The name.
         name: String,
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_are_found_by_what_their_names_mean() {
+    fn members_are_found_by_their_decoded_names() {
         let members =
             Members::parse(" {\"a\" : 1, \"\\u0062\": {\"x\":[ 1 ]}, \"c\":null} ").unwrap();
         let text = |name: &str| members.find(name).map(RawValue::get);
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_refused_by_kind() {
+    fn a_value_that_is_no_object_is_refused_by_kind() {
         for text in ["[]", "[{}]", "1", "null", "\"{}\"", "true"] {
             let refused = Members::parse(text).unwrap_err();
             assert_eq!(refused, MembersError::NotAnObject, "{text}");
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_cannot_stand_twice_however_it_is_written() {
+    fn a_name_cannot_occur_twice_in_any_spelling() {
         for text in ["{\"a\":1,\"a\":1}", "{\"a\":1,\"b\":2,\"\\u0061\":3}"] {
             let refused = Members::parse(text).unwrap_err();
             assert_eq!(

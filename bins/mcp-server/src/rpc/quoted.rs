@@ -4,8 +4,7 @@ use memchr::memchr2_iter;
 
 /// Appends a JSON text as a JSON string.
 ///
-/// Compact JSON has no control characters, so that quotes and backslashes are all there is to
-/// escape.
+/// Compact JSON has no control characters, so only quotes and backslashes are escaped.
 pub(crate) fn push_quoted(to: &mut Vec<u8>, json: &str) {
     // The loop has no early exit, so that one instruction reads many bytes.
     let controls = json.bytes().fold(false, |seen, byte| seen | (byte < b' '));

@@ -1,4 +1,4 @@
-//! Whatever the bytes are: a message with its id, or a fault that the protocol knows.
+//! For any bytes, the reader returns a message with its id, or a fault that the protocol knows.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -8,12 +8,11 @@ use super::{Fault, Message};
 /// A message of the current revision.
 const WHOLE: &str = r#"{"jsonrpc":"2.0","id":"i\u0064-7","method":"tools/call","params":{"name":"svc_prepare_swap","arguments":{"a":[1,2.5e3,"\"x\\"],"b":{"c":null}},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
 
-/// Reads bytes as the server does, and checks what every reading has to keep to.
+/// Reads bytes as the server does, and checks the promises of every reading.
 fn read(bytes: &[u8]) {
     let (fault, id) = match Message::parse(bytes) {
         Ok(message) => {
-            // What is taken for a message is JSON with these members, by another reader's
-            // judgement, too.
+            // For another reader, too, an accepted message is JSON with these members.
             let value: Value = serde_json::from_slice(bytes).unwrap();
             assert_eq!(value["jsonrpc"], "2.0");
             assert_eq!(value["method"], *message.method);

@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 use super::*;
 use crate::mcp::{About, Annotations, ToolCall, ToolDescription, ToolResult};
 
-/// A tool that waits for the test when it is told to.
+/// A tool that waits for the test when its arguments say so.
 struct Patient {
     tools: [ToolDescription; 1],
     release: Arc<Notify>,
@@ -130,7 +130,7 @@ async fn a_cancelled_call_ends_without_an_answer() {
     client.call(2, json!({})).await;
     assert_eq!(client.hear().await["id"], 2);
     client.output.shutdown().await.unwrap();
-    // Nothing waits for the call any more, and nothing is said about it.
+    // Nothing waits for the call any more, so it gets no answer.
     client.served.await.unwrap().unwrap();
     let mut rest = String::new();
     client.input.read_line(&mut rest).await.unwrap();
@@ -162,14 +162,14 @@ fn waiting(id: u32) -> String {
 }
 
 #[tokio::test]
-async fn what_is_worked_on_is_bounded_and_reading_waits() {
+async fn messages_in_progress_are_bounded_and_reading_waits() {
     let mut client = Client::start();
     let most = u32::try_from(IN_FLIGHT).unwrap();
     for id in 0..most {
         client.call(id, json!({ "wait": true })).await;
         client.entered.notified().await;
     }
-    // It would be answered at once, and nobody reads it.
+    // The server would answer this call at once, but it reads no further line.
     client.call(most, json!({})).await;
     tokio::select! {
         biased;
@@ -190,7 +190,7 @@ async fn what_is_worked_on_is_bounded_and_reading_waits() {
     client.served.await.unwrap().unwrap();
 }
 
-/// Resolves when every other task of this one-threaded runtime has had its turn many times.
+/// Resolves when every other task of this one-threaded runtime was polled many times.
 async fn settled() {
     for _ in 0..1_000 {
         tokio::task::yield_now().await;
@@ -218,7 +218,7 @@ async fn ids_that_have_ended_are_forgotten() {
         }
         assert_eq!(work.held(), (0, 0));
     }
-    // Two requests of one id: the end of the first does not keep the second from being cancelled.
+    // Two requests have the same id: after the end of the first, the second can still be cancelled.
     work.take(&dispatcher, waiting(7).into_bytes(), &answers);
     work.take(&dispatcher, waiting(7).into_bytes(), &answers);
     entered.notified().await;

@@ -47,7 +47,7 @@ impl Work {
         let task = self.tasks.spawn(async move {
             let answer = dispatcher.answer(&line, None).await;
             if let Some(body) = answer.body {
-                // The writer has ended; the loop notices that too.
+                // The writer has ended. The loop notices that as well.
                 drop(answers.send(body).await);
             }
         });
@@ -59,7 +59,7 @@ impl Work {
         named.for_each(|(_, task)| task.abort());
     }
 
-    /// Waits until one of them has ended, and forgets it.
+    /// Waits until one message is done, and removes it.
     pub(super) async fn one_done(&mut self) {
         let Some(done) = self.tasks.join_next_with_id().await else {
             return;
@@ -71,7 +71,7 @@ impl Work {
         self.requests.retain(|(_, task)| task.id() != ended);
     }
 
-    /// Waits until all of them have ended.
+    /// Waits until all messages are done.
     pub(super) async fn finish(&mut self) {
         while self.tasks.join_next().await.is_some() {}
     }

@@ -134,7 +134,7 @@ mod tests {
             [true, true, false]
         );
         clock.advance(Duration::from_millis(999));
-        // What has come back for all in the meantime is used up again.
+        // The common limit that has come back meanwhile is used up again.
         while rates.take(None).is_ok() {}
         assert_eq!(rates.take(address(1)), Err(1));
         clock.advance(Duration::from_millis(1));

@@ -12,7 +12,7 @@ use super::{output, refused};
 use crate::config::DelegationSection;
 use crate::mcp::{Annotations, RawArguments, ToolDescription, ToolResult};
 
-/// How long callers share one reading. The time counts from before its request.
+/// The time for which callers share one reading. It counts from before the request.
 const SHARED: Duration = Duration::from_secs(3);
 
 /// The tool. Without a pinned policy every text is empty, the cap is zero and `present` is false.

@@ -1,4 +1,4 @@
-//! `mcp-server demo` as a newcomer runs it: the real binary, with nothing beside it.
+//! Tests of `mcp-server demo` as a newcomer runs it: the real binary and no other process.
 
 #![cfg(unix)]
 
@@ -16,7 +16,7 @@ use guest::{Guest, Line, run};
 fn the_demo_shows_five_steps_and_ends() {
     let ended = run(&["demo", "--once"]);
     ended.ok();
-    // One line for scripts, and nothing to complain about.
+    // Standard error has one line for scripts, and no warning.
     assert!(
         ended.stderr.starts_with("listening on http://127.0.0.1:"),
         "{}",
@@ -26,8 +26,8 @@ fn the_demo_shows_five_steps_and_ends() {
     insta::assert_snapshot!(without_chance(&ended.stdout));
 }
 
-/// The digest of the plan and its expiry differ in every run, and the chain may make an empty block
-/// at any time.
+/// Removes the digest of the plan and its expiry, which differ in every run, and empty blocks,
+/// which the chain may make at any time.
 fn without_chance(text: &str) -> String {
     let mut digests = text
         .lines()
@@ -75,7 +75,7 @@ fn the_demo_stays_up_and_its_lines_work() {
         let plan = &line.run()["result"]["structuredContent"];
         assert_eq!(plan["rail"], rail, "{plan}");
     }
-    // What the first execution left is enough for nine more.
+    // The rest of the account covers nine more executions.
     for _ in 0..2 {
         let sent = steps.run();
         let sent = sent.as_array().unwrap();
@@ -96,7 +96,7 @@ fn the_demo_stays_up_and_its_lines_work() {
         (&"replay".into(), &"ok".into())
     );
 
-    // The files of the last line, judged as the tool that it names judges them.
+    // The files in the last line verify as the named tool verifies them.
     let read = |option: &str| std::fs::read_to_string(guest.file(option)).unwrap();
     let document: FeeDocument = toml::from_str(&read("--fees")).unwrap();
     let policy = Policy::new(document.review().unwrap());

@@ -11,7 +11,7 @@ mod schema;
 mod toolbox;
 mod wire;
 
-/// What every test needs.
+/// The imports of every test.
 mod prelude {
     pub(crate) use serde_json::{Value, json};
 

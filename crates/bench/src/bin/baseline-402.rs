@@ -1,4 +1,4 @@
-//! Sends the recorded answer of an unpaid call, whatever is asked: `baseline-402 ANSWER`.
+//! Sends the recorded answer of an unpaid call to every request: `baseline-402 ANSWER`.
 #![expect(
     unused_crate_dependencies,
     reason = "the library of this package uses them"

@@ -16,7 +16,7 @@ use clap::Parser;
 
 /// Measures the server against bare baselines. Every figure is processor time of the server per
 /// request, measured from outside, as the median of rounds in which the servers take turns. Ends
-/// with 1 when a limit is not kept.
+/// with 1 when a limit is exceeded.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask bench", bin_name = "cargo xtask bench")]
 struct Arguments {

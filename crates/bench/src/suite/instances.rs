@@ -20,7 +20,7 @@ const CPU: &str = "paid call, two servers with the database";
 const PACE: &str = "paid calls, two servers";
 const P99: &str = "paid call, two servers, p99";
 
-/// A server, and who pays it.
+/// A server and its payers.
 struct Seller {
     server: Server,
     payers: Payers,

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_json_and_differ_in_what_they_say_of_the_protocol() {
+    fn calls_are_json_and_differ_in_the_protocols_metadata() {
         let [modern, bare] = [Era::Modern, Era::Bare].map(|era| era.call(ARGUMENTS));
         let parsed = |message: &Message| -> serde_json::Value {
             serde_json::from_slice(&message.body).unwrap()
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_plan_that_is_said_twice_is_one() {
+    fn an_answer_must_hold_its_plan_twice() {
         let said = r#"{"result":{"content":[{"type":"text","text":"{\"rail\":\"swap\"}"}],"structuredContent":{"rail":"swap"}}}"#;
         assert_eq!(plan_of(&answer(said)).unwrap(), r#"{"rail":"swap"}"#);
         let refused = said.replace(r#""content""#, r#""isError":true,"content""#);

@@ -1,5 +1,5 @@
-//! A plan against the least possible work on its calldata, and its verification against building
-//! it. In process.
+//! A plan against the least possible work on its bytes, and its verification against building it.
+//! In process.
 
 use std::hint::black_box;
 use std::pin::pin;
@@ -55,7 +55,11 @@ pub(super) async fn run(effort: Effort, report: &mut Report) -> Result<(), Bench
     let calldata = &kept.call_data;
 
     let decode_and_hash = || match SwapCall::abi_decode(calldata) {
-        Ok(call) => kept_alive(Ok((call, keccak256(calldata)))),
+        Ok(call) => kept_alive(Ok((
+            call,
+            keccak256(calldata),
+            keccak256(black_box(sealed.json())),
+        ))),
         Err(_) => Err(BenchError::Answer { what: "calldata" }),
     };
     let plan = || kept_alive(build(&request, &quotes, &policy));
@@ -84,8 +88,8 @@ pub(super) async fn run(effort: Effort, report: &mut Report) -> Result<(), Bench
         name: "swap plan: decode, judge, seal, write",
         ours: Amount::Cpu(plan),
         limit: Limit::Times(
-            Ratio::thousandths(8_000),
-            "abi_decode and keccak of its calldata",
+            Ratio::thousandths(2_000),
+            "abi_decode, keccak of its calldata and of itself",
             Amount::Cpu(least),
         ),
     });
@@ -93,7 +97,7 @@ pub(super) async fn run(effort: Effort, report: &mut Report) -> Result<(), Bench
         name: "swap plan: parse and verify",
         ours: Amount::Cpu(verified),
         limit: Limit::Times(
-            Ratio::thousandths(1_000),
+            Ratio::thousandths(2_000),
             "parse and build",
             Amount::Cpu(made),
         ),

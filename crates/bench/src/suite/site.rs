@@ -21,7 +21,7 @@ pub struct Site {
     database: Option<String>,
 }
 
-/// Nobody listens there.
+/// A closed port.
 const NO_FACILITATOR: &str = "127.0.0.1:9";
 
 /// The server as it is shipped, with the sections of its configuration that a measurement depends

@@ -11,7 +11,6 @@ use super::site::{Site, unpaid_answer};
 use super::{Cost, Effort, measured, measured_on};
 use crate::BenchError;
 use crate::load::{Load, Requests};
-use crate::measure::Ratio;
 use crate::payment::{Offer, Payers, Signed};
 use crate::postgres::Database;
 use crate::process::{Server, raise_file_limit};
@@ -19,9 +18,6 @@ use crate::report::{Amount, Finding, Limit, Report};
 
 /// Connections of the second load; the first has the usual number.
 const MANY: usize = 1_024;
-
-/// The limit of the processor time of server and database together, in that of SQLite's server.
-const MOST: Ratio = Ratio::thousandths(2_000);
 
 /// 2,000 calls a second, the least that two processors can do for server and database together.
 const LEAST_PACE: Duration = Duration::from_micros(500);
@@ -39,7 +35,7 @@ const P99_MANY: &str = "paid call, PostgreSQL, p99, 1,024 conn.";
 /// Why the latency over many connections is missing.
 const OVERLOADED: &str = "the database was too slow for them, and calls were answered 503";
 
-/// What needs a database.
+/// The findings that need a database.
 const ON_POSTGRES: [&str; 7] = [
     TOGETHER,
     TO_BASELINE,
@@ -50,7 +46,7 @@ const ON_POSTGRES: [&str; 7] = [
     P99_MANY,
 ];
 
-/// A server, and who pays it.
+/// A server and its payers.
 struct Seller<'a> {
     server: &'a Server,
     database: Option<&'a Database>,
@@ -198,11 +194,7 @@ fn on_postgres(
     let two_cores = Amount::Pace(Duration::from_nanos(ours.cpu / 2));
     let least = Amount::Pace(LEAST_PACE);
     for (name, ours, limit) in [
-        (
-            TOGETHER,
-            ours.cpu(),
-            Limit::Times(MOST, SQLITE, sqlite.cpu()),
-        ),
+        (TOGETHER, ours.cpu(), Limit::Beside(SQLITE, sqlite.cpu())),
         (TO_BASELINE, ours.cpu(), Limit::Beside(BASELINE, bare.cpu())),
         (ALONE, alone, Limit::Beside(SQLITE, sqlite.cpu())),
         (OF_TWO_CORES, two_cores, Limit::AtMost(least)),

@@ -1,8 +1,8 @@
 //! The holder of the receiving address on the destination chain.
 //!
 //! A key holds its address on every chain. A Safe does not: the same address on another chain is
-//! empty until somebody deploys there, and who does may set other owners. USDC minted to it is then
-//! theirs.
+//! empty until somebody deploys there. That person may set other owners, who then own the USDC
+//! minted to the address.
 
 mod safe;
 
@@ -27,7 +27,7 @@ pub enum DestinationControl {
 /// The code at an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccountCode {
-    /// Nothing.
+    /// There is no code.
     Empty,
     /// The delegation of an account with a key (EIP-7702).
     Delegated,
@@ -39,7 +39,7 @@ pub enum AccountCode {
 }
 
 impl AccountCode {
-    /// What code is: `eth_getCode`.
+    /// Classifies code, as `eth_getCode` returns it.
     ///
     /// # Example
     /// ```
@@ -74,7 +74,7 @@ impl AccountCode {
         }
     }
 
-    /// The name, for a contract with the hash of its code.
+    /// Names the code, for a contract with its hash.
     fn identity(self) -> String {
         match self {
             Self::Contract { hash } => format!("contract {hash}"),
@@ -84,18 +84,18 @@ impl AccountCode {
 }
 
 impl DestinationControl {
-    /// The caller's account holds the receiving address on the destination chain.
+    /// Checks that the caller's account holds the receiving address on the destination chain.
     ///
-    /// For an account with a key this holds by itself, and is recorded as such; an address that
-    /// carries a contract is not one, and one whose code was not read may be: where `allow_unread`
-    /// permits that, nothing is established. For a Safe, the proxy on the destination chain must
-    /// have the code that it has on the source chain, so that it answers as truthfully; its
-    /// singleton the same code, or both a reviewed one; it must say the same of its owners,
-    /// threshold and version; and its modules, guards and fallback handler must be the source's, or
-    /// none.
+    /// An account with a key holds it by itself, and the observation says so. An address with a
+    /// contract is no such account, and an address whose code was not read may be a contract: where
+    /// `allow_unread` permits that, the check establishes nothing. For a Safe, the proxy on the
+    /// destination chain must have the same code as on the source chain, so that its answers are
+    /// equally true. Its singleton must have the same code, or both a reviewed one. Owners,
+    /// threshold and version must be equal. Modules, guards and fallback handler must be the
+    /// source's, or absent.
     ///
     /// # Errors
-    /// What differs.
+    /// The part that differs.
     ///
     /// # Example
     /// ```

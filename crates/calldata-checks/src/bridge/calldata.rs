@@ -22,7 +22,8 @@ sol! {
         uint32 minFinalityThreshold
     ) external;
 
-    /// The same with a hook: bytes that travel with the message and that the protocol does not run.
+    /// The same burn with a hook: bytes that travel with the message. The protocol does not run
+    /// them.
     function depositForBurnWithHook(
         uint256 amount,
         uint32 destinationDomain,
@@ -68,10 +69,10 @@ pub const FORWARD_HOOK: [u8; 32] =
 pub struct Burn {
     /// The amount that is burned, in the smallest unit of USDC.
     pub amount: U256,
-    /// The protocol domain that it is minted on.
+    /// The protocol domain of the mint.
     pub destination_domain: u32,
     /// The recipient of the mint: an address, padded with zeros on the left. The destination chain
-    /// drops the upper twelve bytes without looking.
+    /// ignores the upper twelve bytes.
     pub mint_recipient: B256,
     /// The token that is burned.
     pub burn_token: Address,
@@ -115,7 +116,7 @@ impl Burn {
         }
     }
 
-    /// The canonical calldata.
+    /// Returns the canonical calldata.
     #[must_use]
     pub fn encode(&self) -> Bytes {
         let plain = depositForBurnCall {
@@ -144,7 +145,8 @@ impl Burn {
         }
     }
 
-    /// The three steps of the plan: the allowance cleared, set to the amount, and the burn.
+    /// Makes the three steps of the plan: one clears the allowance, one sets it to the amount, one
+    /// burns.
     #[must_use]
     pub fn steps(&self) -> [Step; 3] {
         [

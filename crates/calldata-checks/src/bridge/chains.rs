@@ -1,4 +1,4 @@
-//! The five chains of the bridge, and what is reviewed about each (Circle's CCTP V2 contract and
+//! The five chains of the bridge, and the reviewed facts about each (Circle's CCTP V2 contract and
 //! domain tables).
 
 use alloy_primitives::{Address, U256, address};
@@ -9,17 +9,17 @@ use crate::Violation;
 /// One chain of the route set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BridgeChain {
-    /// Its EIP-155 id.
+    /// The chain's EIP-155 id.
     pub chain_id: u64,
-    /// Its name.
+    /// The chain's name.
     pub name: &'static str,
-    /// Its protocol domain. Not its chain id; zero is a domain like any other.
+    /// The chain's protocol domain. It differs from the chain id; zero is a valid domain.
     pub domain: u32,
-    /// Its native USDC, the only token that burns.
+    /// The chain's native USDC, the only token that burns.
     pub usdc: Address,
-    /// Whether a fast transfer can leave it.
+    /// Whether a fast transfer can leave the chain.
     pub fast_source: bool,
-    /// Whether the protocol's relayer mints on it.
+    /// Whether the protocol's relayer mints on the chain.
     pub forwarding: bool,
     /// A token that is also called USDC and does not burn, with its usual name.
     pub bridged_usdc: Option<BridgedToken>,
@@ -28,9 +28,9 @@ pub struct BridgeChain {
 /// A token that looks like native USDC and is not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BridgedToken {
-    /// Its usual name.
+    /// The token's usual name.
     pub symbol: &'static str,
-    /// Its address.
+    /// The token's address.
     pub address: Address,
 }
 
@@ -38,8 +38,8 @@ pub struct BridgedToken {
 /// the call.
 pub const TOKEN_MESSENGER: Address = address!("28b5a0e9C621a5BadaA536219b3a228C8168cf5d");
 
-/// `MessageTransmitterV2`, the same on all five chains: where the caller submits the mint. Never a
-/// target of a plan.
+/// `MessageTransmitterV2`, the same on all five chains. The caller submits the mint to it. It is
+/// never a target of a plan.
 pub const MESSAGE_TRANSMITTER: Address = address!("81D40F21F12A8F0E3252Bccb954D722d4c464B64");
 
 /// The most that one burn may move: 10,000,000 USDC in its smallest unit (`burnLimitsPerMessage`).
@@ -109,7 +109,7 @@ pub static CHAINS: [BridgeChain; 5] = [
     },
 ];
 
-/// The chain of this id, if it is in the route set.
+/// Finds the chain of this id, if it is in the route set.
 ///
 /// # Example
 /// ```
@@ -124,7 +124,7 @@ pub fn find(chain_id: u64) -> Option<&'static BridgeChain> {
     CHAINS.iter().find(|chain| chain.chain_id == chain_id)
 }
 
-/// The chain of this id.
+/// Returns the chain of this id.
 ///
 /// # Errors
 /// The chain is not in the route set.
@@ -139,8 +139,9 @@ pub fn reviewed(chain_id: u64) -> Result<&'static BridgeChain, Violation> {
 }
 
 impl BridgeChain {
-    /// Whether a transfer of this speed can leave the chain. The protocol takes a burn with the
-    /// fast threshold from every chain; from one without fast transfers it is as slow as any other.
+    /// Checks that a transfer of this speed can leave the chain. The protocol accepts a burn with
+    /// the fast threshold from every chain; from one without fast transfers it is as slow as any
+    /// other.
     ///
     /// # Errors
     /// A fast transfer from a chain that has none.
@@ -155,10 +156,10 @@ impl BridgeChain {
         Ok(())
     }
 
-    /// The token of this address is the chain's native USDC.
+    /// Checks that the token of this address is the chain's native USDC.
     ///
     /// # Errors
-    /// Another token; the well-known ones that are also called USDC are named.
+    /// Another token. The message names the well-known ones that are also called USDC.
     pub fn judge_token(&self, token: Address) -> Result<(), Violation> {
         if token == self.usdc {
             return Ok(());
@@ -223,7 +224,7 @@ mod tests {
 
     #[test]
     fn another_chain_is_refused_even_with_a_protocol_domain() {
-        // 196 is domain 37 since 2026, and is not in the route set; a domain is not a chain id.
+        // 196 is domain 37 since 2026 and is not in the route set. A domain is no chain id.
         for chain_id in [0, 3, 6, 7, 10, 37, 56, 196, 11_155_111, u64::MAX] {
             assert_eq!(find(chain_id), None);
             assert_eq!(

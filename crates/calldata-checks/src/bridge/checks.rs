@@ -19,7 +19,7 @@ pub const TOKEN: &str = "bridge_token_native_usdc";
 pub const DOMAIN: &str = "bridge_domain_bound";
 /// Name of the check of the recipient.
 pub const RECIPIENT: &str = "bridge_recipient_account_bound";
-/// Name of the check of who holds the recipient's address.
+/// Name of the check of the recipient address's holder.
 pub const CONTROL: &str = "bridge_recipient_controlled_on_destination";
 /// Name of the check of the amount.
 pub const AMOUNT: &str = "bridge_amount_bound";
@@ -274,8 +274,8 @@ fn fee_cap(facts: &BridgeFacts) -> Verdict {
     )))
 }
 
-/// The most that the transfer itself may cost, in the smallest unit of USDC. Rounded up, as fees
-/// are: a cap rounded down would refuse small amounts for a fraction of that unit.
+/// The most that the transfer itself may cost, in the smallest unit of USDC. Rounded up, like the
+/// fees: a cap that is rounded down would refuse small amounts for a fraction of that unit.
 fn protocol_cap(facts: &BridgeFacts) -> Option<U256> {
     let Context { asked, caps, .. } = &facts.context;
     let share = match asked.speed {
@@ -361,7 +361,7 @@ fn hook(facts: &BridgeFacts) -> Verdict {
     }))
 }
 
-/// A hook as text, its beginning when it is long.
+/// Shows a hook as text, or its beginning when it is long.
 fn hook_text(hook: Option<&[u8]>) -> String {
     let Some(hook) = hook else {
         return "no hook".to_owned();

@@ -9,12 +9,13 @@
 //!
 //! `base` is `ceil(amount * round(bps * 100) / 1000000)`, with the `bps` of the transfer.
 //!
-//! The kit's rule takes 0 for a standard transfer, because none costs anything where it was
-//! written; where the protocol charges for one, a burn with 0 reverts or is never attested. And it
-//! rounds to hundredths of a basis point, also down: a fee below what is needed is raised to that.
+//! The package's own rule gives 0 for a standard transfer, because the protocol charged nothing for
+//! one when the rule was written. Where the protocol charges, a burn with 0 reverts or is never
+//! attested, so this module charges standard transfers as well. The package also rounds to
+//! hundredths of a basis point, even down; this module raises such a fee to the needed one.
 //!
-//! Whichever it is, it has to cover [`RouteFees::needed`]: a fast burn with a lower one is not
-//! refused by the protocol but silently waits for finality, and one below the chain's own least fee
+//! Every fee must cover [`RouteFees::needed`]. The protocol does not refuse a fast burn with a
+//! lower one: the burn silently waits for finality. A burn below the chain's own least fee
 //! (`getMinFeeAmount`) reverts.
 
 use alloy_primitives::U256;
@@ -47,15 +48,16 @@ pub struct RouteFees {
     pub fast_bps: Option<Decimal>,
     /// Basis points of a standard transfer.
     pub standard_bps: Decimal,
-    /// The highest forwarding fee in the smallest unit of USDC, when it was asked for.
+    /// The highest forwarding fee in the smallest unit of USDC, when the request asked for
+    /// forwarding.
     pub forward_fee: Option<U256>,
-    /// The least `maxFee` that the source chain takes for the amount (`getMinFeeAmount`), in the
+    /// The least `maxFee` that the source chain accepts for the amount (`getMinFeeAmount`), in the
     /// smallest unit of USDC; zero where the chain has no such switch, `None` where it was not
     /// read.
     pub chain_min_fee: Option<U256>,
 }
 
-/// Why a fee cannot be computed.
+/// The reason why a fee cannot be computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum FeeError {
@@ -65,14 +67,14 @@ pub enum FeeError {
     /// The reading has no forwarding fee.
     #[error("no forwarding fee was read for this route")]
     NoForwardFee,
-    /// More than 256 bits.
+    /// The fee has more than 256 bits.
     #[error("the fee does not fit 256 bits")]
     Overflow,
 }
 
 impl RouteFees {
-    /// The highest fee by the protocol's rule, in the smallest unit of USDC, for a caller who gave
-    /// none.
+    /// Computes the highest fee by the protocol's rule, in the smallest unit of USDC, for a caller
+    /// without a limit of its own.
     ///
     /// # Errors
     /// [`FeeError`]
@@ -90,8 +92,8 @@ impl RouteFees {
         self.with_forwarding(protocol, forward)
     }
 
-    /// The fee that the reading says will be taken, in the smallest unit of USDC: exact, rounded
-    /// up, without a buffer.
+    /// Computes the fee that the protocol will take by the reading, in the smallest unit of USDC:
+    /// exact, rounded up, without a buffer.
     ///
     /// # Errors
     /// [`FeeError`]
@@ -104,8 +106,8 @@ impl RouteFees {
         self.with_forwarding(self.protocol_fee(amount, speed)?, forward)
     }
 
-    /// What the protocol takes at least without forwarding: by its service, and by the source
-    /// chain.
+    /// Computes the protocol's least fee without forwarding: the larger one of its service's and
+    /// the source chain's.
     fn protocol_fee(&self, amount: U256, speed: TransferSpeed) -> Result<U256, FeeError> {
         let fee = exact_fee(amount, self.bps(speed)?).ok_or(FeeError::Overflow)?;
         Ok(fee.max(self.chain_min_fee.unwrap_or_default()))
@@ -128,7 +130,7 @@ impl RouteFees {
     }
 }
 
-/// `ceil(amount * round(bps * 100) / 1000000)`, half rounded up.
+/// Computes `ceil(amount * round(bps * 100) / 1000000)`, half rounded up.
 fn rounded_fee(amount: U256, bps: Decimal) -> Option<U256> {
     let unit = unit_of(bps)?;
     let hundredths = U256::from(bps.mantissa()).checked_mul(U256::from(100))?;
@@ -136,7 +138,7 @@ fn rounded_fee(amount: U256, bps: Decimal) -> Option<U256> {
     Some(amount.checked_mul(rounded)?.div_ceil(U256::from(1_000_000)))
 }
 
-/// `ceil(amount * bps / 10000)`, exact.
+/// Computes `ceil(amount * bps / 10000)`, exact.
 fn exact_fee(amount: U256, bps: Decimal) -> Option<U256> {
     let whole = unit_of(bps)?.checked_mul(U256::from(10_000))?;
     Some(
@@ -146,7 +148,7 @@ fn exact_fee(amount: U256, bps: Decimal) -> Option<U256> {
     )
 }
 
-/// How many of its smallest steps make one of a decimal.
+/// Returns how many of its smallest steps make one of a decimal.
 fn unit_of(decimal: Decimal) -> Option<U256> {
     U256::from(10).checked_pow(U256::from(decimal.scale()))
 }
@@ -202,8 +204,8 @@ mod tests {
             (9, "14", 1, 1),
             (0, "14", 0, 0),
             (1_000_000, "0", 0, 0),
-            // The rule rounds to hundredths of a basis point, half up; what is needed does not, and
-            // is the least.
+            // The rule rounds to hundredths of a basis point, half up. The needed fee is exact, and
+            // is the minimum.
             (1_000_000_000, "0.125", 12_500, 14_300),
             (1_000_000_000, "0.124", 12_400, 13_200),
             (1_000_000_000, "0.004", 400, 400),
@@ -311,7 +313,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_rule_covers_what_is_needed_at_two_decimals(
+        fn the_rule_covers_the_needed_fee_at_two_decimals(
             amount in 0..=10_000_000_000_000u64,
             hundredths in 0..=1_400u32,
         ) {
@@ -321,10 +323,10 @@ mod tests {
             prop_assert!(by_rule <= needed + needed / U256::from(10));
         }
 
-        /// Whatever fraction of a basis point the service names, at either speed, the rule's fee is
-        /// enough.
+        /// The rule's fee is enough for every fraction of a basis point that the service names, at
+        /// either speed.
         #[test]
-        fn the_rule_covers_what_is_needed(
+        fn the_rule_covers_the_needed_fee(
             amount in 0..=10_000_000_000_000u64,
             mantissa in 0..=14_000_000u64,
             scale in 0..=6u8,

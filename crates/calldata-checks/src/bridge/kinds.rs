@@ -1,4 +1,4 @@
-//! The two choices that the parts of the rail share.
+//! The two choices that all parts of the rail share.
 
 /// The kind of account that a bridge is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -19,7 +19,7 @@ pub enum TransferSpeed {
 }
 
 impl TransferSpeed {
-    /// `minFinalityThreshold`: 1000 is confirmed, 2000 is finalized.
+    /// The `minFinalityThreshold`: 1000 is confirmed, 2000 is finalized.
     #[must_use]
     pub const fn finality_threshold(self) -> u32 {
         match self {

@@ -2,7 +2,7 @@
 
 use alloy_primitives::U256;
 
-/// Hundredths of a percent, at most all of it.
+/// A share in hundredths of a percent, at most the whole.
 ///
 /// # Example
 /// ```
@@ -19,13 +19,13 @@ use alloy_primitives::U256;
 pub struct BasisPoints(pub(super) u16);
 
 impl BasisPoints {
-    /// Nothing of it.
+    /// A share of zero.
     pub const NONE: Self = Self(0);
 
-    /// All of it.
+    /// The whole.
     pub const MAX: Self = Self(10_000);
 
-    /// `None` above 10,000.
+    /// Creates a share; `None` above 10,000.
     #[must_use]
     pub const fn new(bps: u16) -> Option<Self> {
         if bps <= Self::MAX.0 {
@@ -35,14 +35,15 @@ impl BasisPoints {
         }
     }
 
-    /// The number.
+    /// Returns the number.
     #[must_use]
     pub const fn get(self) -> u16 {
         self.0
     }
 
-    /// The least whole number of basis points of `whole` that gives at least `part`: never less
-    /// than what was taken. All of it for what is more than the whole, and for what overflows.
+    /// Returns the least whole number of basis points of `whole` that gives at least `part`, so
+    /// that a share is never understated. [`Self::MAX`] for a part above the whole, and on
+    /// overflow.
     #[must_use]
     pub fn at_least_of(part: U256, whole: U256) -> Self {
         let scale = U256::from(Self::MAX.0);
@@ -57,21 +58,21 @@ impl BasisPoints {
         }
     }
 
-    /// `floor(amount * bps / 10000)`; `None` past 256 bits.
+    /// Computes `floor(amount * bps / 10000)`; `None` past 256 bits.
     #[must_use]
     pub fn floor_of(self, amount: U256) -> Option<U256> {
         Some(amount.checked_mul(U256::from(self.0))? / U256::from(Self::MAX.0))
     }
 
-    /// `ceil(amount * bps / 10000)`; `None` past 256 bits.
+    /// Computes `ceil(amount * bps / 10000)`; `None` past 256 bits.
     #[must_use]
     pub fn ceil_of(self, amount: U256) -> Option<U256> {
         let share = amount.checked_mul(U256::from(self.0))?;
         Some(share.div_ceil(U256::from(Self::MAX.0)))
     }
 
-    /// `floor(amount * (10000 - bps) / 10000)`: the least that a slippage of these basis points
-    /// allows, rounded as aggregators round it. `None` past 256 bits.
+    /// Computes `floor(amount * (10000 - bps) / 10000)`: the least that a slippage of these basis
+    /// points allows, rounded as aggregators round it. `None` past 256 bits.
     #[must_use]
     pub fn floor_of_rest(self, amount: U256) -> Option<U256> {
         let rest = Self::MAX.0.saturating_sub(self.0);
@@ -84,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_taken_in_basis_points_is_never_understated() {
+    fn a_share_in_basis_points_is_never_understated() {
         let of = |part: u64, whole: u64| {
             BasisPoints::at_least_of(U256::from(part), U256::from(whole)).get()
         };
@@ -107,7 +108,7 @@ mod tests {
 
     #[test]
     fn the_least_that_a_slippage_allows() {
-        // A recorded quote: 2105433773 at 1 % gives 2084379435.
+        // A recorded quote has 2105433773, which at 1 % gives 2084379435.
         let one_percent = BasisPoints::new(100).unwrap();
         assert_eq!(
             one_percent.floor_of_rest(U256::from(2_105_433_773u64)),

@@ -1,12 +1,12 @@
-//! The charge on a gross input: the recipients' parts under the named rounding rules.
+//! The fees on a gross input: the recipients' parts under the named rounding rules.
 
 use alloy_primitives::U256;
 
 use super::{BasisPoints, FeePolicy};
 
-/// The rounding of the recipients' amounts. The aggregator has two kinds of contracts: each party
-/// has a rate of its own (FIXED), or the parties share one total (SHARED); of the latter two
-/// roundings are recorded.
+/// The rounding of the recipients' amounts. The aggregator has two kinds of contracts: with a rate
+/// for each party (FIXED), or with one total that the parties share (SHARED). Two roundings of the
+/// latter are recorded.
 ///
 /// # Example
 /// ```
@@ -17,14 +17,13 @@ use super::{BasisPoints, FeePolicy};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Rounding {
-    /// `floor(gross * bps / 10000)`, each recipient for itself; their sum leaves the input.
+    /// Each recipient gets `floor(gross * bps / 10000)`; the sum leaves the input.
     Floor,
-    /// `total = floor(gross * all bps / 10000)` leaves the input; every other recipient gets the
-    /// floor of its part of that total, and the service what remains of it.
+    /// `total = floor(gross * all bps / 10000)` leaves the input. Every other recipient gets the
+    /// floor of its part of that total, and the service gets the rest.
     SharedRemainder,
-    /// `total = floor(gross * all bps / 10000)` leaves the input; every recipient gets the floor of
-    /// its part of that total, and what that leaves over, less than one unit for each, stays in the
-    /// router.
+    /// `total = floor(gross * all bps / 10000)` leaves the input. Every recipient gets the floor of
+    /// its part of that total. The rest, less than one unit for each, stays in the router.
     SharedFloor,
 }
 
@@ -42,21 +41,21 @@ impl Rounding {
         }
     }
 
-    /// From its name in a configuration.
+    /// Finds a rule by its name in a configuration.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|rule| rule.as_str() == name)
     }
 
-    /// Whether every recipient's amount follows from the total, so that none may take less than its
-    /// part.
+    /// Returns whether every recipient's amount follows from the total, so that none may take less
+    /// than its part.
     #[must_use]
     pub const fn shares_a_total(self) -> bool {
         matches!(self, Self::SharedRemainder | Self::SharedFloor)
     }
 }
 
-/// The charge on a gross input.
+/// The fees on a gross input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeeSplit {
     /// Each recipient's part, in the order of the configuration.
@@ -66,8 +65,8 @@ pub struct FeeSplit {
 }
 
 impl FeePolicy {
-    /// The charge on a gross input, in the input token's smallest unit. `None` past 256 bits, and
-    /// without an own recipient.
+    /// Computes the fees on a gross input, in the input token's smallest unit. `None` past 256
+    /// bits, and without an own recipient.
     #[must_use]
     pub fn split(&self, gross: U256) -> Option<FeeSplit> {
         let sum = |parts: &[U256]| {

@@ -5,7 +5,7 @@ use alloy_primitives::{Address, U256};
 use super::{Receiver, Refusal, ReviewedContracts, SlippageTolerance, SwapFacts, decode};
 use crate::{abi, step::approveCall};
 
-/// A swap as it was asked for.
+/// The requested swap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SwapAsked {
     /// The wallet that signs, sends and receives.
@@ -25,15 +25,15 @@ pub struct SwapAsked {
 pub struct OfferedCall<'a> {
     /// Call target.
     pub to: Address,
-    /// Sender it was built for.
+    /// The sender that the transaction was built for.
     pub from: Address,
-    /// Native coin sent along, in wei.
+    /// Native coin that the transaction carries, in wei.
     pub value: U256,
     /// Calldata.
     pub data: &'a [u8],
-    /// Output the quote expects, in the output token's unit.
+    /// The output that the quote expects, in the output token's unit.
     pub quoted_output: U256,
-    /// Least output the quote states.
+    /// The least output that the quote names.
     pub min_output: U256,
 }
 

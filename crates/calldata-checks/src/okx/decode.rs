@@ -1,4 +1,4 @@
-//! Calldata of the router to the facts that it proves.
+//! Decodes calldata of the router to the facts that it proves.
 
 use alloy_primitives::{Address, FixedBytes, U256};
 use alloy_sol_types::{SolCall, abi::AbiDecoderConfig};
@@ -15,7 +15,7 @@ use super::{
 /// Longest calldata that is decoded: real swaps take a few kilobytes.
 pub(super) const MAX_CALLDATA: usize = 128 * 1024;
 
-/// What a router call does, as far as its bytes prove it. A fact that the bytes do not prove is
+/// The effect of a router call, as far as its bytes prove it. A fact that the bytes do not prove is
 /// `None`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SwapFacts {
@@ -23,7 +23,7 @@ pub struct SwapFacts {
     pub selector: FixedBytes<4>,
     /// Name of the function.
     pub function: &'static str,
-    /// Who receives the output.
+    /// The recipient of the output.
     pub receiver: Receiver,
     /// The token that is spent; `None` for functions that name pools only.
     pub input_token: Option<Address>,
@@ -41,7 +41,7 @@ pub struct SwapFacts {
     pub trailing_bytes: usize,
 }
 
-/// Who receives the output of a swap.
+/// The recipient of a swap's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Receiver {
     /// The sender of the transaction.
@@ -163,7 +163,8 @@ pub fn decode(data: &[u8]) -> Result<SwapFacts, Refusal> {
 /// Most memory that decoded arguments may take: thirty-two times the longest calldata.
 const MAX_DECODED_BYTES: usize = 32 * 128 * 1024;
 
-/// The arguments of `data` and how many bytes they and the selector take.
+/// Decodes the arguments of `data`. Returns them with the number of bytes that they and the
+/// selector take.
 fn arguments<C: SolCall>(data: &[u8]) -> Result<(C, usize), Refusal> {
     let body = data.get(4..).unwrap_or_default();
     // Aliased offsets make a decoder copy the same words again and again. Real arguments decode to
@@ -180,7 +181,7 @@ fn arguments<C: SolCall>(data: &[u8]) -> Result<(C, usize), Refusal> {
     Ok((call, canonical.len()))
 }
 
-/// Facts of the functions that name both tokens.
+/// Reads the facts of the functions that name both tokens.
 fn routed(
     data: &[u8],
     arguments: usize,
@@ -213,7 +214,7 @@ fn routed(
     })
 }
 
-/// Facts of the functions that name pools instead of tokens.
+/// Reads the facts of the functions that name pools instead of tokens.
 fn pooled(
     data: &[u8],
     arguments: usize,
@@ -252,12 +253,12 @@ fn facts(
     })
 }
 
-/// The low 160 bits, as the router reads them; order ids and flags live above.
+/// Returns the low 160 bits, as the router reads them. The bits above hold order ids and flags.
 fn low_address(word: U256) -> Address {
     Address::from_word(word.into())
 }
 
-/// An address with nothing above it.
+/// Returns an address without flags above it.
 fn exact_address(word: U256) -> Result<Address, Refusal> {
     let address = low_address(word);
     if U256::from_be_bytes(address.into_word().0) == word {

@@ -1,4 +1,4 @@
-//! The figures of a quote, compared with the request before its calldata is.
+//! Compares the figures of a quote with the request, before its calldata.
 
 use alloy_primitives::{Address, U256};
 
@@ -7,10 +7,10 @@ use super::{OfferedCall, Refusal, ReviewedContracts, SwapAsked, SwapFacts, bind:
 /// Longest foreign text that a refusal repeats, in characters.
 const MAX_SHOWN: usize = 24;
 
-/// A quote of the aggregator as the adapter has read it. Nothing of it is believed.
+/// A quote of the aggregator as the adapter has read it. The checks trust none of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quote<'a> {
-    /// The chain's number, as it is written.
+    /// The chain's number, in the quote's spelling.
     pub chain_index: &'a str,
     /// Input token.
     pub from_token: Address,
@@ -22,7 +22,7 @@ pub struct Quote<'a> {
     pub amount: U256,
     /// The most that may be spent, where the quote names it.
     pub max_spend: Option<U256>,
-    /// The tolerance in percent, as it is written, where the quote names it.
+    /// The tolerance in percent, in the quote's spelling, where the quote names it.
     pub slippage_percent: Option<&'a str>,
     /// The transaction.
     pub call: OfferedCall<'a>,
@@ -105,7 +105,7 @@ fn compare_figures(
     }
 }
 
-/// Foreign text in a message: visible ASCII only, and not much of it.
+/// Shortens foreign text in a message to visible ASCII.
 fn shown(text: &str) -> String {
     let visible = text.chars().filter(char::is_ascii_graphic);
     visible.take(MAX_SHOWN).collect()

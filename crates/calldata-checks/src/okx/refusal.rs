@@ -1,15 +1,15 @@
-//! The comparisons that an answer of the aggregator can fail, each with its own stable code.
+//! The comparisons that an answer of the aggregator can fail, each with a stable code.
 
 use alloy_primitives::{Address, FixedBytes, U256};
 
-/// The comparison that an answer of the aggregator fails. Such an answer is not passed on.
+/// The comparison that an answer of the aggregator fails. A caller must not pass such an answer on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
     /// The calldata cannot be read.
     #[error("calldata cannot be read: {reason}")]
     CalldataMalformed {
-        /// What is wrong with it.
+        /// The fault.
         reason: &'static str,
     },
     /// The arguments decode, but their canonical encoding has other bytes.
@@ -21,13 +21,13 @@ pub enum Refusal {
         /// Selector observed.
         observed: FixedBytes<4>,
     },
-    /// Bytes after the arguments that are none of the documented suffixes.
+    /// The bytes after the arguments are none of the documented suffixes.
     #[error("{bytes} bytes after the arguments are not understood")]
     TrailingUnrecognised {
-        /// How many.
+        /// The number of these bytes.
         bytes: usize,
     },
-    /// A fee marker inside the arguments: the router finds it there, and no honest encoder writes
+    /// The arguments contain a fee marker. The router finds it there, and no honest encoder writes
     /// it there.
     #[error("a fee marker is hidden inside the arguments")]
     FeeMarkerInArguments,
@@ -37,7 +37,7 @@ pub enum Refusal {
         /// `input` (on top of the amount) or `output`.
         side: &'static str,
     },
-    /// The aggregator would keep part of an output that is below the quote.
+    /// The aggregator would keep part of an output below the quote.
     #[error("trim starts at {observed} although the quote is {quoted}")]
     TrimBelowQuote {
         /// Quoted output.
@@ -144,7 +144,7 @@ pub enum Refusal {
     /// The deadline is too far away to protect the caller.
     #[error("deadline {observed} is after {latest}")]
     DeadlineAbsurd {
-        /// Latest deadline taken, unix seconds.
+        /// Latest deadline accepted, unix seconds.
         latest: u64,
         /// Deadline observed, unix seconds.
         observed: U256,
@@ -157,7 +157,7 @@ pub enum Refusal {
         /// Slippage observed.
         observed: String,
     },
-    /// The quote allows itself to spend more than the amount.
+    /// The quote may spend more than the amount.
     #[error("quote may spend up to {observed}, the amount is {expected}")]
     MaxSpendAboveAmount {
         /// Amount of the request.
@@ -168,7 +168,7 @@ pub enum Refusal {
     /// The quote is for another chain.
     #[error("quote is for chain {observed} instead of {expected}")]
     QuoteChain {
-        /// Our chain.
+        /// The expected chain.
         expected: u64,
         /// Chain observed, visible ASCII, shortened.
         observed: String,
@@ -205,12 +205,12 @@ pub enum Refusal {
         /// Output observed.
         observed: U256,
     },
-    /// The upstream answered for another token or chain than the one asked for.
+    /// The upstream answered for another token or chain than the requested one.
     #[error("price is for {observed} instead of {expected}")]
     PriceSubject {
-        /// What was asked for, `chain:token`.
+        /// The request, `chain:token`.
         expected: String,
-        /// What was answered, visible ASCII, shortened.
+        /// The answer, visible ASCII, shortened.
         observed: String,
     },
     /// An approval names a spender that is not the reviewed one.
@@ -229,13 +229,13 @@ pub enum Refusal {
         /// Amount observed.
         observed: U256,
     },
-    /// An approval's calldata is no canonical `approve(address,uint256)`.
+    /// An approval's calldata is not a canonical `approve(address,uint256)`.
     #[error("approval calldata is not exactly an approve call")]
     ApprovalCalldata,
 }
 
 impl Refusal {
-    /// Stable code of this refusal.
+    /// Returns the stable code of this refusal.
     pub fn code(&self) -> &'static str {
         match self {
             Self::CalldataMalformed { .. } => "calldata_malformed",

@@ -5,14 +5,14 @@ use alloy_primitives::{Address, FixedBytes, address, fixed_bytes};
 /// The chain of the reviewed aggregator.
 pub const CHAIN_ID: u64 = 196;
 
-/// The address that stands for the chain's native coin in OKX's interface. It is no ERC-20 token.
+/// The address that stands for the chain's native coin in OKX's interface. It is not an ERC-20
+/// token.
 pub const NATIVE_COIN: Address = address!("eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee");
 
 /// The reviewed set. It is data, so that an operator can replace it: OKX publishes new routers
 /// before it uses them.
 ///
-/// A quote whose router, spender or function is not in the set is refused, however plausible it
-/// looks.
+/// A quote whose router, spender or function is not in the set is refused.
 ///
 /// ```
 /// use calldata_checks::okx::ReviewedContracts;
@@ -21,17 +21,17 @@ pub const NATIVE_COIN: Address = address!("eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReviewedContracts {
-    /// Name of this set; part of every answer that relied on it.
+    /// Name of this set. Every answer that relied on it carries the name.
     pub version: String,
-    /// The chain the set is for.
+    /// The chain of the set.
     pub chain_id: u64,
     /// The approve proxy: the only spender an approval may name.
     pub spender: Address,
     /// Routers a swap may be sent to.
     pub routers: Vec<Address>,
-    /// Router functions a swap may call: those of the public router source whose layout hashes to
-    /// the selector. The default leaves out `0xe1842255` and `0x7f086579`, which some lists give
-    /// for the two smart swaps but which no public layout produces.
+    /// Router functions that a swap may call: those of the public router source whose layout hashes
+    /// to the selector. The default leaves out `0xe1842255` and `0x7f086579`: some lists give them
+    /// for the two smart swaps, but no public layout produces them.
     pub selectors: Vec<FixedBytes<4>>,
     /// Tokens a swap may start from.
     pub source_tokens: Vec<SourceToken>,
@@ -42,7 +42,7 @@ pub struct ReviewedContracts {
 }
 
 impl ReviewedContracts {
-    /// Why the set cannot be used, in words; `None` for a usable one.
+    /// Returns the reason why the set cannot be used, in words; `None` for a usable one.
     #[must_use]
     pub fn problem(&self) -> Option<String> {
         let forbidden = |address: &Address| address.is_zero() || *address == NATIVE_COIN;
@@ -64,7 +64,7 @@ impl ReviewedContracts {
         Some(said)
     }
 
-    /// The source token at `address`.
+    /// Finds the source token at `address`.
     #[must_use]
     pub fn source_token(&self, address: Address) -> Option<&SourceToken> {
         self.source_tokens
@@ -74,7 +74,7 @@ impl ReviewedContracts {
 }
 
 impl Default for ReviewedContracts {
-    /// Chain 196 as reviewed in November 2026.
+    /// The review of chain 196 in November 2026.
     fn default() -> Self {
         let source = |address, symbol: &str| SourceToken {
             address,
@@ -116,11 +116,11 @@ impl Default for ReviewedContracts {
 /// A token that a swap may start from (USDT or USDG).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceToken {
-    /// Its contract.
+    /// The token's contract.
     pub address: Address,
-    /// Its symbol, for people.
+    /// The token's symbol, for people.
     pub symbol: String,
-    /// Its unit: the caller's amount is converted with it.
+    /// The token's decimals: they convert the caller's amount.
     pub decimals: u8,
 }
 

@@ -1,4 +1,4 @@
-//! How far an output may fall below the quoted one, as an exact number.
+//! The most that an output may fall below the quoted one, as an exact number.
 
 use std::{fmt, str::FromStr};
 
@@ -27,13 +27,13 @@ const DIGITS: usize = 6;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SlippageTolerance(u64);
 
-/// Text or a number that is no slippage tolerance.
+/// The refusal of text or a number that is no slippage tolerance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("not a percentage between 0.1 and 50 with at most 6 fraction digits")]
 pub struct SlippageError;
 
 impl SlippageTolerance {
-    /// From millionths of a percent.
+    /// Creates a tolerance from millionths of a percent.
     ///
     /// # Errors
     /// [`SlippageError`] outside 0.1 to 50 percent.
@@ -44,8 +44,8 @@ impl SlippageTolerance {
         Ok(Self(millionths))
     }
 
-    /// The lowest output within the tolerance: `floor(quoted × (1 − slippage))`. `None` when the
-    /// product exceeds 256 bits; no real amount comes near.
+    /// Computes the lowest output within the tolerance: `floor(quoted × (1 − slippage))`. `None`
+    /// when the product exceeds 256 bits; no real amount comes near.
     #[must_use]
     pub fn floor_of(self, quoted: U256) -> Option<U256> {
         let kept = U256::from(WHOLE.checked_sub(self.0)?);
@@ -63,8 +63,8 @@ impl Default for SlippageTolerance {
 impl FromStr for SlippageTolerance {
     type Err = SlippageError;
 
-    /// Digits with an optional fraction. Leading zeros, and trailing zeros of the fraction, make no
-    /// difference.
+    /// Reads digits with an optional fraction. Leading zeros, and trailing zeros of the fraction,
+    /// make no difference.
     fn from_str(text: &str) -> Result<Self, SlippageError> {
         let (whole, fraction) = match text.split_once('.') {
             Some((_, "")) => return Err(SlippageError),
@@ -140,7 +140,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_printed_reads_as_the_same(millionths in 100_000_u64..=50_000_000) {
+        fn a_printed_tolerance_reads_as_the_same(millionths in 100_000_u64..=50_000_000) {
             let tolerance = SlippageTolerance::from_millionths(millionths).unwrap();
             prop_assert_eq!(tolerance.to_string().parse(), Ok(tolerance));
         }

@@ -1,7 +1,7 @@
-//! Fees that OKX's router reads from the **end** of its calldata, wherever the arguments stop.
+//! Fees that OKX's router reads from the **end** of its calldata, wherever the arguments end.
 //!
 //! The public router source reads the last 32-byte words. A commission (`3ca20afc2aaa…` and five
-//! relatives) pays a third party; from the input token it comes even on top of the swapped amount.
+//! relatives) pays a third party; a commission on the input token even adds to the swapped amount.
 //! A trim (`777777771111…`, `777777772222…`) keeps a share of the output above an expected amount.
 //! No argument binds them, so this module reads them exactly as the router does, over the whole
 //! calldata.
@@ -26,20 +26,20 @@ const TRIM_DUAL: [u8; FLAG] = [0x77, 0x77, 0x77, 0x77, 0x22, 0x22];
 /// The router's own limit: a tenth of the output.
 const MAX_TRIM_PER_MILLE: u64 = 100;
 
-/// End of an ERC-8021 attribution suffix.
+/// The end of an ERC-8021 attribution suffix.
 const ATTRIBUTION: [u8; 16] = [
     0x80, 0x21, 0x80, 0x21, 0x80, 0x21, 0x80, 0x21, 0x80, 0x21, 0x80, 0x21, 0x80, 0x21, 0x80, 0x21,
 ];
 
-/// The share that the aggregator keeps of an output above the quoted one. The caller still gets at
-/// least the least output.
+/// The share that the aggregator keeps of an output above the quoted one. The caller still receives
+/// at least the least output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trim {
     /// Output above which the aggregator keeps a share, in the output token's unit.
     pub above: U256,
     /// Largest share of the output that is kept, per mille.
     pub rate_per_mille: u64,
-    /// Its recipient.
+    /// The recipient of the share.
     pub recipient: Address,
     /// A second recipient of the kept amount.
     pub charge: Option<TrimCharge>,
@@ -48,13 +48,13 @@ pub struct Trim {
 /// The second recipient of a trim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrimCharge {
-    /// Its part of the kept amount, per mille.
+    /// The recipient's part of the kept amount, per mille.
     pub share_per_mille: u64,
     /// The recipient.
     pub recipient: Address,
 }
 
-/// Reads the fees of `data`, of which the last `trailing` bytes follow the arguments.
+/// Reads the fees of `data`, whose last `trailing` bytes follow the arguments.
 pub(super) fn read(data: &[u8], trailing: &[u8]) -> Result<Option<Trim>, Refusal> {
     // The word that the router reads.
     if let Some(side) = data.last_chunk::<WORD>().and_then(commission) {
@@ -98,7 +98,7 @@ fn commission(word: &[u8; WORD]) -> Option<&'static str> {
         .map(|(_, side)| *side)
 }
 
-/// The trim at the end of `bytes` and how many bytes it takes.
+/// Reads the trim at the end of `bytes`, and returns it with its number of bytes.
 fn trim(bytes: &[u8]) -> Option<(Trim, usize)> {
     let mut from_end = bytes.rchunks_exact(WORD);
     let first = from_end.next()?;
@@ -145,8 +145,8 @@ fn words(bytes: &[u8]) -> impl Iterator<Item = &[u8; WORD]> {
         .filter_map(|window| window.first_chunk())
 }
 
-/// `trailing` without an ERC-8021 suffix of schema 0: printable codes, their length, `00`, the
-/// marker.
+/// Returns `trailing` without an ERC-8021 suffix of schema 0: printable codes, their length, `00`,
+/// the marker.
 fn without_attribution(trailing: &[u8]) -> &[u8] {
     let strip = || {
         let rest = trailing.strip_suffix(&ATTRIBUTION)?;

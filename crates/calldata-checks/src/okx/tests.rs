@@ -293,13 +293,13 @@ fn odd_encodings_are_refused() {
     for short in 0..data.len() {
         assert_ne!(code(judged(&data[..short])), "accepted", "{short} bytes");
     }
-    // An offset that points one word further, with the gap filled: the chain would read it happily.
+    // The offset points one word further, and the gap is filled: the chain would accept it.
     let mut gap = data.clone();
     let offset = 4 + 32 * 6;
     gap[offset + 30..offset + 32].copy_from_slice(&[1, 0]);
     gap.splice(offset + 32..offset + 32, [0u8; 32]);
     assert_eq!(code(judged(&gap)), "calldata_not_canonical");
-    // Dirt above an address.
+    // Dirty bytes above an address.
     let mut dirty = data.clone();
     dirty[4 + 32 * 2] = 1;
     assert!(matches!(

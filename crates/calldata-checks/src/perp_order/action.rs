@@ -1,4 +1,4 @@
-//! What an action says: its text with every number, name and id in canonical form, as values.
+//! An action's values: its text with every number, name and id in canonical form.
 
 use std::str::FromStr as _;
 
@@ -14,20 +14,20 @@ pub struct Action {
     pub entry: Order,
     /// The orders after it.
     pub children: Vec<Order>,
-    /// How they belong together.
+    /// The relation of the orders.
     pub grouping: Grouping,
-    /// Who is paid a builder fee.
+    /// The recipient of a builder fee.
     pub builder: Option<Builder>,
 }
 
 impl Action {
-    /// Every order, the entry first.
+    /// Iterates over the orders, the entry first.
     pub fn orders(&self) -> impl Iterator<Item = &Order> {
         std::iter::once(&self.entry).chain(&self.children)
     }
 
-    /// Reads an action's text. Only canonical forms are read, because the venue hashes what it
-    /// would write itself.
+    /// Reads an action's text. Only canonical forms are accepted, because the venue hashes the form
+    /// that it would write itself.
     ///
     /// # Errors
     /// The first text that is not canonical or not known.
@@ -65,15 +65,15 @@ impl Action {
 pub struct Order {
     /// The asset id.
     pub asset: u32,
-    /// Whether it buys or sells.
+    /// Whether the order buys or sells.
     pub side: Side,
     /// The limit price in USD.
     pub price: Decimal,
     /// The size in units of the coin.
     pub size: Decimal,
-    /// Whether it only reduces a position.
+    /// Whether the order only reduces a position.
     pub reduce_only: bool,
-    /// Plain or trigger.
+    /// The type of the order: plain or trigger.
     pub kind: OrderKind,
     /// The client order id.
     pub cloid: Option<B128>,
@@ -92,7 +92,7 @@ impl Order {
         })
     }
 
-    /// The trigger, if it is a trigger order.
+    /// Returns the trigger, if it is a trigger order.
     #[must_use]
     pub const fn trigger(&self) -> Option<&Trigger> {
         match &self.kind {
@@ -102,7 +102,7 @@ impl Order {
     }
 }
 
-/// Which way an order trades.
+/// The direction of an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Side {
     /// Buys: opens or adds to a long position.
@@ -121,7 +121,7 @@ impl Side {
         }
     }
 
-    /// The other one.
+    /// Returns the opposite side.
     #[must_use]
     pub const fn opposite(self) -> Self {
         match self {
@@ -168,19 +168,19 @@ impl OrderKind {
     }
 }
 
-/// How long an order stays.
+/// The time that an order stays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TimeInForce {
-    /// Until it is cancelled.
+    /// It stays until it is cancelled.
     Gtc,
-    /// What does not fill at once is cancelled.
+    /// The rest that does not fill at once is cancelled.
     Ioc,
-    /// Only as a maker: refused by the venue when it would fill at once.
+    /// It may only be a maker: the venue refuses it when it would fill at once.
     Alo,
 }
 
 impl TimeInForce {
-    /// Every one that the rail offers.
+    /// Every time in force that the rail offers.
     pub const ALL: [Self; 3] = [Self::Gtc, Self::Ioc, Self::Alo];
 
     /// The name on the wire and in a request.
@@ -194,18 +194,18 @@ impl TimeInForce {
     }
 }
 
-/// A trigger: what the mark price has to reach, and what happens then.
+/// A trigger: the mark price that fires it, and its order after that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trigger {
-    /// Whether it then takes any price up to the order's limit at once.
+    /// Whether the fired order accepts any price up to its limit at once.
     pub is_market: bool,
-    /// The mark price that fires it.
+    /// The mark price that fires the trigger.
     pub price: Decimal,
-    /// Its purpose.
+    /// The purpose of the trigger.
     pub kind: Protection,
 }
 
-/// What a trigger is for.
+/// The purpose of a trigger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Protection {
     /// Take-profit.
@@ -228,19 +228,19 @@ impl Protection {
     }
 }
 
-/// How the orders of an action belong together.
+/// The relation of an action's orders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Grouping {
-    /// Independent.
+    /// The orders are independent.
     Na,
     /// The children are tied to the entry: fixed size, live once it fills, one cancels the other.
     NormalTpsl,
-    /// Attached to the whole position.
+    /// The orders are attached to the whole position.
     PositionTpsl,
 }
 
 impl Grouping {
-    /// Every one that the venue knows.
+    /// Every grouping that the venue knows.
     pub const ALL: [Self; 3] = [Self::Na, Self::NormalTpsl, Self::PositionTpsl];
 
     /// The name on the wire.
@@ -254,7 +254,7 @@ impl Grouping {
     }
 }
 
-/// Who is paid a builder fee.
+/// The recipient of a builder fee.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Builder {
     /// The recipient.
@@ -265,7 +265,7 @@ pub struct Builder {
 
 impl Builder {
     fn parse(wire: &WireBuilder) -> Result<Self, Violation> {
-        // The address is hashed as text: another case is another signer.
+        // The venue hashes the address as text: another case gives another signer.
         let address = exact::parse_lower_hex_array(&wire.address)
             .map(Address::new)
             .ok_or_else(|| {

@@ -3,15 +3,17 @@
 use super::{Collateral, PerpOrderFacts};
 use crate::{Observed, Verdict, Violation};
 
-/// How many asset ids belong to one dex.
+/// The number of asset ids of one dex.
 pub const PERP_DEX_SIZE: u32 = 10_000;
-/// Where the ids of builder-deployed dexes start; between the first dex and here are spot pairs.
+/// The first id of builder-deployed dexes. The ids between the first dex and this one are spot
+/// pairs.
 const FIRST_DEPLOYED: u32 = 100_000;
-/// Where the ids of outcome assets start.
+/// The first id of outcome assets.
 const FIRST_OUTCOME: u32 = 100_000_000;
 
-/// The asset id of a perpetual: its position in the universe of the first dex (`dex_index` 0), or
-/// `100000 + dex_index * 10000 + universe_index`. `None` for positions that no perpetual has.
+/// Computes the asset id of a perpetual: its position in the universe of the first dex (`dex_index`
+/// 0), or `100000 + dex_index * 10000 + universe_index`. `None` for positions that no perpetual
+/// has.
 ///
 /// # Example
 /// ```
@@ -39,16 +41,16 @@ pub const fn asset_id(dex_index: u32, universe_index: u32) -> Option<u32> {
     if is_perpetual(id) { Some(id) } else { None }
 }
 
-/// Whether an asset id is that of a perpetual, and not of a spot pair or an outcome.
+/// Returns whether an asset id is that of a perpetual, and not of a spot pair or an outcome.
 #[must_use]
 pub const fn is_perpetual(asset_id: u32) -> bool {
     asset_id < PERP_DEX_SIZE
         || (asset_id >= FIRST_DEPLOYED + PERP_DEX_SIZE && asset_id < FIRST_OUTCOME)
 }
 
-/// The decoded asset ids are that of the requested coin. What the plan says of the venue cannot
-/// vouch for itself: a reviewed coin has the reviewed id, and of another the text says that nobody
-/// reviewed it.
+/// Checks that the decoded asset ids are the requested coin's. A plan's reading of the venue cannot
+/// confirm itself: a reviewed coin must have the reviewed id, and for another coin the text says
+/// that nobody reviewed it.
 pub(super) fn asset(facts: &PerpOrderFacts) -> Verdict {
     let (ask, venue) = (&facts.ask, &facts.plan.venue);
     if let Some(order) = facts
@@ -117,7 +119,7 @@ pub(super) fn asset(facts: &PerpOrderFacts) -> Verdict {
         ));
     }
     let collateral = &venue.collateral;
-    // The first dex has one collateral, and token 0 one name, whatever a plan says of the venue.
+    // The first dex has one collateral, and token 0 one name, in every plan.
     let is_usdc = (collateral.token == 0, collateral.name == Collateral::USDC);
     let named = !collateral.name.is_empty() && is_usdc.0 == is_usdc.1;
     if !named || (venue.dex_index == 0 && !is_usdc.0) {

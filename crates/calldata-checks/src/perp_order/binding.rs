@@ -1,4 +1,4 @@
-//! The checks that the plan is for the account, the network and the order that were asked for.
+//! The checks that the plan is for the requested account, network and order.
 
 use alloy_primitives::Address;
 
@@ -12,7 +12,7 @@ use crate::{Observed, Verdict, Violation};
 
 /// The kind of payload.
 pub const KIND: &str = "hl_l1_action";
-/// Where a signed order is posted, on the main network.
+/// The endpoint that receives signed orders, on the main network.
 pub const ENDPOINT: &str = "https://api.hyperliquid.xyz/exchange";
 
 pub(super) fn account(facts: &PerpOrderFacts) -> Verdict {
@@ -177,7 +177,7 @@ pub(super) fn cloid(facts: &PerpOrderFacts) -> Verdict {
     let (asked, entry) = (facts.ask.cloid, facts.action.entry.cloid);
     if asked != entry {
         return Err(Violation::new(
-            "the client order id is another",
+            "the order has another client order id",
             text(asked),
             text(entry),
         ));
@@ -199,7 +199,7 @@ pub(super) fn cloid(facts: &PerpOrderFacts) -> Verdict {
     }))
 }
 
-/// The children that are triggers.
+/// Iterates over the children that are triggers.
 pub(super) fn triggers(facts: &PerpOrderFacts) -> impl Iterator<Item = (&Order, &Trigger)> {
     facts
         .action

@@ -1,4 +1,4 @@
-//! The checks of what is hashed: the builder fee, the bytes, the digests and the expiry.
+//! The checks of the hashed parts: the builder fee, the bytes, the digests and the expiry.
 
 use super::{PerpOrderFacts, hash, msgpack};
 use crate::{Observed, Verdict, Violation, commitment::MAX_LIFE_SECONDS};
@@ -6,8 +6,8 @@ use crate::{Observed, Verdict, Violation, commitment::MAX_LIFE_SECONDS};
 /// The venue's cap of a builder fee on perpetuals, in tenths of a basis point (0.1 %).
 pub const MAX_BUILDER_FEE: u16 = 100;
 /// The most that an account can have approved for a builder, in tenths of a basis point (1 %, the
-/// venue's cap outside perpetuals). It also keeps the number where canonical JSON (RFC 8785), whose
-/// numbers are doubles, is exact: beyond 2^53 two readings would have one digest.
+/// venue's cap outside perpetuals). The bound also keeps the number exact in canonical JSON (RFC
+/// 8785), whose numbers are doubles: beyond 2^53 two readings would have one digest.
 pub const MAX_APPROVED_BUILDER_FEE: u64 = 1000;
 /// The formula in a recipe.
 pub const CONNECTION_ID_FORMULA: &str = "keccak256(action_msgpack || u64be(nonce) || vault_flag [|| vault20] [|| 00 || u64be(expires_after)])";
@@ -15,7 +15,7 @@ pub const CONNECTION_ID_FORMULA: &str = "keccak256(action_msgpack || u64be(nonce
 pub const PRIMARY_TYPE: &str = "Agent";
 /// The members of the primary type: name and type.
 pub const AGENT_TYPE: [(&str, &str); 2] = [("source", "string"), ("connectionId", "bytes32")];
-/// What stands for the connection id in a recipe's message.
+/// The placeholder of the connection id in a recipe's message.
 pub const COMPUTED: &str = "<computed>";
 
 pub(super) fn builder_fee(facts: &PerpOrderFacts) -> Verdict {
@@ -163,7 +163,7 @@ pub(super) fn hash(facts: &PerpOrderFacts) -> Verdict {
             example.eip712_digest,
         ));
     }
-    // A nonce far ahead would leave the venue's window for the account's later orders.
+    // A nonce far ahead would block the account's later orders: it would leave the venue's window.
     let last = facts.commitment.valid_until.unix_millis();
     let first = last.saturating_sub((MAX_LIFE_SECONDS + 1) * 1000);
     if !(first..=last).contains(&example.nonce) {
@@ -180,7 +180,7 @@ pub(super) fn hash(facts: &PerpOrderFacts) -> Verdict {
 }
 
 pub(super) fn expiry(facts: &PerpOrderFacts) -> Verdict {
-    // That it is inside the hash is the formula's and the example's business, judged before.
+    // The checks of formula and example have established that the expiry is inside the hash.
     let expected = facts.commitment.valid_until.unix_millis();
     match facts.plan.recipe.expires_after {
         Some(expires_after) if expires_after == expected => {

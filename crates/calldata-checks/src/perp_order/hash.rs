@@ -1,12 +1,12 @@
-//! What is signed: the connection id over the action's bytes, and the EIP-712 digest of the venue's
-//! `Agent` message. Computed from the byte layout alone, without a typed-data library, so that it
-//! is a second opinion to the builder's.
+//! The signed hashes: the connection id over the action's bytes, and the EIP-712 digest of the
+//! venue's `Agent` message. They are computed from the byte layout alone, without a typed-data
+//! library, so that they check the builder's own computation.
 
 use alloy_primitives::{Address, B256, Keccak256, b256, keccak256};
 
 /// `source` of the venue's main network.
 pub const MAINNET_SOURCE: &str = "a";
-/// `source` of its test network.
+/// `source` of the venue's test network.
 pub const TESTNET_SOURCE: &str = "b";
 
 /// The EIP-712 domain separator of `{name: "Exchange", version: "1", chainId: 1337,
@@ -16,8 +16,8 @@ pub const DOMAIN_SEPARATOR: B256 =
 /// The encoded type of the signed message.
 const AGENT_TYPE: &[u8] = b"Agent(string source,bytes32 connectionId)";
 
-/// `keccak256(action || u64be(nonce) || vault || expiry)`: the vault is `00`, or `01` and its 20
-/// bytes; the expiry is nothing, or `00` and 8 big-endian bytes.
+/// Computes `keccak256(action || u64be(nonce) || vault || expiry)`: the vault is `00`, or `01` and
+/// its 20 bytes; the expiry is empty, or `00` and 8 big-endian bytes.
 ///
 /// # Example
 /// ```
@@ -57,7 +57,7 @@ pub fn connection_id(
     hasher.finalize()
 }
 
-/// The EIP-712 digest of `Agent{source, connectionId}` under [`DOMAIN_SEPARATOR`].
+/// Computes the EIP-712 digest of `Agent{source, connectionId}` under [`DOMAIN_SEPARATOR`].
 #[must_use]
 pub fn agent_digest(source: &str, connection_id: B256) -> B256 {
     let mut hasher = Keccak256::new();
@@ -67,14 +67,14 @@ pub fn agent_digest(source: &str, connection_id: B256) -> B256 {
     hasher.finalize()
 }
 
-/// The struct hash of `Agent{source, connectionId}`.
+/// Computes the struct hash of `Agent{source, connectionId}`.
 #[must_use]
 pub fn agent_hash(source: &str, connection_id: B256) -> B256 {
     let message = [keccak256(AGENT_TYPE), keccak256(source), connection_id];
     keccak256(message.concat())
 }
 
-/// What follows the action's bytes in the preimage, with `{nonce:16hex}` and
+/// Returns the text of the preimage after the action's bytes, with `{nonce:16hex}` and
 /// `{expires_after:16hex}` for the two numbers.
 #[must_use]
 pub fn preimage_suffix_template(vault: Option<Address>, expires: bool) -> String {

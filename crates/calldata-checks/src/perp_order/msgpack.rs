@@ -1,71 +1,72 @@
 //! The strict msgpack codec of an order action: only the markers that an action uses, the smallest
-//! encoding of every length and integer, keys in wire order, no nil, no trailing bytes. It walks
-//! the one known shape, so foreign nesting is never followed.
+//! encoding of every length and integer, keys in wire order, no nil, no trailing bytes. It reads
+//! one known shape and never follows foreign nesting.
 
 mod reader;
 
 use self::reader::Reader;
 use super::wire::{WireAction, WireOrder, WireOrderKind};
 
-/// The longest action that is read, in bytes: some ten times that of an entry with both triggers.
+/// The longest action that is read, in bytes: some ten times the length of an entry with both
+/// triggers.
 pub const MAX_ACTION_BYTES: usize = 4096;
 /// The longest text inside an action.
 const MAX_TEXT_BYTES: usize = 64;
 
-/// Why bytes are not the canonical msgpack of an order action.
+/// The reason why bytes are not the canonical msgpack of an order action.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum MsgpackError {
-    /// Longer than any action.
+    /// The bytes are longer than any action.
     #[error("{length} bytes where at most {MAX_ACTION_BYTES} are read")]
     TooLong {
-        /// How many bytes there are.
+        /// The number of bytes.
         length: usize,
     },
     /// The bytes end inside a value.
     #[error("the bytes end at {at}, inside {inside}")]
     Truncated {
-        /// Where.
+        /// The position in the bytes.
         at: usize,
-        /// What was being read.
+        /// The value that the bytes end in.
         inside: &'static str,
     },
-    /// Another kind of value, nil included, or another number of members.
+    /// The position has another kind of value, nil included, or another number of members.
     #[error("marker {observed:#04x} at byte {at} where {expected} is expected")]
     Marker {
-        /// Where.
+        /// The position in the bytes.
         at: usize,
-        /// What belongs there.
+        /// The expected marker.
         expected: &'static str,
-        /// The byte there.
+        /// The observed byte.
         observed: u8,
     },
-    /// A length or an integer in a longer encoding than it needs.
+    /// A length or an integer is not in its shortest encoding.
     #[error("the value at byte {at} is not in its smallest encoding")]
     NotSmallest {
-        /// Where.
+        /// The position in the bytes.
         at: usize,
     },
-    /// Another key, or a key in another place.
+    /// The position has another key.
     #[error("another key at byte {at} where {expected:?} is expected")]
     Key {
-        /// Where.
+        /// The position in the bytes.
         at: usize,
-        /// The key that belongs there.
+        /// The expected key.
         expected: &'static str,
     },
-    /// Text that is too long, or holds anything but printable ASCII.
+    /// A text is too long, or is not printable ASCII.
     #[error("the text at byte {at} is not printable ASCII of at most {MAX_TEXT_BYTES} bytes")]
     Text {
-        /// Where.
+        /// The position in the bytes.
         at: usize,
     },
-    /// Bytes after the action.
+    /// Bytes follow the action.
     #[error("the action ends at byte {at} of {length}")]
     Trailing {
-        /// Where the action ends.
+        /// The end of the action.
         at: usize,
-        /// How many bytes there are.
+        /// The number of bytes.
         length: usize,
     },
 }
@@ -99,8 +100,8 @@ pub fn decode(bytes: &[u8]) -> Result<WireAction, MsgpackError> {
     Ok(action)
 }
 
-/// The canonical msgpack of an action. `None` for one that [`decode`] would not read: a text or a
-/// list that is too long.
+/// Encodes an action as canonical msgpack. `None` for an action that [`decode`] would refuse: a
+/// text or a list is too long.
 #[must_use]
 pub fn encode(action: &WireAction) -> Option<Vec<u8>> {
     let mut out = Writer(Vec::with_capacity(256));

@@ -1,4 +1,4 @@
-//! The venue's rules for prices and sizes, and the checks of them.
+//! The venue's rules for prices and sizes, and their checks.
 
 use alloy_primitives::U256;
 
@@ -12,8 +12,8 @@ const PRICE_FIGURES: u32 = 5;
 /// Decimals of a perpetual's price and size together.
 const PRICE_DECIMALS: u8 = 6;
 
-/// Whether a price is one that the venue takes: positive, and an integer, or of at most 5
-/// significant figures and at most `6 - size_decimals` decimals.
+/// Returns whether the venue accepts a price: positive, and an integer, or of at most 5 significant
+/// figures and at most `6 - size_decimals` decimals.
 ///
 /// # Example
 /// ```
@@ -31,7 +31,7 @@ pub fn price_on_tick(price: Decimal, size_decimals: u8) -> bool {
     !price.is_zero() && (price.is_integer() || fraction)
 }
 
-/// Whether a size is one that the venue takes: positive, of at most `size_decimals` decimals.
+/// Returns whether the venue accepts a size: positive, of at most `size_decimals` decimals.
 ///
 /// # Example
 /// ```
@@ -46,9 +46,10 @@ pub const fn size_on_lot(size: Decimal, size_decimals: u8) -> bool {
     !size.is_zero() && size.scale() <= size_decimals
 }
 
-/// The worst price that a market trigger takes: the furthest from the trigger price that is on the
-/// tick and within `tolerance` of it, below it for a sell and above it for a buy. A nearer one may
-/// not fill when the market jumps. `None` past the digits of a decimal.
+/// Computes the worst price that a market trigger accepts: the furthest from the trigger price that
+/// is on the tick and within `tolerance`, below it for a sale and above it for a purchase. A nearer
+/// price may not fill when the market jumps. `None` when the result has more digits than a decimal
+/// can hold.
 ///
 /// # Example
 /// ```
@@ -74,14 +75,14 @@ pub fn worst_price(
     // The bound is digits / 10^scale: basis points are four decimals.
     let digits = U256::from(trigger.mantissa()).checked_mul(U256::from(share))?;
     let unit = U256::from(10).checked_pow(U256::from(trigger.scale().checked_add(4)?))?;
-    // Rounded toward the trigger; a finer grid rounds less, so the finest one that is on the tick
-    // gives the furthest price.
+    // The price is rounded toward the trigger. A finer grid rounds less, so the finest grid that is
+    // on the tick gives the furthest price.
     (0..=PRICE_DECIMALS.saturating_sub(size_decimals))
         .rev()
         .find_map(|decimals| {
             let scaled = digits.checked_mul(U256::from(10).checked_pow(U256::from(decimals))?)?;
             let rounded = match side {
-                // A price of zero is none.
+                // Zero is no price.
                 Side::Sell => scaled.div_ceil(unit).max(U256::from(1)),
                 Side::Buy => scaled.checked_div(unit)?,
             };
@@ -134,9 +135,9 @@ pub(super) fn lot(facts: &PerpOrderFacts) -> Verdict {
     }
 }
 
-/// An order that opens something is worth something. One that only reduces has no least value, as
-/// at the venue: who could not close what is left of a position would have to open more of it
-/// first.
+/// Checks the least worth of an order that opens a position. An order that only reduces has no
+/// least worth, as at the venue: otherwise the owner of a small position would have to enlarge it
+/// before closing it.
 pub(super) fn min_notional(facts: &PerpOrderFacts) -> Verdict {
     let entry = &facts.action.entry;
     if entry.reduce_only {
@@ -162,8 +163,8 @@ pub(super) fn min_notional(facts: &PerpOrderFacts) -> Verdict {
     }
 }
 
-/// A slip of a digit: the entry would pay far more, or ask far less, than the mark price. A price
-/// that is far off the other way harms nobody.
+/// Finds a wrong digit: the entry would pay far more, or ask far less, than the mark price. A price
+/// that is far off in the other direction harms nobody.
 pub(super) fn band(facts: &PerpOrderFacts) -> Verdict {
     let entry = &facts.action.entry;
     let mark = facts.plan.venue.mark_price.ok_or_else(|| {
@@ -225,7 +226,7 @@ mod tests {
             (Side::Sell, "10001", 5, 1, "9996"),
             // szDecimals of 6: whole prices only.
             (Side::Sell, "7", 1000, 6, "7"),
-            // All of the price as a tolerance still leaves a price.
+            // The whole price as a tolerance still leaves a price.
             (Side::Sell, "7", 10_000, 2, "0.0001"),
         ] {
             let tolerance = BasisPoints::new(bps).unwrap();

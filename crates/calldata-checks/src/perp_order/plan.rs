@@ -1,4 +1,4 @@
-//! What is judged: what was asked, and what the plan states.
+//! The input of the checks: the request, and the plan's members.
 
 use alloy_primitives::{Address, B128, B256, Bytes};
 
@@ -13,7 +13,7 @@ use crate::{Decimal, UtcSeconds};
 pub struct Ask {
     /// The account that the order is for: a master account.
     pub account: Address,
-    /// The vault or sub-account that it trades for.
+    /// The vault or sub-account that the order trades for.
     pub vault: Option<Address>,
     /// The coin: `BTC`, or `dex:COIN` on a builder-deployed dex.
     pub coin: String,
@@ -23,9 +23,9 @@ pub struct Ask {
     pub price: Decimal,
     /// The size in units of the coin.
     pub size: Decimal,
-    /// Its time in force.
+    /// The order's time in force.
     pub tif: TimeInForce,
-    /// Whether it may only reduce a position.
+    /// Whether the order may only reduce a position.
     pub reduce_only: bool,
     /// The client order id.
     pub cloid: Option<B128>,
@@ -35,12 +35,12 @@ pub struct Ask {
     pub stop_loss: Option<TriggerAsk>,
 }
 
-/// A take-profit or stop-loss that was asked for.
+/// A requested take-profit or stop-loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TriggerAsk {
-    /// The mark price that fires it.
+    /// The mark price that fires the trigger.
     pub trigger_price: Decimal,
-    /// Its limit price; without one it is a market trigger.
+    /// The limit price; without one it is a market trigger.
     pub limit_price: Option<Decimal>,
 }
 
@@ -65,7 +65,7 @@ pub struct Plan {
     pub venue: Venue,
 }
 
-/// How a signer gets from the action to what it signs.
+/// A signer's way from the action to the signed message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recipe {
     /// `connection_id`: the formula.
@@ -84,7 +84,7 @@ pub struct Recipe {
     pub primary_type: String,
     /// `message.source`
     pub source: String,
-    /// `message.connectionId`: says that the signer computes it.
+    /// `message.connectionId`: a text that tells the signer to compute it.
     pub message_connection_id: String,
 }
 
@@ -101,7 +101,7 @@ pub struct Domain {
     pub verifying_contract: Address,
 }
 
-/// The recipe carried out for one nonce.
+/// The recipe's result for one nonce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Example {
     /// `nonce`, in milliseconds of Unix time.
@@ -115,14 +115,14 @@ pub struct Example {
 /// The token that positions of a dex are paid and settled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Collateral {
-    /// Its position in the venue's list of spot tokens; 0 is USDC.
+    /// The token's position in the venue's list of spot tokens; 0 is USDC.
     pub token: u32,
-    /// Its name there.
+    /// The token's name in that list.
     pub name: String,
 }
 
 impl Collateral {
-    /// The collateral of the first dex.
+    /// The collateral of the first dex: USDC.
     #[must_use]
     pub fn usdc() -> Self {
         Self {
@@ -135,12 +135,12 @@ impl Collateral {
     pub const USDC: &'static str = "USDC";
 }
 
-/// What the venue said about the asset and the account, read when the plan was built.
+/// The venue's readings of the asset and the account, from when the plan was built.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Venue {
     /// The asset's name in the universe of its dex.
     pub coin: String,
-    /// The dex; empty for the first one.
+    /// The asset's dex; empty for the first one.
     pub dex: String,
     /// Position of the dex in the venue's list; the first one is 0.
     pub dex_index: u32,
@@ -150,11 +150,11 @@ pub struct Venue {
     pub asset_id: u32,
     /// Decimals of a size.
     pub size_decimals: u8,
-    /// Whether it is delisted.
+    /// Whether the asset is delisted.
     pub delisted: bool,
-    /// What positions on its dex are paid and settled in.
+    /// The token that positions on the dex are paid and settled in.
     pub collateral: Collateral,
-    /// The mark price in USD, when there is one.
+    /// The mark price in USD, when the venue has one.
     pub mark_price: Option<Decimal>,
     /// The highest fee that the account has approved for the builder, in tenths of a basis point.
     pub approved_builder_fee: Option<u64>,

@@ -71,9 +71,9 @@ pub(super) fn direction(facts: &PerpOrderFacts) -> Verdict {
                 "none",
             )
         })?;
-        // A take-profit waits for its entry. Where that rests beyond the mark price, the mark has
-        // to come there first, and is then on the near side of the trigger: it may lie between the
-        // two.
+        // A take-profit waits for its entry. Where the entry rests beyond the mark price, the mark
+        // must reach it first and is then on the near side of the trigger, so the trigger may lie
+        // between the two.
         if trigger.kind == Protection::TakeProfit && rests(entry, mark) {
             continue;
         }
@@ -82,7 +82,7 @@ pub(super) fn direction(facts: &PerpOrderFacts) -> Verdict {
     Ok(counted(facts, "beyond entry and mark"))
 }
 
-/// Whether an entry waits for the mark price to come to it.
+/// Returns whether an entry waits for the mark price to reach it.
 fn rests(entry: &Order, mark: Decimal) -> bool {
     match entry.side {
         Side::Buy => entry.price < mark,
@@ -164,8 +164,8 @@ pub(super) fn grouping(facts: &PerpOrderFacts) -> Verdict {
     ))
 }
 
-/// The trigger is on its side of a price: a long's take-profit above and its stop-loss below; a
-/// short's the other way round. Neither may touch it.
+/// Checks that the trigger is on its side of a price: a long's take-profit above and its stop-loss
+/// below, a short's the other way round. Neither may equal it.
 fn beyond(
     entry: Side,
     trigger: &Trigger,
@@ -192,7 +192,8 @@ fn beyond(
     ))
 }
 
-/// Whether a limit price is at most `tolerance` worse than its trigger price. `None` past 256 bits.
+/// Returns whether a limit price is at most `tolerance` worse than its trigger price. `None` past
+/// 256 bits.
 fn within(side: Side, price: Decimal, trigger: Decimal, tolerance: BasisPoints) -> Option<bool> {
     let scale = price.scale().max(trigger.scale());
     let whole = BasisPoints::MAX.get();

@@ -1,8 +1,7 @@
-//! An order action as text: what its JSON says, and what its msgpack says, in one shape, so that
-//! the two compare.
+//! An order action as text, in one shape for its JSON and its msgpack, so that the two compare.
 
-/// An order action on the wire. Members are declared in wire order; nothing is
-/// normalised or judged here.
+/// An order action on the wire. Members are declared in wire order; the type normalises and judges
+/// nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct WireAction {
     /// `type`
@@ -11,7 +10,7 @@ pub struct WireAction {
     pub orders: Vec<WireOrder>,
     /// `grouping`
     pub grouping: String,
-    /// `builder`, left out when there is none.
+    /// `builder`, left out when the order has none.
     pub builder: Option<WireBuilder>,
 }
 
@@ -20,17 +19,17 @@ pub struct WireAction {
 pub struct WireOrder {
     /// `a`: the asset id.
     pub asset: u32,
-    /// `b`: whether it buys.
+    /// `b`: whether the order buys.
     pub is_buy: bool,
     /// `p`: the limit price.
     pub price: String,
     /// `s`: the size.
     pub size: String,
-    /// `r`: whether it only reduces a position.
+    /// `r`: whether the order only reduces a position.
     pub reduce_only: bool,
     /// `t`
     pub kind: WireOrderKind,
-    /// `c`: the client order id, left out when there is none.
+    /// `c`: the client order id, left out when the order has none.
     pub cloid: Option<String>,
 }
 

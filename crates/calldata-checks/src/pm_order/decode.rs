@@ -1,7 +1,9 @@
-//! Members as typed → one order, or a refusal by the name of the check that a member belongs to.
+//! Decodes typed members to one order, or refuses with the name of the check that a member belongs
+//! to.
 //!
-//! The typed data, the order in the clients' form and the post body say the same thing three times;
-//! the caller signs the first and posts the last. They are decoded apart and must agree.
+//! The typed data, the order in the clients' form and the post body contain the same order three
+//! times; the caller signs the first and posts the last. The module decodes each of them and
+//! requires them to agree.
 
 use alloy_primitives::{Address, B256, U256};
 
@@ -16,7 +18,7 @@ use crate::{Failure, Violation};
 /// The decoded members of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecodedOrder {
-    /// The domain that is signed in.
+    /// The signing domain.
     pub domain: Domain,
     /// The order: the same in the typed data, in the clients' form and in the post body.
     pub order: Order,
@@ -24,7 +26,7 @@ pub struct DecodedOrder {
     pub order_hash: B256,
     /// `postOnly` of the post body.
     pub post_only: bool,
-    /// The approval that is named as a prerequisite.
+    /// The approval that the plan names as a prerequisite.
     pub approval: DecodedApproval,
 }
 
@@ -33,11 +35,11 @@ pub struct DecodedOrder {
 pub struct DecodedApproval {
     /// The token contract.
     pub contract: Address,
-    /// The side whose orders need the function that is called.
+    /// The side whose orders need the called function.
     pub side: Side,
     /// The contract that may move the tokens.
     pub spender: Address,
-    /// The most that is moved, in the smallest unit.
+    /// The most that the spender may move, in the smallest unit.
     pub amount: U256,
 }
 
@@ -101,7 +103,7 @@ fn typed_data(data: &TypedData<'_>) -> Result<(Domain, Order), Failure> {
     };
     let message = &data.message;
     let side = Side::from_number(message.side).ok_or_else(|| {
-        let violation = Violation::new("side of the typed data is none", "0 or 1", message.side);
+        let violation = Violation::new("side of the typed data is neither buy nor sell", "0 or 1", message.side);
         Failure::new(SIDE, violation)
     })?;
     let order = Order {
@@ -120,10 +122,10 @@ fn typed_data(data: &TypedData<'_>) -> Result<(Domain, Order), Failure> {
     Ok((domain, order))
 }
 
-/// The order in the REST form at `place` is the signed one, and never expires.
+/// Checks that the order in the REST form at `place` is the signed one, and never expires.
 fn agree(place: &'static str, rest: &RestOrder<'_>, signed: &Order) -> Result<(), Failure> {
     let side = Side::from_text(rest.side).ok_or_else(|| {
-        let message = format!("side of the {place} is none");
+        let message = format!("side of the {place} is neither BUY nor SELL");
         Failure::new(
             SIDE,
             Violation::new(message, "BUY or SELL", shown(rest.side)),
@@ -159,7 +161,7 @@ fn agree(place: &'static str, rest: &RestOrder<'_>, signed: &Order) -> Result<()
     Ok(())
 }
 
-/// A member of an order, by name, with the check that it belongs to and its text.
+/// A member of an order by name, with its check and its text.
 type OrderMember = (&'static str, &'static str, fn(&Order) -> String);
 
 const MEMBERS: [OrderMember; 11] = [

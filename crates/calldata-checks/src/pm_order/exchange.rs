@@ -1,19 +1,19 @@
-//! The review of the venue: its two exchanges, its collateral and its outcome tokens, on
-//! Polygon.
+//! The reviewed contracts of the venue: its two exchanges, its collateral and its outcome tokens,
+//! on Polygon.
 
 use alloy_primitives::{Address, address};
 
 /// The chain of the venue.
 pub const CHAIN_ID: u64 = 137;
-/// The generation of the venue's protocol whose orders are built and judged.
+/// The generation of the venue's protocol that the crate supports.
 pub const VENUE_VERSION: u64 = 2;
 /// The collateral, pUSD (6 decimals).
 pub const COLLATERAL: Address = address!("0xC011a7E12a19f7B1f670d46F03B03f3342E82DFB");
 /// The outcome tokens (ERC-1155, 6 decimals).
 pub const CONDITIONAL_TOKENS: Address = address!("0x4D97DCd97eC945f40cF65F87097ACe5EA0476045");
 
-/// A reviewed exchange contract of the second generation. There is no other: a second neg-risk
-/// address that circulates in community code is in no client of the venue.
+/// A reviewed exchange contract of the second generation. There are no others: a second
+/// negative-risk address in community code is in no client of the venue.
 ///
 /// # Example
 /// ```
@@ -26,9 +26,9 @@ pub const CONDITIONAL_TOKENS: Address = address!("0x4D97DCd97eC945f40cF65F87097A
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Exchange {
-    /// Markets whose outcomes settle by themselves.
+    /// The exchange of markets whose outcomes settle by themselves.
     Normal,
-    /// Markets that share their risk with others of one event.
+    /// The exchange of markets that share their risk with others of one event.
     NegRisk,
 }
 
@@ -36,7 +36,7 @@ impl Exchange {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Normal, Self::NegRisk];
 
-    /// The exchange that settles a market.
+    /// Returns the exchange that settles a market.
     #[must_use]
     pub const fn of_market(neg_risk: bool) -> Self {
         if neg_risk {
@@ -46,7 +46,7 @@ impl Exchange {
         }
     }
 
-    /// Its contract: what verifies the order's signature, and what moves the tokens.
+    /// Returns the exchange's contract. It verifies the order's signature and moves the tokens.
     #[must_use]
     pub const fn address(self) -> Address {
         match self {
@@ -55,7 +55,7 @@ impl Exchange {
         }
     }
 
-    /// The exchange at an address.
+    /// Finds the exchange at an address.
     #[must_use]
     pub fn at(address: Address) -> Option<Self> {
         Self::ALL
@@ -63,7 +63,7 @@ impl Exchange {
             .find(|exchange| exchange.address() == address)
     }
 
-    /// Its name in a judgement.
+    /// Returns the exchange's name in a judgement.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

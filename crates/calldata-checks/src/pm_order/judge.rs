@@ -40,12 +40,12 @@ impl PmOrderFacts {
         let domain = &self.decoded.domain;
         for (message, expected, observed) in [
             (
-                "the domain's name is another one",
+                "the domain has another name",
                 DOMAIN_NAME,
                 &domain.name,
             ),
             (
-                "the domain's version is another one",
+                "the domain has another version",
                 DOMAIN_VERSION,
                 &domain.version,
             ),
@@ -55,7 +55,7 @@ impl PmOrderFacts {
             }
         }
         if domain.chain_id != CHAIN_ID {
-            let message = "the domain's chain is another one";
+            let message = "the domain has another chain";
             return Err(Violation::new(message, CHAIN_ID, domain.chain_id));
         }
         match Exchange::at(domain.verifying_contract) {

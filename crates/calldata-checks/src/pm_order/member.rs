@@ -1,4 +1,4 @@
-//! The canonical text of single members; any other text of the same value is refused.
+//! Reads the canonical text of single members, and refuses any other text of the same value.
 
 use alloy_primitives::{Address, B256, U256};
 
@@ -7,7 +7,7 @@ use crate::{Failure, Violation};
 /// Most characters of a foreign text that a message repeats.
 const SHOWN: usize = 120;
 
-/// Digits without a leading zero, at most 256 bits.
+/// Reads digits without a leading zero, at most 256 bits.
 pub(super) fn number(
     check: &'static str,
     member: &'static str,
@@ -17,7 +17,7 @@ pub(super) fn number(
         .ok_or_else(|| malformed(check, member, "a uint256 in canonical digits", text))
 }
 
-/// `0x` and 40 hexadecimal digits, in lower case or with the EIP-55 checksum.
+/// Reads `0x` and 40 hexadecimal digits, in lower case or with the EIP-55 checksum.
 pub(super) fn address(
     check: &'static str,
     member: &'static str,
@@ -29,14 +29,14 @@ pub(super) fn address(
         .ok_or_else(|| malformed(check, member, "an address, lower case or EIP-55", text))
 }
 
-/// `0x` and 64 hexadecimal digits in lower case.
+/// Reads `0x` and 64 hexadecimal digits in lower case.
 pub(super) fn word(check: &'static str, member: &'static str, text: &str) -> Result<B256, Failure> {
     exact::parse_lower_hex_array(text)
         .map(B256::new)
         .ok_or_else(|| malformed(check, member, "32 bytes in lower-case hex", text))
 }
 
-/// Exactly this text.
+/// Requires exactly this text.
 pub(super) fn exact(
     check: &'static str,
     member: &'static str,
@@ -46,14 +46,14 @@ pub(super) fn exact(
     if text == expected {
         return Ok(());
     }
-    let message = format!("{member} is another one");
+    let message = format!("{member} has another value");
     Err(Failure::new(
         check,
         Violation::new(message, expected, shown(text)),
     ))
 }
 
-/// A foreign text, cut and without control characters.
+/// Cuts a foreign text and removes control characters.
 pub(super) fn shown(text: &str) -> String {
     text.chars()
         .filter(|c| !c.is_control())

@@ -1,17 +1,17 @@
-//! An order in a plan: every member as typed, nothing judged.
+//! An order in a plan, with every member in its JSON type.
 //!
-//! This crate reads no JSON; its caller does, and passes the members in these types. A JSON number
-//! stays a number, a JSON string stays text, so that the decoder sees what the caller's signer and
-//! the venue will see.
+//! This crate reads no JSON: the caller reads it and passes the members in these types. A JSON
+//! number stays a number, a JSON string stays text, so that the decoder sees the same values as the
+//! caller's signer and the venue. The types judge nothing.
 
-/// Everything in a plan that the order's facts are decoded from.
+/// The members of a plan that the order's facts are decoded from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypedOrder<'a> {
     /// The message that the caller signs.
     pub typed_data: TypedData<'a>,
     /// The order in the form of the venue's clients.
     pub order: RestOrder<'a>,
-    /// The announced order hash.
+    /// The order hash that the plan announces.
     pub order_hash: &'a str,
     /// The body that the caller posts.
     pub post: Post<'a>,
@@ -37,9 +37,9 @@ pub struct TypedData<'a> {
 /// A member of a struct type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Member<'a> {
-    /// Its name.
+    /// The member's name.
     pub name: &'a str,
-    /// Its Solidity type.
+    /// The member's Solidity type.
     pub kind: &'a str,
 }
 
@@ -129,15 +129,15 @@ pub struct Post<'a> {
     pub order: RestOrder<'a>,
 }
 
-/// An approval that the caller's account needs before the venue takes the order.
+/// An approval that the caller's account needs before the venue accepts the order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Approval<'a> {
-    /// The token contract that is called.
+    /// The token contract to call.
     pub contract: &'a str,
-    /// The signature of the function that is called.
+    /// The signature of the function to call.
     pub function: &'a str,
     /// The contract that may move the tokens.
     pub spender: &'a str,
-    /// The most that is moved, in the smallest unit.
+    /// The most that the spender may move, in the smallest unit.
     pub amount: &'a str,
 }

@@ -1,7 +1,7 @@
-//! EIP-712 from decoded members: type strings, domain separator, struct hash, order hash.
+//! EIP-712 of decoded members: type strings, domain separator, struct hash, order hash.
 //!
-//! Written out by hand over keccak-256, so that a plan's hash is recomputed by another path than
-//! the one that made it.
+//! The module computes them with keccak-256 alone, so that a plan's hash is recomputed in another
+//! way than it was made.
 
 use alloy_primitives::{Address, B256, U256, keccak256};
 
@@ -44,7 +44,7 @@ pub struct Domain {
 }
 
 impl Domain {
-    /// The domain separator (EIP-712).
+    /// Computes the domain separator (EIP-712).
     #[must_use]
     pub fn separator(&self) -> B256 {
         hash_words([
@@ -58,7 +58,7 @@ impl Domain {
 }
 
 impl Order {
-    /// The struct hash (EIP-712).
+    /// Computes the struct hash (EIP-712).
     #[must_use]
     pub fn struct_hash(&self) -> B256 {
         hash_words([
@@ -77,7 +77,7 @@ impl Order {
         ])
     }
 
-    /// The digest that is signed; the venue and the exchange know the order by it.
+    /// Computes the digest to sign. The venue and the exchange name the order by it.
     #[must_use]
     pub fn hash(&self, domain: &Domain) -> B256 {
         let mut bytes = [0; 66];
@@ -90,7 +90,7 @@ impl Order {
     }
 }
 
-/// A struct type as EIP-712 encodes it: `Name(type name,…)`.
+/// Writes a struct type as EIP-712 encodes it: `Name(type name,…)`.
 pub(super) fn type_string(name: &str, members: &[Member<'_>]) -> String {
     let mut text = format!("{name}(");
     for (index, member) in members.iter().enumerate() {

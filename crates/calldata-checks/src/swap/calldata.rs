@@ -78,39 +78,39 @@ mod interface {
     }
 }
 
-/// Why calldata is not read.
+/// The reason why calldata is refused.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum CalldataError {
-    /// Not the canonical encoding of the function.
+    /// The bytes are not the canonical encoding of the function.
     #[error(transparent)]
     Abi(#[from] AbiError),
-    /// Longer than a transaction can be.
+    /// The calldata is longer than a transaction can be.
     #[error("{observed} bytes where at most {MAX_CALLDATA} are read")]
     TooLong {
-        /// Its length in bytes.
+        /// The calldata's length in bytes.
         observed: usize,
     },
-    /// An array with more elements than are read, or one that lies outside the bytes.
+    /// An array has too many elements, or lies outside the bytes.
     #[error(
         "an array of {} elements where at most {limit} are read",
         .observed.map_or_else(|| "unreadable".to_owned(), |n| n.to_string())
     )]
     TooMany {
-        /// The most that are read.
+        /// The most elements that are read.
         limit: usize,
-        /// The number in the bytes; `None` when its place is outside the bytes.
+        /// The number of elements in the bytes; `None` when its place is outside the bytes.
         observed: Option<U256>,
     },
 }
 
-/// The router's functions that are decoded: several legs, and one leg.
+/// The router's functions that are decoded: one for several legs, and one for one leg.
 pub const IMPLEMENTED: [Selector; 2] = [
     Selector::new(swapTokensMultipleV3ERC20ToERC20Call::SELECTOR),
     Selector::new(swapTokensSingleV3ERC20ToERC20Call::SELECTOR),
 ];
 
-/// The outer call, of whichever function.
+/// The outer call of either function.
 ///
 /// # Example
 /// ```
@@ -130,7 +130,7 @@ pub struct SwapCall {
     pub receiver: Address,
     /// `_minAmountOut`.
     pub min_amount_out: U256,
-    /// The legs. The one leg of the function for one always deposits, whatever it says.
+    /// The legs. In the one-leg function the leg always deposits.
     pub legs: Vec<SwapData>,
 }
 
@@ -138,8 +138,8 @@ impl SwapCall {
     /// Decodes a call of one of the [`IMPLEMENTED`] functions.
     ///
     /// # Errors
-    /// [`CalldataError`]; calldata of another function is read as the one with several legs, and
-    /// refused as that.
+    /// [`CalldataError`]. Calldata of another function is decoded as the one with several legs, and
+    /// refused with its error.
     pub fn decode(data: &[u8]) -> Result<Self, CalldataError> {
         if !data.starts_with(&swapTokensSingleV3ERC20ToERC20Call::SELECTOR) {
             let call = decode_swap(data)?;
@@ -180,9 +180,9 @@ pub fn decode_fees(data: &[u8]) -> Result<forwardERC20FeesCall, CalldataError> {
     bounded(data, 1, MAX_RECIPIENTS)
 }
 
-/// Decodes `C`, whose argument number `array` is its one array. The length of the array is read
-/// first, from where the decoder will read it: a decoder makes room for what an array claims to
-/// hold, and aliased elements make it copy the same bytes again and again.
+/// Decodes `C`, whose argument number `array` is its only array. Reads the length of the array
+/// first, from the same place as the decoder: a decoder allocates memory for the claimed number of
+/// elements, and aliased elements make it copy the same bytes again and again.
 fn bounded<C: alloy_sol_types::SolCall>(
     data: &[u8],
     array: usize,

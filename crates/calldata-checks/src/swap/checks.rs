@@ -1,5 +1,4 @@
-//! The checks of a swap: the twelve of the rail in their order, then what the output is
-//! worth.
+//! The checks of a swap: the twelve of the rail in their order, then the output's worth.
 
 mod fees;
 mod price;
@@ -31,7 +30,7 @@ pub const TOKENS: &str = "agg_token_amount_bound";
 /// Name of the check of targets, spenders and native value.
 pub const TARGETS: &str = "agg_targets_value_bound";
 
-/// Name of the check of what the output is worth.
+/// Name of the check of the output's worth.
 pub const OUTPUT_PRICE: &str = "agg_output_price_bound";
 
 impl Facts for SwapFacts {

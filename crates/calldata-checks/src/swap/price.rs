@@ -1,4 +1,4 @@
-//! The worth of a swap: by the quote's own values, and by the prices of another source.
+//! The worth of a swap by the quote's own values, and by the prices of another source.
 
 use alloy_primitives::{U256, Uint};
 
@@ -7,10 +7,11 @@ use crate::{BasisPoints, Decimal, UtcSeconds};
 /// The greatest distance of an independent price's time from the quote's, in seconds.
 pub const MAX_PRICE_AGE_SECONDS: u64 = 900;
 
-/// Room for an amount, a price and the decimals of both tokens: no product of them overflows.
+/// An integer with room for an amount, a price and the decimals of both tokens: no product of them
+/// overflows.
 type Wide = Uint<1024, 16>;
 
-/// The prices of a swap's two tokens by a source that is not the aggregator, each for a whole
+/// The prices of a swap's two tokens from a source that is not the aggregator, each for a whole
 /// token.
 ///
 /// # Example
@@ -32,11 +33,11 @@ type Wide = Uint<1024, 16>;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PriceReading {
-    /// Of the input token, in US dollars.
+    /// The price of the input token, in US dollars.
     pub from_usd: Decimal,
     /// The input token's decimals, at most 36.
     pub from_decimals: u8,
-    /// Of the output token, in US dollars.
+    /// The price of the output token, in US dollars.
     pub to_usd: Decimal,
     /// The output token's decimals, at most 36.
     pub to_decimals: u8,
@@ -45,8 +46,8 @@ pub struct PriceReading {
 }
 
 impl PriceReading {
-    /// The share that `output` is worth less than `input`; `None` when the input is worth nothing,
-    /// or a token has more than 36 decimals.
+    /// Computes by how much `output` is worth less than `input`; `None` when the input is worth
+    /// nothing, or a token has more than 36 decimals.
     #[must_use]
     pub fn deviation(&self, input: U256, output: U256) -> Option<BasisPoints> {
         let (from, to) = (self.from_decimals, self.to_decimals);
@@ -54,7 +55,7 @@ impl PriceReading {
             return None;
         }
         let worth = |amount: U256, price: Decimal, up: u8, scale: u8| {
-            // 256 + 120 + 2 * 120 bits.
+            // The product has 256 + 120 + 2 * 120 bits.
             let up = Wide::from(10).pow(Wide::from(u32::from(up).saturating_add(scale.into())));
             Wide::from(amount)
                 .checked_mul(Wide::from(price.mantissa()))?
@@ -66,7 +67,7 @@ impl PriceReading {
     }
 }
 
-/// The share that `received` is less than `spent`, rounded up; `None` of nothing.
+/// Computes by how much `received` is less than `spent`, rounded up; `None` when `spent` is zero.
 pub(super) fn lost(spent: Decimal, received: Decimal) -> Option<BasisPoints> {
     let scale = spent.scale().max(received.scale());
     lost_of(
@@ -91,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_is_rounded_up() {
+    fn a_loss_is_rounded_up() {
         for (spent, received, bps) in [
             ("1000", "1000", Some(0)),
             ("1000", "1001.5", Some(0)),
@@ -118,7 +119,7 @@ mod tests {
             let found = reading.deviation(U256::from(input), U256::from(output));
             found.map(BasisPoints::get)
         };
-        // 999.8 USD for 0.4 * 2500.5 = 1000.2 USD, for 990.198 USD, for nothing.
+        // The input is 999.8 USD for 0.4 * 2500.5 = 1000.2 USD, for 990.198 USD, for nothing.
         assert_eq!(of(1_000_000_000, 400_000_000_000_000_000), Some(0));
         assert_eq!(of(1_000_000_000, 396_000_000_000_000_000), Some(97));
         assert_eq!(of(1_000_000_000, 0), Some(10_000));

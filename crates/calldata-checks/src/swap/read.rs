@@ -1,4 +1,4 @@
-//! From the plan's bytes to [`SwapFacts`].
+//! Reads [`SwapFacts`] from the plan's bytes.
 
 use alloy_primitives::{Selector, U256};
 use alloy_sol_types::SolCall as _;
@@ -10,15 +10,16 @@ use super::{
 };
 use crate::{Commitment, Failure, FeePolicy, Step, Steps, Violation, fees::ReviewedChain};
 
-/// Reads the plan's bytes. `policy` must have reviewed the chain that was asked for: there are no
-/// facts without a review.
+/// Reads the plan's bytes. `policy` must contain a review of the requested chain: without a review
+/// there are no facts.
 ///
 /// # Errors
-/// By the name of the check that the bytes belong to: `erc20_allowance_reset_ordered` for the steps
-/// and the approvals, `agg_targets_value_bound` for calldata that is not the canonical encoding of
-/// a reviewed swap function, `agg_fee_recipient_exact` for a first leg that is no call of the
-/// reviewed fee forwarder although somebody is due a fee, `agg_fee_recipient_set_versioned` for a
-/// fee body that is not canonical.
+/// A [`Failure`] with the name of the check that the bytes belong to:
+/// `erc20_allowance_reset_ordered` for the steps and the approvals, `agg_targets_value_bound` for
+/// calldata that is not the canonical encoding of a reviewed swap function,
+/// `agg_fee_recipient_exact` for a first leg that does not call the reviewed fee forwarder although
+/// a recipient is due a fee, `agg_fee_recipient_set_versioned` for a fee body that is not
+/// canonical.
 ///
 /// # Example
 /// ```
@@ -123,7 +124,7 @@ use crate::{Commitment, Failure, FeePolicy, Step, Steps, Violation, fees::Review
 /// let facts = read(&call)?;
 /// assert_eq!((facts.receiver, facts.total_fees()), (account, Some(fee)));
 /// let report = judge(&facts)?;
-/// assert_eq!(report.not_established()[0].name, "agg_output_price_bound"); // nobody gave a price
+/// assert_eq!(report.not_established()[0].name, "agg_output_price_bound"); // no price
 ///
 /// // The output goes to somebody else.
 /// let hostile = swapTokensMultipleV3ERC20ToERC20Call { _receiver: exchange, ..call.clone() };

@@ -1,5 +1,5 @@
-//! The bridge rail through its public interface: recorded plans, every route, and every way to be
-//! wrong.
+//! The bridge rail through its public interface: recorded plans, every route, and every kind of
+//! mistake.
 
 mod accounts;
 mod attacks;

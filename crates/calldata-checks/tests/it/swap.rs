@@ -1,5 +1,5 @@
-//! The swap rail's checks, through the public interface: what passes, and each attack by the name
-//! of the check that refuses it.
+//! The swap rail's checks, through the public interface: passing plans, and each attack with the
+//! name of the check that refuses it.
 
 mod amounts;
 mod encoding;

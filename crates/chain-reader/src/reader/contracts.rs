@@ -16,7 +16,7 @@ sol! {
 }
 
 impl ChainReader {
-    /// How many of the owner's tokens `spender` may take, as of a block.
+    /// The allowance of `spender` over the owner's tokens, as of a block.
     ///
     /// # Errors
     /// [`ReadFault::Nodes`], also when no node has the block; [`ReadFault::Contradiction`].

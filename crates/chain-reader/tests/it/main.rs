@@ -1,5 +1,5 @@
-//! What is read through several nodes, of which one lies, lags or is on another fork; and what
-//! counts as received.
+//! Readings through several nodes, one of which lies, lags or is on another fork; and the amounts
+//! that an account received.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -113,9 +113,9 @@ async fn sealed(nodes: &[NodeView]) -> Result<u64, ReadFault> {
     sealed.map(|sealed| sealed.block.number)
 }
 
-/// Blocks that one node makes up are never sealed, wherever it is in the configuration.
+/// A single node's made-up blocks are never sealed, whatever its place in the configuration.
 #[tokio::test]
-async fn a_node_that_runs_ahead_defines_nothing() {
+async fn a_node_that_runs_ahead_does_not_seal_its_blocks() {
     let liar = NodeView {
         head: 1_000,
         ..NodeView::default()
@@ -128,7 +128,7 @@ async fn a_node_that_runs_ahead_defines_nothing() {
     }
 }
 
-/// One that lags holds the reading back, and what needs a later block waits for it.
+/// A node that lags holds the reading back: a reading that needs a later block waits.
 #[tokio::test]
 async fn a_node_that_lags_holds_the_reading_back() {
     let laggard = NodeView {
@@ -152,7 +152,7 @@ async fn a_node_that_lags_holds_the_reading_back() {
 }
 
 #[tokio::test]
-async fn of_two_forks_neither_is_believed() {
+async fn two_forks_are_a_contradiction() {
     let fork = NodeView {
         fork: 1,
         ..NodeView::default()
@@ -165,10 +165,10 @@ async fn of_two_forks_neither_is_believed() {
     );
 }
 
-/// An allowance that one node makes up, of a block that all have, is believed by nobody: a false
-/// zero would end a plan with money left open.
+/// Both nodes have the block, and one makes up an allowance. The reading fails, because a false
+/// zero would end a plan with an open allowance.
 #[tokio::test]
-async fn an_allowance_counts_when_no_node_contradicts() {
+async fn an_allowance_counts_only_when_no_node_contradicts_it() {
     let block = Block {
         number: 99,
         hash: NodeView::default().hash(99),
@@ -188,7 +188,7 @@ async fn an_allowance_counts_when_no_node_contradicts() {
             "{fault}"
         );
     }
-    // One that does not have the block says nothing.
+    // A node without the block does not count.
     let laggard = NodeView {
         head: 80,
         allowance: 0,
@@ -207,9 +207,10 @@ fn transfer(token: Address, from: Address, to: Address, amount: u64) -> Value {
     })
 }
 
-/// What landed is what arrived in the account by the token's own logs.
+/// The received amount is the amount that arrived in the account, according to the token's own
+/// logs.
 #[tokio::test]
-async fn what_was_received_is_what_the_tokens_own_logs_say() {
+async fn the_received_amount_comes_from_the_tokens_own_logs() {
     let approval = json!({
         "address": TOKEN,
         "topics": [B256::repeat_byte(1), OTHER.into_word(), ACCOUNT.into_word()],
@@ -233,18 +234,18 @@ async fn what_was_received_is_what_the_tokens_own_logs_say() {
             0,
         ),
         (
-            "somebody else's",
+            "another account's",
             vec![transfer(TOKEN, ACCOUNT, OTHER, 100)],
             0,
         ),
-        // From the account to itself nothing arrives.
+        // A transfer from the account to itself delivers nothing.
         (
             "a transfer to itself",
             vec![transfer(TOKEN, ACCOUNT, ACCOUNT, 100)],
             0,
         ),
         (
-            "some of it given away",
+            "a part sent on",
             vec![
                 transfer(TOKEN, OTHER, ACCOUNT, 100),
                 transfer(TOKEN, ACCOUNT, OTHER, 40),
@@ -273,9 +274,9 @@ async fn what_was_received_is_what_the_tokens_own_logs_say() {
     }
 }
 
-/// A rollup takes a fee for the transaction's data beside its gas.
+/// A rollup charges a fee for the transaction's data in addition to its gas.
 #[tokio::test]
-async fn a_cost_has_the_fee_of_the_rollup_in_it() {
+async fn a_cost_includes_the_fee_of_the_rollup() {
     let block = Block {
         number: 50,
         hash: NodeView::default().hash(50),

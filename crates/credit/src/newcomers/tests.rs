@@ -36,7 +36,7 @@ fn the_pool_comes_before_the_share() {
             .unwrap();
     }
     assert_eq!(newcomers.left_in_pool(0), Cost::ZERO);
-    // The share is still whole.
+    // The share is untouched.
     newcomers
         .take(address(1), RULES.address.capacity, 0)
         .map(drop)
@@ -44,7 +44,7 @@ fn the_pool_comes_before_the_share() {
 }
 
 #[test]
-fn what_was_left_goes_on_refilling_from_when_it_was_left() {
+fn an_amount_refills_from_the_time_of_its_reading() {
     let mut before = dry(0);
     let of = |last| address(last).unwrap();
     before
@@ -61,8 +61,7 @@ fn what_was_left_goes_on_refilling_from_when_it_was_left() {
     assert_eq!(after.left_in_pool(7), Cost::micro_usd(200));
     assert_eq!(after.left_in_share(of(1), 7), Cost::micro_usd(70));
     assert_eq!(after.left_in_share(of(1), 1_007), Cost::micro_usd(71));
-    // However long ago it was, there is no more than the capacity; and so it is where the rules are
-    // tighter now.
+    // After any time there is no more than the capacity, even where the rules are tighter now.
     after.restore_pool(Cost::micro_usd(u64::MAX), u64::MAX, 7);
     after.restore_share(of(1), Cost::ZERO, u64::MAX, 7);
     assert_eq!(after.left_in_pool(7), RULES.pool.capacity);
@@ -94,12 +93,12 @@ fn the_wait_is_the_shorter_one_of_pool_and_share() {
     };
     assert_eq!(wait(&mut newcomers, 1), 1);
     assert_eq!(wait(&mut newcomers, 100), 10);
-    // No share ever holds this much, so only the pool is waited for.
+    // No share can ever hold this much, so the wait is the pool's.
     assert_eq!(wait(&mut newcomers, 300), 30);
 }
 
 #[test]
-fn what_was_not_spent_comes_back_to_where_it_was_taken() {
+fn the_unspent_part_returns_to_its_source() {
     let mut newcomers = dry(0);
     let taken = newcomers.take(address(1), Cost::micro_usd(200), 0).unwrap();
     newcomers.give_back(taken, Cost::micro_usd(50));
@@ -123,7 +122,7 @@ fn time_refills_up_to_the_capacity_and_a_clock_set_back_changes_nothing() {
 }
 
 #[test]
-fn what_was_spent_beyond_what_was_taken_comes_out_of_the_pool() {
+fn a_cost_above_the_taken_amount_comes_out_of_the_pool() {
     let mut newcomers = Newcomers::new(RULES, 0);
     let taken = newcomers.take(None, Cost::micro_usd(100), 0).unwrap();
     newcomers.give_back(taken, Cost::micro_usd(300));
@@ -148,8 +147,7 @@ fn shares_are_bounded_in_number() {
 }
 
 proptest! {
-    /// Whatever is taken and given back, no more is spent than was there at first and has come in
-    /// since.
+    /// The sum of unreturned costs never exceeds the first amount and its refills.
     #[test]
     fn spending_is_bounded(
         steps in proptest::collection::vec((0u64..400, 0u64..400, 0u64..5_000), 1..60),
@@ -171,7 +169,7 @@ proptest! {
 }
 
 #[test]
-fn what_was_spent_says_who_has_paid_it() {
+fn the_cost_is_named_by_its_source() {
     let rules = Rules {
         pool: Refill {
             capacity: Cost::micro_usd(100),
@@ -197,7 +195,7 @@ fn what_was_spent_says_who_has_paid_it() {
         address: Some((address, cost(40))),
     };
     assert_eq!(newcomers.give_back(taken, cost(45)), of_both);
-    // A process that begins with what is missing continues where the first one ended.
+    // A process that starts with the deficits continues where the first one ended.
     let mut restored = Newcomers::new(rules, 0);
     let without = |refill: Refill, missing| refill.capacity.minus(cost(missing));
     restored.restore_pool(without(rules.pool, 75), 0, 0);
@@ -209,27 +207,27 @@ fn what_was_spent_says_who_has_paid_it() {
         assert!(after.take(Some(address), cost(10), 0).is_ok());
         assert!(after.take(Some(address), cost(1), 0).is_err());
     }
-    // More is missing than there can be.
+    // The deficit is larger than the capacity.
     restored.restore_pool(without(rules.pool, u64::MAX), 0, 0);
     restored.restore_share(address, without(rules.address, u64::MAX), 0, 0);
     assert!(restored.take(Some(address), cost(1), 0).is_err());
 }
 
-/// Nobody can spend more than the pool has and gets, however much calls cost that were held too
-/// little for.
+/// Nobody can spend more than the pool has and its refills, even when calls cost more than was
+/// taken for them.
 #[test]
-fn what_the_pool_does_not_hold_is_owed() {
+fn a_cost_above_the_pool_becomes_debt() {
     let cost = Cost::micro_usd;
     let mut newcomers = Newcomers::new(RULES, 0);
     let first = newcomers.take(None, cost(1_000), 0).unwrap();
     newcomers.give_back(first, cost(1_500));
     assert_eq!(newcomers.left_in_pool(0), Cost::ZERO);
-    // 500 are owed, and ten come in each second.
+    // The debt is 500, and ten refill in each second.
     let refused = newcomers.take(None, cost(100), 0).unwrap_err();
     assert_eq!(refused.retry_after_seconds, 60);
     assert_eq!(newcomers.left_in_pool(50_000), Cost::ZERO);
     assert_eq!(newcomers.left_in_pool(51_000), cost(10));
-    // What others give back pays as well.
+    // The returned part of other calls pays the debt as well.
     let second = newcomers.take(None, cost(10), 51_000).unwrap();
     newcomers.give_back(second, cost(40));
     assert_eq!(newcomers.left_in_pool(54_000), Cost::ZERO);
@@ -244,14 +242,14 @@ fn more_is_taken_for_a_call_or_nothing_changes() {
     let (taken, extended) = newcomers.extend(taken, address(1), cost(900), 0);
     assert_eq!((taken.cost(), extended), (cost(900), Ok(())));
     assert_eq!(newcomers.left_in_pool(0), cost(100));
-    // Less is no change.
+    // A lower cost changes nothing.
     let (taken, extended) = newcomers.extend(taken, address(1), cost(100), 0);
     assert_eq!((taken.cost(), extended), (cost(900), Ok(())));
     let (taken, extended) = newcomers.extend(taken, address(1), cost(1_001), 0);
     assert_eq!(taken.cost(), cost(900));
     assert_eq!(extended.unwrap_err().retry_after_seconds, 1);
     assert_eq!(newcomers.left_in_pool(0), cost(100));
-    // From the share, too, while the pool is dry.
+    // The same holds for the share, while the pool is empty.
     let rest = newcomers.take(None, cost(100), 0).unwrap();
     let own = newcomers.take(address(2), cost(50), 0).unwrap();
     let (own, extended) = newcomers.extend(own, address(2), cost(150), 0);

@@ -1,4 +1,4 @@
-//! How activities end that do not complete at once.
+//! The ends of activities that do not complete at once.
 
 use custody::{Custody as _, CustodyError, Purpose, Subject, Wallet};
 use custody_turnkey::TurnkeyCustody;
@@ -34,6 +34,8 @@ async fn an_activity_that_does_not_end_well_has_a_name_and_repeats_nothing() {
     let stand_in = StandIn::start().await;
     let custody = stand_in.connect();
     let wallet = custody.get_or_create(ALICE).await.unwrap();
+    // Requests of the same time are not the same activity.
+    stand_in.set(|it| it.is_idempotent = false);
     for (ends, code) in [
         (
             "ACTIVITY_STATUS_CONSENSUS_NEEDED",
@@ -59,9 +61,6 @@ async fn an_activity_that_does_not_end_well_has_a_name_and_repeats_nothing() {
             assert_eq!(refused.code(), code, "{ends}");
             says_nothing(&refused);
         }
-        // Requests with the same time are the same activity.
-        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-        stand_in.set(|it| it.is_idempotent = false);
     }
     stand_in.set(|it| it.ends = None);
     sign(&custody, wallet).await.unwrap();

@@ -1,9 +1,9 @@
-//! Why a wallet is not exported.
+//! The reason why a wallet is not exported.
 
 use alloy_primitives::Address;
 use thiserror::Error;
 
-/// Why a request to export a wallet is refused. Nothing was changed.
+/// The reason why a request to export a wallet is refused. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ExportRefusal {
@@ -20,7 +20,7 @@ pub enum ExportRefusal {
         observed: usize,
     },
     /// The bytes are not a signature, or not in the one form with the lower `s`.
-    #[error("the signature is none, or not in its one form with the lower s")]
+    #[error("the bytes are not a signature in the canonical form with the lower s")]
     Signature,
     /// Another key than the owner's signed, or the signature covers other data: another brand,
     /// wallet or key.
@@ -56,7 +56,7 @@ pub enum ExportRefusal {
         now: u64,
     },
     /// The public key cannot be encrypted to.
-    #[error("the public key is no X25519 key that can be encrypted to")]
+    #[error("the public key is not a usable X25519 key")]
     PublicKey,
 }
 

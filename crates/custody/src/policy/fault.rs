@@ -1,10 +1,10 @@
-//! Why a list of targets is refused.
+//! The reason why a list of targets is refused.
 
 use alloy_primitives::{Address, Selector};
 use exact::address::AddressFault;
 use thiserror::Error;
 
-/// Why a list of reviewed targets is refused. It is used as a whole or not at all.
+/// The reason why a list of reviewed targets is refused. It is used as a whole or not at all.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum TargetsFault {
@@ -104,7 +104,7 @@ pub enum TargetsFault {
         observed: usize,
     },
     /// The contract has no description.
-    #[error("what of {contract}: expected what the contract is, observed an empty text")]
+    #[error("what of {contract}: expected a description of the contract, observed an empty text")]
     WhatEmpty {
         /// The target.
         contract: Address,

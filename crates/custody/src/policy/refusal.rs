@@ -1,11 +1,11 @@
-//! Why a key does not sign.
+//! The reason why a key does not sign.
 
 use alloy_primitives::{Address, Selector, U256};
 use thiserror::Error;
 
 use crate::Purpose;
 
-/// Why a wallet's key does not sign. The wallet is unchanged.
+/// The reason why a wallet's key does not sign. The wallet is unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PolicyRefusal {

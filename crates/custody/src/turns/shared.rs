@@ -17,7 +17,7 @@ const BEATS_OF_A_LEASE: u32 = 3;
 /// The longest pause between two attempts to take a turn, in milliseconds; the shortest is half.
 const LONGEST_PAUSE: u64 = 500;
 
-/// The store, and how long a lease lasts.
+/// The store, and the length of a lease.
 pub(super) struct Shared {
     pub(super) store: Arc<dyn TurnStore>,
     pub(super) lease: Duration,
@@ -49,7 +49,7 @@ impl Shared {
         let (store, lease) = (Arc::clone(&self.store), self.lease);
         let task = tokio::spawn(async move {
             let end = keep(store.as_ref(), fence, lease, &lose, ended).await;
-            // Without an answer, the lease ends by itself.
+            // Without an answer from the store, the lease expires.
             if let Err(error) = store.end_turn(fence, end).await {
                 tracing::debug!(%account, code = error.code(), "a turn was not given back");
             }
@@ -105,7 +105,7 @@ impl Held {
         }
     }
 
-    /// Ends the turn, and waits until the store knows.
+    /// Ends the turn, and waits until the store has recorded it.
     pub(super) async fn end(self, end: TurnEnd) {
         // The task ends by itself when it is gone already.
         let _ = self.end.send(end);
@@ -175,7 +175,7 @@ mod tests {
         assert!(dropped.elapsed() >= LEASE, "{:?}", dropped.elapsed());
     }
 
-    /// The store as a process sees it that can be put to sleep: it renews nothing then.
+    /// The store of a process that a test can suspend: it then renews nothing.
     struct OfSleeper(Arc<MemoryStore>, Arc<AtomicBool>);
 
     impl TurnStore for OfSleeper {
@@ -215,13 +215,13 @@ mod tests {
         asleep.store(true, Ordering::SeqCst);
         let began = Instant::now();
         let next = two.take(ACCOUNT, "b").await;
-        // The lease, and then the time in which the same work would have come first.
+        // The wait is for the lease, and then for the time in which the same work would come first.
         assert!(began.elapsed() >= LEASE * 2, "{:?}", began.elapsed());
         assert!(next.fence().unwrap().token > turn.fence().unwrap().token);
         asleep.store(false, Ordering::SeqCst);
         let lost = turn.run(std::future::pending::<()>()).await;
         assert_eq!(lost, Err(TurnLost { account: ACCOUNT }));
-        // Its end changes nothing for the next one.
+        // The end of the lost turn does not affect the next one.
         turn.end().await;
         assert!(!gets(&one, "a", LEASE).await);
     }

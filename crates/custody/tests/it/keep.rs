@@ -1,4 +1,4 @@
-//! What an operator does with all wallets: list them, open them, write them under another secret.
+//! The operator's work on all wallets: list them, open them, write them under another secret.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! The contracts and what they return.
+//! The interfaces of the contracts, and the readers of their results.
 
 use alloy_primitives::{Address, U256, address};
 use alloy_sol_types::SolCall;
@@ -42,7 +42,7 @@ pub(super) struct Reserve {
 pub(super) struct UserReserve {
     pub(super) supplied: U256,
     pub(super) borrowed: U256,
-    /// Whether what is supplied counts as collateral.
+    /// Whether the supplied amount counts as collateral.
     pub(super) collateral: bool,
 }
 

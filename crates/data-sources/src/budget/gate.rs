@@ -36,7 +36,7 @@ struct Hold {
     unpaid: bool,
 }
 
-/// What an upstream states about our use of it.
+/// An upstream's own count of our use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reported {
     /// Calls that are left.
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_place_that_is_free_soon_is_waited_for() {
+    async fn a_call_waits_for_weight_that_is_free_soon() {
         let gate = gate(Rate::per(2, 1));
         for _ in 0..2 {
             gate.take(1).await.unwrap();
@@ -272,7 +272,7 @@ mod tests {
         assert_eq!(gate.state().unwrap().held_seconds, Some(60));
     }
 
-    /// A call that waits out a pause of its own holds the family, and goes on when it is over.
+    /// A call that waits out its own pause holds the family, and continues when the pause is over.
     #[tokio::test(start_paused = true)]
     async fn a_pause_that_is_waited_out_holds_the_family() {
         let gate = gate(Rate::per(10, 1));

@@ -112,7 +112,7 @@ impl KeptUse {
             }
             Err(error) => {
                 if !slice.failing {
-                    tracing::error!(family, %error, "a restart would forget what was used of a budget");
+                    tracing::error!(family, %error, "the use of a budget could not be stored: a restart would forget it");
                 }
                 slice.failing = true;
             }
@@ -171,7 +171,7 @@ mod tests {
 
     /// The next call writes what a cancelled or failed write left out.
     #[test]
-    fn a_write_that_did_not_happen_is_made_up_for() {
+    fn the_next_write_makes_up_for_a_missing_one() {
         let mut slice = Slice::default();
         assert_eq!(slice.take(60, 7, 100), Some(7));
         assert_eq!(slice.take(60, 1, 100), Some(8));

@@ -34,7 +34,7 @@ impl Rate {
     }
 }
 
-/// What the limits of an upstream cover.
+/// The sources that share the limits of an upstream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Families {
     /// One limit for everything.

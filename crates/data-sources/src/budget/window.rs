@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_charged_what_it_weighed() {
+    fn a_call_is_charged_its_real_weight() {
         let mut window = Window::new(Rate::per(200, 9));
         let granted = window.take(ms(0), 120, ms(0)).unwrap();
         assert_eq!(window.left(ms(0)), 80);

@@ -113,7 +113,7 @@ async fn a_failed_refresh_serves_the_old_value_and_says_so() {
 }
 
 #[tokio::test]
-async fn of_many_callers_one_fetches_and_none_is_lost_with_it() {
+async fn one_of_many_callers_fetches_and_the_others_survive_its_end() {
     let bench = Bench::new();
     let (gate, fetched) = (Arc::new(Notify::new()), bench.fetched.clone());
     let fetch = {
@@ -145,7 +145,7 @@ async fn of_many_callers_one_fetches_and_none_is_lost_with_it() {
 }
 
 #[tokio::test]
-async fn while_an_old_value_can_be_served_a_slow_source_is_not_waited_for() {
+async fn callers_get_the_old_value_instead_of_waiting_for_a_slow_source() {
     let bench = Bench::new();
     bench.get(None).await.unwrap();
     bench.at(20);
@@ -208,7 +208,7 @@ fn floors_follow_from_how_long_values_are_fresh() {
 }
 
 #[tokio::test]
-async fn before_the_floor_nobody_asks_again() {
+async fn no_caller_fetches_again_before_the_floor() {
     let bench = Bench::new();
     bench.at(100);
     bench.get(Some(0)).await.unwrap();
@@ -224,7 +224,7 @@ async fn before_the_floor_nobody_asks_again() {
 }
 
 #[tokio::test]
-async fn that_there_is_no_such_thing_is_kept_like_a_value() {
+async fn an_absence_is_kept_like_a_value() {
     let bench = Bench::new();
     let absent = async |max_age: Option<u64>| {
         let fetched = bench.fetched.clone();

@@ -96,8 +96,8 @@ fn quote(body: Body, coin: &str, now: Timestamp) -> Result<Option<Quote>, Source
     let seen = Timestamp::from_second(row.timestamp).ok().filter(|time| {
         *time > Timestamp::UNIX_EPOCH && now.checked_add(AHEAD).is_ok_and(|latest| *time <= latest)
     });
-    let as_of = seen
-        .ok_or_else(|| malformed("a time in seconds that has been", row.timestamp.to_string()))?;
+    let as_of =
+        seen.ok_or_else(|| malformed("a past time in seconds", row.timestamp.to_string()))?;
     Ok(Some(Quote {
         source: SOURCE,
         price_usd: price,

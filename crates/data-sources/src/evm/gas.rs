@@ -72,7 +72,7 @@ impl EvmReader {
             source,
             kind: SourceErrorKind::Business {
                 code: "refused".to_owned(),
-                message: "what only reads a number cannot revert".to_owned(),
+                message: "a method that only reads a number cannot revert".to_owned(),
             },
         };
         let value = answer.value.map_err(reverted)?;

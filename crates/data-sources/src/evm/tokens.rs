@@ -39,9 +39,9 @@ pub(super) fn cache() -> Kept {
 }
 
 impl EvmReader {
-    /// Symbol and decimals of tokens, as far as the tokens state them. A token that states neither
-    /// is in the answer without both. So is a token that makes every batch fail that contains it.
-    /// These facts only name things: their age does not count as the age of an answer.
+    /// Symbol and decimals of tokens, as far as the tokens state them. A token has neither in the
+    /// answer when it states neither, or when every batch that contains it fails. These facts only
+    /// name things: their age does not count as the age of an answer.
     ///
     /// # Errors
     ///

@@ -16,7 +16,7 @@ fn place<T: fmt::Debug>(result: Read<T>) -> String {
 }
 
 #[test]
-fn every_disappointment_names_its_place() {
+fn every_error_names_its_place() {
     let text = br#"{"a": [{"b": 1.5}, null], "none": null}"#;
     let root = Json::document(text).unwrap().object().unwrap();
     let list = root.member("a").unwrap().elements().unwrap();
@@ -176,7 +176,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_panics(text in any::<String>()) {
+    fn no_bytes_panic(text in any::<String>()) {
         if let Ok(json) = Json::document(text.as_bytes()) {
             let _ = (json.object().is_ok(), json.elements().is_ok(), json.decimal().is_ok(), json.quantity().is_ok());
         }

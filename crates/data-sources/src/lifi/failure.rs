@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn the_exchanges_own_codes_are_told() {
+    fn the_exchanges_own_codes_are_reported() {
         let no_quote = |errors: Value| {
             failure(
                 404,

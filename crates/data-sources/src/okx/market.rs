@@ -118,13 +118,8 @@ fn time(millis: Figure, now: Timestamp) -> Result<Timestamp, SourceErrorKind> {
     let read = token::count(millis)
         .and_then(|millis| i64::try_from(millis).ok())
         .and_then(|millis| Timestamp::from_millisecond(millis).ok());
-    read.filter(|time| not_ahead(*time, now)).ok_or_else(|| {
-        malformed(
-            "$.time",
-            "a time in milliseconds that has been",
-            &millis.to_string(),
-        )
-    })
+    read.filter(|time| not_ahead(*time, now))
+        .ok_or_else(|| malformed("$.time", "a past time in milliseconds", &millis.to_string()))
 }
 
 /// Whether `time` is not ahead of `now` by more than [`AHEAD`]: an observation cannot come from the

@@ -58,7 +58,7 @@ impl TokenPrices for Okx {
             let time = row.member("time")?;
             let as_of = timestamp(&time)?;
             if !not_ahead(as_of, self.now()) {
-                return Err(time.malformed("a time that has been"));
+                return Err(time.malformed("a past time"));
             }
             Ok(TokenPrice {
                 token,

@@ -161,8 +161,8 @@ pub(super) fn nothing(rows: &[Row]) -> bool {
     rows.iter().all(|row| row.state == State::Disabled)
 }
 
-/// The exit code of a probe with these rows: 2 when a source contradicts or none is switched on, 1
-/// when one could not be asked, otherwise 0.
+/// The exit code of a probe with these rows: 2 when a source contradicts its recorded form or the
+/// configuration, or none is switched on, 1 when one could not be asked, otherwise 0.
 #[must_use]
 pub fn exit_code(rows: &[Row]) -> u8 {
     if nothing(rows) {

@@ -22,7 +22,7 @@ use crate::source::Source;
 /// Why models get no questions.
 const COSTS: &str = "each question to a model costs money";
 /// Why a background probe skips an upstream.
-const PAYING_CALLERS: &str = "what is left of its budget or quota is for paying callers";
+const PAYING_CALLERS: &str = "the rest of its budget or quota is for paying callers";
 /// The pause between two questions of a background probe.
 const PAUSE: Duration = Duration::from_secs(2);
 
@@ -287,11 +287,11 @@ impl Board {
 pub fn describe() {
     describe_gauge!(
         "svc_probe_tolerated_members",
-        "members that an upstream's answers had at the last probe and the recorded form does not know"
+        "members of an upstream's answers at the last probe that the recorded form does not have"
     );
     describe_gauge!(
         "svc_probe_broken_sources",
-        "sources of an upstream that the last probe did not find as they should be"
+        "sources of an upstream that were not ok at the last probe"
     );
 }
 

@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_sorted_by_what_they_say_of_the_call() {
+    fn errors_are_classified_by_their_meaning_for_the_call() {
         for (code, message, expected) in [
             (3, "execution reverted: no", "Reverted"),
             (-32000, "execution reverted", "Reverted"),

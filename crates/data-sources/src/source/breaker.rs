@@ -1,4 +1,4 @@
-//! A circuit breaker: an upstream that keeps failing is left alone for a while.
+//! A circuit breaker: an upstream that keeps failing is not asked for a while.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_was_set_back_keeps_nothing_shut() {
+    fn a_clock_that_was_set_back_keeps_no_circuit_open() {
         let breaker = Breaker::default();
         for _ in 0..OPENS_AFTER {
             breaker.admit(at(100_000)).unwrap().failed(at(100_000));

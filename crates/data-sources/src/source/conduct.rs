@@ -1,9 +1,9 @@
-//! How an upstream is treated after it limits our requests, and while it keeps failing.
+//! The treatment of an upstream after it limits our requests, and while it keeps failing.
 
 use std::time::Duration;
 
-/// The rules for pauses: how long an upstream is left alone after "too many requests", and whether
-/// it is left alone after failures.
+/// The rules for pauses: how long an upstream is not asked after "too many requests", and whether
+/// it is not asked after failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conduct {
     /// The longest pause that a call waits out before it tries again; `None` if a rate limit always
@@ -18,12 +18,12 @@ pub struct Conduct {
     /// Whether the upstream's statement of its remaining limit counts when it is lower than our
     /// own.
     pub believes_what_is_left: bool,
-    /// Whether an upstream that fails several times in a row is left alone for a while.
+    /// Whether an upstream that fails several times in a row is not asked for a while.
     pub breaks_off: bool,
 }
 
 impl Conduct {
-    /// For data: calls wait out short pauses, and a failing upstream is left alone.
+    /// For data: calls wait out short pauses, and a failing upstream is not asked for a while.
     pub const DATA: Self = Self {
         waits_out: Some(Duration::from_secs(1)),
         usual_pause: Duration::from_secs(15),

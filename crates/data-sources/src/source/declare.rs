@@ -10,7 +10,7 @@ macro_rules! upstream {
         }
 
         impl $name {
-            /// How the upstream is reached, and which limits and quotas it has.
+            /// The addresses, limits and quotas of the upstream.
             pub const SPEC: &'static $crate::source::UpstreamSpec = &$spec;
 
             /// Builds the adapter. It makes no connection yet.

@@ -74,7 +74,7 @@ pub enum HealthState {
     Disabled,
     /// The last call failed and none succeeded within five minutes.
     Unavailable,
-    /// The upstream asks to be paid, and is left alone for a while.
+    /// The upstream asks to be paid, and is not asked for a while.
     PaymentRequired,
 }
 

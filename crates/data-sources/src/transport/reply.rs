@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_body_must_call_itself_what_was_asked_for() {
+    fn a_body_must_have_the_requested_content_type() {
         let of = |media: Media, value: &'static str| {
             let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(value))]);
             media.check(&headers).is_ok()

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn two_readers_of_one_list_cover_what_either_covers_where_they_meet() {
+    fn archives_of_one_list_unite_their_covered_times_where_they_meet() {
         let meeting = of("1", 10, &[10, 20]).joined(of("1", 20, &[20, 30]));
         assert_eq!(meeting, of("1", 10, &[10, 20, 30]));
         let apart = of("1", 10, &[10, 15]).joined(of("1", 20, &[20, 30]));

@@ -40,7 +40,7 @@ pub(crate) fn json(body: impl Into<Vec<u8>>) -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_raw(body, "application/json")
 }
 
-/// Answers whatever is asked of `at`.
+/// Serves `answer` for every request to the path `at`.
 pub(crate) async fn serve(server: &MockServer, at: &str, answer: ResponseTemplate) {
     Mock::given(path(at))
         .respond_with(answer)

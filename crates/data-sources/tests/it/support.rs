@@ -1,4 +1,4 @@
-//! What the modules share: servers that stand in for an upstream, and recorded answers.
+//! Shared parts of the modules: servers that stand in for an upstream, and recorded answers.
 
 use data_sources::transport::Transport;
 use serde_json::Value;

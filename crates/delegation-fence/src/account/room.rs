@@ -1,4 +1,4 @@
-//! The limits of what is kept for one account.
+//! The limits of one account's records.
 
 use crate::{Refusal, Rule};
 

@@ -36,7 +36,7 @@ pub struct EndedGrant<'a> {
     pub reason: EndReason,
 }
 
-/// Why a grant is over.
+/// The reason why a grant is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndReason {
     /// It was revoked, in Unix seconds.

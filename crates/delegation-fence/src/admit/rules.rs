@@ -232,7 +232,7 @@ pub(super) fn judge_limits(
         if outflow.is_none_or(|outflow| outflow > most) {
             return Err(Refusal::new(
                 Rule::LimitOutflow,
-                "the swap would bring the outflow of 24 hours above what the holder allowed",
+                "the swap would bring the outflow of 24 hours above the holder's limit",
                 format_args!("at most {most}"),
                 outflow.map_or_else(|| "more than 2^256".to_owned(), |sum| sum.to_string()),
             ));

@@ -8,9 +8,9 @@ use crate::{
     AccountKind, Domain, Grant, Limit, Name, Now, Refusal, Revocation, Rule, Signed, refusal::same,
 };
 
-/// How far in the future a grant or a limit may have been issued, in seconds.
+/// The most seconds that a grant or a limit may have been issued in the future.
 pub const ISSUE_SKEW_SECONDS: u64 = 60;
-/// How far a revocation's time may lie from the clock, in seconds.
+/// The most seconds between a revocation's time and the clock.
 pub const REVOCATION_SKEW_SECONDS: u64 = 300;
 
 /// One instance of the service and the project of its grants: all data that revocations and limits

@@ -109,7 +109,7 @@ fn read(answer: &str) -> Result<Vec<Record>, Refusal> {
             // A member that reads like another spelling (`null` for a missing member) would not be
             // covered by the hash.
             if json::canonical(rule, &record)? != spelling {
-                return Err(malformed("a record in another form than records have", ""));
+                return Err(malformed("a record in an unknown form", ""));
             }
             record.step().map(Transaction::from_key).transpose()?;
             Ok(record)
@@ -121,7 +121,7 @@ fn judge(record: &Record, before: &VerifiedLog) -> Result<(), Refusal> {
     let head = before.head();
     same(
         Rule::LogHash,
-        "the record is not what its hash says",
+        "the record does not match its hash",
         record.computed_hash()?,
         record.hash(),
     )?;

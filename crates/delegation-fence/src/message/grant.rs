@@ -96,7 +96,7 @@ impl AccountKind {
         }
     }
 
-    /// From its word.
+    /// Reads the kind's word.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word)

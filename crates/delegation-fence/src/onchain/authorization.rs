@@ -31,7 +31,7 @@ use crate::{Refusal, Rule, Signature};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Authorization(Tuple);
 
-/// With its signature.
+/// An authorization with its signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedAuthorization(SignedTuple);
 

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{AccountKind, Grant, Policy, Refusal, Rule, TypedData, refusal::same};
 
-/// How many seconds longer than the grant its allowance may be cleared.
+/// The time after the grant's end in which its allowance may still be cleared, in seconds.
 pub const CLEAR_GRACE_SECONDS: u64 = 86_400;
 
 /// Offsets of arguments from the selector on, as `AllowedCalldata` counts them.
@@ -174,7 +174,7 @@ impl ChainTerms<'_> {
         if nobody.contains(&self.redeemer) {
             return Err(Refusal::new(
                 Rule::DelegationRedeemerInvalid,
-                "the redeemer stands for nobody, for anybody, or is the account itself",
+                "the redeemer is zero, the address that means anybody, or the account itself",
                 "the address of one key of the service",
                 self.redeemer,
             ));

@@ -196,7 +196,7 @@ fn reason_of(text: &str) -> Result<HaltReason, Refusal> {
 }
 
 impl Transaction {
-    /// From [`Self::key`].
+    /// Reads the key of a transaction ([`Self::key`]).
     ///
     /// # Errors
     /// `log_malformed`

@@ -155,7 +155,7 @@ impl Sending {
             .max_by_key(|(_, block)| block.number)
     }
 
-    /// Why the service cannot clear the allowance, by the last event.
+    /// The reason why the service cannot clear the allowance, by the last event.
     #[must_use]
     pub const fn obstacle(&self) -> Option<ClearObstacle> {
         self.obstacle

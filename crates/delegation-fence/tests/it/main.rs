@@ -1,4 +1,4 @@
-//! The fence through its public items: what it refuses, what it logs, how a send goes on.
+//! The fence through its public items: its refusals, its log, and its sends.
 
 #![allow(
     clippy::as_conversions,

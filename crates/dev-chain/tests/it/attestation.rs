@@ -179,7 +179,7 @@ fn a_fast_burn_is_minted_less_the_fee_and_once() {
 }
 
 #[test]
-fn a_standard_burn_costs_nothing_and_a_stingy_one_becomes_standard() {
+fn a_standard_burn_is_free_and_one_with_a_low_max_fee_becomes_standard() {
     let world = world();
     for (max_fee, threshold, reason) in [
         (0, 2000, Value::Null),
@@ -212,7 +212,7 @@ fn a_standard_burn_costs_nothing_and_a_stingy_one_becomes_standard() {
 }
 
 #[test]
-fn the_service_takes_its_time_on_request() {
+fn the_service_delays_its_answers_on_request() {
     let world = world();
     world.iris.miss_first(2);
     world.iris.pend_first(1);
@@ -270,7 +270,7 @@ fn fees_of_every_route_are_answered() {
 }
 
 #[test]
-fn a_burn_that_another_node_logged_is_attested_as_one_of_its_own() {
+fn a_burn_that_another_node_logged_is_attested_too() {
     let world = world();
     let transaction = burn(&world, &burn_call(FEE, 1000));
     let watched = mint_of(&world, transaction);

@@ -1,4 +1,4 @@
-//! Life and death of an authorization.
+//! The life of an authorization, from its signature to its use or cancellation.
 
 use alloy_primitives::{Address, B256, Bytes, U256, b256};
 use alloy_rpc_types_eth::TransactionReceipt;
@@ -149,7 +149,7 @@ fn the_window_is_open_at_both_ends() {
 }
 
 #[test]
-fn a_cancelled_authorization_is_worthless() {
+fn a_cancelled_authorization_cannot_be_used() {
     let chain = chain();
     let p = payment();
     let cancel = CancelAuthorization {
@@ -208,7 +208,7 @@ fn only_the_payee_receives() {
 }
 
 #[test]
-fn money_that_is_not_there_does_not_move() {
+fn a_transfer_above_the_balance_reverts() {
     let chain = chain();
     let check = |p: TransferWithAuthorization, expected: &str| {
         assert_eq!(reverts(&chain, USDC, &signed(USDC, &p)), expected);

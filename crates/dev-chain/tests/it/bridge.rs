@@ -190,7 +190,7 @@ fn a_burn_with_a_hook_carries_it_at_the_end() {
 }
 
 #[test]
-fn a_burn_that_may_not_be_says_why() {
+fn a_refused_burn_names_the_reason() {
     let limit = 10_000_000_000_000_u64;
     let everything = U256::from(limit) + U256::ONE;
     let chain = stage()

@@ -146,7 +146,7 @@ fn each_function_takes_the_input_through_the_proxy_and_pays_at_the_rate() {
 }
 
 #[test]
-fn a_swap_that_may_not_be_says_why() {
+fn a_refused_swap_names_the_reason() {
     let chain = stage();
     let said = |change: fn(&mut Router::dagSwapByOrderIdCall)| {
         let mut call = dag();

@@ -85,7 +85,7 @@ fn a_notification_gets_no_answer() {
 }
 
 #[test]
-fn a_chain_that_makes_no_sense_is_not_built() {
+fn an_inconsistent_chain_is_not_built() {
     let token = TokenSpec {
         address: USDC,
         name: "x".to_owned(),

@@ -94,7 +94,7 @@ fn the_interface_is_the_deployed_one() {
 }
 
 #[test]
-fn a_reserve_says_how_it_is_set_up_in_bits_and_in_words() {
+fn a_reserve_states_its_configuration_in_bits_and_in_words() {
     let chain = stage();
     let bits = |chain: &DevChain, at: usize, width: usize| {
         let mask = (U256::ONE << width) - U256::ONE;
@@ -152,7 +152,7 @@ fn a_reserve_says_how_it_is_set_up_in_bits_and_in_words() {
     );
     let tokens = AaveDataProvider::getReserveTokensAddressesCall { asset };
     assert_eq!(chain.view(provider, &tokens).unwrap().aToken, A_USDG);
-    // For a token that is not a reserve: zeros, and a position reverts.
+    // A token that is not a reserve has zeros, and a position in it reverts.
     let asset = WOKB;
     let words = chain.view(
         provider,
@@ -310,7 +310,7 @@ fn a_newer_pool_refuses_with_errors_that_have_names() {
 }
 
 #[test]
-fn an_account_is_worth_what_it_has_in_all_reserves() {
+fn the_worth_of_an_account_is_the_sum_over_all_reserves() {
     let chain = supplied(AMOUNT);
     let user = HOLDER.address;
     let account = chain

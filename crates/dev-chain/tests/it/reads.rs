@@ -216,7 +216,7 @@ fn code_and_storage_are_readable() {
 }
 
 #[test]
-fn calls_that_fail_say_why() {
+fn failed_calls_state_the_reason() {
     let chain = chain();
     let check = |request: Value, code: i64, expected: &str| {
         let error = ask(&chain, "eth_call", json!([request, "latest"])).unwrap_err();
@@ -277,7 +277,7 @@ fn calls_that_fail_say_why() {
 }
 
 #[test]
-fn an_estimate_is_enough_and_not_more() {
+fn an_estimate_is_the_least_sufficient_gas() {
     let chain = chain();
     let data = signed(USDC, &payment());
     let request = json!({ "from": GAS_PAYER.address, "to": USDC, "data": data });
@@ -305,7 +305,7 @@ fn an_estimate_is_enough_and_not_more() {
 }
 
 #[test]
-fn fees_are_known() {
+fn fees_are_suggested() {
     let (chain, _) = paid();
     assert_eq!(
         get::<U64>(&chain, "eth_gasPrice", json!([])),
@@ -338,7 +338,7 @@ fn fees_are_known() {
 }
 
 #[test]
-fn the_chain_says_what_it_is() {
+fn the_chain_states_its_identity() {
     let chain = chain();
     let check = |method: &str, expected: Value| {
         assert_eq!(ask(&chain, method, json!([])).unwrap(), expected);
@@ -354,7 +354,7 @@ fn the_chain_says_what_it_is() {
 }
 
 #[test]
-fn a_chain_is_exported_as_its_node_shows_it() {
+fn an_export_matches_the_nodes_answers() {
     let chain = DevChain::with_xlayer_stage().unwrap();
     let accounts = chain.accounts();
     let token = accounts.iter().find(|it| it.address == xlayer::USDG);

@@ -252,7 +252,7 @@ fn a_contract_can_be_created() {
 }
 
 #[test]
-fn rubbish_is_not_a_transaction() {
+fn malformed_transactions_are_refused() {
     let chain = chain();
     for raw in ["0x", "0x00", "0x02c0", "0xc0", "0x7f01", "0x03c0"] {
         let error = ask(&chain, "eth_sendRawTransaction", json!([raw])).unwrap_err();

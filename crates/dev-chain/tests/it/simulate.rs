@@ -60,7 +60,7 @@ fn deltas(chain: &DevChain, plan: &[Step; 3]) -> (Vec<SimCallResult>, [U256; 4])
 }
 
 #[test]
-fn a_simulated_plan_is_what_its_execution_will_be_and_leaves_no_trace() {
+fn a_simulation_matches_the_execution_and_leaves_no_trace() {
     let chain = stage().build().unwrap();
     let trace = |chain: &DevChain| {
         let nonce: U64 = get(
@@ -133,7 +133,7 @@ fn a_hostile_plan_shows_in_the_balances() {
 }
 
 #[test]
-fn each_call_stands_on_the_ones_before_it() {
+fn each_call_sees_the_effects_of_the_calls_before_it() {
     let chain = stage().build().unwrap();
     let take = |value: u64| {
         let call = Erc20::transferFromCall {
@@ -274,7 +274,7 @@ fn unsupported_simulations_are_refused() {
 }
 
 #[test]
-fn gas_is_limited_and_running_out_of_it_is_an_outcome() {
+fn gas_is_limited_and_running_out_of_gas_is_an_outcome() {
     let chain = stage().build().unwrap();
     // Reads more memory than any gas could pay for.
     let endless = json!({ "from": HOLDER.address, "input": "0x63ffffffff51", "gas": "0x989680" });

@@ -1,4 +1,4 @@
-//! Signing and asking.
+//! Signing, and requests to the chain.
 
 use alloy_consensus::{SignableTransaction, TxEip1559, TxEnvelope};
 use alloy_eips::eip2718::Encodable2718;

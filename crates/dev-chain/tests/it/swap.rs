@@ -52,7 +52,7 @@ fn the_interface_is_the_deployed_one() {
 }
 
 #[test]
-fn an_honest_plan_swaps_pays_both_fees_and_leaves_nothing() {
+fn an_honest_plan_swaps_pays_both_fees_and_leaves_no_allowance() {
     let chain = stage().build().unwrap();
     let receipts = execute(&chain, &honest_plan());
 
@@ -172,7 +172,7 @@ fn with_a_stale_allowance_only_the_reset_makes_a_usdt_like_token_work() {
 }
 
 #[test]
-fn one_more_deposit_leg_takes_whatever_token_was_ever_approved() {
+fn one_more_deposit_leg_takes_any_token_with_an_allowance() {
     let victim = U256::from(7_000_000_000_000_000_000_u64);
     let chain = stage()
         .holder(WETH, HOLDER.address, victim)
@@ -193,7 +193,7 @@ fn one_more_deposit_leg_takes_whatever_token_was_ever_approved() {
 }
 
 #[test]
-fn a_changed_receiver_or_fee_is_paid_without_complaint() {
+fn a_changed_receiver_or_fee_is_paid_without_a_revert() {
     let chain = stage().build().unwrap();
     let mut legs = honest_legs(USDC);
     legs[0] = fee_leg(USDC, GROSS, &[(ATTACKER, AGGREGATOR_FEE + OWN_FEE)]);
@@ -243,7 +243,7 @@ fn reverts_with(receiver: Address, minimum: u64, legs: Vec<SwapData>) -> Value {
 }
 
 #[test]
-fn the_router_refuses_little_but_that_by_name() {
+fn the_few_refusals_of_the_router_have_names() {
     let check = |receiver, minimum, change: fn(&mut Vec<SwapData>), expected: Vec<u8>| {
         let mut legs = honest_legs(USDC);
         change(&mut legs);
@@ -290,7 +290,7 @@ fn an_approval_may_go_elsewhere_than_the_call_when_that_is_allowed() {
 }
 
 #[test]
-fn the_forwarder_refuses_the_zero_address_alone() {
+fn the_forwarder_refuses_only_the_zero_address() {
     let chain = stage()
         .call(HOLDER.address, USDC, approve(USDC, FORWARDER, 9).data)
         .build()

@@ -18,7 +18,7 @@ fn newest(chain: &DevChain) -> (u64, u64) {
 }
 
 #[test]
-fn readers_see_a_chain_that_goes_on() {
+fn readers_see_new_blocks_as_time_passes() {
     let chain = builder().build().unwrap();
     assert_eq!(newest(&chain), (0, NOW));
     chain.advance_time(5);

@@ -99,7 +99,7 @@ fn given_fields_of_a_transaction_are_kept() {
 }
 
 #[test]
-fn the_same_from_two_accounts_is_two_transactions() {
+fn equal_transactions_of_two_accounts_have_different_hashes() {
     let chain = chain();
     let hashes = [BUYER, MINTER].map(|account| {
         let request = json!({ "from": account.address, "to": PAYEE.address, "value": "0x1" });
@@ -109,7 +109,7 @@ fn the_same_from_two_accounts_is_two_transactions() {
 }
 
 #[test]
-fn signed_and_unsigned_ones_share_a_nonce() {
+fn signed_and_unsigned_transactions_share_a_nonce() {
     let chain = chain();
     assert!(send(&chain, GAS_PAYER, PAYEE.address, Bytes::new()).status());
     push(
@@ -138,7 +138,7 @@ fn only_unlocked_accounts_send() {
 }
 
 #[test]
-fn the_rules_of_the_pool_hold() {
+fn unlocked_accounts_obey_the_rules_of_the_pool() {
     let chain = chain();
     let (from, to) = (BUYER.address, PAYEE.address);
     push(&chain, json!({ "from": from, "to": to }));

@@ -162,7 +162,7 @@ fn fees_are_part_of_the_preview() {
 }
 
 #[test]
-fn a_lying_preview_promises_more_than_is_given() {
+fn a_lying_preview_promises_too_much() {
     let chain = stage();
     set(
         &chain,

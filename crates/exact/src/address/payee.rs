@@ -4,7 +4,7 @@ use alloy_primitives::{Address, address};
 use thiserror::Error;
 
 /// The ten accounts that local test chains derive from the mnemonic `test test test test test test
-/// test test test test test junk`, in their order. Everybody has their keys: what is sent to them
+/// test test test test test junk`, in their order. Their keys are public: money that they receive
 /// on a public chain is taken at once.
 pub const LOCAL_CHAIN_ACCOUNTS: [Address; 10] = [
     address!("f39Fd6e51aad88F6F4ce6aB8827279cffFb92266"),
@@ -19,10 +19,10 @@ pub const LOCAL_CHAIN_ACCOUNTS: [Address; 10] = [
     address!("a0Ee7A142d267C1f36714E4a8F75612F20a79720"),
 ];
 
-/// Why an address must not receive money.
+/// The reason why an address must not receive money.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum PayeeFault {
-    /// Nobody can spend what it receives.
+    /// The zero address: money that it receives is lost.
     #[error("the zero address would burn every payment")]
     Zero,
     /// One of [`LOCAL_CHAIN_ACCOUNTS`].
@@ -46,7 +46,7 @@ impl PayeeFault {
     }
 }
 
-/// Whether an address may receive money, as far as the address alone can tell.
+/// Checks that an address may receive money, as far as the address alone can tell.
 ///
 /// # Errors
 /// [`PayeeFault`].
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_pays_zero_or_an_account_that_everybody_owns() {
+    fn zero_and_accounts_with_public_keys_are_no_payees() {
         assert_eq!(check_payee(Address::ZERO), Err(PayeeFault::Zero));
         for account in LOCAL_CHAIN_ACCOUNTS {
             let fault = check_payee(account).unwrap_err();

@@ -1,4 +1,4 @@
-//! From a text to an address.
+//! Parses addresses and checks their spelling.
 
 use std::fmt;
 
@@ -6,29 +6,29 @@ use alloy_primitives::Address;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use thiserror::Error;
 
-/// What examples have in the place of an address that only their reader can know.
+/// The placeholder in examples for an address that only their reader can know.
 pub const PLACEHOLDER: &str = "0xYOUR_OWN_ADDRESS";
 
-/// A text that is no address, or not the one that was meant.
+/// The reason why a text is not accepted as an address.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum AddressFault {
-    /// Still [`PLACEHOLDER`].
+    /// The text is still [`PLACEHOLDER`].
     #[error("expected an address of your own, observed the example's {PLACEHOLDER}")]
     Placeholder,
-    /// Another form than `0x` and 40 hexadecimal digits. The text is not repeated: it may be a key
-    /// in the wrong place.
+    /// The text is not `0x` and 40 hexadecimal digits. The message does not repeat it: it may be a
+    /// key in the wrong place.
     #[error("expected 0x and 40 hexadecimal digits, observed another text of {length} characters")]
     Form {
-        /// Its characters.
+        /// The number of its characters.
         length: usize,
     },
-    /// Both cases occur, and they are not those of the checksum: at least one character is wrong.
+    /// The digits have both cases and do not match the checksum: at least one character is wrong.
     #[error(
         "expected {expected} if its digits are right, observed {observed}, whose checksum (EIP-55) does not hold"
     )]
     Checksum {
-        /// The spelling that these digits have. Its digits may be wrong: compare it with the source
-        /// of the address.
+        /// The checksummed spelling of these digits. A digit may be wrong: compare them with the
+        /// source of the address.
         expected: String,
         /// The spelling that was read.
         observed: String,
@@ -72,16 +72,16 @@ pub fn parse(text: &str) -> Result<Address, AddressFault> {
     })
 }
 
-/// A field of a configuration that names an address. Any text can be deserialised; its fault is
-/// kept for the check of the whole configuration, which knows the key.
+/// A field of a configuration that holds an address. Deserialising accepts any text and keeps its
+/// fault; the check of the whole configuration reports the fault under the field's key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfiguredAddress(Result<Address, AddressFault>);
 
 impl ConfiguredAddress {
-    /// The address.
+    /// Returns the address.
     ///
     /// # Errors
-    /// What is wrong with the text that was read.
+    /// The [`AddressFault`] of the text that was read.
     pub fn get(&self) -> Result<Address, AddressFault> {
         self.0.clone()
     }
@@ -195,7 +195,8 @@ mod tests {
             let both_cases = changed[2..].contains(|c: char| c.is_ascii_lowercase())
                 && changed[2..].contains(|c: char| c.is_ascii_uppercase());
             if changed != spelling && both_cases {
-                // A checksum has 15 bits on average: what it lets through is spelt as its own.
+                // A checksum has 15 bits on average, so it accepts some changed texts, spelt as
+                // their own.
                 let passed = parse(&changed);
                 let own = passed.as_ref().is_ok_and(|read| read.to_checksum(None) == changed);
                 let refused = matches!(passed, Err(AddressFault::Checksum { .. }));

@@ -1,13 +1,13 @@
-//! Why decimal text was not accepted.
+//! The reasons why decimal text is refused.
 
-/// Why decimal text was not accepted.
+/// The reason why decimal text is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecimalError {
-    /// No text at all.
+    /// The text is empty.
     #[error("empty where a decimal number is expected")]
     Empty,
-    /// Longer than any number that is read.
+    /// The text is longer than any number that is read.
     #[error("decimal text of {observed} characters, at most {max} are read")]
     TooLong {
         /// Longest text that is read.
@@ -15,13 +15,13 @@ pub enum DecimalError {
         /// Length observed.
         observed: usize,
     },
-    /// Something else than digits with at most one point between them.
+    /// The text is not digits with at most one point between them.
     #[error("not a plain decimal number (digits, with an optional fraction after one point)")]
     Format,
-    /// More digits than any price or size has.
+    /// The number has more digits than any price or size.
     #[error("more than 36 digits")]
     TooManyDigits,
-    /// More fraction digits than the unit has.
+    /// The number has more fraction digits than the unit.
     #[error("{observed} fraction digits where at most {allowed} are exact")]
     ExcessDigits {
         /// Fraction digits of the unit.
@@ -29,13 +29,13 @@ pub enum DecimalError {
         /// Fraction digits observed.
         observed: usize,
     },
-    /// Above 2^256 − 1.
+    /// The number is above 2^256 − 1.
     #[error("number too large")]
     Overflow,
 }
 
 impl DecimalError {
-    /// Stable code of this refusal.
+    /// A stable code for this refusal.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {

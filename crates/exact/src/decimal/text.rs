@@ -1,4 +1,4 @@
-//! Plain decimal text: prices, human-readable amounts and percentages as they are written.
+//! Plain decimal text, kept as it was written: prices, human-readable amounts and percentages.
 
 use std::{cmp::Ordering, fmt, str::FromStr};
 
@@ -6,9 +6,9 @@ use alloy_primitives::U256;
 
 use crate::DecimalError;
 
-/// A non-negative decimal number kept as the text it came in: digits, optionally a point and more
-/// digits (`^\d+(\.\d+)?$`). No sign, no exponent, no `NaN`, no grouping. Two texts of one number
-/// are equal.
+/// A non-negative decimal number that keeps its text: digits, optionally a point and more digits
+/// (`^\d+(\.\d+)?$`). No sign, no exponent, no `NaN`, no grouping. Texts of the same number are
+/// equal.
 #[derive(Clone, Debug)]
 pub struct DecimalText {
     text: String,
@@ -38,19 +38,19 @@ impl DecimalText {
         })
     }
 
-    /// The text exactly as it was read.
+    /// Returns the text exactly as it was read.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Whether every digit is zero.
+    /// Returns whether every digit is zero.
     #[must_use]
     pub fn is_zero(&self) -> bool {
         self.text.bytes().all(|byte| matches!(byte, b'0' | b'.'))
     }
 
-    /// The shortest text of the same number.
+    /// Returns the shortest text of the same number.
     ///
     /// ```
     /// assert_eq!(exact::DecimalText::parse("01.50")?.canonical(), "1.5");
@@ -66,11 +66,11 @@ impl DecimalText {
         }
     }
 
-    /// The number in units of `10^-decimals`, exactly.
+    /// Returns the number in units of `10^-decimals`, exactly.
     ///
     /// # Errors
     /// [`DecimalError::ExcessDigits`] when there are more fraction digits than `decimals`, even if
-    /// they are zero (nothing is rounded or dropped in silence), [`DecimalError::Overflow`] above
+    /// they are zero (nothing is rounded or dropped in silence). [`DecimalError::Overflow`] above
     /// 2^256 − 1.
     ///
     /// ```
@@ -103,7 +103,7 @@ impl DecimalText {
             .ok_or(DecimalError::Overflow)
     }
 
-    /// The digits before and after the point.
+    /// Returns the digits before and after the point.
     fn parts(&self) -> (&str, &str) {
         let (whole, rest) = self.text.split_at(self.whole);
         (whole, rest.strip_prefix('.').unwrap_or(rest))
@@ -119,8 +119,8 @@ impl DecimalText {
     }
 }
 
-/// The digits before and after the point of a plain decimal number; the second part is empty
-/// without a point.
+/// Splits a plain decimal number into the digits before and after the point. Without a point the
+/// second part is empty.
 pub(crate) fn split(text: &str) -> Result<(&str, &str), DecimalError> {
     if text.is_empty() {
         return Err(DecimalError::Empty);
@@ -143,7 +143,8 @@ pub(crate) fn split(text: &str) -> Result<(&str, &str), DecimalError> {
     Ok((whole, fraction))
 }
 
-/// An amount of the smallest unit in whole units, every digit of it, without trailing zeros.
+/// Formats an amount of the smallest unit in whole units, with every digit and without trailing
+/// zeros.
 ///
 /// ```
 /// use alloy_primitives::U256;

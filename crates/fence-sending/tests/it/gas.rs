@@ -1,4 +1,4 @@
-//! What the gas of plans costs, and who pays it.
+//! The cost of a plan's gas, and its payer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use dev_chain::{DEV_ACCOUNTS, base};
 use fence_server::{PortError, PortFuture, Prices};
 use gas_funding::Funder;
 use serde_json::json;
-use test_support::Fuse;
+use test_support::{Fuse, pass};
 
 use crate::sample::USDC;
 use crate::stage::{AMOUNT, World, wallet};
@@ -63,7 +63,7 @@ pub(crate) fn empty() -> World {
     World::with(|builder| builder.account(wallet().address(), U256::ZERO))
 }
 
-/// What the chain took from the account: what its transactions have cost.
+/// Returns the cost of the account's transactions on the chain.
 fn spent(world: &World, before: U256) -> U256 {
     before - world.chain.native_balance(wallet().address())
 }
@@ -84,8 +84,7 @@ async fn an_account_without_tokens_sends_nothing() {
     assert!(world.chain.transactions().is_empty());
 }
 
-/// The estimate of a plan is for usual times: what counts in the budget afterwards is what the
-/// chain took.
+/// The estimate of a plan is for usual times: afterwards its real cost counts in the budget.
 #[tokio::test(start_paused = true)]
 async fn a_plan_counts_with_what_its_gas_has_cost() {
     let mut costs = Vec::new();
@@ -103,7 +102,7 @@ async fn a_plan_counts_with_what_its_gas_has_cost() {
     assert!(costs[1] > costs[0] * 10, "{costs:?}");
 }
 
-/// What an account was given and did not use has cost the service as well.
+/// Coins that an account received and did not use are a cost of the service as well.
 #[tokio::test(start_paused = true)]
 async fn a_top_up_counts_whole() {
     let mut world = empty();
@@ -133,7 +132,7 @@ async fn top_ups_stop_at_the_budget_of_the_day() {
     assert!(world.chain.transactions().is_empty());
 }
 
-/// The owner's payments bound what is given for its plans, as they do for its actions.
+/// The owner's payments bound the top-ups for its plans, as they do for its actions.
 #[tokio::test(start_paused = true)]
 async fn top_ups_stop_at_what_the_owner_has_paid() {
     for (paid, ends) in [(1, State::HaltedClean), (u64::MAX, State::Done)] {
@@ -148,7 +147,7 @@ async fn top_ups_stop_at_what_the_owner_has_paid() {
     }
 }
 
-/// Without a price the coins count as dear as they can be: ten thousand dollars each.
+/// Without a price, a coin counts with its highest possible price: ten thousand dollars.
 #[tokio::test(start_paused = true)]
 async fn coins_without_a_price_pass_no_budget() {
     let mut given = Vec::new();
@@ -178,8 +177,8 @@ async fn with_an_exhausted_funder_nothing_is_sent() {
     assert!(world.chain.transactions().is_empty());
 }
 
-/// The account's coins are gone when its allowance is to be cleared, long after the plan is over.
-/// What was given, or promised, for the steps takes nothing from what is given for the clearing.
+/// The account's coins are gone when its allowance must be cleared, long after the end of the plan.
+/// Top-ups for the steps do not reduce the top-ups for the clearing.
 #[tokio::test(start_paused = true)]
 async fn a_clearing_is_paid_for_after_the_plans_end() {
     let mut world = World::new();
@@ -194,7 +193,7 @@ async fn a_clearing_is_paid_for_after_the_plans_end() {
         .await;
     fuse.blow();
     drop(process);
-    // Somebody took them out; what comes from now on is there.
+    // Somebody took the earlier coins; later ones stay.
     let (chain, account) = (world.chain.clone(), wallet().address());
     let taken = chain.native_balance(account);
     world.instead(move |request| {
@@ -203,7 +202,7 @@ async fn a_clearing_is_paid_for_after_the_plans_end() {
         (request["method"] == "eth_getBalance" && asked == Some(account))
             .then(|| json!({ "result": left }))
     });
-    tokio::time::sleep(Duration::from_secs(200)).await;
+    pass(Duration::from_secs(200)).await;
     let _process = world.process(Fuse::eternal()).await;
     assert_eq!(world.ended(plan).await, State::HaltedClean);
     assert_eq!((world.allowance(), world.swaps()), (U256::ZERO, 0));

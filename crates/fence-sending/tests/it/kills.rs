@@ -1,26 +1,27 @@
-//! A process that ends before or after any of its writes and sends, and the next one that finds
-//! what it left.
+//! A process that ends before or after any of its writes and sends, and the next one that continues
+//! from its records.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use delegation_fence::State;
-use test_support::Fuse;
+use test_support::{Fuse, pass};
 use tx_sender::Takeover;
 
 use crate::stage::World;
 
-/// What happens while the plan is sent.
+/// The events during a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Meanwhile {
     Nothing,
-    /// The grant is revoked when the process has ended.
+    /// The grant is revoked after the process has ended.
     Revoked,
-    /// The next process comes when the plan is over.
+    /// The next process starts after the end of the plan.
     Over,
 }
 
-/// One process that ends at its n-th effect, and the next one; whether the first one came to the
-/// end of its work.
+/// Runs one process that ends at its n-th effect, and then the next one. Returns whether the first
+/// one finished its work.
 async fn killed(effects: i64, after: bool, meanwhile: Meanwhile) -> bool {
     let what = format!("{effects} {after} {meanwhile:?}");
     let mut world = World::new();
@@ -34,13 +35,13 @@ async fn killed(effects: i64, after: bool, meanwhile: Meanwhile) -> bool {
     };
     drop(first);
     if !ended {
-        // What it has shown to a node may come into a block.
+        // A block may contain the bytes that it has shown to a node.
         world.block().await;
         if meanwhile == Meanwhile::Revoked {
             world.revoke();
         }
         let pause = if meanwhile == Meanwhile::Over { 70 } else { 11 };
-        tokio::time::sleep(std::time::Duration::from_secs(pause)).await;
+        pass(Duration::from_secs(pause)).await;
         world.chain.mine();
     }
     let _next = world.process(Fuse::eternal()).await;
@@ -55,8 +56,8 @@ async fn killed(effects: i64, after: bool, meanwhile: Meanwhile) -> bool {
     ended
 }
 
-/// One process that is held up after its n-th effect for longer than its leases, while the next one
-/// brings the plan to its end; whether the first one came to the end of its work.
+/// Holds one process up after its n-th effect for longer than its leases, while the next one brings
+/// the plan to its end. Returns whether the first one finished its work.
 async fn held_up(effects: i64, meanwhile: Meanwhile) -> bool {
     let what = format!("{effects} {meanwhile:?}");
     let world = World::new();
@@ -73,7 +74,7 @@ async fn held_up(effects: i64, meanwhile: Meanwhile) -> bool {
             world.revoke();
         }
         let pause = if meanwhile == Meanwhile::Over { 70 } else { 11 };
-        tokio::time::sleep(std::time::Duration::from_secs(pause)).await;
+        pass(Duration::from_secs(pause)).await;
         world.chain.mine();
     }
     let _next = world.process(Fuse::eternal()).await;
@@ -84,13 +85,14 @@ async fn held_up(effects: i64, meanwhile: Meanwhile) -> bool {
         world.block().await;
     }
     world.judge(&[plan], &what);
-    // Who wakes up sends nothing: what was to be signed is over, and its bytes go nowhere.
+    // The process sends nothing when it wakes up: its transactions are over, and no node gets their
+    // bytes.
     assert_eq!(world.chain.transactions().len(), before, "{what}");
     ended
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_was_held_up_sends_nothing_when_it_wakes_up() {
+async fn a_process_that_was_held_up_sends_nothing_when_it_wakes_up() {
     for meanwhile in [Meanwhile::Nothing, Meanwhile::Revoked, Meanwhile::Over] {
         let mut effects = 1;
         while !held_up(effects, meanwhile).await {
@@ -114,7 +116,7 @@ async fn a_process_may_end_before_or_after_every_effect() {
             }
             effects += 1;
         }
-        // Fewer would mean that the fuse is not in the way of the work.
+        // Fewer effects would mean that the fuse does not see the work.
         assert!(effects > 30, "{effects}");
         println!("{meanwhile:?}: {effects} effects");
     }

@@ -1,5 +1,4 @@
-//! Plans that are sent on an embedded chain, in simulated time: a `sleep` passes that time on
-//! purpose, and costs no real time.
+//! Plans that are sent on an embedded chain, in simulated time.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,5 +1,5 @@
-//! The fence's records in memory, for simulated time: a file's thread would not wait for it. It
-//! keeps what the port promises, as far as sending asks for it.
+//! The fence's records in memory, for simulated time: a file's thread would not wait for it. The
+//! store keeps those promises of the port that sending needs.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -168,7 +168,7 @@ impl Inner {
 }
 
 impl Memory {
-    /// A change of an account, whatever its version is.
+    /// Changes an account, whatever its version.
     pub(crate) fn put(&self, account: Address, at: UtcSeconds, change: Change) {
         let mut inner = self.0.lock().unwrap();
         let version = inner.version;
@@ -215,7 +215,7 @@ impl Memory {
 }
 
 impl Store for Memory {
-    /// What a test has installed stays.
+    /// The policy that a test has installed stays.
     fn install(&self, _: Policy, _: UtcSeconds) -> StoreFuture<'_, ()> {
         done(Ok(()))
     }

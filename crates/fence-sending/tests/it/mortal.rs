@@ -1,4 +1,4 @@
-//! The fence's records as a process sees them that ends at its n-th effect.
+//! The fence's records as seen by a process that ends at its n-th effect.
 
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 //! lost transactions, revocations, other policies, nodes that are down, and obstacles to the
 //! clearing.
 //!
-//! `FENCE_SCHEDULES` is how many are run, from the seed `FENCE_FIRST_SEED` on.
+//! `FENCE_SCHEDULES` sets the number of schedules, and `FENCE_FIRST_SEED` the first seed.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -10,17 +10,17 @@ use std::time::Duration;
 use delegation_fence::ClearObstacle;
 use dev_chain::Fate;
 use rand::{Rng as _, SeedableRng as _, rngs::StdRng};
-use test_support::Fuse;
+use test_support::{Fuse, pass};
 use tx_sender::Takeover;
 
 use crate::stage::{Process, World, edited_policy, fence_policy};
 
-/// Seeds that found something: a plan that halted while the clearing of the plan before it was in
+/// Seeds that revealed a defect: a plan that halted while the clearing of the plan before it was in
 /// no block; one whose call came back after the next plan had approved; one whose step a
-/// reorganisation moved after a restart, when nobody watched its block.
+/// reorganisation moved after a restart, when no process watched its block.
 const FOUND: [u64; 3] = [699, 707, 964];
 
-/// How many of each thing have happened, over all schedules.
+/// The number of accidents of each kind, over all schedules.
 #[derive(Debug, Default)]
 struct Seen {
     done: usize,
@@ -39,10 +39,10 @@ async fn schedule(seed: u64, seen: &mut Seen) {
     }
     let mut plans = vec![world.accept()];
     let mut processes: Vec<Process> = vec![world.process(Fuse::eternal()).await];
-    // In some worlds nothing bad happens but that processes come and go.
+    // In some worlds the only accidents are processes that end and start.
     let (calm, revoked_at) = (random.random_bool(0.2), random.random_range(0..120));
     for turn in 0..random.random_range(20..90) {
-        tokio::time::sleep(Duration::from_millis(random.random_range(20..900))).await;
+        pass(Duration::from_millis(random.random_range(20..900))).await;
         if random.random_bool(0.6) {
             world.chain.mine();
         }
@@ -115,7 +115,7 @@ async fn schedule(seed: u64, seen: &mut Seen) {
             plans.push(world.accept());
         }
     }
-    // What is wrong goes away, but for some obstacles; somebody goes on; who slept wakes up.
+    // Obstacles end, except for some; a process continues; sleepers wake up.
     world.node.up.store(true, Ordering::SeqCst);
     for process in &processes {
         process.fuse.wake();
@@ -144,7 +144,7 @@ async fn schedule(seed: u64, seen: &mut Seen) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whatever_happens_one_order_is_one_call_and_no_allowance_is_left_unreported() {
+async fn one_order_is_one_call_and_no_allowance_is_left_unreported_in_any_schedule() {
     let number =
         |name: &str, usual| std::env::var(name).map_or(usual, |text| text.parse().unwrap());
     let (count, first) = (number("FENCE_SCHEDULES", 48), number("FENCE_FIRST_SEED", 1));
@@ -154,7 +154,7 @@ async fn whatever_happens_one_order_is_one_call_and_no_allowance_is_left_unrepor
         schedule(seed, &mut seen).await;
     }
     println!("{count} schedules: {seen:?}");
-    // Schedules in which nothing happens would show nothing.
+    // Schedules without accidents would prove nothing.
     if count >= 48 {
         assert!(
             seen.done > 0 && seen.halted > 0 && seen.dirty > 0,

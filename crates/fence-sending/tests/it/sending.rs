@@ -1,4 +1,4 @@
-//! A whole order, and what stops one.
+//! A whole order, and the obstacles that stop one.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use alloy_primitives::U256;
 use calldata_checks::StepKind;
 use delegation_fence::{ClearObstacle, Event, Rule, State, Transaction};
 use serde_json::json;
-use test_support::Fuse;
+use test_support::{Fuse, pass};
 
 use crate::stage::{AMOUNT, World, edited_policy, reverts, wallet};
 
@@ -28,21 +28,21 @@ async fn a_whole_order_is_sealed_in_three_steps() {
     let sent = world.chain.transactions();
     assert_eq!(sent.len(), 3);
     assert!(sent.iter().all(|sent| sent.from == wallet().address()));
-    // Nothing is done again.
+    // A second turn does nothing.
     for _ in 0..20 {
         world.block().await;
     }
     assert_eq!(world.chain.transactions().len(), 3);
 }
 
-/// Where a plan stands when something happens to it.
+/// The progress of a plan at an accident.
 const MOMENTS: [(&str, StepKind); 3] = [
     ("before the first", StepKind::ApproveReset),
     ("before the second", StepKind::Approve),
     ("before the third", StepKind::Call),
 ];
 
-/// Lets a plan come to where this step would be ordered next, does something, and lets it come to
+/// Drives a plan until this step would be ordered next, runs the accident, and drives the plan to
 /// its end.
 async fn interrupted(
     at: StepKind,
@@ -59,7 +59,7 @@ async fn interrupted(
     match before {
         None => happens(&world),
         Some(before) => {
-            // The step before is ordered and in no block yet.
+            // The step before is ordered and is in no block yet.
             let ordered = delegation_fence::Event::Ordered(Transaction::Step(before));
             world
                 .until("the step before", |world| {
@@ -129,7 +129,7 @@ async fn each_confirmation_that_fails_halts_under_its_name() {
     }
 }
 
-/// Two minutes without a node: the plan is over when there is one again.
+/// For two minutes no node answers: the plan is over when one answers again.
 #[tokio::test(start_paused = true)]
 async fn a_plan_that_is_over_halts_and_is_cleared() {
     for (moment, at) in MOMENTS {
@@ -161,7 +161,7 @@ async fn without_a_node_nothing_goes_out_and_the_halt_is_written() {
         .up
         .store(false, std::sync::atomic::Ordering::SeqCst);
     let _process = world.process(Fuse::eternal()).await;
-    tokio::time::sleep(std::time::Duration::from_secs(100)).await;
+    pass(Duration::from_secs(100)).await;
     // By the machine's clock alone.
     assert_eq!(world.state(plan), State::Halting);
     world
@@ -194,7 +194,7 @@ async fn an_allowance_that_the_service_cannot_clear_is_reported_with_the_bytes_t
     assert_eq!(report.allowance_read_back.unwrap().0, U256::from(AMOUNT));
     let clear = report.clear_transaction.unwrap();
     assert_eq!((clear.to, clear.value), (crate::sample::USDC, U256::ZERO));
-    // The obstacle goes away, and the service clears by itself.
+    // After the obstacle's end, the service clears by itself.
     *world.route.clears.lock().unwrap() = Ok(());
     assert_eq!(world.ended(plan).await, State::HaltedClean);
     assert_eq!(world.allowance(), U256::ZERO);
@@ -211,7 +211,7 @@ fn accept_reverting(world: &World) -> alloy_primitives::B256 {
     })
 }
 
-/// What would revert costs no approval.
+/// A plan that would revert costs no approval.
 #[tokio::test(start_paused = true)]
 async fn a_plan_whose_call_would_revert_does_not_begin() {
     let world = World::new();
@@ -241,8 +241,8 @@ async fn a_call_that_would_revert_is_not_signed_and_the_allowance_is_cleared() {
     assert_eq!((world.allowance(), world.swaps()), (U256::ZERO, 0));
 }
 
-/// The obstacle is on the chain: the token is paused, or has barred the account. It is said once,
-/// looked at again, and cleared when it is gone.
+/// The obstacle is on the chain: the token is paused, or has barred the account. The report says so
+/// once, the driver looks again, and clears the allowance after the obstacle's end.
 #[tokio::test(start_paused = true)]
 async fn a_clear_that_reverts_is_said_once_and_made_when_it_no_longer_does() {
     let world = World::new();
@@ -286,8 +286,8 @@ async fn a_clear_that_reverts_is_said_once_and_made_when_it_no_longer_does() {
     assert_eq!(world.allowance(), U256::ZERO);
 }
 
-/// The account's key is gone while its approval is on its way: what was signed is followed to its
-/// end, and the allowance that is left is said.
+/// The account's key is gone while its approval is on its way: the driver follows signed
+/// transactions to their end, and reports the remaining allowance.
 async fn left_behind(lose: impl Fn(&mut World)) {
     let mut world = World::new();
     let plan = world.accept();
@@ -302,7 +302,7 @@ async fn left_behind(lose: impl Fn(&mut World)) {
     process.fuse.blow();
     drop(process);
     lose(&mut world);
-    tokio::time::sleep(Duration::from_secs(15)).await;
+    pass(Duration::from_secs(15)).await;
     let _process = world.process(Fuse::eternal()).await;
     world
         .until("the report", |world| {

@@ -1,21 +1,21 @@
-//! Two processes that share an account: a plan of one and an action of the other, while the first
-//! one goes on, dies or is held up.
+//! Two processes that share an account: one has a plan and the other an action, while the first one
+//! continues, dies or is held up.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use delegation_fence::State;
-use test_support::Fuse;
+use test_support::{Fuse, pass};
 
 use crate::stage::World;
 use crate::together::{actions, ended, of_plan, withdrawal};
 
-/// What becomes of the first process.
+/// The fate of the first process.
 #[derive(Debug, Clone, Copy)]
 enum Fate {
     GoesOn,
     DiesAfter(i64),
-    /// It is held up for longer than its leases.
+    /// The process is held up for longer than its leases.
     SleepsAfter(i64),
 }
 
@@ -25,8 +25,8 @@ fn world() -> World {
     world
 }
 
-/// A plan that the first process begins, and an action that the second one begins meanwhile. The
-/// second one drives both. Whether the first one came to the end of its plan.
+/// The first process begins a plan, and the second one begins an action meanwhile and drives both.
+/// Returns whether the first one finished its plan.
 async fn beside(fate: Fate) -> bool {
     let world = world();
     let fuse = match fate {
@@ -56,7 +56,7 @@ async fn beside(fate: Fate) -> bool {
         world.block().await;
     }
     world.judge(&[plan], &format!("{fate:?}"));
-    // Who wakes up sends nothing.
+    // The process sends nothing when it wakes up.
     assert_eq!(world.chain.transactions().len(), before, "{fate:?}");
     let mut sent = of_plan(&world);
     let action = sent.iter().position(|of_plan| !of_plan).unwrap();
@@ -101,7 +101,7 @@ async fn a_server_that_was_held_up_sends_nothing_into_another_ones_turn() {
     }
 }
 
-/// A turn that is lost while nothing is sent is taken again.
+/// A turn that is lost between two sends is taken again.
 #[tokio::test(start_paused = true)]
 async fn a_plan_goes_on_under_a_later_turn() {
     let world = world();
@@ -110,7 +110,7 @@ async fn a_plan_goes_on_under_a_later_turn() {
     let plan = world.accept();
     begun(&world).await;
     fuse.sleep();
-    tokio::time::sleep(Duration::from_secs(12)).await;
+    pass(Duration::from_secs(12)).await;
     fuse.wake();
     assert_eq!(world.ended(plan).await, State::Done);
     drop(process);

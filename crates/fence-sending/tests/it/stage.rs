@@ -21,7 +21,7 @@ use dev_chain::{DevChain, Mining, base};
 use fence_server::{Acceptance, Change, Prices, Store as _};
 use gas_funding::{Funder, MemoryBook};
 use serde_json::Value;
-use test_support::{Fuse, MortalNode};
+use test_support::{Fuse, MortalNode, eventually_every, pass};
 use tokio::time::Instant;
 use tx_sender::{MemoryStore, Takeover, Transport};
 
@@ -39,7 +39,7 @@ sol! {
 }
 
 pub(crate) const GRANT: B256 = B256::repeat_byte(0x22);
-/// What each plan swaps: 1,000.000007 USDC.
+/// The input of each plan: 1,000.000007 USDC.
 pub(crate) const AMOUNT: u64 = 1_000_000_007;
 const BUDGET: Budget = Budget {
     least_amount: U256::ZERO,
@@ -73,9 +73,9 @@ pub(crate) struct World {
     pub(crate) route: Arc<TestRoute>,
     pub(crate) funder: Option<Funder>,
     pub(crate) book: Arc<MemoryBook>,
-    /// What the chain's coin is worth, in dollars.
+    /// The price of the chain's coin, in dollars.
     pub(crate) coin_usd: Option<u64>,
-    /// What each owner has paid, in micro US dollars.
+    /// The payments of each owner, in micro US dollars.
     pub(crate) paid: u64,
     pub(crate) takeover: Takeover,
     /// Whether processes share the turns on accounts.
@@ -232,7 +232,7 @@ impl World {
         self.store.put(wallet().address(), at, change);
     }
 
-    /// What holds at the end of everything, whatever has happened.
+    /// Checks the invariants at the end of every test.
     pub(crate) fn judge(&self, plans: &[B256], what: &str) {
         assert_eq!(self.store.violations(), Vec::<String>::new(), "{what}");
         let sent = self.chain.transactions();
@@ -266,8 +266,8 @@ impl World {
                     let cleared = report
                         .allowance_read_back
                         .is_none_or(|(left, _)| left.is_zero());
-                    // A plan that ordered nothing has no allowance of its own. It says what it
-                    // found: the clearing of an earlier plan may be in no block at that moment.
+                    // A plan without orders has no allowance of its own and reports the existing
+                    // one: the clearing of an earlier plan may be in no block at that moment.
                     let began = events
                         .iter()
                         .any(|event| matches!(event, Event::Ordered(_)));
@@ -306,27 +306,26 @@ impl World {
         self.report(plan).state
     }
 
-    /// Lets a second pass, with a block at its end.
+    /// Passes a second, with a block at its end.
     pub(crate) async fn block(&self) {
-        tokio::time::sleep(Duration::from_secs(1)).await;
+        pass(Duration::from_secs(1)).await;
         self.chain.mine();
     }
 
-    /// Makes blocks until something holds.
+    /// Makes blocks until a condition holds.
     pub(crate) async fn until(&self, what: &str, mut holds: impl FnMut(&Self) -> bool) {
-        for _ in 0..600 {
-            if holds(self) {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-            if self.start.elapsed().subsec_millis() < 100 {
+        let mut second = self.now();
+        let come = async || {
+            if self.now() > second {
+                second = self.now();
                 self.chain.mine();
             }
-        }
-        panic!("{what} did not come to be");
+            holds(self).then_some(())
+        };
+        eventually_every(Duration::from_millis(100), what, come).await;
     }
 
-    /// Makes blocks until a plan has come to its end.
+    /// Makes blocks until the end of a plan.
     pub(crate) async fn ended(&self, plan: B256) -> State {
         self.until("the end", |world| world.state(plan).is_final())
             .await;
@@ -342,12 +341,12 @@ impl World {
         self.chain.balance_of(WETH, wallet().address()).unwrap()
     }
 
-    /// Puts a node in the chain's place, as far as it answers something.
+    /// Puts a node in the chain's place for some requests.
     pub(crate) fn instead(&self, answers: impl Fn(&Value) -> Option<Value> + Send + 'static) {
         *self.node.instead.lock().unwrap() = Some(Box::new(answers));
     }
 
-    /// How often the router's swap was executed with effect.
+    /// Counts the executed swaps of the router.
     pub(crate) fn swaps(&self) -> usize {
         let swapped = |sent: &&dev_chain::MinedSummary| {
             sent.to == Some(base::ROUTER) && sent.success && sent.from == wallet().address()
@@ -356,7 +355,7 @@ impl World {
     }
 }
 
-/// The output of a future that waits for nothing.
+/// Runs a future that waits for nothing.
 pub(crate) fn futures_now<T>(future: impl Future<Output = T>) -> T {
     crate::sample::ready(future)
 }

@@ -75,7 +75,7 @@ impl Custody for OneKey {
     }
 }
 
-/// No swaps and no bridges: the action of these tests is a withdrawal.
+/// Builds no swaps and no bridges: the action of these tests is a withdrawal.
 struct NoPlans;
 
 impl Plans for NoPlans {
@@ -138,7 +138,7 @@ pub(crate) fn withdrawal(number: u8) -> Order {
     }
 }
 
-/// Makes blocks until the intent is over.
+/// Makes blocks until the end of the intent.
 pub(crate) async fn ended(world: &World, actions: &WalletActions, intent: &Intent) -> Intent {
     let mut found = intent.clone();
     for _ in 0..600 {
@@ -151,7 +151,7 @@ pub(crate) async fn ended(world: &World, actions: &WalletActions, intent: &Inten
     panic!("the intent does not end: {found:#?}");
 }
 
-/// What the wallet's transactions were to, in the order of their nonces: `true` is the plan's.
+/// Lists the wallet's transactions in the order of their nonces: `true` for those of the plan.
 pub(crate) fn of_plan(world: &World) -> Vec<bool> {
     let sent = world.chain.transactions();
     let own = sent.iter().filter(|sent| sent.from == wallet().address());
@@ -161,8 +161,8 @@ pub(crate) fn of_plan(world: &World) -> Vec<bool> {
     .collect()
 }
 
-/// An action is begun when the first step of a plan is on its way: whether it came between two
-/// transactions of the plan.
+/// Begins an action when the first step of a plan is on its way. Returns whether it came between
+/// two transactions of the plan.
 async fn comes_between(shared: bool) -> bool {
     let world = World::new();
     let process = world.process(Fuse::eternal()).await;
@@ -192,11 +192,11 @@ async fn comes_between(shared: bool) -> bool {
 #[tokio::test(start_paused = true)]
 async fn a_plan_and_an_action_never_run_at_the_same_time_on_one_account() {
     assert!(!comes_between(true).await);
-    // With turns of their own they do.
+    // With separate turns they do run at the same time.
     assert!(comes_between(false).await);
 }
 
-/// What the first plan of an account without coins is given, in micro US dollars.
+/// The top-up for the first plan of an account without coins, in micro US dollars.
 async fn given_for_a_plan() -> u64 {
     let mut world = empty();
     world.coin_usd = Some(2_500);
@@ -244,7 +244,7 @@ async fn an_action_after_a_plan_and_a_plan_after_an_action_share_every_budget() 
         assert_eq!(halted, Some("gas_budget_exhausted"), "{budget}");
         assert!(!intent.has_effect());
 
-        // The reverse: what an action was given is missing for the plan.
+        // In the reverse order, the action's top-up reduces the room for the plan.
         let mut world = empty();
         world.coin_usd = Some(2_500);
         world.funder = Some(gas_funding::Funder {

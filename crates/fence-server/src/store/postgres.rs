@@ -34,14 +34,14 @@ impl PostgresStore {
     /// Brings the tables of the fence to the newest version.
     ///
     /// # Errors
-    /// What is wrong with the database.
+    /// The defect of the database.
     pub async fn open(postgres: Postgres) -> Result<Self, PostgresError> {
         postgres.migrate(&COMPONENT).await?;
         Ok(Self { postgres })
     }
 }
 
-/// Why a transaction ends without a commit.
+/// The reason why a transaction ends without a commit.
 enum Failure {
     Database(PostgresError),
     Store(StoreError),

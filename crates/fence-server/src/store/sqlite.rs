@@ -25,9 +25,9 @@ const FORMAT: Format = Format {
 
 const SETTINGS: Settings = Settings::of_records(2048);
 
-/// Records in one SQLite file, which several processes of one machine may have open. All work of
-/// one handle is done by one thread, in the order in which it was asked for; between handles
-/// SQLite's write lock decides.
+/// Records in one SQLite file, which several processes of one machine may have open. One thread
+/// does all work of a handle, in the order of the calls. Between handles SQLite's write lock
+/// decides.
 #[derive(Debug)]
 pub struct SqliteStore {
     worker: Worker,
@@ -38,7 +38,7 @@ impl SqliteStore {
     /// their owner only.
     ///
     /// # Errors
-    /// What is wrong with the file.
+    /// The defect of the file.
     pub fn open(path: PathBuf) -> Result<Self, DatabaseError> {
         let worker = Worker::shared(path, &FORMAT, &SETTINGS)?;
         Ok(Self { worker })
@@ -141,7 +141,7 @@ impl Store for SqliteStore {
     }
 
     fn probe(&self) -> StoreFuture<'_, ()> {
-        // It takes the write lock and gives it back: a lost or locked file shows.
+        // The transaction takes the write lock and releases it, which shows a lost or locked file.
         self.worker.write("probe", |_| Ok(()))
     }
 }

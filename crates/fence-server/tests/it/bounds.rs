@@ -1,4 +1,4 @@
-//! What a store keeps does not grow without end, and what was replaced does not come back.
+//! The records of a store are bounded, and replaced policies do not come back.
 
 use alloy_primitives::{B256, U256};
 use delegation_fence::{Grant, MOST_GRANTS, MOST_TOMBSTONES};
@@ -24,8 +24,8 @@ fn ended(grant_id: B256, ended_at: u64) -> Change {
     }
 }
 
-/// Also not after a policy of another name was in force: the grants under it would come back with
-/// it.
+/// A replaced policy does not come back even after a policy of another name, because the grants
+/// under it would come back with it.
 #[tokio::test]
 async fn a_policy_does_not_come_back_after_one_of_another_name() {
     let location = StoreLocation::new();
@@ -43,8 +43,8 @@ async fn a_policy_does_not_come_back_after_one_of_another_name() {
     assert_eq!(installed.policy().unwrap(), fence_policy(4));
 }
 
-/// Each limit is tighter than the one before it by an atom: what is kept, and read with every view,
-/// does not grow.
+/// Each limit is tighter than the one before it by an atom. The stored limits, which every view
+/// reads, do not grow.
 #[tokio::test]
 async fn of_any_number_of_limits_the_tightest_are_kept() {
     let location = StoreLocation::new();
@@ -61,7 +61,7 @@ async fn of_any_number_of_limits_the_tightest_are_kept() {
         tighten(limit(cap)).await;
         assert!(look(&*store).await.limits.len() <= 3);
     }
-    // One that tightens another member stays beside it; the looser ones say nothing.
+    // A limit that tightens another member stays beside it; the looser ones add nothing.
     let swaps = |max_swaps| {
         let message = delegation_fence::Limit {
             per_swap_cap: U256::from(5_000),
@@ -105,12 +105,12 @@ async fn an_account_has_so_many_grants_and_tombstones() {
         put(ended(id(5_000), NOW)).await,
         Err("too_many_revocations")
     );
-    // What came can always be ended, and so can everything at once.
+    // A received grant can always be ended, and so can all grants at once.
     put(ended(id(1), NOW)).await.unwrap();
     put(ended(B256::ZERO, NOW)).await.unwrap();
     let all = store.view(ACCOUNT, id(900), None).await.unwrap();
     assert_eq!(all.ended.unwrap().at, NOW);
-    // Grants that ended do not count.
+    // Ended grants do not count.
     let later = Grant {
         issued_at: NOW + 1,
         ..grant(id(901))

@@ -1,5 +1,5 @@
-//! What the service spends on a request: nothing for what no key has signed, and no gas for what
-//! cannot end well.
+//! The service's cost of a request: nothing for bytes that no key has signed, and no gas for a plan
+//! that cannot end well.
 
 use std::sync::{Arc, Mutex, atomic::Ordering};
 
@@ -23,7 +23,7 @@ async fn granted() -> World {
     world
 }
 
-/// Whoever has no key is told so before records and custody are looked at.
+/// A caller without a key is refused before any read of records and custody.
 #[tokio::test]
 async fn custody_is_not_asked_for_what_no_key_has_signed_for_this_service() {
     let world = World::new().await;
@@ -39,8 +39,8 @@ async fn custody_is_not_asked_for_what_no_key_has_signed_for_this_service() {
     assert_eq!(world.custody.asked.load(Ordering::SeqCst), 0);
 }
 
-/// The service pays for gas, and sends nothing that cannot end well: a refusal by name where the
-/// plan is submitted or tried out, and no record of what was only tried out.
+/// The service pays for gas, and sends no plan that cannot end well: submission and dry run refuse
+/// it by name, and a dry run leaves no record.
 #[tokio::test]
 async fn a_plan_that_is_too_small_too_dear_or_cannot_succeed_is_refused() {
     let world = granted().await;

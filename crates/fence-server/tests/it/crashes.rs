@@ -1,5 +1,5 @@
-//! A server that ends at any write: what was answered holds, and what is asked again ends in the
-//! same state.
+//! A server that ends at any write: its answers stay true, and repeated requests end in the same
+//! state.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use crate::{
     world::{Clock, Custody, code, desk, log, ordered},
 };
 
-/// Everything that a client asks for, in order; it asks again until it is answered.
+/// All requests of a client, in order; the client repeats each until it is answered.
 const STEPS: usize = 6;
 
 async fn step(desk: &Delegations, number: usize) -> &'static str {
     match number {
         0 => code(desk.receive_grant(sign(grant(GRANT_ID), &owner())).await),
         1 => code(desk.receive_limit(limit(2_000_000_000)).await),
-        // Refused, and noted.
+        // The request is refused, and the refusal is recorded.
         2 => code(desk.submit(&ordered(2_000_000_001, GRANT_ID)).await),
         3 => code(desk.submit(&ordered(1_000_000_007, GRANT_ID)).await),
         4 => code(desk.receive_revocation(revocation(GRANT_ID, NOW)).await),
@@ -51,14 +51,15 @@ async fn a_server_that_ends_at_any_write_goes_on_where_the_records_end() {
                 let mut answer = step(&server, number).await;
                 if ended_at.is_none() && store.is_dead() {
                     ended_at = Some(number + 1);
-                    // A refusal is told although its record may be missing; nothing else is.
+                    // A refusal is answered even where its record is missing; every other answer
+                    // has its record.
                     let told = if number == 2 {
                         expected
                     } else {
                         "fence_store_unavailable"
                     };
                     assert_eq!(answer, told, "{at}");
-                    // The next process, without the last one's memory.
+                    // The next process starts without the memory of the last one.
                     server = desk(location.open(), 1, &clock, &custody).await;
                     answer = step(&server, number).await;
                 }

@@ -1,4 +1,4 @@
-//! Accounts whose delegations the chain enforces as well.
+//! Accounts whose delegations the chain enforces too.
 
 use alloy_primitives::{Address, B256, U256};
 use delegation_fence::onchain::{ChainGrant, Delegation, GrantFile, Level};
@@ -83,7 +83,7 @@ async fn a_permission_is_over_when_the_chain_says_so_too() {
         let read = desk.on_chain(account(), GRANT_ID).await.unwrap().unwrap();
         assert_eq!((read.disabled, read.disable), (true, None));
         assert_eq!(read.block, Some(world.node.block()));
-        // Enabled again, it is not over on the chain any more.
+        // A delegation that is enabled again is in force on the chain.
         world.node.change(|said| said.disabled.clear());
         let read = desk.on_chain(account(), GRANT_ID).await.unwrap().unwrap();
         assert!(!read.disabled && read.disable.is_some());
@@ -154,7 +154,7 @@ async fn delegations_are_held_against_the_grant_and_the_chain() {
                 of(|grant| grant.delegate = REDEEMER),
                 "grant_delegate_is_service",
             ),
-            // A wallet of custody's.
+            // The delegate is a wallet of custody.
             (
                 of(|grant| grant.delegate = ACCOUNT),
                 "grant_delegate_is_service",
@@ -189,7 +189,8 @@ async fn delegations_are_held_against_the_grant_and_the_chain() {
         assert_eq!(received().await, "chain_unavailable");
         world.node.change(|said| said.is_away = false);
         assert_eq!(received().await, "ok");
-        // Known, and then with others: the account has counted up, and signed again.
+        // The grant is known, and comes with other delegations: the account has counted up, and
+        // signed again.
         world.node.change(|said| said.nonce = 1);
         let mut again = good.clone();
         again.delegations = delegations(&good.signed, REDEEMER, level, 1);
@@ -197,9 +198,9 @@ async fn delegations_are_held_against_the_grant_and_the_chain() {
     }
 }
 
-/// The chain is read before a plan is accepted and before each of its steps.
+/// The server reads the chain before it accepts a plan and before each of its steps.
 #[tokio::test]
-async fn what_the_chain_says_now_counts_before_each_step() {
+async fn the_present_state_of_the_chain_counts_before_each_step() {
     for level in LEVELS {
         let world = world(level).await;
         let desk = &world.desk;
@@ -236,7 +237,7 @@ async fn what_the_chain_says_now_counts_before_each_step() {
         let kept = kept.unwrap().unwrap();
         let refused = desk.confirm_again(&kept, Phase::GoOn, now()).await;
         assert_eq!(code(refused), "grant_revoked");
-        // Nothing is known of the chain: it is said that nothing is.
+        // The chain's state is unknown, and the answer says so.
         let state = desk.grant_state(account(), GRANT_ID).await.unwrap();
         let read = state.on_chain.unwrap();
         assert_eq!(
@@ -247,8 +248,8 @@ async fn what_the_chain_says_now_counts_before_each_step() {
     }
 }
 
-/// The stock enforcers let an approval be at most 2^32 - 1 atoms; and a service that redeems
-/// otherwise than the delegations say redeems nothing.
+/// The stock enforcers limit an approval to 2^32 - 1 atoms. A service whose redemption differs from
+/// the delegations redeems nothing.
 #[tokio::test]
 async fn a_plan_goes_out_only_as_its_delegations_say() {
     let world = world(Level::Stock).await;
@@ -278,7 +279,7 @@ async fn a_server_without_a_redeemer_takes_no_such_grant() {
     assert_eq!(code(refused), "account_kind_unsupported");
 }
 
-/// A file of a server that knew no delegations is read as one whose grants have none.
+/// A file of a server without delegations reads as grants without delegations.
 #[tokio::test]
 async fn records_of_an_earlier_version_are_taken_over() {
     let location = StoreLocation::in_file();

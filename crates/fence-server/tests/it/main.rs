@@ -1,4 +1,4 @@
-//! The fence as a server keeps it, through its public interface.
+//! The fence's server through its public interface.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! An account with delegation code, what it signs, and a chain that a test directs.
+//! An account with delegation code, its messages, and a chain that a test directs.
 
 use std::{
     collections::BTreeMap,
@@ -31,7 +31,7 @@ pub(crate) fn account() -> Address {
     owner().address()
 }
 
-/// What the chain says.
+/// The chain's answers.
 pub(crate) struct Said {
     pub(crate) is_away: bool,
     pub(crate) code: Vec<u8>,
@@ -42,7 +42,7 @@ pub(crate) struct Said {
 }
 
 impl Said {
-    /// Everything as a grant needs it.
+    /// All inputs of a grant.
     pub(crate) fn fresh() -> Self {
         Self {
             is_away: false,
@@ -145,7 +145,7 @@ pub(crate) fn delegated_grant(grant_id: B256) -> Grant {
     }
 }
 
-/// The delegations of a grant, signed by its account.
+/// Makes the delegations of a grant, signed by its account.
 pub(crate) fn delegations(
     signed: &Signed<Grant>,
     redeemer: Address,
@@ -169,7 +169,7 @@ pub(crate) fn delegations(
         .collect()
 }
 
-/// The file that the holder submits.
+/// Makes the file that the holder submits.
 pub(crate) fn file(grant: Grant, level: Level) -> GrantFile {
     let signed = sign(grant, &owner());
     GrantFile {
@@ -178,7 +178,7 @@ pub(crate) fn file(grant: Grant, level: Level) -> GrantFile {
     }
 }
 
-/// A file with one of its delegations edited and signed again.
+/// Makes a file with one of its delegations edited and signed again.
 pub(crate) fn edited(
     file: &GrantFile,
     edit: impl FnOnce(&mut delegation_fence::onchain::Delegation),
@@ -192,7 +192,7 @@ pub(crate) fn edited(
     file
 }
 
-/// A plan of an amount for the account, ordered under its grant.
+/// Makes a plan of an amount for the account, ordered under its grant.
 pub(crate) fn delegated_order(amount: u64, grant_id: B256) -> Ordered {
     let arguments: Value = json!({
         "accountProfile": {"kind": "eoa", "address": account(), "chainId": BASE},

@@ -1,4 +1,4 @@
-//! What a server does with what it receives.
+//! A server's operations on received messages.
 
 mod grants;
 mod plans;
@@ -40,13 +40,13 @@ fn in_domain<M: Message>(domain: Domain, message: M) -> Signed<M> {
     )
 }
 
-/// Attack 34: what is not read back is not present, and nothing is granted or sent by it;
-/// revocations are taken.
+/// Attack 34: a policy that is not read back is not present, and nothing is granted or sent by it;
+/// revocations are still accepted.
 #[tokio::test]
 async fn without_the_pinned_policy_only_revocations_are_taken() {
     let world = granted().await;
     assert!(world.desk.status().await.is_present());
-    // A newer policy was installed by another server.
+    // Another server has installed a newer policy.
     let newer = world.another(2).await;
     assert!(newer.status().await.is_present());
     assert!(!world.desk.status().await.is_present());
@@ -59,7 +59,7 @@ async fn without_the_pinned_policy_only_revocations_are_taken() {
     assert_eq!(code(received), "fence_name_mismatch");
     let submitted = world.desk.submit(&ordered(AMOUNT, GRANT_ID)).await;
     assert_eq!(code(submitted), "fence_name_mismatch");
-    // Both servers say it.
+    // Both servers report it.
     assert_eq!(state(&world.desk, GRANT_ID).await, "superseded");
     assert_eq!(state(&newer, GRANT_ID).await, "superseded");
     let submitted = newer.submit(&ordered(AMOUNT, GRANT_ID)).await;
@@ -74,7 +74,7 @@ async fn without_the_pinned_policy_only_revocations_are_taken() {
         "ok"
     );
     assert_eq!(state(&newer, GRANT_ID).await, "revoked");
-    // It does not come back: its grants would.
+    // A replaced policy does not come back, because its grants would.
     let back = world
         .store()
         .install(fence_policy(1), crate::stage::at(NOW))
@@ -86,7 +86,7 @@ async fn without_the_pinned_policy_only_revocations_are_taken() {
 }
 
 #[tokio::test]
-async fn custody_is_asked_whose_an_account_is() {
+async fn custody_names_the_owner_of_an_account() {
     let world = granted().await;
     *world.custody.owner.lock().unwrap() = STRANGER;
     assert_eq!(
@@ -103,7 +103,7 @@ async fn custody_is_asked_whose_an_account_is() {
         .receive_grant(sign(grant(OTHER_ID), &owner()))
         .await;
     assert_eq!(code(received), "custody_unavailable");
-    // Who signed the grant ends it, whatever custody says.
+    // The signer of the grant may end it, whatever custody answers.
     assert_eq!(
         code(
             world
@@ -149,7 +149,7 @@ async fn a_log_is_read_in_pages() {
         .unwrap();
     assert_eq!((first.len(), second.len(), end), (200, 1, None));
     assert_eq!(world.log(GRANT_ID).await.len(), 201);
-    // As many of a day as its delegate can have: one more is not told.
+    // The log has as many refusals as a delegate may cause in a day; the next one is left out.
     assert_eq!(
         code(world.desk.submit(&ordered_late(&request, &envelope)).await),
         "order_mismatch"
@@ -162,7 +162,7 @@ async fn a_log_is_read_in_pages() {
     );
 }
 
-/// A plan under an order over another one.
+/// A plan under an order over another plan.
 fn ordered_late(request: &str, envelope: &str) -> fence_server::Ordered {
     fence_server::Ordered {
         account: ACCOUNT,

@@ -108,7 +108,7 @@ async fn of_two_plans_of_an_account_one_is_accepted() {
     assert_eq!(acceptance(&view, 1_000_000_009), Err("plan_in_flight"));
 }
 
-/// Every account has room of its own, so that only the sum of all stops a plan.
+/// Every account has room of its own, so only the sum of all accounts stops a plan.
 #[tokio::test]
 async fn writes_of_many_accounts_stay_within_the_budget_of_all() {
     let location = StoreLocation::new();
@@ -157,7 +157,7 @@ async fn records_of_two_writers_make_one_chain() {
     let mut notes = JoinSet::new();
     for number in 0..6_u8 {
         let store = stores[usize::from(number % 2)].clone();
-        // Each is noted twice, and kept once.
+        // Each writer adds each record, and the log has it once.
         let refusal = Entry {
             payload_digest: Some(B256::repeat_byte(number / 2)),
             refused_by: Some(Rule::PlanExpired),

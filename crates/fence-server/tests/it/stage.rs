@@ -1,4 +1,4 @@
-//! An account with its keys, the messages that they sign, and plans that they order.
+//! An account with its keys, its signed messages, and its ordered plans.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(crate) const PROJECT: &str = "3f2c9b1e-5a44-4d0a-9a52-0c6f3a9b7e11";
 pub(crate) const DAY: u64 = 86_400;
 const EXAMPLE: &str = include_str!("../../../../docs/fence-policy.example.json");
 
-/// Enough for any test that is not about gas.
+/// A budget that is enough for any test that is not about gas.
 pub(crate) const BUDGET: Budget = Budget {
     least_amount: U256::ZERO,
     of_plan: 50_000,
@@ -32,7 +32,7 @@ pub(crate) const BUDGET: Budget = Budget {
     of_all: 20_000_000,
 };
 
-/// The key of somebody, by a number.
+/// Makes the key with a number.
 pub(crate) fn key(number: u8) -> PrivateKeySigner {
     PrivateKeySigner::from_bytes(&B256::repeat_byte(number)).unwrap()
 }
@@ -68,7 +68,7 @@ pub(crate) fn fence_policy(version: u64) -> Policy {
     Policy::parse(&document.to_string()).unwrap()
 }
 
-/// A policy of another name.
+/// Makes a policy of another name.
 pub(crate) fn named_policy(name: &str, version: u64) -> Policy {
     let text = fence_policy(version).canonical().to_owned();
     let mut document: Value = serde_json::from_str(&text).unwrap();
@@ -84,7 +84,7 @@ pub(crate) fn sign<M: Message>(message: M, key: &PrivateKeySigner) -> Signed<M> 
     sign_in(instance().domain, message, key)
 }
 
-/// In the domain of another service.
+/// Makes the domain of another service.
 pub(crate) fn sign_in<M: Message>(domain: Domain, message: M, key: &PrivateKeySigner) -> Signed<M> {
     let typed_data = TypedData::new(domain, message).unwrap();
     let signature = key.sign_hash_sync(&typed_data.digest()).unwrap();
@@ -153,7 +153,7 @@ pub(crate) fn plan(amount: u64) -> (String, String) {
     (arguments.to_string(), envelope)
 }
 
-/// The order over a plan, as its delegate makes it.
+/// Makes the order over a plan, as its delegate does.
 pub(crate) fn order(envelope: &str, grant_id: B256) -> Signed<Order> {
     let plan: Value = serde_json::from_str(envelope).unwrap();
     let text = |pointer: &str| plan.pointer(pointer).unwrap().as_str().unwrap().to_owned();
@@ -170,7 +170,7 @@ pub(crate) fn order(envelope: &str, grant_id: B256) -> Signed<Order> {
     sign(message, &delegate())
 }
 
-/// What a submission is admitted as, by what the store says.
+/// Admits a submission by the records of the store.
 pub(crate) fn acceptance(view: &View, amount: u64) -> Result<Acceptance, &'static str> {
     let (request, envelope) = plan(amount);
     let order = order(&envelope, view.grant_id);
@@ -205,7 +205,7 @@ pub(crate) fn acceptance(view: &View, amount: u64) -> Result<Acceptance, &'stati
     })
 }
 
-/// A write on the version that was read.
+/// Makes a write on the version that was read.
 pub(crate) fn write(view: &View, change: fence_server::Change) -> Write {
     Write {
         account: view.account,
@@ -216,21 +216,21 @@ pub(crate) fn write(view: &View, change: fence_server::Change) -> Write {
     }
 }
 
-/// Where an empty store is made, and opened by any number of processes.
+/// The place of an empty store, which any number of processes can open.
 pub(crate) enum StoreLocation {
-    /// In a folder of its own.
+    /// A folder.
     File(tempfile::TempDir),
-    /// In a schema of its own.
+    /// A schema of a database.
     Database(Schema),
 }
 
 impl StoreLocation {
-    /// In a database where there is one, otherwise in a SQLite file.
+    /// Makes a place in the suite's database where there is one, otherwise in a SQLite file.
     pub(crate) fn new() -> Self {
         Schema::new().map_or_else(Self::in_file, Self::Database)
     }
 
-    /// In a SQLite file, whatever other stores are in.
+    /// Makes a place in a SQLite file, whatever store the suite uses.
     pub(crate) fn in_file() -> Self {
         Self::File(tempfile::tempdir().unwrap())
     }
@@ -243,7 +243,7 @@ impl StoreLocation {
         }
     }
 
-    /// Another handle on the same records, as of another process.
+    /// Opens another handle on the same records, as another process would.
     pub(crate) fn open(&self) -> Arc<dyn Store> {
         match self {
             Self::File(_) => Arc::new(SqliteStore::open(self.file()).unwrap()),
@@ -254,10 +254,10 @@ impl StoreLocation {
     }
 }
 
-/// What the store knows of the account and the usual grant.
+/// Reads the store's view of the account and the usual grant.
 pub(crate) async fn look(store: &dyn Store) -> View {
     store.view(ACCOUNT, GRANT_ID, None).await.unwrap()
 }
 
-/// Address of an account of which nothing is known.
+/// The address of an unknown account.
 pub(crate) const NOBODY: Address = Address::repeat_byte(0x0e);

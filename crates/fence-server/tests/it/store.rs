@@ -1,4 +1,4 @@
-//! What every store has to do. A store of another kind runs the same.
+//! The promises of every store. A store of another kind runs the same tests.
 
 mod plans;
 
@@ -33,7 +33,7 @@ fn log_of(records: &[Record]) -> Vec<LogEvent> {
 }
 
 #[tokio::test]
-async fn what_was_written_is_read_by_another_process() {
+async fn records_are_read_by_another_process() {
     let location = StoreLocation::new();
     let (one, two) = (location.open(), location.open());
     let empty = look(&*one).await;
@@ -61,7 +61,7 @@ async fn what_was_written_is_read_by_another_process() {
         records[1..]
     );
 
-    // A grant of another instance is none here.
+    // A grant of another instance does not count here.
     let elsewhere = Instance {
         domain: delegation_fence::Domain::new(8453, B256::ZERO),
         ..instance()
@@ -86,7 +86,7 @@ async fn of_two_writes_on_one_reading_one_is_made() {
 async fn an_end_stays_and_is_recorded_once() {
     let location = StoreLocation::new();
     let store = location.open();
-    // Before its grant.
+    // The end arrives before its grant.
     store
         .write(write(&look(&*store).await, ended(GRANT_ID, NOW)))
         .await
@@ -115,7 +115,7 @@ async fn an_end_of_all_is_in_the_log_of_each() {
         granted(OTHER_ID),
         ended(OTHER_ID, NOW - 3),
         ended(B256::ZERO, NOW),
-        // It only moves forward.
+        // The time of the end only moves forward.
         ended(B256::ZERO, NOW - 100),
     ] {
         store
@@ -216,7 +216,7 @@ async fn a_lease_is_one_holders_at_a_time() {
         .unwrap();
     assert_eq!(first, renewed);
     assert_eq!(two.acquire(NOBODY, "two", at(209), 60).await, Ok(None));
-    // The clock was set back: a lease that ends later than one taken now could is over.
+    // The clock was set back: a lease that ends later than one taken now is over.
     let second = two
         .acquire(NOBODY, "two", at(10), 60)
         .await

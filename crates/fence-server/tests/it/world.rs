@@ -18,7 +18,7 @@ use super::{
     stage::{BUDGET, StoreLocation, at, fence_policy, instance, order, owner, plan},
 };
 
-/// The clock of a test, at first the one of its plans.
+/// The clock of a test. It starts at the time of the plans.
 #[derive(Clone)]
 pub(crate) struct Clock(Arc<AtomicU64>);
 
@@ -59,7 +59,7 @@ impl Custody {
         }
     }
 
-    /// Beside a key that redeems the delegations of accounts that sign for themselves.
+    /// A server beside a key that redeems the delegations of accounts that sign for themselves.
     pub(crate) fn delegated() -> Self {
         Self {
             sends_delegated: true,
@@ -121,7 +121,8 @@ impl Prices for Market {
     }
 }
 
-/// A chain by its word: what an account holds and which step reverts, or none that answers.
+/// A chain with fixed answers: the account's balance and the step that reverts. It may also not
+/// answer.
 #[derive(Clone)]
 pub(crate) struct Oracle(pub(crate) Arc<Mutex<Option<Foresight>>>);
 
@@ -195,7 +196,7 @@ pub(crate) async fn desk(
     priced_desk(store, version, clock, custody, None).await
 }
 
-/// A desk that holds plans against prices.
+/// A server that compares plans with prices.
 pub(crate) async fn priced_desk(
     store: Arc<dyn Store>,
     version: u64,
@@ -207,7 +208,7 @@ pub(crate) async fn priced_desk(
     Delegations::install(parts).await.unwrap()
 }
 
-/// What a desk is made of, for a test that wants something else.
+/// The parts of a server, for a test that changes one.
 pub(crate) fn desk_parts(
     store: Arc<dyn Store>,
     version: u64,
@@ -240,7 +241,7 @@ pub(crate) fn ordered(amount: u64, grant_id: B256) -> Ordered {
     }
 }
 
-/// The code of a failure.
+/// Returns the code of a failure.
 pub(crate) fn code<T>(result: Result<T, DelegationError>) -> &'static str {
     result.err().map_or("ok", |error| error.code())
 }

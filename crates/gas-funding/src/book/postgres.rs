@@ -16,7 +16,7 @@ const COMPONENT: Component = Component {
 
 const BOOK: &str = "book coins for gas";
 
-/// What a statement is run with.
+/// The parameters of a statement.
 type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 /// A book in a PostgreSQL database. Any number of servers may share it, and its budgets hold for
@@ -30,7 +30,7 @@ pub struct PostgresBook {
 }
 
 impl PostgresBook {
-    /// Opens the book, and brings its table up.
+    /// Opens the book, and migrates its table.
     ///
     /// # Errors
     /// The defect of the database.
@@ -51,7 +51,8 @@ impl Book for PostgresBook {
     fn book(&self, top_up: TopUp, limits: Limits) -> BookFuture<'_, Booked> {
         Box::pin(async move {
             let top_up = Arc::new(top_up);
-            // Serializable: two bookings whose sums contain each other run one after the other.
+            // The transaction is serializable: two bookings whose sums contain each other run one
+            // after the other.
             self.postgres
                 .transaction(BOOK, |transaction| {
                     let top_up = Arc::clone(&top_up);

@@ -55,7 +55,7 @@ impl SqliteBook {
                 continue;
             };
             carry_over(&connection, before, rows).map_err(|error| {
-                DatabaseError::named(&error, before, "carry over what was given for gas")
+                DatabaseError::named(&error, before, "carry over earlier top-ups")
             })?;
         }
         drop(connection);

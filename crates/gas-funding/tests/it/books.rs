@@ -1,4 +1,4 @@
-//! What both books promise, and what a file carries over from the two that there were before.
+//! The promises of both books, and the top-ups that a file takes over from its two predecessors.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use rusqlite::Connection;
 use test_support::postgres::Schema;
 
 const DAY: u64 = 86_400;
-/// The same as databases have it.
+/// The same number in the type of database columns.
 const DAY_STORED: i64 = 86_400;
 
 const LIMITS: Limits = Limits {
@@ -56,8 +56,8 @@ async fn keeps_its_promises(book: &dyn Book) {
         is_new: true,
     };
     assert_eq!(book.book(first.clone(), LIMITS).await, Ok(new));
-    // The same key is the same transfer, with the coins that were booked, and counts once: also
-    // where the price has changed, and where nothing is left.
+    // The same key is the same transfer with the booked amount, and counts once, even when the
+    // price has changed or nothing is left.
     let again = TopUp {
         wei: U256::from(9_999),
         micro_usd: 9_999,
@@ -69,7 +69,7 @@ async fn keeps_its_promises(book: &dyn Book) {
     };
     assert_eq!(book.book(again, LIMITS).await, Ok(known));
 
-    // What a plan was given is missing for an action, and the other way round.
+    // A top-up for a plan reduces the room for an action, and the other way round.
     let action = |micro_usd| top_up("wallet/b/gas/8453/0", 1, DAY + 1, micro_usd);
     assert_eq!(
         refuses(book, action(41), LIMITS).await,
@@ -79,19 +79,19 @@ async fn keeps_its_promises(book: &dyn Book) {
     let plan = top_up("fence/c/gas/0", 1, DAY + 2, 1);
     assert_eq!(refuses(book, plan, LIMITS).await, (Budget::OfOwner, 100));
 
-    // All owners together.
+    // The limit of all owners together.
     let other = |micro_usd| top_up("fence/d/gas/0", 2, DAY + 3, micro_usd);
     assert_eq!(refuses(book, other(81), LIMITS).await, (Budget::OfAll, 100));
     assert!(book.book(other(80), LIMITS).await.unwrap().is_new);
 
-    // The next day has its own budgets; what the owner has paid is a bound for good.
+    // The next day has budgets of its own; the sum of the owner's payments is a lasting bound.
     let tomorrow = |key: &str, micro_usd| top_up(key, 1, 2 * DAY, micro_usd);
     let paid = refuses(book, tomorrow("e", 51), LIMITS).await;
     assert_eq!(paid, (Budget::PaidByOwner, 100));
     assert!(book.book(tomorrow("e", 50), LIMITS).await.unwrap().is_new);
     let paid = refuses(book, top_up("f", 1, 3 * DAY, 1), LIMITS).await;
     assert_eq!(paid, (Budget::PaidByOwner, 150));
-    // It has paid again.
+    // The owner has paid again.
     let more = Limits {
         paid_by_owner: 151,
         ..LIMITS
@@ -114,7 +114,7 @@ async fn a_file_keeps_its_promises_and_its_bookings() {
     let path = folder.path().join("service.gas.db");
     let book = open(&path);
     keeps_its_promises(&book).await;
-    // Another server is refused by name.
+    // A second server is refused by name.
     let second = SqliteBook::open(&path, &Predecessors::default());
     assert_eq!(second.unwrap_err().code(), "database_in_use");
     drop(book);
@@ -130,7 +130,7 @@ async fn memory_keeps_the_same_promises() {
     keeps_its_promises(&MemoryBook::default()).await;
 }
 
-/// Handles on a database; without one there is nothing to run on.
+/// Handles on a database; without a database the test does nothing.
 async fn books<const N: usize>() -> Option<(Schema, [Arc<dyn Book>; N])> {
     let schema = Schema::new()?;
     let mut books: Vec<Arc<dyn Book>> = Vec::new();
@@ -153,7 +153,7 @@ async fn a_database_keeps_the_same_promises_and_its_bookings() {
     assert_eq!(paid, (Budget::PaidByOwner, 151));
 }
 
-/// Sums that no column holds refuse what comes after them, and break nothing.
+/// Sums above the range of a column refuse later top-ups, and break nothing.
 #[tokio::test]
 async fn sums_beyond_a_column_exhaust_a_budget() {
     let Some((_schema, [book])) = books().await else {
@@ -190,13 +190,13 @@ async fn keys_that_race_share_the_budgets_of_a_database() {
     }
 }
 
-/// Many book at once: the budget is never passed, and a key counts once.
+/// Many book at once: the sum never exceeds the budget, and a key counts once.
 async fn race(books: &[Arc<dyn Book>; 2]) {
     let mut racing = Vec::new();
     for number in 0..40_u32 {
-        // Each of two keys is booked by another process.
+        // Another process books each of two keys.
         let book = Arc::clone(&books[usize::from(number % 2 == 0)]);
-        // Twenty keys, each twice.
+        // Each of twenty keys is booked twice.
         let top_up = top_up(&format!("key/{}", number / 2), 1, DAY, 30);
         racing.push(tokio::spawn(async move { book.book(top_up, LIMITS).await }));
     }
@@ -212,7 +212,7 @@ async fn race(books: &[Arc<dyn Book>; 2]) {
     assert_eq!((new, known, refused), (3, 3, 34));
 }
 
-/// The tables as the versions before have left them.
+/// Makes the tables of the earlier versions.
 fn predecessors(folder: &Path) -> Predecessors {
     let fence = folder.join("service.fence.db");
     let wallets = folder.join("service.wallets.db");
@@ -251,11 +251,11 @@ fn predecessors(folder: &Path) -> Predecessors {
 }
 
 #[tokio::test]
-async fn what_stood_in_the_books_before_counts() {
+async fn earlier_bookings_count() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("service.gas.db");
     let before = predecessors(folder.path());
-    // Twice: what is carried over counts once.
+    // The copy runs twice, and each row counts once.
     for _ in 0..2 {
         let book = SqliteBook::open(&path, &before).unwrap();
         let today = refuses(&book, top_up("g", 1, DAY + 9, 31), LIMITS).await;
@@ -272,12 +272,12 @@ async fn what_stood_in_the_books_before_counts() {
         // Ever: 90 of 150.
         let ever = refuses(&book, top_up("g", 1, 2 * DAY, 61), LIMITS).await;
         assert_eq!(ever, (Budget::PaidByOwner, 90));
-        // How many coins a key stood for was not kept: those that are asked for now.
+        // The earlier versions did not store the amount of a key, so the requested amount counts.
         let known = top_up("fence/a/gas/0", 1, DAY, 5);
         let booked = book.book(known.clone(), LIMITS).await.unwrap();
         assert_eq!((booked.wei, booked.is_new), (known.wei, false));
     }
-    // A server of the version before has run in between.
+    // A server of the earlier version has run in between.
     let database = Connection::open(before.wallets.as_ref().unwrap()).unwrap();
     let row = ("wallet/d/gas/196/0", owner(1).to_string(), DAY_STORED, 5);
     database

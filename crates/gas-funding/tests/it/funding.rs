@@ -1,7 +1,8 @@
-//! What is given on a chain, in simulated time.
+//! Top-ups on a chain, in simulated time.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use alloy_primitives::{Address, U256};
 use chain_reader::ChainReader;
@@ -11,6 +12,7 @@ use gas_funding::{
     Book as _, Budget, CoinPrices, Funder, Funds, GasFunding, Limits, MemoryBook, Need, NotGiven,
     PaidTotals, Parts, PortFuture, TopUp,
 };
+use test_support::eventually_every;
 use tx_sender::{
     Chain, LocalKey, MemoryStore, NodeFault, Options, Policy, RpcNode, Sender, Takeover, Transport,
 };
@@ -141,16 +143,14 @@ impl World {
         funding.fund(need).await.unwrap()
     }
 
-    /// Asks until the account holds enough.
+    /// Asks again until the account holds enough.
     async fn until_enough(&self, funding: &GasFunding) {
-        for _ in 0..100 {
-            if self.ask(funding, PAYER, Some(owner())).await == Funds::Enough {
-                return;
-            }
-            tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+        let enough = async || {
             self.chain.mine();
-        }
-        panic!("the coins do not come");
+            let asked = self.ask(funding, PAYER, Some(owner())).await;
+            (asked == Funds::Enough).then_some(())
+        };
+        eventually_every(Duration::from_secs(1), "the coins come", enough).await;
     }
 }
 
@@ -159,7 +159,7 @@ fn owner() -> Owner {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_missing_is_given_once() {
+async fn missing_coins_are_given_once() {
     let world = World::new();
     let (funding, _sender) = world.process();
     world.until_enough(&funding).await;
@@ -169,10 +169,10 @@ async fn what_is_missing_is_given_once() {
     assert_eq!(world.chain.native_balance(PAYER), booked[0].wei);
 }
 
-/// The process ends between the booking and the hand-over, and the fees double meanwhile: what was
-/// booked is sent, and the rest is booked under the next key.
+/// The process ends between the booking and the hand-over, and the fees double meanwhile: the
+/// booked amount is sent, and the rest is booked under the next key.
 #[tokio::test(start_paused = true)]
-async fn what_was_booked_is_what_is_sent() {
+async fn the_booked_amount_is_sent() {
     let world = World::new();
     let wei = U256::from(12_345);
     let booked = TopUp {
@@ -198,14 +198,14 @@ async fn what_was_booked_is_what_is_sent() {
     assert_eq!(booked.len(), 2);
     let all: U256 = booked.iter().map(|it| it.wei).sum();
     assert_eq!(world.chain.native_balance(PAYER), all);
-    // A process that is started again gives nothing more.
+    // A restarted process gives nothing more.
     let (again, _sender) = world.process();
     assert_eq!(world.ask(&again, PAYER, Some(owner())).await, Funds::Enough);
     assert_eq!(world.book.all().len(), 2);
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_not_given_says_why() {
+async fn a_refused_top_up_has_its_reason() {
     let mut world = World::new();
     let funder = DEV_ACCOUNTS[2].address;
     let missing = |why| Funds::Missing(why);
@@ -213,7 +213,7 @@ async fn what_is_not_given_says_why() {
     let asked = world.ask(&nobody, PAYER, Some(owner())).await;
     assert_eq!(asked, missing(NotGiven::NoGasAccount));
     let (funding, _sender) = world.process();
-    // It has enough, and would give itself nothing.
+    // The funding account has enough, and would not top itself up.
     assert_eq!(
         world.ask(&funding, funder, Some(owner())).await,
         Funds::Enough

@@ -1,4 +1,5 @@
-//! The book of coins for gas, in memory and in a file, and what is given by it.
+//! The book of coins for gas, in memory, in a file and in a database, and the top-ups that it
+//! allows.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -153,7 +153,7 @@ async fn a_head_above_the_limit_is_answered_431_with_a_reason() {
 }
 
 #[tokio::test]
-async fn requests_that_are_sent_at_once_are_answered_in_their_order() {
+async fn pipelined_requests_are_answered_in_their_order() {
     let running = start(Limits::default()).await;
     let mut requests = String::new();
     for body in ["one", "three", "fifteen"] {
@@ -202,7 +202,7 @@ async fn a_body_is_read_within_its_bounds() {
 }
 
 #[tokio::test]
-async fn a_client_that_dawdles_is_cut_off() {
+async fn a_slow_client_is_cut_off() {
     let limits = Limits {
         header_timeout: Duration::from_millis(100),
         ..Limits::default()
@@ -267,7 +267,7 @@ async fn connections_above_the_limit_wait_for_a_place() {
 }
 
 #[tokio::test]
-async fn a_crowd_that_says_nothing_makes_room_soon() {
+async fn silent_connections_make_room_soon() {
     let limits = Limits {
         max_connections: 4,
         header_timeout: PATIENCE,
@@ -286,7 +286,7 @@ async fn a_crowd_that_says_nothing_makes_room_soon() {
 }
 
 #[tokio::test]
-async fn shutdown_finishes_what_was_begun() {
+async fn shutdown_finishes_the_requests_in_flight() {
     let running = start(Limits::default()).await;
     let mut stream = connect(running.address).await;
     stream
@@ -327,7 +327,7 @@ async fn shutdown_does_not_wait_for_ever() {
 }
 
 #[tokio::test]
-async fn a_server_that_drains_serves_on_and_says_so() {
+async fn a_draining_server_serves_on_and_reports_it() {
     let limits = Limits {
         drain: PATIENCE,
         ..Limits::default()
@@ -359,7 +359,7 @@ async fn a_server_that_drains_serves_on_and_says_so() {
 }
 
 #[tokio::test]
-async fn a_request_says_whom_it_comes_from() {
+async fn a_request_carries_its_clients_address() {
     let ask = async |limits: Limits, header: &str| {
         let running = start(limits).await;
         let request =

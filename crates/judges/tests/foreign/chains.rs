@@ -222,7 +222,7 @@ impl Side {
         }
     }
 
-    /// What a settler sees that simulates first.
+    /// The view of a settler that simulates first.
     async fn call(&self, token: Token, data: &Bytes) -> Result<Bytes, Value> {
         let request = json!({
             "from": Account::SETTLER.address,
@@ -238,7 +238,7 @@ impl Side {
         }
     }
 
-    /// What a settler gets that does not simulate.
+    /// The outcome for a settler that does not simulate.
     async fn send(&mut self, token: Token, data: Bytes) -> TransactionReceipt {
         let transaction: TypedTransaction = Eip1559TransactionRequest::new()
             .to(ethers::address(token.address))

@@ -1,4 +1,4 @@
-//! What `ethers-core` reads in calldata, in the form of `rails/facts.rs`.
+//! The content of calldata by `ethers-core`, in the form of `facts.rs`.
 
 use alloy_primitives::hex;
 use ethers_core::abi::{ParamType, Token, decode, encode};

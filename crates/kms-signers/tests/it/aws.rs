@@ -80,7 +80,7 @@ fn answer(service: &Service, parts: &Parts, body: &[u8]) -> Answer {
     }
 }
 
-/// A client as the environment would set one up, but for its place and credentials.
+/// Makes a client as the environment would, with the stand-in's address and credentials.
 async fn client(service: &Arc<Service>) -> Client {
     let credentials = Credentials::new("AKIDEXAMPLE", "secret", None, None, "test");
     let timeouts = TimeoutConfig::builder().operation_attempt_timeout(Duration::from_secs(3));
@@ -101,7 +101,7 @@ async fn it_passes_the_suite() {
     withstands(&signer, |behaviour| service.behave(behaviour)).await;
 }
 
-/// An alias that is pointed to another key: whose key it is now is asked and said.
+/// An alias is pointed to another key: the signer asks for the present key and reports it.
 #[tokio::test]
 async fn an_alias_that_names_another_key_is_found_out() {
     let service = Service::new();

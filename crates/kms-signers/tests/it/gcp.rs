@@ -48,7 +48,7 @@ impl Source for FixedToken {
     }
 }
 
-/// The end of a call: its code and words come after the body, or in its place.
+/// The end of a call: its code and message follow the body, or replace it.
 fn end(body: Vec<u8>, code: u8, words: &str) -> Answer {
     Answer {
         status: 200,
@@ -61,7 +61,7 @@ fn end(body: Vec<u8>, code: u8, words: &str) -> Answer {
     }
 }
 
-/// One message behind its head: not compressed, and its length.
+/// Frames one message: not compressed, with its length.
 fn message(message: &impl Message) -> Answer {
     let bytes = message.encode_to_vec();
     let mut body = vec![0];
@@ -109,7 +109,7 @@ fn answer(service: &Service, parts: &Parts, body: &[u8]) -> Answer {
             };
             let signature = match service.behaviour() {
                 Behaviour::Garbage => vec![0x30, 2, 1, 1],
-                // A member that is missing is empty.
+                // A missing member is empty.
                 Behaviour::OtherForm => Vec::new(),
                 _ => service.sign(&digest).0.to_der().as_bytes().to_vec(),
             };
@@ -144,7 +144,7 @@ async fn it_passes_the_suite() {
     withstands(&signer, |behaviour| service.behave(behaviour)).await;
 }
 
-/// A version is one key for good; should it ever not be, that is found out.
+/// A version's key never changes; if it did, the signer would notice.
 #[tokio::test]
 async fn a_version_with_another_key_is_found_out() {
     let service = Service::new();
@@ -182,18 +182,18 @@ async fn a_disabled_version_is_a_refusal_that_names_nothing() {
 }
 
 /// The connection to the real service is encrypted. The client's libraries choose no implementation
-/// of TLS by themselves: without a choice this panics.
+/// of TLS themselves: without a choice this test panics.
 #[tokio::test]
 async fn an_encrypted_connection_can_be_set_up() {
     kms_signers::choose_tls();
     let token = TokenSourceType::ExternalSource(Box::new(FixedToken));
     let client = client("https://localhost", token);
     let refused = tokio::time::timeout(Duration::from_secs(10), client).await;
-    // Nobody listens there.
+    // No server listens there.
     assert!(refused.is_ok_and(|refused| refused.is_err()));
 }
 
-/// A service account's file: the request for a token is signed with its RSA key.
+/// The file of a service account: its RSA key signs the request for a token.
 #[tokio::test]
 async fn a_service_account_gets_its_token() {
     fn answer_token(service: &Service, parts: &Parts, body: &[u8]) -> Answer {

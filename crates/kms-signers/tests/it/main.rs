@@ -1,5 +1,5 @@
-//! Each signer against a stand-in that answers as its service documents, through the conformance
-//! suite of `tx-sender`.
+//! Runs each signer against a stand-in that follows its service's documentation, through the
+//! conformance suite of `tx-sender`.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "test code")]
 
 #[cfg(feature = "aws-kms")]

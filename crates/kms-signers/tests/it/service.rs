@@ -1,5 +1,5 @@
-//! What the stand-ins share: a server of HTTP/1 and HTTP/2, two keys, and signatures in every form
-//! that a service may give them.
+//! The common parts of the stand-ins: a server of HTTP/1 and HTTP/2, two keys, and signatures in
+//! every form that a service may give them.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -21,15 +21,15 @@ use tokio::net::TcpListener;
 
 use crate::conformance::Behaviour;
 
-/// What a service holds, and what it does at present.
+/// The keys and the present behaviour of a service.
 pub(crate) struct Service {
     behaviour: Mutex<Behaviour>,
     requests: Mutex<Vec<String>>,
-    /// Its key, and the one that it has after it was rotated.
+    /// Its key, and the key after a rotation.
     keys: [SigningKey; 2],
 }
 
-/// An answer: status, headers and body; trailers for gRPC. `None`: the connection is closed.
+/// An answer: status, headers and body; trailers for gRPC. `None` closes the connection.
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(&'static str, &'static str)>,
@@ -48,7 +48,7 @@ impl Answer {
     }
 }
 
-/// How a stand-in answers a request.
+/// Answers a request as a stand-in.
 pub(crate) type Handler = fn(&Service, &Parts, &[u8]) -> Answer;
 
 impl Service {
@@ -77,7 +77,7 @@ impl Service {
         self.requests.lock().unwrap().clone()
     }
 
-    /// The key behind the name at present.
+    /// The key that has the name now.
     fn key(&self) -> &SigningKey {
         &self.keys[usize::from(self.behaviour() == Behaviour::Rotated)]
     }
@@ -91,7 +91,7 @@ impl Service {
         public_key_to_address(self.keys[0].verifying_key())
     }
 
-    /// A signature as the service makes it at present.
+    /// Makes a signature with the service's present behaviour.
     pub(crate) fn sign(&self, digest: &[u8]) -> (Signature, RecoveryId) {
         let mut digest = digest.to_vec();
         assert_eq!(digest.len(), 32);
@@ -119,7 +119,7 @@ impl Service {
         (high, RecoveryId::new(!id.is_y_odd(), id.is_x_reduced()))
     }
 
-    /// Serves; gives the base URL.
+    /// Serves requests, and returns the base URL.
     pub(crate) async fn serve(self: &Arc<Self>, handler: Handler) -> String {
         let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0)))
             .await

@@ -114,7 +114,7 @@ async fn it_passes_the_suite() {
     withstands(&signer, |behaviour| service.behave(behaviour)).await;
 }
 
-/// An activity that is not completed at once, and those that never will be.
+/// An activity that completes later, and activities that never complete.
 #[tokio::test]
 async fn an_activity_may_wait_or_end_without_a_signature() {
     fn waiting(service: &Service, parts: &Parts, body: &[u8]) -> Answer {

@@ -1,4 +1,4 @@
-//! Claims: who gets an authorization.
+//! Claims of authorizations.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::{
     status::{PaymentStatus, Reservation},
 };
 
-/// How often a claim looks again when another one has let go of what stood in its way.
+/// The number of further tries of a claim when another one has released the row that blocked it.
 const LOOKS: u32 = 5;
 
 /// Pauses between looks for an own reservation, while the database cannot be reached.
@@ -25,7 +25,7 @@ const LOOK_AGAIN_AFTER: [Duration; 3] = [
     Duration::from_millis(1_500),
 ];
 
-/// The constraint by which a payer uses a payment identifier for one authorization.
+/// The constraint that a payer uses a payment identifier for one authorization.
 const IDENTIFIER: &str = "ledger_entry_payment_id";
 
 impl Inner {
@@ -54,7 +54,7 @@ impl Inner {
                     }
                 }
                 Err(interrupted @ PostgresError::Interrupted { .. }) => {
-                    // A row that the database writes only after this look has no call: it is
+                    // A row that the database writes only after this read has no call: it is
                     // released like any other entry without one.
                     return match self.look_for(&digest, &attempt).await {
                         Ok(Some(entry)) => Ok(Reservation::Reserved(entry)),
@@ -126,7 +126,7 @@ impl Inner {
             .transpose()
     }
 
-    /// Whether a released authorization cannot be reserved for a request any more.
+    /// Returns whether a released authorization can no longer be reserved for a request.
     pub(super) async fn retire(&self, digest: &[u8], request: B256) -> Result<bool, LedgerError> {
         let sql = "UPDATE ledger_entry SET retired = true
                    WHERE authorization_digest = $1 AND request = $2 AND state = $3 RETURNING id";
@@ -135,8 +135,8 @@ impl Inner {
         Ok(row.is_some())
     }
 
-    /// As [`Self::reserved_by`], with some patience: the database may be away for a moment, and an
-    /// entry that is not found keeps its payer waiting.
+    /// Finds the entry as [`Self::reserved_by`] does, with retries: the database may be away for a
+    /// moment, and an entry that is not found keeps its payer waiting.
     async fn look_for(
         &self,
         digest: &[u8],
@@ -151,7 +151,7 @@ impl Inner {
         self.reserved_by(digest, attempt).await
     }
 
-    /// The entry that this attempt has reserved, if it has.
+    /// Finds the entry that this attempt has reserved, if any.
     async fn reserved_by(
         &self,
         digest: &[u8],
@@ -165,7 +165,7 @@ impl Inner {
             .transpose()
     }
 
-    /// The authorization for which the payer has used the claim's identifier, unless it was
+    /// Finds the authorization for which the payer has used the claim's identifier, unless it was
     /// released.
     async fn taken(&self, claim: &Claim) -> Result<Option<PaymentStatus>, LedgerError> {
         const OPERATION: &str = "payment_identifier";
@@ -197,7 +197,7 @@ impl Inner {
     }
 }
 
-/// Names one attempt to reserve.
+/// Makes the name of one attempt to reserve.
 pub(super) fn random() -> Result<[u8; 16], PostgresError> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| PostgresError::Unavailable {

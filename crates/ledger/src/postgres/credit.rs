@@ -1,4 +1,4 @@
-//! The credit of payers, and what is missing of the newcomers' pool and of the shares of addresses.
+//! The credit of payers, and the deficits of the newcomers' pool and of the shares of addresses.
 
 use std::net::IpAddr;
 
@@ -11,21 +11,21 @@ use crate::{
     spending::{Allowance, LATE_SECONDS, Missing, Spent},
 };
 
-/// The most that a cap or a sum may be, so that two of them fit into a number.
+/// The highest cap or sum, so that the sum of two fits into a number.
 const HIGHEST: u64 = 1 << 62;
 
-/// The name of the pool's row. No address is written so.
+/// The name of the pool's row. It is no address.
 const POOL: &str = "";
 
-/// Shares that are kept at most; beyond that, those are forgotten that were used longest ago.
+/// The most stored shares. Beyond that, pruning deletes those that were used longest ago.
 const MAX_SHARES: i64 = 8_192;
 
-/// Takes what newcomers have spent, row by row in the order of the lists: what a write that comes
-/// late, or of a clock that was set back a little, finds counted already comes back no second time,
-/// and a time that lies further ahead was never right and is taken back.
+/// Adds costs to the deficits of newcomers, row by row in the order of the lists. A late write, or
+/// one after a small correction of the clock, refills nothing for time that was counted already. A
+/// stored time that is further ahead was wrong, and is replaced.
 ///
-/// Its parameters are the time, names, amounts, capacities, what comes back in a second to the pool
-/// and to a share, and how far back a late write may lie.
+/// The parameters are the time, names, amounts, capacities, the refill of a second of the pool and
+/// of a share, and the greatest delay of a late write.
 macro_rules! take_from_newcomers {
     ($from:literal, $now:literal, $names:literal, $amounts:literal, $capacities:literal,
      $pool:literal, $share:literal, $late:literal) => {
@@ -70,7 +70,7 @@ macro_rules! take_from_newcomers {
 }
 pub(super) use take_from_newcomers;
 
-/// What was spent, as the parameters of a statement.
+/// The costs of an operation, as the parameters of a statement.
 pub(super) struct Spending {
     pub(super) payer: i64,
     pub(super) cap: i64,
@@ -83,14 +83,14 @@ pub(super) struct Spending {
 }
 
 impl Inner {
-    /// The most credit of a payer.
+    /// Returns the most credit of a payer.
     pub(super) fn cap(&self) -> i64 {
         number(self.options.credit_cap_micro_usd.min(HIGHEST))
     }
 
     pub(super) fn spending(&self, spent: Spent) -> Spending {
         let (pool, share) = (self.options.pool, self.options.address_share);
-        // The pool first: whoever takes from both locks them in one order.
+        // The pool comes first: all statements that change both lock them in one order.
         let mut rows = vec![(POOL.to_owned(), spent.pool, pool)];
         if let Some((address, micro_usd)) = spent.address {
             rows.push((address.to_string(), micro_usd, share));
@@ -110,11 +110,11 @@ impl Inner {
     pub(super) async fn credit(&self, payer: Address) -> Result<u64, LedgerError> {
         let sql = "SELECT micro_usd FROM ledger_credit WHERE payer = $1";
         let credit = number_of(&self.postgres, "credit", sql, payer).await?;
-        // It may have been earned under a higher cap.
+        // The stored credit may come from an earlier, higher cap.
         Ok(credit.min(self.options.credit_cap_micro_usd.min(HIGHEST)))
     }
 
-    /// Takes what was spent from whoever pays for it.
+    /// Subtracts costs from their sources.
     pub(super) async fn debit(
         &self,
         payer: Address,
@@ -168,7 +168,7 @@ impl Inner {
         Ok(missing)
     }
 
-    /// Deletes the rows of what is full again, and the oldest of too many.
+    /// Deletes the rows whose deficit has refilled, and the oldest rows above the limit.
     pub(super) async fn prune_newcomers(&self, now: u64) -> Result<(), LedgerError> {
         let sql = "WITH dropped AS (
                        DELETE FROM ledger_newcomer WHERE missing <= greatest($1 - at, 0)::numeric
@@ -183,7 +183,7 @@ impl Inner {
     }
 }
 
-/// The sum of a payer's settled payments, in micro-USD.
+/// Returns the sum of a payer's settled payments, in micro-USD.
 pub(crate) async fn paid(postgres: &Postgres, payer: Address) -> Result<u64, LedgerError> {
     let sql = "SELECT paid FROM ledger_credit WHERE payer = $1";
     number_of(postgres, "paid", sql, payer).await
@@ -203,12 +203,12 @@ async fn number_of(
     })
 }
 
-/// An amount of which the database can add two.
+/// Limits an amount so that the database can add two of them.
 fn bounded(micro_usd: u64) -> i64 {
     number(micro_usd).min(1 << 61)
 }
 
-/// What comes back in a second.
+/// Returns the refill of a second.
 fn rate(allowance: Allowance) -> i64 {
     number(allowance.per_second).min(1 << 24)
 }

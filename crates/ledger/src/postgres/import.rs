@@ -1,4 +1,4 @@
-//! Taking over a ledger from a SQLite file.
+//! Copies a ledger from a SQLite file into the database.
 
 use std::sync::Arc;
 
@@ -17,19 +17,19 @@ const IMPORT: &str = "import";
 const PAGE: u32 = 256;
 
 impl PostgresLedger {
-    /// Copies a ledger in a file into this one, which must be empty, in one transaction. Reads all
-    /// rows back before it commits, and compares their number in each state and a digest over all
-    /// of them. Closes the file, and leaves it as it is.
+    /// Copies a ledger in a file into this one, which must be empty, in one transaction. Before it
+    /// commits, it reads all rows back and compares their number in each state and a digest over
+    /// all of them. Closes the file and does not change it.
     ///
-    /// The transaction may take no longer than one statement of [`PostgresOptions`]. Entries in
-    /// flight and unknown ones belong to this instance afterwards, until it is closed.
+    /// The transaction may take no longer than one statement of [`PostgresOptions`]. Afterwards the
+    /// entries in flight and the unknown ones belong to this instance, until it is closed.
     ///
     /// [`PostgresOptions`]: storage::postgres::PostgresOptions
     ///
     /// # Errors
     ///
-    /// [`NotEmpty`](LedgerError::NotEmpty), [`NotCopied`](LedgerError::NotCopied), and those of
-    /// reading and writing. Nothing was written then, except after
+    /// [`NotEmpty`](LedgerError::NotEmpty), [`NotCopied`](LedgerError::NotCopied), and the errors
+    /// of reading and writing. Nothing was written then, except after
     /// [`Interrupted`](LedgerError::Interrupted): the ledger is empty or complete.
     pub async fn import(&self, from: SqliteLedger) -> Result<Copied, LedgerError> {
         let (from, owner) = (Arc::new(from), self.0.instance.id());
@@ -48,7 +48,7 @@ async fn copy(
     from: &SqliteLedger,
     owner: i64,
 ) -> Result<Copied, LedgerError> {
-    // Servers on this database wait: what they wrote meanwhile would not be in the comparison.
+    // Other servers on this database wait: the comparison would miss their writes.
     let lock = "LOCK TABLE ledger_entry, ledger_answer, ledger_credit, ledger_newcomer
                 IN EXCLUSIVE MODE";
     transaction.query(lock, &[]).await?;
@@ -161,7 +161,7 @@ async fn write_entry(
     Ok(())
 }
 
-/// What the tables have, read back.
+/// Counts and hashes the rows of the tables, read back.
 async fn written(transaction: &Transaction<'_>) -> Result<Copied, PostgresError> {
     let sql = "SELECT e.id, e.state, e.open, e.authorization_digest, e.request, e.content, e.network,
                    e.asset, e.payer, e.nonce, e.valid_before, e.reserved_at, e.changed_at, e.amount::text,

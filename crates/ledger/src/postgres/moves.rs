@@ -1,4 +1,4 @@
-//! The moves of an entry: each one conditional statement, with all that is written along with it.
+//! The moves of an entry: each is one conditional statement that makes all writes of the move.
 
 use std::time::Duration;
 
@@ -17,8 +17,8 @@ use crate::{
     state::{EntryId, Transition},
 };
 
-/// How long a move waits before it is sent again, while the database cannot be reached or has cut
-/// the connection. What it records has happened, so it is worth more patience than a claim.
+/// The pauses before a move is sent again, while the database cannot be reached or has cut the
+/// connection. A move records a fact, so it waits longer than a claim.
 const AGAIN_AFTER: [Duration; 4] = [
     Duration::from_millis(100),
     Duration::from_millis(400),
@@ -26,7 +26,7 @@ const AGAIN_AFTER: [Duration; 4] = [
     Duration::from_millis(3_000),
 ];
 
-/// The statement that ends an entry as charged. What the caller needs to move it comes in between.
+/// The statement that ends an entry as charged. The caller inserts the condition for its instance.
 macro_rules! end_charged {
     ($owner:expr, $alive:expr) => {
         concat!(
@@ -138,8 +138,8 @@ impl Inner {
             .await
     }
 
-    /// Records that the payer was not charged, drops the answer, and takes what was spent. With
-    /// `instance` only under that number, which is not kept beyond its lease.
+    /// Records that the payer was not charged, deletes the answer, and subtracts `spent`. With
+    /// `instance`, the entry moves only under that number, which has to have its lease.
     pub(super) async fn end_uncharged(
         &self,
         instance: Option<i64>,
@@ -243,11 +243,10 @@ impl Inner {
         .await
     }
 
-    /// Runs a conditional statement until its outcome is known, and says what stood in its way if
-    /// it has moved nothing. Its first parameters are the instance, the entry, the new state, the
-    /// first and the last state from which the move is allowed, and the time; it returns a row when
-    /// it has moved the entry. Without `instance` the entry moves under the present number of this
-    /// instance.
+    /// Runs a conditional statement until its outcome is known, and returns the reason if it has
+    /// moved nothing. Its first parameters are the instance, the entry, the new state, the first
+    /// and the last state that allow the move, and the time. It returns a row when it has moved the
+    /// entry. Without `instance` the entry moves under the present number of this instance.
     async fn advance(
         &self,
         instance: Option<i64>,
@@ -285,7 +284,7 @@ impl Inner {
                     self.working().remove(&number);
                     return Ok(());
                 }
-                // The only other way there is this move of this entry.
+                // Only an earlier try of this move leads to this state.
                 Ok(Some(LedgerError::WrongState { observed, .. }))
                     if interrupted && observed == transition.to() =>
                 {
@@ -311,7 +310,7 @@ impl Inner {
         }
     }
 
-    /// Why a move found nothing to move.
+    /// Returns the reason why a move found no entry to move.
     async fn why_not(
         &self,
         entry: EntryId,
@@ -344,7 +343,7 @@ impl Inner {
         })
     }
 
-    /// Whether an instance has its lease.
+    /// Returns whether an instance has its lease.
     pub(super) async fn is_alive(&self, instance: i64) -> Result<bool, PostgresError> {
         const SQL: &str = concat!("SELECT ", alive!());
         let row = self.postgres.query_one("lease", SQL, &[&instance]).await?;

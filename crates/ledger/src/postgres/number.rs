@@ -6,15 +6,15 @@ use storage::postgres::PostgresError;
 
 use super::{Inner, Params, claims::random};
 
-/// Numbers of entries that an instance passes over at least when it goes on under a new number.
-/// Their owners may be running calls whose entries are lost.
+/// The fewest numbers of entries that an instance skips when it continues under a new number.
+/// Running calls may own these numbers although the database has lost their entries.
 const PASSED_OVER: i64 = 1 << 20;
 
 impl Inner {
-    /// The number of this instance. When it has a new one, its lease was lost or the database has
-    /// another history. Then it first takes along the open entries that no other instance has taken
-    /// over, and passes over numbers of entries: no call may take the entry of a later payment for
-    /// its own, which the database has lost.
+    /// Returns the number of this instance. A new number means that the lease was lost or that the
+    /// database has another history. The instance then first takes along the open entries that no
+    /// other instance has taken over, and skips numbers of entries: otherwise a call whose entry
+    /// the database has lost could mistake a later payment's entry for its own.
     pub(super) async fn number(&self) -> Result<i64, PostgresError> {
         const SQL: &str = concat!(
             "WITH kept AS (
@@ -28,7 +28,7 @@ impl Inner {
         let before = self.number.load(Ordering::Acquire);
         if number != before {
             let [low, high, ..] = random()?;
-            // Random, so that a second loss does not lead to the same numbers.
+            // The number is random, so that a second loss does not lead to the same numbers.
             let passed_over = PASSED_OVER * (1 + i64::from(u16::from_le_bytes([low, high])));
             let params: Params<'_> = &[&number, &before, &passed_over];
             let went_on = self.postgres.query_opt("go_on", SQL, params).await?;

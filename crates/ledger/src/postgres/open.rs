@@ -1,4 +1,4 @@
-//! Entries that are not decided: closing those whose call is gone, listing and counting the others.
+//! Entries without a decision: closing those without a call, listing and counting the others.
 
 use std::sync::atomic::Ordering;
 
@@ -12,27 +12,27 @@ use crate::{
     state::{EntryId, State},
 };
 
-/// Entries that one statement closes.
+/// The number of entries that one statement closes.
 const SWEEP_BATCH: i64 = 256;
 
-/// Statements of one look for abandoned entries.
+/// The number of statements of one sweep for abandoned entries.
 const SWEEP_BATCHES: u32 = 64;
 
-/// Which of this instance's entries a sweep closes; those of instances that live no more it closes
-/// in any case.
+/// Selects this instance's entries to close. A sweep closes the entries of expired instances in any
+/// case.
 #[derive(Clone, Debug)]
 pub(super) struct Sweep {
     pub(super) cause: &'static str,
     /// Entries that have a live call.
     pub(super) owned: Vec<i64>,
-    /// The last change of those that are given up.
+    /// Entries with a later change stay open.
     pub(super) untouched_since: u64,
 }
 
 impl Inner {
-    /// Closes entries in flight, in batches: what has not come to settlement is released, the rest
-    /// becomes unknown and is this instance's to look after. An entry that another instance holds
-    /// locked at this moment is left for the next look.
+    /// Closes entries in flight, in batches. Entries before settlement are released; entries in
+    /// settlement become unknown and belong to this instance. The sweep skips an entry that another
+    /// instance holds locked at this moment.
     pub(super) async fn sweep(&self, sweep: &Sweep, now: u64) -> Result<Recovery, LedgerError> {
         let mut total = Recovery::default();
         let mut after = self.abandon_after.load(Ordering::Relaxed);
@@ -107,8 +107,8 @@ impl Inner {
         })
     }
 
-    /// The unknown entries after `after` that are this instance's, or become it because the
-    /// instance that had them lives no more. Those that another instance is taking are passed over.
+    /// Lists the unknown entries after `after` that belong to this instance, and takes over those
+    /// of expired instances first. Skips entries that another instance is taking over.
     pub(super) async fn undecided(
         &self,
         after: Option<EntryId>,
@@ -135,7 +135,7 @@ impl Inner {
         self.listed("undecided", SQL, params).await
     }
 
-    /// The undecidable entries after `after`.
+    /// Lists the undecidable entries after `after`.
     pub(super) async fn undecidable(
         &self,
         after: Option<EntryId>,
@@ -177,7 +177,7 @@ impl Inner {
         rows.iter().map(read).collect()
     }
 
-    /// Counts open entries, and reads what the tables take on disk.
+    /// Counts open entries, and reads the size of the tables on disk.
     pub(super) async fn open_counts(&self) -> Result<OpenCounts, LedgerError> {
         const OPERATION: &str = "open_counts";
         let sql = "SELECT count(*) FILTER (WHERE open = 1), count(*) FILTER (WHERE open = 2),
@@ -197,7 +197,7 @@ impl Inner {
         })
     }
 
-    /// Makes sure that a durable write works.
+    /// Checks that a durable write works.
     pub(super) async fn probe(&self) -> Result<(), LedgerError> {
         let sql = "INSERT INTO ledger_probe (instance, at) VALUES ($1, clock_timestamp())
                    ON CONFLICT (instance) DO UPDATE SET at = excluded.at";
@@ -206,7 +206,7 @@ impl Inner {
     }
 }
 
-/// What one statement has closed, and the entry after which to go on.
+/// The counts of one closing statement, and the entry after which the next one begins.
 struct Closed {
     recovery: Recovery,
     last: Option<i64>,

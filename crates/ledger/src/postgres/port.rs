@@ -1,6 +1,6 @@
-//! [`Journal`] on the statements of this folder.
+//! [`Journal`] for [`PostgresLedger`](super::PostgresLedger).
 //!
-//! A caller that goes away takes no operation back: each write runs in a task of its own.
+//! Each write runs in a task of its own, so dropping a future cancels no write.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -20,7 +20,7 @@ use crate::{
 };
 
 impl PostgresLedger {
-    /// Runs a write to its end, whether or not its caller waits for it.
+    /// Runs a write to its end, even if its caller does not wait for it.
     async fn write<T, F>(&self, work: impl FnOnce(Arc<Inner>) -> F + Send) -> Result<T, LedgerError>
     where
         T: Send + 'static,
@@ -169,7 +169,7 @@ impl Journal for PostgresLedger {
         self.0.missing(now).await
     }
 
-    /// Closes what instances have left open that live no more. What other instances work on stays.
+    /// Closes the open entries of expired instances. Entries of other instances stay.
     async fn recover(&self, now: u64) -> Result<Recovery, LedgerError> {
         let sweep = Sweep {
             cause: Recovery::CAUSE,
@@ -222,7 +222,7 @@ impl Journal for PostgresLedger {
         self.write(|inner| async move { inner.probe().await }).await
     }
 
-    /// As of the last count of open entries.
+    /// Returns the size at the last count of open entries.
     fn size_bytes(&self) -> Result<u64, LedgerError> {
         Ok(self.0.size_bytes.load(Ordering::Relaxed))
     }

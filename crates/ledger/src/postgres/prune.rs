@@ -1,4 +1,4 @@
-//! Deleting what is no longer needed.
+//! Pruning: deletes answers and entries whose retention is over.
 
 use std::sync::atomic::Ordering;
 
@@ -11,18 +11,18 @@ use crate::{
     retention::{Aged, Due},
 };
 
-/// Entries that one call looks at.
+/// The number of entries that one call examines.
 const BATCH: i64 = 128;
 
-/// Batches of one run. The next one goes on where it has stopped.
+/// The number of batches of one run. The next run continues where it stopped.
 const BATCHES_OF_A_RUN: i64 = 64;
 
 const OPERATION: &str = "prune";
 
 impl Inner {
-    /// Looks at the next batch. Entries lie in the order of their numbers and not of their times: a
-    /// clock may have been wrong, so all of them are looked at in turn. Instances that prune at the
-    /// same time delete the same rows once.
+    /// Examines the next batch. The order of entries is that of their numbers and not of their
+    /// times, because a clock may have been wrong, so a round examines every entry. Instances that
+    /// prune at the same time delete each row once.
     pub(super) async fn prune(&self, now: u64) -> Result<Pruned, LedgerError> {
         let after = self.prune_after.load(Ordering::Relaxed);
         let batches = self.prune_batches.load(Ordering::Relaxed);
@@ -55,7 +55,8 @@ impl Inner {
     }
 
     /// Deletes entries with their answers, and the answers of other entries. A number is never used
-    /// again and a decided entry is never moved, so what was due when it was read is due now.
+    /// again and a decided entry never moves, so rows that were due when they were read are still
+    /// due.
     async fn delete(&self, entries: &[i64], answers: &[i64]) -> Result<Pruned, PostgresError> {
         if entries.is_empty() && answers.is_empty() {
             return Ok(Pruned::default());

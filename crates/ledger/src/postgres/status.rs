@@ -1,4 +1,4 @@
-//! Where an authorization stands.
+//! The status of an authorization.
 
 use alloy_primitives::B256;
 use storage::postgres::{PostgresError, Row, bytes, damaged, get, unsigned};
@@ -13,7 +13,7 @@ use crate::{
 
 const FIND: &str = "find";
 
-/// The part of an entry that decides what it means for a request.
+/// The part of an entry that decides its status for a request.
 struct Found {
     entry: EntryId,
     state: State,
@@ -53,7 +53,8 @@ impl Inner {
         row.as_ref().map(Found::read).transpose()
     }
 
-    /// What the authorization's entry means for a request; `None` when it is released or missing.
+    /// Returns the status of the authorization's entry for a request; `None` when it is released or
+    /// missing.
     pub(super) async fn find(
         &self,
         digest: &[u8],

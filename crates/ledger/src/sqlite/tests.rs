@@ -1,4 +1,4 @@
-//! What only the inside can show: batches, and failures in the middle of one.
+//! Behaviour that only the inside shows: batches, and failures in the middle of one.
 
 use std::{sync::mpsc, time::Duration};
 
@@ -112,7 +112,7 @@ fn reserved(result: &Result<Reservation, LedgerError>) -> bool {
 }
 
 #[tokio::test]
-async fn what_waits_together_is_committed_together() {
+async fn requests_that_wait_together_are_committed_together() {
     let (_folder, ledger) = open();
     let (results, extra) = one_batch(&ledger, 100, |_| Ok(())).await;
     assert!(results.iter().all(|result| *result == Ok(true)));
@@ -124,7 +124,7 @@ async fn what_waits_together_is_committed_together() {
     );
 }
 
-/// Of a runtime with threads of its own, whose task answers the callers.
+/// One caller's runtime has threads of its own, and its task answers the callers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn callers_on_several_threads_are_all_answered() {
     let (_folder, ledger) = open();
@@ -277,7 +277,7 @@ async fn the_log_is_written_back_after_it_has_grown() {
     assert!(log < 12 << 20, "{log} bytes of log for 20 MiB written");
 }
 
-/// The index of open entries stays small: it loses what is decided.
+/// The index of open entries stays small: it loses the decided ones.
 #[tokio::test]
 async fn only_what_is_undecided_is_marked() {
     let (_folder, ledger) = open();
@@ -329,7 +329,7 @@ fn closing_finishes_what_is_queued() {
     let path = ledger.path.clone();
     {
         let claim = claim.clone();
-        // Nobody waits for the answer.
+        // No caller waits for the answer.
         drop(ledger.submit("reserve", move |store| store.reserve(digest, &claim)));
     }
     drop(ledger);
@@ -348,7 +348,7 @@ fn closing_finishes_what_is_queued() {
     ));
 }
 
-/// Pruning gets by with few pages; the payments after it have theirs again.
+/// Pruning uses few pages; the payments after it have their whole cache again.
 #[test]
 fn pruning_gives_the_pages_of_the_work_back() {
     let folder = tempfile::tempdir().unwrap();

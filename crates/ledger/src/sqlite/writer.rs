@@ -132,7 +132,7 @@ fn deliver(batch: Vec<Box<dyn Job>>) -> Option<Receiver<()>> {
     Some(over)
 }
 
-/// Why a transaction was rolled back.
+/// The reason why a transaction was rolled back.
 enum Lost {
     /// One of its requests failed. The others may succeed without it.
     Request {

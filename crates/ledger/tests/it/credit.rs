@@ -1,4 +1,4 @@
-//! What payers have earned, and what uncharged work takes from it.
+//! The credit that payers have earned, and its reduction by uncharged work.
 
 use alloy_primitives::{Address, U256};
 use ledger::{
@@ -30,7 +30,7 @@ async fn a_settlement_earns_its_amount_up_to_the_cap() {
         ledger.reopen();
         assert_eq!(credit(&ledger).await, expected);
     }
-    // Each payer has its own.
+    // Each payer has credit of its own.
     let other = Address::repeat_byte(0xcc);
     assert_eq!(ledger.credit(other).await, Ok(0));
     let mut theirs = claim(9);
@@ -49,7 +49,7 @@ async fn only_a_settlement_earns_and_each_entry_once() {
         }
     }
     assert_eq!(credit(&ledger).await, 0);
-    // Found out after a restart: the amount is read from the entry.
+    // The reconciler settles after a restart: the amount is read from the entry.
     let entry = bring(&ledger, 10, State::Settling).await;
     ledger.reopen();
     ledger.recover(NOW).await.unwrap();
@@ -63,7 +63,7 @@ async fn only_a_settlement_earns_and_each_entry_once() {
 }
 
 #[tokio::test]
-async fn a_release_takes_what_was_spent_and_no_more_than_there_is() {
+async fn a_release_takes_the_cost_up_to_the_credit() {
     let ledger = Bench::new();
     pay(&ledger, 1, NOW).await.unwrap();
     for (nonce, state, spent, left) in [
@@ -79,7 +79,7 @@ async fn a_release_takes_what_was_spent_and_no_more_than_there_is() {
             .await
             .unwrap();
         assert_eq!(credit(&ledger).await, left, "{spent}");
-        // A release that is refused takes nothing.
+        // A refused release subtracts nothing.
         let again = ledger
             .release(entry, "refused", Spent::by_payer(100), NOW)
             .await;
@@ -91,7 +91,7 @@ async fn a_release_takes_what_was_spent_and_no_more_than_there_is() {
 }
 
 #[tokio::test]
-async fn what_was_spent_is_taken_from_the_payer_of_an_entry_of_an_earlier_run() {
+async fn a_cost_is_taken_from_the_payer_of_an_entry_of_an_earlier_run() {
     let mut ledger = Bench::new();
     pay(&ledger, 1, NOW).await.unwrap();
     let entry = bring(&ledger, 2, State::Settling).await;
@@ -105,7 +105,7 @@ async fn what_was_spent_is_taken_from_the_payer_of_an_entry_of_an_earlier_run() 
 }
 
 #[tokio::test]
-async fn who_has_never_paid_takes_no_room() {
+async fn a_payer_without_payments_takes_no_room() {
     let mut ledger = Bench::in_file(OPTIONS);
     let rows = |ledger: &mut Bench| {
         let mut rows: i64 = 0;
@@ -115,7 +115,7 @@ async fn who_has_never_paid_takes_no_room() {
         });
         rows
     };
-    // Nor does a payment of nothing.
+    // A payment of zero does not earn either.
     let free = Claim {
         amount: U256::ZERO,
         ..claim(3)
@@ -132,7 +132,7 @@ async fn who_has_never_paid_takes_no_room() {
 }
 
 #[tokio::test]
-async fn what_a_payer_has_paid_is_never_spent_capped_or_forgotten() {
+async fn the_sum_of_a_payer_is_never_spent_capped_or_forgotten() {
     let mut ledger = Bench::new();
     assert_eq!(paid(&ledger).await, 0);
     for nonce in 1..=4 {
@@ -146,7 +146,7 @@ async fn what_a_payer_has_paid_is_never_spent_capped_or_forgotten() {
         .await
         .unwrap();
     assert_eq!((credit(&ledger).await, paid(&ledger).await), (0, 8_000));
-    // The entries go, the sum stays; and it counts where nobody earns credit.
+    // The entries are deleted and the sum stays, even where nobody earns credit.
     prune_all(&ledger, NOW + 100 * ENTRY_RETENTION).await;
     assert_eq!(look_up(&ledger, 1).await, None);
     ledger.reopen_with(Options {
@@ -167,7 +167,7 @@ async fn sums_of_a_closed_file_say_so() {
     assert_eq!(sums.paid(key(0).payer).await, Err(LedgerError::Closed));
 }
 
-/// A ledger of version 7 knows no sums: what is left of credit is known to have been paid.
+/// A ledger of version 7 has no sums: the remaining credit is the known part of the payments.
 #[tokio::test]
 async fn a_ledger_without_sums_begins_with_what_is_left_of_credit() {
     let mut ledger = Bench::in_file(OPTIONS);
@@ -189,7 +189,7 @@ async fn a_ledger_without_sums_begins_with_what_is_left_of_credit() {
     assert_eq!(paid(&ledger).await, CREDIT_CAP);
     pay(&ledger, 5, NOW).await.unwrap();
     assert_eq!(paid(&ledger).await, CREDIT_CAP + 2_000);
-    // What was bought before is as public as it was.
+    // Answers from before have the same visibility.
     let (key, request) = (key(1), request(0));
     let found = ledger.find(&key, &request, NOW + PRIVATE_RETENTION);
     assert!(matches!(found.await, Ok(Some(PaymentStatus::Answered(_)))));
@@ -221,7 +221,7 @@ async fn amounts_and_caps_at_the_edge() {
 }
 
 #[tokio::test]
-async fn a_lower_cap_holds_for_what_was_earned_before() {
+async fn a_lower_cap_holds_for_earlier_credit() {
     let mut ledger = Bench::new();
     for nonce in 0..3 {
         pay(&ledger, nonce, NOW).await.unwrap();
@@ -242,7 +242,7 @@ async fn a_lower_cap_holds_for_what_was_earned_before() {
 }
 
 #[tokio::test]
-async fn a_debit_takes_as_much_as_there_is_and_is_durable() {
+async fn a_debit_takes_at_most_the_credit_and_is_durable() {
     let mut ledger = Bench::new();
     pay(&ledger, 1, NOW).await.unwrap();
     for (micro_usd, left) in [(300, 1_700), (0, 1_700), (u64::MAX, 0)] {

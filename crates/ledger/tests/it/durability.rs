@@ -1,4 +1,4 @@
-//! What was acknowledged is there after the process was killed at any moment.
+//! Acknowledged moves survive a kill of the process at any moment.
 
 use std::{
     collections::BTreeMap,
@@ -12,9 +12,9 @@ use ledger::{AnyLedger, Journal, Options, PaymentStatus, Spent, SqliteLedger, St
 
 use crate::support::{Bench, NOW, bring, claim, find, receipt, reserved, settlement, stored};
 
-/// Names the ledger to the process that is going to be killed.
+/// The variable that names the ledger for the process that will be killed.
 const LEDGER: &str = "LEDGER_TO_BE_KILLED";
-/// Where that process begins to count its payments.
+/// The variable with the number at which that process begins to count its payments.
 const FIRST: &str = "FIRST_PAYMENT";
 
 #[tokio::test]
@@ -45,7 +45,7 @@ async fn everything_is_there_after_closing_and_opening() {
     }
 }
 
-/// Not a test by itself: what the test below runs as another process, and kills.
+/// No test by itself: the test below runs it as another process, and kills it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn payments_until_killed() {
     let (Ok(path), Ok(first)) = (std::env::var(LEDGER), std::env::var(FIRST)) else {
@@ -57,7 +57,7 @@ async fn payments_until_killed() {
     let first: u64 = first.parse().unwrap();
     let say = |what: &str, nonce: u64| {
         let mut out = std::io::stdout().lock();
-        // The parent may have stopped reading; it is about to kill.
+        // The parent may have stopped reading before its kill.
         let _ = writeln!(out, "\n{what} {nonce}").and_then(|()| out.flush());
     };
     let lanes: Vec<_> = (0..8)
@@ -116,7 +116,7 @@ fn kill_after(patience: usize, path: &Path, first: u64) -> BTreeMap<u64, State> 
             acknowledged.insert(nonce, state);
             moves += 1;
             if moves == patience {
-                // SIGKILL; what the process had said before is still in the pipe.
+                // SIGKILL leaves the process's earlier output in the pipe.
                 child.kill().unwrap();
             }
         }

@@ -1,4 +1,4 @@
-//! What lies on disk: whose file it is, who may read it, what is wrong with it.
+//! Files on disk: their owner, their access rights, their faults.
 
 use std::{fs, path::Path};
 
@@ -43,7 +43,7 @@ fn a_url_and_a_missing_folder() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn nobody_else_may_read_any_of_its_files() {
+async fn other_users_may_read_none_of_its_files() {
     use std::os::unix::fs::PermissionsExt;
     let ledger = Bench::in_file(OPTIONS);
     bring(&ledger, 1, State::Settled).await;
@@ -98,7 +98,7 @@ fn a_damaged_file_is_named() {
     }
 }
 
-/// The store beside a ledger is another file, and neither is taken for the other.
+/// The store beside a ledger is another file, and neither opens as the other.
 #[test]
 fn a_store_is_no_ledger_and_a_ledger_no_store() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! A full disk, as far as SQLite is concerned: the size limit gives the same error.
+//! A full disk from SQLite's point of view: the size limit gives the same error.
 
 use ledger::{Journal, LedgerError, Options, PaymentStatus, State};
 
@@ -45,7 +45,7 @@ async fn full_loses_nothing_and_ends_with_the_first_room() {
     let later = NOW + RETENTION;
     while ledger.prune(later).await.unwrap().more {}
     ledger.probe().await.unwrap();
-    // Not quite as many as before: the payment that found no room is still open.
+    // One payment fewer than before fits: the payment that found no room is still open.
     for nonce in 20_000..20_000 + payments / 2 {
         pay(&ledger, nonce, later).await.unwrap();
     }
@@ -65,7 +65,7 @@ async fn full_ends_with_a_higher_limit() {
 }
 
 #[tokio::test]
-async fn a_charge_that_found_no_room_is_recorded_later() {
+async fn a_charge_without_room_is_recorded_later() {
     let ledger = Bench::in_file(SMALL);
     let entry = bring(&ledger, 50_000, State::Settling).await;
     fill(&ledger).await;
@@ -92,7 +92,7 @@ async fn a_charge_that_found_no_room_is_recorded_later() {
 }
 
 #[tokio::test]
-async fn what_fits_is_not_failed_by_what_does_not() {
+async fn a_small_request_succeeds_beside_one_that_does_not_fit() {
     let ledger = Bench::in_file(SMALL);
     let small = reserved(&ledger, claim(1)).await;
     let large = reserved(&ledger, claim(2)).await;
@@ -107,7 +107,7 @@ async fn what_fits_is_not_failed_by_what_does_not() {
     );
     assert_eq!((first, second), (Ok(()), Err(LedgerError::Full)));
     assert!(third.is_ok());
-    // Nothing of the failed move is left: it can be made with less.
+    // The failed move left nothing: a smaller one succeeds.
     ledger
         .begin_settlement(large, settlement(2), NOW)
         .await

@@ -1,4 +1,4 @@
-//! Payment identifiers: one belongs to one authorization of its payer.
+//! Payment identifiers: each belongs to one authorization of its payer.
 
 use alloy_primitives::Address;
 use ledger::{Claim, Journal, PaymentStatus, RequestBinding, Resolution, Spent, State};
@@ -18,12 +18,12 @@ fn with_id(nonce: u64, id: &str) -> Claim {
     }
 }
 
-/// The binding of a signed payment with an identifier, as the server makes it.
+/// Makes the binding of a signed payment with an identifier, as the server does.
 fn signed(request: RequestBinding, signature: &str) -> RequestBinding {
     request.for_payment(signature, Some(ID))
 }
 
-/// What a claim is refused with whose identifier another authorization has.
+/// The refusal of a claim whose identifier another authorization has.
 fn taken(transaction: Option<String>, key: Option<AuthorizationKey>) -> PaymentStatus {
     PaymentStatus::IdentifierTaken {
         transaction,
@@ -45,11 +45,11 @@ async fn it_belongs_to_one_authorization() {
     assert_eq!(refused(&ledger, with_id(1, ID)).await, in_flight);
     reserved(&ledger, with_id(3, "order-0000000002")).await;
     reserved(&ledger, claim(4)).await;
-    // Identifiers are the payer's own.
+    // Each payer has identifiers of its own.
     let mut other_payer = with_id(5, ID);
     other_payer.key.payer = Address::repeat_byte(0xcc);
     reserved(&ledger, other_payer).await;
-    // Neither asset nor network makes the payer another.
+    // Another asset or network does not make another payer.
     let mut other_asset = with_id(6, ID);
     other_asset.key.asset = Address::repeat_byte(0xcc);
     assert_eq!(refused(&ledger, other_asset).await, taken(None, None));
@@ -96,8 +96,8 @@ async fn it_is_free_again_after_the_operator_has_released() {
     reserved(&ledger, with_id(2, ID)).await;
 }
 
-/// From reserved to deleted: the transaction as soon as there is one, the key as long as the
-/// payment is stored.
+/// In every state from reserved to deleted: the transaction as soon as there is one, the key as
+/// long as the payment is stored.
 #[tokio::test]
 async fn it_names_the_other_payment_in_each_of_its_states() {
     let ledger = Bench::new();
@@ -162,7 +162,7 @@ async fn whether_it_was_used_for_the_same_request_does_not_depend_on_the_signatu
     assert!(!same_request);
 }
 
-/// Only claims with an identifier need it.
+/// Claims without an identifier do not need it.
 #[tokio::test]
 async fn the_digest_of_the_request_alone_is_kept_with_identifiers_only() {
     let mut ledger = Bench::in_file(OPTIONS);

@@ -1,4 +1,4 @@
-//! A ledger in a file moves to a database.
+//! A ledger in a file is copied into a database.
 
 use std::{collections::BTreeMap, net::IpAddr};
 
@@ -12,8 +12,8 @@ use crate::support::{
     stored,
 };
 
-/// The file of a closed ledger with payments in every state, one pruned answer, and what newcomers
-/// have taken. Gives their records, too.
+/// Makes the file of a closed ledger with payments in every state, one pruned answer, and deficits
+/// of newcomers. Returns their records as well.
 async fn file() -> (TempDir, Vec<ledger::EntryRecord>) {
     let ledger = Bench::in_file(OPTIONS);
     pay(&ledger, 100, NOW - RETENTION).await.unwrap();
@@ -62,7 +62,7 @@ async fn everything_moves_and_goes_on() {
     }
     assert_eq!(copied.states, states);
     assert_eq!((copied.entries(), copied.payers), (9, 1));
-    // Of what is settling, unknown, settled and undecidable.
+    // These entries are settling, unknown, settled and undecidable.
     assert_eq!(copied.answers, 4);
 
     let now = target.entries(&Filter::default(), None, 100).await.unwrap();
@@ -75,7 +75,7 @@ async fn everything_moves_and_goes_on() {
         ),
         sums
     );
-    // The next server looks after what is open, and nothing is claimed twice.
+    // The next server takes over the open entries, and no authorization is claimed twice.
     target.reopen();
     let recovered = target.recover(NOW).await.unwrap();
     assert_eq!((recovered.released, recovered.unknown), (3, 1));
@@ -107,7 +107,7 @@ async fn a_ledger_with_payments_takes_no_other() {
     assert_eq!(all, [own]);
 }
 
-/// The same rows have the same digest, and one changed byte another one.
+/// Equal rows have equal digests, and one changed byte changes the digest.
 #[tokio::test]
 async fn the_digest_covers_the_rows() {
     let mut digests = Vec::new();
@@ -136,7 +136,7 @@ async fn the_digest_covers_the_rows() {
     }
 }
 
-/// A row that the database changes or drops on its way in.
+/// A row that the database changes or drops during the copy.
 #[tokio::test]
 async fn a_copy_that_differs_leaves_nothing() {
     let (folder, records) = file().await;
@@ -169,7 +169,7 @@ async fn a_copy_that_differs_leaves_nothing() {
             let rows = run(&format!("SELECT FROM ledger_{table}")).await;
             assert!(rows.is_empty(), "{spoiled}: ledger_{table}");
         }
-        // The file is as it was, and can be copied once the cause is gone.
+        // The file is unchanged, and can be copied once the cause is gone.
         run("DROP TRIGGER spoil ON ledger_entry").await;
         ledger.import(source(&folder)).await.unwrap();
         let now = target.entries(&Filter::default(), None, 100).await.unwrap();

@@ -1,5 +1,4 @@
-//! Several servers on one ledger, which is a PostgreSQL database. Without one there is nothing to
-//! run on.
+//! Several servers on one ledger in a PostgreSQL database. Without a database the tests do nothing.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -41,7 +40,7 @@ fn instance(ledger: &AnyLedger) -> i64 {
     }
 }
 
-/// Lets the lease of a server end, as if it had been held up for that long.
+/// Ends the lease of a server, as if it had been held up for that long.
 async fn expire(url: &str, ledger: &AnyLedger) {
     let sql = "UPDATE instance SET lease_until = clock_timestamp() WHERE id = $1";
     let id = instance(ledger);
@@ -76,7 +75,7 @@ async fn an_authorization_at_two_servers_at_once_is_reserved_by_one() {
     }
 }
 
-/// An identifier, too: of many authorizations with one of a payer one is reserved.
+/// Of many authorizations with one identifier of a payer, one is reserved.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_identifier_at_two_servers_at_once_is_used_by_one() {
     let Some(schema) = Schema::new() else { return };
@@ -108,7 +107,7 @@ async fn an_identifier_at_two_servers_at_once_is_used_by_one() {
 }
 
 #[tokio::test]
-async fn what_a_living_server_works_on_is_its_own() {
+async fn entries_of_a_living_server_are_its_own() {
     let Some(schema) = Schema::new() else { return };
     let url = schema.url();
     let (a, b) = (server(url).await, server(url).await);
@@ -120,7 +119,7 @@ async fn what_a_living_server_works_on_is_its_own() {
     let abandoned = b.abandon(Vec::new(), everything, NOW).await;
     assert_eq!(abandoned, Ok(Recovery::default()));
     assert_eq!(b.undecided(None, 10).await, Ok(Vec::new()));
-    // Another server does not move it either.
+    // Another server cannot move it either.
     let refused = Err(LedgerError::TakenOver { entry: settling });
     assert_eq!(b.settle(settling, receipt(2), NOW).await, refused);
     a.release(working, "refused", Spent::NOTHING, NOW)
@@ -132,7 +131,7 @@ async fn what_a_living_server_works_on_is_its_own() {
 }
 
 #[tokio::test]
-async fn what_an_expired_server_held_goes_to_another_and_the_sleeper_writes_nothing() {
+async fn entries_of_an_expired_server_go_to_another_and_the_sleeper_writes_nothing() {
     let Some(schema) = Schema::new() else { return };
     let url = schema.url();
     let (a, b) = (server(url).await, server(url).await);
@@ -141,7 +140,7 @@ async fn what_an_expired_server_held_goes_to_another_and_the_sleeper_writes_noth
     let unknown = bring(&a, 3, State::Unknown).await;
     expire(url, &a).await;
 
-    // It wakes up before anybody has noticed.
+    // The server wakes up before anybody has noticed.
     let lost = || Err(LedgerError::LeaseLost);
     assert_eq!(
         a.begin_settlement(working, settlement(1), NOW).await,
@@ -163,7 +162,7 @@ async fn what_an_expired_server_held_goes_to_another_and_the_sleeper_writes_noth
     let listed = b.undecided(None, 10).await.unwrap();
     let listed: Vec<_> = listed.iter().map(|undecided| undecided.entry).collect();
     assert_eq!(listed, [settling, unknown]);
-    // And after somebody has.
+    // The server wakes up after another one has taken over.
     assert_eq!(a.reserve(claim(4)).await, Err(LedgerError::LeaseLost));
     assert_eq!(look_up(&b, 4).await, None);
     assert!(a.settle(settling, receipt(2), NOW).await.is_err());
@@ -207,8 +206,8 @@ async fn each_unknown_entry_is_looked_at_by_one_server() {
     assert_eq!(seen.len(), 40);
 }
 
-/// A server that goes on after it has lost its lease is another one. It keeps what nobody has taken
-/// over.
+/// A server that continues after it has lost its lease is another instance. It keeps the entries
+/// that nobody has taken over.
 #[tokio::test]
 async fn a_server_without_a_lease_registers_anew() {
     let Some(schema) = Schema::new() else { return };
@@ -250,7 +249,7 @@ async fn a_number_that_a_running_call_holds_is_not_given_again() {
     ] {
         database.query("promote", sql, &[]).await.unwrap();
     }
-    // Nobody goes on under an old lease.
+    // No server continues under an old lease.
     let lease_lost = Err(LedgerError::LeaseLost);
     assert_eq!(a.settle(kept, receipt(1), NOW).await, lease_lost);
     assert_eq!(b.recover(NOW).await, Ok(Recovery::default()));

@@ -1,4 +1,4 @@
-//! Where an authorization stands, whoever asks.
+//! The public record of an authorization.
 
 use ledger::{Claim, EntryId, Journal, PaymentRecord, Resolution, Spent, State, StoredReceipt};
 
@@ -75,7 +75,7 @@ async fn a_release_says_whether_a_settlement_was_asked_for() {
             ..record(entry, State::Released)
         };
         assert_eq!(look_up(&ledger, nonce).await, Some(expected), "{state}");
-        // The authorization has left the server, whatever becomes of the next entry.
+        // The authorization has left the server, whatever the fate of the next entry.
         for now in [NOW + 8, NOW + 9] {
             let next = Claim {
                 now,
@@ -118,7 +118,7 @@ async fn the_transaction_is_the_receipts_and_outlives_it() {
     let found = look_up(&ledger, 1).await.unwrap();
     assert_eq!((found.transaction, found.since), (learned, NOW));
     assert_eq!(found.reason.as_deref(), Some("pending"));
-    // Another one than was thought.
+    // The receipt has another transaction than was known before.
     ledger.settle(entry, receipt(1), NOW + 9).await.unwrap();
     let settled = PaymentRecord {
         since: NOW + 9,
@@ -154,7 +154,7 @@ async fn a_scheme_without_a_transaction_has_none() {
     }
 }
 
-/// A reading of the clock before the last change is that change's.
+/// A time before the last change counts as the time of that change.
 #[tokio::test]
 async fn time_does_not_run_backwards() {
     let ledger = Bench::new();

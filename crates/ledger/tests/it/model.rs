@@ -38,7 +38,7 @@ enum Op {
     },
     Abandon {
         idle: u64,
-        /// Of the numbers that were given out, the newest first, those that have a live task.
+        /// Whether each of the numbers that were given out has a live task, the newest first.
         owned: Vec<bool>,
     },
     Prune,
@@ -58,7 +58,7 @@ fn op() -> impl Strategy<Value = Op> {
         6 => (0..KEYS, 0u64..2, prop::option::of(0u8..3))
             .prop_map(|(key, request, payment_id)| Op::Reserve { key, request, payment_id }),
         2 => (0..KEYS, 0u64..2).prop_map(|(key, request)| Op::Find { key, request }),
-        // Mostly the newest entries; the rest are long gone.
+        // Most are of the newest entries; the rest are long gone.
         16 => (transition, 0usize..6, transaction, spent, back)
             .prop_map(|(transition, which, transaction, spent, back)| {
                 Op::Move { transition, which, transaction, spent, back }

@@ -1,4 +1,4 @@
-//! What is missing of the newcomers' pool and of the shares of addresses.
+//! The deficits of the newcomers' pool and of the shares of addresses.
 
 use std::net::IpAddr;
 
@@ -6,7 +6,7 @@ use ledger::{Allowance, Journal, Missing, Options, Spent, State};
 
 use crate::support::{Bench, NOW, OPTIONS, bring, claim, credit, key, pay, reserved};
 
-/// The last second that the file can name.
+/// The last second that the file can store.
 const LATE: u64 = u64::MAX >> 1;
 
 fn address(last: u8) -> IpAddr {
@@ -38,7 +38,7 @@ async fn missing_of_pool(ledger: &Bench, now: u64) -> u64 {
 }
 
 #[tokio::test]
-async fn what_is_spent_is_missing_until_it_has_come_back() {
+async fn a_cost_is_missing_until_it_has_refilled() {
     let mut ledger = Bench::new();
     assert_eq!(missing(&ledger, NOW).await, Missing::default());
     let payer = key(1).payer;
@@ -62,15 +62,15 @@ async fn what_is_spent_is_missing_until_it_has_come_back() {
         ledger.reopen();
         assert_eq!(missing(&ledger, now).await, expected, "{seconds}");
     }
-    // What is spent later is added to what has not come back.
+    // A later cost adds to the deficit that has not refilled.
     ledger.debit(payer, of_pool(100), NOW + 10).await.unwrap();
     assert_eq!(missing_of_pool(&ledger, NOW + 10).await, 300);
-    // A write that comes late gives nothing back for the time that was counted already.
+    // A late write refills nothing for time that was counted already.
     ledger.debit(payer, of_pool(1), NOW).await.unwrap();
     assert_eq!(missing_of_pool(&ledger, NOW).await, 301);
     assert_eq!(missing_of_pool(&ledger, NOW + 10).await, 301);
     assert_eq!(missing_of_pool(&ledger, NOW + 20).await, 201);
-    // A clock that was hours ahead is not waited for.
+    // A clock that was hours ahead does not block the refill.
     let ahead = NOW + 3700;
     ledger.debit(payer, of_pool(400), ahead).await.unwrap();
     ledger.debit(payer, of_pool(1), NOW + 20).await.unwrap();
@@ -122,7 +122,7 @@ async fn no_more_is_missing_than_there_can_be() {
     assert_eq!(missing_of_pool(&ledger, LATE).await, 1 << 61);
 }
 
-/// With the move of the entry, or not at all.
+/// The deficit changes with the move of the entry, or not at all.
 #[tokio::test]
 async fn a_release_takes_it_with_the_move_of_the_entry() {
     let ledger = Bench::new();
@@ -150,7 +150,7 @@ async fn a_release_takes_it_with_the_move_of_the_entry() {
     }
 }
 
-/// Somebody with many addresses cannot fill the file, and what is full again takes no room.
+/// A caller with many addresses cannot fill the file, and a full share takes no room.
 #[tokio::test]
 async fn rows_are_bounded() {
     let mut ledger = Bench::in_file(OPTIONS);

@@ -1,4 +1,4 @@
-//! Entries in flight that nobody works on any more: who is spared, and what many of them cost.
+//! Entries in flight without a call: the sweep spares live ones, and its cost is bounded.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use rusqlite::Connection;
 
 use crate::support::{Bench, NOW, OPTIONS, bring, claim, find, reserved};
 
-/// As many as one script leaves in half a minute.
+/// The number of entries that one script leaves in half a minute.
 const MANY: u32 = 50_000;
-/// What one call looks at.
+/// The number of entries that one call examines.
 const RUN: u64 = 16_384;
 
-/// Writes `MANY` reserved entries, numbers from 1, as a server leaves them that was killed.
+/// Writes `MANY` reserved entries, numbers from 1, as a killed server leaves them.
 fn reserve_many(file: &Connection) {
     file.pragma_update(None, "synchronous", "OFF").unwrap();
     let sql = "WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?1)
@@ -38,7 +38,7 @@ fn released(released: u64) -> Recovery {
 }
 
 #[tokio::test]
-async fn what_has_a_live_task_is_never_abandoned() {
+async fn an_entry_with_a_live_task_is_never_abandoned() {
     let ledger = Bench::new();
     let mut owned = Vec::new();
     let mut lost = Vec::new();
@@ -51,7 +51,7 @@ async fn what_has_a_live_task_is_never_abandoned() {
             lost.push((nonce, entry));
         }
     }
-    // In any order, and with entries that have ended meanwhile.
+    // The snapshot has any order, and includes entries that have ended meanwhile.
     owned.reverse();
     owned.push(EntryId::new(1_000));
     let much_later = NOW + 1_000_000;
@@ -70,7 +70,7 @@ async fn what_has_a_live_task_is_never_abandoned() {
 }
 
 #[tokio::test]
-async fn what_was_claimed_after_the_snapshot_is_spared_by_its_age() {
+async fn an_entry_claimed_after_the_snapshot_is_spared_by_its_age() {
     let ledger = Bench::new();
     let old = reserved(&ledger, claim(1)).await;
     let snapshot = Vec::new();
@@ -96,7 +96,7 @@ async fn one_call_looks_at_a_bounded_number_and_the_next_goes_on() {
     ledger.change(reserve_many);
     let mut left = u64::from(MANY);
     assert_eq!(in_flight(&ledger).await, left);
-    // A live entry in front, which is looked at in each round.
+    // A live entry comes first, and each round examines it.
     let owned = vec![EntryId::new(1)];
     while left > 1 {
         let commits = ledger.sqlite().stats().commits;
@@ -107,7 +107,7 @@ async fn one_call_looks_at_a_bounded_number_and_the_next_goes_on() {
         assert_eq!(in_flight(&ledger).await, left);
         assert!(abandoned.released > 0);
     }
-    // To the end, and from the front again.
+    // The sweep goes to the end, and begins again at the front.
     assert_eq!(ledger.abandon(owned, NOW, NOW).await, Ok(released(0)));
     assert_eq!(ledger.abandon(Vec::new(), NOW, NOW).await, Ok(released(1)));
 }
@@ -151,7 +151,7 @@ async fn others_have_their_turn_while_many_are_abandoned() {
     drop(folder);
 }
 
-/// What a restart finds is decided altogether before the first claim, in batches as well.
+/// A restart decides all entries that it finds before the first claim, in batches as well.
 #[tokio::test]
 async fn a_restart_decides_all_of_them() {
     let mut ledger = Bench::in_file(OPTIONS);
@@ -159,7 +159,7 @@ async fn a_restart_decides_all_of_them() {
     let recovered = ledger.recover(NOW).await.unwrap();
     assert_eq!(recovered, released(u64::from(MANY)));
     assert_eq!(ledger.open_counts().await, Ok(OpenCounts::default()));
-    // In batches: no transaction had all of them.
+    // The sweep uses batches: no transaction had all of them.
     assert!(ledger.sqlite().stats().commits >= u64::from(MANY) / 256);
 }
 

@@ -1,5 +1,5 @@
-//! What goes when: answers after their retention, entries when nobody needs to look them up any
-//! more.
+//! Pruning: answers are deleted after their retention, entries when nobody needs to look them up
+//! any more.
 
 use ledger::{Claim, Journal, Options, PaymentStatus, PendingSettlement, Pruned, Spent, State};
 
@@ -23,7 +23,7 @@ fn pruned(entries: u64, answers: u64) -> Pruned {
 }
 
 #[tokio::test]
-async fn what_is_closed_goes_when_its_time_is_over() {
+async fn closed_entries_are_deleted_after_their_retention() {
     let ledger = Bench::new();
     for (nonce, state) in (0..).zip(State::ALL) {
         bring(&ledger, nonce, state).await;
@@ -42,7 +42,7 @@ async fn what_is_closed_goes_when_its_time_is_over() {
     assert_eq!(settled().await, Some(expired));
     assert_eq!(prune_all(&ledger, last + 1).await, pruned(1, 0));
     assert_eq!(settled().await, None);
-    // However old they get.
+    // These entries stay at any age.
     assert_eq!(prune_all(&ledger, NOW + 1_000_000_000).await, NOTHING);
     for nonce in [0, 1, 2, 3, 6] {
         let found = find(&ledger, nonce, NOW).await;
@@ -50,8 +50,8 @@ async fn what_is_closed_goes_when_its_time_is_over() {
     }
 }
 
-/// Whoever saw its authorization may have executed it, and its payer must not be told to sign anew
-/// on a guess.
+/// Others who saw the authorization may have executed it, so its payer must not be asked to sign
+/// anew on a guess.
 #[tokio::test]
 async fn a_released_payment_that_came_to_a_settlement_stays_as_long_as_a_settled_one() {
     let ledger = Bench::new();
@@ -104,7 +104,7 @@ async fn an_entry_stays_as_long_as_its_answer_and_its_authorization() {
 
     assert_eq!(prune_all(&ledger, NOW + RETENTION - 1).await, NOTHING);
     assert_eq!(prune_all(&ledger, NOW + RETENTION).await, pruned(1, 1));
-    // Even for a clock that was set back: what is gone is gone.
+    // Deleted entries stay deleted, even for a clock that was set back.
     let expired = PaymentStatus::AnswerExpired {
         transaction: receipt(1).transaction,
     };
@@ -130,7 +130,7 @@ async fn a_private_answer_goes_sooner_and_its_record_stays_as_long() {
     assert_eq!(prune_all(&ledger, last).await, NOTHING);
     let answered = PaymentStatus::Answered(stored(1, NOW));
     assert_eq!(find(&ledger, 1, last).await, Some(answered));
-    // It is not given out for longer, deleted or not.
+    // The answer is not returned for longer, deleted or not.
     let expired = PaymentStatus::AnswerExpired {
         transaction: receipt(1).transaction,
     };
@@ -143,7 +143,7 @@ async fn a_private_answer_goes_sooner_and_its_record_stays_as_long() {
     assert_eq!(record.transaction, Some(receipt(1).transaction));
 }
 
-/// Entries that were written while the clock was wrong, in front of others.
+/// Entries that were written while the clock was wrong come first.
 #[tokio::test]
 async fn a_clock_reading_in_the_future_stops_nothing() {
     let ledger = Bench::new();
@@ -166,7 +166,7 @@ async fn a_clock_reading_in_the_future_stops_nothing() {
         prune_all(&ledger, NOW + ENTRY_RETENTION).await,
         pruned(10, 0)
     );
-    // Those of the wrong time wait for it.
+    // The entries of the wrong time stay until that time.
     let answered = Some(PaymentStatus::Answered(stored(1, wrong)));
     assert_eq!(find(&ledger, 1, NOW).await, answered);
     assert_eq!(
@@ -201,9 +201,9 @@ async fn a_clock_that_runs_backwards_deletes_nothing_early() {
 }
 
 #[tokio::test]
-async fn it_goes_in_small_batches_past_what_stays() {
+async fn pruning_goes_in_small_batches_past_entries_that_stay() {
     let ledger = Bench::new();
-    // More than a batch of entries that stay, in front of those that go.
+    // More than a batch of entries that stay come before those that are due.
     for nonce in 0..150 {
         reserved(&ledger, claim(nonce)).await;
     }
@@ -242,7 +242,7 @@ async fn it_goes_in_small_batches_past_what_stays() {
     assert_eq!(prune_all(&ledger, much_later).await.entries, 2);
 }
 
-/// What one run looks at of a ledger of this size.
+/// The number of entries that one run examines of a ledger of this size.
 const RUN: u64 = 8_192;
 
 #[tokio::test]
@@ -264,7 +264,7 @@ async fn one_run_looks_at_a_part_of_a_large_ledger_and_the_next_goes_on() {
         deleted.push(prune_all(&ledger, NOW + RETENTION).await.entries);
         assert!(ledger.sqlite().stats().commits - commits <= RUN / 128);
     }
-    // Of four entries one is released; the others are still to be looked up.
+    // One of four entries is released; the others can still be looked up.
     let run = RUN / 4;
     assert_eq!(deleted, [run, run, 5_000 - 2 * run, 0]);
 }

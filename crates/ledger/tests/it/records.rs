@@ -15,7 +15,7 @@ async fn numbers(ledger: &AnyLedger, filter: &Filter) -> Vec<EntryId> {
 }
 
 #[tokio::test]
-async fn a_record_says_what_was_claimed_and_what_became_of_it() {
+async fn a_record_has_the_claim_and_its_outcome() {
     let mut ledger = Bench::new();
     let paid = reserved(
         &ledger,
@@ -60,7 +60,7 @@ async fn a_record_says_what_was_claimed_and_what_became_of_it() {
         assert_eq!(all(&ledger, &Filter::default()).await, [expected.clone()]);
         ledger.reopen();
     }
-    // Without its answer and its receipt it says the same.
+    // Without its answer and its receipt, the record is the same.
     let retention = NOW + 3 + crate::support::RETENTION;
     assert_eq!(
         crate::support::prune_all(&ledger, retention).await.answers,

@@ -1,4 +1,4 @@
-//! Who gets an authorization, and what everyone else gets.
+//! One claim gets an authorization, and every other one gets its status.
 
 use std::sync::Arc;
 
@@ -65,7 +65,7 @@ async fn every_part_of_the_key_counts() {
 }
 
 #[tokio::test]
-async fn a_claim_gets_where_the_authorization_stands() {
+async fn a_claim_gets_the_status_of_the_authorization() {
     let ledger = Bench::new();
     for (nonce, state) in (0..).zip(State::ALL) {
         let entry = bring(&ledger, nonce, state).await;
@@ -104,7 +104,7 @@ async fn another_request_is_refused_in_every_state_but_released() {
         if state == State::Released {
             assert_eq!(found, None);
             reserved(&ledger, other).await;
-            // It is bound to the other request now.
+            // The authorization is bound to the other request now.
             assert_eq!(
                 refused(&ledger, claim(nonce)).await,
                 PaymentStatus::BoundElsewhere
@@ -225,7 +225,7 @@ async fn a_lost_caller_loses_no_reservation() {
         let reservation = ledger.reserve(claim(1));
         let mut reservation = std::pin::pin!(reservation);
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-        // Begun, and then nobody waits.
+        // The claim begins, and then nobody waits for it.
         let _ = reservation.as_mut().poll(&mut context);
     }
     while look_up(&ledger, 1).await.is_none() {

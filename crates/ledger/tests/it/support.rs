@@ -1,4 +1,4 @@
-//! A ledger in a temporary folder, and payments to put into it.
+//! A ledger in a temporary folder, and payments for it.
 
 use std::{ops::Deref, path::PathBuf, time::Duration};
 
@@ -18,7 +18,7 @@ pub(crate) const NOW: u64 = 1_790_000_000;
 pub(crate) const RETENTION: u64 = 1_000;
 pub(crate) const PRIVATE_RETENTION: u64 = 400;
 pub(crate) const ENTRY_RETENTION: u64 = 4 * RETENTION;
-/// Two and a half of the payments that [`claim`] makes.
+/// The credit of two and a half payments of [`claim`].
 pub(crate) const CREDIT_CAP: u64 = 5_000;
 pub(crate) const OPTIONS: Options = Options {
     max_bytes: None,
@@ -39,8 +39,8 @@ pub(crate) const OPTIONS: Options = Options {
 /// Longer than any test: leases are tested where they are short.
 const LEASE: Duration = Duration::from_secs(600);
 
-/// A ledger that can be closed and opened again. Where there is a database it is in that, except
-/// for what is about SQLite's files.
+/// A ledger that can be closed and opened again. It uses the database of the suite where there is
+/// one, except in tests about SQLite's files.
 pub(crate) struct Bench {
     pub(crate) folder: TempDir,
     url: String,
@@ -63,7 +63,7 @@ impl Bench {
         }
     }
 
-    /// In a SQLite file, whatever the suite runs on.
+    /// Makes a ledger in a SQLite file, whatever store the suite uses.
     pub(crate) fn in_file(options: Options) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let url = folder.path().join("service.db").display().to_string();
@@ -85,7 +85,7 @@ impl Bench {
         self.folder.path().join("service.db")
     }
 
-    /// The ledger in a database, when the suite runs on one.
+    /// Makes the ledger in a database, when the suite has one.
     pub(crate) fn postgres(&self) -> Option<&PostgresLedger> {
         match self.ledger.as_ref().unwrap() {
             AnyLedger::Sqlite(_) => None,
@@ -100,7 +100,7 @@ impl Bench {
         }
     }
 
-    /// A state as it reads after a restart: what only the closed ledger knew is gone.
+    /// Returns a state as it reads after a restart: marks that are not stored are gone.
     pub(crate) fn reopened(&self, state: State) -> State {
         match (state, self.ledger.as_ref().unwrap()) {
             (State::Working, AnyLedger::Postgres(_)) => State::Reserved,
@@ -112,13 +112,13 @@ impl Bench {
         self.reopen_with(OPTIONS);
     }
 
-    /// Closes the ledger for good; its files are there as long as the folder is.
+    /// Closes the ledger for good; its files stay as long as the folder.
     pub(crate) fn close(mut self) -> TempDir {
         self.give_back();
         self.folder
     }
 
-    /// Closes the ledger, lets somebody else change its file, and opens it again.
+    /// Closes the ledger, lets `change` edit its file, and opens it again.
     pub(crate) fn change(&mut self, change: impl FnOnce(&rusqlite::Connection)) {
         self.give_back();
         change(&rusqlite::Connection::open(self.path()).unwrap());
@@ -176,7 +176,7 @@ pub(crate) fn claim(nonce: u64) -> Claim {
     }
 }
 
-/// The payment of authorization `nonce`, with a member that nobody knows.
+/// The payment of authorization `nonce`, with a member that no parser knows.
 pub(crate) fn payment(nonce: u64, note: &str) -> Payment {
     let AuthorizationKey {
         asset,
@@ -237,7 +237,7 @@ pub(crate) async fn refused(ledger: &AnyLedger, claim: Claim) -> PaymentStatus {
     }
 }
 
-/// Brings authorization `nonce` into a state, on the shortest way, at [`NOW`].
+/// Brings authorization `nonce` into a state, by the shortest way, at [`NOW`].
 pub(crate) async fn bring(ledger: &AnyLedger, nonce: u64, state: State) -> EntryId {
     let entry = reserved(ledger, claim(nonce)).await;
     let settling = || async {
@@ -280,7 +280,7 @@ pub(crate) async fn bring(ledger: &AnyLedger, nonce: u64, state: State) -> Entry
     entry
 }
 
-/// One paid call from claim to receipt.
+/// Makes one paid call from claim to receipt.
 pub(crate) async fn pay(ledger: &AnyLedger, nonce: u64, now: u64) -> Result<EntryId, LedgerError> {
     let claim = Claim {
         now,
@@ -302,17 +302,17 @@ pub(crate) async fn look_up(ledger: &AnyLedger, nonce: u64) -> Option<PaymentRec
     ledger.look_up(&key(nonce)).await.unwrap()
 }
 
-/// The credit of the payer of all these payments.
+/// Returns the credit of the payer of all these payments.
 pub(crate) async fn credit(ledger: &AnyLedger) -> u64 {
     ledger.credit(key(0).payer).await.unwrap()
 }
 
-/// What the payer of all these payments has paid.
+/// Returns the sum of the payer of all these payments.
 pub(crate) async fn paid(ledger: &AnyLedger) -> u64 {
     ledger.paid(key(0).payer).await.unwrap()
 }
 
-/// Prunes until there is nothing more to do in this run.
+/// Prunes until this run has nothing more to do.
 pub(crate) async fn prune_all(ledger: &AnyLedger, now: u64) -> Pruned {
     let mut total = Pruned::default();
     loop {

@@ -1,4 +1,4 @@
-//! Every move from every state, and what it leaves behind.
+//! Every move from every state, and its result.
 
 use ledger::{
     AnyLedger, EntryId, Journal, LedgerError, PaymentStatus, Resolution, Spent, State, Transition,
@@ -46,7 +46,7 @@ async fn make(
     }
 }
 
-/// What a look-up at `NOW + 1` says of an entry that came into `state` at `at`.
+/// Returns the expected look-up at `NOW + 1` of an entry that came into `state` at `at`.
 fn seen(entry: EntryId, nonce: u64, state: State, at: u64) -> Option<PaymentStatus> {
     match state {
         State::Released => None,
@@ -113,7 +113,7 @@ async fn no_move_of_an_entry_that_is_not_there() {
 }
 
 #[tokio::test]
-async fn an_old_hand_cannot_touch_the_next_reservation() {
+async fn the_holder_of_an_old_id_cannot_touch_the_next_reservation() {
     let ledger = Bench::new();
     let old = bring(&ledger, 1, State::Released).await;
     let new = bring(&ledger, 1, State::Reserved).await;
@@ -152,7 +152,7 @@ async fn unknown_learns_its_transaction_and_keeps_its_age() {
 }
 
 #[tokio::test]
-async fn what_was_unknown_can_be_settled_or_released() {
+async fn an_unknown_entry_can_be_settled_or_released() {
     let ledger = Bench::new();
     let charged = bring(&ledger, 1, State::Unknown).await;
     let uncharged = bring(&ledger, 2, State::Unknown).await;

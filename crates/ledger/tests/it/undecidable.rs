@@ -1,4 +1,4 @@
-//! What nobody but the operator can decide.
+//! Entries that only the operator can decide.
 
 use ledger::{EntryId, Journal, OpenCounts, PaymentStatus, Recovery, Resolution, State};
 
@@ -104,7 +104,7 @@ async fn the_operator_decides_it_once() {
         .resolve(uncharged, released.clone(), NOW + 60)
         .await
         .unwrap();
-    // The answer was kept for this, and is the payer's from now on.
+    // The answer was kept for this decision, and is the payer's from now on.
     let answered = PaymentStatus::Answered(stored(1, NOW + 60));
     assert_eq!(find(&ledger, 1, NOW + 60).await, Some(answered));
     assert_eq!(find(&ledger, 2, NOW + 60).await, None);
@@ -121,14 +121,14 @@ async fn the_operator_decides_it_once() {
 }
 
 #[tokio::test]
-async fn what_is_open_is_counted() {
+async fn open_entries_are_counted() {
     let mut ledger = Bench::new();
     assert_eq!(ledger.open_counts().await, Ok(OpenCounts::default()));
     for (nonce, state) in (0..).zip(State::ALL) {
         bring(&ledger, nonce, state).await;
     }
-    // Not the first one in the order of their numbers: the one that is unknown for the longest
-    // time.
+    // The first one is the entry that has been unknown for the longest time, not the one with the
+    // lowest number.
     let entry = bring(&ledger, 10, State::Settling).await;
     ledger
         .mark_unknown(entry, None, "timeout", NOW + 80)

@@ -5,7 +5,7 @@ use ledger::{Claim, EntryId, Journal, PaymentStatus, Recovery, Spent, State};
 use crate::support::{Bench, NOW, OPTIONS, bring, claim, find, reserved, settlement, stored};
 
 #[tokio::test]
-async fn a_restart_releases_what_had_not_come_to_settlement() {
+async fn a_restart_releases_entries_before_settlement() {
     let mut ledger = Bench::new();
     let mut entries = Vec::new();
     for (nonce, state) in (0..).zip(State::ALL) {
@@ -40,7 +40,7 @@ async fn a_restart_releases_what_had_not_come_to_settlement() {
 }
 
 #[tokio::test]
-async fn the_undecided_come_with_all_it_takes_to_decide_them() {
+async fn undecided_entries_come_with_all_data_for_a_decision() {
     let mut ledger = Bench::new();
     let settling = bring(&ledger, 7, State::Settling).await;
     bring(&ledger, 8, State::Settled).await;
@@ -85,7 +85,7 @@ async fn the_undecided_come_in_pages() {
 }
 
 #[tokio::test]
-async fn only_what_has_long_not_moved_is_abandoned() {
+async fn only_entries_without_a_recent_move_are_abandoned() {
     let ledger = Bench::new();
     let old = bring(&ledger, 1, State::Reserved).await;
     let old_settling = bring(&ledger, 2, State::Settling).await;
@@ -97,7 +97,7 @@ async fn only_what_has_long_not_moved_is_abandoned() {
         },
     )
     .await;
-    // Reserved long ago, but its settlement has just begun.
+    // The entry was reserved long ago, but its settlement has just begun.
     let moved = bring(&ledger, 4, State::Reserved).await;
     ledger
         .begin_settlement(moved, settlement(4), NOW + 100)
@@ -129,8 +129,8 @@ async fn only_what_has_long_not_moved_is_abandoned() {
         Some(PaymentStatus::InFlight { .. })
     ));
 
-    // Those who were given up too early: before settlement the next move is refused, after it the
-    // charge counts.
+    // These entries were given up too early: before settlement the next move is refused, after it
+    // the charge counts.
     assert!(
         ledger
             .begin_settlement(old, settlement(1), NOW + 201)
@@ -181,7 +181,7 @@ async fn its_size_is_that_of_the_file_and_the_log() {
 #[tokio::test]
 async fn a_size_that_cannot_be_read_is_named() {
     let ledger = Bench::in_file(OPTIONS);
-    // Something that is no folder any more in the place of the ledger's folder.
+    // A file stands in the place of the ledger's folder.
     let folder = ledger.folder.path();
     let aside = folder.with_extension("aside");
     std::fs::rename(folder, &aside).unwrap();

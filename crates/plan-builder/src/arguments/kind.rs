@@ -27,7 +27,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// What is expected, for a problem.
+    /// The text that a problem gives as the expectation.
     pub(super) fn expectation(&self) -> String {
         match self {
             Self::Address => {

@@ -23,7 +23,7 @@ impl Outcome {
         observed: impl Into<String>,
     ) {
         let mut problems = self.0.borrow_mut();
-        // What is listed is bounded; that something is wrong is known from the first on.
+        // The list is bounded. The first problem already makes the arguments fail.
         if problems.len() >= MOST_PROBLEMS {
             return;
         }
@@ -34,10 +34,10 @@ impl Outcome {
         });
     }
 
-    /// The parsed request, if nothing was wrong.
+    /// Returns the parsed request, if no problem was noted.
     ///
     /// # Errors
-    /// Every problem. `None` without a problem cannot be: a missing value is always noted.
+    /// Every problem. `None` without a problem cannot happen: a missing value is always noted.
     pub(crate) fn finish<T>(self, value: Option<T>) -> Result<T, Refusal> {
         let problems = self.0.into_inner();
         match value {
@@ -66,7 +66,7 @@ pub(crate) fn parse(text: &str) -> Result<Value, Refusal> {
 }
 
 impl<'a> Reader<'a> {
-    /// A reader of the arguments object itself. Unknown members are noted at once.
+    /// Makes a reader of the arguments object itself. Notes unknown members at once.
     pub(crate) fn over(
         arguments: &'a Value,
         properties: &'static [Property],
@@ -102,7 +102,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A member that must be there.
+    /// Reads a member that must be there.
     pub(crate) fn required<T>(&self, argument: &Argument<T>) -> Option<T> {
         match self.members.get(argument.name) {
             Some(json) => self.read(argument, json),
@@ -117,8 +117,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A member that may be missing. `null` counts as missing. The outer `None` says that a problem
-    /// was noted.
+    /// Reads a member that may be missing. `null` counts as missing. The outer `None` means that a
+    /// problem was noted.
     pub(crate) fn optional<T>(&self, argument: &Argument<T>) -> Option<Option<T>> {
         match self.members.get(argument.name) {
             None | Some(Value::Null) => Some(None),
@@ -126,7 +126,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A nested object; `None` when it is missing (which is noted when it is required) or is no
+    /// Reads a nested object. `None` when it is missing (noted when it is required) or is not an
     /// object.
     pub(crate) fn object(&self, object: &'static Object) -> Option<Reader<'a>> {
         let path = self.path_of(object.name);
@@ -145,12 +145,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether a member is there.
+    /// Returns whether a member is there.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.members.get(name).is_some_and(|value| !value.is_null())
     }
 
-    /// The path of a member.
+    /// Returns the path of a member.
     pub(crate) fn path_of(&self, name: &str) -> String {
         format!("{}.{name}", self.path)
     }
@@ -168,7 +168,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A foreign value in a problem: its kind, and its text when that is short.
+/// Shows a foreign value in a problem: its kind, and its text when that is short.
 fn shown(json: &Value) -> String {
     match json {
         Value::Null => "null".to_owned(),

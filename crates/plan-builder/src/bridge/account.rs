@@ -26,9 +26,9 @@ sol! {
     function getThreshold() external view returns (uint256);
     /// Safe.
     function VERSION() external view returns (string memory);
-    /// Answered by the proxy of a Safe itself, whatever it runs.
+    /// Every proxy of a Safe answers this itself, whatever contract it runs.
     function masterCopy() external view returns (address);
-    /// Safe: the modules behind `start`, and where to go on.
+    /// Safe: the modules after `start`, and the start of the next page.
     function getModulesPaginated(address start, uint256 pageSize) external view returns (address[] memory array, address next);
     /// Safe since 1.3.0: whole words of its storage.
     function getStorageAt(uint256 offset, uint256 length) external view returns (bytes memory);
@@ -49,16 +49,16 @@ pub(super) const HANDLER_SLOT: B256 =
 
 /// Longest version text of a Safe.
 const LONGEST_VERSION: usize = 32;
-/// Longest answer of a Safe in bytes, which is its owners: an offset, their count, and a word for
-/// each. Nothing longer is decoded.
+/// Longest answer of a Safe in bytes: its owners as an offset, their count, and a word for each.
+/// Longer answers are not decoded.
 const LONGEST_ANSWER: usize = 32 * (2 + MOST_OWNERS);
 
-/// Reads the account and judges what was read.
+/// Reads the account and judges the readings.
 ///
 /// # Errors
 /// `bridge_recipient_controlled_on_destination`: the account does not hold the receiving address,
-/// or it is a Safe and cannot be read on both chains. The port's failure, when there is an endpoint
-/// for the source chain and it does not say what is at an account with a key.
+/// or it is a Safe and cannot be read on both chains. The port's failure, when the source chain has
+/// an endpoint that does not return the code of an account with a key.
 pub(super) async fn control<A: Accounts + ?Sized>(
     accounts: &A,
     asked: &Asked,
@@ -69,9 +69,9 @@ pub(super) async fn control<A: Accounts + ?Sized>(
             let code = accounts.code(asked.source_chain_id, asked.account).await;
             let source_code = match code {
                 Ok(code) => Some(AccountCode::of(&code)),
-                // Where there is nothing to read with, the operator has to allow that, and the plan
-                // says so: a key holds its address on every chain. An endpoint that fails is no
-                // such case, or whoever makes it fail gets a contract past the check.
+                // Without an endpoint, a plan needs the operator's permission and says so: a key
+                // holds its address on every chain. An endpoint that fails is another case:
+                // otherwise anyone who makes it fail gets a contract past the check.
                 Err(PortError {
                     reason: PortErrorReason::NotConfigured { .. },
                     ..
@@ -156,8 +156,7 @@ async fn safe<A: Accounts + ?Sized>(
         )
         .await;
     let version = returned::<VERSIONCall>(version, side)?;
-    // Text of a contract that may be somebody else's: nothing but a version gets into a plan or a
-    // refusal.
+    // The text may be a stranger's: only the characters of a version get into a plan or a refusal.
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'+' | b'-');
     if version.is_empty() || version.len() > LONGEST_VERSION || !version.bytes().all(plain) {
         return Err(refuse(
@@ -191,7 +190,7 @@ async fn safe<A: Accounts + ?Sized>(
     })
 }
 
-/// The address in a word of a Safe's storage.
+/// Reads the address in a word of a Safe's storage.
 fn stored_address(
     answer: Result<Option<Bytes>, PortError>,
     side: &'static str,
@@ -210,7 +209,7 @@ fn stored_address(
         })
 }
 
-/// The return data of a call, if it answered as a Safe does.
+/// Returns the return data of a call, if it answered as a Safe does.
 fn returned<C: SolCall>(
     answer: Result<Option<Bytes>, PortError>,
     side: &'static str,

@@ -1,4 +1,4 @@
-//! Builds a bridge plan from what is asked and what is read now.
+//! Builds a bridge plan from a request and current readings.
 
 use calldata_checks::bridge::{Asked, TransferSpeed, fees::RouteFees};
 
@@ -95,7 +95,7 @@ pub async fn build<F: BridgeFees + ?Sized, A: Accounts + ?Sized, S: Simulator + 
         .seal()
 }
 
-/// Reads the account and the fees at once. A fault of the account is refused first.
+/// Reads the account and the fees at once. The account's fault has precedence.
 async fn read<F: BridgeFees + ?Sized, A: Accounts + ?Sized>(
     asked: &Asked,
     fees: &F,
@@ -120,12 +120,12 @@ async fn read<F: BridgeFees + ?Sized, A: Accounts + ?Sized>(
     .await;
     let control = control?;
     let fees = fees?;
-    // Whether the chain has fast transfers was judged above: here the service left out what it has
-    // to say.
+    // The request's own check has established that the route has fast transfers, so the service
+    // left out their fee.
     if asked.speed == TransferSpeed::Fast && fees.fast_bps.is_none() {
         return Err(Refusal::new(
             Refusal::QUOTE_MALFORMED,
-            "the fees of the route have none of a fast transfer",
+            "the route's fees contain no fee of a fast transfer",
         )
         .comparing("a fee in basis points at finality threshold 1000", "none"));
     }

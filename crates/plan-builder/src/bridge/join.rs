@@ -1,12 +1,12 @@
-//! Two futures at once, without a runtime.
+//! Runs two futures at once, without a runtime.
 
 use std::{
     future::{Future, poll_fn},
     task::Poll,
 };
 
-/// Both outputs, when both are there. Boxed: an `async fn` holds each argument twice, which nesting
-/// doubles again.
+/// Returns both outputs when both are ready. Boxed, because an `async fn` holds each argument
+/// twice, and nesting doubles that again.
 pub(super) fn join<A: Future, B: Future>(
     a: A,
     b: B,
@@ -43,7 +43,7 @@ mod tests {
 
     use super::*;
 
-    /// Ready at the nth poll, and never polled again.
+    /// A future that is ready at the nth poll and must not be polled again.
     struct After(u32);
 
     impl Future for After {

@@ -1,4 +1,4 @@
-//! Reads the least fee that the source chain itself takes for a burn.
+//! Reads the least fee that the source chain itself requires for a burn.
 
 use alloy_primitives::U256;
 use alloy_sol_types::{SolCall, sol};
@@ -14,11 +14,11 @@ sol! {
     function getMinFeeAmount(uint256 amount) external view returns (uint256);
 }
 
-/// The least `maxFee` of a burn of this amount. Zero where the contract has no such function, as
-/// deployments before 2.1 have none; `None` where there is nothing to read with.
+/// Reads the least `maxFee` of a burn of this amount. Zero where the contract has no such function
+/// (deployments before 2.1); `None` without an endpoint.
 ///
 /// # Errors
-/// The port's failure; `quote_malformed` when the contract answers something else than a number.
+/// The port's failure; `quote_malformed` when the contract does not answer a number.
 pub(super) async fn read<A: Accounts + ?Sized>(
     accounts: &A,
     chain_id: u64,
@@ -33,7 +33,7 @@ pub(super) async fn read<A: Accounts + ?Sized>(
         }) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    // It reverts.
+    // The call reverts.
     let Some(data) = answer else {
         return Ok(Some(U256::ZERO));
     };

@@ -1,4 +1,4 @@
-//! `payload`: the steps, the readings that they follow from, and what the caller does afterwards.
+//! `payload`: the steps, the readings that they follow from, and the caller's later tasks.
 
 use std::borrow::Cow;
 
@@ -27,8 +27,8 @@ pub(crate) struct Readings {
     pub(super) read_at: UtcSeconds,
 }
 
-/// The payload of a bridge plan. Everything but the chain id, the steps and the readings follows
-/// from those and the request.
+/// The payload of a bridge plan. The request and the readings determine every other member, except
+/// for the chain id and the steps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BridgePayload {
@@ -88,12 +88,12 @@ struct SafeRecord {
     version: String,
 }
 
-/// The fees and limits as they were read, and what follows from them. How much is minted lies
-/// between two bounds; it is never exact.
+/// The fees and limits as they were read, and their consequences. The minted amount lies between
+/// two bounds; it is never exact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Quote {
-    /// Of the source chain; left out where it was not read.
+    /// The least fee of the source chain; left out where it was not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     chain_min_fee: Option<Digits>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -137,7 +137,8 @@ struct Mint {
 }
 
 impl BridgePayload {
-    /// The payload of these steps. Readings that the request does not need are left out.
+    /// Puts the payload of these steps together. Readings that the request does not need are left
+    /// out.
     ///
     /// # Errors
     /// `bridge_fee_cap` when the readings give no fee; `bridge_route_enumerated`.
@@ -207,7 +208,7 @@ impl BridgePayload {
         self.quote.max_fee
     }
 
-    /// The first member in which another payload differs, with its text here and there.
+    /// Returns the first member in which another payload differs, with both texts.
     pub(super) fn first_difference(&self, other: &Self) -> Option<(&'static str, String, String)> {
         fn compare<T: PartialEq + Serialize>(
             member: &'static str,
@@ -335,7 +336,7 @@ impl From<SafeReading> for SafeRecord {
 
 impl From<&SafeRecord> for SafeReading {
     fn from(record: &SafeRecord) -> Self {
-        // A Safe whose code was not read establishes as little as one without code.
+        // A Safe whose code was not read counts as one without code.
         let code = |record: CodeRecord| Option::from(record).unwrap_or(AccountCode::Empty);
         let addresses = |list: &[Eip55]| list.iter().map(|entry| entry.address()).collect();
         Self {
@@ -353,7 +354,7 @@ impl From<&SafeRecord> for SafeReading {
     }
 }
 
-/// No fee follows from the readings.
+/// The failure when no fee follows from the readings.
 pub(super) fn fee_unknown(error: FeeError) -> Failure {
     Failure::new(
         checks::FEE_CAP,

@@ -108,8 +108,8 @@ pub struct BridgeRequest {
 }
 
 impl BridgeRequest {
-    /// A transfer of `amount` (in the smallest unit of USDC) from the account's own chain, at the
-    /// standard speed, to be minted by the caller.
+    /// Creates a transfer of `amount` (in the smallest unit of USDC) from the account's own chain,
+    /// at the standard speed, to be minted by the caller.
     ///
     /// ```
     /// use alloy_primitives::{U256, address};
@@ -140,7 +140,7 @@ impl BridgeRequest {
         ])
     }
 
-    /// At this speed.
+    /// Returns the request with this speed.
     ///
     /// # Errors
     /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
@@ -149,7 +149,8 @@ impl BridgeRequest {
         self.with(TRANSFER_SPEED.name, speed.as_str())
     }
 
-    /// With the most that the protocol may deduct at the mint.
+    /// Returns the request with the most that the protocol may deduct at the mint, in the smallest
+    /// unit of USDC.
     ///
     /// # Errors
     /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
@@ -158,7 +159,7 @@ impl BridgeRequest {
         self.with(MAX_FEE.name, Digits(most))
     }
 
-    /// With the least that must be minted.
+    /// Returns the request with the least amount that must be minted, in the smallest unit of USDC.
     ///
     /// # Errors
     /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
@@ -167,7 +168,8 @@ impl BridgeRequest {
         self.with(MIN_AMOUNT_OUT.name, Digits(least))
     }
 
-    /// With the mint submitted by the protocol's relayer, or not.
+    /// Returns the request with the mint submitted by the protocol's relayer (`true`) or by the
+    /// caller.
     ///
     /// # Errors
     /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
@@ -176,7 +178,7 @@ impl BridgeRequest {
         self.with(FORWARD.name, forward)
     }
 
-    /// With the steps in further forms.
+    /// Returns the request with the steps in further forms.
     ///
     /// # Errors
     /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
@@ -195,7 +197,7 @@ impl BridgeRequest {
         read_arguments(arguments, PROPERTIES, Given::read)?.resolve()
     }
 
-    /// The request as the checks read it.
+    /// The request in the form of the checks.
     #[must_use]
     pub fn asked(&self) -> Asked {
         Asked {
@@ -235,7 +237,7 @@ impl Editable for BridgeRequest {
     }
 }
 
-/// Arguments of the right form, for a route that may not exist.
+/// Arguments of the right form. Their route may not exist.
 struct Given {
     account_profile: AccountProfile,
     from_chain_id: u64,
@@ -249,7 +251,7 @@ struct Given {
     exports: ExportSet,
 }
 
-/// A token as it is named.
+/// A token as the caller names it.
 enum Token {
     Address(Address),
     Symbol(String),
@@ -338,7 +340,7 @@ impl Token {
         address.map(Self::Address)
     }
 
-    /// The token's address on the source chain.
+    /// Returns the token's address on the source chain.
     fn on(self, source: &BridgeChain) -> Result<Address, Refusal> {
         let violation = match self {
             Self::Symbol(symbol) if symbol == "USDC" => return Ok(source.usdc),

@@ -1,4 +1,4 @@
-//! The bridge constructor against upstreams that answer what a test says.
+//! The bridge constructor against upstreams whose answers a test chooses.
 
 mod arguments;
 mod key;
@@ -81,11 +81,11 @@ struct Chains(HashMap<u64, Account>);
 #[derive(Debug, Clone, Default)]
 struct Account {
     code: Bytes,
-    /// By the calldata, or by its selector.
+    /// Answers by calldata or by its selector.
     answers: HashMap<Bytes, Option<Bytes>>,
 }
 
-/// Contracts beside the account, on every chain: two that hold the same code, and others that hold
+/// The code of contracts beside the account, on every chain: two hold the same code, the others
 /// their own.
 fn code_beside(address: Address) -> Bytes {
     match address {
@@ -168,7 +168,7 @@ fn unavailable(source_name: &'static str) -> PortError {
     }
 }
 
-/// Bridges without a node are the rule here: a policy that allows them.
+/// A policy that allows bridges without a node, as most of these tests need.
 fn policy() -> Policy {
     Policy {
         allow_unread_accounts: true,
@@ -226,7 +226,7 @@ fn request(changes: Value) -> BridgeRequest {
     BridgeRequest::parse(&arguments(changes)).unwrap()
 }
 
-/// The name that arguments are refused by, and the path.
+/// Returns the name and the path of the refusal of these arguments.
 fn refused(changes: Value) -> (String, String) {
     let refusal = BridgeRequest::parse(&arguments(changes)).unwrap_err();
     (
@@ -250,8 +250,8 @@ fn built_with(
     ready(plan)
 }
 
-/// What a plan in the making comes to: nothing here waits. A server moves such plans between
-/// threads.
+/// Returns the result of building a plan: nothing here waits. The future is `Send`, because servers
+/// move it between threads.
 fn ready<T>(plan: impl Future<Output = T> + Send) -> T {
     match pin!(plan).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,

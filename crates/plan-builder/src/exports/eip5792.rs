@@ -9,7 +9,8 @@ use crate::{
     wire::{Eip55, Hex, StepRecord},
 };
 
-/// The parameter of `wallet_sendCalls`. All calls or none: nothing stops between approval and call.
+/// The parameter of `wallet_sendCalls`: all calls are executed or none, so an approval never
+/// remains without its call.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct SendCalls {

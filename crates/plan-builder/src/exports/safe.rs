@@ -82,8 +82,8 @@ fn transaction(step: &StepRecord) -> Transaction {
     }
 }
 
-/// The builder's checksum: keccak-256 of its own serialisation, with the name taken as `null` and
-/// without the checksum.
+/// The builder's checksum: keccak-256 of its own serialisation, with the name as `null` and without
+/// the checksum.
 fn checksum(mut batch: Value) -> B256 {
     if let Some(Value::Object(meta)) = batch.get_mut("meta") {
         meta.insert("name".to_owned(), Value::Null);
@@ -94,7 +94,7 @@ fn checksum(mut batch: Value) -> B256 {
     digest::keccak(text.as_bytes())
 }
 
-/// Objects become the list of their sorted names, then each value followed by a comma.
+/// Writes objects as the list of their sorted names, then each value followed by a comma.
 fn write(value: &Value, text: &mut String) {
     match value {
         Value::Array(items) => {

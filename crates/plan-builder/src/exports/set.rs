@@ -1,6 +1,6 @@
 //! The choice of exports.
 
-/// The forms in which steps are given beside the plan's own.
+/// The further forms in which a plan gives its steps.
 ///
 /// # Example
 /// ```
@@ -33,7 +33,7 @@ pub struct ExportSet {
 impl ExportSet {
     pub(crate) const WORDS: &'static [&'static str] = &["eip5792", "safe_tx_builder"];
 
-    /// From the words of the argument `exports`.
+    /// Reads the words of the argument `exports`.
     pub(crate) fn from_words(words: &[&str]) -> Self {
         Self {
             eip5792: words.contains(&"eip5792"),

@@ -77,13 +77,13 @@ pub(super) struct BuilderRecord {
 }
 
 impl ActionRecord {
-    /// The bytes that the venue hashes. `None` for what msgpack cannot hold, which no action
-    /// contains.
+    /// Returns the bytes that the venue hashes. `None` for values that msgpack cannot hold; no
+    /// action contains any.
     pub(super) fn msgpack(&self) -> Option<Vec<u8>> {
         rmp_serde::to_vec_named(self).ok()
     }
 
-    /// As the checks read it.
+    /// The action in the form of the checks.
     pub(super) fn text(&self) -> WireAction {
         WireAction {
             kind: self.kind.clone().into_owned(),
@@ -120,7 +120,8 @@ impl OrderRecord {
     }
 }
 
-/// A member that is left out when there is nothing: `null` would be hashed, so it is not read.
+/// Reads a member that is left out when it has no value. `null` is refused, because it would be
+/// hashed.
 pub(super) fn never_null<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {

@@ -1,5 +1,5 @@
-//! From a request and the venue's readings to a payload. What is made here is judged by the checks
-//! before anybody sees it.
+//! Makes a payload of a request and the venue's readings. The checks judge the payload before
+//! anyone sees it.
 
 use alloy_primitives::B256;
 use alloy_sol_types::{SolStruct as _, eip712_domain, sol};
@@ -193,8 +193,8 @@ impl Draft<'_> {
         })
     }
 
-    /// Connection id and digest for one nonce, by the typed-data library: the checks compute them
-    /// from the byte layout.
+    /// Computes connection id and digest for one nonce with the typed-data library. The checks
+    /// compute them from the byte layout.
     fn example(&self, action: &[u8]) -> ExampleRecord {
         let mut preimage = action.to_vec();
         preimage.extend(self.nonce.to_be_bytes());

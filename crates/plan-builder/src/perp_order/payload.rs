@@ -1,5 +1,5 @@
-//! `payload` of a perpetuals plan: the action, the recipe for what is signed, one worked example,
-//! and the venue's readings.
+//! `payload` of a perpetuals plan: the action, the recipe for the signed message, one worked
+//! example, and the venue's readings.
 
 use std::fmt;
 
@@ -30,9 +30,9 @@ pub(crate) struct PerpOrderPayload {
     pub(super) order_owner: Eip55,
     /// The action, in wire order.
     pub(super) action: ActionRecord,
-    /// The bytes of it that are hashed.
+    /// The action's bytes that are hashed.
     pub(super) action_msgpack: Hex,
-    /// The way from them to the signed message.
+    /// The way from these bytes to the signed message.
     pub(super) recipe: RecipeRecord,
     /// The signed message for one nonce.
     pub(super) example: ExampleRecord,
@@ -166,7 +166,7 @@ impl PerpOrderPayload {
         }
     }
 
-    /// As the checks read it.
+    /// The payload in the form of the checks.
     pub(super) fn plan(&self) -> checks::Plan {
         let (recipe, venue) = (&self.recipe, &self.venue);
         checks::Plan {
@@ -263,7 +263,7 @@ impl<'de> Deserialize<'de> for LowerAddress {
     }
 }
 
-/// A member that is `null` when there is nothing, and never left out.
+/// Reads a member that is `null` when it has no value, and is never left out.
 fn stated<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {

@@ -92,7 +92,7 @@ pub(crate) const PROPERTIES: &[Property] = &[
     Property::optional_object(&STOP_LOSS),
 ];
 
-/// An order that is asked for, in normal form.
+/// A request for an order, in normal form.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PerpOrderRequest {
@@ -118,27 +118,27 @@ pub struct PerpOrderRequest {
     /// The take-profit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) take_profit: Option<TriggerRequest>,
-    /// Its time in force.
+    /// The order's time in force.
     #[serde(serialize_with = "tif_text")]
     pub(super) tif: checks::TimeInForce,
-    /// The vault or sub-account that it trades for.
+    /// The vault or sub-account that the order trades for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) vault_address: Option<Address>,
 }
 
-/// A take-profit or stop-loss that is asked for.
+/// A requested take-profit or stop-loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct TriggerRequest {
-    /// Its limit price in USD; without one it is a market trigger.
+    /// The limit price in USD; without one it is a market trigger.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) limit_price: Option<Exact>,
-    /// The mark price in USD that fires it.
+    /// The mark price in USD that fires the trigger.
     pub(super) trigger_price: Exact,
 }
 
 impl PerpOrderRequest {
-    /// An order of an EOA for `size` of a perpetual, at the limit price `price` in USD.
+    /// Creates an order of an EOA for `size` of a perpetual, at the limit price `price` in USD.
     ///
     /// ```
     /// use alloy_primitives::address;
@@ -177,7 +177,7 @@ impl PerpOrderRequest {
         ])
     }
 
-    /// With this time in force.
+    /// Returns the request with this time in force.
     ///
     /// # Errors
     /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
@@ -186,7 +186,7 @@ impl PerpOrderRequest {
         self.with(TIF.name, tif.as_str())
     }
 
-    /// May only reduce a position, or not.
+    /// Returns the request for an order that may only reduce a position (`true`), or not.
     ///
     /// # Errors
     /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
@@ -195,7 +195,7 @@ impl PerpOrderRequest {
         self.with(REDUCE_ONLY.name, reduce_only)
     }
 
-    /// With a client order id.
+    /// Returns the request with a client order id.
     ///
     /// # Errors
     /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
@@ -204,7 +204,7 @@ impl PerpOrderRequest {
         self.with(CLOID.name, cloid)
     }
 
-    /// For a vault or sub-account whose master the account is.
+    /// Returns the request for a vault or sub-account. The account must be its master.
     ///
     /// # Errors
     /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
@@ -213,7 +213,7 @@ impl PerpOrderRequest {
         self.with(VAULT_ADDRESS.name, vault)
     }
 
-    /// With a take-profit; without a limit price it takes the market.
+    /// Returns the request with a take-profit; without a limit price it takes the market.
     ///
     /// # Errors
     /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
@@ -227,7 +227,7 @@ impl PerpOrderRequest {
         self.with(TAKE_PROFIT.name, trigger)
     }
 
-    /// With a stop-loss; without a limit price it takes the market.
+    /// Returns the request with a stop-loss; without a limit price it takes the market.
     ///
     /// # Errors
     /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
@@ -275,7 +275,7 @@ impl PerpOrderRequest {
     }
 
     fn read(reader: &Reader<'_>, _: &Outcome) -> Option<Self> {
-        // Everything is read before anything is given up, so that every problem is noted.
+        // Every argument is read before the function returns, so that it notes every problem.
         let account_profile =
             AccountProfile::read(reader, &PROFILE_WITHOUT_CHAIN, Some(SIGNING_CHAIN_ID));
         let coin = reader.required(&COIN);
@@ -295,7 +295,7 @@ impl PerpOrderRequest {
         });
         Some(Self {
             account_profile: account_profile?,
-            // Hex of either case is one id; the venue hashes its lower-case text.
+            // Hex of either case is the same id. The venue hashes the lower-case text.
             cloid: cloid?.and_then(|text| text.parse().ok()),
             coin: coin?,
             price: Exact(price?),
@@ -313,7 +313,7 @@ impl PerpOrderRequest {
         })
     }
 
-    /// As the checks read it.
+    /// The request in the form of the checks.
     #[must_use]
     pub fn asked(&self) -> checks::Ask {
         checks::Ask {
@@ -346,7 +346,7 @@ impl TriggerRequest {
         }
     }
 
-    /// One trigger. The outer `None` says that a problem was noted.
+    /// Reads one trigger. The outer `None` means that a problem was noted.
     fn read(reader: &Reader<'_>, object: &'static Object) -> Option<Option<Self>> {
         if !reader.has(object.name) {
             return Some(None);

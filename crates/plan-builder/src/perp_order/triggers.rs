@@ -1,4 +1,4 @@
-//! The limit price of a market trigger: the worst price it takes.
+//! Computes the limit price of a market trigger: the worst price that it accepts.
 
 use alloy_primitives::U256;
 use calldata_checks::{BasisPoints, Decimal, perp_order::Side};
@@ -8,9 +8,9 @@ const FIGURES: i64 = 5;
 /// Decimals of a perpetual's price and size together.
 const DECIMALS: u8 = 6;
 
-/// The worst price within `tolerance` of a trigger price, on the tick: a sell's is below it, a
-/// buy's above. It is rounded toward the trigger, so that the tolerance is never exceeded. `None`
-/// past the digits of a decimal.
+/// Computes the worst price within `tolerance` of a trigger price, on the tick: below it for a
+/// sale, above it for a purchase. Rounds toward the trigger, so that the tolerance is never
+/// exceeded. `None` when the result has more digits than a decimal can hold.
 pub(super) fn worst_price(
     side: Side,
     trigger: Decimal,
@@ -22,7 +22,7 @@ pub(super) fn worst_price(
         Side::Sell => whole.checked_sub(tolerance.get())?,
         Side::Buy => whole.checked_add(tolerance.get())?,
     };
-    // The bound is digits / 10^scale: basis points are four decimals.
+    // The bound is digits / 10^scale, where basis points are four decimals.
     let digits = U256::from(trigger.mantissa()).checked_mul(U256::from(share))?;
     let scale = trigger.scale().checked_add(4)?;
     let decimals = tick_decimals(digits, scale, size_decimals)?;
@@ -99,9 +99,10 @@ mod tests {
     }
 
     proptest! {
-        /// The checks have their own way to the same price, which a plan must carry exactly.
+        /// The checks compute the same price in another way, and a plan must carry exactly that
+        /// price.
         #[test]
-        fn the_price_that_the_checks_require(
+        fn the_builders_price_is_the_one_that_the_checks_require(
             (mantissa, scale) in prop_oneof![
                 (1u128..100_000, 0u8..=6),
                 (1..10u128.pow(36), Just(0)),
@@ -120,7 +121,8 @@ mod tests {
             );
         }
 
-        /// On the tick, between the bound and the trigger, and no tick nearer to the bound.
+        /// The price is on the tick, between the bound and the trigger, and no tick is nearer to
+        /// the bound.
         #[test]
         fn the_worst_price_on_the_tick(
             mantissa in 1u128..100_000,

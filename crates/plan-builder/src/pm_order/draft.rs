@@ -1,5 +1,4 @@
-//! From a request and a market to a payload. What is made here is judged by the checks before
-//! anybody sees it.
+//! Makes a payload of a request and a market. The checks judge the payload before anyone sees it.
 
 use alloy_primitives::{B256, U256};
 use alloy_sol_types::{SolStruct as _, eip712_domain, sol};
@@ -111,8 +110,9 @@ pub(super) fn payload(
     }
 }
 
-/// What the maker gives and gets, in the smallest unit. An amount that is no whole number stays
-/// zero, which no check lets pass: the price or the size that causes it is refused by its own name.
+/// Computes the amounts that the maker gives and gets, in the smallest unit. An amount that is no
+/// whole number stays zero, and no check accepts zero: the refusal names the price or the size that
+/// causes it.
 fn amounts(request: &PmOrderRequest) -> (U256, U256) {
     let (price, size) = (request.price.0, request.size.0);
     let shares = size.atoms(DECIMALS).unwrap_or_default();
@@ -127,13 +127,14 @@ fn amounts(request: &PmOrderRequest) -> (U256, U256) {
     }
 }
 
-/// The 53 bits that a JSON number holds, of the random bytes that no artifact is named by.
+/// Takes the 53 bits that a JSON number holds from the random bytes that no artifact's name
+/// contains.
 const fn salt(moment: &Moment) -> u64 {
     let [.., a, b, c, d, e, f, g, h] = moment.entropy;
     u64::from_be_bytes([a, b, c, d, e, f, g, h]) & MAX_SALT
 }
 
-/// The members of an encoded struct type, `Name(type name,…)`.
+/// Reads the members of an encoded struct type, `Name(type name,…)`.
 fn members(encoded: &str) -> Vec<Member> {
     let list = encoded
         .split_once('(')
@@ -148,8 +149,8 @@ fn members(encoded: &str) -> Vec<Member> {
         .collect()
 }
 
-/// The order in the form of the venue's clients: every number but `signatureType` is text, and it
-/// never expires.
+/// Makes the order in the form of the venue's clients: every number but `signatureType` is text,
+/// and it never expires.
 fn record(order: &Order, side: Side) -> OrderRecord {
     let account: Text = order.maker.to_string().into();
     OrderRecord {
@@ -168,7 +169,7 @@ fn record(order: &Order, side: Side) -> OrderRecord {
     }
 }
 
-/// The message of the typed data: the side is a number, and there is no expiration.
+/// Makes the message of the typed data: the side is a number, and there is no expiration.
 fn message(record: &OrderRecord, side: Side) -> Message {
     Message {
         builder: record.builder.clone(),
@@ -185,7 +186,7 @@ fn message(record: &OrderRecord, side: Side) -> Message {
     }
 }
 
-/// The order of the post body: the salt is a number, and the signature is still missing.
+/// Makes the order of the post body: the salt is a number, and the signature is still missing.
 fn body_order(record: &OrderRecord, salt: u64) -> BodyOrder {
     BodyOrder {
         builder: record.builder.clone(),

@@ -1,6 +1,6 @@
 //! `payload` of an order plan. Members are declared in the order of RFC 8785.
 //!
-//! The signed and the posted parts are texts here, as the plan has them: the checks decode them.
+//! The signed and the posted parts are texts here, as in the plan. The checks decode them.
 
 mod market;
 mod text;
@@ -36,7 +36,7 @@ pub(crate) struct PmOrderPayload {
     pub(super) venue: Venue,
 }
 
-/// The order in the form that the venue's clients take.
+/// The order in the form of the venue's clients.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct OrderRecord {
@@ -103,13 +103,13 @@ pub(crate) struct Prerequisite {
     pub(super) contract: Text,
     /// The function to call.
     pub(super) function: Text,
-    /// The kind of prerequisite.
+    /// The kind of the prerequisite.
     pub(super) kind: Text,
     /// The function that reads it back.
     pub(super) read_back: Text,
     /// The exchange.
     pub(super) spender: Text,
-    /// Whether it was looked at.
+    /// Whether the approval was read.
     pub(super) state: Text,
 }
 
@@ -183,7 +183,7 @@ pub(crate) struct Member {
 }
 
 impl Prerequisite {
-    /// The approval of what an order of this side gives.
+    /// Makes the approval that an order of this side needs.
     pub(super) fn approval(side: Side, spender: Text, amount: Text) -> Self {
         let approval = side.approval();
         Self {
@@ -197,7 +197,8 @@ impl Prerequisite {
         }
     }
 
-    /// The same approval with the labels of its side: what a check decodes is kept.
+    /// Returns the approval with the labels of its side, and keeps the members that a check
+    /// decodes.
     pub(super) fn relabelled(&self, side: Side) -> Self {
         Self {
             contract: self.contract.clone(),

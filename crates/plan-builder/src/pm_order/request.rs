@@ -66,7 +66,7 @@ pub(crate) const PROPERTIES: &[Property] = &[
     Property::optional(&MIN_PROCEEDS),
 ];
 
-/// An order that is asked for, in normal form.
+/// A request for an order, in normal form.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PmOrderRequest {
@@ -98,7 +98,8 @@ pub struct PmOrderRequest {
 }
 
 impl PmOrderRequest {
-    /// An order of an EOA on Polygon for `size` shares of an outcome token, at `price` each.
+    /// Creates an order of an EOA on Polygon for `size` shares of an outcome token, at `price`
+    /// each.
     ///
     /// ```
     /// use alloy_primitives::{U256, address};
@@ -136,7 +137,7 @@ impl PmOrderRequest {
         ])
     }
 
-    /// For a token of this market only.
+    /// Returns the request for a token of this market only.
     ///
     /// # Errors
     /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
@@ -145,7 +146,7 @@ impl PmOrderRequest {
         self.with(CONDITION_ID.name, Word(condition))
     }
 
-    /// For a token of this outcome only, as the venue spells it.
+    /// Returns the request for a token of this outcome only, as the venue spells it.
     ///
     /// # Errors
     /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
@@ -154,7 +155,8 @@ impl PmOrderRequest {
         self.with(OUTCOME.name, outcome)
     }
 
-    /// Rejected by the venue if it would match at once, or not.
+    /// Returns the request for an order that the venue must reject if it would match at once
+    /// (`true`), or not.
     ///
     /// # Errors
     /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
@@ -163,7 +165,8 @@ impl PmOrderRequest {
         self.with(POST_ONLY.name, post_only)
     }
 
-    /// With the most that a purchase may cost.
+    /// Returns the request with the most that a purchase may cost, in collateral, before the
+    /// venue's fee.
     ///
     /// # Errors
     /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
@@ -172,7 +175,8 @@ impl PmOrderRequest {
         self.with(MAX_COST.name, Exact(most))
     }
 
-    /// With the least that a sale must bring.
+    /// Returns the request with the least that a sale must bring, in collateral, before the venue's
+    /// fee.
     ///
     /// # Errors
     /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
@@ -241,7 +245,7 @@ impl PmOrderRequest {
         })
     }
 
-    /// As the checks read it.
+    /// The request in the form of the checks.
     #[must_use]
     pub fn asked(&self) -> checks::PmOrderRequest {
         checks::PmOrderRequest {

@@ -16,7 +16,7 @@ use self::{
     swap::{ChainTable, SwapTable, chains},
 };
 
-/// The fee configuration as it is written: deserialise it from TOML (or anything else), then
+/// The fee configuration as it is written. Deserialise it from TOML (or anything else), then
 /// [`FeeDocument::review`] it. Unknown keys are errors.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -65,7 +65,7 @@ struct BridgeTable {
 /// Most recipients of a fee, and most rows of a list.
 const MOST_ROWS: usize = 256;
 
-/// A fee configuration that cannot be used: every problem, each with its key.
+/// A fee configuration that cannot be used, with every problem and its key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
 pub struct FeeConfigError {
     /// The problems.
@@ -87,19 +87,19 @@ impl fmt::Display for FeeConfigError {
 /// One problem of a fee configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FeeProblem {
-    /// The key: `recipients[1].bps`.
+    /// The key, for example `recipients[1].bps`.
     pub key: String,
-    /// What it must be; of an address whose checksum does not hold, what was observed as well.
+    /// The expected value. For an address with a wrong checksum also the observed one.
     pub expected: Cow<'static, str>,
 }
 
 impl FeeDocument {
-    /// The typed configuration.
+    /// Checks the configuration and returns it as types.
     ///
     /// # Errors
-    /// Every value that cannot be: an unknown fee model or rounding, no or two own recipients, a
-    /// recipient twice, a sum above the cap, a chain twice, an empty list, a function that is not
-    /// implemented, an address whose checksum does not hold.
+    /// Every value that is not allowed: an unknown fee model or rounding, none or two own
+    /// recipients, a recipient twice, a sum above the cap, a chain twice, an empty list, a function
+    /// that is not implemented, an address with a wrong checksum.
     ///
     /// # Example
     /// ```
@@ -231,7 +231,7 @@ fn recipients(
     recipients
 }
 
-/// The attribution code, and the most that the venue may take for it.
+/// Reads the attribution code, and the highest fee that the venue may take for it.
 fn pm_builder(
     table: Option<PredictionMarketTable>,
     problems: &mut Problems,

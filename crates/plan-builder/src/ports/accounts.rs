@@ -8,7 +8,7 @@ use super::{PortError, PortErrorReason};
 
 /// Reads of accounts on chains.
 pub trait Accounts: Send + Sync {
-    /// The code at an address.
+    /// Reads the code at an address.
     ///
     /// # Errors
     /// [`PortError`]; `NotConfigured` for a chain without an endpoint.
@@ -18,7 +18,8 @@ pub trait Accounts: Send + Sync {
         address: Address,
     ) -> impl Future<Output = Result<Bytes, PortError>> + Send;
 
-    /// A call at the latest block: its return data; `None` when it reverts.
+    /// Calls a contract at the latest block and returns its return data; `None` when the call
+    /// reverts.
     ///
     /// # Errors
     /// [`PortError`]
@@ -30,8 +31,8 @@ pub trait Accounts: Send + Sync {
     ) -> impl Future<Output = Result<Option<Bytes>, PortError>> + Send;
 }
 
-/// No reads of accounts: nothing is configured. For embedders without an endpoint; a Safe-type
-/// account then gets no bridge plan.
+/// A port without endpoints, for embedders that have none. A Safe-type account then gets no bridge
+/// plan.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct NoAccounts;
 

@@ -1,4 +1,4 @@
-//! The companions of the ports that can be trait objects.
+//! The companions of the ports. They can be trait objects.
 
 use std::{future::Future, pin::Pin, sync::Arc};
 
@@ -224,7 +224,7 @@ impl Simulator for dyn DynSimulator + '_ {
     }
 }
 
-/// A pointer to a port is a port.
+/// Implements a port for the pointers to it.
 macro_rules! through_pointers {
     ($port:ident $methods:tt) => {
         through_pointer! { &P, $port $methods }

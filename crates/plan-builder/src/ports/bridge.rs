@@ -11,7 +11,7 @@ use crate::wire::{As, Digits, Exact, Time};
 
 /// The fees and limits of native-USDC transfers.
 pub trait BridgeFees: Send + Sync {
-    /// The fees of one directed route, by protocol domain.
+    /// Reads the fees of one directed route, by protocol domain.
     ///
     /// # Errors
     /// [`PortError`]
@@ -22,7 +22,7 @@ pub trait BridgeFees: Send + Sync {
         forward: bool,
     ) -> impl Future<Output = Result<BridgeFeeReading, PortError>> + Send;
 
-    /// The rest of the global fast allowance, in the smallest unit of USDC.
+    /// Reads the rest of the global fast allowance, in the smallest unit of USDC.
     ///
     /// # Errors
     /// [`PortError`]
@@ -44,7 +44,7 @@ pub struct BridgeFeeReading {
     /// Basis points of the row with finality threshold 2000.
     #[serde(with = "As::<Exact>")]
     pub standard_bps: Decimal,
-    /// The highest forwarding fee, in the smallest unit of USDC, when it was asked for.
+    /// The highest forwarding fee, in the smallest unit of USDC, when the request asked for it.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",

@@ -11,13 +11,13 @@ use crate::wire::{As, Digits, Exact, Time, Word};
 
 /// The prediction market's venue.
 pub trait PmVenue: Send + Sync {
-    /// Everything about the market of a token that an order needs, read now.
+    /// Reads every fact about the market of a token that an order needs, now.
     ///
     /// # Errors
     /// [`PortError`]
     fn market(&self, token_id: U256) -> impl Future<Output = Result<PmMarket, PortError>> + Send;
 
-    /// The venue's fee for an attribution code, read now.
+    /// Reads the venue's fee for an attribution code, now.
     ///
     /// # Errors
     /// [`PortError`]
@@ -31,30 +31,30 @@ pub trait PmVenue: Send + Sync {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PmMarket {
-    /// `GET /version`.
+    /// The number that `GET /version` returns.
     pub version: u64,
     /// The market's condition.
     #[serde(with = "As::<Word>")]
     pub condition_id: B256,
     /// The two tokens with their outcomes, in the venue's order.
     pub tokens: [PmToken; 2],
-    /// Price step.
+    /// The price step.
     #[serde(with = "As::<Exact>")]
     pub tick_size: Decimal,
-    /// Least size in shares.
+    /// The least size in shares.
     #[serde(with = "As::<Exact>")]
     pub min_order_size: Decimal,
     /// Whether the negative-risk exchange settles it.
     pub neg_risk: bool,
-    /// Whether it accepts orders.
+    /// Whether the market accepts orders.
     pub accepting_orders: bool,
-    /// Whether it has an order book.
+    /// Whether the market has an order book.
     pub order_book: bool,
-    /// Whether it is active.
+    /// Whether the market is active.
     pub active: bool,
-    /// Whether it is closed.
+    /// Whether the market is closed.
     pub closed: bool,
-    /// The taker fee's rate and exponent, when the venue tells them.
+    /// The taker fee's rate and exponent, when the venue gives them.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
@@ -70,10 +70,10 @@ pub struct PmMarket {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PmToken {
-    /// Its id.
+    /// The token's id.
     #[serde(with = "As::<Digits>")]
     pub token_id: U256,
-    /// Its outcome, untrusted text without control characters.
+    /// The token's outcome, untrusted text without control characters.
     pub outcome: String,
 }
 
@@ -91,13 +91,13 @@ pub struct PmBuilderFee {
 
 /// The perpetuals venue.
 pub trait PerpVenue: Send + Sync {
-    /// The asset that a coin names, read now (`BTC`, `xyz:TSLA`).
+    /// Reads the asset that a coin names (`BTC`, `xyz:TSLA`), now.
     ///
     /// # Errors
     /// [`PortError`]
     fn asset(&self, coin: &str) -> impl Future<Output = Result<PerpAsset, PortError>> + Send;
 
-    /// The highest fee that a user has approved for a builder, in tenths of a basis point.
+    /// Reads the highest fee that a user has approved for a builder, in tenths of a basis point.
     ///
     /// # Errors
     /// [`PortError`]
@@ -112,21 +112,21 @@ pub trait PerpVenue: Send + Sync {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PerpAsset {
-    /// Its name in the universe.
+    /// The asset's name in the universe.
     pub coin: String,
-    /// Its dex; empty for the first one.
+    /// The asset's dex; empty for the first one.
     pub dex: String,
     /// Position of the dex in `perpDexs` (0 for the first one).
     pub dex_index: u32,
-    /// Position in the universe of its dex.
+    /// The asset's position in the universe of its dex.
     pub universe_index: u32,
-    /// Its asset id on the wire.
+    /// The asset's id on the wire.
     pub asset_id: u32,
     /// Decimals of a size.
     pub size_decimals: u8,
-    /// Highest leverage.
+    /// The highest leverage.
     pub max_leverage: u32,
-    /// Whether it is delisted.
+    /// Whether the asset is delisted.
     pub delisted: bool,
     /// Position of its dex' collateral in the venue's list of spot tokens (0 is USDC).
     pub collateral_token: u32,

@@ -11,14 +11,14 @@ use crate::wire::{As, Eip55, Hex, Word};
 
 /// Whole-plan simulation against a chain's latest state.
 pub trait Simulator: Send + Sync {
-    /// Whether there is anything to ask for this chain. Where there is not, no calls are put
-    /// together.
+    /// Returns whether a simulator is configured for this chain. Without one the builder prepares
+    /// no calls.
     fn simulates(&self, _chain_id: u64) -> bool {
         true
     }
 
-    /// Runs calls from an account one after another in one block that is then dropped; one outcome
-    /// for each call. `None` when nothing is configured for this chain.
+    /// Runs calls from an account one after another in one block, drops the block, and returns one
+    /// outcome for each call. `None` when no simulator is configured for this chain.
     ///
     /// # Errors
     /// [`PortError`]
@@ -34,14 +34,14 @@ pub trait Simulator: Send + Sync {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SimulatedCall {
-    /// Whether it succeeded.
+    /// Whether the call succeeded.
     pub success: bool,
-    /// Its return data, or its revert data.
+    /// The call's return data, or its revert data.
     #[serde(with = "As::<Hex>")]
     pub return_data: Bytes,
-    /// Gas used.
+    /// The gas that the call used.
     pub gas_used: u64,
-    /// Its logs.
+    /// The logs of the call.
     pub logs: Vec<SimulatedLog>,
 }
 
@@ -60,7 +60,7 @@ pub struct SimulatedLog {
     pub data: Bytes,
 }
 
-/// No simulation: for embedders without an endpoint.
+/// A port that simulates nothing, for embedders without an endpoint.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct NoSimulator;
 

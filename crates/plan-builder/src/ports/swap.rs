@@ -11,14 +11,15 @@ use crate::wire::{As, Digits, Eip55, Exact, Hex, Time, Wire};
 
 /// Swap quotes of the aggregator.
 pub trait SwapQuotes: Send + Sync {
-    /// A quote with its transaction.
+    /// Reads a quote with its transaction.
     ///
     /// # Errors
     /// [`PortError`]
     fn quote(&self, ask: &SwapAsk) -> impl Future<Output = Result<SwapQuote, PortError>> + Send;
 
-    /// The prices of both tokens by a source that is not the aggregator; `None` where nothing is
-    /// configured or one of them is not known. The plan says that no independent price was read.
+    /// Reads the prices of both tokens from a source that is not the aggregator. `None` where no
+    /// source is configured or a price is unknown; the plan then says that no independent price was
+    /// read.
     fn independent_price(
         &self,
         _ask: &SwapAsk,
@@ -33,15 +34,15 @@ pub trait SwapQuotes: Send + Sync {
 pub struct IndependentPrice {
     /// Name of the source (`defillama`).
     pub source: String,
-    /// Its prices.
+    /// The prices.
     #[serde(with = "As::<PriceRecord>")]
     pub reading: PriceReading,
 }
 
-/// A question to the aggregator.
+/// The parameters of a quote.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SwapAsk {
-    /// The chain, of both tokens.
+    /// The chain of both tokens.
     pub chain_id: u64,
     /// Input token.
     pub from_token: Address,
@@ -51,22 +52,22 @@ pub struct SwapAsk {
     pub from_amount: U256,
     /// Sender and receiver.
     pub account: Address,
-    /// Slippage.
+    /// The most that the output may fall below the quoted one.
     pub max_slippage: BasisPoints,
     /// The integrator's exact string.
     pub integrator: String,
     /// The service's own fee.
     pub fee: BasisPoints,
-    /// The aggregator's keys of the exchanges that may be asked; empty for all of them.
+    /// The aggregator's keys of the exchanges that it may use; empty for all of them.
     pub allow_tools: Vec<String>,
-    /// Those that may not.
+    /// The aggregator's keys of the exchanges that it must not use.
     pub deny_tools: Vec<String>,
-    /// The most that the output may be worth less than the input; `None` for the aggregator's own
+    /// The most that the output's worth may be below the input's; `None` for the aggregator's own
     /// limit.
     pub max_price_impact: Option<BasisPoints>,
 }
 
-/// A quote, as far as the checks read it. The adapter parses; it judges nothing but form.
+/// The members of a quote that the checks read. The adapter parses it and judges only its form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SwapQuote {
@@ -107,7 +108,7 @@ pub struct SwapQuote {
     /// `transactionRequest.to`.
     #[serde(with = "As::<Eip55>")]
     pub call_to: Address,
-    /// `transactionRequest.from`, when it is there.
+    /// `transactionRequest.from`, where the quote has it.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
@@ -116,20 +117,20 @@ pub struct SwapQuote {
     pub call_from: Option<Address>,
     /// `transactionRequest.chainId`.
     pub call_chain_id: u64,
-    /// `transactionRequest.value`; a missing one is zero.
+    /// `transactionRequest.value`; zero where the quote has none.
     #[serde(with = "As::<Digits>")]
     pub call_value: U256,
     /// `transactionRequest.data`.
     #[serde(with = "As::<Hex>")]
     pub call_data: Bytes,
-    /// `estimate.fromAmountUSD`, when it is there.
+    /// `estimate.fromAmountUSD`, where the quote has it.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
         with = "As::<Option<Exact>>"
     )]
     pub from_usd: Option<Decimal>,
-    /// `estimate.toAmountUSD`, when it is there.
+    /// `estimate.toAmountUSD`, where the quote has it.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
@@ -141,7 +142,7 @@ pub struct SwapQuote {
     pub read_at: UtcSeconds,
 }
 
-/// The prices of both tokens, as they are written.
+/// The prices of both tokens, in their written form.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PriceRecord {

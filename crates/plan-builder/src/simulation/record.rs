@@ -1,4 +1,4 @@
-//! The member `simulation`, and whether a foreign one is of its plan.
+//! The member `simulation`, and the check of a foreign one.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ use crate::{
 /// More gas than any block has: a number that JSON readers keep exact.
 pub(super) const MOST_GAS: u64 = 1 << 53;
 
-/// The member `simulation`. It is an observation at one block: inside the digest, but nobody can
+/// The member `simulation`. It is an observation at one block: the digest covers it, but nobody can
 /// compute it again offline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -28,9 +28,9 @@ pub(crate) struct Simulation {
     /// Gas of each step, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     gas_used: Vec<u64>,
-    /// The violation.
+    /// The method of the simulation.
     method: Cow<'static, str>,
-    /// The meaning of the outcome for the sender of the steps.
+    /// The consequence of the outcome for the sender of the steps.
     note: Cow<'static, str>,
     /// The outcome.
     outcome: Outcome,
@@ -54,7 +54,7 @@ enum Direction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Outcome {
-    /// Every step succeeded and moved what the plan says.
+    /// Every step succeeded and moved the planned amounts.
     AsPlanned,
     /// The account does not hold the input yet, so that nothing could be run.
     InsufficientBalance,
@@ -130,7 +130,7 @@ impl Simulation {
         }
     }
 
-    /// Whether a foreign record says what the plan says.
+    /// Checks that a foreign record agrees with the plan.
     ///
     /// # Errors
     /// `simulation_as_planned`
@@ -154,17 +154,17 @@ impl Simulation {
         }
     }
 
-    /// Whether every step was run and moved what the plan says.
+    /// Returns whether every step was run and moved the planned amounts.
     pub(crate) fn is_as_planned(&self) -> bool {
         self.outcome == Outcome::AsPlanned
     }
 
-    /// Gas of each of three steps, where they were run.
+    /// Returns the gas of each of three steps, where they were run.
     pub(crate) fn gas_used(&self) -> Option<[u64; 3]> {
         self.gas_used.as_slice().try_into().ok()
     }
 
-    /// Whether a plan with this record, or with none, satisfies a mode.
+    /// Returns whether a plan with this record, or with none, satisfies a mode.
     pub(crate) fn satisfies(record: Option<&Self>, mode: SimulationMode) -> bool {
         mode != SimulationMode::Required
             || record.is_some_and(|record| record.outcome != Outcome::Unavailable)

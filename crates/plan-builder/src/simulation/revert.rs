@@ -8,16 +8,17 @@ use alloy_sol_types::{Panic, Revert, SolError};
 
 use crate::wire;
 
-/// Longest reason that is shown: it is a foreign contract's text.
+/// Longest reason that is shown, because a foreign contract writes it.
 const LONGEST_REASON: usize = 120;
 /// Most bytes of unknown revert data that are shown.
 const MOST_BYTES: usize = 68;
 /// Longest revert data that is decoded.
 const MOST_DECODED: usize = 4096;
 
-/// Errors by their signatures. The router's own and its exchange aggregator's (`GenericErrors.sol`,
-/// `LiFiDEXAggregator.sol` of LI.FI), those of the library that it moves tokens with, and those of
-/// OpenZeppelin's ERC-20. The bridge's contracts have none: they give reasons.
+/// Errors by their signatures: those of the router and its exchange aggregator
+/// (`GenericErrors.sol`, `LiFiDEXAggregator.sol` of LI.FI), those of the library that moves its
+/// tokens, and those of OpenZeppelin's ERC-20. The bridge's contracts have no errors: they give
+/// reasons.
 const SIGNATURES: &[&str] = &[
     "AlreadyInitialized()",
     "CannotAuthoriseSelf()",
@@ -74,7 +75,7 @@ const SIGNATURES: &[&str] = &[
     "SafeERC20FailedOperation(address)",
 ];
 
-/// Revert data as a text.
+/// Describes revert data as a text.
 pub(super) fn describe(data: &[u8]) -> String {
     if data.is_empty() {
         return "no reason".to_owned();
@@ -118,7 +119,7 @@ fn panic_code(data: &[u8]) -> Option<String> {
     Some(format!("Panic({:#x}): {what}", panic.code))
 }
 
-/// An error of the table with its arguments, each of them one word.
+/// Reads an error of the table with its arguments, each of them one word.
 fn error(data: &[u8]) -> Option<String> {
     let (selector, arguments) = data.split_at_checked(4)?;
     let signature = SIGNATURES
@@ -164,7 +165,7 @@ mod tests {
             "Error(\"ERC20: transfer amount exceeds balance\")"
         );
         assert_eq!(reason(""), "Error(\"\")");
-        // A foreign contract's text is cut, and cannot end the quotation or hide anything.
+        // A foreign contract's text is cut. It cannot end the quotation or hide anything.
         assert_eq!(reason("a\"b\n\u{202e}c"), "Error(\"abc\")");
         assert_eq!(reason(&"x".repeat(500)).len(), "Error(\"\")".len() + 120);
         let panic = |code: u64| {
@@ -215,11 +216,11 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_can_name_is_shown_as_it_is() {
+    fn unknown_revert_data_is_shown_as_it_is() {
         assert_eq!(describe(&[]), "no reason");
         assert_eq!(describe(&[1, 2]), "0x0102");
         assert_eq!(describe(&[0xfe; 500]).len(), 2 + 2 * MOST_BYTES);
-        // A reason whose length is a lie.
+        // The reason's length is false.
         let mut data = Revert::from("x").abi_encode();
         data[4 + 63] = 0xff;
         assert!(describe(&data).starts_with("0x08c379a0"));

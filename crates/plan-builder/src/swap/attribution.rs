@@ -1,5 +1,5 @@
-//! `fee_attribution` of a swap plan: who is paid what, as the fee leg of the calldata says, and
-//! under which configuration.
+//! `fee_attribution` of a swap plan: the recipients and amounts of the calldata's fee leg, and the
+//! configuration that they follow from.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ use crate::wire::{Digits, Eip55, Text};
 /// The fee leg is the first leg of the call: the aggregator's forwarder pays each recipient in the
 /// same transaction.
 const MECHANISM: &str = "aggregator_fee_forwarder";
-/// No recipient is due anything of this input, and the call has no fee leg.
+/// No recipient gets a fee of this input, and the call has no fee leg.
 const NO_FEE_DUE: &str = "no_fee_due";
 
 /// The member `fee_attribution`.
@@ -30,13 +30,13 @@ pub(crate) struct FeeAttribution {
     mechanism: Text,
     recipients: Vec<RecipientRecord>,
     rounding: Text,
-    /// In the input token's smallest unit, as the amounts of the recipients.
+    /// In the input token's smallest unit, like the amounts of the recipients.
     total_amount: Digits,
     version: Text,
 }
 
-/// One recipient: its amount in the calldata, what that is in basis points of the input (rounded
-/// up), and its configured share.
+/// One recipient: its amount in the calldata, the same in basis points of the input (rounded up),
+/// and its configured share.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RecipientRecord {
@@ -48,8 +48,7 @@ struct RecipientRecord {
 }
 
 impl FeeAttribution {
-    /// Reads the amounts from the decoded fee leg. The checks have passed on it: what is refused
-    /// here cannot be seen.
+    /// Reads the amounts from the decoded fee leg, after the checks have passed on it.
     pub(super) fn read(facts: &SwapFacts, policy: &FeePolicy) -> Result<Self, Failure> {
         let distributions = facts.distributions();
         let gross = facts.asked.from_amount;
@@ -59,7 +58,7 @@ impl FeeAttribution {
             let amount = distributions
                 .iter()
                 .find(|part| part.recipient == recipient.address)
-                // A recipient that is due nothing may be left out.
+                // A recipient without a fee of this input may be left out.
                 .map_or(U256::ZERO, |part| part.amount);
             total = total
                 .checked_add(amount)

@@ -1,5 +1,6 @@
-//! `disclosure` of a swap plan: what passed, but what its reader should know. Every member follows
-//! from the request, the payload and the configuration, so that a verifier derives it again.
+//! `disclosure` of a swap plan: facts that its reader should know although the checks passed. Every
+//! member follows from the request, the payload and the configuration, so that a verifier derives
+//! it again.
 
 use std::borrow::Cow;
 
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::wire::{Digits, Eip55, Text};
 
-/// What the minimum is a part of: the aggregator's own quote, not a price of the market.
+/// The reference of the minimum: the aggregator's own quote, not a market price.
 const QUOTE_RELATIVE: &str = "quote_relative";
 const SIMULATED: &str = "within_minimum_in_simulation";
 const NOT_EXAMINED: &str = "not_examined";
@@ -28,7 +29,7 @@ pub(crate) struct Disclosure {
     transfer_fees: Text,
 }
 
-/// An exchange leg, and what was reviewed of it.
+/// An exchange leg, and the extent of its review.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LegRecord {
@@ -40,13 +41,13 @@ struct LegRecord {
     spender: Eip55,
 }
 
-/// The floor of the output and what it is relative to.
+/// The least output, and its reference.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MinimumOutput {
     amount: Digits,
     basis: Text,
-    /// How far the minimum is below what an independent price gives for the input; absent without
+    /// The distance of the minimum below the input's worth at an independent price; absent without
     /// such a price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     below_independent_price_bps: Option<u16>,
@@ -55,14 +56,14 @@ struct MinimumOutput {
     /// `minAmountOut` of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     caller_minimum: Option<Digits>,
-    /// How far the expected output is below the input by the quote's own values, fees included;
-    /// absent where it gives none.
+    /// The distance of the expected output below the input by the quote's own values, fees
+    /// included; absent where the quote gives none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     quote_price_impact_bps: Option<u16>,
 }
 
 impl Disclosure {
-    /// The disclosure of checked facts; nothing was simulated yet.
+    /// Makes the disclosure of checked facts, before any simulation.
     pub(super) fn of(facts: &SwapFacts, policy: &FeePolicy) -> Self {
         let minimum = facts.min_amount_out;
         let expected = facts.quoted.to_amount;
@@ -97,8 +98,8 @@ impl Disclosure {
         .examined(false)
     }
 
-    /// With what a simulation has shown of the tokens: that the account spent no more and received
-    /// no less than the plan says.
+    /// Returns the disclosure with a simulation's result about the tokens: the account spent no
+    /// more and received no less than the plan says.
     pub(crate) fn examined(mut self, as_planned: bool) -> Self {
         self.notes.retain(|note| note != NOT_EXAMINED_NOTE);
         self.transfer_fees = Cow::Borrowed(if as_planned { SIMULATED } else { NOT_EXAMINED });

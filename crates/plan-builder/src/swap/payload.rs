@@ -1,4 +1,4 @@
-//! `payload` of a swap plan: the steps, and what the quote said about itself.
+//! `payload` of a swap plan: the steps, and the quote's own claims.
 
 use std::borrow::Cow;
 
@@ -28,8 +28,8 @@ pub(crate) struct SwapPayload {
     pub(super) steps: Vec<StepRecord>,
 }
 
-/// What the quote said about itself: each reading is compared with the request and with what the
-/// calldata says.
+/// The quote's claims about itself. The checks compare each of them with the request and with the
+/// calldata.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct QuoteRecord {
@@ -42,7 +42,7 @@ pub(crate) struct QuoteRecord {
     from_amount: Digits,
     from_chain_id: u64,
     from_token: Eip55,
-    /// The worth of the input in US dollars, as the quote says.
+    /// The quote's value of the input in US dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     from_usd: Option<Exact>,
     integrator: Text,
@@ -55,7 +55,7 @@ pub(crate) struct QuoteRecord {
     pub(super) to_amount_min: Digits,
     to_chain_id: u64,
     to_token: Eip55,
-    /// The worth of the expected output in US dollars, as the quote says.
+    /// The quote's value of the expected output in US dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     to_usd: Option<Exact>,
     /// The exchange, in the aggregator's words; a label.
@@ -76,7 +76,8 @@ struct PriceRecord {
 }
 
 impl SwapPayload {
-    /// Allowance reset and approval for the reviewed router, then the quote's transaction as it is.
+    /// Puts allowance reset and approval for the reviewed router before the quote's unchanged
+    /// transaction.
     pub(super) fn compose(
         request: &SwapRequest,
         chain: &ReviewedChain,
@@ -105,7 +106,7 @@ impl SwapPayload {
 }
 
 impl SwapPayload {
-    /// The readings, as the checks read them.
+    /// The readings in the form of the checks.
     pub(super) fn readings(&self) -> SwapQuoted {
         let price = self.independent_price.as_ref();
         SwapQuoted {
@@ -114,7 +115,7 @@ impl SwapPayload {
         }
     }
 
-    /// The calldata of the call, where there is one.
+    /// The calldata of the call, where the plan has one.
     pub(super) fn call_data(&self) -> Option<&[u8]> {
         self.steps.last().map(|step| step.data.0.as_ref())
     }

@@ -16,7 +16,7 @@ use crate::{
     wire::Digits,
 };
 
-/// The addresses by which aggregators mean a chain's native coin.
+/// The addresses that aggregators use for a chain's native coin.
 const NATIVE: [&str; 2] = [
     "0x0000000000000000000000000000000000000000",
     "0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee",
@@ -67,7 +67,7 @@ pub(crate) const PROPERTIES: &[Property] = &[
     Property::optional(&EXPORTS),
 ];
 
-/// A swap that is asked for, in normal form.
+/// A request for a swap, in normal form.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SwapRequest {
@@ -75,7 +75,7 @@ pub struct SwapRequest {
     pub(super) account_profile: AccountProfile,
     /// The chain of the swap.
     pub(super) chain_id: u64,
-    /// In which further forms the steps are given.
+    /// The further forms of the steps.
     #[serde(
         skip_serializing_if = "nothing_chosen",
         serialize_with = "export_words"
@@ -104,8 +104,8 @@ pub(super) struct Slippage {
 }
 
 impl SwapRequest {
-    /// A swap of `from_amount` (gross, in the input token's smallest unit) on the account's own
-    /// chain, whose output may fall `max_slippage` below the quoted one.
+    /// Creates a swap of `from_amount` (gross, in the input token's smallest unit) on the account's
+    /// own chain. Its output may fall `max_slippage` below the quoted one.
     ///
     /// ```
     /// use alloy_primitives::{U256, address};
@@ -149,7 +149,8 @@ impl SwapRequest {
         ])
     }
 
-    /// With the least output that is accepted, in the output token's smallest unit.
+    /// Returns the request with the least output that is accepted, in the output token's smallest
+    /// unit.
     ///
     /// # Errors
     /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
@@ -158,7 +159,7 @@ impl SwapRequest {
         self.with(MIN_AMOUNT_OUT.name, Digits(least))
     }
 
-    /// With the steps in further forms.
+    /// Returns the request with the steps in further forms.
     ///
     /// # Errors
     /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
@@ -188,8 +189,8 @@ impl SwapRequest {
         let tokens = [FROM_TOKEN.name, TO_TOKEN.name];
         let request = match read_arguments(arguments, PROPERTIES, Self::read) {
             Ok(request) => request,
-            // The zero address is no address to the reader; where nothing else is wrong, it is the
-            // native coin.
+            // The reader refuses the zero address. Where nothing else is wrong, it means the native
+            // coin.
             Err(refusal) => {
                 let of_tokens = |path: &str| tokens.iter().any(|token| path.ends_with(token));
                 if refusal
@@ -249,7 +250,7 @@ impl SwapRequest {
         })
     }
 
-    /// As the checks read it.
+    /// The request in the form of the checks.
     #[must_use]
     pub fn asked(&self) -> SwapAsked {
         SwapAsked {

@@ -1,5 +1,5 @@
-//! The router's own whitelist on chain, compared with the reviewed contracts and functions. A plan
-//! over one that is not on it would revert.
+//! Compares the router's own whitelist on chain with the reviewed contracts and functions. A plan
+//! with a contract outside the whitelist would revert.
 
 use alloy_primitives::{Address, Selector};
 use alloy_sol_types::{SolCall, sol};
@@ -8,7 +8,7 @@ use calldata_checks::fees::{FeePolicy, ReviewedChain};
 use crate::ports::{Accounts, PortError};
 
 sol! {
-    /// The router's own reading: whether a leg may call this function of this contract.
+    /// The router's answer whether a leg may call this function of this contract.
     function isContractSelectorWhitelisted(address contractAddress, bytes4 selector) external view returns (bool);
 }
 
@@ -28,12 +28,12 @@ pub struct Listing {
     pub contract: Address,
     /// Its function; `0xffffffff` for a spender that is only approved.
     pub function: Selector,
-    /// Whether it is on the whitelist; why nobody knows.
+    /// Whether the whitelist has it; the port's error when the router could not be read.
     pub listed: Result<bool, PortError>,
 }
 
-/// Asks the router of one chain about everything that is reviewed there. A node that fails is not
-/// asked further.
+/// Asks the router of one chain about every reviewed contract and function. Stops asking a node
+/// that fails.
 ///
 /// # Example
 /// ```
@@ -96,7 +96,7 @@ pub async fn of_chain<A: Accounts + ?Sized>(
     listings
 }
 
-/// Every contract and function that a plan makes the router call or approve.
+/// Lists the contracts and functions that a plan makes the router call or approve.
 fn reviewed(chain: &ReviewedChain) -> Vec<(String, Address, Selector)> {
     let mut all = vec![("forwarder".to_owned(), chain.forwarder, FORWARD_FEES)];
     for (at, leg) in chain.legs.iter().enumerate() {
@@ -123,7 +123,7 @@ async fn is_listed<A: Accounts + ?Sized>(
     };
     let data = call.abi_encode().into();
     let returned = accounts.call(chain.chain_id, chain.router, data).await?;
-    // A contract that reverts here, or gives something else than one word, is no router that would
+    // A contract that reverts here, or does not return exactly one word, is no router that would
     // accept the leg.
     let yes = returned.is_some_and(|word| {
         word.len() == 32 && word.last() == Some(&1) && word.iter().rev().skip(1).all(|b| *b == 0)

@@ -10,9 +10,9 @@ use super::{Digits, Eip55, Exact, Hex, Time, Word};
 
 /// The wire form of a value.
 pub(crate) trait Wire<T>: Serialize + DeserializeOwned {
-    /// From the value.
+    /// Makes the wire form of a value.
     fn of(value: &T) -> Self;
-    /// The value.
+    /// Returns the value.
     fn value(self) -> T;
 }
 

@@ -9,7 +9,7 @@ use super::TextVisitor;
 
 /// An address, written with its checksum (EIP-55). Only that spelling is read.
 ///
-/// The spelling takes a hash, so it is found once and kept.
+/// The spelling takes a hash, so it is computed once and kept.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Eip55 {
     address: Address,
@@ -18,7 +18,7 @@ pub struct Eip55 {
 }
 
 impl Eip55 {
-    /// An address with its spelling.
+    /// Makes an address with its spelling.
     #[must_use]
     pub fn of(address: Address) -> Self {
         SPELT.with_borrow_mut(|spelt| match spelt.find(|known| known.address == address) {
@@ -27,7 +27,7 @@ impl Eip55 {
         })
     }
 
-    /// Reads the one spelling.
+    /// Reads the checksummed spelling.
     pub(crate) fn read(text: &str) -> Option<Self> {
         SPELT.with_borrow_mut(|spelt| {
             let known = spelt.find(|known| known.spelling == text.as_bytes());
@@ -59,8 +59,8 @@ thread_local! {
     });
 }
 
-/// The addresses that were spelt last. A plan names the same few addresses again and again, and
-/// some of them are in every plan.
+/// The addresses that were spelt last. A plan repeats a few addresses, and some of them occur in
+/// every plan.
 struct Spelt {
     last: [Eip55; 16],
     oldest: usize,

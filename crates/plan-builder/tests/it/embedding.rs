@@ -1,5 +1,5 @@
-//! The crate as an embedder uses it: typed requests, ports as trait objects, kept quotes and
-//! refusals, and what a verified plan gives.
+//! The crate in an embedder's hands: typed requests, ports as trait objects, stored quotes and
+//! refusals, and the values of a verified plan.
 
 mod kept;
 mod ports;
@@ -33,7 +33,7 @@ pub(crate) fn moment() -> Moment {
     }
 }
 
-/// Ports that answer from memory never wait.
+/// Runs a future to its end. Ports that answer from memory never wait.
 pub(crate) fn ready<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,

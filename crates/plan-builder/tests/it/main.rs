@@ -14,5 +14,6 @@ mod generated_docs;
 mod perp_order;
 mod pm_order;
 mod recorded;
+mod spelling;
 mod swap;
 mod vectors;

@@ -1,11 +1,11 @@
 //! Real calldata of the aggregator, as public repositories hold it
-//! (`fixtures/vectors/swap/recorded.json`), judged under the example configuration: once as it was
-//! recorded for its own integrator, and once with the integrator, the account and the fee leg that
-//! the same quote would have had for us. The exchange legs stay as they were.
+//! (`fixtures/vectors/swap/recorded.json`), judged under the example configuration. Each call is
+//! judged once as it was recorded for its own integrator, and once with the integrator, the account
+//! and the fee leg that the same quote would have had for us. The exchange legs are unchanged.
 //!
-//! Of most calls this repository holds what they say, not their bytes: the calldata of an exchange
-//! leg is then as long as the real one and begins as it does. Where the bytes are at hand, they are
-//! proven by their digest, and judged instead.
+//! For most calls this repository holds the decoded members, not the bytes: the calldata of an
+//! exchange leg then has the real length and beginning. Where the bytes are at hand, their digest
+//! proves them, and they are judged instead.
 
 mod bytes;
 
@@ -130,8 +130,8 @@ impl Call {
             .contains(&self.function)
     }
 
-    /// As it was recorded. Without its bytes at hand, what is behind the selectors of its exchange
-    /// legs is other bytes.
+    /// Returns the call as it was recorded. Without its bytes at hand, other bytes follow the
+    /// selectors of its exchange legs.
     fn recorded(&self) -> Result<(), Failure> {
         if let Some(calldata) = &self.calldata {
             return self.judge(calldata.to_vec(), &self.integrator, &policy());
@@ -155,8 +155,8 @@ impl Call {
         self.judge(data, &self.integrator, &policy())
     }
 
-    /// As the aggregator would have composed it for us: our integrator, our fee leg through the
-    /// reviewed forwarder.
+    /// Returns the call as the aggregator would have composed it for us: with our integrator, and
+    /// our fee leg through the reviewed forwarder.
     fn as_ours(&self, policy: &FeePolicy) -> Result<(), Failure> {
         let gross = self.legs[0].from_amount;
         let token = self.legs[0].sending;
@@ -269,7 +269,7 @@ fn read(path: &str) -> String {
     .unwrap()
 }
 
-/// The example configuration with an address put in.
+/// The example configuration with an address filled in.
 fn policy() -> FeePolicy {
     let text = read("docs/fees.example.toml").replace(
         exact::address::PLACEHOLDER,
@@ -321,8 +321,8 @@ fn the_verdict_on_every_recorded_call() {
     insta::assert_snapshot!(text);
 }
 
-/// The share that is accepted, before and after the configuration was written anew, stands in the
-/// documents as it is counted here.
+/// The documents give the share of accepted calls, before and after the configuration was
+/// rewritten, as it is counted here.
 #[test]
 fn the_share_that_is_accepted_is_the_one_in_the_documents() {
     let calls = recording();

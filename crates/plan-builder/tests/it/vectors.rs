@@ -1,5 +1,5 @@
-//! The plans of `fixtures/vectors/plans`: what this code builds, and what any other implementation
-//! must verify. `UPDATE_VECTORS=1` writes them again.
+//! The plans of `fixtures/vectors/plans`: this code builds them, and any other implementation must
+//! verify them. `UPDATE_VECTORS=1` writes them again.
 
 pub(crate) mod recorded;
 
@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 const NOW: u64 = 1_790_000_000;
 
 #[test]
-fn vectors_are_what_is_built_and_what_is_verified() {
+fn this_code_builds_and_verifies_the_vectors() {
     let mut index = Vec::new();
     for rail in Rail::ALL {
         let request = request(rail);
@@ -59,7 +59,7 @@ fn the_example_configuration_is_one() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/fees.example.toml");
     let text = fs::read_to_string(path).unwrap();
     let review = |text: &str| toml::from_str::<FeeDocument>(text).unwrap().review();
-    // It cannot be used by mistake: whose address it is only its reader knows.
+    // Nobody can use it by mistake: only its reader knows the missing address.
     let problems = review(&text).unwrap_err().problems;
     assert_eq!(problems.len(), 1, "{problems:?}");
     assert_eq!(problems[0].key, "recipients[0].address");
@@ -70,7 +70,7 @@ fn the_example_configuration_is_one() {
     );
     let reviewed = review(&own).unwrap();
     assert_eq!(reviewed.chains.len(), 8);
-    // Every leg names its exchanges, so that no other one is asked.
+    // Every leg names its exchanges, so that the aggregator uses no other one.
     assert!(reviewed.chains.iter().all(|chain| chain.tools().is_some()));
 }
 
@@ -136,8 +136,8 @@ fn a_plan_has_one_digest() {
     }
 }
 
-/// Every leaf of a plan, changed, is refused; with the digest made to fit, it is refused by what
-/// the leaf means.
+/// A plan with one changed leaf is refused; with a digest that fits, the refusal names the check of
+/// that leaf.
 #[test]
 fn no_member_can_be_changed() {
     let now = UtcSeconds::from_unix(NOW + 10);
@@ -170,8 +170,8 @@ fn no_member_can_be_changed() {
     }
 }
 
-/// Members that nothing else of a plan gives: names, times of reading, and what a quote or a venue
-/// said, within what the checks bound. They are inside the digest; only who reads the quote again
+/// Members that no other member determines: names, times of reading, and claims of a quote or a
+/// venue, within the bounds of the checks. The digest covers them; only a reader of the same quote
 /// can tell whether they were true.
 fn labels(rail: Rail) -> &'static [&'static str] {
     match rail {
@@ -230,8 +230,8 @@ fn leaves_of(value: &Value) -> Vec<String> {
     found
 }
 
-/// The plan with one leaf changed in ways that keep its form where possible, and with the leaf
-/// taken away.
+/// Returns the plan with one leaf changed in ways that keep its form where possible, and with the
+/// leaf removed.
 fn edits(plan: &Value, pointer: &str) -> Vec<Value> {
     let leaf = plan.pointer(pointer).unwrap();
     let changed = match leaf {
@@ -286,7 +286,7 @@ fn keccak(value: &Value) -> String {
     alloy_primitives::keccak256(serde_json_canonicalizer::to_vec(value).unwrap()).to_string()
 }
 
-fn request(rail: Rail) -> Request {
+pub(crate) fn request(rail: Rail) -> Request {
     Request::parse(rail, &read(&format!("{}.request.json", rail.as_str()))).unwrap()
 }
 
@@ -315,12 +315,12 @@ fn build(request: &Request) -> Result<Sealed, Refusal> {
     })
 }
 
-fn policy() -> Policy {
+pub(crate) fn policy() -> Policy {
     let document: FeeDocument = toml::from_str(&read("fees.toml")).unwrap();
     Policy::new(document.review().unwrap())
 }
 
-/// Ports that answer from memory never wait.
+/// Runs a future to its end. Ports that answer from memory never wait.
 fn now_or_never<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
@@ -332,7 +332,7 @@ fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/vectors/plans")
 }
 
-fn read(name: &str) -> String {
+pub(crate) fn read(name: &str) -> String {
     fs::read_to_string(folder().join(name)).unwrap_or_default()
 }
 

@@ -1,11 +1,11 @@
-//! A server with a replica, on machines that have PostgreSQL. On others there is nothing to run.
+//! A server with a replica. On a machine without PostgreSQL the test passes without doing anything.
 
 use std::net::TcpStream;
 
 use postgres_cluster::{Cluster, ClusterError};
 
 #[test]
-fn a_server_ends_with_its_value_and_a_replica_takes_over() {
+fn a_server_stops_with_its_value_and_a_replica_takes_over() {
     if !Cluster::is_installed() {
         return;
     }

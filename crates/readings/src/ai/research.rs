@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn citations_follow_the_text_and_stand_there_once() {
+    fn citations_follow_the_text_and_appear_once() {
         let research = Findings {
             citations: vec![
                 draft("https://b.example/", Some((3, 5))),

@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_can_be_read_and_stands_once() {
+    fn every_row_is_readable_and_unique() {
         let texts: Vec<String> = ROWS
             .iter()
             .map(|row| {

@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_plain_symbols_stand_in_sentences() {
+    fn only_plain_symbols_appear_in_sentences() {
         for plain in ["USD₮0", "USDC.e", "UNI-V2", "1INCH", "$WIF", "aBasUSDC"] {
             assert_eq!(shown_symbol(plain), Some(plain), "{plain}");
         }

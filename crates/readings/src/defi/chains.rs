@@ -36,7 +36,7 @@ const SHOWN: &[(u64, &str)] = &[
     (534_352, "Scroll"),
 ];
 
-/// The coins that pay gas, with the token that gives each its price.
+/// The coins that pay gas, each with the token that has its price.
 const ETH: GasCoin = coin(
     "ETH",
     "ethereum",

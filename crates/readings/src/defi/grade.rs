@@ -6,8 +6,8 @@ use serde::Serialize;
 use super::{folded, market::Market};
 use crate::share_pct;
 
-/// How much can go wrong, according to figures. No grade is a promise: a contract with good figures
-/// can still fail.
+/// A grade of risk, according to figures. No grade is a promise: a contract with good figures can
+/// still fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Grade {
     /// At most one point.
@@ -40,7 +40,7 @@ pub struct Facts<'a> {
     pub tvl_usd: Decimal,
     /// The yield that is counted, in percent.
     pub apy_pct: Decimal,
-    /// How much of it is a reward.
+    /// The part of the yield that is a reward, in percent a year.
     pub reward_pct: Option<Decimal>,
     /// Whether there is a reward that does not count.
     pub left_out: bool,

@@ -7,7 +7,7 @@ use rust_decimal::Decimal;
 use crate::Figure;
 
 /// The rule of a gain, for an answer.
-pub const RULE: &str = "gain is what came out less what went in, in the asset, over positions that were opened and closed; of a position that is open, or of which a part is not known exactly, none is claimed";
+pub const RULE: &str = "gain is withdrawals less deposits, in the asset, over positions that were opened and closed; no gain is stated for a position that is open or that has a part that is not known exactly";
 
 /// One move of a position. Moves are in the order of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gain_is_claimed_of_positions_that_were_opened_and_closed() {
+    fn a_gain_is_stated_only_for_positions_that_were_opened_and_closed() {
         for (text, expected) in [
             ("+100! -101.5!", Some("1.5")),
             ("+100! -99.2!", Some("-0.8")),

@@ -206,7 +206,7 @@ fn row(
     let net = after_gas.filter(|_| not_counted.is_empty());
     let exit = TVL_IS_LIQUID.contains(&folded(&market.project).as_str());
     if !exit && single {
-        why.push("what can be taken out at once is not stated".to_owned());
+        why.push("the amount that can be withdrawn at once is not stated".to_owned());
     }
     let breakeven = cost
         .filter(|_| not_counted.is_empty())

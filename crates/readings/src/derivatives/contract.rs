@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn other_contracts_are_nobodys() {
+    fn other_contracts_have_no_coin() {
         for (venue, name) in [
             (Venue::Binance, "BTCUSDC"),
             (Venue::Binance, "BTCUSDT_261225"),
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn spellings_of_a_coin() {
+    fn spellings_of_a_coin_are_one_symbol() {
         let of = |text: &str| coin_of(&SymbolKey::new(text).unwrap());
         assert_eq!(of("$btc").as_deref(), Some("BTC"));
         for pepe in ["pepe", "kPEPE", "1000pepe"] {

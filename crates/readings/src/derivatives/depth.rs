@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trade_pays_the_mean_of_what_it_takes() {
+    fn a_trade_pays_the_mean_price_of_the_orders_that_it_takes() {
         // 1,000 dollars are offered at 1,000 and 18,000 at 1,200, and none beyond.
         let book = Book::new(
             Timestamp::UNIX_EPOCH,

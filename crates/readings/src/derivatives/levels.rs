@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn few_candles_show_nothing() {
+    fn few_candles_have_no_structure() {
         assert_eq!(structure(&zigzag()[..4], Extent::First), None);
         // A price that never moved has no position in its range.
         let flat: Vec<_> = (0..6).map(|hour| candle(hour, 5, 5, 5)).collect();

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_means_and_spread() {
+    fn an_aggregate_has_a_sum_a_mean_and_a_spread() {
         let market = SymbolMarket::new(
             "BTC",
             vec![
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn ranked_by_dollars_and_then_by_name() {
+    fn coins_rank_by_dollars_and_then_by_name() {
         let market = |symbol: &str, usd: &str| {
             SymbolMarket::new(symbol, vec![reading(Venue::Okx, "0", 8, usd, "1")])
         };

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn open_interest_in_either_unit() {
+    fn open_interest_is_read_in_either_unit() {
         let base = OpenInterest::from_base(of("27533.12"), Some(of("97221"))).unwrap();
         assert_eq!(base.usd.unwrap().to_string(), "2676797459.52");
         let unpriced = OpenInterest::from_base(of("5"), None).unwrap();
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn ratios_and_shares_tell_the_same() {
+    fn ratios_and_shares_agree() {
         let now = Timestamp::UNIX_EPOCH;
         let ratio = LongShort::from_ratio(of("0.25"), "5m", now).unwrap();
         let shares = LongShort::from_shares(of("0.2"), of("0.8"), "5m", now).unwrap();

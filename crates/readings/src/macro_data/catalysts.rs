@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_week_with_thanksgiving_and_the_end_of_a_month() {
+    fn a_week_lists_its_closed_days_and_expiries() {
         use CatalystKind::{OptionsExpiry, UsMarketClosed, UsMarketClosesEarly};
         let expected = [
             ("2026-11-26T14:30:00Z", UsMarketClosed),

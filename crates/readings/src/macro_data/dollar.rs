@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn known_values() {
+    fn known_rates_give_known_indices() {
         assert_eq!(index(["1"; 6]).as_deref(), Some("50.1435"));
         // Computed with 50 digits by another program.
         let of_2026 = [

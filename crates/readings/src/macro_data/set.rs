@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn fresh_while_nothing_is_stale() {
+    fn a_set_is_fresh_while_nothing_is_stale() {
         let now: Timestamp = "2026-11-21T01:02:00Z".parse().unwrap();
         let age = |data: &MacroData| {
             let age = now.duration_since(data.as_of().unwrap()).as_secs();
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn one_symbol_alone() {
+    fn one_symbol_is_kept_alone() {
         assert_eq!(data().readings().count(), 3);
         let only = data().only(&Instrument::US2Y);
         let symbols: Vec<_> = only.readings().map(|reading| reading.symbol).collect();

@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn bands_of_the_index() {
+    fn each_value_of_the_index_has_its_band() {
         for (value, band) in [
             (0, FearGreedBand::ExtremeFear),
             (24, FearGreedBand::ExtremeFear),

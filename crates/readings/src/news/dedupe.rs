@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn alike_is_not_the_same_after_two_days_or_about_another_asset() {
+    fn similar_titles_differ_after_two_days_or_about_another_asset() {
         let early = article(
             "a",
             "Exchange halts withdrawals again",

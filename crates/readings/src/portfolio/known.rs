@@ -82,7 +82,7 @@ mod tests {
     use crate::chain::NETWORKS;
 
     #[test]
-    fn every_chain_has_some_and_none_twice() {
+    fn every_chain_has_known_tokens_without_duplicates() {
         for network in &NETWORKS {
             let mut found = tokens(network.id);
             assert!(found.len() >= 2, "{}", network.name);

@@ -141,7 +141,7 @@ fn an_unknown_value_is_named_and_not_counted_as_zero() {
 }
 
 #[test]
-fn a_chain_whose_own_coin_nobody_read_is_not_empty() {
+fn a_chain_whose_own_coin_was_not_read_is_not_empty() {
     let of = |holdings: Vec<Holding>| {
         let reading = ChainReading {
             chain_id: 1,
@@ -238,7 +238,7 @@ fn units_follow_from_two_spellings_of_a_balance() {
 }
 
 #[test]
-fn the_chain_knows_how_much_and_the_index_what_it_is_worth() {
+fn amounts_come_from_the_chain_and_values_from_the_index() {
     let mut onchain = holding(token(1), "A", 7, 6, "1");
     (onchain.price_usd, onchain.risk) = (None, Risk::Unknown);
     let mut failed = holding(token(2), "B", 0, 6, "1");

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_level_that_nobody_can_read_is_high() {
+    fn an_unreadable_level_is_high() {
         for (word, level) in [
             (Some("LOW"), RiskLevel::Low),
             (Some(" medium "), RiskLevel::Medium),

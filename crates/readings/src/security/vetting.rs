@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn all_three_must_be_fine() {
+    fn a_safe_verdict_needs_contract_holders_and_market() {
         let clean = || scan("LOW", &[(Check::Honeypot, false)]);
         let (fine, few) = (market(sold(9_950_000)), holders("12"));
         assert_eq!(verdict(clean(), &few, &fine), (Verdict::Safe, vec![]));
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn severe_checks_that_nobody_made_are_not_passed() {
+    fn severe_checks_that_no_scanner_made_are_not_passed() {
         let (fine, few) = (market(sold(9_950_000)), holders("12"));
         let without = |left_out: &[Check]| {
             let mut scan = scan("LOW", &[(Check::Honeypot, false)]);
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn holders_that_nobody_listed_are_not_few() {
+    fn unlisted_holders_are_not_few() {
         let clean = [scan("LOW", &[(Check::Honeypot, false)])];
         let fine = market(sold(9_950_000));
         let flags = |holding: &Holding, count| {
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_verdict_names_what_it_rests_on() {
+    fn a_verdict_names_its_basis() {
         let clean = [scan("LOW", &[(Check::Honeypot, false)])];
         let trades = market(sold(9_950_000));
         let judged = Judgement::of(&clean);
@@ -231,7 +231,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn never_better_than_the_contract(
+        fn the_vetting_is_never_better_than_the_contract(
             word in prop::sample::select(vec!["LOW", "MEDIUM", "HIGH", "CRITICAL", "?"]),
             honeypot in prop::option::of(any::<bool>()),
             share in 0u8..=100,

@@ -30,7 +30,7 @@ pub struct Opinions {
     pub window: &'static str,
     /// The extent of the data.
     pub coverage: Coverage,
-    /// How the scores are computed.
+    /// The method of the scores.
     pub method: &'static str,
     /// The mean of the leaders' scores.
     pub overall: Opinion,
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn each_leader_counts_once_however_often_and_however_followed() {
+    fn each_leader_counts_once_whatever_their_posts_and_followers() {
         let posts = vec![
             post("a", 1, "BTC looks strong"),
             post("A", 2, "BTC great, amazing breakout"),

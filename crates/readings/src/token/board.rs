@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_movers_and_the_total() {
+    fn a_board_has_rows_movers_and_a_total() {
         let board = board(
             196,
             vec![

@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn one_source_is_an_opinion_and_none_is_nothing() {
+    fn one_source_confirms_nothing_and_no_source_gives_no_price() {
         let alone = agree(&[quote("a", "5")], now()).unwrap();
         assert_eq!(
             (alone.confidence, alone.weakness),

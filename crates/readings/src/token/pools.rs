@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_that_nobody_trades_in_names_no_coin() {
+    fn a_pool_without_trades_names_no_coin() {
         let mut pairs = [pair(("0xa", "WOKB"), "118", "118", Some("900000"))];
         let query = SymbolKey::new("WOKB").unwrap();
         let coin = deepest(&query, &pairs, SEEN).unwrap();

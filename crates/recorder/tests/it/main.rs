@@ -117,7 +117,7 @@ async fn an_answer_that_repeats_a_key_is_passed_on_and_not_stored() {
 }
 
 #[tokio::test]
-async fn only_named_hosts_are_asked_and_only_over_https() {
+async fn only_host_names_are_asked_and_only_over_https() {
     let stage = Stage::set(ResponseTemplate::new(200), Scheme::Https).await;
     let (status, text) = stage.get("/v1/me").await;
     assert_eq!(status, 400, "{text}");

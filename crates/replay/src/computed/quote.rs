@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_makes_no_sense_gets_nothing() {
+    fn a_nonsensical_request_gets_no_quote() {
         for changed in [
             ("fromAmount", "-1"),
             ("fromAmount", ""),

@@ -1,4 +1,4 @@
-//! The real adapters against the replay: what the demo serves.
+//! The real adapters against the replay, as the demo uses them.
 
 use std::sync::Arc;
 
@@ -140,7 +140,7 @@ async fn scenarios_take_precedence() {
 }
 
 #[tokio::test]
-async fn an_unrecorded_answer_is_not_made_up() {
+async fn an_unrecorded_request_is_answered_404() {
     let (replay, _okx) = replayed(Recordings::embedded().unwrap()).await;
     let ask = |path: &str| reqwest::get(format!("{}{path}", replay.url()));
     let answer = ask("/web3.okx.com/api/v6/dex/aggregator/all-tokens?chainIndex=1")

@@ -30,7 +30,7 @@ async fn found() -> Vec<Row> {
     rows
 }
 
-/// The sources without a recording: feeds that nobody recorded, and a series that needs a key.
+/// The sources without a recording: feeds that were not recorded, and a series that needs a key.
 const UNRECORDED: [&str; 5] = [
     "rss.decrypt",
     "rss.blockworks",
@@ -40,7 +40,7 @@ const UNRECORDED: [&str; 5] = [
 ];
 
 #[tokio::test]
-async fn the_recordings_are_in_their_own_form() {
+async fn the_recordings_match_their_own_form() {
     let rows = found().await;
     for row in &rows {
         let unrecorded = UNRECORDED.contains(&row.source);

@@ -136,15 +136,16 @@ fn meta() -> Json {
             "age_seconds": {"type": "integer", "minimum": 0,
                             "description": "Now less `as_of`, computed when answering."},
             "max_age_seconds": {"type": "integer", "minimum": 0,
-                                "description": "The age up to which the answer is fresh; of an answer of several sections \
-                                                no section is fresh beyond it."},
+                                "description": "The age up to which the answer is fresh; in an \
+                                                answer with sections, no section is fresh beyond \
+                                                it."},
             "verdict": {"type": "string", "enum": ["fresh", "stale"]},
             "cache": {"type": "string"},
             "request_id": {"type": "string"},
             "schema_version": {"type": "string"},
             "sections": {"type": "array",
-                         "description": "The parts of an answer of several, each with its own time and bound. The answer is \
-                                         fresh while each of them is.",
+                         "description": "The sections of an answer, each with its own time and \
+                                         bound. The answer is fresh while all of them are.",
                          "items": {
                 "type": "object",
                 "properties": {
@@ -196,7 +197,7 @@ fn meta() -> Json {
             }},
             "attribution": {"type": "array", "items": {
                 "type": "object",
-                "description": "What a source wants to be said where its data is shown.",
+                "description": "The text that a source requires where its data is shown.",
                 "properties": {
                     "upstream": {"type": "string"},
                     "text": {"type": "string"},
@@ -276,7 +277,8 @@ fn payment_required() -> Json {
                 "type": "object",
                 "properties": {"availability": {
                     "type": "object",
-                    "description": "Only where the operation is not served: its `info` says why, and what it needs.",
+                    "description": "Only where the operation is not served: its `info` states the \
+                                    reason and the missing configuration.",
                 }},
             },
             "refusal": {"$ref": "#/components/schemas/Refusal"},

@@ -128,7 +128,7 @@ fn success(route: &Route, status: u16) -> Json {
     let mut data: Json = serde_json::from_str(route.example).unwrap_or(Json::Null);
     let description = match status {
         201 => "made and paid for",
-        202 => "in progress and paid for; `GET /intents/{id}` says for free how it ends",
+        202 => "in progress and paid; `GET /intents/{id}` reports its end, free of charge",
         _ => "paid for",
     };
     if let (202, Some(data)) = (status, data.as_object_mut()) {

@@ -19,7 +19,7 @@ pub(crate) const GENERATE_MEME: Route = Route {
             "prompt",
             Rule::Prompt { max: 1000 },
             "a calm bull",
-            "What to draw.",
+            "The image to draw.",
         ),
         Parameter::defaulted(
             "model",

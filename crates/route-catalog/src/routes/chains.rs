@@ -12,8 +12,9 @@ pub(crate) const TX_EXPLAINER: Route = Route {
     price: MicroUsd::dollars("0.01"),
     summary: "Transaction explained",
     description: "Decodes and explains an EVM transaction: action, transfers, approvals, balance \
-                  changes, fee and revert reason; `evidence` says whether two nodes agree. Without `chain` eleven chains are searched. What is an \
-                  hour deep in its chain stays fresh for a week, what is pending for 5 s.",
+                  changes, fee and revert reason; `evidence` says whether two nodes agree. Without \
+                  `chain`, eleven chains are searched. An answer about a transaction an hour deep \
+                  in its chain stays fresh for a week, one about a pending transaction for 5 s.",
     refuses: "no chain knows the transaction",
     query: &[
         Parameter::required(
@@ -44,9 +45,9 @@ pub(crate) const PORTFOLIO: Route = Route {
     resource: "/portfolio",
     price: MicroUsd::dollars("0.001"),
     summary: "Multi-chain token balances",
-    description: "Token balances of an account across chains. A chain is ok only when its index \
-                  covers it and its own coin was read; what could not be read is labelled, and the \
-                  total then says that it is not complete.",
+    description: "Token balances of an account across chains. A chain is `ok` only when its index \
+                  covers it and its own coin was read. Unreadable parts are labelled, and the \
+                  total is then marked as incomplete.",
     refuses: "every chain fails",
     query: &[
         OPTIONAL_ADDRESS,

@@ -111,8 +111,8 @@ pub(crate) const YIELD_FARMING_ACTIVE: Route = Route {
     resource: "/yield-farming-active",
     price: MicroUsd::dollars("0.001"),
     summary: "Open yield positions",
-    description: "The open yield positions of an account with their value, APY and health. `apy_source` \
-                  names where the APY of a row is from.",
+    description: "The open yield positions of an account with their value, APY and health. \
+                  `apy_source` names the source of a row's APY.",
     refuses: ALL_SOURCES_DOWN,
     query: &[OPTIONAL_ADDRESS],
     body: &[],
@@ -132,8 +132,8 @@ pub(crate) const YIELD_FARMING_HISTORICAL: Route = Route {
     summary: "Yield history",
     description: "The APY and TVL history of a pool; without `pool` the deposits and withdrawals of the \
                   payer's own sub-wallet, with the gain of positions that were opened and closed.",
-    refuses: "the pool is unknown or has no point in the days asked for; without `pool`, when the \
-              payer has no sub-wallet, or `address` is not it (`no_sub_wallet`)",
+    refuses: "the pool is unknown or has no point in the requested days; without `pool`, the payer \
+              has no sub-wallet or `address` is another one (`no_sub_wallet`)",
     query: &[
         Parameter::optional(
             "pool",
@@ -168,9 +168,9 @@ pub(crate) const YIELD_RECOMMENDATIONS: Route = Route {
     path: "/yield-recommendations",
     resource: "/yield-recommendations",
     price: MicroUsd::dollars("0.001"),
-    summary: "Where to put an amount",
-    description: "Yield recommendations for an amount, or for what an account holds, after gas, \
-                  with the days to break even and the liquidity to leave again.",
+    summary: "Yield for an amount",
+    description: "Yield recommendations for an amount, or for the balances of an account: yields \
+                  after gas, days to break even, and the liquidity for a withdrawal.",
     refuses: SNAPSHOT_MISSING,
     query: &[
         Parameter::optional(

@@ -31,8 +31,8 @@ pub(crate) const FUNDING_RATES: Route = Route {
     summary: "Funding, open interest, long/short",
     description: "Funding rates, open interest and long/short ratios per venue, normalised to 8 \
                   hours and a year. Without `symbol` the top 20 by open interest.",
-    refuses: "no venue answers; without `symbol` also when none but Binance does, which states open \
-              interest coin by coin",
+    refuses: "no venue answers; without `symbol`, also when only Binance answers, because it \
+              states open interest coin by coin",
     query: &[Parameter::optional(
         "symbol",
         Rule::Symbol,
@@ -102,8 +102,8 @@ pub(crate) const HL_TRANSACTION_HISTORY: Route = Route {
     price: MicroUsd::dollars("0.001"),
     summary: "Perpetuals account history",
     description: "Fills, funding payments and ledger updates of an account, merged and sorted by \
-                  time. `truncated` says when this is not all of the window: `next_cursor` goes on \
-                  before the part that is told, and of fills the venue keeps the newest 10,000 only \
+                  time. `truncated` says whether entries of the window are missing: `next_cursor` \
+                  continues with the older ones. The venue keeps only the newest 10,000 fills \
                   (`venue_keeps_10000_fills` in `meta.warnings`).",
     refuses: ALL_SOURCES_DOWN,
     query: &[
@@ -112,7 +112,7 @@ pub(crate) const HL_TRANSACTION_HISTORY: Route = Route {
             "type",
             Rule::Choice(&["all", "fills", "funding", "ledger"]),
             "all",
-            "Which entries.",
+            "The kind of entries.",
         ),
         Parameter::optional(
             "start",

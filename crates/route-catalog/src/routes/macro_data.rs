@@ -14,7 +14,7 @@ pub(crate) const TRADFI_DATA: Route = Route {
     description: "Indices, volatility, the dollar, treasury yields, commodities and FX, each with \
                   its unit, time, source, delay and whether its market is open. A closed market is \
                   not stale.",
-    refuses: "the symbol is unknown, or nothing was obtained",
+    refuses: "the symbol is unknown, or no reading is available",
     query: &[Parameter::optional(
         "symbol",
         Rule::Symbol,
@@ -37,8 +37,7 @@ pub(crate) const RWA_PULSE: Route = Route {
     price: MicroUsd::dollars("0.05"),
     summary: "Real-world-asset pulse",
     description: "Macro data, tokenized-asset perpetuals (equities, commodities, FX) and crypto \
-                  news in one answer. A reading that would have to be made up is left out and \
-                  named in `omitted`.",
+                  news in one answer. A reading without data is left out and named in `omitted`.",
     refuses: "the macro core is empty: fewer than two of yields, curve and VIX",
     query: &[],
     body: &[],

@@ -33,12 +33,12 @@ pub(crate) const FILTERED_NEWS: Route = Route {
     summary: "News by topic",
     description: "Headlines filtered by a topic such as DeFi, NFT, layer 2, regulation, ETF, \
                   stablecoin, hack, AI or RWA, with the terms that matched.",
-    refuses: "nothing matches, or neither search nor snapshot is there",
+    refuses: "no headline matches, or neither the search nor the snapshot is available",
     query: &[Parameter::required(
         "topic",
         Rule::Line { max: 64 },
         "DeFi",
-        "Topic, case-insensitive; common topics know their aliases.",
+        "Topic, case-insensitive; common topics have aliases.",
     )],
     body: &[],
     constraints: &[],
@@ -76,11 +76,12 @@ pub(crate) const KOL_SENTIMENT: Route = Route {
     resource: "/kol-sentiment",
     price: MicroUsd::dollars("0.003"),
     summary: "Sentiment of opinion leaders, leader by leader",
-    description: "What up to the top 50 crypto opinion leaders think, judged from their own posts of a day: a score for \
-                  each leader, each token and over all, each leader counted once, with the posts behind it. `coverage` \
-                  says how many leaders are known and how many could be read. The posts are bought from X one by one, \
-                  which is what the price pays for.",
-    refuses: "the posts cannot be read, or fewer than three leaders have an opinion in theirs",
+    description: "Sentiment of the most followed crypto opinion leaders, at most 50, from their \
+                  own posts of a day: a score for each leader, for each token and overall, with \
+                  the posts behind it. Each leader counts once. `coverage` says how many leaders \
+                  are known and how many could be read. The price pays for the posts, which are \
+                  bought from X one by one.",
+    refuses: "the posts cannot be read, or fewer than three leaders state an opinion",
     query: &[],
     body: &[],
     constraints: &[],
@@ -96,10 +97,11 @@ pub(crate) const TWITTER_SUMMARY: Route = Route {
     path: "/twitter-summary",
     resource: "/twitter-summary",
     price: MicroUsd::dollars("0.001"),
-    summary: "What opinion leaders said today",
-    description: "What the opinion leaders said within a day: topics, who is for and against which token, and their claims in \
-                  our own words, each with links to the posts, and how that differs from the day before.",
-    refuses: "the posts cannot be read, or none of the day says anything about a token or a topic",
+    summary: "Digest of opinion leaders' posts",
+    description: "Digest of the opinion leaders' posts of a day: topics, the leaders for and \
+                  against each token, and their claims in our own words, each with links to the \
+                  posts, and the change from the day before.",
+    refuses: "the posts cannot be read, or no post of the day is about a token or a topic",
     query: &[],
     body: &[],
     constraints: &[],
@@ -135,14 +137,14 @@ pub(crate) const MEGA_REPORT: Route = Route {
     resource: "/mega-report",
     price: MicroUsd::dollars("0.05"),
     summary: "Daily briefing",
-    description: "Daily briefing: headlines, sentiment, opinion-leader alpha and what the leaders said, \
-                  trending tokens, yield, DeFi, derivatives and macro, each with every row where its own route \
-                  shows the first; and what no section has: levels and book depth of BTC, ETH and SOL, \
-                  whether the moods of news, leaders, index and funding agree, how the day differs from the \
-                  one before (also funding, open interest, value locked, VIX and yields), and what is \
-                  scheduled for the next 14 days. \
-                  Fresh while every section is. Sections that could not be built are named in \
-                  `missing`.",
+    description: "Daily briefing in sections: headlines, sentiment, opinion-leader alpha and \
+                  posts, trending tokens, yield, DeFi, derivatives and macro. Where a section's \
+                  own route shows only the first rows, the briefing has all headlines and up to \
+                  250 rows of each other list. It adds levels and book depth of BTC, ETH and SOL, \
+                  whether the moods of news, leaders, index and funding agree, the change from the \
+                  day before (also of funding, open interest, value locked, VIX and yields), and \
+                  the events scheduled for the next 14 days. It is fresh while every section is. \
+                  Sections that could not be built are named in `missing`.",
     refuses: "headlines and trending are both missing",
     query: &[],
     body: &[],

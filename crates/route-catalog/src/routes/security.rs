@@ -44,9 +44,9 @@ pub(crate) const VET_TOKEN: Route = Route {
     price: MicroUsd::dollars("0.01"),
     summary: "One-call token check",
     description: "Contract security, holder concentration, DEX tradeability both ways and price of \
-                  a token on X Layer, verdict first, with what it rests on. Severe checks that no \
-                  scanner made, holders that nobody listed and sizes that were not quoted cap the \
-                  verdict at caution.",
+                  a token on X Layer, verdict first, with its basis. The verdict is at best \
+                  `caution` while a severe check was not made, the holders are not listed or a \
+                  size was not quoted.",
     refuses: "the security scan is empty",
     query: &[Parameter::required(
         "address",

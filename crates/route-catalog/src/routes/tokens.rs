@@ -101,8 +101,8 @@ pub(crate) const PRICE: Route = Route {
     resource: "/price",
     price: MicroUsd::dollars("0.002"),
     summary: "USD price of one token",
-    description: "USD price of a token on X Layer with its source, its time and how far it is \
-                  confirmed.",
+    description: "USD price of a token on X Layer with its source, its time and its confirmation \
+                  by other sources.",
     refuses: "no source prices the token",
     query: &[TOKEN],
     body: &[],
@@ -209,11 +209,12 @@ pub(crate) const TOKEN_DEEP_DIVE: Route = Route {
     price: MicroUsd::dollars("0.05"),
     summary: "Everything about one token in one call",
     description: "Price and market cap, contract security, derivatives funding and open interest, \
-                  opinion-leader context and DEX price, and what those sold singly do not have: hourly \
-                  candles with the levels at which the price turned and the depth of the book, every pool, \
-                  the largest holders and what has changed since a day ago, all articles, checks of the \
-                  legs against each other, and what is scheduled for the next 14 days. Best coverage on \
-                  majors. Every leg says whether it is ok, unavailable or not applicable.",
+                  opinion-leader context and DEX price. It adds what the single routes do not \
+                  have: hourly candles with the levels at which the price turned and the depth of \
+                  the book, every pool, the largest holders, the changes since a day ago, all \
+                  articles, checks of the legs against each other, and the events scheduled for \
+                  the next 14 days. Best coverage on majors. Every leg says whether it is ok, \
+                  unavailable or not applicable.",
     refuses: "the core token details are missing",
     query: &[SYMBOL],
     body: &[],

@@ -62,7 +62,7 @@ pub(super) const PRINCIPAL_AUTH: Parameter = Parameter::optional(
                     "value",
                     Rule::Uint256,
                     "25500000",
-                    "At least what the sub-wallet lacks.",
+                    "At least the missing amount.",
                 ),
                 Parameter::required("validAfter", Rule::Uint256, "0", "Unix seconds."),
                 Parameter::required("validBefore", Rule::Uint256, "1795223995", "Unix seconds."),
@@ -78,7 +78,7 @@ pub(super) const PRINCIPAL_AUTH: Parameter = Parameter::optional(
         ),
     ]),
     "",
-    "Brings what the sub-wallet lacks, at least the shortfall, from the payer (EIP-3009).",
+    "Transfers at least the missing amount from the payer to the sub-wallet (EIP-3009).",
 );
 
 /// The answer of an action, as `api-server` renders an intent: its operation, its transactions, its
@@ -127,8 +127,9 @@ pub(crate) const AUTO_SWAP: Route = Route {
     price: MicroUsd::dollars("0.05"),
     summary: "Swap from the sub-wallet",
     description: "Swaps tokens of the payer's sub-wallet and answers with every transaction. \
-                  Charged when a transaction of the sub-wallet is sealed or on its way: 200 at \
-                  its end, 202 while it goes on (`GET /intents/{id}` says how it ends).",
+                  Charged when a transaction of the sub-wallet is in a block or pending: 200 when \
+                  the action has ended, 202 while it continues (`GET /intents/{id}` reports its \
+                  end).",
     refuses: "the sub-wallet lacks funds (409 `funds_required`), or there is no route",
     query: &[],
     body: &[
@@ -182,8 +183,8 @@ pub(crate) const AUTO_BRIDGE: Route = Route {
     price: MicroUsd::dollars("0.05"),
     summary: "Bridge from the sub-wallet",
     description: "Moves a token of the payer's sub-wallet to another chain. Charged when a \
-                  transaction of the sub-wallet is sealed or on its way: 200 at its end, 202 \
-                  while it goes on (`GET /intents/{id}` says how it ends).",
+                  transaction of the sub-wallet is in a block or pending: 200 when the action has \
+                  ended, 202 while it continues (`GET /intents/{id}` reports its end).",
     refuses: "the sub-wallet lacks funds (409 `funds_required`), or the route is outside the supported set",
     query: &[],
     body: &[
@@ -227,9 +228,9 @@ pub(crate) const AUTO_WITHDRAW: Route = Route {
     resource: "/auto-withdraw",
     price: MicroUsd::dollars("0.05"),
     summary: "Withdraw to the payer",
-    description: "Sends a token of the sub-wallet to the payer, and to nobody else. Charged when \
-                  a transaction of the sub-wallet is sealed or on its way: 200 at its end, 202 \
-                  while it goes on (`GET /intents/{id}` says how it ends).",
+    description: "Sends a token of the sub-wallet to the payer, and to nobody else. Charged when a \
+                  transaction of the sub-wallet is in a block or pending: 200 when the action has \
+                  ended, 202 while it continues (`GET /intents/{id}` reports its end).",
     refuses: "there is nothing to withdraw",
     query: &[],
     body: &[
@@ -261,8 +262,8 @@ pub(crate) const AUTO_DEFI_INVEST: Route = Route {
     price: MicroUsd::dollars("0.05"),
     summary: "Deposit into a protocol",
     description: "Deposits an asset of the sub-wallet into a lending market or a vault. Charged \
-                  when a transaction of the sub-wallet is sealed or on its way: 200 at its end, \
-                  202 while it goes on (`GET /intents/{id}` says how it ends).",
+                  when a transaction of the sub-wallet is in a block or pending: 200 when the \
+                  action has ended, 202 while it continues (`GET /intents/{id}` reports its end).",
     refuses: "the sub-wallet lacks funds (409 `funds_required`), or the product is paused, frozen or at its cap",
     query: &[],
     body: &[
@@ -298,8 +299,8 @@ pub(crate) const AUTO_DEFI_WITHDRAW: Route = Route {
     price: MicroUsd::dollars("0.05"),
     summary: "Withdraw from a protocol",
     description: "Withdraws an amount, or a share, of a position back to the sub-wallet. Charged \
-                  when a transaction of the sub-wallet is sealed or on its way: 200 at its end, \
-                  202 while it goes on (`GET /intents/{id}` says how it ends).",
+                  when a transaction of the sub-wallet is in a block or pending: 200 when the \
+                  action has ended, 202 while it continues (`GET /intents/{id}` reports its end).",
     refuses: "there is no such position",
     query: &[],
     body: &[

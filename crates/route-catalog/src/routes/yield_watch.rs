@@ -23,10 +23,11 @@ pub(crate) const YIELD_COPILOT: Route = Route {
     resource: "/yield-copilot",
     price: MicroUsd::dollars("0.05"),
     summary: "Yield plan",
-    description: "Where an amount would earn most among reviewed products, after gas and slippage, with the \
-                  unsigned transactions from the payer's own address. With `execute` the first plan is run \
-                  from the payer's sub-wallet and the answer is that of `/auto-defi-invest`: charged when \
-                  a transaction is sealed or on its way, 202 while it goes on.",
+    description: "The reviewed products in which an amount would earn most after gas and slippage, \
+                  with the unsigned transactions from the payer's own address. With `execute`, the \
+                  first plan runs from the payer's sub-wallet and the answer is that of \
+                  `/auto-defi-invest`: charged when a transaction is in a block or pending, 202 \
+                  while the action continues.",
     refuses: "the yield snapshot is missing, no reviewed product takes the asset or fits the amount and \
               the risk, or, with `execute`, the sub-wallet lacks funds (409 `funds_required`)",
     query: &[],
@@ -62,10 +63,11 @@ pub(crate) const CREATE_YIELD_WATCH: Route = Route {
     resource: FAMILY,
     price: MicroUsd::dollars("0.001"),
     summary: "Create a yield mandate",
-    description: "Creates a standing mandate (201). From then on its rules are held against the \
-                  yields once in each `check_interval`. `notify` records what it finds: poll \
-                  `GET /yield-watch` or the audit. `auto` also moves the payer's sub-wallet, inside \
-                  the rules and on fresh yields only. The same payment makes one mandate.",
+    description: "Creates a standing mandate (201). From then on the yields are checked against \
+                  its rules once in each `check_interval`. `notify` records each finding: poll \
+                  `GET /yield-watch` or the audit. `auto` also moves funds of the payer's \
+                  sub-wallet, within the rules and on fresh yields only. The same payment makes \
+                  one mandate.",
     refuses: "the rules are out of bounds, the payer has 20 active mandates, or `auto` has no custody",
     query: &[],
     body: &[
@@ -116,7 +118,7 @@ pub(crate) const CREATE_YIELD_WATCH: Route = Route {
             "mode",
             Rule::Choice(&["notify", "auto"]),
             "notify",
-            "Tell, or act from the sub-wallet.",
+            "Notify only, or act from the sub-wallet.",
         ),
         Parameter::required(
             "expires_at",

@@ -23,7 +23,7 @@ fn refuses(rule: Rule, texts: &[&str]) {
 }
 
 #[test]
-fn addresses_follow_the_pattern_of_the_service_document() {
+fn addresses_follow_their_pattern() {
     let hex40 = "779Ded0c9e1022225f8E0630b35a9b54bE713736";
     accepts(
         Rule::Address,
@@ -183,7 +183,7 @@ fn bytes_have_a_length() {
 }
 
 #[test]
-fn words_numbers_flags_and_cursors() {
+fn words_numbers_flags_and_cursors_are_read_strictly() {
     let risk = Rule::Choice(&["low", "high"]);
     accepts(risk, &["low", "high"]);
     refuses(risk, &["", "LOW", "mid"]);

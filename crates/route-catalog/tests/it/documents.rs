@@ -168,7 +168,7 @@ fn partial() -> Catalog {
 }
 
 #[test]
-fn machines_can_tell_unserved_routes_apart() {
+fn documents_mark_the_unserved_routes() {
     let catalog = partial();
     let swap = &catalog.openapi()["paths"]["/swap"]["post"];
     assert_eq!(swap["tags"], json!(["paid", "tokens", "unavailable"]));
@@ -199,7 +199,7 @@ fn machines_can_tell_unserved_routes_apart() {
 }
 
 #[test]
-fn a_buyer_is_told_which_schemes_cannot_be_paid() {
+fn documents_name_the_schemes_that_cannot_be_paid() {
     let refusal = route_catalog::Refusal {
         code: ErrorCode::PaymentRequired.code(),
         reason: "payment_missing",

@@ -52,7 +52,7 @@ GET /yield-watch/audit 0.001
 ";
 
 #[test]
-fn methods_paths_and_prices_are_those_of_the_service_document() {
+fn methods_paths_and_prices_are_the_published_ones() {
     let ours: Vec<_> = routes()
         .map(|route| format!("{} {} {}", route.method, route.path, route.price))
         .collect();
@@ -100,7 +100,7 @@ fn operations_lines_and_names_are_distinct() {
 }
 
 #[test]
-fn required_parameters_are_those_of_the_service_document() {
+fn required_parameters_are_the_published_ones() {
     let required: Vec<_> = routes()
         .map(|route| {
             let names: Vec<_> = declared(route)
@@ -132,7 +132,7 @@ fn required_parameters_are_those_of_the_service_document() {
 }
 
 #[test]
-fn the_bundles_of_the_service_document_have_their_core() {
+fn bundles_have_their_core() {
     for (operation, core) in [
         (Operation::VetToken, "security_scan"),
         (Operation::TokenDeepDive, "token_details"),

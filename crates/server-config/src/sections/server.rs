@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn upstreams_see_who_asks() {
+    fn the_user_agent_names_the_service_and_its_contact() {
         let mut server = ServerSection::default();
         assert_eq!(server.user_agent("api-server", "1.0"), "svc-api-server/1.0");
         server.public_url = Some("https://api.example.com".to_owned());

@@ -1,4 +1,4 @@
-//! What the servers rely on, beside what their own process tests show.
+//! The guarantees that the servers' own process tests do not cover.
 
 #![allow(
     clippy::unwrap_used,
@@ -171,7 +171,7 @@ fn a_chain_has_one_spelling() {
 }
 
 #[test]
-fn the_header_with_the_clients_address_is_one_that_lists_addresses() {
+fn the_client_address_header_must_list_addresses() {
     let config: Config = parse("server.client_address_header = 'X-Real-IP'", []).unwrap();
     let header = config.server.client_address_header.unwrap();
     assert_eq!(header, "X-Real-IP");

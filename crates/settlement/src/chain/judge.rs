@@ -14,7 +14,7 @@ use crate::{Cause, Verification};
 /// The chain's state of a payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct State {
-    /// Why the payment is refused.
+    /// The reason why the payment is refused.
     pub(crate) refusal: Option<Reason>,
     /// The payer has code, so the token judges its signature.
     pub(crate) has_code: bool,
@@ -96,7 +96,7 @@ impl ChainReader {
         }
     }
 
-    /// Why the token refuses a payment.
+    /// The reason why the token refuses a payment.
     pub(crate) async fn why_refused(&self, payment: &Payment) -> Result<Reason, Cause> {
         let key = payment.key();
         let (used, balance, head, signature) = tokio::join!(

@@ -10,7 +10,7 @@ use x402_wire::Network;
 use super::asset::AssetFault;
 use super::remote::{Malformation, RemoteCall};
 
-/// Why an outcome is unavailable. None of these says that a payment failed.
+/// The reason why an outcome is unavailable. None of these says that a payment failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Cause {

@@ -10,6 +10,7 @@ use settlement::{
     AnySettler, Cause, ChainOptions, ChainReader, Clock, LogSearch, SettlementConfig, Timeouts,
     Verification,
 };
+use test_support::eventually;
 use x402_wire::{Reason, Terms};
 
 use crate::payments::{Draft, NOW, PRICE, USDC, USDG, USDT0, deferred, payment, terms, timeouts};
@@ -22,6 +23,21 @@ pub(crate) fn builder() -> DevChainBuilder {
 
 pub(crate) async fn serve(chain: &DevChain) -> RpcServer {
     chain.serve("127.0.0.1:0".parse().unwrap()).await.unwrap()
+}
+
+/// Waits until this many transactions wait for a block.
+pub(crate) async fn waiting(chain: &DevChain, count: usize) {
+    let waiting = async || (chain.waiting().len() >= count).then_some(());
+    eventually(format_args!("{count} waiting transactions"), waiting).await;
+}
+
+/// Makes blocks until this many transactions are in one.
+pub(crate) async fn mine_until(chain: &DevChain, count: usize) {
+    let mined = async || {
+        chain.mine();
+        (chain.transactions().len() >= count).then_some(())
+    };
+    eventually(format_args!("{count} mined transactions"), mined).await;
 }
 
 pub(crate) fn reader_with(server: &RpcServer, timeouts: Timeouts, terms: &Terms) -> ChainReader {

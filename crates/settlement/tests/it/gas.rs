@@ -9,9 +9,10 @@ use dev_chain::{
 use settlement::{
     GasPolicy, OnchainSettler, Readiness, Reconciliation, Settlement, Settler, Verification,
 };
+use test_support::eventually;
 use x402_wire::{Payment, Reason};
 
-use crate::chain::{builder, invalid, reader_with, serve, wrap_6492};
+use crate::chain::{builder, invalid, reader_with, serve, waiting, wrap_6492};
 use crate::onchain::{FEE, settler};
 use crate::payments::{Draft, NOW, PRICE, USDC, USDT0, payment, terms, timeouts};
 use crate::stage::{Stage, json};
@@ -110,9 +111,7 @@ async fn a_wallet_that_burns_in_the_block_is_paid_for_once() {
         Verification::Valid
     );
     let later = async {
-        while chain.waiting().is_empty() {
-            tokio::task::yield_now().await;
-        }
+        waiting(&chain, 1).await;
         chain.advance_time(1);
         chain.mine();
     };
@@ -304,9 +303,7 @@ async fn an_account_that_pays_for_one_settlement_begins_no_second() {
         Verification::Valid
     );
     let beside = async {
-        while chain.waiting().is_empty() {
-            tokio::task::yield_now().await;
-        }
+        waiting(&chain, 1).await;
         let verification = settler.verify(&second.sign(), U256::ZERO, NOW).await;
         let outcome = settler.settle(&second.sign()).await;
         chain.mine();
@@ -343,16 +340,12 @@ async fn a_queue_that_outlasts_the_payment_is_not_joined() {
         waiting.spawn(async move { settler.settle(&payment).await });
     }
     // Eight that wait half a second each.
-    let refused = async {
-        loop {
-            let verification = settler.verify(&payment, U256::ZERO, now).await;
-            if verification != Verification::Valid {
-                return verification;
-            }
-            tokio::task::yield_now().await;
-        }
+    let refused = async || {
+        let verification = settler.verify(&payment, U256::ZERO, now).await;
+        Some(verification).filter(|verification| *verification != Verification::Valid)
     };
-    assert_eq!(unavailable(refused.await), "settlement_queue_too_long");
+    let refused = eventually("a refusal", refused).await;
+    assert_eq!(unavailable(refused), "settlement_queue_too_long");
     // A payment that is valid for longer has the time.
     let (payment, now) = ending(60);
     assert_eq!(

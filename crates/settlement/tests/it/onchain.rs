@@ -11,7 +11,7 @@ use settlement::{
 use tx_sender::LocalKey;
 use x402_wire::{Payment, Reason};
 
-use crate::chain::{builder, invalid, reader_with, serve, wrap_6492};
+use crate::chain::{builder, invalid, reader_with, serve, waiting, wrap_6492};
 use crate::facilitator::unknown;
 use crate::payments::{Draft, NOW, PRICE, USDC, USDG, USDT0, deferred, payment, terms, timeouts};
 
@@ -113,9 +113,7 @@ async fn an_authorization_that_is_used_in_between_moves_nothing_twice() {
                 .unwrap();
         let ours = settler(&server);
         let mine = async {
-            while chain.waiting().len() < 2 {
-                tokio::task::yield_now().await;
-            }
+            waiting(&chain, 2).await;
             chain.mine();
         };
         let (first, second, ()) = tokio::join!(ours.settle(&payment), other.settle(&payment), mine);

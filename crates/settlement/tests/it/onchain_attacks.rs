@@ -5,8 +5,9 @@ use std::time::Duration;
 use alloy_primitives::U256;
 use dev_chain::{Fate, Mining, PAYEE, USDC as USDC_ADDRESS};
 use settlement::{Settlement, Settler, Timeouts};
+use test_support::eventually;
 
-use crate::chain::{builder, serve};
+use crate::chain::{builder, mine_until, serve, waiting};
 use crate::facilitator::unknown;
 use crate::onchain::{paid, settler, settler_with};
 use crate::payments::{Draft, NOW, PRICE, USDC, payment, timeouts};
@@ -18,10 +19,6 @@ fn brief() -> Timeouts {
     }
 }
 
-async fn pause() {
-    tokio::time::sleep(Duration::from_millis(1)).await;
-}
-
 /// Its receipt shows before its block exists, and then vanishes.
 #[tokio::test]
 async fn no_payment_is_settled_on_a_preconfirmed_receipt() {
@@ -31,9 +28,7 @@ async fn no_payment_is_settled_on_a_preconfirmed_receipt() {
         let settler = settler_with(&server, brief());
         let payment = payment(USDC);
         let preconfirm = async {
-            while chain.waiting().is_empty() {
-                pause().await;
-            }
+            waiting(&chain, 1).await;
             chain.preconfirm();
         };
         let (outcome, ()) = tokio::join!(settler.settle(&payment), preconfirm);
@@ -47,13 +42,7 @@ async fn no_payment_is_settled_on_a_preconfirmed_receipt() {
         // it.
         chain.drop_preconfirmed(fate);
         let next = Draft::new(USDC).nonce(2).sign();
-        let mine = async {
-            while chain.transactions().len() < 2 {
-                chain.mine();
-                pause().await;
-            }
-        };
-        let (outcome, ()) = tokio::join!(settler.settle(&next), mine);
+        let (outcome, ()) = tokio::join!(settler.settle(&next), mine_until(&chain, 2));
         assert!(matches!(outcome, Settlement::Settled(_)), "{outcome:?}");
         let reconciled = settler.reconcile(&payment, Some(&hash), NOW).await;
         assert_eq!(reconciled.outcome(), "settled", "{fate:?}");
@@ -85,13 +74,7 @@ async fn a_settlement_whose_block_is_taken_back_is_sent_again_as_it_is() {
             assert_eq!(paid(&chain, &payment), U256::ZERO);
             // A payment comes in: the lane is checked, as it is every few seconds.
             let next = Draft::new(USDC).nonce(2).sign();
-            let mine = async {
-                while chain.transactions().len() < 2 {
-                    chain.mine();
-                    pause().await;
-                }
-            };
-            let (outcome, ()) = tokio::join!(settler.settle(&next), mine);
+            let (outcome, ()) = tokio::join!(settler.settle(&next), mine_until(&chain, 2));
             assert!(matches!(outcome, Settlement::Settled(_)), "{outcome:?}");
             assert_eq!(
                 chain.transactions()[0].hash,
@@ -117,23 +100,18 @@ async fn a_spike_above_the_cap_is_named_and_ends() {
     chain.mine();
     let next = Draft::new(USDC).nonce(2).sign();
     // For up to a second the last read fee counts; the node refuses that one.
-    let cause = loop {
+    let refused = async || {
         let Settlement::NotSent { cause } = settler.settle(&next).await else {
             panic!("sent above the cap")
         };
-        if cause.code() != "rpc_refused" {
-            break cause;
-        }
-        pause().await;
+        Some(cause).filter(|cause| cause.code() != "rpc_refused")
     };
+    let cause = eventually("the new fee counts", refused).await;
     assert_eq!(cause.code(), "fees_above_cap");
     assert!(chain.transactions().is_empty());
 
     chain.set_base_fee(20_000_000);
-    while chain.transactions().is_empty() {
-        chain.mine();
-        pause().await;
-    }
+    mine_until(&chain, 1).await;
     assert_eq!(chain.transactions()[0].hash.to_string(), hash);
     let outcome = settler.reconcile(&payment, Some(&hash), NOW).await;
     assert_eq!(outcome.outcome(), "settled");
@@ -152,9 +130,7 @@ async fn many_settlements_are_on_their_way_at_once() {
         let (settler, payment) = (settler.clone(), Draft::new(USDC).nonce(nonce).sign());
         settling.spawn(async move { settler.settle(&payment).await });
     }
-    while chain.waiting().len() < 40 {
-        pause().await;
-    }
+    waiting(&chain, 40).await;
     chain.mine();
     for outcome in settling.join_all().await {
         assert!(matches!(outcome, Settlement::Settled(_)), "{outcome:?}");

@@ -10,7 +10,7 @@ use serde_json::json;
 use settlement::{Reconciliation, Settlement, Settler};
 use x402_wire::Reason;
 
-use crate::chain::{builder, serve};
+use crate::chain::{builder, mine_until, serve, waiting};
 use crate::facilitator::{not_sent, unknown};
 use crate::onchain::{paid, settler, settler_with};
 use crate::payments::{Draft, NOW, PRICE, USDC, USDT0, impatient, payment, timeouts};
@@ -118,17 +118,12 @@ async fn an_own_transaction_that_failed_is_named_as_such() {
     let chain = builder().mining(Mining::Manual).build().unwrap();
     let server = serve(&chain).await;
     let moving = async {
-        while chain.waiting().is_empty() {
-            tokio::task::yield_now().await;
-        }
+        waiting(&chain, 1).await;
         let ours = chain.waiting()[0];
         // The node drops ours, so the other one comes first.
         move_money_away(&chain);
         assert!(chain.evict(ours));
-        while chain.transactions().len() < 2 {
-            chain.mine();
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
+        mine_until(&chain, 2).await;
         ours.to_string()
     };
     let (settler, payment) = (settler(&server), payment(USDC));
@@ -198,15 +193,9 @@ async fn an_evicted_transaction_is_replaced_without_a_gap() {
     let hash = unknown(&outcome).0.unwrap().to_owned();
     assert!(chain.evict(hash.parse().unwrap()));
 
-    let mine = async {
-        while chain.transactions().len() < 2 {
-            chain.mine();
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-    };
     let next = Draft::new(USDC).nonce(2).sign();
     // The lost transaction is sent again under its own nonce, and the next one after it.
-    let (outcome, ()) = tokio::join!(settler.settle(&next), mine);
+    let (outcome, ()) = tokio::join!(settler.settle(&next), mine_until(&chain, 2));
     assert!(matches!(outcome, Settlement::Settled(_)), "{outcome:?}");
     assert_eq!(chain.transactions()[0].hash.to_string(), hash);
 }

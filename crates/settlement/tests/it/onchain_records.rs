@@ -1,4 +1,4 @@
-//! What the records of our account's transactions say, and how a later configuration changes them.
+//! The records of our account's transactions, and the effect of a later configuration on them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,15 +8,22 @@ use dev_chain::{GAS_PAYER, Mining};
 use settlement::{
     ChainOptions, ChainReader, GasPolicy, OnchainSettler, Settlement, Settler, Timeouts,
 };
-use tx_sender::{LocalKey, MemoryStore, Options, Store};
+use test_support::eventually;
+use tokio::time::timeout;
+use tx_sender::{LocalKey, MemoryStore, Options, Sender, Store};
 
-use crate::chain::{builder, options, reader_with, serve};
+use crate::chain::{builder, options, reader_with, serve, waiting};
 use crate::facilitator::unknown;
 use crate::onchain::paid;
 use crate::payments::{Draft, NOW, PRICE, USDC, payment, terms, timeouts};
 
-async fn pause() {
-    tokio::time::sleep(Duration::from_millis(1)).await;
+/// Waits until the record under this key is in this state.
+async fn comes_to(sender: &Sender, key: &str, state: &str) {
+    let come = async || {
+        let record = sender.find(key).await.unwrap();
+        record.filter(|record| record.state.as_str() == state)
+    };
+    eventually(format_args!("{key} is {state}"), come).await;
 }
 
 /// Raising a cap also applies to requests that wait already.
@@ -55,9 +62,7 @@ async fn a_raised_cap_frees_what_waits() {
 
     let raised = settler(200_000_000, timeouts()).await;
     let mine = async {
-        while chain.waiting().is_empty() {
-            pause().await;
-        }
+        waiting(&chain, 1).await;
         chain.mine();
     };
     let (outcome, ()) = tokio::join!(raised.settle(&payment), mine);
@@ -78,32 +83,24 @@ async fn a_settlement_has_its_confirmations_before_it_counts() {
     let key = hex::encode_prefixed(GAS_PAYER.key).into();
     let settler = OnchainSettler::new(reader, &key, timeouts(), GasPolicy::default()).unwrap();
     let payment = payment(USDC);
-    let state = async || {
-        let key = format!("settlement/{}/0", payment.key());
-        let record = settler.sender().find(&key).await.unwrap();
-        record.map(|record| record.state.as_str())
-    };
+    let key = format!("settlement/{}/0", payment.key());
     let blocks = async {
-        while chain.waiting().is_empty() {
-            pause().await;
-        }
+        waiting(&chain, 1).await;
         chain.mine();
-        while state().await != Some("mined") {
-            pause().await;
-        }
+        comes_to(settler.sender(), &key, "mined").await;
+        let mut watch = settler.sender().watch(&key).await.unwrap();
         for _ in 1..3 {
             chain.mine();
-            // Several looks.
-            for _ in 0..50 {
-                pause().await;
-                assert_eq!(state().await, Some("mined"));
-            }
+            // Real time for several looks: the node is a server.
+            let changes = timeout(Duration::from_millis(100), watch.changed());
+            assert!(changes.await.is_err(), "{:?}", watch.record());
         }
         chain.mine();
     };
     let (outcome, ()) = tokio::join!(settler.settle(&payment), blocks);
     assert!(matches!(outcome, Settlement::Settled(_)), "{outcome:?}");
-    assert_eq!(state().await, Some("sealed"));
+    let record = settler.sender().find(&key).await.unwrap().unwrap();
+    assert_eq!(record.state.as_str(), "sealed");
     let found = settler.chain().find(&payment, None).await;
     assert!(matches!(found, Ok(settlement::Finding::Settled(_))));
 }
@@ -126,20 +123,15 @@ async fn two_servers_settle_from_one_account_at_the_same_time() {
             .await
             .unwrap()
     };
-    let waiting = async |count| {
-        while chain.waiting().len() < count {
-            pause().await;
-        }
-    };
     let (one, two) = (settler().await, settler().await);
     let payment = |nonce| Draft::new(USDC).nonce(nonce).sign();
     let (first, second, third) = (payment(1), payment(2), payment(3));
     let second_settled = async {
-        waiting(1).await;
+        waiting(&chain, 1).await;
         two.settle(&second).await
     };
     let mine = async {
-        waiting(2).await;
+        waiting(&chain, 2).await;
         chain.mine();
     };
     let (at_one, at_two, ()) = tokio::join!(one.settle(&first), second_settled, mine);
@@ -149,7 +141,7 @@ async fn two_servers_settle_from_one_account_at_the_same_time() {
 
     tokio::select! {
         outcome = one.settle(&third) => panic!("{outcome:?}"),
-        () = waiting(1) => {}
+        () = waiting(&chain, 1) => {}
     }
     drop(one);
     let decided = two.reconcile(&third, None, NOW).await;
@@ -157,18 +149,7 @@ async fn two_servers_settle_from_one_account_at_the_same_time() {
     chain.mine();
     // Nobody asks again: the other one works on it from now on.
     let key = format!("settlement/{}/0", third.key());
-    while two
-        .sender()
-        .find(&key)
-        .await
-        .unwrap()
-        .unwrap()
-        .state
-        .as_str()
-        != "sealed"
-    {
-        pause().await;
-    }
+    comes_to(two.sender(), &key, "sealed").await;
     assert_eq!(chain.transactions().len(), 3);
     assert_eq!(paid(&chain, &third), U256::from(3 * PRICE));
 }

@@ -340,7 +340,7 @@ fn servers_that_grow_are_caught() {
 }
 
 #[test]
-fn slow_answers_to_the_honest_are_caught() {
+fn slow_answers_to_honest_buyers_are_caught() {
     let slow = vec![Duration::from_millis(31); 100];
     assert_eq!(
         names(&broken(|evidence| evidence.seen.siege = slow)),

@@ -1,4 +1,4 @@
-//! The address of a database: what may be printed of it, and what is connected to.
+//! The address of a database, in a form for the driver and in one that may be printed.
 
 use std::{fmt, str::FromStr};
 
@@ -17,7 +17,7 @@ pub struct Address {
 }
 
 impl Address {
-    /// Whether `url` has the scheme of a PostgreSQL database.
+    /// Returns whether `url` has the scheme of a PostgreSQL database.
     #[must_use]
     pub fn is_postgres(url: &str) -> bool {
         url.split_once("://")
@@ -36,14 +36,15 @@ impl FromStr for Address {
     ///
     /// # Errors
     ///
-    /// [`UnsupportedAddress`](PostgresError::UnsupportedAddress) with the reason, without the text.
+    /// [`UnsupportedAddress`](PostgresError::UnsupportedAddress) with the reason. It does not
+    /// repeat the text.
     fn from_str(url: &str) -> Result<Self, PostgresError> {
         let refused = |reason: String| PostgresError::UnsupportedAddress { reason };
         if !Self::is_postgres(url) {
             return Err(refused("it does not begin with postgres://".to_owned()));
         }
         let config = url.parse::<Config>().map_err(|error| {
-            // The source names the member at fault and never repeats its value.
+            // The driver's error names the wrong member and never repeats its value.
             let source = std::error::Error::source(&error);
             refused(source.map_or_else(|| error.to_string(), ToString::to_string))
         })?;
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused_without_being_repeated() {
+    fn text_that_is_no_address_is_refused_without_being_repeated() {
         for (url, reason) in [
             (
                 "sqlite://data/service.db",

@@ -4,7 +4,7 @@ use tokio_postgres::{Row, types::FromSql};
 
 use super::PostgresError;
 
-/// The value of a column.
+/// Reads the value of a column.
 ///
 /// # Errors
 ///
@@ -18,13 +18,13 @@ pub fn get<'r, T: FromSql<'r>>(
         .map_err(|error| damaged(operation, error))
 }
 
-/// A number as a `bigint`; a larger one as the largest `bigint`.
+/// Returns a number as a `bigint`; a larger one as the largest `bigint`.
 #[must_use]
 pub fn number(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
-/// The value of a `bigint` column without negative values.
+/// Reads a `bigint` column without negative values.
 ///
 /// # Errors
 ///
@@ -34,7 +34,7 @@ pub fn unsigned(row: &Row, column: usize, operation: &'static str) -> Result<u64
     u64::try_from(value).map_err(|_| damaged(operation, "a number is negative"))
 }
 
-/// The value of a `bytea` column of a fixed length.
+/// Reads a `bytea` column of a fixed length.
 ///
 /// # Errors
 ///
@@ -48,7 +48,7 @@ pub fn bytes<const N: usize>(
     <[u8; N]>::try_from(bytes).map_err(|_| damaged(operation, "bytes have another length"))
 }
 
-/// A row that `operation` cannot have written.
+/// Makes the error of a row that this program cannot have written.
 #[must_use]
 pub fn damaged(operation: &'static str, reason: impl ToString) -> PostgresError {
     PostgresError::Damaged {

@@ -1,4 +1,4 @@
-//! Why a database could not do what was asked, and whether it may have done it.
+//! The errors of a database, and whether the failed statement may have taken effect.
 
 use std::error::Error as _;
 
@@ -8,30 +8,30 @@ use tokio_postgres::error::{Severity, SqlState};
 /// The class of SQLSTATEs about connections.
 const CONNECTION_CLASS: &str = "08";
 
-/// What can go wrong with a PostgreSQL database.
+/// The error of an operation on a PostgreSQL database.
 ///
 /// Nothing was written, except with [`Interrupted`](Self::Interrupted).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PostgresError {
-    /// The database could not be reached, or takes no writes at this time. Nothing was sent, or
-    /// nothing of it was done.
+    /// The database cannot be reached, or accepts no writes at this time. No statement was sent, or
+    /// none took effect.
     #[error("the database is not available: {reason}")]
     Unavailable {
-        /// Why, in the words of the system or of the database.
+        /// The reason, in the words of the system or of the database.
         reason: String,
     },
-    /// The connection was lost, or the time ran out, after a statement had been sent: it may have
-    /// taken effect.
+    /// The connection was lost, or the time ran out, after a statement was sent: it may have taken
+    /// effect.
     #[error("the connection was lost in {operation}, which may have taken effect")]
     Interrupted {
-        /// What was being done.
+        /// The operation.
         operation: &'static str,
     },
     /// A constraint of the database refuses the row.
     #[error("{operation} contradicts the constraint {constraint}")]
     Constraint {
-        /// What was being done.
+        /// The operation.
         operation: &'static str,
         /// The name of the constraint.
         constraint: String,
@@ -39,23 +39,23 @@ pub enum PostgresError {
     /// The database's disk is full.
     #[error("the database has no room left")]
     Full,
-    /// The tables were written by a later version of this program.
+    /// A later version of this program has written the tables.
     #[error("{component} has schema {observed}, this version knows schemas up to {expected}")]
     NewerSchema {
-        /// Whose tables.
+        /// The user of the tables.
         component: &'static str,
         /// The newest schema that this version knows.
         expected: u32,
         /// The schema of the tables.
         observed: u32,
     },
-    /// The address is not one of a PostgreSQL database.
+    /// The address is not that of a PostgreSQL database.
     #[error("the address of the database cannot be used: {reason}")]
     UnsupportedAddress {
-        /// What is wrong with it; its text may hold a password.
+        /// The fault. The address is not repeated: it may contain a password.
         reason: String,
     },
-    /// A setting of the database lets a commit be lost that was reported as done.
+    /// A setting of the database allows the loss of a commit that was reported as done.
     #[error("the database has {setting} = {observed}: a commit could be lost; set it to on")]
     NotDurable {
         /// The setting.
@@ -66,15 +66,15 @@ pub enum PostgresError {
     /// A row has another form than the one that this program writes.
     #[error("a row that {operation} has read is damaged: {reason}")]
     Damaged {
-        /// What was being done.
+        /// The operation that read it.
         operation: &'static str,
-        /// Which column, and why.
+        /// The column and its fault.
         reason: String,
     },
-    /// The database refused a statement in a way that has no name of its own.
+    /// The database refused a statement with an error that has no variant of its own.
     #[error("the database failed in {operation} ({})", .sqlstate.as_deref().unwrap_or("no SQLSTATE"))]
     Query {
-        /// What was being done.
+        /// The operation.
         operation: &'static str,
         /// The SQLSTATE, if there is one.
         sqlstate: Option<String>,
@@ -98,8 +98,8 @@ impl PostgresError {
         }
     }
 
-    /// Whether the statement was undone by the database in favour of another one, so that the same
-    /// statement may be sent again.
+    /// Returns whether the database has undone the statement in favour of another one, so that it
+    /// may be sent again.
     pub(super) fn is_undone(error: &tokio_postgres::Error) -> bool {
         matches!(
             error.code(),
@@ -107,10 +107,10 @@ impl PostgresError {
         )
     }
 
-    /// Names what came back for a statement that had been sent.
+    /// Names the error that the driver returned for a sent statement.
     ///
-    /// Only a refusal by a database that goes on is one: what ends the connection, and what a
-    /// pooler reports of a connection that it has lost, may come after the commit.
+    /// Only a database that keeps the connection has certainly refused the statement. An error that
+    /// ends the connection, or a pooler's report of a lost connection, may come after the commit.
     pub(super) fn of_statement(error: &tokio_postgres::Error, operation: &'static str) -> Self {
         let Some(database) = error.as_db_error() else {
             return Self::Interrupted { operation };
@@ -123,7 +123,7 @@ impl PostgresError {
             return Self::Interrupted { operation };
         }
         match database.code() {
-            // The second one comes where the position in the log is asked for.
+            // The second one comes from a statement that reads the position in the log.
             &SqlState::READ_ONLY_SQL_TRANSACTION | &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE => {
                 Self::Unavailable {
                     reason: "it is a standby and takes no writes".to_owned(),
@@ -143,7 +143,7 @@ impl PostgresError {
         }
     }
 
-    /// Names what came back when a connection was asked for.
+    /// Names the error that the driver returned for a new connection.
     pub(super) fn of_connection(error: &PoolError) -> Self {
         let reason = match error {
             PoolError::Timeout(_) => "no connection became free in time".to_owned(),

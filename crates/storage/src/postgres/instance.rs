@@ -1,14 +1,14 @@
-//! An instance of a server, and the lease that says whether it lives.
+//! An instance of a server, and its lease.
 //!
-//! What an instance holds carries its number. Only an instance whose lease has expired loses what
-//! it holds to others, and it never writes again under that number: each of its writes asks for the
-//! lease in the same statement. The clock of leases is the database's, so that clocks of instances
-//! need not agree.
+//! Everything that an instance holds carries the instance's number. Only an expired lease lets
+//! others take it over, and an instance never writes again under an expired number: each of its
+//! writes checks the lease in the same statement. The database's clock alone decides about leases,
+//! so the clocks of instances need not agree.
 //!
-//! A replica that takes over may lack the last commits. What an instance remembers may be missing
-//! there, and sequences may give the same numbers again. So an instance lives in one history of the
-//! database: after a promotion none has a lease, and each registers anew. Its number is random, so
-//! that no other instance ever has it.
+//! A replica that takes over may lack the last commits. It may lack rows that an instance
+//! remembers, and its sequences may repeat numbers. So an instance lives in one history of the
+//! database: after a promotion no instance has a lease, and each registers anew. Its number is
+//! random, so that no other instance ever has the same one.
 
 use std::{
     sync::{
@@ -30,16 +30,17 @@ const COMPONENT: Component = Component {
     ],
 };
 
-/// Parts of a lease between two heartbeats: two may fail before it expires.
+/// Heartbeats in the time of a lease: two may fail before it expires.
 const BEATS_OF_A_LEASE: u32 = 3;
 
-/// For how long an expired instance is remembered: longer than anything waits for a look at it.
+/// How long the database remembers an expired instance: longer than any of its entries stays
+/// without a sweep.
 const REMEMBERED: &str = "30 days";
 
 /// This instance, registered. Its heartbeat runs as long as a handle exists.
 ///
-/// An instance that finds its lease expired registers anew, under another number: what it held
-/// before belongs to whoever has taken it over.
+/// An instance that finds its lease expired registers anew, under another number. The entries that
+/// it held before belong to the instance that has taken them over.
 #[derive(Debug, Clone)]
 pub struct Instance(Arc<Inner>);
 
@@ -52,7 +53,7 @@ struct Inner {
 }
 
 impl Instance {
-    /// Brings the table of instances up, registers a new instance, and starts its heartbeat.
+    /// Migrates the table of instances, registers a new instance, and starts its heartbeat.
     ///
     /// # Errors
     ///
@@ -74,19 +75,19 @@ impl Instance {
         })))
     }
 
-    /// The number under which this instance holds things at this time.
+    /// Returns the number under which this instance holds entries at this time.
     #[must_use]
     pub fn id(&self) -> i64 {
         self.0.id.load(Ordering::Acquire)
     }
 
-    /// Looks after the lease at once, because a write was refused without it.
+    /// Renews the lease at once, because a write was refused without it.
     pub fn look_after(&self) {
         self.0.look.notify_one();
     }
 
-    /// Gives the lease up, so that others need not wait for its end. For a server that shuts down,
-    /// after its last write.
+    /// Gives the lease up, so that other instances need not wait for its end. A server that shuts
+    /// down calls it after its last write.
     ///
     /// # Errors
     ///
@@ -138,7 +139,7 @@ async fn heartbeat(postgres: &Postgres, id: &AtomicI64, look: &Notify, lease: Du
     }
 }
 
-/// Renews a lease that has not expired, in its own history; whether it was renewed.
+/// Renews a lease that has not expired, in its own history. Returns whether it was renewed.
 async fn renew(postgres: &Postgres, id: i64, lease: Duration) -> Result<bool, PostgresError> {
     let sql = "UPDATE instance SET lease_until = clock_timestamp() + $2::bigint * interval '1 millisecond'
                WHERE id = $1 AND lease_until > clock_timestamp() AND history = instance_history()
@@ -164,7 +165,7 @@ async fn new_number(postgres: &Postgres, lease: Duration) -> Result<i64, Postgre
     Ok(id)
 }
 
-/// A positive number.
+/// Makes a positive number.
 fn random() -> Result<i64, PostgresError> {
     let mut bytes = [0; 8];
     getrandom::fill(&mut bytes).map_err(|error| PostgresError::Unavailable {

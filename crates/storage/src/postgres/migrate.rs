@@ -1,10 +1,10 @@
-//! Migrations: the tables of each user of the database, brought to the newest version.
+//! Migrations: they bring the tables of each user of the database to the newest version.
 
 use tokio_postgres::{Client, GenericClient};
 
 use super::{Postgres, PostgresError};
 
-/// Taken in the transaction of every migration: instances that start at once wait for each other.
+/// The lock of every migration's transaction: instances that start at once wait for each other.
 const MIGRATION_LOCK: i64 = 0x7376_635f_6d69_6772;
 
 const VERSIONS: &str = "CREATE TABLE IF NOT EXISTS schema_version (
@@ -15,13 +15,14 @@ const VERSIONS: &str = "CREATE TABLE IF NOT EXISTS schema_version (
 /// The tables of one user of the database.
 #[derive(Clone, Copy, Debug)]
 pub struct Component {
-    /// Names the user, in the table of versions and in errors.
+    /// The name of the user, in the table of versions and in errors.
     pub name: &'static str,
-    /// SQL scripts, the first one from nothing. A script that is out never changes.
+    /// The SQL scripts, in order; the first one starts from nothing. A published script never
+    /// changes.
     pub migrations: &'static [&'static str],
 }
 
-/// From which version to which one a component's tables are brought.
+/// The versions before and after a migration of a component's tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Migration {
     /// The component.
@@ -60,7 +61,7 @@ impl Postgres {
     ///
     /// # Errors
     ///
-    /// [`NewerSchema`](PostgresError::NewerSchema) and what any statement may end in.
+    /// [`NewerSchema`](PostgresError::NewerSchema) and the errors of any statement.
     pub async fn migrate(&self, component: &Component) -> Result<Migration, PostgresError> {
         let mut client = self.client().await?;
         let work = async {
@@ -94,7 +95,7 @@ impl Postgres {
             .unwrap_or_else(|error| Err(PostgresError::of_statement(&error, "migrate")))
     }
 
-    /// What [`migrate`](Self::migrate) would do. Writes nothing.
+    /// Returns the migration that [`migrate`](Self::migrate) would run. Writes nothing.
     ///
     /// # Errors
     ///

@@ -11,20 +11,20 @@ use super::{Address, PostgresError, column, tls};
 /// How often a statement is sent again that the database has undone in favour of another one.
 const UNDONE_MOST: u32 = 3;
 
-/// How a [`Postgres`] is used.
+/// The options of a [`Postgres`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PostgresOptions {
     /// The most connections.
     pub connections: usize,
-    /// How long a statement waits for a connection, made or given back.
+    /// How long a statement waits for a connection, a new one or one of the pool.
     pub wait: Duration,
-    /// How long a statement may take. Beyond it the connection is closed, and the statement may
+    /// How long a statement may take. After that the connection is closed, and the statement may
     /// have taken effect.
     pub statement: Duration,
 }
 
 impl Default for PostgresOptions {
-    /// 16 connections, two seconds for one, five for a statement.
+    /// 16 connections, two seconds for a connection, five seconds for a statement.
     fn default() -> Self {
         Self {
             connections: 16,
@@ -43,7 +43,7 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// A pool for the database at `address`. Connects to nothing yet.
+    /// Makes a pool for the database at `address`. Does not connect yet.
     ///
     /// # Errors
     ///
@@ -56,7 +56,7 @@ impl Postgres {
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(options.wait);
         }
-        // Of several hosts, the one that takes writes.
+        // Of several hosts, the pool uses the one that accepts writes.
         config.target_session_attrs(tokio_postgres::config::TargetSessionAttrs::ReadWrite);
         config.tcp_user_timeout(options.statement);
         let recycling = ManagerConfig {
@@ -82,19 +82,19 @@ impl Postgres {
         })
     }
 
-    /// The address, without user and password when printed.
+    /// The address; its printed form has no user and no password.
     #[must_use]
     pub fn address(&self) -> &Address {
         &self.address
     }
 
-    /// Refuses a database whose settings let a commit be lost that was reported as done. With
+    /// Refuses a database whose settings allow the loss of a commit that was reported as done. With
     /// `synchronous_standby_names`, `synchronous_commit` must not be `local` either: the primary
-    /// would not wait for the replica that is to lose nothing.
+    /// would not wait for the replica that is meant to lose nothing.
     ///
     /// # Errors
     ///
-    /// [`NotDurable`](PostgresError::NotDurable), and what any statement may end in.
+    /// [`NotDurable`](PostgresError::NotDurable), and the errors of any statement.
     pub async fn check_durability(&self) -> Result<(), PostgresError> {
         const OPERATION: &str = "check_durability";
         let sql = "SELECT current_setting('fsync'), current_setting('full_page_writes'),
@@ -115,7 +115,7 @@ impl Postgres {
     ///
     /// # Errors
     ///
-    /// Every [`PostgresError`] that its documentation describes for statements.
+    /// The errors that [`PostgresError`] describes for statements.
     pub async fn query(
         &self,
         operation: &'static str,
@@ -136,7 +136,7 @@ impl Postgres {
                 }
                 Ok(Err(error)) => return Err(PostgresError::of_statement(&error, operation)),
                 Err(_elapsed) => {
-                    // Whatever still comes over this connection belongs to nobody.
+                    // No caller waits for further messages of this connection.
                     drop(Object::take(client));
                     return Err(PostgresError::Interrupted { operation });
                 }
@@ -158,7 +158,7 @@ impl Postgres {
         Ok(self.query(operation, sql, params).await?.into_iter().next())
     }
 
-    /// Runs one statement that returns a row.
+    /// Runs one statement that must return a row, and returns the row.
     ///
     /// # Errors
     ///

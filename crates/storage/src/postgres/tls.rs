@@ -1,4 +1,4 @@
-//! TLS of connections: the system's certificates, always checked.
+//! TLS of connections, always checked with the system's certificates.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::PostgresError;
 
-/// TLS as `sslmode` of the address asks for it. Where it is used, the server's certificate and name
-/// are checked against the certificates of the system, whatever the mode.
+/// Sets up TLS as `sslmode` of the address requires. With TLS, the server's certificate and name
+/// are checked against the certificates of the system in every mode.
 pub(super) fn connector() -> Result<MakeRustlsConnect, PostgresError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider)

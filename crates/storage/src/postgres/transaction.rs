@@ -16,13 +16,13 @@ use super::{Postgres, PostgresError};
 /// How often a transaction is run again that the database has undone in favour of another one.
 const UNDONE_MOST: u32 = 20;
 
-/// What a transaction does, as a pending answer.
+/// The pending result of a transaction's work.
 pub type Work<'t, T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send + 't>>;
 
 /// A running transaction.
 ///
-/// A transaction in which a statement has failed is never committed: the database would answer the
-/// `COMMIT` with a rollback, and the driver would call that a success.
+/// A transaction with a failed statement is never committed: the database would answer the `COMMIT`
+/// with a rollback, and the driver would report success.
 #[derive(Debug)]
 pub struct Transaction<'c> {
     inner: deadpool_postgres::Transaction<'c>,
@@ -32,11 +32,11 @@ pub struct Transaction<'c> {
 }
 
 impl Transaction<'_> {
-    /// Runs a statement; the rows that it returns.
+    /// Runs a statement and returns its rows.
     ///
     /// # Errors
     ///
-    /// Every [`PostgresError`] that its documentation describes for statements.
+    /// The errors that [`PostgresError`] describes for statements.
     pub async fn query(
         &self,
         sql: &str,
@@ -69,7 +69,7 @@ impl Transaction<'_> {
     }
 }
 
-/// How one run of a transaction has ended.
+/// The end of one run of a transaction.
 enum Ended<T, E> {
     Done(T),
     Refused(E),
@@ -77,9 +77,9 @@ enum Ended<T, E> {
 }
 
 impl Postgres {
-    /// Runs `work` in a serializable transaction: as if no other ran at the same time. It commits
-    /// when `work` answers `Ok`, and undoes everything otherwise. Where the database undoes it in
-    /// favour of another one, `work` runs again, so it must change nothing but the database.
+    /// Runs `work` in a serializable transaction, as if no other ran at the same time. Commits when
+    /// `work` returns `Ok`, and undoes everything otherwise. When the database undoes it in favour
+    /// of another transaction, `work` runs again, so `work` must change nothing but the database.
     ///
     /// # Errors
     ///
@@ -107,7 +107,7 @@ impl Postgres {
                 }
                 Ok(Err(error)) => return Err(error.into()),
                 Err(_elapsed) => {
-                    // Whatever still comes over this connection belongs to nobody.
+                    // No caller waits for further messages of this connection.
                     drop(Object::take(client));
                     return Err(PostgresError::Interrupted { operation }.into());
                 }
@@ -120,8 +120,8 @@ impl Postgres {
     }
 }
 
-/// The pause before the next run: up to a millisecond at first, doubled each time, at most 64. It
-/// is random, so that transactions that have met do not meet again.
+/// Returns the pause before the next run: up to a millisecond at first, doubled each time, at most
+/// 64. It is random, so that transactions that have collided do not collide again.
 fn pause_after(undone: u32) -> Duration {
     let most = 1000_u64 << undone.saturating_sub(1).min(6);
     let random = RandomState::new().hash_one(undone);

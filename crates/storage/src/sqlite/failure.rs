@@ -2,8 +2,8 @@
 
 use super::DatabaseError;
 
-/// Why an operation on a file failed. `E` is the error of the store, which includes those of the
-/// database. Nothing of the operation remains once its transaction is rolled back.
+/// The reason why an operation on a file failed. `E` is the error of the store, which includes
+/// those of the database. Nothing of the operation remains once its transaction is rolled back.
 #[derive(Debug)]
 pub enum Failure<E> {
     /// A rule of the store refuses the operation.

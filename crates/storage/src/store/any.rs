@@ -1,4 +1,4 @@
-//! The store that an address names.
+//! [`AnyStore`]: a store in a SQLite file or in a PostgreSQL database.
 
 use alloy_primitives::B256;
 
@@ -41,7 +41,7 @@ impl From<SqliteStore> for AnyStore {
     }
 }
 
-/// Calls the operation of whichever store it is.
+/// Calls the operation of the store that is open.
 macro_rules! either {
     ($self:ident, $store:ident => $call:expr) => {
         match $self {

@@ -1,5 +1,5 @@
-//! The store on PostgreSQL: each rule is one statement, so that instances need not agree on more
-//! than the database.
+//! The store on PostgreSQL. Each rule is one statement, so that instances share nothing but the
+//! database.
 
 use alloy_primitives::B256;
 use bytes::Bytes;
@@ -20,7 +20,7 @@ pub(crate) const COMPONENT: Component = Component {
 
 /// A store in a PostgreSQL database. Any number of servers may share it.
 ///
-/// Two servers that keep an artifact at the same moment may together exceed the limit of bytes by
+/// Two servers that store an artifact at the same moment may together exceed the limit of bytes by
 /// one artifact.
 #[derive(Clone, Debug)]
 pub struct PostgresStore {
@@ -29,7 +29,7 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// Opens the store in a database, and brings its tables up.
+    /// Opens the store in a database, and migrates its tables.
     ///
     /// # Errors
     ///
@@ -106,7 +106,8 @@ impl ServerStore for PostgresStore {
         if self.row("publish", sql, params).await?.is_some() {
             return Ok(());
         }
-        // A statement of its own: the newer record may have come after the beginning of the first.
+        // This is a second statement: the newer record may have come after the beginning of the
+        // first.
         let sql = "SELECT as_of FROM server_dataset WHERE name = $1";
         let row = self.postgres.query_one("publish", sql, &[&name]).await?;
         Err(StoreError::OlderRecord {
@@ -175,7 +176,7 @@ impl ServerStore for PostgresStore {
         }
     }
 
-    /// What the disk of the database has left is not tried out: only the limit is looked at.
+    /// Checks the limit only. It does not try whether the database's disk has room.
     async fn has_room(&self, wanted: u64, now: u64) -> Result<(), StoreError> {
         const HAS_ROOM: &str = "has_room";
         let sql =

@@ -39,7 +39,7 @@ async fn an_expired_artifact_is_gone_before_and_after_pruning() {
     assert_eq!(store.prune(NOW + 9).await, Ok(0));
     assert_eq!(store.prune(NOW + 10).await, Ok(1));
     assert_eq!(store.prune(NOW + 10).await, Ok(0));
-    // Not only hidden: it does not come back when the clock is turned back.
+    // The artifact is deleted, not hidden: it does not come back when the clock is turned back.
     assert_eq!(store.artifact(short.sha256(), NOW).await, Ok(None));
     assert_eq!(
         store.artifact(long.sha256(), NOW + 10).await,
@@ -82,7 +82,7 @@ async fn a_full_store_refuses_by_name_and_loses_nothing() {
         })
     );
     assert_eq!(store.artifact(first.sha256(), NOW).await, Ok(Some(first)));
-    // What fits still fits, and what has expired makes room.
+    // Artifacts that fit are still stored, and expired ones make room.
     store.keep(artifact("678", NOW + 20), NOW).await.unwrap();
     store
         .keep(artifact("abcde", NOW + 20), NOW + 10)
@@ -141,7 +141,7 @@ async fn room_is_known_before_it_is_needed_and_stays_free() {
             observed: (4 << 20) + 1,
         })
     );
-    // What has expired makes room, and what was tried is not there.
+    // Expired artifacts make room, and the tried bytes are gone.
     store.has_room(4 << 20, NOW + 10).await.unwrap();
     let left: u32 = rusqlite::Connection::open(bench.path())
         .unwrap()

@@ -1,4 +1,4 @@
-//! Counters of periods, also between instances and over restarts.
+//! Counters of periods, shared by instances and kept over restarts.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ async fn no_addition_is_lost_between_instances() {
     }
     let mut totals = race.join_all().await;
     totals.sort_unstable();
-    // Each addition saw a total of its own.
+    // Each addition returned another total.
     assert_eq!(totals, (1..=40).map(|n| 3 * n).collect::<Vec<_>>());
 }
 
@@ -35,7 +35,7 @@ async fn a_counter_is_there_after_a_restart_and_each_period_has_its_own() {
     assert_eq!(store.count("a.month", NOVEMBER, 0).await, Ok(20));
     assert_eq!(store.count("a.month", NOW, 7).await, Ok(7));
     assert_eq!(store.count("b.month", NOVEMBER, 1).await, Ok(1));
-    // A total ends with the numbers.
+    // The total stops at the highest number.
     let most = i64::MAX.unsigned_abs();
     assert_eq!(store.count("b.month", NOVEMBER, u64::MAX).await, Ok(most));
     assert_eq!(store.count("b.month", NOVEMBER, 1).await, Ok(most));

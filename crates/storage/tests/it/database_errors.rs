@@ -1,5 +1,5 @@
-//! What a database can answer, and what its user hears. Without a database there is nothing to run
-//! on.
+//! The answers of a database, and the errors that its user gets. Without a database the tests do
+//! nothing.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ fn open(url: &str) -> Postgres {
     Postgres::new(url.parse().unwrap(), options).unwrap()
 }
 
-/// A statement that fails with this SQLSTATE.
+/// Runs a statement that fails with this SQLSTATE.
 fn raising(sqlstate: &str) -> String {
     format!("DO $$ BEGIN RAISE EXCEPTION 'as asked' USING ERRCODE = '{sqlstate}'; END $$")
 }
@@ -52,15 +52,16 @@ async fn a_refusal_has_a_name() {
     for (sqlstate, expected) in [
         ("53100", PostgresError::Full),
         ("42501", query(Some("42501"))),
-        // Undone in favour of another one, and tried again some times.
+        // The database undid the statement in favour of another one, and it was tried again some
+        // times.
         ("40001", query(Some("40001"))),
         ("55000", standby()),
-        // A pooler says so of a connection that it has lost: the statement may have been done.
+        // A pooler reports this of a lost connection: the statement may have taken effect.
         ("08P01", interrupted()),
     ] {
         assert_eq!(error(&database, &raising(sqlstate)).await, expected);
     }
-    // The connection is as good as before.
+    // The connection still works.
     let row = database.query_one(OPERATION, "SELECT 7::bigint", &[]);
     assert_eq!(get::<i64>(&row.await.unwrap(), 0, OPERATION), Ok(7));
 }
@@ -107,13 +108,14 @@ async fn a_row_of_another_form_is_damaged() {
     }
 }
 
-/// What ends a connection may come after the commit.
+/// An error that ends the connection may come after the commit.
 #[tokio::test]
 async fn a_connection_that_ends_leaves_it_open() {
     let Some(schema) = Schema::new() else { return };
     let database = open(schema.url());
     let ended = error(&database, "SELECT pg_terminate_backend(pg_backend_pid())").await;
     assert_eq!(ended, interrupted());
+    // One that outlasts the limit of a second.
     let late = error(&database, "SELECT pg_sleep(60)").await;
     assert_eq!(late, interrupted());
     // The next statement has a new connection.
@@ -135,7 +137,7 @@ async fn a_database_that_takes_no_writes_is_not_available() {
     }
 }
 
-/// The database would answer the commit with a rollback, and the driver would call it a success.
+/// The database would answer the commit with a rollback, and the driver would report success.
 #[tokio::test]
 async fn a_transaction_in_which_a_statement_failed_is_not_committed() {
     let Some(schema) = Schema::new() else { return };

@@ -1,4 +1,4 @@
-//! Editions that replace each other as a whole, and never by an older one.
+//! Editions of datasets replace each other as a whole, and an older one never replaces a newer one.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use crate::support::{Bench, NOW, record};
 
 #[tokio::test]
-async fn what_was_published_last_is_read_by_every_instance_and_after_a_restart() {
+async fn the_last_edition_is_read_by_every_instance_and_after_a_restart() {
     let bench = Bench::new();
     let (a, b) = (bench.open(), bench.open());
     assert_eq!(a.latest("news").await.unwrap(), None);
@@ -73,7 +73,7 @@ async fn a_record_from_the_future_cannot_lock_the_dataset() {
     store.publish("news", at(limit)).await.unwrap();
 }
 
-/// Whatever the order in which two instances get to write, the newest stays.
+/// The newest record stays, in whichever order two instances write.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_newest_wins_a_race() {
     let bench = Bench::new();

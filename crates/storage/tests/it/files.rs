@@ -1,4 +1,4 @@
-//! What lies on disk: where, for whom, and after a crash.
+//! Files on disk: their place, their access rights, and their content after a crash.
 
 use std::fs;
 
@@ -6,7 +6,8 @@ use storage::{ServerStore, SqliteStore, StoreOptions};
 
 use crate::support::{Bench, NOW, artifact, record};
 
-/// The state on disk at any moment, without a shutdown, is a store with all that was answered `Ok`.
+/// The state on disk at any moment, without a shutdown, is a store with every write that returned
+/// `Ok`.
 #[tokio::test]
 async fn a_crash_loses_nothing_that_was_answered() {
     let bench = Bench::in_file();
@@ -16,8 +17,8 @@ async fn a_crash_loses_nothing_that_was_answered() {
     store.publish("news", record(NOW, "news")).await.unwrap();
     assert!(store.lease("job", "a", NOW, 30).await.unwrap());
 
-    // What a machine would find that lost its power now: the file and its log, without the index of
-    // the log.
+    // A machine that loses its power now would find the file and its log, without the index of the
+    // log.
     let crashed = Bench::in_file();
     let log = |path: std::path::PathBuf| path.with_extension("db-wal");
     fs::copy(bench.path(), crashed.path()).unwrap();
@@ -56,7 +57,7 @@ async fn a_torn_write_is_as_if_it_had_not_been() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn nobody_else_may_read_any_of_its_files() {
+async fn other_users_may_read_none_of_its_files() {
     use std::os::unix::fs::PermissionsExt;
     let bench = Bench::in_file();
     let store = bench.open();

@@ -1,4 +1,4 @@
-//! One holder at a time, also between instances.
+//! Leases have one holder at a time, also between instances.
 
 use std::sync::Arc;
 
@@ -53,12 +53,12 @@ async fn a_lease_is_renewed_by_its_holder_and_taken_over_when_it_has_expired() {
     assert!(a.lease("job", "a", NOW, 30).await.unwrap());
     assert!(!b.lease("job", "b", NOW + 29, 30).await.unwrap());
     assert!(a.lease("job", "a", NOW + 29, 30).await.unwrap());
-    // The renewal counts from when it was asked for.
+    // The renewal counts from the time of its request.
     assert!(!b.lease("job", "b", NOW + 58, 30).await.unwrap());
     assert!(b.lease("job", "b", NOW + 59, 30).await.unwrap());
-    // Who comes back late finds it taken.
+    // The late holder finds the lease taken.
     assert!(!a.lease("job", "a", NOW + 60, 30).await.unwrap());
-    // Another lease is another matter.
+    // Other leases are independent.
     assert!(a.lease("other", "a", NOW + 60, 30).await.unwrap());
 }
 

@@ -1,4 +1,4 @@
-//! A store in a temporary folder, and things to put on it.
+//! A store in a temporary folder, and records for it.
 
 use std::path::PathBuf;
 
@@ -10,8 +10,8 @@ use test_support::wait;
 
 pub(crate) const NOW: u64 = 1_790_000_000;
 
-/// A file, or a schema of a database where there is one, on which any number of instances can open
-/// a store.
+/// A file, or a schema of a database where the suite has one. Any number of instances can open a
+/// store on it.
 pub(crate) struct Bench {
     folder: TempDir,
     schema: Option<Schema>,
@@ -25,7 +25,7 @@ impl Bench {
         }
     }
 
-    /// In a SQLite file, whatever the suite runs on.
+    /// Makes a SQLite file, whatever store the suite uses.
     pub(crate) fn in_file() -> Self {
         Self {
             folder: tempfile::tempdir().unwrap(),

@@ -1,11 +1,11 @@
-//! What was used of windows, and what was left of amounts that refill: kept over restarts, bounded.
+//! The use of windows and the levels of refilling amounts: kept over restarts, and bounded.
 
 use storage::{Level, ServerStore};
 
 use crate::support::{Bench, NOW};
 
 #[tokio::test]
-async fn what_was_used_is_there_after_a_restart_as_long_as_its_window_holds_it() {
+async fn uses_survive_a_restart_as_long_as_their_window_contains_them() {
     let bench = Bench::new();
     let store = bench.open();
     for (slice, weight) in [(NOW, 2), (NOW, 3), (NOW + 120, 1)] {
@@ -18,14 +18,14 @@ async fn what_was_used_is_there_after_a_restart_as_long_as_its_window_holds_it()
     assert_eq!(store.window_use("a", NOW).await, Ok(used));
     let later = store.window_use("a", NOW + 1).await;
     assert_eq!(later, Ok(vec![(NOW + 120, 1)]));
-    // What no window holds any more is forgotten with the next use.
+    // The next use forgets slices that no window contains any more.
     store
         .use_window("a", NOW + 240, 4, NOW + 120)
         .await
         .unwrap();
     let left = vec![(NOW + 120, 1), (NOW + 240, 4)];
     assert_eq!(store.window_use("a", 0).await, Ok(left));
-    // Of a window that nobody uses again, in the end.
+    // Pruning forgets a window that nobody uses again.
     store.prune(NOW + 2 * 86_400 + 1).await.unwrap();
     assert_eq!(store.window_use("b", 0).await, Ok(Vec::new()));
 }

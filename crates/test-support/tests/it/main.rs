@@ -1,4 +1,4 @@
-//! Conditions that come and that do not, programs and processes that end, a stand-in, and a clock.
+//! Conditions that are met and that are not, programs and processes that end, a stand-in, and the clock.
 
 mod http;
 mod postgres;
@@ -6,7 +6,8 @@ mod process;
 
 use std::time::Duration;
 
-use test_support::{Fuse, ManualClock, eventually};
+use test_support::{Fuse, ManualClock, PATIENCE, eventually, eventually_blocking, eventually_every, pass};
+use tokio::time::Instant;
 
 #[test]
 fn a_clock_moves_only_when_a_test_moves_it() {
@@ -19,7 +20,7 @@ fn a_clock_moves_only_when_a_test_moves_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_comes_is_returned() {
+async fn a_met_condition_is_returned() {
     let mut looks = 0;
     let seen = eventually("a third look", async || {
         looks += 1;
@@ -31,8 +32,42 @@ async fn what_comes_is_returned() {
 
 #[tokio::test(start_paused = true)]
 #[should_panic(expected = "not within 120s: nothing")]
-async fn what_does_not_come_fails_by_its_name() {
+async fn an_unmet_condition_fails_with_its_name() {
     eventually("nothing", async || None::<()>).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pause_may_be_set() {
+    let (began, mut looks) = (Instant::now(), 0);
+    let third = async || {
+        looks += 1;
+        (looks == 3).then_some(())
+    };
+    eventually_every(Duration::from_secs(7), "a third look", third).await;
+    assert_eq!(began.elapsed(), Duration::from_secs(14));
+}
+
+#[test]
+fn what_comes_is_returned_without_a_runtime() {
+    let mut looks = 0;
+    let seen = eventually_blocking("a third look", || {
+        looks += 1;
+        (looks == 3).then_some("seen")
+    });
+    assert_eq!((seen, looks), ("seen", 3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn simulated_time_passes() {
+    let began = Instant::now();
+    pass(PATIENCE).await;
+    assert_eq!(began.elapsed(), PATIENCE);
+}
+
+#[tokio::test]
+#[should_panic(expected = "the time is not simulated")]
+async fn real_time_is_not_waited_for() {
+    pass(Duration::ZERO).await;
 }
 
 #[tokio::test]

@@ -1,9 +1,9 @@
-//! Schemas of the database. Without one there is nothing to run on.
+//! Schemas of the database. Without a database the tests pass without doing anything.
 
 use test_support::postgres::Schema;
 
 #[tokio::test]
-async fn a_schema_is_its_tests_own_and_goes_with_it() {
+async fn a_schema_belongs_to_one_test_and_is_dropped_with_its_value() {
     let (Some(one), Some(two)) = (Schema::new(), Schema::new()) else {
         return;
     };

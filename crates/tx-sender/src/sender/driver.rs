@@ -53,7 +53,7 @@ pub(super) struct Driver {
     reported: Option<&'static str>,
 }
 
-/// Why a turn ended early.
+/// The reason why a turn ended early.
 pub(super) enum Stop {
     /// The lane is held.
     Held(Hold),
@@ -374,7 +374,7 @@ impl Driver {
                     self.metrics.held(code, true);
                     tracing::warn!(lane = %self.lane, code, %hold, "lane held");
                 }
-                _ => tracing::info!(lane = %self.lane, "lane goes on"),
+                _ => tracing::info!(lane = %self.lane, "lane continues"),
             }
             self.reported = code;
         }

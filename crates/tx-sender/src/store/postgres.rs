@@ -26,7 +26,7 @@ const NONCE: &str = "sender_record_nonce";
 
 const READ: &str = "read";
 
-/// What a statement is run with.
+/// The parameters of a statement.
 type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 /// Records in a PostgreSQL database, which any number of processes may open.

@@ -17,12 +17,12 @@ pub struct TurnFence {
     pub token: u64,
 }
 
-/// How a turn ends.
+/// The end of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnEnd {
-    /// The work is done: any work may follow.
+    /// The work is finished: any work may follow.
     Finished,
-    /// The work goes on later: for a while, only the same work may follow.
+    /// The work continues later: for a while, only the same work may follow.
     Interrupted,
 }
 
@@ -31,7 +31,8 @@ pub enum TurnEnd {
 ///
 /// A turn is a lease. It ends with [`Self::end_turn`], or when it is not renewed in time. A work
 /// whose turn has ended without [`TurnEnd::Finished`] comes first: other works wait for the length
-/// of one more lease. So what a dead process has half done is taken up before anything else begins.
+/// of one more lease. So the half-done work of a dead process continues before any other work
+/// begins.
 pub trait TurnStore: Send + Sync + 'static {
     /// Takes the account's turn for the work with this name; `None` while it is not free for it.
     fn take_turn(
@@ -41,10 +42,10 @@ pub trait TurnStore: Send + Sync + 'static {
         lease: Duration,
     ) -> StoreFuture<'_, Option<TurnFence>>;
 
-    /// Extends the lease, also one that is over, as long as nobody has taken the turn since.
+    /// Extends the lease, even one that is over, as long as nobody has taken the turn since.
     /// Returns whether the turn is still this one.
     fn renew_turn(&self, turn: TurnFence, lease: Duration) -> StoreFuture<'_, bool>;
 
-    /// Ends the turn. It changes nothing when somebody else has it.
+    /// Ends the turn. Does nothing when another holder has it.
     fn end_turn(&self, turn: TurnFence, end: TurnEnd) -> StoreFuture<'_, ()>;
 }

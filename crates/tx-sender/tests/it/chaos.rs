@@ -6,7 +6,7 @@ use alloy_primitives::U256;
 use dev_chain::{BadAnswer, Fate, InjectedFault};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use test_support::Fuse;
+use test_support::{Fuse, pass};
 use tx_sender::Sender;
 
 use crate::kills::process;
@@ -71,7 +71,7 @@ async fn schedule(seed: u64, world: World) {
         };
         let _ = tokio::time::timeout(Duration::from_millis(50), asking).await;
         trouble(&world, &mut rng);
-        tokio::time::sleep(Duration::from_millis(rng.random_range(50..2500))).await;
+        pass(Duration::from_millis(rng.random_range(50..2500))).await;
         if rng.random_ratio(2, 3) {
             world.chain.mine();
         }
@@ -84,7 +84,7 @@ async fn schedule(seed: u64, world: World) {
     world.chain.forget_sends(0);
     world.chain.delay_receipts(0);
     world.chain.set_base_fee(BASE_FEE);
-    tokio::time::sleep(Duration::from_secs(40)).await;
+    pass(Duration::from_secs(40)).await;
     let sender = process(&world, &Fuse::new(i64::MAX, false)).await;
     for number in 1..=KEYS {
         submit(&sender, number).await;

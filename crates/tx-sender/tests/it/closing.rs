@@ -1,7 +1,5 @@
 //! Requests that the caller or the sender gives up.
 
-use std::time::Duration;
-
 use alloy_primitives::U256;
 use tx_sender::{Closing, Request, SenderError, State};
 
@@ -32,7 +30,7 @@ async fn a_cancelled_request_leaves_no_gap() {
     for number in 1..=3 {
         submit(&sender, number).await;
     }
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    world.until_waiting(3).await;
     let cancelled = sender.cancel(&name(1)).await.unwrap();
     assert_eq!(cancelled.closing, Some(Closing::Cancelled));
     world.blocks(3).await;
@@ -55,7 +53,7 @@ async fn a_withdrawn_request_is_given_up_only_without_a_nonce() {
     let withdrawn = sender.withdraw(&name(1)).await.unwrap();
     assert_eq!(withdrawn.state, State::Abandoned(None));
     submit(&sender, 2).await;
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    world.comes_to(&name(2), "broadcast").await;
     let kept = sender.withdraw(&name(2)).await.unwrap();
     assert_eq!((kept.state.as_str(), kept.closing), ("broadcast", None));
     world.blocks(2).await;
@@ -69,7 +67,7 @@ async fn a_cancelled_request_may_still_win() {
     let world = World::new();
     let sender = world.sender().await;
     submit(&sender, 1).await;
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    world.comes_to(&name(1), "broadcast").await;
     let cancelled = sender.cancel(&name(1)).await.unwrap();
     // A block is mined at this very moment.
     world.chain.mine();
@@ -86,12 +84,11 @@ async fn a_freed_lane_takes_new_requests() {
     for number in 1..=4 {
         submit(&sender, number).await;
     }
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    world.until_waiting(4).await;
     // Above the cap of the requests, below the cap of transactions without effect.
     world.chain.set_base_fee(u64::try_from(CAP).unwrap() + 1000);
     world.blocks(2).await;
     submit(&sender, 5).await;
-    tokio::time::sleep(Duration::from_millis(500)).await;
     assert_eq!(sender.free(LANE).await.unwrap(), 5);
     world.blocks(4).await;
     for number in 1..=5 {
@@ -114,7 +111,7 @@ async fn a_request_whose_time_is_over_is_not_sent() {
     };
     // This one is sent and not mined in time.
     sender.submit(&name(1), LANE, soon(1)).await.unwrap();
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    world.comes_to(&name(1), "broadcast").await;
     world.chain.set_base_fee(u64::try_from(CAP).unwrap() + 1000);
     world.blocks(5).await;
     // This one is not sent in time.

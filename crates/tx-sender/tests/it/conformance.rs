@@ -67,7 +67,7 @@ pub(crate) async fn conforms(signer: &dyn TransactionSigner) {
     }
 }
 
-/// How the service behind a signer behaves.
+/// The behaviour of the service behind a signer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(
     dead_code,

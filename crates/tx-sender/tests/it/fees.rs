@@ -5,6 +5,7 @@ use std::time::Duration;
 use alloy_primitives::{U256, hex};
 use alloy_signer_local::PrivateKeySigner;
 use dev_chain::{BadAnswer, InjectedFault};
+use test_support::pass;
 use tx_sender::{Closing, Fees, Lane, LocalKey, Request};
 
 use crate::support::{BASE_FEE, BURNS, CAP, LANE, REVERTS, World, builder, name, submit, transfer};
@@ -14,8 +15,7 @@ async fn a_transfer_is_sealed_with_the_next_block() {
     let world = World::new();
     let sender = world.sender().await;
     submit(&sender, 1).await;
-    tokio::time::sleep(Duration::from_millis(500)).await;
-    assert_eq!(world.state(&name(1)).await, "broadcast");
+    world.comes_to(&name(1), "broadcast").await;
     world.blocks(1).await;
     let record = world.record(&name(1)).await;
     assert_eq!(
@@ -32,7 +32,7 @@ async fn a_transfer_is_sealed_with_the_next_block() {
     assert!(world.record(&name(1)).await.is_final);
     // No request is open, so the sender does not ask the node.
     let asked = world.node.asked.lock().unwrap().clone();
-    tokio::time::sleep(Duration::from_secs(600)).await;
+    pass(Duration::from_secs(600)).await;
     assert_eq!(*world.node.asked.lock().unwrap(), asked);
 }
 
@@ -55,7 +55,7 @@ async fn a_spike_below_the_cap_is_outbid_in_both_fields() {
     for number in 1..=3 {
         submit(&sender, number).await;
     }
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    world.until_waiting(3).await;
     world.chain.set_base_fee(BASE_FEE * 10);
     world.blocks(9).await;
     for number in 1..=3 {
@@ -76,7 +76,7 @@ async fn a_spike_above_the_cap_holds_the_lane_by_name_until_it_ends() {
     let world = World::new();
     let sender = world.sender().await;
     submit(&sender, 1).await;
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    world.comes_to(&name(1), "broadcast").await;
     let high = u64::try_from(CAP).unwrap() * 5;
     world.chain.set_base_fee(high);
     world.blocks(30).await;
@@ -108,9 +108,9 @@ async fn a_stuck_head_is_closed_when_others_could_be_mined() {
         ..transfer(1)
     };
     let watch = sender.submit(&name(1), LANE, low).await.unwrap();
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    world.until_waiting(1).await;
     submit(&sender, 2).await;
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    world.until_waiting(2).await;
     world.chain.set_base_fee(BASE_FEE * 10);
     world.blocks(40).await;
     assert_eq!(world.hold(&sender), Some("fees_above_cap"));
@@ -169,8 +169,7 @@ async fn a_balance_that_runs_out_while_sending_is_no_end() {
         .chain
         .inject(InjectedFault::new("eth_sendRawTransaction", refusal).times(5));
     submit(&sender, 1).await;
-    tokio::time::sleep(Duration::from_millis(300)).await;
-    assert_eq!(world.hold(&sender), Some("no_gas"));
+    world.until_held(&sender, Some("no_gas")).await;
     world.blocks(4).await;
     let record = world.record(&name(1)).await;
     assert_eq!(

@@ -15,6 +15,8 @@ use alloy_primitives::{Address, B256, Bytes, U256, hex};
 use alloy_signer_local::PrivateKeySigner;
 use dev_chain::{BadAnswer, DevChain, Fate, InjectedFault, Reply};
 use serde_json::{Value, json};
+use test_support::{eventually, pass};
+use tokio::time::timeout;
 use tx_sender::{
     Chain, Lane, LocalKey, Node, NodeFault, Options, Request, RpcNode, Sender, SignError,
     SignFuture, Takeover, TransactionSigner, Transport, Unsigned,
@@ -65,8 +67,4 @@ fn hand_over(chain: &DevChain, raw: &[u8]) -> B256 {
     };
     let answer: Value = serde_json::from_slice(&body).unwrap();
     answer["result"].as_str().unwrap().parse().unwrap()
-}
-
-async fn seconds(seconds: f32) {
-    tokio::time::sleep(Duration::from_secs_f32(seconds)).await;
 }

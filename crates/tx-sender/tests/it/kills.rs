@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use alloy_primitives::U256;
-use test_support::{Fuse, MortalNode};
+use test_support::{Fuse, MortalNode, pass};
 use tx_sender::{Fence, Lane, Record, RpcNode, Sender, Store, StoreFuture, Takeover};
 
 use crate::support::{World, at_once, key, name, recipient, submit};
@@ -108,7 +108,7 @@ async fn live(world: &World, fuse: &Arc<Fuse>) -> bool {
         for number in 1..=KEYS {
             submit(&sender, number).await;
         }
-        tokio::time::sleep(Duration::from_millis(450)).await;
+        world.until_waiting(KEYS.try_into().unwrap()).await;
         // The request may have ended before; then it is too late to cancel it.
         let _ = sender.cancel(&name(KEYS)).await;
         world.blocks(4).await;
@@ -140,7 +140,7 @@ async fn ends_everywhere(world: fn() -> World) {
             // The chain goes on while no process works the lane; after the lease another process
             // does.
             world.chain.mine();
-            tokio::time::sleep(Duration::from_secs(40)).await;
+            pass(Duration::from_secs(40)).await;
             let next = process(&world, &Fuse::new(i64::MAX, false)).await;
             for number in 1..=KEYS {
                 submit(&next, number).await;

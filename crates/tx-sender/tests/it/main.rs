@@ -1,5 +1,4 @@
-//! The sender against an EVM in this process, in simulated time: a `sleep` passes that time on
-//! purpose, and costs no real time.
+//! The sender against an EVM in this process, in simulated time.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

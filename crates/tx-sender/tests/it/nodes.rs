@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use alloy_primitives::U256;
 use dev_chain::{BadAnswer, Fate, InjectedFault, Mining};
+use test_support::{eventually, pass};
 use tokio::time::Instant;
 use tx_sender::{Closing, Node, NodeFault, RpcNode, Transport};
 
@@ -38,7 +39,7 @@ async fn a_block_that_another_node_contradicts_is_not_believed() {
     let nodes = vec![world.node.node(), second.node()];
     let sender = world.sender_over(world.store.clone(), nodes, key()).await;
     submit(&sender, 1).await;
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    world.comes_to(&name(1), "broadcast").await;
     for _ in 0..5 {
         fork.mine();
     }
@@ -58,8 +59,12 @@ async fn a_node_of_another_chain_is_never_asked_for_anything_else() {
     let nodes = vec![other.node(), world.node.node()];
     let sender = world.sender_over(world.store.clone(), nodes, key()).await;
     submit(&sender, 1).await;
-    // Long enough to hand the bytes to every node.
-    tokio::time::sleep(Duration::from_secs(5)).await;
+    // The second time, the bytes are handed to every node.
+    let sends = || {
+        let asked = world.node.asked.lock().unwrap();
+        asked.get("eth_sendRawTransaction").copied()
+    };
+    eventually("the second time", async || (sends() == Some(2)).then_some(())).await;
     world.blocks(2).await;
     assert_eq!(world.state(&name(1)).await, "sealed");
     let asked = other.asked.lock().unwrap().clone();
@@ -108,10 +113,10 @@ async fn a_preconfirmed_receipt_that_vanishes_settles_nothing() {
         let world = World::new();
         let sender = world.sender().await;
         submit(&sender, 1).await;
-        tokio::time::sleep(Duration::from_millis(500)).await;
+        world.comes_to(&name(1), "broadcast").await;
         world.chain.preconfirm();
         for _ in 0..20 {
-            tokio::time::sleep(Duration::from_millis(200)).await;
+            pass(Duration::from_millis(200)).await;
             assert_eq!(world.state(&name(1)).await, "broadcast");
         }
         world.chain.drop_preconfirmed(fate);
@@ -129,9 +134,10 @@ async fn only_the_canonical_block_of_a_preconfirmed_transaction_counts() {
     let world = World::new();
     let sender = world.sender().await;
     submit(&sender, 1).await;
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    world.comes_to(&name(1), "broadcast").await;
     world.chain.preconfirm();
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    // The sender looks at the receipt.
+    pass(Duration::from_millis(500)).await;
     world.blocks(1).await;
     let sealed = world.record(&name(1)).await.state;
     assert_eq!(sealed.as_str(), "sealed");
@@ -245,10 +251,8 @@ async fn a_silent_node_keeps_nobody_waiting() {
         for number in 1..=3 {
             let submitted = sender.submit(&name(number), LANE, transfer(number)).await;
             let mut watch = submitted.unwrap();
-            while world.chain.waiting().is_empty() {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-                assert!(began.elapsed() < Duration::from_secs(8), "{first} {number}");
-            }
+            world.until_waiting(1).await;
+            assert!(began.elapsed() < Duration::from_secs(8), "{first} {number}");
             world.chain.mine();
             assert_eq!(watch.outcome().await.unwrap().state.as_str(), "sealed");
         }

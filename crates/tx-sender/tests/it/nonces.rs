@@ -1,7 +1,5 @@
 //! Lost transactions, and nonces that somebody else has used.
 
-use std::time::Duration;
-
 use crate::support::{LANE, World, name, submit};
 use alloy_primitives::U256;
 use dev_chain::{BadAnswer, InjectedFault};
@@ -31,7 +29,7 @@ async fn an_evicted_transaction_is_sent_again_under_its_nonce() {
     for number in 1..=3 {
         submit(&sender, number).await;
     }
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    world.until_waiting(3).await;
     let first = world.record(&name(1)).await;
     assert!(world.chain.evict(first.attempts[0].hash));
     world.blocks(8).await;
@@ -59,7 +57,9 @@ async fn a_nonce_that_somebody_else_has_used_is_replaced_and_nothing_waits_for_i
     world.chain.forget_sends(2);
     submit(&sender, 1).await;
     submit(&sender, 2).await;
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    for number in [1, 2] {
+        world.comes_to(&name(number), "broadcast").await;
+    }
     let theirs = world.send_behind_its_back(0);
     world.blocks(12).await;
     let replaced = world.record(&name(1)).await;
@@ -95,7 +95,7 @@ async fn a_gap_below_a_waiting_transaction_is_filled() {
     world.send_behind_its_back(0);
     world.chain.mine();
     submit(&sender, 1).await;
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    world.comes_to(&name(1), "broadcast").await;
     assert_eq!(world.record(&name(1)).await.nonce, Some(1));
     world.chain.reorganise(1, dev_chain::Fate::Dropped);
     world.blocks(4).await;
@@ -119,7 +119,7 @@ async fn a_gap_is_filled_by_the_next_request() {
     world.send_behind_its_back(0);
     world.chain.mine();
     submit(&sender, 1).await;
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    world.comes_to(&name(1), "broadcast").await;
     world.chain.reorganise(1, dev_chain::Fate::Dropped);
     submit(&sender, 2).await;
     world.blocks(3).await;
@@ -152,10 +152,7 @@ async fn a_refusal_after_the_node_has_taken_it_changes_nothing() {
             .chain
             .inject(InjectedFault::new("eth_sendRawTransaction", answer).after());
         submit(&sender, 1).await;
-        tokio::time::sleep(Duration::from_millis(5)).await;
-        while world.chain.waiting().is_empty() {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
+        world.until_waiting(1).await;
         world.chain.mine();
         world.blocks(12).await;
         let record = world.record(&name(1)).await;

@@ -1,13 +1,15 @@
-//! What operators see of a lane.
+//! The metrics of a lane.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use dev_chain::{Fate, GAS_PAYER};
 use metrics::{
     Counter, CounterFn, Gauge, GaugeFn, Histogram, Key, KeyName, Metadata, Recorder, SharedString,
     Unit,
 };
+use test_support::pass;
 
 use crate::support::{BASE_FEE, CAP, World, submit};
 
@@ -105,7 +107,7 @@ async fn a_lane_shows_its_depth_age_bumps_and_what_holds_it() {
     for number in 1..=3 {
         submit(&sender, number).await;
     }
-    tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+    pass(Duration::from_secs(5)).await;
     assert_eq!(values.of("svc_sender_depth"), Some(3.0));
     let age = values.of("svc_sender_oldest_seconds").unwrap();
     assert!((4.0..=5.0).contains(&age), "{age}");

@@ -1,4 +1,4 @@
-//! How soon a lane does due work, and how many requests that costs.
+//! The speed of a lane, and the number of its requests.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use alloy_primitives::{B256, U256};
 use dev_chain::{BadAnswer, InjectedFault};
+use test_support::{eventually_every, pass};
 use tokio::time::Instant;
-use tx_sender::{Node, NodeFault, Policy, RpcNode, Sender, Transport};
+use tx_sender::{Node, NodeFault, Policy, RpcNode, Transport};
 
 use crate::support::{InProcess, LANE, World, key, name, submit, transfer};
 
@@ -25,17 +26,6 @@ fn world() -> World {
     world
 }
 
-/// How long it takes until the bytes of a new request reach the node.
-async fn time_to_send(world: &World, sender: &Sender, number: u64) -> Duration {
-    let (began, before) = (Instant::now(), world.chain.waiting().len());
-    submit(sender, number).await;
-    while world.chain.waiting().len() == before {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-        assert!(began.elapsed() < Duration::from_secs(60), "never sent");
-    }
-    began.elapsed()
-}
-
 fn asked(world: &World) -> HashMap<&'static str, usize> {
     world.node.asked.lock().unwrap().clone()
 }
@@ -46,13 +36,13 @@ async fn a_submission_is_sent_at_once_whatever_the_lane_waits_for() {
     let world = world();
     let sender = world.sender().await;
     let soon = Duration::from_millis(40);
-    assert!(time_to_send(&world, &sender, 1).await < soon, "a new lane");
-    assert!(time_to_send(&world, &sender, 2).await < soon, "one at work");
+    assert!(world.time_to_send(&sender, 1).await < soon, "a new lane");
+    assert!(world.time_to_send(&sender, 2).await < soon, "one at work");
     world.blocks(20).await;
     // Only the outcomes are left to watch now.
     assert_eq!(world.state(&name(2)).await, "sealed");
     assert!(
-        time_to_send(&world, &sender, 3).await < soon,
+        world.time_to_send(&sender, 3).await < soon,
         "one that watches"
     );
     world.blocks(80).await;
@@ -60,11 +50,12 @@ async fn a_submission_is_sent_at_once_whatever_the_lane_waits_for() {
         .chain
         .inject(InjectedFault::new(HEAD, BadAnswer::Close).times(12));
     submit(&sender, 4).await;
-    tokio::time::sleep(Duration::from_secs(2)).await;
+    // Several looks fail, and the pause between them grows.
+    pass(Duration::from_secs(2)).await;
     assert_eq!(world.hold(&sender), Some("nodes_unavailable"));
     world.chain.clear_faults();
     assert!(
-        time_to_send(&world, &sender, 5).await < soon,
+        world.time_to_send(&sender, 5).await < soon,
         "after failures"
     );
 }
@@ -79,7 +70,7 @@ async fn a_block_is_seen_soon_after_it_was_made() {
             .submit(&name(number), LANE, transfer(number))
             .await
             .unwrap();
-        tokio::time::sleep(Duration::from_millis(30 + wait)).await;
+        pass(Duration::from_millis(30 + wait)).await;
         world.chain.mine();
         let mined = Instant::now();
         let record = watch.outcome().await.unwrap();
@@ -98,7 +89,7 @@ async fn a_node_is_not_pestered() {
     let world = world();
     let sender = world.sender().await;
     submit(&sender, 1).await;
-    tokio::time::sleep(Duration::from_secs(5)).await;
+    pass(Duration::from_secs(5)).await;
     let quick = asked(&world);
     // The first looks come close together, then five each second.
     assert!((20..=32).contains(&quick[HEAD]), "{quick:?}");
@@ -114,7 +105,7 @@ async fn a_node_is_not_pestered() {
     // A request that waits for long is looked up less often: at each poll interval, with a resend
     // or a raise in between.
     let sends = asked(&world)["eth_sendRawTransaction"];
-    tokio::time::sleep(Duration::from_secs(100)).await;
+    pass(Duration::from_secs(100)).await;
     let later = asked(&world);
     assert!(later[HEAD] - quick[HEAD] <= 330, "{later:?}");
     assert!(later["eth_sendRawTransaction"] - sends <= 12, "{later:?}");
@@ -123,10 +114,11 @@ async fn a_node_is_not_pestered() {
     for _ in 0..70 {
         world.chain.mine();
     }
-    tokio::time::sleep(Duration::from_secs(10)).await;
-    assert!(world.record(&name(1)).await.is_final);
+    world.until_final(&name(1)).await;
+    // The lane comes to rest.
+    pass(Duration::from_secs(10)).await;
     let over = asked(&world);
-    tokio::time::sleep(Duration::from_secs(3600)).await;
+    pass(Duration::from_secs(3600)).await;
     assert_eq!(asked(&world), over, "a lane at rest asks nothing");
 }
 
@@ -158,22 +150,18 @@ async fn an_answer_that_never_comes_holds_nobody_up_for_long() {
         world
             .chain
             .inject(InjectedFault::new(method, BadAnswer::Never));
-        let mut watch = sender
+        let watch = sender
             .submit(&name(number), LANE, transfer(number))
             .await
             .unwrap();
         let began = Instant::now();
-        let record = loop {
-            tokio::time::sleep(Duration::from_millis(50)).await;
+        let outcome = async || {
             world.chain.mine();
-            let record = watch.record();
-            if record.state.is_outcome() {
-                break record;
-            }
-            assert!(began.elapsed() < Duration::from_secs(2), "{method}");
-            let _ = tokio::time::timeout(Duration::from_millis(50), watch.changed()).await;
+            Some(watch.record()).filter(|record| record.state.is_outcome())
         };
+        let record = eventually_every(Duration::from_millis(50), method, outcome).await;
         assert_eq!(record.state.as_str(), "sealed", "{method}");
+        assert!(began.elapsed() < Duration::from_secs(2), "{method}");
     }
 }
 

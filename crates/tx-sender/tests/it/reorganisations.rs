@@ -1,7 +1,5 @@
 //! Blocks that a reorganisation takes back.
 
-use std::time::Duration;
-
 use alloy_primitives::U256;
 use dev_chain::Fate;
 use tx_sender::Request;
@@ -30,8 +28,7 @@ async fn a_sealed_transaction_whose_block_is_gone_is_sent_again_as_it_is() {
             }
             world.chain.reorganise(depth, fate);
             assert!(world.chain.transactions().is_empty());
-            tokio::time::sleep(Duration::from_secs(2)).await;
-            assert_eq!(world.state(&name(1)).await, "broadcast", "{depth} {fate:?}");
+            world.comes_to(&name(1), "broadcast").await;
             world.blocks(6).await;
             let after: Vec<_> = world
                 .chain
@@ -61,13 +58,12 @@ async fn confirmations_are_waited_for() {
         ..transfer(2)
     };
     sender.submit(&name(2), LANE, hasty).await.unwrap();
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    world.until_waiting(2).await;
     world.blocks(3).await;
     assert_eq!(world.state(&name(1)).await, "mined");
     assert_eq!(world.state(&name(2)).await, "sealed");
     world.chain.reorganise(3, Fate::Waiting);
-    tokio::time::sleep(Duration::from_secs(2)).await;
-    assert_eq!(world.state(&name(1)).await, "broadcast");
+    world.comes_to(&name(1), "broadcast").await;
     world.blocks(4).await;
     assert_eq!(world.state(&name(1)).await, "sealed");
 }
@@ -91,7 +87,7 @@ async fn a_replaced_transaction_comes_back_with_a_reorganisation() {
     let sender = world.sender().await;
     world.chain.forget_sends(1);
     submit(&sender, 1).await;
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    world.comes_to(&name(1), "broadcast").await;
     world.send_behind_its_back(0);
     world.blocks(10).await;
     assert_eq!(world.state(&name(1)).await, "replaced");

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use alloy_primitives::U256;
+use test_support::eventually;
 use tx_sender::{Chain, Clock, Options, Sender, Takeover};
 
 use crate::support::{LANE, NOW, World, key, name, submit};
@@ -27,9 +27,10 @@ async fn two_senders_on_one_store_send_everything_once() {
     // While requests wait for a block, one of them works the lane; the other one reports that.
     submit(&one, 11).await;
     submit(&two, 12).await;
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    world.until_waiting(2).await;
     let is_elsewhere = |sender: &Sender| sender.status(LANE).elsewhere;
-    assert_ne!(is_elsewhere(&one), is_elsewhere(&two));
+    let differs = async || (is_elsewhere(&one) != is_elsewhere(&two)).then_some(());
+    eventually("one of them works the lane", differs).await;
     assert_eq!([world.hold(&one), world.hold(&two)], [None, None]);
 
     // The holder ends; the other one goes on when the lease is over.
@@ -121,7 +122,7 @@ async fn a_clock_that_is_set_back_holds_nothing_up() {
     let first = first.await.unwrap();
     world.chain.forget_sends(1);
     submit(&first, 1).await;
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    world.comes_to(&name(1), "broadcast").await;
     now.store(NOW - 86_400, Ordering::Relaxed);
     world.blocks(8).await;
     assert_eq!(world.state(&name(1)).await, "sealed");

@@ -7,6 +7,7 @@ use alloy_primitives::{Address, Bytes, Signature, U256, hex};
 use alloy_signer::SignerSync;
 use alloy_signer_local::PrivateKeySigner;
 use dev_chain::{DEV_ACCOUNTS, GAS_PAYER};
+use test_support::eventually;
 use tx_sender::{Fees, LocalKey, SignError, SignFuture, TransactionSigner, Unsigned, check};
 
 use crate::conformance::{DYNAMIC, conforms, unsigned};
@@ -17,7 +18,7 @@ pub(crate) const ORDER: U256 = U256::from_be_bytes(hex!(
     "fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141"
 ));
 
-/// What a signer does; `None`: its answer is lost.
+/// The behaviour of a signer; `None`: its answer is lost.
 type Answer = Option<Result<Bytes, SignError>>;
 
 /// A signer that treats the first requests differently.
@@ -94,12 +95,8 @@ async fn a_signer_that_misbehaves_holds_the_lane_by_name_and_nothing_wrong_is_se
             .sender_over(world.store.clone(), nodes, Arc::new(signer))
             .await;
         submit(&sender, 1).await;
-        let mut seen = None;
-        while seen.is_none() {
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-            seen = world.hold(&sender);
-        }
-        assert_eq!(seen, Some(code));
+        let seen = eventually("a hold", async || world.hold(&sender)).await;
+        assert_eq!(seen, code);
         assert!(world.chain.waiting().is_empty());
         assert_eq!(world.state(&name(1)).await, "claimed");
         world.blocks(45).await;

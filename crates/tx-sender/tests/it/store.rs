@@ -1,4 +1,4 @@
-//! What every store of records has to guarantee, whatever its implementation.
+//! The promises of every store of records, whatever its implementation.
 
 mod turns;
 

@@ -11,6 +11,7 @@ use alloy_primitives::{Address, B256, Bytes, U256, hex};
 use dev_chain::{DEV_ACCOUNTS, DevChain, DevChainBuilder, GAS_PAYER, Mining, Reply};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use test_support::{eventually, eventually_every, pass};
 use tokio::task::unconstrained;
 use tokio::time::Instant;
 use tx_sender::{
@@ -30,6 +31,11 @@ pub(crate) const LANE: Lane = Lane {
 pub(crate) const REVERTS: Address = Address::repeat_byte(0xa1);
 /// A contract that uses up all gas.
 pub(crate) const BURNS: Address = Address::repeat_byte(0xa2);
+
+/// How long an answer of the node takes.
+const LATENCY: Duration = Duration::from_millis(2);
+/// How long the transport waits for an answer that does not come.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A node that is a chain in this process; tests may put another chain in its place.
 #[derive(Clone)]
@@ -63,14 +69,14 @@ impl Transport for InProcess {
         body: Vec<u8>,
     ) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, NodeFault>> + Send + '_>> {
         Box::pin(async move {
-            tokio::time::sleep(Duration::from_millis(2)).await;
+            tokio::time::sleep(LATENCY).await;
             *self.asked.lock().unwrap().entry(method).or_default() += 1;
             let reply = self.chain.lock().unwrap().answer(&body);
             match reply {
                 Reply::Http { body, .. } => Ok(body),
                 Reply::Close => Err(NodeFault::Lost { method }),
                 Reply::Never => {
-                    tokio::time::sleep(Duration::from_secs(10)).await;
+                    tokio::time::sleep(TIMEOUT).await;
                     Err(NodeFault::Lost { method })
                 }
             }
@@ -191,11 +197,11 @@ impl World {
     /// Lets this many seconds pass, with a block at the end of each.
     pub(crate) async fn blocks(&self, seconds: u32) {
         for _ in 0..seconds {
-            tokio::time::sleep(Duration::from_secs(1)).await;
+            pass(Duration::from_secs(1)).await;
             self.chain.mine();
         }
         // The sender has time to see the last block.
-        tokio::time::sleep(Duration::from_millis(900)).await;
+        pass(Duration::from_millis(900)).await;
     }
 
     pub(crate) async fn record(&self, key: &str) -> Record {
@@ -204,6 +210,39 @@ impl World {
 
     pub(crate) async fn state(&self, key: &str) -> &'static str {
         self.record(key).await.state.as_str()
+    }
+
+    /// Waits until the record under this key is in this state.
+    pub(crate) async fn comes_to(&self, key: &str, state: &str) -> Record {
+        let come = async || Some(self.record(key).await).filter(|it| it.state.as_str() == state);
+        eventually(format_args!("{key} is {state}"), come).await
+    }
+
+    /// Waits until the outcome of the request is no longer watched.
+    pub(crate) async fn until_final(&self, key: &str) -> Record {
+        let last = async || Some(self.record(key).await).filter(|record| record.is_final);
+        eventually(format_args!("{key} is final"), last).await
+    }
+
+    /// Waits until this many transactions wait for a block.
+    pub(crate) async fn until_waiting(&self, count: usize) {
+        let waiting = async || (self.chain.waiting().len() == count).then_some(());
+        eventually(format_args!("{count} waiting transactions"), waiting).await;
+    }
+
+    /// Waits until the lane is held by this cause, or by none.
+    pub(crate) async fn until_held(&self, sender: &Sender, cause: Option<&str>) {
+        let held = async || (self.hold(sender) == cause).then_some(());
+        eventually(format_args!("a hold by {cause:?}"), held).await;
+    }
+
+    /// How long it takes until the bytes of a new request reach the node.
+    pub(crate) async fn time_to_send(&self, sender: &Sender, number: u64) -> Duration {
+        let (began, before) = (Instant::now(), self.chain.waiting().len());
+        submit(sender, number).await;
+        let sent = async || (self.chain.waiting().len() > before).then_some(());
+        eventually_every(Duration::from_millis(1), "the bytes at the node", sent).await;
+        began.elapsed()
     }
 
     /// The effect of the request of [`transfer`] with this number.

@@ -124,7 +124,7 @@ impl Intent {
         Ok(next)
     }
 
-    /// Records what is left of the allowance, and appends a transaction that clears it, if one is
+    /// Records the rest of the allowance, and appends a transaction that clears it, if one is
     /// given.
     pub(crate) fn read_allowance(&self, left: U256, clear: Option<Step>) -> Moved {
         let mut next = self.running("read")?;

@@ -16,7 +16,7 @@ pub(crate) enum Next {
     Order(usize),
     /// Wait for the outcome of an ordered transaction.
     Await(usize),
-    /// Read what is left of the allowance.
+    /// Read the rest of the allowance.
     ReadAllowance,
     /// The source chain is done. Wait for the mint from now on.
     Follow,

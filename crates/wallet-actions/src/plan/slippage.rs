@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_above_the_limit_is_refused_by_name() {
+    fn calls_above_the_limit_are_refused_by_name() {
         let least = U256::from(9_950);
         assert_eq!(judge(least, least), Ok(()));
         let refused = judge(U256::from(9_949), least).unwrap_err();

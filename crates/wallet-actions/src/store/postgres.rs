@@ -17,7 +17,7 @@ const COMPONENT: Component = Component {
 
 const READ: &str = "read";
 
-/// What a statement is run with.
+/// The parameters of a statement.
 type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 /// Intents in a PostgreSQL database, which any number of processes may open.

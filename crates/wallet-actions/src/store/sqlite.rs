@@ -34,7 +34,7 @@ impl SqliteStore {
     /// their owner only.
     ///
     /// # Errors
-    /// What is wrong with the file.
+    /// The defect of the file.
     pub fn open(path: PathBuf) -> Result<Self, DatabaseError> {
         let worker = Worker::shared(path, &FORMAT, &SETTINGS)?;
         Ok(Self { worker })
@@ -98,7 +98,8 @@ impl Store for SqliteStore {
                 if !known.state.is_over() || known.has_effect() {
                     return Ok(known);
                 }
-                // It came to nothing and was not charged: the payment is free for another one.
+                // The earlier intent had no effect and was not charged, so the payment may begin
+                // another one.
                 transaction
                     .prepare_cached("UPDATE intent SET payment = ?2 WHERE id = ?1")?
                     .execute(params![known.id.as_str(), known.id.as_str().as_bytes()])?;

@@ -1,4 +1,5 @@
-//! Answers what the wallets hold, what they could deposit, and whether they are busy.
+//! Answers questions about wallets: their holdings, their possible deposits, and whether they are
+//! busy.
 
 use custody::Owner;
 
@@ -31,8 +32,8 @@ impl WalletActions {
         }
     }
 
-    /// Checks a deposit that follows another action, except the balances of the wallet, which are
-    /// not there yet. Stores nothing.
+    /// Checks a deposit that follows another action, except the balances of the wallet, which
+    /// arrive later. Stores nothing.
     ///
     /// # Errors
     /// [`Refused`] when the deposit would be refused now, or when the action is not a deposit.

@@ -1,7 +1,10 @@
-//! USDC from Base to Arbitrum, with the mint followed to its end.
+//! USDC from Base to Arbitrum, and the mint to its end.
+
+use std::time::Duration;
 
 use alloy_primitives::{Address, U256};
 use dev_chain::{arbitrum, base};
+use test_support::pass;
 use wallet_actions::{Action, BridgeOrder, State, WithdrawOrder};
 
 use crate::stage::{World, balance, move_tokens, order, owner, reason, steps, wallet};
@@ -27,7 +30,7 @@ fn give(world: &World) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_burned_is_minted_after_its_attestation() {
+async fn a_burn_is_minted_after_its_attestation() {
     let world = World::new();
     give(&world);
     world.iris.miss_first(2);
@@ -76,7 +79,7 @@ async fn while_the_mint_is_awaited_the_wallet_acts() {
     let begun = Box::pin(process.actions.begin(&order(1, bridge("25", None))))
         .await
         .unwrap();
-    let until = tokio::time::Instant::now() + std::time::Duration::from_secs(60);
+    let until = tokio::time::Instant::now() + Duration::from_secs(60);
     let waited = process
         .actions
         .wait(&begun.id, until)
@@ -103,12 +106,12 @@ async fn a_message_for_somebody_else_is_not_brought_there() {
     let begun = Box::pin(process.actions.begin(&order(1, bridge("25", None))))
         .await
         .unwrap();
-    tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+    pass(Duration::from_secs(60)).await;
     let waits = process.actions.find(&begun.id).await.unwrap().unwrap();
     assert_eq!((waits.state, waits.steps.len()), (State::Following, 3));
     world.iris.set_recipient(None);
     world.iris.set_fee_executed(Some(U256::from(1)));
-    tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+    pass(Duration::from_secs(60)).await;
     let waits = process.actions.find(&begun.id).await.unwrap().unwrap();
     assert_eq!(waits.state, State::Following);
     world.iris.set_fee_executed(None);

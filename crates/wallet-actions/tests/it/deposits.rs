@@ -1,9 +1,10 @@
-//! Deposits into an Aave market and a vault, with their traps, and back.
+//! Deposits into an Aave market and a vault, with their traps, and withdrawals.
 
 use alloy_primitives::U256;
 use dev_chain::abi::{AavePool, TokenVault};
 use dev_chain::{MINTER, xlayer};
-use wallet_actions::{Action, DivestOrder, InvestOrder, Size, State};
+use test_support::eventually;
+use wallet_actions::{Action, DivestOrder, Intent, InvestOrder, Size, State};
 
 use crate::funds::invest;
 use crate::stage::{Process, World, balance, move_tokens, order, owner, reason, steps, wallet};
@@ -71,7 +72,7 @@ async fn a_market_takes_a_deposit_and_gives_all_of_it_back() {
         .await
         .unwrap();
     assert_eq!(part.state, State::Completed, "{part:#?}");
-    // By the name that /yield-farming-active gives the position.
+    // The name is the position's in /yield-farming-active.
     let rest = process
         .run(order(3, divest("196-aave-v3-usdg", ratio("1"))))
         .await
@@ -125,14 +126,11 @@ async fn a_market_that_closes_after_the_approval_leaves_no_allowance() {
     let begun = Box::pin(process.actions.begin(&order(1, invest("10"))))
         .await
         .unwrap();
-    // Until the approval stands.
-    loop {
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-        let intent = process.actions.find(&begun.id).await.unwrap().unwrap();
-        if intent.has_effect() {
-            break;
-        }
-    }
+    let approved = async || {
+        let intent = process.actions.find(&begun.id).await.unwrap();
+        intent.filter(Intent::has_effect)
+    };
+    eventually("the approval stands", approved).await;
     act(
         &world,
         &AavePool::setPausedCall { asset, on: true },
@@ -189,7 +187,7 @@ async fn the_traps_of_vaults_are_refused_before_signing() {
     act(&world, &TokenVault::setCapCall { assets: cap }, to);
     refused(vault("10"), "product_at_cap").await;
     act(&world, &TokenVault::setCapCall { assets: U256::ZERO }, to);
-    // The preview promises more than the deposit gives: the simulated deposit shows it.
+    // The preview promises more than the deposit gives, which the simulated deposit shows.
     act(
         &world,
         &TokenVault::setLieCall {
@@ -210,7 +208,7 @@ async fn the_traps_of_vaults_are_refused_before_signing() {
         asked.min_shares = Some("9.6".to_owned());
     }
     refused(greedy, "preview_below_minimum").await;
-    // A gift makes small deposits worth nothing.
+    // A donation makes small deposits worth nothing.
     move_tokens(
         &world.xlayer,
         xlayer::USDG,

@@ -87,7 +87,7 @@ async fn an_authorization_for_something_else_is_refused_by_name() {
         |it, _| it.valid_before = U256::from(1),
         "principal_auth.authorization",
     );
-    // The signature is of another amount, and of nobody.
+    // The signature covers another amount, or is nobody's.
     case(|it, _| it.value = U256::from(10_000_001), "principal_auth");
     case(|it, _| it.signature = vec![7; 65].into(), "principal_auth");
     for (principal, path) in cases {
@@ -100,7 +100,7 @@ async fn an_authorization_for_something_else_is_refused_by_name() {
     funded.principal = Some(good.clone());
     let done = process.run(funded).await.unwrap();
     assert_eq!(done.state, State::Completed);
-    // Once is once.
+    // The same authorization counts once.
     let mut again = order(2, invest("10"));
     again.principal = Some(good);
     let refused = process.run(again).await.unwrap_err();
@@ -123,8 +123,8 @@ fn funder(of_owner: u64) -> Funder {
 #[tokio::test(start_paused = true)]
 async fn gas_is_topped_up_within_the_budgets_and_the_principal_never_pays_for_it() {
     let world = World::with_coins(U256::ZERO);
-    // Without a price a coin of X Layer counts as a thousand dollars: a deposit's gas as about a
-    // tenth of one.
+    // Without a price a coin of X Layer counts as a thousand dollars, and a deposit's gas as about
+    // a tenth of one.
     world.xlayer.set_base_fee(90_000_000);
     move_tokens(
         &world.xlayer,
@@ -141,7 +141,7 @@ async fn gas_is_topped_up_within_the_budgets_and_the_principal_never_pays_for_it
     assert_eq!(reason(&refused), "no_gas_account");
 
     *world.funder.lock().unwrap() = Some(funder(250_000));
-    // What the owner has paid bounds what it is given; the payment of this call counts.
+    // The owner's payments bound its top-ups; the payment of this call counts.
     *world.paid.lock().unwrap() = 0;
     let poor = world.process().run(order(1, invest("10"))).await.unwrap();
     assert_eq!(
@@ -149,7 +149,7 @@ async fn gas_is_topped_up_within_the_budgets_and_the_principal_never_pays_for_it
         (State::Failed, Some("coin_price_unavailable"))
     );
     assert!(!poor.has_effect());
-    // With a price it is the budget itself.
+    // With a price the budget itself is the bound.
     *world.prices.lock().unwrap() = Some(1_000);
     let poor = world.process().run(order(1, invest("10"))).await.unwrap();
     assert_eq!(poor.halted.as_deref(), Some("gas_budget_exhausted"));

@@ -1,10 +1,10 @@
-//! Giving an action up, in every state that it can be in.
+//! Cancels an action in each of its states.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use dev_chain::xlayer;
-use test_support::Fuse;
+use test_support::{Fuse, eventually, pass};
 use tx_sender::{Sender, State as SenderState};
 use wallet_actions::{Action, GivenUp, Intent, State, Status, WithdrawOrder};
 
@@ -43,17 +43,14 @@ async fn give_up(process: &Process, intent: &Intent) -> GivenUp {
 
 /// Waits until the sender's record of the only transaction is in such a state.
 async fn until(sender: &Sender, intent: &Intent, is: fn(SenderState) -> bool) {
-    for _ in 0..600 {
+    let found = async || {
         let record = sender.find(&intent.key(0)).await.unwrap();
-        if record.is_some_and(|record| is(record.state)) {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    panic!("the transaction does not come to this state");
+        record.filter(|record| is(record.state))
+    };
+    eventually("the transaction is in this state", found).await;
 }
 
-/// The answer says so at once, and nothing of it ever happens: also not in the next process.
+/// The answer says so at once, and nothing of it ever happens, not even in the next process.
 async fn stays_cancelled(world: &World, process: Process, given_up: GivenUp) {
     let GivenUp::Cancelled(cancelled) = given_up else {
         panic!("{given_up:?}");
@@ -64,12 +61,12 @@ async fn stays_cancelled(world: &World, process: Process, given_up: GivenUp) {
     let found = process.actions.find(&cancelled.id).await.unwrap().unwrap();
     assert_eq!(found, cancelled);
     world.up.store(true, Ordering::SeqCst);
-    world.signs.store(true, Ordering::SeqCst);
-    tokio::time::sleep(Duration::from_secs(120)).await;
+    world.signs.send_replace(true);
+    pass(Duration::from_secs(120)).await;
     process.fuse.blow();
     drop(process);
     let next = world.process();
-    tokio::time::sleep(Duration::from_secs(120)).await;
+    pass(Duration::from_secs(120)).await;
     let found = next.actions.find(&cancelled.id).await.unwrap().unwrap();
     assert_eq!(
         (found.state, found.is_final),
@@ -85,7 +82,7 @@ async fn stays_cancelled(world: &World, process: Process, given_up: GivenUp) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_only_planned_is_cancelled() {
+async fn a_planned_action_is_cancelled() {
     let world = stage();
     let process = world.process();
     let begun = begin(&process).await;
@@ -94,9 +91,9 @@ async fn what_was_only_planned_is_cancelled() {
     stays_cancelled(&world, process, given_up).await;
 }
 
-/// A process that ended between the order and its hand-over to the sender of transactions.
+/// A process ended between the order and its hand-over to the sender of transactions.
 async fn ordered(world: &World, records: i64, after: bool) -> Intent {
-    // The intent, and the order.
+    // The process wrote the intent and the order.
     let fuse = Fuse::new(2 + records, after);
     let process = world.process_until(fuse.clone());
     let begun = begin(&process).await;
@@ -137,7 +134,7 @@ async fn a_record_that_waits_is_cancelled() {
 #[tokio::test(start_paused = true)]
 async fn a_record_with_a_nonce_and_without_a_signature_is_cancelled() {
     let world = stage();
-    world.signs.store(false, Ordering::SeqCst);
+    world.signs.send_replace(false);
     let process = world.process();
     let begun = begin(&process).await;
     until(&process.sender, &begun, |state| {
@@ -152,9 +149,9 @@ async fn a_record_with_a_nonce_and_without_a_signature_is_cancelled() {
     stays_cancelled(&world, process, given_up).await;
 }
 
-/// The process ends between making the hand-over impossible and writing so.
+/// The process ends after it has closed the hand-over, and before it writes so.
 #[tokio::test(start_paused = true)]
-async fn what_was_half_given_up_is_cancelled_by_the_next_process() {
+async fn a_half_cancelled_action_is_cancelled_by_the_next_process() {
     let world = stage();
     let begun = ordered(&world, 0, false).await;
     let fuse = Fuse::new(1, false);
@@ -175,7 +172,7 @@ async fn what_was_half_given_up_is_cancelled_by_the_next_process() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_on_its_way_is_too_late() {
+async fn a_signed_action_cannot_be_cancelled() {
     let world = stage();
     let process = world.process();
     world.mine_on(false);

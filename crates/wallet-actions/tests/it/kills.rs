@@ -1,11 +1,9 @@
-//! A process that ends before and after every write and every transaction that it sends; the next
-//! one goes on.
-
-use std::time::Duration;
+//! A process that ends before and after every write and every transaction that it sends, and the
+//! next one that continues.
 
 use dev_chain::{arbitrum, base, xlayer};
 use test_support::Fuse;
-use wallet_actions::{Action, Intent, Refused, State};
+use wallet_actions::{Action, Intent, State};
 
 use crate::bridges::bridge;
 use crate::deposits::vault;
@@ -13,7 +11,7 @@ use crate::funds::invest;
 use crate::stage::{World, balance, move_tokens, order, owner, wallet};
 use crate::swaps::swap;
 
-/// The wallet's tokens that count in a test.
+/// The wallet's tokens that a test compares.
 pub(crate) fn worth(world: &World) -> [u64; 6] {
     [
         balance(&world.xlayer, xlayer::USDG, wallet()),
@@ -34,7 +32,7 @@ pub(crate) fn stage() -> World {
 }
 
 /// Runs an action in a process that ends at its n-th effect, and once more with the same payment in
-/// the next one. `None` when the first process came to the end by itself.
+/// the next one. `None` when the first process finished by itself.
 async fn killed(action: &Action, effects: i64, after: bool) -> (World, Option<Intent>) {
     let world = stage();
     let fuse = Fuse::new(effects, after);
@@ -42,7 +40,6 @@ async fn killed(action: &Action, effects: i64, after: bool) -> (World, Option<In
     let first = tokio::select! {
         ended = process.run(order(1, action.clone())) => Some(ended.unwrap()),
         () = fuse.died.notified() => None,
-        () = tokio::time::sleep(Duration::from_secs(300)) => None,
     };
     fuse.blow();
     drop(process);
@@ -50,13 +47,7 @@ async fn killed(action: &Action, effects: i64, after: bool) -> (World, Option<In
         return (world, Some(ended));
     }
     let next = world.process();
-    let ended = loop {
-        match next.run(order(1, action.clone())).await {
-            Ok(ended) => break ended,
-            Err(Refused::Busy(_)) => tokio::time::sleep(Duration::from_secs(1)).await,
-            Err(refused) => panic!("{refused}"),
-        }
-    };
+    let ended = next.run_when_free(order(1, action.clone())).await;
     assert_eq!(
         ended.state,
         State::Completed,
@@ -65,7 +56,7 @@ async fn killed(action: &Action, effects: i64, after: bool) -> (World, Option<In
     (world, None)
 }
 
-/// Whatever effect the process ends at, the action happens once, and as a whole.
+/// At whichever effect the process ends, the action happens once, and as a whole.
 async fn at_every_effect(action: Action) {
     let (world, ended) = killed(&action, i64::MAX, false).await;
     assert_eq!(ended.unwrap().state, State::Completed);
@@ -76,7 +67,7 @@ async fn at_every_effect(action: Action) {
         for after in [false, true] {
             let (world, ended) = killed(&action, effects, after).await;
             let observed = worth(&world);
-            // Interest accrues while somebody is dead.
+            // Interest accrues while no process runs.
             expected[1] = observed[1].clamp(expected[1], expected[1] + 1_000);
             assert_eq!(observed, expected, "{effects} {after}");
             came_to_its_end |= ended.is_some();

@@ -1,5 +1,4 @@
-//! Actions on embedded chains, in simulated time: a `sleep` passes that time on purpose, and
-//! costs no real time.
+//! Actions on embedded chains, in simulated time.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

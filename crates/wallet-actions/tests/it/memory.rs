@@ -1,5 +1,5 @@
-//! Intents in memory, for simulated time: a file's thread would not wait for it. `stores.rs` holds
-//! it against the file.
+//! Intents in memory, for simulated time: a file's thread would not wait for it. `stores.rs` runs
+//! the same tests on it as on the file.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;

@@ -1,4 +1,4 @@
-//! The records of intents, and a node, as a process sees them that ends at its n-th effect.
+//! The records of intents, and a node, as seen by a process that ends at its n-th effect.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -85,6 +85,9 @@ impl Store for MortalIntents {
     }
 }
 
+/// How long an answer of the node takes.
+const LATENCY: Duration = Duration::from_millis(2);
+
 /// A node that is a chain in this process.
 pub(crate) struct InProcess {
     pub(crate) chain: DevChain,
@@ -98,8 +101,7 @@ impl Transport for InProcess {
         body: Vec<u8>,
     ) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, NodeFault>> + Send + '_>> {
         Box::pin(async move {
-            // An answer takes a while of the simulated time.
-            tokio::time::sleep(Duration::from_millis(2)).await;
+            tokio::time::sleep(LATENCY).await;
             if !self.up.load(Ordering::SeqCst) {
                 return Err(NodeFault::Unreachable);
             }
@@ -111,7 +113,7 @@ impl Transport for InProcess {
     }
 }
 
-/// What the payments of a test are known by.
+/// The key that identifies the payments of a test.
 pub(crate) fn payment(number: u8) -> B256 {
     B256::repeat_byte(number)
 }

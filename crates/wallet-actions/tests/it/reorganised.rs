@@ -1,12 +1,10 @@
-//! Reorganisations after the end of an action: its record says what is true now.
-
-use std::time::Duration;
+//! Reorganisations after the end of an action: its record follows the chain.
 
 use dev_chain::{BUYER, Fate, xlayer};
 use wallet_actions::{Action, Intent, State, WithdrawOrder};
 
 use crate::funds::invest;
-use crate::stage::{Process, World, balance, move_tokens, order, owner, steps, wallet};
+use crate::stage::{World, balance, move_tokens, order, owner, steps, wallet};
 use crate::withdrawals::give;
 
 const HELD: u64 = 10_000_000;
@@ -17,18 +15,6 @@ fn withdraw() -> Action {
         token: xlayer::USDG,
         amount: Some("10".to_owned()),
     })
-}
-
-/// Waits until the record says something.
-async fn until(process: &Process, intent: &Intent, is: impl Fn(&Intent) -> bool) -> Intent {
-    for _ in 0..600 {
-        let found = process.actions.find(&intent.id).await.unwrap().unwrap();
-        if is(&found) {
-            return found;
-        }
-        tokio::time::sleep(Duration::from_secs(1)).await;
-    }
-    panic!("{:#?}", process.actions.find(&intent.id).await);
 }
 
 /// Takes the newest blocks back, after the end of the action, in this process or before the next
@@ -55,12 +41,12 @@ async fn reorganised(
     between(&world);
     world.mine_on(true);
     let process = process.unwrap_or_else(|| world.process());
-    let ended = until(&process, &done, |intent| {
+    let ended = process.until(&done, |intent| {
         intent.state.is_over() && intent.reorganised_at.is_some()
     });
     let ended = ended.await;
     // And at last nothing is looked after any more.
-    let last = until(&process, &done, |intent| intent.is_final).await;
+    let last = process.until(&done, |intent| intent.is_final).await;
     assert_eq!(last.state, ended.state);
     (world, done, last)
 }
@@ -84,7 +70,7 @@ async fn a_transaction_that_is_included_again_is_where_the_record_says() {
 async fn a_transaction_that_is_reverted_on_the_new_branch_did_not_happen() {
     for restart in [false, true] {
         let (world, _, after) = reorganised(restart, Fate::Dropped, |world| {
-            // The wallet's tokens are elsewhere by then.
+            // The wallet's tokens have moved by then.
             let (from, to) = (wallet(), BUYER.address);
             move_tokens(&world.xlayer, xlayer::USDG, from, to, HELD);
         })
@@ -100,10 +86,10 @@ async fn a_transaction_that_is_reverted_on_the_new_branch_did_not_happen() {
     }
 }
 
-/// While another action of the wallet runs, the one that a reorganisation has reached waits, says
-/// so, and is in nobody's way.
+/// While another action of the wallet runs, the action of the lost block waits, says so, and blocks
+/// no other.
 #[tokio::test(start_paused = true)]
-async fn what_is_reopened_says_so_and_does_not_keep_the_wallet() {
+async fn a_reopened_intent_says_so_and_does_not_keep_the_wallet() {
     let world = World::new();
     give(&world, HELD);
     let process = world.process();
@@ -112,12 +98,12 @@ async fn what_is_reopened_says_so_and_does_not_keep_the_wallet() {
     let at = done.steps[0].status.at().unwrap().number;
     let depth = world.xlayer.block_number() - at + 1;
     world.xlayer.reorganise(depth, Fate::Dropped);
-    let reopened = until(&process, &done, |intent| !intent.state.is_over()).await;
+    let reopened = process.until(&done, |intent| !intent.state.is_over()).await;
     assert_eq!((reopened.state, reopened.ended_at), (State::Reopened, None));
     assert_eq!(steps(&reopened), ["transfer in_flight"]);
     assert!(reopened.reorganised_at.is_some());
     world.mine_on(true);
-    let done = until(&process, &done, |intent| intent.state.is_over()).await;
+    let done = process.until(&done, |intent| intent.state.is_over()).await;
     assert_eq!(done.state, State::Completed);
     give(&world, HELD);
     let next = process.run(order(2, invest("5"))).await.unwrap();

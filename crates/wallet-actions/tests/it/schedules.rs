@@ -1,7 +1,7 @@
-//! Seeded schedules: actions of every kind, processes that end and start, nodes that are gone,
-//! blocks that are taken back.
+//! Seeded schedules: actions of every kind, processes that end and start, nodes that fail, and
+//! blocks that are removed.
 //!
-//! `WALLET_SCHEDULES` and `WALLET_FIRST_SEED` set how many are run, and from which seed.
+//! `WALLET_SCHEDULES` sets the number of schedules, and `WALLET_FIRST_SEED` the first seed.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use dev_chain::{Fate, arbitrum, base, xlayer};
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
-use test_support::Fuse;
+use test_support::{Fuse, pass};
 use wallet_actions::{Action, Refused, Size, State, WithdrawOrder};
 
 use crate::bridges::bridge;
@@ -44,8 +44,8 @@ fn action(random: &mut StdRng) -> Action {
     }
 }
 
-/// What the owner and its wallet have of USDG and its deposits, and of USDC on both chains with
-/// what it was swapped for, in millionths of a dollar.
+/// The holdings of the owner and its wallet in millionths of a dollar: USDG with its deposits, and
+/// USDC on both chains with its swaps.
 fn wealth(world: &World) -> (u64, u64) {
     let mut usdg = 0;
     let mut usdc = 0;
@@ -72,7 +72,7 @@ async fn run(seed: u64) {
     for payment in 1..=random.random_range(2..5_u8) {
         let asked = order(payment, action(&mut random));
         let mut refusal = None;
-        // The caller sends the same until it is told what came of it.
+        // The caller repeats the request until it gets the outcome.
         for _ in 0..60 {
             if random.random_bool(0.3) {
                 let fuse = Fuse::new(random.random_range(0..12), random.random_bool(0.5));
@@ -107,7 +107,7 @@ async fn run(seed: u64) {
                 3 => world.iris.pend_first(2),
                 _ => world.up.store(true, Ordering::SeqCst),
             }
-            tokio::time::sleep(Duration::from_millis(random.random_range(100..4_000))).await;
+            pass(Duration::from_millis(random.random_range(100..4_000))).await;
             if process.fuse.is_dead() {
                 process = world.process();
             }
@@ -121,7 +121,7 @@ async fn run(seed: u64) {
         process.end(&intent).await;
     }
     // What a reorganisation took away after the end comes back by the sender.
-    tokio::time::sleep(Duration::from_secs(120)).await;
+    pass(Duration::from_secs(120)).await;
     for intent in world.store.all() {
         let said = format!("seed {seed}: {intent:#?}");
         assert!(intent.state.is_over(), "{said}");
@@ -131,7 +131,7 @@ async fn run(seed: u64) {
             intent.has_effect() || intent.state != State::Completed,
             "{said}"
         );
-        // What is left of an allowance is known, and it is nothing.
+        // The rest of every allowance is known to be zero.
         if let Some(allowance) = intent.allowance {
             let chain = if allowance.chain_id == 196 {
                 &world.xlayer

@@ -5,21 +5,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dev_chain::DevChain;
-use test_support::Fuse;
-use tokio::time::sleep;
-use wallet_actions::{Action, Intent, Refused, State};
+use test_support::{Fuse, pass};
+use wallet_actions::{Action, State};
 
 use crate::funds::invest;
 use crate::kills::{stage, worth};
-use crate::stage::{Process, World, order, wallet};
+use crate::stage::{World, order, wallet};
 use crate::swaps::swap;
 
-/// What becomes of the first process.
+/// The fate of the first process.
 #[derive(Debug, Clone, Copy)]
 enum Fate {
     DiesBefore(i64),
     DiesAfter(i64),
-    /// It is held up for longer than its leases.
+    /// The process is held up for longer than its leases.
     SleepsAfter(i64),
 }
 
@@ -33,17 +32,6 @@ fn sent(world: &World) -> usize {
         .map(of)
         .iter()
         .sum()
-}
-
-/// The end of the action, ordered with the same payment at this process.
-async fn run(process: &Process, action: &Action) -> Intent {
-    loop {
-        match process.run(order(1, action.clone())).await {
-            Ok(ended) => return ended,
-            Err(Refused::Busy(_)) => sleep(Duration::from_secs(1)).await,
-            Err(refused) => panic!("{refused}"),
-        }
-    }
 }
 
 /// Orders an action at the first of two processes, which comes to its fate, and then at the second
@@ -67,11 +55,11 @@ async fn beside(action: &Action, fate: Fate) -> (World, bool) {
         () = fuse.died.notified() => false,
         () = fuse.fell_asleep.notified() => false,
     };
-    let ended = run(&second, action).await;
+    let ended = second.run_when_free(order(1, action.clone())).await;
     assert_eq!(ended.state, State::Completed, "{fate:?}: {ended:#?}");
     let before = sent(&world);
     fuse.wake();
-    sleep(Duration::from_secs(30)).await;
+    pass(Duration::from_secs(30)).await;
     // Who wakes up sends nothing, and changes nothing.
     assert_eq!(sent(&world), before, "{fate:?}");
     let found = second.actions.find(&ended.id).await.unwrap().unwrap();
@@ -79,7 +67,7 @@ async fn beside(action: &Action, fate: Fate) -> (World, bool) {
     (world, came_to_its_end)
 }
 
-/// Whatever becomes of the first process, the action happens once and as a whole.
+/// Whatever the fate of the first process, the action happens once and as a whole.
 async fn at_every_effect(action: Action) {
     let (world, ended) = beside(&action, Fate::SleepsAfter(i64::MAX)).await;
     assert!(ended);
@@ -93,7 +81,7 @@ async fn at_every_effect(action: Action) {
         ] {
             let (world, ended) = beside(&action, fate).await;
             let observed = worth(&world);
-            // Interest accrues while somebody is dead.
+            // Interest accrues while no process runs.
             expected[1] = observed[1].clamp(expected[1], expected[1] + 1_000);
             assert_eq!(observed, expected, "{fate:?}");
             assert_eq!(sent(&world), transactions, "{fate:?}");

@@ -20,7 +20,8 @@ use dev_chain::iris::Iris;
 use dev_chain::{DevChain, GAS_PAYER, Mining, arbitrum, base, xlayer};
 use gas_funding::{CoinPrices, Funder, GasFunding, MemoryBook, PaidTotals};
 use serde_json::{Value, json};
-use test_support::{Fuse, MortalBook, MortalNode, MortalRecords};
+use test_support::{Fuse, MortalBook, MortalNode, MortalRecords, eventually_every, pass};
+use tokio::sync::watch;
 use tokio::time::Instant;
 use tx_sender::{
     Chain, Clock, HashSigner, MemoryStore, Options, Policy, RpcNode, Sender, Takeover,
@@ -39,6 +40,8 @@ use crate::turns;
 
 pub(crate) const NOW: u64 = 1_795_219_200;
 pub(crate) const PRICE: u64 = 50_000;
+/// Between two blocks, and between two looks at what takes blocks.
+const SECOND: Duration = Duration::from_secs(1);
 
 sol! {
     function approve(address spender, uint256 amount) external returns (bool);
@@ -68,7 +71,7 @@ impl PaidTotals for Paid {
     }
 }
 
-/// Every coin at so many dollars, if it has a price.
+/// The same price in dollars for every coin, or none.
 struct Prices(Option<u64>);
 
 impl CoinPrices for Prices {
@@ -90,10 +93,10 @@ pub(crate) struct World {
     pub(crate) book: Arc<MemoryBook>,
     pub(crate) up: Arc<AtomicBool>,
     /// Whether the wallet's key signs.
-    pub(crate) signs: Arc<AtomicBool>,
+    pub(crate) signs: watch::Sender<bool>,
     pub(crate) funder: Mutex<Option<Funder>>,
     pub(crate) paid: Mutex<u64>,
-    /// What a coin of every chain is worth, in dollars.
+    /// The price of a coin of every chain, in dollars.
     pub(crate) prices: Mutex<Option<u64>>,
     /// Whether several processes run at the same time.
     pub(crate) servers: bool,
@@ -101,7 +104,7 @@ pub(crate) struct World {
     start: Instant,
 }
 
-/// What runs in one process, and ends with it.
+/// The parts of a process. They end with it.
 pub(crate) struct Process {
     pub(crate) actions: WalletActions,
     pub(crate) fuse: Arc<Fuse>,
@@ -149,7 +152,7 @@ impl World {
             );
             async move {
                 loop {
-                    tokio::time::sleep(Duration::from_secs(1)).await;
+                    pass(SECOND).await;
                     if mining.load(Ordering::SeqCst) {
                         for chain in &chains {
                             chain.mine();
@@ -176,7 +179,7 @@ impl World {
             records: Arc::default(),
             book: Arc::default(),
             up: Arc::new(true.into()),
-            signs: Arc::new(true.into()),
+            signs: watch::Sender::new(true),
             funder: Mutex::new(None),
             paid: Mutex::new(0),
             prices: Mutex::new(None),
@@ -258,7 +261,7 @@ impl World {
             }),
         };
         let actions = WalletActions::start(Parts {
-            custody: Arc::new(Guarded::new(Keys::new(Arc::clone(&self.signs)), policy())),
+            custody: Arc::new(Guarded::new(Keys::new(self.signs.subscribe()), policy())),
             policy: policy(),
             chains: readers.into(),
             sender: sender.clone(),
@@ -306,23 +309,30 @@ impl Process {
         Ok(self.end(&intent).await)
     }
 
-    /// Waits for the end of an intent; at most ten minutes.
+    /// Runs an action to its end as soon as no other one keeps the wallet.
+    pub(crate) async fn run_when_free(&self, order: Order) -> Intent {
+        let run = async || match self.run(order.clone()).await {
+            Ok(ended) => Some(ended),
+            Err(Refused::Busy(_)) => None,
+            Err(refused) => panic!("{refused}"),
+        };
+        eventually_every(SECOND, "the wallet is free", run).await
+    }
+
+    /// Waits for the end of an intent.
     pub(crate) async fn end(&self, intent: &Intent) -> Intent {
-        for _ in 0..600 {
-            let found = self.actions.find(&intent.id).await.unwrap().unwrap();
-            if found.state.is_over() {
-                return found;
-            }
-            tokio::time::sleep(Duration::from_secs(1)).await;
-        }
-        panic!(
-            "an intent does not end: {:#?}",
-            self.actions.find(&intent.id).await
-        );
+        self.until(intent, |intent| intent.state.is_over()).await
+    }
+
+    /// Waits until the record of an intent says something.
+    pub(crate) async fn until(&self, intent: &Intent, is: impl Fn(&Intent) -> bool) -> Intent {
+        let found = async || self.actions.find(&intent.id).await.unwrap().filter(&is);
+        let begun = std::fmt::from_fn(|f| write!(f, "what is to become of {intent:#?}"));
+        eventually_every(SECOND, begun, found).await
     }
 }
 
-/// The owner's signature over what a refusal asks for.
+/// Makes the owner's signature over the typed data of a refusal.
 pub(crate) fn sign_principal(asked: &Value) -> Principal {
     let typed: TypedData = serde_json::from_value(asked.clone()).unwrap();
     let hash = typed.eip712_signing_hash().unwrap();
@@ -340,7 +350,7 @@ pub(crate) fn sign_principal(asked: &Value) -> Principal {
     }
 }
 
-/// What was done, as words.
+/// Describes the transactions in words.
 pub(crate) fn steps(intent: &Intent) -> Vec<String> {
     let steps = intent.steps.iter();
     steps
@@ -348,7 +358,7 @@ pub(crate) fn steps(intent: &Intent) -> Vec<String> {
         .collect()
 }
 
-/// What a refusal is called.
+/// Returns the name of a refusal.
 pub(crate) fn reason(refused: &Refused) -> String {
     match refused {
         Refused::Nothing { reason, .. }
@@ -369,7 +379,7 @@ pub(crate) fn balance(chain: &DevChain, token: Address, account: Address) -> u64
     chain.balance_of(token, account).unwrap().to()
 }
 
-/// Moves tokens in the name of anybody.
+/// Moves tokens of any account.
 pub(crate) fn move_tokens(
     chain: &DevChain,
     token: Address,

@@ -1,5 +1,5 @@
-//! What every store promises: the file, the database, and the one in memory that simulated time is
-//! tested with.
+//! The promises of every store: the file, the database, and the one in memory for tests in
+//! simulated time.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ fn intent(id: u8, number: u8, wallet: u8) -> Intent {
     }
 }
 
-/// A payment that was forbidden begins nothing; what it had begun stays.
+/// A forbidden payment begins nothing; its earlier intent stays.
 async fn forbids_for_ever(store: &dyn Store) {
     assert_eq!(store.forbidden(payment(20)).await.unwrap(), None);
     let forbidden = store.forbid(payment(20), "cancelled", 7).await.unwrap();
@@ -44,7 +44,7 @@ async fn forbids_for_ever(store: &dyn Store) {
         (forbidden.reason.as_str(), forbidden.intent),
         ("cancelled", None)
     );
-    // The first reason stands.
+    // The first reason is kept.
     let again = store.forbid(payment(20), "paused", 8).await.unwrap();
     assert_eq!(again.reason, "cancelled");
     let refused = StoreError::Forbidden {
@@ -56,7 +56,7 @@ async fn forbids_for_ever(store: &dyn Store) {
         store.forbidden(payment(20)).await.unwrap().as_deref(),
         Some("cancelled")
     );
-    // An intent that is there goes on, and nothing takes its place when it has come to nothing.
+    // An existing intent continues, and no other one follows after it has ended without effect.
     let begun = store.insert(intent(21, 21, 21)).await.unwrap();
     let forbidden = store.forbid(payment(21), "cancelled", 9).await.unwrap();
     assert_eq!(forbidden.intent, Some(begun.clone()));
@@ -73,9 +73,9 @@ async fn forbids_for_ever(store: &dyn Store) {
 async fn keeps_its_promises(store: &dyn Store) {
     let first = store.insert(intent(1, 1, 1)).await.unwrap();
     assert_eq!(first.revision, 1);
-    // The same payment has the intent that it has bought.
+    // The same payment returns its intent.
     assert_eq!(store.insert(intent(2, 1, 1)).await.unwrap(), first);
-    // A wallet does one thing at a time; another wallet its own.
+    // A wallet does one thing at a time; another wallet is independent.
     let busy = store.insert(intent(3, 3, 1)).await.unwrap_err();
     assert_eq!(
         busy,
@@ -115,7 +115,7 @@ async fn keeps_its_promises(store: &dyn Store) {
     };
     let ended = store.write(ended).await.unwrap();
     assert_eq!(store.open().await.unwrap(), vec![other.id.clone()]);
-    // It is looked after until it is final; one that is reopened is open, and in nobody's way.
+    // The intent is watched until it is final; a reopened one is open, and blocks no other.
     assert_eq!(store.unsettled().await.unwrap(), vec![ended.id.clone()]);
     let reopened = Intent {
         state: State::Reopened,
@@ -133,7 +133,7 @@ async fn keeps_its_promises(store: &dyn Store) {
     let ended = store.write(last).await.unwrap();
     assert_eq!(store.open().await.unwrap(), vec![other.id.clone()]);
     assert!(store.unsettled().await.unwrap().is_empty());
-    // It came to nothing: its payment is free.
+    // The intent had no effect: its payment is free.
     let again = store.insert(intent(5, 1, 1)).await.unwrap();
     assert_ne!(again.id, ended.id);
     assert_eq!(
@@ -178,7 +178,7 @@ async fn memory_keeps_the_same_promises() {
     keeps_its_promises(&Memory::default()).await;
 }
 
-/// Two handles on a database; without one there is nothing to run on.
+/// Two handles on a database; without a database the test does nothing.
 async fn stores() -> Option<(Schema, [Arc<dyn Store>; 2])> {
     let schema = Schema::new()?;
     let stores: [Arc<dyn Store>; 2] = [
@@ -222,7 +222,7 @@ async fn orders_race_in_two_processes() {
     let Some((_schema, stores)) = stores().await else {
         return;
     };
-    // One payment, many orders: one intent.
+    // One payment with many orders gives one intent.
     let same = |number, store: Arc<dyn Store>| async move {
         store.insert(intent(number, 1, 1)).await.unwrap().id
     };
@@ -230,7 +230,7 @@ async fn orders_race_in_two_processes() {
     assert!(ids.iter().all(|id| *id == ids[0]));
     assert_eq!(stores[0].open().await.unwrap(), ids[..1]);
 
-    // One wallet, many payments: one of them begins, and the others learn its intent.
+    // One wallet with many payments: one of them begins, and the others get its intent.
     let others = |number, store: Arc<dyn Store>| async move {
         store.insert(intent(100 + number, 100 + number, 2)).await
     };
@@ -252,7 +252,7 @@ async fn orders_race_in_two_processes() {
     }
     assert_eq!(made, 1);
 
-    // A payment whose intent came to nothing begins once more, and once only.
+    // A payment whose intent had no effect begins once more, and only once.
     let kept = stores[0].get(&running).await.unwrap().unwrap();
     let number = u8::try_from(kept.created_at - 100).unwrap();
     let ended = Intent {
@@ -267,7 +267,7 @@ async fn orders_race_in_two_processes() {
     assert!(ids.iter().all(|id| *id == ids[0] && *id != running));
 }
 
-/// Whoever drives an intent writes on its last reading: of many drivers one goes on, and one that
+/// Each driver of an intent writes on its last reading: of many drivers one continues, and one that
 /// has slept writes nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn drivers_race_in_two_processes() {
@@ -293,7 +293,7 @@ async fn drivers_race_in_two_processes() {
     assert_eq!(late, Err(StoreError::Conflict { id: sleeper.id }));
 }
 
-/// An order and its prohibition never pass each other: the order was there, or it never begins.
+/// An order and its prohibition never miss each other: the order came first, or it never begins.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_order_and_its_prohibition_race() {
     let Some((_schema, [one, two])) = stores().await else {

@@ -77,7 +77,7 @@ async fn a_swap_that_would_revert_signs_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_wrong_with_a_swap_is_named() {
+async fn the_fault_of_a_swap_is_named() {
     let world = World::new();
     give(&world);
     let process = world.process();
@@ -90,7 +90,7 @@ async fn what_is_wrong_with_a_swap_is_named() {
     }
     let mut unsellable = swap("1", "1");
     if let Action::Swap(asked) = &mut unsellable {
-        // It is on the list as something to call, and not as something to send.
+        // The list allows calls of the contract, and no transfer of its token.
         asked.to_token = base::EXCHANGE;
     }
     assert!(process.run(order(1, unsellable)).await.is_err());

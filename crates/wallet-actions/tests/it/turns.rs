@@ -1,4 +1,4 @@
-//! The turns on accounts as one of several processes sees them: one that is held up renews nothing.
+//! The turns on accounts as seen by one of several processes: a suspended process renews nothing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use custody::Turns;
 use test_support::Fuse;
 use tx_sender::{StoreFuture, TurnEnd, TurnFence, TurnStore};
 
-/// How long a turn lasts that is not renewed.
+/// The length of a turn that is not renewed.
 pub(crate) const LEASE: Duration = Duration::from_secs(10);
 
 /// The turns of a process with this fuse, shared over a store.
@@ -32,7 +32,7 @@ impl TurnStore for MortalTurns {
         Box::pin(async move {
             self.fuse.alive().await;
             let taken = self.store.take_turn(account, &work, lease).await;
-            // It may be held up before it hears of it.
+            // The process may be suspended before it gets the answer.
             self.fuse.alive().await;
             taken
         })

@@ -1,4 +1,4 @@
-//! Tokens for the owner.
+//! Withdrawals of tokens to the owner.
 
 use alloy_primitives::{Address, U256};
 use dev_chain::{BUYER, xlayer};
@@ -35,7 +35,7 @@ async fn everything_leaves_no_dust() {
         balance(&world.xlayer, xlayer::USDG, owner().address()),
         1_000_000_000
     );
-    // The same payment again is the same intent, and moves nothing.
+    // The same payment again gives the same intent, and moves nothing.
     give(&world, 5);
     let again = process.run(order(1, withdraw(None))).await.unwrap();
     assert_eq!(again.id, done.id);
@@ -65,7 +65,7 @@ async fn an_amount_is_exact_and_bounded() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_nobody_reviewed_is_refused_before_anything_is_begun() {
+async fn an_unreviewed_token_is_refused_before_the_action_begins() {
     let world = World::new();
     let process = world.process();
     let of = |chain_id, token| {
@@ -83,7 +83,7 @@ async fn what_nobody_reviewed_is_refused_before_anything_is_begun() {
         let refused = process.run(order(1, action)).await.unwrap_err();
         assert_eq!(reason(&refused), expected);
     }
-    // A token that is none of the list.
+    // The token is not on the list.
     move_tokens(&world.xlayer, xlayer::WOKB, xlayer::DEX_ROUTER, wallet(), 7);
     let refused = process
         .run(order(1, of(196, xlayer::WOKB)))
@@ -114,12 +114,12 @@ async fn a_wallet_does_one_thing_at_a_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_not_signed_is_given_up_and_what_was_is_not() {
+async fn only_an_unsigned_action_is_given_up() {
     let world = World::new();
     let process = world.process();
     give(&world, 10_000_000);
     world.up.store(false, std::sync::atomic::Ordering::SeqCst);
-    // No node answers: nothing can be planned.
+    // No node answers, so nothing can be planned.
     let refused = process
         .run(order(1, withdraw(Some("1"))))
         .await

@@ -18,7 +18,7 @@ const COMPONENT: Component = Component {
 
 const READ: &str = "read";
 
-/// What a statement is run with.
+/// The parameters of a statement.
 type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 /// Mandates in a PostgreSQL database, which any number of processes may open.
@@ -46,8 +46,8 @@ impl PostgresStore {
         Ok(self.postgres.query(operation, sql, params).await?)
     }
 
-    /// Why a write on the condition of a revision and a token has found no row. This is read after
-    /// the write: while a statement runs it does not see what was committed meanwhile.
+    /// The reason why a write on the condition of a revision and a token has found no row. This is
+    /// read after the write: while a statement runs it does not see what was committed meanwhile.
     async fn not_written(&self, write: &Write) -> Result<StoreError, StoreError> {
         let sql = "SELECT revision, token FROM watch_mandate WHERE id = $1";
         let id = &write.watched.mandate().id;

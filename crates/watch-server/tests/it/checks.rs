@@ -1,4 +1,4 @@
-//! Checks of mandates that notify, and when they are made.
+//! Checks of mandates that notify, and their times.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ async fn a_mandate_is_checked_when_it_is_due_and_told_once_of_each_rise() {
         stage.time.set(at);
         stage.board.show(at, vec![market("a", yields)]);
         process.watcher.sweep().await;
-        // Not due again at once.
+        // The mandate is not due again at once.
         process.watcher.sweep().await;
     }
     let found = process
@@ -173,7 +173,7 @@ async fn of_two_processes_one_checks() {
     assert_eq!(one.events(&kept).await.len(), 7);
 }
 
-/// Yields that come only when a test lets them.
+/// Yields that arrive only when a test releases them.
 struct Gate {
     board: Arc<Board>,
     asked: Notify,

@@ -8,7 +8,7 @@ use crate::dying::Dying;
 use crate::stage::{HOUR, OWNER, Stage, held, market, payment, terms};
 
 /// Creates, checks, moves and cancels in a process that ends at write `left`; then a second one
-/// goes on.
+/// continues.
 async fn killed_at(left: usize, after: bool) -> bool {
     let stage = Stage::new();
     stage.wallet.holds(held("a", "4"));
@@ -27,14 +27,14 @@ async fn killed_at(left: usize, after: bool) -> bool {
     let died = store.is_dead();
     drop((process, store));
 
-    // The next process: the caller sends the same payment again, and cancels after the check.
+    // In the next process, the caller sends the same payment again, and cancels after the check.
     let process = stage.process();
     let kept = process
         .mandates
         .create(payment(1), terms(Mode::Auto))
         .await
         .unwrap();
-    // The lease of the process that is gone has to end first.
+    // The lease of the ended process must end first.
     stage.time.set(60 + 300);
     process.watcher.sweep().await;
     process.watcher.sweep().await;

@@ -41,7 +41,7 @@ async fn an_opportunity_moves_the_money_once_inside_the_rules() {
     let events = process.events(&kept).await;
     assert_eq!(events[..3], asked);
     assert_eq!(events[3..], [Event::Moved]);
-    // Where it is now nothing yields more.
+    // No market yields more than the present one.
     stage.wallet.holds(held("b", "6"));
     stage.time.set(2 * HOUR);
     stage

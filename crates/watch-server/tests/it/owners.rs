@@ -12,7 +12,8 @@ async fn one_payment_makes_one_mandate() {
     let first = process.mandates.create(payment(1), terms(Mode::Notify));
     let first = first.await.unwrap();
     assert_eq!(first.watched.mandate().id, mandate_id(payment(1)));
-    // Later, in another process, when its terms would be too late for a new one.
+    // The payment comes later, at another process, when its terms would be too late for a new
+    // mandate.
     stage.time.set(48 * HOUR);
     let other = stage.process();
     let again = other.mandates.create(payment(1), terms(Mode::Notify));
@@ -66,7 +67,7 @@ async fn an_owner_has_twenty_active_mandates_at_most() {
         .unwrap();
     let made = process.mandates.create(payment(21), terms(Mode::Notify));
     assert!(made.await.is_ok());
-    // The newest first, and the ended one is still listed.
+    // The list has the newest first, and includes the ended one.
     let page = process.mandates.list(OWNER, None, 15).await.unwrap();
     let rest = process
         .mandates

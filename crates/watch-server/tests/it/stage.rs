@@ -107,7 +107,7 @@ impl Yields for Board {
     }
 }
 
-/// A wallet that a test directs. What it has done survives the processes that ask it.
+/// A wallet that a test directs. Its actions survive the processes that ask it.
 #[derive(Default)]
 pub struct Wallet(Mutex<Moves>);
 
@@ -119,7 +119,7 @@ struct Moves {
     signed: Vec<Proposal>,
     /// Whether a proposal waits before it is signed.
     slow: bool,
-    /// Whether nothing is answered.
+    /// Whether the wallet does not answer.
     silent: bool,
     refuse: Option<String>,
 }
@@ -145,7 +145,7 @@ impl Wallet {
         self.0.lock().unwrap().signed.clone()
     }
 
-    /// Signs every move that waits; it is under way then.
+    /// Signs every waiting move, which is then under way.
     pub fn sign(&self, proposal: Proposal) {
         let mut moves = self.0.lock().unwrap();
         moves.signed.push(proposal);
@@ -303,7 +303,7 @@ impl Process {
     }
 }
 
-/// The events of records that hold together.
+/// Reads the events of records, after verifying them.
 pub fn events(records: &[Record]) -> Vec<Event> {
     let values: Vec<_> = records
         .iter()

@@ -1,4 +1,4 @@
-//! What every store has to do. A store of another kind runs the same.
+//! The promises of every store. A store of another kind runs the same tests.
 
 use std::sync::Arc;
 
@@ -43,14 +43,14 @@ fn end(kept: &Kept) -> Write {
     }
 }
 
-/// What a store is in.
+/// The place of a store.
 enum Home {
     Memory,
     File { _stage: Stage },
     Database { _schema: Schema },
 }
 
-/// Two handles of one store, and what it is in.
+/// Two handles of one store, and its place.
 type Handles = (Arc<dyn Store>, Arc<dyn Store>, Home);
 
 async fn postgres(schema: &Schema) -> Arc<dyn Store> {
@@ -74,7 +74,7 @@ async fn each() -> Vec<Handles> {
 }
 
 #[tokio::test]
-async fn what_one_handle_writes_the_other_reads() {
+async fn one_handle_reads_the_writes_of_the_other() {
     for (one, two, _stage) in each().await {
         one.probe().await.unwrap();
         let kept = one.create(creation("a", OWNER)).await.unwrap();
@@ -109,7 +109,7 @@ async fn of_two_writes_on_one_reading_one_is_made() {
             watched: other.watched.clone(),
         };
         assert_eq!(two.write(end(&unknown)).await, Err(StoreError::Conflict));
-        // A second creation of an id gives what is there.
+        // A second creation of an id returns the existing mandate.
         other = creation("a", OTHER);
         let again = two.create(other).await.unwrap();
         assert_eq!(again.watched.mandate().owner, OWNER);
@@ -133,7 +133,7 @@ async fn a_lease_has_one_holder_and_its_token_rises() {
             ..end(&kept)
         };
         assert_eq!(one.write(late).await, Err(StoreError::Fenced));
-        // Whoever lost it gives nothing back.
+        // A former holder cannot give the lease back.
         one.give_back(first, "p").await.unwrap();
         assert_eq!(one.acquire("a", "p", at(120), 60).await, Ok(None));
         two.give_back(second, "q").await.unwrap();
@@ -145,7 +145,7 @@ async fn a_lease_has_one_holder_and_its_token_rises() {
 }
 
 #[tokio::test]
-async fn what_is_due_comes_in_order() {
+async fn due_mandates_come_in_order() {
     for (one, _two, _stage) in each().await {
         for id in ["a", "b", "c"] {
             one.create(creation(id, OWNER)).await.unwrap();
@@ -182,7 +182,7 @@ async fn another_file_is_refused() {
     assert_eq!(open().unwrap_err().code(), "database_damaged");
 }
 
-/// Many processes create for one owner: the limit holds, the places rise, and one id is one
+/// Many processes create for one owner: the limit holds, the places rise, and one id gives one
 /// mandate.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn creations_race() {
@@ -193,7 +193,7 @@ async fn creations_race() {
             one.create(creation(&id, OWNER)).await.unwrap();
         }
         let mut races = tokio::task::JoinSet::new();
-        // Eight mandates, each twice, and room for four.
+        // Each of eight mandates comes twice, and there is room for four.
         for number in 0..16 {
             let store = if number % 2 == 0 { &one } else { &two };
             let store = Arc::clone(store);
@@ -216,7 +216,7 @@ async fn creations_race() {
     }
 }
 
-/// Of many holders one gets the lease, and of many writes on one reading one is made, with its
+/// Of many holders one gets the lease, and of many writes on one reading one succeeds, with its
 /// records.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn holders_and_writes_race() {

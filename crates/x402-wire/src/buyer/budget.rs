@@ -1,4 +1,4 @@
-//! What a buyer may still spend.
+//! The amounts that a buyer may still spend.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use thiserror::Error;
 
 use crate::Network;
 
-/// What a buyer may still spend, by network and asset, in the asset's smallest unit. The caller
-/// keeps it: in memory, or in a file between runs.
+/// The amounts that a buyer may still spend, by network and asset, in the asset's smallest unit.
+/// The caller keeps the budget: in memory, or in a file between runs.
 ///
-/// An asset that was never put in has nothing left. [`Choice::authorize`](super::Choice::authorize)
+/// An asset that was never put in has zero left. [`Choice::authorize`](super::Choice::authorize)
 /// takes amounts out.
 ///
 /// # Example
@@ -34,27 +34,27 @@ pub struct Budget {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
 #[error("the budget has {left} left, {needed} is needed")]
 pub struct BudgetExceeded {
-    /// What is left of the asset.
+    /// The amount of the asset that is left.
     pub left: U256,
     /// The amount.
     pub needed: U256,
 }
 
 impl Budget {
-    /// A budget of nothing.
+    /// Creates an empty budget.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The budget with so much more of an asset.
+    /// Returns the budget with `amount` more of an asset.
     #[must_use]
     pub fn with(mut self, network: Network, asset: Address, amount: U256) -> Self {
         self.give_back(network, asset, amount);
         self
     }
 
-    /// What is left of an asset.
+    /// Returns the amount of an asset that is left.
     #[must_use]
     pub fn left(&self, network: Network, asset: Address) -> U256 {
         self.left

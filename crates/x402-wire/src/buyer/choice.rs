@@ -1,4 +1,4 @@
-//! The chosen offer, and what makes an authorization of it.
+//! The chosen offer, and its way to an authorization.
 
 use alloy_primitives::{Address, B256, U256};
 use thiserror::Error;
@@ -39,7 +39,7 @@ pub struct Choice {
     extensions: Extensions,
 }
 
-/// What the caller adds to an offer to pay it.
+/// The caller's part of a payment: payer, time, nonce and, optionally, an identifier.
 ///
 /// # Example
 /// ```
@@ -69,7 +69,7 @@ pub struct Purchase {
 }
 
 impl Purchase {
-    /// A purchase without an identifier. The nonce must be random.
+    /// Creates a purchase without an identifier. The nonce must be random.
     #[must_use]
     pub fn new(payer: Address, now: u64, nonce: B256) -> Self {
         Self {
@@ -80,8 +80,8 @@ impl Purchase {
         }
     }
 
-    /// The purchase with an identifier. Give the same one each time that the same purchase is
-    /// tried.
+    /// Returns the purchase with an identifier. Use the same identifier for every attempt at the
+    /// same purchase.
     #[must_use]
     pub fn with_id(self, id: PaymentId) -> Self {
         Self {
@@ -91,7 +91,7 @@ impl Purchase {
     }
 }
 
-/// Why a choice does not become an authorization.
+/// The reason why a choice does not become an authorization.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum AuthorizeError {
@@ -103,7 +103,7 @@ pub enum AuthorizeError {
     PaymentIdRequired,
 }
 
-/// A later challenge for the same purchase that does not offer what was chosen any more.
+/// The reason why a later challenge for the same purchase no longer offers the chosen terms.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum TermsChanged {
@@ -134,7 +134,7 @@ pub enum TermsChanged {
         /// Name and version that are given now.
         observed: AssetName,
     },
-    /// The asset is not offered any more with `exact` on its network.
+    /// No `exact` offer names the asset on its network any more.
     #[error("the asset {expected} is not offered any more")]
     Asset {
         /// The asset of the choice.
@@ -174,7 +174,7 @@ impl Choice {
         &self.offer
     }
 
-    /// The offer's JSON as it came, which the payment echoes.
+    /// The offer's JSON as it came. The payment echoes it.
     #[must_use]
     pub fn offer_json(&self) -> &str {
         self.entry.json()
@@ -193,7 +193,7 @@ impl Choice {
     }
 
     /// Makes the authorization, and takes its amount out of the budget. The authorization is valid
-    /// at once, and ends after the offer's time or the policy's window, whichever is shorter.
+    /// at once. It ends after the offer's time or the policy's window, whichever is shorter.
     ///
     /// # Errors
     /// [`AuthorizeError`]; the budget is unchanged.
@@ -254,12 +254,12 @@ impl Choice {
         ))
     }
 
-    /// Checks that a later challenge for the same purchase still offers what was chosen. Then the
-    /// same payment answers it.
+    /// Checks that a later challenge for the same purchase still offers the chosen terms. The same
+    /// payment then answers it.
     ///
     /// # Errors
-    /// [`TermsChanged`] with the member that differs. Whatever it is, do not sign anew for it while
-    /// the first payment may still be settled.
+    /// [`TermsChanged`] with the member that differs. Do not sign a new authorization while the
+    /// first payment may still be settled.
     pub fn still_offered(&self, challenge: &PaymentRequired) -> Result<(), TermsChanged> {
         let ours = &self.offer;
         let mut changed = TermsChanged::Asset {
@@ -297,7 +297,8 @@ impl Choice {
         &self.resource
     }
 
-    /// The seller's extensions, which the protocol wants back, with the buyer's identifier.
+    /// Returns the seller's extensions, which the protocol requires back, with the buyer's
+    /// identifier.
     pub(super) fn extensions(&self, id: Option<&PaymentId>) -> Extensions {
         id.map_or_else(
             || self.extensions.clone(),

@@ -1,4 +1,4 @@
-//! What became of a payment, as the seller says.
+//! The outcome of a payment, as the seller reports it.
 
 use alloy_primitives::{Address, B256};
 use thiserror::Error;
@@ -6,7 +6,7 @@ use thiserror::Error;
 use super::SignedPayment;
 use crate::{HeaderError, Network, Reason, SettlementResponse, clip};
 
-/// What became of a payment, as the seller says.
+/// The outcome of a payment, as the seller reports it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Outcome {
@@ -23,35 +23,35 @@ pub enum Outcome {
     /// The seller did not settle. The authorization is still good until it ends: do not sign
     /// another one for the same purchase unless the seller cannot settle this one any more.
     NotSettled {
-        /// Why.
+        /// The seller's reason.
         reason: Reason,
     },
 }
 
-/// Why a `PAYMENT-RESPONSE` is not the outcome of a payment.
+/// The reason why a `PAYMENT-RESPONSE` is not the outcome of a payment.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum OutcomeError {
-    /// It cannot be read.
+    /// The header cannot be read.
     #[error(transparent)]
     Header(#[from] HeaderError),
-    /// It says that it is about another payment.
+    /// The answer names another payment.
     #[error("{member}: expected {expected}, observed `{observed}`")]
     OtherPayment {
-        /// The member that says so.
+        /// The member that differs.
         member: &'static str,
         /// The value of the payment.
         expected: String,
         /// The value of the answer, clipped.
         observed: String,
     },
-    /// It says success and an error.
+    /// The answer reports success and an error.
     #[error("success with the error `{observed}`")]
     Contradiction {
         /// The error, clipped.
         observed: String,
     },
-    /// It says success without the hash of a transaction.
+    /// The answer reports success without the hash of a transaction.
     #[error("transaction: expected a hash, observed `{observed}`")]
     Transaction {
         /// The text, clipped.
@@ -59,9 +59,9 @@ pub enum OutcomeError {
     },
 }
 
-/// States in which a facilitator leaves nothing open.
+/// Values of `status` for a finished settlement.
 const FINISHED: [&str; 4] = ["success", "settled", "confirmed", "completed"];
-/// States in which it does.
+/// Values of `status` for a settlement that is still open.
 const OPEN: [&str; 3] = ["pending", "timeout", "processing"];
 
 impl Outcome {
@@ -101,7 +101,7 @@ impl Outcome {
     }
 }
 
-/// Members that the answer leaves out prove nothing; those that it has must be the payment's.
+/// Checks that every member which the answer has is the payment's. Absent members prove nothing.
 fn same_payment(
     payment: &SignedPayment,
     response: &SettlementResponse,

@@ -47,14 +47,14 @@ impl UnsignedPayment {
         &self.authorization
     }
 
-    /// The EIP-712 digest to sign, for a signer that takes 32 bytes.
+    /// The EIP-712 digest to sign, for a signer that accepts 32 bytes.
     #[must_use]
     pub fn digest(&self) -> B256 {
         let offer = self.choice.offer();
         self.authorization.digest(offer.domain_separator())
     }
 
-    /// The EIP-712 typed data to sign, for a wallet that shows what it signs
+    /// Returns the EIP-712 typed data to sign, for a wallet that shows what it signs
     /// (`eth_signTypedData_v4`). Its digest is [`Self::digest`].
     #[must_use]
     pub fn typed_data(&self) -> Value {
@@ -96,8 +96,8 @@ impl UnsignedPayment {
     /// Adds a key's signature over [`Self::digest`]: `r`, `s` and `v`, where `v` is 27 or 28, or 0
     /// or 1 for the same. The payment always carries 27 or 28.
     ///
-    /// It does not check who signed: a payment of another signer is refused, and nothing is
-    /// charged.
+    /// Does not check who signed. A seller refuses a payment that another account signed, and
+    /// charges nothing.
     ///
     /// # Errors
     /// [`Invalid::RecoveryValue`] or [`Invalid::HighS`]: token contracts refuse such a signature.
@@ -131,11 +131,11 @@ impl UnsignedPayment {
         Ok(SignedPayment::new(self, &signature.as_bytes()))
     }
 
-    /// Adds a contract wallet's signature (EIP-1271, ERC-6492) as it is. Only the chain can judge
+    /// Adds a contract wallet's signature (EIP-1271, ERC-6492) unchanged. Only the chain can judge
     /// it.
     ///
     /// # Errors
-    /// [`Invalid::SignatureLength`] below 65 bytes: sellers take no shorter ones.
+    /// [`Invalid::SignatureLength`] below 65 bytes: sellers accept no shorter ones.
     pub fn sign_by_wallet(&self, signature: &Bytes) -> Result<SignedPayment, Invalid> {
         if signature.len() < 65 {
             return Err(Invalid::SignatureLength {
@@ -146,10 +146,11 @@ impl UnsignedPayment {
     }
 }
 
-/// A payment that can be sent, and sent again.
+/// A signed payment. The buyer may send it again as often as the answer gets lost.
 ///
-/// Keep [`Self::header`] before it is sent first: should the answer get lost, the same value gets
-/// the answer without a second charge. It is a bearer of money, so `Debug` leaves it out.
+/// Store [`Self::header`] before sending it for the first time. If the answer gets lost, sending
+/// the same value again gets the answer without a second charge. Anyone who has the header can
+/// settle the payment, so `Debug` leaves it out.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SignedPayment {
     unsigned: UnsignedPayment,
@@ -200,7 +201,7 @@ impl SignedPayment {
         self.unsigned.payment_id.as_ref()
     }
 
-    /// The identity of the authorization: with it the chain shows whether it was used.
+    /// The identity of the authorization. The chain shows by it whether the authorization was used.
     #[must_use]
     pub fn key(&self) -> AuthorizationKey {
         let PaymentRequirements { network, asset, .. } = *self.choice().offer();
@@ -218,10 +219,11 @@ impl SignedPayment {
         self.authorization().from
     }
 
-    /// The header to answer another challenge with, after this payment was sent: the same one.
+    /// Returns the header that answers another challenge for the same purchase: the same value as
+    /// before.
     ///
     /// # Errors
-    /// [`TermsChanged`] when the seller asks for something else now. Sign nothing for it while this
+    /// [`TermsChanged`] when the seller asks for other terms now. Do not sign them while this
     /// payment may still be settled.
     pub fn again(&self, challenge: &PaymentRequired) -> Result<&str, TermsChanged> {
         self.choice().still_offered(challenge)?;
@@ -230,11 +232,11 @@ impl SignedPayment {
 
     /// Reads a `PAYMENT-RESPONSE` header value as the outcome of this payment.
     ///
-    /// It is the seller's word. The chain has the last one.
+    /// The outcome is the seller's claim. Only the chain proves it.
     ///
     /// # Errors
-    /// [`OutcomeError`] when it cannot be read, contradicts itself, or is about another payment.
-    /// The outcome is unknown then.
+    /// [`OutcomeError`] when the value cannot be read, contradicts itself, or names another
+    /// payment. The outcome is unknown then.
     ///
     /// # Example
     /// ```
@@ -270,7 +272,7 @@ impl SignedPayment {
         Outcome::read(self, response)
     }
 
-    /// The payment as its seller reads it.
+    /// Decodes the payment as its seller does.
     ///
     /// # Errors
     /// [`HeaderError::TooDeep`] when the seller's own extensions nest so deeply that this crate

@@ -1,4 +1,4 @@
-//! What a buyer is willing to sign.
+//! A buyer's spend policy: the offers that it may sign.
 
 use alloy_primitives::{Address, U256};
 
@@ -30,8 +30,8 @@ pub struct Allowance {
 }
 
 impl Allowance {
-    /// Allows payments of at most `cap` (in the asset's smallest unit) to anyone. Name and version
-    /// of the asset's domain are the offer's: if they are wrong, the signature is void.
+    /// Allows payments of at most `cap` (in the asset's smallest unit) to anyone. The offer
+    /// supplies name and version of the asset's domain: if they are wrong, the signature is void.
     #[must_use]
     pub fn new(network: Network, asset: Address, cap: U256) -> Self {
         Self {
@@ -43,7 +43,8 @@ impl Allowance {
         }
     }
 
-    /// As [`Self::new`], and offers must name the asset's domain as `asset` does.
+    /// Allows payments as [`Self::new`] does, of offers that name the asset's domain as `asset`
+    /// does.
     #[must_use]
     pub fn of(asset: &Asset, network: Network, cap: U256) -> Self {
         Self {
@@ -55,7 +56,7 @@ impl Allowance {
         }
     }
 
-    /// The same allowance for these payees only.
+    /// Restricts the allowance to these payees.
     #[must_use]
     pub fn only_to(self, payees: impl IntoIterator<Item = Address>) -> Self {
         Self {
@@ -101,8 +102,8 @@ impl Allowance {
     }
 }
 
-/// What a buyer is willing to sign: allowances in the order of preference, and the longest life of
-/// an authorization.
+/// A buyer's rules for signing: allowances in the order of preference, and the longest life of an
+/// authorization.
 ///
 /// # Example
 /// ```
@@ -129,7 +130,7 @@ impl SpendPolicy {
     /// otherwise.
     pub const DEFAULT_WINDOW: u64 = 600;
 
-    /// A policy of these allowances, the preferred one first.
+    /// Creates a policy of these allowances, the preferred one first.
     #[must_use]
     pub fn new(allowances: impl IntoIterator<Item = Allowance>) -> Self {
         Self {
@@ -138,9 +139,9 @@ impl SpendPolicy {
         }
     }
 
-    /// Sets the longest life of an authorization, in seconds: between [`MIN_REMAINING_SECONDS`] and
-    /// [`MAX_WINDOW_SECONDS`], whatever is asked for. An offer with a longer time is paid with this
-    /// shorter one.
+    /// Sets the longest life of an authorization, in seconds. Values outside
+    /// [`MIN_REMAINING_SECONDS`] to [`MAX_WINDOW_SECONDS`] become the nearer bound. An offer with a
+    /// longer time is paid with this shorter one.
     #[must_use]
     pub fn with_window(self, seconds: u64) -> Self {
         Self {
@@ -150,9 +151,9 @@ impl SpendPolicy {
     }
 
     /// Chooses one offer of a challenge: the first allowance that an offer satisfies decides, then
-    /// the lower amount, then the seller's order. The budget is only read.
+    /// the lower amount, then the seller's order. The budget does not change.
     ///
-    /// The choice also says of every other offer why it was not chosen.
+    /// The choice also carries the reason why every other offer was not chosen.
     ///
     /// # Errors
     /// [`NoOffer`] with the refusal of each offer. Where several allowances name the asset, the
@@ -208,7 +209,7 @@ impl SpendPolicy {
         Ok(Choice::new(chosen, offer, entry, others, window, challenge))
     }
 
-    /// The position of the first allowance that an offer satisfies.
+    /// Returns the position of the first allowance that an offer satisfies.
     fn rank(&self, offer: &PaymentRequirements, budget: &Budget) -> Result<usize, Refusal> {
         if offer.scheme != Scheme::Exact {
             return Err(Refusal::Session);

@@ -1,4 +1,4 @@
-//! Why offers are not chosen.
+//! The reasons why a policy does not choose an offer.
 
 use std::fmt;
 
@@ -7,11 +7,11 @@ use thiserror::Error;
 
 use crate::{AssetName, MIN_REMAINING_SECONDS, Network, UnknownOffer};
 
-/// Why an offer was not chosen.
+/// The reason why an offer was not chosen.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// This crate does not know how to pay the offer.
+    /// The crate does not know how to pay the offer.
     #[error(transparent)]
     Unknown(#[from] UnknownOffer),
     /// The scheme `aggr_deferred`, which needs a session key of a broker.
@@ -35,7 +35,8 @@ pub enum Refusal {
         /// The payee of the offer.
         observed: Address,
     },
-    /// The offer names the asset otherwise than the policy. Its signature would be void.
+    /// The offer names the asset's domain differently than the policy. A signature for it would be
+    /// void.
     #[error(
         "the asset's domain: expected `{}` version `{}`, observed `{}` version `{}`",
         expected.name, expected.version, observed.name, observed.version
@@ -60,10 +61,10 @@ pub enum Refusal {
         /// The amount of the offer.
         observed: U256,
     },
-    /// The amount is above what is left of the budget.
+    /// The amount is above the rest of the budget.
     #[error("amount: the budget has {left} left, observed {observed}")]
     AboveBudget {
-        /// What is left of the asset.
+        /// The amount of the asset that is left.
         left: U256,
         /// The amount of the offer.
         observed: U256,
@@ -105,7 +106,7 @@ impl Refusal {
 pub struct NotChosen {
     /// Its position in `accepts`, from 0.
     pub index: usize,
-    /// Why.
+    /// The reason.
     pub refusal: Refusal,
 }
 
@@ -118,13 +119,13 @@ impl fmt::Display for NotChosen {
 /// The policy allows no offer of the challenge.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 pub struct NoOffer {
-    /// Every offer with its refusal, in the seller's order; empty when nothing is offered.
+    /// Every offer with its refusal, in the seller's order; empty when the challenge has no offers.
     pub refusals: Vec<NotChosen>,
 }
 
 impl fmt::Display for NoOffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// A seller may offer a lot; a message shows the first ones.
+        /// Most refusals that a message shows.
         const SHOWN: usize = 8;
         if self.refusals.is_empty() {
             return f.write_str("the challenge has no offers");

@@ -1,4 +1,4 @@
-//! A buyer signs what its policy allows, once, and reads what became of it.
+//! A buyer signs what its policy allows, once, and reads the outcome.
 
 mod authorizing;
 mod choosing;

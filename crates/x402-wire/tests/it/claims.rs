@@ -1,5 +1,4 @@
-//! What a payment claims of itself: how it pays, which authorization it is, and whose signature it
-//! carries.
+//! A payment's claims about itself: its way of paying, its authorization, and its signer.
 
 use alloy_primitives::{Bytes, hex};
 use serde_json::{Value, json};

@@ -1,4 +1,5 @@
-//! The files of `docs/deploy` and the Dockerfile: they parse, and what they name exists.
+//! The files of `docs/deploy` and the Dockerfile: they parse, and the files and metrics that they
+//! name exist.
 //!
 //! `docs/OPERATIONS.md` lists the metrics; a test of `api-server` holds its table to the program's.
 
@@ -21,7 +22,7 @@ fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Every file below a folder whose name has one of these endings, apart from what is built.
+/// Every file below a folder whose name has one of these endings, without built files.
 fn files(folder: &str, endings: &[&str]) -> Vec<PathBuf> {
     let mut open = vec![root().join(folder)];
     let mut found = Vec::new();
@@ -104,7 +105,7 @@ fn every_yaml_and_json_file_parses() {
 }
 
 #[test]
-fn every_alert_says_what_to_do() {
+fn every_alert_states_an_action() {
     let text = read("docs/deploy/prometheus/alerts.yml");
     let documents = Yaml::load_from_str(&text).unwrap();
     let mut names = BTreeSet::new();
@@ -142,7 +143,7 @@ fn every_panel_has_an_expression_and_a_place_of_its_own() {
 }
 
 #[test]
-fn the_composition_pins_images_mounts_what_exists_and_holds_no_secret() {
+fn the_composition_pins_images_mounts_existing_files_and_holds_no_secret() {
     let text = read("docs/deploy/compose.yaml");
     let documents = Yaml::load_from_str(&text).unwrap();
     let example = read("docs/deploy/example.env");
@@ -186,7 +187,7 @@ fn the_composition_pins_images_mounts_what_exists_and_holds_no_secret() {
     }
 }
 
-/// The transactions of one that has died are ended by the other one, which needs their key.
+/// When one instance dies, the other one completes its transactions, so both need the key.
 #[test]
 fn both_instances_have_the_same_gas_key() {
     let text = read("docs/deploy/compose.yaml");
@@ -221,7 +222,7 @@ fn instructions() -> Vec<Vec<String>> {
         .collect()
 }
 
-/// What the Dockerfile copies from the repository.
+/// The paths that the Dockerfile copies from the repository.
 fn copied() -> BTreeSet<String> {
     let instructions = instructions();
     let copies = instructions
@@ -231,7 +232,7 @@ fn copied() -> BTreeSet<String> {
 }
 
 #[test]
-fn the_dockerfile_copies_what_exists_and_ends_as_an_ordinary_user() {
+fn the_dockerfile_copies_existing_files_and_ends_as_an_ordinary_user() {
     for path in copied() {
         assert!(root().join(&path).exists(), "Dockerfile: {path}");
     }
@@ -258,7 +259,7 @@ fn the_dockerfile_copies_what_exists_and_ends_as_an_ordinary_user() {
     assert_eq!(servers, 2);
 }
 
-/// A source that includes a file which the image does not have compiles here, and not there.
+/// A source that includes a file that the image lacks compiles here, but not in the image.
 #[test]
 fn the_dockerfile_copies_every_file_that_a_source_includes() {
     let copied = copied();

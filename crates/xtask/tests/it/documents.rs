@@ -1,4 +1,4 @@
-//! Links and paths of the documents lead to what is there.
+//! Links and paths in the documents lead to existing files and headings.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -98,7 +98,7 @@ fn fault(document: &Path, text: &str, link: &str) -> Option<String> {
 }
 
 #[test]
-fn links_lead_to_files_and_headings_that_are_there() {
+fn links_lead_to_existing_files_and_headings() {
     let mut faults = Vec::new();
     let mut checked = 0;
     for document in documents() {
@@ -137,7 +137,7 @@ fn paths_of_the_architecture_and_of_how_to_add_something_exist() {
 }
 
 #[test]
-fn what_leads_nowhere_is_seen() {
+fn broken_links_are_found() {
     let document = root().join("docs/ARCHITECTURE.md");
     let text = "# A title: `code` and more\n```\n# no heading\n```\n";
     for (link, expected) in [

@@ -1,4 +1,5 @@
-//! What strangers embed: the kept public interfaces, and pure crates without C code.
+//! The crates that strangers embed: public interfaces match their files, and pure crates have no C
+//! code.
 
 use std::path::Path;
 use std::process::Command;

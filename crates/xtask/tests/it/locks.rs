@@ -49,7 +49,7 @@ fn declared(manifest: &Table, workspace: &Table) -> BTreeMap<String, bool> {
 }
 
 #[test]
-fn lock_files_beside_the_workspaces_know_the_dependencies_of_its_crates() {
+fn separate_lock_files_match_the_dependencies_of_this_workspace() {
     let workspace = read(&root().join("Cargo.toml"));
     let metadata = MetadataCommand::new()
         .current_dir(root())

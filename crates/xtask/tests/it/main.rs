@@ -1,4 +1,4 @@
-//! The rules of this workspace, held against the workspace itself.
+//! The rules of this workspace, compared with the workspace itself.
 
 #![allow(
     clippy::indexing_slicing,

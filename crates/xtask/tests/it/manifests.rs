@@ -34,7 +34,7 @@ fn manifests() -> Vec<PathBuf> {
 }
 
 #[test]
-fn members_inherit_what_the_workspace_says() {
+fn members_inherit_the_workspaces_settings() {
     for path in manifests() {
         let manifest = read(&path);
         let name = path.display();

@@ -86,12 +86,12 @@ fn a_name_that_is_exported_again_leads_to_the_file_that_defines_it() {
 }
 
 #[test]
-fn what_is_no_circle() {
+fn permitted_uses_are_no_circle() {
     let lib = ("lib.rs", "mod a; mod b; pub struct Shared;");
     let a = ("a.rs", "use crate::b::B;");
     for b in [
         "pub struct B;",
-        // What its own folders' files define, a file may use.
+        // A file may use the items of its ancestors, here `lib.rs`.
         "use crate::Shared; pub struct B;",
         "pub struct B; #[cfg(test)] mod tests { use crate::a::A; }",
         "pub struct B; #[cfg(test)] use crate::a::A;",
@@ -119,6 +119,6 @@ fn a_circle_of_more_than_three_files_is_refused() {
     assert_eq!(check(&[three, four.clone()]), [LargeCircle(four.clone())]);
     assert_eq!(
         LargeCircle(four).to_string(),
-        "crates/made: 4 files in a circle: d.rs, e.rs, f.rs, g.rs; expected at most 3: move what they share into a file of its own"
+        "crates/made: 4 files in a circle: d.rs, e.rs, f.rs, g.rs; expected at most 3: move the shared parts into a separate file"
     );
 }

@@ -1,9 +1,9 @@
-//! Why an audit is invalid.
+//! The reason why an audit is invalid.
 
 use alloy_primitives::B256;
 use thiserror::Error;
 
-/// Why an audit is invalid. `seq` is the expected number of the record.
+/// The reason why an audit is invalid. `seq` is the expected number of the record.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum AuditError {

@@ -12,7 +12,6 @@ use crate::config::Problem;
 /// A payer's settled payments earn credit, and work that ends uncharged spends it. Payers without
 /// credit share a pool. While the pool is empty, each client address still has a small share of its
 /// own.
-/// own.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CreditSection {

@@ -48,7 +48,8 @@ pub struct DelegationSection {
     /// and to 1 without either.
     #[serde(deserialize_with = "lenient::optional_scalar")]
     pub confirmations: Option<u64>,
-    /// How far a plan's minimum may be below what current prices promise, in basis points.
+    /// The most by which a plan's minimum may be below the value at current prices, in basis
+    /// points.
     #[serde(deserialize_with = "lenient::scalar")]
     pub max_deviation_bps: u16,
     /// The most writing requests of one address in a minute.
@@ -110,7 +111,7 @@ impl DelegationSection {
         Some(tx_sender::LocalKey::from_hex(key).ok()?.account())
     }
 
-    /// How far a plan's minimum may be below what current prices promise.
+    /// The most by which a plan's minimum may be below the value at current prices.
     pub(crate) fn max_deviation(&self) -> BasisPoints {
         BasisPoints::new(self.max_deviation_bps).unwrap_or(BasisPoints::MAX)
     }

@@ -18,7 +18,7 @@ pub struct PaymentSection {
     /// `maxTimeoutSeconds` of every option.
     #[serde(deserialize_with = "lenient::scalar")]
     pub max_timeout_seconds: u64,
-    /// How many seconds a settlement may take. An authorization must outlive the work and this.
+    /// The time limit of a settlement, in seconds. An authorization must outlive the work and this.
     #[serde(deserialize_with = "lenient::scalar")]
     pub settle_budget_seconds: u64,
     /// The accepted assets, in the order of the options.

@@ -19,7 +19,7 @@ use crate::config::Problem;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SettlementSection {
-    /// Who settles.
+    /// The settler.
     pub mode: SettlementMode,
     /// The base URL of an x402 v2 facilitator.
     pub facilitator_url: Option<String>,
@@ -78,7 +78,7 @@ pub struct SettlementSection {
     pub reconcile_seconds: u64,
 }
 
-/// Who settles.
+/// A settler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SettlementMode {

@@ -10,7 +10,7 @@ use storage::{StoreOptions, postgres::Address};
 use super::problem;
 use crate::config::Problem;
 
-/// The ledger of a configuration that names none.
+/// The URL of the ledger in a configuration that names none.
 const USUAL_URL: &str = "sqlite://data/service.db";
 
 /// Enough for three heartbeats, a second apart.
@@ -26,16 +26,16 @@ const LEAST_ARTIFACT_BYTES: u64 = 32 << 20;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct StorageSection {
-    /// `sqlite://` and a path, or `postgres://` and a database. It may contain a password.
-    /// [`Self::url`] gives the usual one when it is absent.
+    /// `sqlite://` and a path, or `postgres://` and a database. It may contain a password. When it
+    /// is absent, [`Self::url`] returns the default.
     pub url: Option<SecretString>,
     /// A file that holds the URL.
     pub url_file: Option<PathBuf>,
-    /// How long the lease of a server on a shared database lasts without a heartbeat. Means nothing
+    /// How long the lease of a server on a shared database lasts without a heartbeat. Has no effect
     /// on SQLite.
     #[serde(deserialize_with = "lenient::scalar")]
     pub lease_seconds: u32,
-    /// The most connections to a database. Means nothing on SQLite.
+    /// The most connections to a database. Has no effect on SQLite.
     #[serde(deserialize_with = "lenient::scalar")]
     pub connections: u32,
     /// For how many seconds the same payment can fetch an answer again.
@@ -82,7 +82,7 @@ impl StorageSection {
         url.map_or(USUAL_URL, |url| url.expose_secret())
     }
 
-    /// Whether several servers may have the same stores.
+    /// Whether several servers may share the stores.
     pub(crate) fn is_shared(&self) -> bool {
         Address::is_postgres(self.url())
     }

@@ -50,7 +50,7 @@ const GAS_COINS_WEI: u64 = 1_000_000_000_000_000;
 /// Pays the gas of sub-wallets.
 const GAS_ACCOUNT: DevAccount = DEV_ACCOUNTS[4];
 
-/// Why the stage could not be set up, or a plan could not be made.
+/// An error of setting up the stage, or of making a plan.
 #[derive(Debug, Error)]
 pub enum FenceStageError {
     /// The embedded chains.
@@ -91,7 +91,7 @@ impl From<Refusal> for FenceStageError {
     }
 }
 
-/// A plan as the agent rail hands it to an agent.
+/// A plan as the agent rail returns it to an agent.
 #[derive(Debug, Clone)]
 pub struct EmbeddedPlan {
     /// The `arguments` of the tool call.
@@ -107,7 +107,7 @@ pub struct FenceStage {
     pub address: SocketAddr,
     /// The chain on which plans are sent.
     pub base: DevChain,
-    /// The policy of its fence, which is the one that `fence-cli` pins.
+    /// The policy of its fence, which `fence-cli` pins too.
     pub policy: Policy,
     plans: plan_builder::Policy,
     folder: TempDir,

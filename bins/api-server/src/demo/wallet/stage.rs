@@ -32,7 +32,7 @@ const GAS_ACCOUNT: DevAccount = DEV_ACCOUNTS[4];
 /// A base fee as low as on rollups, because an owner's top-ups are limited to what it has paid.
 const BASE_FEE: u64 = 1_000_000;
 
-/// Why the stage could not be set up.
+/// An error of setting up the stage.
 #[derive(Debug, Error)]
 pub(crate) enum WalletStageError {
     /// The embedded chain.

@@ -25,7 +25,7 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// Adds a section, or records why it is missing.
+    /// Adds a section, or the reason why it is missing.
     pub(super) fn add(
         &mut self,
         section: &Section,
@@ -89,7 +89,7 @@ impl Draft {
         value
     }
 
-    /// Records why a section is missing.
+    /// Records the reason why a section is missing.
     pub(super) fn missing(&mut self, name: &'static str, error: &ErrorReply) {
         self.sections.insert(name.to_owned(), Value::Null);
         self.missing.push(name);

@@ -20,7 +20,7 @@ const SECTION: &str = "levels";
 /// The member that a report leaves out: the candles behind the levels.
 const LEFT_OUT: &str = "candles";
 
-/// The result for each coin.
+/// The result for each of the largest coins.
 pub(super) type OfMajors = [(&'static str, Result<Answered, ErrorReply>); 3];
 
 /// Reads all coins at the same time.

@@ -25,7 +25,7 @@ pub(super) struct CoinChange {
     pub(super) unread: Vec<&'static str>,
 }
 
-/// How a change is expressed.
+/// The unit of a change.
 #[derive(Clone, Copy)]
 enum Unit {
     /// In percent of the earlier value.

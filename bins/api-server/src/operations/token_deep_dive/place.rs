@@ -7,13 +7,13 @@ use route_catalog::{HOME_CHAIN, SECURITY_CHAINS};
 /// The token contract of a coin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
-    /// On a chain whose contracts are scanned.
+    /// A contract on a chain whose contracts are scanned.
     Contract { chain_id: u64, address: Address },
     /// The coin is its own chain's coin, not a token.
     None,
-    /// Only on chains that are not scanned.
+    /// A contract on chains that are not scanned.
     Elsewhere,
-    /// No source says it.
+    /// No source states it.
     Unknown,
 }
 

@@ -61,8 +61,8 @@ impl Held {
         Holding::of(scans, holders, &pools)
     }
 
-    /// All evidence for or against the token: the scans, plus the market's evidence against it. The
-    /// latter alone is not a scan and cannot make an answer.
+    /// All evidence for or against the token: the scans, and the market's evidence against it. The
+    /// market's evidence alone is not a scan and cannot make an answer.
     pub(in crate::operations) fn with_origin(&self, scans: &[Scan]) -> Vec<Scan> {
         let origin = value(&self.origin).and_then(|origin| Scan::of_origin(ORIGIN, origin));
         scans.iter().cloned().chain(origin).collect()

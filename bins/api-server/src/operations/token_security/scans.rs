@@ -25,7 +25,7 @@ pub(in crate::operations) struct Scanned {
     pub(in crate::operations) scans: Vec<Scan>,
     /// The sources that were asked, the core source first.
     pub(in crate::operations) sources: Vec<Provenance>,
-    /// The sources without an answer, and why.
+    /// The sources without an answer, with the reasons.
     unanswered: Vec<(&'static str, String)>,
 }
 
@@ -87,7 +87,7 @@ pub(in crate::operations) async fn of(
     collect(context, chain_id, token, answers)
 }
 
-/// Why a scanner did not answer.
+/// The reason why a scanner did not answer.
 #[derive(Debug)]
 enum NoAnswer {
     NotCovered,

@@ -17,7 +17,7 @@ const SIZES: [u32; 2] = [10, 1000];
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The time limit for the sale of a token that cannot be bought.
 const FURTHER_PATIENCE: Duration = Duration::from_millis(2_500);
-/// Why the sale is not tried at first when there is no way to buy.
+/// The reason why the sale is not tried at first when there is no way to buy.
 const NOTHING_BOUGHT: &str = "nothing_bought";
 /// The source of the quotes.
 pub(in crate::operations) const SOURCE: &str = "okx.quote";

@@ -30,7 +30,7 @@ pub(super) const PATIENCE: Duration = Duration::from_millis(3_500);
 #[derive(Default)]
 pub(super) struct Gathered {
     pub(super) known: Knowledge,
-    /// Why symbols and units of tokens are missing.
+    /// The reason why symbols and units of tokens are missing.
     pub(super) tokens_missing: Option<String>,
 }
 
@@ -161,7 +161,7 @@ async fn round(
 struct Interface {
     address: Address,
     outcome: Result<Sourced<ContractFacts>, Error>,
-    /// Why the contracts to which it delegates are unknown.
+    /// The reasons why the contracts to which it delegates are unknown.
     failures: Vec<Error>,
 }
 

@@ -50,7 +50,7 @@ pub(super) struct Plan {
     pub(super) deposit: DepositPlan,
 }
 
-/// A product that takes the asset but has no plan, and why.
+/// A product that takes the asset but has no plan, with the reason.
 pub(super) struct LeftOut {
     pub(super) product: ListedProduct,
     pub(super) reason: String,
@@ -161,7 +161,7 @@ pub(super) async fn ranking(
     })
 }
 
-/// No source states the yield of the product.
+/// The reason when no source states the yield of the product.
 const YIELD_NOT_KNOWN: &str = "yield_not_known";
 
 /// The inputs of a cost, as far as they are known.
@@ -170,8 +170,8 @@ struct Costs {
     gas: Option<GasPrice>,
 }
 
-/// The plan of a product that takes the deposit, or why there is none and whether a fact is
-/// unknown.
+/// Returns the plan of a product that takes the deposit. Otherwise, returns the reason, and whether
+/// a fact is unknown.
 fn judge(
     product: &ListedProduct,
     symbol: String,

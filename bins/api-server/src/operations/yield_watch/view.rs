@@ -50,7 +50,7 @@ fn open_move(open: &Proposal) -> Value {
     })
 }
 
-/// As in the audit.
+/// Renders the last move as the audit does.
 fn last_move((key, outcome): &(MoveKey, MoveOutcome)) -> Value {
     json!({"key": key, "outcome": outcome})
 }

@@ -12,7 +12,7 @@ use crate::reply::ErrorReply;
 use crate::source_report::SourceReport;
 use crate::sources::Accounts;
 
-/// Why a chain's answer may lack balances that could earn.
+/// The reasons why a chain's answer may lack balances that could earn.
 const PARTLY: [&str; 2] = ["only_listed_tokens", "native_balance_unread"];
 
 /// Balances of an account.
@@ -23,7 +23,6 @@ pub(crate) struct Held {
     /// Chains that could not be read. Their balances are unknown.
     pub(crate) unread: Vec<u64>,
     /// Chains that were read in part. Other tokens, or the chain's own coin, are unknown.
-    /// nothing is known.
     pub(crate) partly_read: Vec<u64>,
     /// Whether the amount of a token that could earn is unknown.
     pub(crate) uncertain: bool,

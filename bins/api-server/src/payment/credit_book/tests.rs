@@ -37,7 +37,7 @@ fn refused_calls_spend_at_most_the_pool_whatever_their_operation() {
 }
 
 #[test]
-fn what_was_spent_of_an_earning_that_is_taken_back_is_owed() {
+fn the_spent_part_of_a_withdrawn_earning_is_owed() {
     let cost = Cost::micro_usd;
     let mut account = Account::default();
     let added = account.add(cost(2_000), cost(5_000));

@@ -1,4 +1,4 @@
-//! Who pays for work that ends without a paid answer.
+//! Tests of the credit that pays for work without a paid answer.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::script::{Reconciles, Script, Settles, Work, unreachable};
 use super::stage::{HELD, Stage, VERIFICATION, refused, served};
 use crate::payment::Refusal;
 
-/// Lets a call go on until it waits for work that never ends.
+/// Runs a call until it waits for work that never ends.
 async fn begin<T>(call: &mut (impl Future<Output = T> + Unpin)) {
     let ended = tokio::time::timeout(Duration::from_secs(1), call).await;
     assert!(ended.is_err());
@@ -39,7 +39,7 @@ async fn without_a_chain_a_payer_without_credit_has_one_call_at_a_time() {
             false => {
                 let second = refused(second);
                 assert!(matches!(second, Refusal::OneCallAtATime), "{second:?}");
-                // The payment that is in flight is known, and not refused for being one too many.
+                // The payment in flight is known, so it is not refused for exceeding the limit.
                 let same = refused(stage.buy(&payments[0]).await);
                 assert!(matches!(same, Refusal::InFlight { .. }), "{same:?}");
             }
@@ -47,14 +47,14 @@ async fn without_a_chain_a_payer_without_credit_has_one_call_at_a_time() {
         for payer in [&other, &regular] {
             assert!(!served(stage.buy(&stage.sign(payer)).await).again);
         }
-        // The call in flight ends, and the payer has its turn.
+        // Once the call in flight has ended, the payer's next call is served.
         refused(first.await);
         assert!(!served(stage.buy(&stage.sign(&newcomer)).await).again);
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_is_out_of_credit_is_refused_before_any_work() {
+async fn a_payer_out_of_credit_is_refused_before_any_work() {
     let stage = Stage::with(Script::default(), HELD + VERIFICATION);
     let (regular, newcomer) = (Payer::new(1), Payer::new(2));
     stage.make_regular(&regular).await;
@@ -76,7 +76,7 @@ async fn whoever_is_out_of_credit_is_refused_before_any_work() {
         (stage.script.asked("verify"), stage.script.asked("work")),
         (0, 0)
     );
-    // Who has paid before is not touched by it, and neither is a payment that is known.
+    // A payer who has paid before is not affected, and neither is a known payment.
     Script::set(&stage.script.work, Work::Answers);
     let paid = stage.sign(&regular);
     assert!(!served(stage.buy(&paid).await).again);
@@ -108,7 +108,8 @@ async fn credit_is_earned_held_spent_and_given_back() {
     let left = 1_000 - VERIFICATION;
     assert_eq!(stage.known_credit(&payer), Some((left, 0)));
     assert_eq!(stage.credit(&payer).await, left);
-    // What a call of the payer's holds, another one cannot hold as well: it is a newcomer's then.
+    // A second call cannot hold the credit that the first one holds, so the newcomers' pool covers
+    // it.
     Script::set(&stage.script.work, Work::Never);
     let payments = [stage.sign(&payer), stage.sign(&payer)];
     let mut first = Box::pin(stage.buy(&payments[0]));
@@ -127,7 +128,7 @@ async fn work_that_panics_gives_back_what_it_held() {
     assert_eq!(stage.known_credit(&payer), Some((1_000, 0)));
 }
 
-/// The settler says twice that a payment is settled, because the journal could not take it the
+/// The settler reports twice that a payment is settled, because the journal could not record it the
 /// first time.
 #[tokio::test(start_paused = true)]
 async fn a_settlement_is_credited_once_however_often_it_is_found() {
@@ -148,7 +149,7 @@ async fn a_settlement_is_credited_once_however_often_it_is_found() {
         refused(stage.buy(&payment).await);
         tokio::time::sleep(Duration::from_secs(100)).await;
     }
-    // What has ended without a known outcome is paid for.
+    // Credit pays for a call that has ended without a known outcome.
     let left = 1_000 - VERIFICATION;
     assert_eq!(stage.known_credit(&payer), Some((left, 0)));
     assert_eq!(stage.credit(&payer).await, left);
@@ -159,7 +160,7 @@ async fn a_settlement_is_credited_once_however_often_it_is_found() {
     assert_eq!(stage.credit(&payer).await, left + 1_000);
 }
 
-/// A list of unknown payments is old when the last of them is looked at.
+/// A list of unknown payments may be outdated when the last of them is looked at.
 #[tokio::test(start_paused = true)]
 async fn a_settlement_is_credited_once_when_an_old_list_names_it_again() {
     let (stage, payer) = (Stage::new(), Payer::new(1));
@@ -187,7 +188,7 @@ async fn dry_the_pool(stage: &Stage) {
     Script::set(&stage.script.work, Work::Answers);
 }
 
-/// Whoever has paid before is not touched by others' abuse, whatever its signature looks like.
+/// Abuse by others does not affect a payer who has paid before, whatever form its signature has.
 #[tokio::test(start_paused = true)]
 async fn a_proven_wallet_is_served_from_its_own_credit_while_the_pool_is_dry() {
     let stage = Stage::with(Script::default(), HELD);
@@ -202,7 +203,7 @@ async fn a_proven_wallet_is_served_from_its_own_credit_while_the_pool_is_dry() {
     begin(&mut call).await;
     let account = || stage.processor.credit().account(wallet);
     assert_eq!(account(), Some((1_000, HELD)));
-    // Its refused work is paid for by itself, and not by the pool.
+    // The wallet pays for its refused work, not the pool.
     refused(call.await);
     let left = 1_000 - VERIFICATION;
     assert_eq!(account(), Some((left, 0)));
@@ -212,7 +213,7 @@ async fn a_proven_wallet_is_served_from_its_own_credit_while_the_pool_is_dry() {
     assert!(!served(stage.buy(&stage.of_wallet(0xcc)).await).again);
 
     // A wallet without credit is a newcomer: the pool pays for its verification, and does not hold
-    // its work.
+    // the cost of its work.
     stage.script.forget();
     let payment = stage.of_wallet(0xcd);
     let out = refused(stage.buy(&payment).await);
@@ -223,12 +224,13 @@ async fn a_proven_wallet_is_served_from_its_own_credit_while_the_pool_is_dry() {
     );
     assert_eq!(stage.record(&payment).await.unwrap().state, State::Released);
     assert_eq!(stage.missing_of_pool().await, missing + VERIFICATION);
-    // With what has come in since, it is served.
+    // After a refill of the pool the wallet is served.
     stage.script.pass(300);
     assert!(!served(stage.buy(&stage.of_wallet(0xcd)).await).again);
 }
 
-/// A forger spends the newcomers' and never the credit of the wallet in whose name it writes.
+/// Forgeries spend the newcomers' pool, and never the credit of the wallet in whose name they are
+/// written.
 #[tokio::test(start_paused = true)]
 async fn forgeries_in_the_name_of_a_wallet_leave_its_credit_alone() {
     let stage = Stage::with(Script::default(), HELD);
@@ -243,15 +245,15 @@ async fn forgeries_in_the_name_of_a_wallet_leave_its_credit_alone() {
     while let Refusal::Declined(_) = refused(stage.buy(&stage.of_wallet(0xcc)).await) {
         forged += 1;
     }
-    // As many as the pool holds, and then none is verified any more.
+    // The pool covers this many verifications. Afterwards no forgery is verified.
     assert_eq!(forged, HELD / VERIFICATION);
     assert_eq!(stage.missing_of_pool().await, HELD);
     assert_eq!(stage.credit_of(wallet).await, 1_000);
 }
 
-/// What only the broker's word stands for earns and spends no credit of the payer's.
+/// When only the broker vouches for a payment, it earns and spends no credit of the payer's.
 #[tokio::test(start_paused = true)]
-async fn without_a_chain_nobody_proves_a_wallet() {
+async fn without_a_chain_a_wallet_is_never_proven() {
     let stage = Stage::with(Script::with_chain(false), HELD);
     served(stage.buy(&stage.of_wallet(0xcc)).await);
     dry_the_pool(&stage).await;

@@ -1,4 +1,5 @@
-//! Unknown payments are decided, each by itself, and every one comes to an end.
+//! Tests of deciding unknown payments: each is decided by itself, and every one is decided in the
+//! end.
 
 use std::time::Duration;
 
@@ -27,13 +28,13 @@ async fn states(stage: &Stage, payments: &[PaymentPayload]) -> Vec<State> {
     states
 }
 
-/// A node that never answers about one payment holds up no other one, and not the next round
-/// either.
+/// A node that never answers about one payment delays neither the other payments nor the next
+/// round.
 #[tokio::test(start_paused = true)]
-async fn a_payment_of_which_nothing_is_heard_holds_up_nobody() {
+async fn a_silent_payment_delays_no_other() {
     let (stage, payer) = (Stage::new(), Payer::new(1));
     Script::set(&stage.script.settles, unknown());
-    // More of them than are looked at side by side.
+    // More payments than are looked at in parallel.
     let mut payments = Vec::new();
     for _ in 0..20 {
         let payment = stage.sign(&payer);
@@ -44,18 +45,18 @@ async fn a_payment_of_which_nothing_is_heard_holds_up_nobody() {
     Script::set(&stage.script.reconciles, Reconciles::TakenBut(silent));
     stage.script.forget();
     let mut round = Box::pin(stage.processor.reconcile_all());
-    // Far shorter than the time that one look may take.
+    // Far shorter than the time limit of a look.
     let ended = tokio::time::timeout(Duration::from_secs(1), &mut round).await;
-    assert!(ended.is_err(), "nobody waits for the silent one");
+    assert!(ended.is_err(), "the round ended before the silent payment");
     assert_eq!(states(&stage, &payments[..1]).await, [State::Unknown]);
     assert_eq!(states(&stage, &payments[1..]).await, [State::Settled; 19]);
-    // It is given up for this time, and the round comes to its end.
+    // The look at the silent payment is given up for now, and the round ends.
     tokio::time::timeout(Duration::from_secs(180), round)
         .await
         .unwrap();
     assert_eq!(stage.script.asked("reconcile"), 20);
     assert_eq!(states(&stage, &payments[..1]).await, [State::Unknown]);
-    // As soon as somebody answers, it is decided like the others.
+    // Once the node answers, the payment is decided like the others.
     Script::set(&stage.script.reconciles, Reconciles::Taken);
     stage.script.pass(3_600);
     stage.processor.reconcile_all().await;
@@ -63,7 +64,7 @@ async fn a_payment_of_which_nothing_is_heard_holds_up_nobody() {
     assert!(served(stage.buy(&payments[0]).await).again);
 }
 
-/// Its payer has cancelled it: it can move no money, long before its window is over.
+/// The payer has cancelled the payment: it can no longer move money, long before its window ends.
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_payment_is_given_back_and_may_be_replaced_at_once() {
     let (stage, payer) = (Stage::new(), Payer::new(1));
@@ -85,7 +86,7 @@ async fn a_cancelled_payment_is_given_back_and_may_be_replaced_at_once() {
         (record.state, record.reason.as_deref()),
         (State::Released, Some("cancelled"))
     );
-    // Whoever sends it again is told the same, and nothing is done for it.
+    // A repetition of the payment gets the same advice, and no work is done for it.
     let used = Verification::Invalid {
         reason: Reason::InvalidExactEvmNonceAlreadyUsed,
         message: None,
@@ -95,8 +96,8 @@ async fn a_cancelled_payment_is_given_back_and_may_be_replaced_at_once() {
     let again = declined(stage.buy(&payment).await);
     assert_eq!(again.next, Next::SignNew);
     assert_eq!(stage.script.asked("work"), 0);
-    // A use that the chain cannot show may have been the payment: it is looked up, and not
-    // replaced.
+    // If the chain cannot show how the nonce was used, it may have been this payment: the caller
+    // looks it up, and does not replace it.
     for cannot_tell in [Ok(false), Err(unreachable())] {
         Script::set(&stage.script.is_spent, cannot_tell);
         let again = declined(stage.buy(&payment).await);
@@ -104,8 +105,8 @@ async fn a_cancelled_payment_is_given_back_and_may_be_replaced_at_once() {
     }
 }
 
-/// The journal has lost it. Whether it had an answer nobody knows, so it gets none, and its payer
-/// is told by which transaction it has paid.
+/// The journal has lost the payment. It may have had an answer, so there is no second one, and the
+/// refusal names the transaction.
 #[tokio::test(start_paused = true)]
 async fn a_payment_that_only_the_chain_knows_is_neither_charged_nor_answered() {
     let (stage, payer) = (Stage::new(), Payer::new(1));
@@ -129,7 +130,7 @@ async fn a_payment_that_only_the_chain_knows_is_neither_charged_nor_answered() {
         (record.state, record.reason.as_deref()),
         (State::Released, Some("no_answer"))
     );
-    // While the chain does not show the transfer, it may have been another one.
+    // While the chain does not show the transfer, the nonce may have been used otherwise.
     for cannot_tell in [Ok(None), Err(unreachable())] {
         Script::set(&stage.script.paid_by, cannot_tell);
         let ended = declined(stage.buy(&payment).await);
@@ -137,7 +138,7 @@ async fn a_payment_that_only_the_chain_knows_is_neither_charged_nor_answered() {
     }
 }
 
-/// The facilitator refuses it because it was cancelled before it could be settled.
+/// The facilitator refuses the payment because it was cancelled before its settlement.
 #[tokio::test(start_paused = true)]
 async fn a_payment_that_was_cancelled_before_its_settlement_may_be_replaced_at_once() {
     for (is_spent, waits) in [
@@ -162,7 +163,7 @@ async fn a_payment_that_was_cancelled_before_its_settlement_may_be_replaced_at_o
     }
 }
 
-/// Our transaction has failed because the payer had cancelled the authorization before it.
+/// This server's transaction has failed because the payer had cancelled the authorization before.
 #[tokio::test(start_paused = true)]
 async fn an_own_transaction_that_a_cancellation_has_broken_ends_the_payment() {
     let (stage, payer) = (Stage::new(), Payer::new(1));
@@ -186,7 +187,8 @@ async fn an_own_transaction_that_a_cancellation_has_broken_ends_the_payment() {
     );
 }
 
-/// Asking the facilitator is a remote call, whatever it says: its payer pays for it.
+/// A verification at the facilitator is a remote call, so the payer pays for it whatever the
+/// verdict.
 #[tokio::test(start_paused = true)]
 async fn a_refused_verification_is_paid_for_by_credit() {
     let (stage, payer) = (
@@ -199,7 +201,7 @@ async fn a_refused_verification_is_paid_for_by_credit() {
         message: None,
     };
     Script::set(&stage.script.verifies, invalid);
-    // What is left in the end does not cover a call, which is a newcomer's then.
+    // In the end the rest does not cover a call, so the newcomers' pool covers it.
     for (left, missing) in [(900, 0), (800, 0), (800, VERIFICATION)] {
         declined(stage.buy(&stage.sign(&payer)).await);
         assert_eq!(stage.credit(&payer).await, left);
@@ -208,8 +210,8 @@ async fn a_refused_verification_is_paid_for_by_credit() {
     assert_eq!(stage.script.asked("work"), 0);
 }
 
-/// A payload that makes the facilitator fail costs it a call as well. Where nobody could be asked,
-/// nobody pays.
+/// A payload that makes the facilitator fail also costs a call. If no remote party was asked, the
+/// payer is not charged.
 #[tokio::test(start_paused = true)]
 async fn a_verification_that_fails_is_paid_for_by_credit_when_somebody_was_asked() {
     let call = RemoteCall::Verify;
@@ -239,7 +241,7 @@ async fn a_verification_that_fails_is_paid_for_by_credit_when_somebody_was_asked
         assert!(matches!(ended, Refusal::SettlementUnavailable), "{ended:?}");
         assert_eq!(stage.credit(&payer).await, 1_000 - cost, "{cause}");
         assert_eq!(stage.script.asked("work"), 0);
-        // The payment is as good as before.
+        // The payment is still valid.
         Script::set(&stage.script.verifies, Verification::Valid);
         assert!(!served(stage.buy(&payment).await).again);
     }

@@ -1,4 +1,4 @@
-//! A caller that hangs up changes nothing.
+//! Tests of callers that hang up: that changes nothing.
 
 use std::pin::pin;
 
@@ -7,10 +7,10 @@ use super::script::{Script, Work};
 use super::stage::{Stage, refused, served};
 use crate::payment::{MAX_IN_FLIGHT, MAX_UNPROVEN};
 
-/// More turns than a call takes from its beginning to its end.
+/// More polls than a call takes from its beginning to its end.
 const TURNS: usize = 80;
 
-/// Drops the call when it has had so many turns. Returns whether it had ended by then.
+/// Drops the call after this many polls. Returns whether it had ended by then.
 async fn hang_up_after<T>(turns: usize, call: impl Future<Output = T>) -> bool {
     let mut call = pin!(call);
     for _ in 0..turns {
@@ -59,7 +59,7 @@ async fn the_same_payment_sent_again_at_once_is_worked_on_once() {
         let (stage, payer) = (Stage::new(), Payer::new(1));
         let payment = stage.sign(&payer);
         hang_up_after(turns, stage.buy(&payment)).await;
-        // While the first call goes on: it is in flight, or it has its answer by now.
+        // The first call is still in flight, or it has its answer by now.
         if let crate::payment::Ended::Refused(refusal) = stage.buy(&payment).await {
             assert_eq!(refusal.name(), "payment_in_flight", "{turns}");
         }
@@ -71,7 +71,7 @@ async fn the_same_payment_sent_again_at_once_is_worked_on_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_uncharged_is_given_back_although_nobody_waits_for_it() {
+async fn an_uncharged_payment_is_released_after_its_caller_hung_up() {
     for turns in 1..TURNS {
         let (stage, payer) = (Stage::new(), Payer::new(1));
         stage.make_regular(&payer).await;

@@ -1,4 +1,5 @@
-//! A payment that the journal knows is recognised before anything else is said of it.
+//! Tests of recognition: the server recognises a payment that the journal knows before it checks
+//! anything else of it.
 
 use std::time::Duration;
 
@@ -29,7 +30,7 @@ fn rejected() -> Settles {
     })
 }
 
-/// A payment with a session key of the broker's.
+/// A payment with a session key of the broker.
 fn deferred(stage: &Stage) -> PaymentPayload {
     let order = Order {
         option: stage.option(Scheme::AggrDeferred),
@@ -38,8 +39,8 @@ fn deferred(stage: &Stage) -> PaymentPayload {
     written(Payer::new(1).address(), &order, &[7; 65])
 }
 
-/// A price is part of a release of the server; everything else of an offer is the operator's to
-/// change.
+/// The price is fixed for a release of the server; the operator can change every other part of an
+/// offer.
 #[tokio::test(start_paused = true)]
 async fn a_known_payment_never_meets_the_challenge_of_another_offer() {
     let [_, second, third] = Asset::chain_196();
@@ -65,7 +66,7 @@ async fn a_known_payment_never_meets_the_challenge_of_another_offer() {
         let open = stage.sign(&payer);
         refused(stage.buy(&open).await);
         let stage = stage.restarted(other);
-        // What is new is asked to pay as it is offered today.
+        // A new payment must match today's offer.
         let new = stage.sign(&payer);
         let mut new_order = stage.order();
         new_order.option = super::stage::Stage::new().option(Scheme::Exact);
@@ -95,7 +96,7 @@ async fn a_wallets_known_payment_needs_none_of_the_unproven_places() {
     let stage = Stage::with(Script::with_gate(1), 1_000_000);
     let known = stage.of_wallet(0xcc);
     assert!(!served(stage.buy(&known).await).again);
-    // All places wait for an answer of the settler.
+    // All these places wait for an answer of the settler.
     let waiting: Vec<_> = (0..MAX_UNPROVEN).map(|_| stage.of_wallet(0xcd)).collect();
     let mut calls: Vec<_> = waiting
         .iter()
@@ -108,7 +109,7 @@ async fn a_wallets_known_payment_needs_none_of_the_unproven_places() {
     let new = refused(stage.buy(&stage.of_wallet(0xcc)).await);
     assert!(matches!(new, Refusal::TooManyCalls), "{new:?}");
     assert!(served(stage.buy(&known).await).again);
-    // A payer with a key needs no such place.
+    // A payer with a key needs no place of this kind.
     assert!(!served(stage.buy(&stage.sign(&Payer::new(1))).await).again);
 }
 
@@ -206,12 +207,13 @@ async fn an_identifier_that_was_used_leads_to_the_payment_that_used_it() {
         assert_eq!(same_request, same);
     }
     assert_eq!(stage.script.asked("settle"), 1);
-    // Another payer's identifiers are its own.
+    // Identifiers of another payer are independent.
     let other = Payer::new(2);
     assert!(!served(stage.buy(&other.sign(&with_id())).await).again);
 }
 
-/// The look-up that others are told to make says itself what to do when it cannot be answered.
+/// The payment's URL cannot be read without the journal. Its error repeats the advice to look it
+/// up.
 #[tokio::test(start_paused = true)]
 async fn a_look_up_without_a_journal_says_what_to_do() {
     let (stage, payer) = (Stage::new(), Payer::new(1));
@@ -238,7 +240,7 @@ async fn a_look_up_without_a_journal_says_what_to_do() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_said_of_a_payment_while_the_journal_cannot_be_read() {
+async fn a_payment_is_not_judged_while_the_journal_cannot_be_read() {
     let (stage, payer) = (Stage::new(), Payer::new(1));
     let payment = stage.sign(&payer);
     stage.journal.break_call("look_up");
@@ -247,8 +249,8 @@ async fn nothing_is_said_of_a_payment_while_the_journal_cannot_be_read() {
     assert!(matches!(ended, Refusal::LedgerUnavailable), "{ended:?}");
 }
 
-/// The same header comes twice. The first call still waits when the second finds that the window
-/// has become too short.
+/// The same header arrives twice. The first call still waits when the second one finds that the
+/// window has become too short.
 #[tokio::test(start_paused = true)]
 async fn a_payment_is_not_replaced_while_another_call_carries_it() {
     let stage = Stage::with(Script::with_gate(0), 1_000_000);
@@ -262,7 +264,7 @@ async fn a_payment_is_not_replaced_while_another_call_carries_it() {
     stage.script.pass(-20);
     stage.script.gate.add_permits(1);
     assert!(!served(first.await).again);
-    // When nobody carries it any more, an unknown payment whose window is over is replaced.
+    // Once no call carries it, an unknown payment whose window is over is replaced.
     let late = stage.of_wallet(0xcc);
     stage.script.pass(100);
     assert_eq!(declined(stage.buy(&late).await).next, Next::SignNew);
@@ -270,15 +272,15 @@ async fn a_payment_is_not_replaced_while_another_call_carries_it() {
     assert_eq!(stage.record(&payment).await.unwrap().state, State::Settled);
 }
 
-/// What was released between two looks at it may have come to a settlement before, and can still be
-/// executed.
+/// A payment that is released between two reads may have been sent to a settlement before, and can
+/// still be executed.
 #[tokio::test(start_paused = true)]
 async fn a_payment_that_is_released_while_it_is_looked_up_is_not_replaced() {
     let (stage, payer) = (Stage::new(), Payer::new(1));
     Script::set(&stage.script.settles, rejected());
     let payment = stage.sign(&payer);
     declined(stage.buy(&payment).await);
-    // It was claimed once more by a call that has ended without a word.
+    // A call that ended without a record had claimed it once more.
     let claim = Claim {
         key: payment.authorization_key().unwrap(),
         request: RequestBinding::new("GET", "/crypto-news", None, b""),

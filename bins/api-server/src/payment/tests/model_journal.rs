@@ -1,5 +1,5 @@
-//! A journal in memory, with the semantics that [`Journal`] documents and no thread: what it does
-//! depends on nothing but the order of the calls.
+//! A journal in memory with the semantics that [`Journal`] documents. It has no thread: only the
+//! order of the calls decides its behaviour.
 
 mod books;
 
@@ -17,22 +17,22 @@ use x402_wire::AuthorizationKey;
 
 use self::books::{Books, Entry};
 
-/// Clones are the same journal.
+/// Clones share one journal.
 #[derive(Clone)]
 pub(super) struct ModelJournal {
-    /// As which instance of a server it is used.
+    /// The instance of a server that uses the journal.
     instance: Arc<AtomicI64>,
-    /// Whether others get a turn during each call.
+    /// Whether other tasks run during each call.
     takes_turns: bool,
     books: Arc<Mutex<Books>>,
-    /// The calls that fail at present.
+    /// The calls that fail now.
     broken: Arc<Mutex<BTreeSet<&'static str>>>,
-    /// An entry that a sweep gives back right after the next call of this name.
+    /// A sweep releases this entry right after the next call of this name.
     swept_after: Arc<Mutex<Option<(&'static str, EntryId)>>>,
 }
 
 impl ModelJournal {
-    /// An empty journal that is kept in this way.
+    /// Makes an empty journal with these options.
     pub(super) fn new(options: Options) -> Self {
         Self {
             instance: Arc::default(),
@@ -43,7 +43,8 @@ impl ModelJournal {
         }
     }
 
-    /// An empty journal that lets others run before and after each of its calls takes effect.
+    /// Makes an empty journal that lets other tasks run before and after each of its calls takes
+    /// effect.
     pub(super) fn taking_turns(options: Options) -> Self {
         Self {
             takes_turns: true,
@@ -51,7 +52,7 @@ impl ModelJournal {
         }
     }
 
-    /// The same journal, used by another instance.
+    /// Returns the same journal as another instance uses it.
     pub(super) fn of_instance(&self, instance: i64) -> Self {
         Self {
             instance: Arc::new(instance.into()),
@@ -59,28 +60,29 @@ impl ModelJournal {
         }
     }
 
-    /// This server goes on as another instance, and takes along what is open and still its own.
+    /// Lets this server continue as another instance, which takes over the open entries that still
+    /// belong to it.
     pub(super) fn go_on_as(&self, instance: i64) {
         let before = self.instance.swap(instance, Ordering::SeqCst);
         self.books().take_along(before, instance);
     }
 
-    /// The leases of these instances have expired.
+    /// Ends the leases of these instances.
     pub(super) fn expire(&self, instances: &[i64]) {
         self.books().expired.extend(instances);
     }
 
-    /// From now on this call fails, and changes nothing.
+    /// Makes this call fail from now on, without an effect.
     pub(super) fn break_call(&self, name: &'static str) {
         self.broken.lock().unwrap().insert(name);
     }
 
-    /// Everything works again.
+    /// Ends all failures.
     pub(super) fn mend(&self) {
         self.broken.lock().unwrap().clear();
     }
 
-    /// Right after the next call of this name, an entry is given back.
+    /// Releases an entry right after the next call of this name.
     pub(super) fn sweep_after(&self, name: &'static str, entry: EntryId) {
         *self.swept_after.lock().unwrap() = Some((name, entry));
     }
@@ -89,7 +91,7 @@ impl ModelJournal {
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A move of an entry, which needs the lease and belongs to the entry's owner.
+    /// Moves an entry, which needs the lease and must belong to this instance.
     async fn own<T>(
         &self,
         transition: Transition,
@@ -153,7 +155,7 @@ impl Journal for ModelJournal {
 
     fn start_work(&self, entry: EntryId) {
         let mut books = self.books();
-        // Lost when the entry has gone on meanwhile.
+        // Without an effect when the entry was moved meanwhile.
         let _ = books
             .may_move(self.owner(), entry, Transition::StartWork)
             .and_then(|()| books.advance(entry, Transition::StartWork, 0, |_| ()));
@@ -320,7 +322,7 @@ impl Journal for ModelJournal {
         .await
     }
 
-    /// Nothing is as old as what a journal deletes.
+    /// Deletes nothing, because no entry gets as old as a journal's retention.
     async fn prune(&self, _now: u64) -> Result<Pruned, LedgerError> {
         self.call("prune", |_| Ok(Pruned::default())).await
     }
@@ -335,7 +337,7 @@ impl Journal for ModelJournal {
         request: &RequestBinding,
     ) -> Result<bool, LedgerError> {
         match self.owner() {
-            // Alone.
+            // The only server.
             0 => Ok(true),
             _ => {
                 self.call("retire", |books| Ok(books.retire(key, request)))

@@ -11,18 +11,18 @@ pub(super) struct Payer {
     signer: PrivateKeySigner,
 }
 
-/// What is paid, and for how long the authorization is good.
+/// The terms of a payment, and the window of its authorization.
 #[derive(Clone)]
 pub(super) struct Order {
     pub(super) option: PaymentRequirements,
     pub(super) nonce: B256,
-    /// Unix seconds.
+    /// The end of the window, in Unix seconds.
     pub(super) valid_before: u64,
     pub(super) payment_id: Option<String>,
 }
 
 impl Payer {
-    /// The payer with this number, which is not 0.
+    /// Makes the payer with this number, which must not be 0.
     pub(super) fn new(number: u8) -> Self {
         Self {
             signer: PrivateKeySigner::from_bytes(&B256::repeat_byte(number)).unwrap(),
@@ -41,7 +41,7 @@ impl Payer {
     }
 }
 
-/// A payment in the name of any payer, with any signature.
+/// Makes a payment in the name of any payer, with any signature.
 pub(super) fn written(from: Address, order: &Order, signature: &[u8]) -> PaymentPayload {
     payload(order, &authorization(from, order), signature)
 }

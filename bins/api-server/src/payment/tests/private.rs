@@ -1,5 +1,5 @@
-//! An answer about the payer's own wallet is given again only to whoever has its payment
-//! identifier, and not for long.
+//! Tests of answers about the payer's own wallet: only a call with the payment identifier gets them
+//! again, and only for a limited time.
 
 use route_catalog::Operation;
 use settlement::Settlement;
@@ -28,7 +28,7 @@ fn is_private(refusal: &Refusal) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_takes_the_identifier_within_an_hour() {
+async fn an_answer_is_given_again_with_its_identifier_within_an_hour() {
     let stage = Stage::new();
     let ids = [
         Some("a-random-identifier"),
@@ -56,7 +56,7 @@ async fn it_takes_the_identifier_within_an_hour() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_an_identifier_it_is_given_once() {
+async fn an_answer_without_an_identifier_is_given_once() {
     let stage = Stage::new();
     let ids = [None, Some("an-identifier-since"), None];
     let [first, since, rebuilt] = identified(&stage, ids);
@@ -67,10 +67,10 @@ async fn without_an_identifier_it_is_given_once() {
     }
 }
 
-/// A settlement that is found out later gives its answer to the payer, and to nobody who saw it on
+/// A settlement that is found later gives its answer to the payer, and not to those who saw it on
 /// the chain.
 #[tokio::test(start_paused = true)]
-async fn what_was_unknown_is_as_private() {
+async fn an_answer_that_was_unknown_is_as_private() {
     let stage = Stage::new();
     let unknown = Settlement::Unknown {
         transaction: None,
@@ -95,7 +95,7 @@ async fn what_was_unknown_is_as_private() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_names_its_account_is_for_everybody() {
+async fn an_answer_about_a_named_account_is_not_private() {
     let (stage, payer) = (Stage::new(), Payer::new(1));
     let operation = Operation::Portfolio;
     let account = Some("address=0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984");

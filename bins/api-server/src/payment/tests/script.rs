@@ -1,4 +1,4 @@
-//! What the settler, the work and the clock of a stage do.
+//! The script of a stage: it sets the behaviour of the settler, the work and the clock.
 
 use std::collections::BTreeMap;
 use std::future::pending;
@@ -22,10 +22,10 @@ use crate::call::Call;
 use crate::payment::Worker;
 use crate::reply::ErrorReply;
 
-/// When every test begins, in unix seconds.
+/// The time at which every test begins, in Unix seconds.
 pub(super) const NOW: u64 = 1_795_200_000;
 
-/// What a settlement comes to.
+/// The result of a settlement.
 #[derive(Clone)]
 pub(super) enum Settles {
     Taken,
@@ -33,27 +33,27 @@ pub(super) enum Settles {
     As(Settlement),
 }
 
-/// What reconciliation finds.
+/// The result of reconciliation.
 #[derive(Clone)]
 pub(super) enum Reconciles {
     Taken,
-    /// Of this nonce nothing is heard; every other payment is taken.
+    /// The settler never answers about this nonce; every other payment was taken.
     TakenBut(B256),
     As(Reconciliation),
 }
 
-/// What the work comes to.
+/// The result of the work.
 #[derive(Clone, Copy)]
 pub(super) enum Work {
     Answers,
     Never,
     Refuses,
     Panics,
-    /// The clock goes on meanwhile by so many seconds.
+    /// The clock advances by this many seconds meanwhile.
     Takes(i64),
 }
 
-/// What everything around the payment path does. It can be changed while calls are under way.
+/// The behaviour of everything around the payment path. A test can change it during a call.
 pub(super) struct Script {
     reads_chain: bool,
     pub(super) supports: Mutex<Verification>,
@@ -64,10 +64,10 @@ pub(super) struct Script {
     pub(super) is_void: Mutex<Result<bool, Cause>>,
     pub(super) is_spent: Mutex<Result<bool, Cause>>,
     pub(super) paid_by: Mutex<Result<Option<String>, Cause>>,
-    /// Settlements that the settler's account can pay, if it pays for them.
+    /// The number of settlements that the settler's account can pay; `None` when it pays for none.
     pub(super) affords: Mutex<Option<usize>>,
     pub(super) work: Mutex<Work>,
-    /// Whoever asks what is supported waits for one of these.
+    /// Each question about the supported schemes waits for one of these permits.
     pub(super) gate: Semaphore,
     clock: Arc<Hand>,
     asked: Mutex<BTreeMap<&'static str, usize>>,
@@ -120,7 +120,8 @@ impl Script {
         }
     }
 
-    /// So many answers to the question what is supported; whoever asks after that waits.
+    /// Makes a script that answers this many questions about the supported schemes. Later ones
+    /// wait.
     pub(super) fn with_gate(answers: usize) -> Self {
         Self {
             gate: Semaphore::new(answers),
@@ -136,17 +137,17 @@ impl Script {
         self.clock.0.load(Ordering::SeqCst).try_into().unwrap()
     }
 
-    /// Moves the clock.
+    /// Advances the clock.
     pub(super) fn pass(&self, seconds: i64) {
         self.clock.0.fetch_add(seconds, Ordering::SeqCst);
     }
 
-    /// How often this was asked: `verify`, `work`, `settle`, ...
+    /// The number of calls of this kind: `verify`, `work`, `settle`, ...
     pub(super) fn asked(&self, name: &str) -> usize {
         self.asked.lock().unwrap().get(name).copied().unwrap_or(0)
     }
 
-    /// Forgets what was asked.
+    /// Clears the counts.
     pub(super) fn forget(&self) {
         self.asked.lock().unwrap().clear();
     }

@@ -1,4 +1,4 @@
-//! How a call ends whose work or settlement does not go as it should.
+//! Tests of calls whose work or settlement fails.
 
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ async fn work_that_takes_too_long_is_not_charged() {
     assert_eq!(error.code(), ErrorCode::UpstreamUnavailable);
     assert_eq!(error.reason(), "timed_out");
     assert_eq!(stage.script.asked("settle"), 0);
-    // It was given back, so the same payment is good for another try.
+    // The payment was released, so it is good for another try.
     Script::set(&stage.script.work, Work::Answers);
     assert!(!served(stage.buy(&payment).await).again);
 }
@@ -91,7 +91,7 @@ async fn a_settler_that_never_returns_leaves_the_outcome_unknown() {
     assert!(matches!(pending, Refusal::Pending(_)), "{pending:?}");
     assert_eq!(stage.script.asked("settle"), 1);
     assert_eq!(stage.record(&payment).await.unwrap().state, State::Unknown);
-    // It is asked for, and never settled again.
+    // The settler is asked for the outcome, and never settles again.
     let pending = refused(stage.buy(&payment).await);
     assert!(matches!(pending, Refusal::Pending(_)), "{pending:?}");
     Script::set(&stage.script.reconciles, Reconciles::Taken);
@@ -140,7 +140,7 @@ async fn a_payment_whose_transaction_failed_is_kept_and_paid_for_by_credit() {
     let left = 1_000 - VERIFICATION - TRANSACTION;
     assert_eq!(stage.credit(&payer).await, left);
     assert_eq!(stage.known_credit(&payer), Some((left, 0)));
-    // While it can be executed by others it stays, and is not sent again.
+    // While others can execute the payment, its entry stays unknown, and it is not sent again.
     let still = Reconciliation::Failed {
         transaction: "0xfa".to_owned(),
         reason: Reason::TransactionFailed,
@@ -151,8 +151,8 @@ async fn a_payment_whose_transaction_failed_is_kept_and_paid_for_by_credit() {
     assert_eq!(stage.script.asked("settle"), 1);
 }
 
-/// Whoever has refused the payment holds it, and may take it later: then its answer is there for
-/// who has paid.
+/// A party that refused the payment holds it and may execute it later. Then the payer gets the
+/// answer.
 #[tokio::test(start_paused = true)]
 async fn a_refused_payment_that_moves_later_is_answered() {
     let (stage, payer) = (Stage::new(), Payer::new(1));
@@ -168,7 +168,7 @@ async fn a_refused_payment_that_moves_later_is_answered() {
     assert!(first.receipt.is_some());
     let record = stage.record(&payment).await.unwrap();
     assert_eq!((record.state, record.transaction), (State::Unknown, None));
-    // The work was done, and is paid for by credit.
+    // The work was done, and credit pays for it.
     assert_eq!(stage.credit(&payer).await, 1_000 - VERIFICATION);
     let pending = refused(stage.buy(&payment).await);
     assert!(matches!(pending, Refusal::Pending(_)), "{pending:?}");
@@ -179,7 +179,7 @@ async fn a_refused_payment_that_moves_later_is_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refused_payment_is_given_back_when_nobody_can_take_it_any_more() {
+async fn a_refused_payment_is_released_when_it_can_no_longer_be_taken() {
     let (stage, payer) = (Stage::new(), Payer::new(1));
     Script::set(&stage.script.settles, still_open());
     let payment = stage.sign(&payer);
@@ -195,7 +195,7 @@ async fn a_refused_payment_is_given_back_when_nobody_can_take_it_any_more() {
     assert_eq!(declined(stage.buy(&payment).await).next, Next::SignNew);
 }
 
-/// A settler goes on saying that its transaction has failed, also when the window is over.
+/// A settler keeps reporting that its transaction has failed, even after the window has ended.
 #[tokio::test(start_paused = true)]
 async fn a_payment_whose_transaction_failed_is_given_back_when_it_is_void() {
     let (stage, payer) = (Stage::new(), Payer::new(1));
@@ -219,7 +219,7 @@ async fn a_payment_whose_transaction_failed_is_given_back_when_it_is_void() {
     assert_eq!(stage.record(&payment).await.unwrap().state, State::Released);
 }
 
-/// A failure that is seen after its call has ended is paid for all the same, once.
+/// The payer pays once for a failure that is seen after the end of its call.
 #[tokio::test(start_paused = true)]
 async fn a_transaction_that_turns_out_to_have_failed_is_paid_for_by_credit() {
     let (stage, payer) = (Stage::new(), Payer::new(1));
@@ -241,7 +241,7 @@ async fn a_transaction_that_turns_out_to_have_failed_is_paid_for_by_credit() {
     }
 }
 
-/// The wallet has proven that it pays, so it pays for what it has broken, and not the newcomers.
+/// The wallet is proven, so it pays for its failed transaction, and the newcomers do not.
 #[tokio::test(start_paused = true)]
 async fn a_wallets_failed_transaction_is_paid_for_by_the_wallet() {
     let stage = Stage::new();
@@ -255,8 +255,8 @@ async fn a_wallets_failed_transaction_is_paid_for_by_the_wallet() {
     assert_eq!(stage.missing_of_pool().await, 0);
 }
 
-/// Until its fate is written down, a claimed payment has its call's place: there are never more
-/// open entries than places.
+/// A claimed payment keeps its call's place until its end is recorded, so there are never more open
+/// entries than places.
 #[tokio::test(start_paused = true)]
 async fn a_payment_that_cannot_be_given_back_keeps_its_place_and_its_owner() {
     let (stage, payer) = (Stage::new(), Payer::new(1));
@@ -274,8 +274,8 @@ async fn a_payment_that_cannot_be_given_back_keeps_its_place_and_its_owner() {
     assert_eq!(stage.record(&payment).await.unwrap().state, State::Released);
 }
 
-/// However long the journal takes no write: what is not written down yet has its place and its
-/// owner.
+/// An entry whose end is not recorded keeps its place and its owner, however long the journal
+/// refuses writes.
 #[tokio::test(start_paused = true)]
 async fn a_place_is_kept_for_as_long_as_the_journal_takes_no_write() {
     for (call, settles, ends) in [
@@ -307,7 +307,7 @@ async fn a_place_is_kept_for_as_long_as_the_journal_takes_no_write() {
     }
 }
 
-/// A server that ends does not wait for a journal that takes no write.
+/// A server that ends does not wait for a journal that refuses writes.
 #[tokio::test(start_paused = true)]
 async fn closing_tries_once_more_and_ends() {
     let (stage, payer) = (Stage::new(), Payer::new(1));
@@ -318,7 +318,7 @@ async fn closing_tries_once_more_and_ends() {
     closed.await.unwrap();
 }
 
-/// Work that nobody can be charged for is not begun.
+/// Work that could not be charged is not begun.
 #[tokio::test(start_paused = true)]
 async fn no_more_work_begins_than_the_gas_account_can_settle() {
     let (stage, payer) = (Stage::new(), Payer::new(1));
@@ -338,14 +338,14 @@ async fn no_more_work_begins_than_the_gas_account_can_settle() {
     }
     assert_eq!(answers, 2);
     assert_eq!(stage.script.asked("work"), 2);
-    // Nobody pays for what was not done, and there is room again.
+    // The payer is not charged for work that was not done, and there is room again.
     assert_eq!(stage.credit(&payer).await, 3_000);
     let again = stage.buy(&payments[unaffordable.unwrap()]).await;
     assert!(!served(again).again);
 }
 
-/// What only this process knows must not be lost to a full disk: without it the payment would be
-/// settled once more.
+/// A full disk must not lose the transaction, which only this process knows: without it the payment
+/// would be settled once more.
 #[tokio::test(start_paused = true)]
 async fn a_failed_transaction_is_written_down_as_soon_as_the_journal_takes_it() {
     let (stage, payer) = (Stage::new(), Payer::new(1));
@@ -354,7 +354,7 @@ async fn a_failed_transaction_is_written_down_as_soon_as_the_journal_takes_it() 
     let payment = stage.sign(&payer);
     declined(stage.buy(&payment).await);
     assert_eq!(stage.record(&payment).await.unwrap().state, State::Settling);
-    // Nobody else decides the entry meanwhile.
+    // No sweep decides the entry meanwhile.
     stage.script.pass(61);
     stage.processor.close_orphans().await;
     assert_eq!(stage.record(&payment).await.unwrap().state, State::Settling);
@@ -382,8 +382,8 @@ async fn a_settled_payment_is_answered_although_it_cannot_be_recorded_at_once() 
     assert!(served(stage.buy(&payment).await).again);
 }
 
-/// A payment that came to a settlement is public: whoever saw it may execute it until it ends,
-/// whatever is said of it later.
+/// A payment that was sent to a settlement is public: anyone who saw it may execute it until it
+/// ends, whatever later calls find.
 #[tokio::test(start_paused = true)]
 async fn a_payment_that_came_to_a_settlement_is_never_replaced_before_it_is_void() {
     let (stage, payer) = (Stage::new(), Payer::new(1));
@@ -391,11 +391,11 @@ async fn a_payment_that_came_to_a_settlement_is_never_replaced_before_it_is_void
     let payment = stage.sign(&payer);
     let first = declined(stage.buy(&payment).await);
     assert!(matches!(first.next, Next::Wait { .. }), "{first:?}");
-    // It may be tried again, and then a look at it ends otherwise.
+    // The payment is tried again, and this time its verification fails.
     Script::set(&stage.script.verifies, refused_by_simulation());
     let second = declined(stage.buy(&payment).await);
     assert!(matches!(second.next, Next::Wait { .. }), "{second:?}");
-    // Or the work takes so long that the window closes.
+    // Then the work takes so long that the window closes.
     Script::set(&stage.script.verifies, Verification::Valid);
     Script::set(&stage.script.work, Work::Takes(61));
     let third = declined(stage.buy(&payment).await);

@@ -4,12 +4,12 @@
 //! path everything is a model that can fail: the journal ([`journal`] over
 //! [`super::model_journal`], or over the real one), the settler and its chain ([`settler`],
 //! [`chain`]), the work ([`worker`]), the process itself and its operator ([`server`],
-//! [`schedule`]) and the callers ([`buyer`]). Each call into one of them waits for a moment or a
-//! long time before and after it takes effect, and each may fail: those files are the list of what
-//! can go wrong. [`check`] says what must hold nevertheless.
+//! [`schedule`]) and the callers ([`buyer`]). Each call into one of them waits for a short or a
+//! long time before and after it takes effect, and each may fail: those files list the faults.
+//! [`check`] lists the promises that must hold nevertheless.
 //!
 //! A history is the same with two or three servers over one database ([`store`], [`several`]): the
-//! callers send to any of them, and what callers saw is compared with what the chain shows
+//! callers send to any of them, and the answers that they get are compared with the chain
 //! ([`history`]).
 //!
 //! Time is paused and there is one thread, so a seed decides everything. A schedule that breaks a
@@ -17,8 +17,8 @@
 //!
 //! - `PAYMENT_SIMULATION_SEED=N` runs the schedule of one seed and prints what happens.
 //! - `PAYMENT_SIMULATION_COUNT=N` runs so many schedules instead of a few hundred.
-//! - `PAYMENT_HISTORIES=N` and `PAYMENT_FIRST_SEED=N` set how many histories are run, and from
-//!   which seed. One by itself is printed.
+//! - `PAYMENT_HISTORIES=N` and `PAYMENT_FIRST_SEED=N` set the number of histories and the first
+//!   seed. A single history is printed.
 
 mod buyer;
 mod chain;
@@ -56,14 +56,14 @@ const COUNT: &str = "PAYMENT_SIMULATION_COUNT";
 const HISTORIES: &str = "PAYMENT_HISTORIES";
 const FIRST_SEED: &str = "PAYMENT_FIRST_SEED";
 
-/// Seeds far beyond the usual ones that found something: a release that came late to the journal
-/// gave newcomers the same time twice.
+/// Seeds far beyond the usual ones that found an error: a release that reached the journal late
+/// refilled the newcomers' pool twice for the same time.
 const FOUND: [u64; 1] = [97_416];
 
-/// Schedules of an ordinary test run.
+/// The number of schedules in an ordinary test run.
 const USUAL_COUNT: u64 = 300;
 
-/// Histories of an ordinary test run.
+/// The number of histories in an ordinary test run.
 const USUAL_HISTORIES: u64 = 60;
 
 fn number_in(variable: &str) -> Option<u64> {
@@ -76,7 +76,7 @@ fn run_model(seed: u64, with_notes: bool) -> Outcome {
     run(seed, Fleet::One, with_notes, |_| Alone(journal))
 }
 
-/// The history of a seed: several servers over the model of a database that they share.
+/// Runs the history of a seed: several servers over the model of a database that they share.
 fn run_several(seed: u64, with_notes: bool) -> Outcome {
     let database = ModelDatabase::new(ModelJournal::new(options()));
     run(seed, Fleet::Several, with_notes, |world| {
@@ -84,7 +84,8 @@ fn run_several(seed: u64, with_notes: bool) -> Outcome {
     })
 }
 
-/// The history of a seed over the real journal on PostgreSQL; over the model where there is none.
+/// Runs the history of a seed over the real journal on PostgreSQL, or over the model if there is
+/// none.
 fn run_postgres(seed: u64, with_notes: bool) -> Outcome {
     let Some(database) = PostgresDatabase::create() else {
         return run_several(seed, with_notes);
@@ -94,8 +95,8 @@ fn run_postgres(seed: u64, with_notes: bool) -> Outcome {
     })
 }
 
-/// The schedule of a seed over the real journal. Its thread works only while a call waits for it,
-/// so it changes nothing.
+/// Runs the schedule of a seed over the real journal. Its thread works only while a call waits for
+/// it, so it changes nothing.
 fn run_sqlite(seed: u64, with_notes: bool) -> Outcome {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.db");
@@ -103,7 +104,7 @@ fn run_sqlite(seed: u64, with_notes: bool) -> Outcome {
     run(seed, Fleet::One, with_notes, |_| Alone(Arc::new(journal)))
 }
 
-/// A way to run the schedule of a seed, and how to run one again.
+/// A way to run the schedule of a seed, and the command that runs one again.
 #[derive(Clone, Copy)]
 struct Suite {
     run: fn(u64, bool) -> Outcome,
@@ -123,7 +124,8 @@ const SEVERAL: Suite = Suite {
     },
 };
 
-/// What is wrong with the schedule of a seed, and what happened in it; `None` when nothing is.
+/// Describes the fault in the schedule of a seed, with its events; `None` when the schedule has
+/// none.
 fn fault_of(seed: u64, suite: Suite) -> Option<String> {
     let run = suite.run;
     let violations = match catch_unwind(AssertUnwindSafe(|| run(seed, false))) {
@@ -142,8 +144,7 @@ fn fault_of(seed: u64, suite: Suite) -> Option<String> {
     Some(fault)
 }
 
-/// The first schedule in which something is wrong. All of them run, on as many threads as the
-/// machine has.
+/// Finds the first schedule with a fault. All of them run, on as many threads as the machine has.
 fn first_fault(seeds: Range<u64>, suite: Suite) -> Option<String> {
     let (next, end) = (AtomicU64::new(seeds.start), seeds.end);
     let threads = thread::available_parallelism().map_or(1, usize::from);
@@ -209,7 +210,7 @@ const JOURNAL_CALLS: [&str; 15] = [
     "prune",
 ];
 
-/// What else goes wrong, and what else becomes of a payment, as notes say it.
+/// Other faults, and other ends of a payment, as they appear in notes.
 const EVENTS: [&str; 40] = [
     "journal: start_work is lost",
     "worker: refuses",
@@ -228,10 +229,10 @@ const EVENTS: [&str; 40] = [
     "odd settlement, refused, the money Moves",
     "odd settlement, refused, the money MovesLater",
     "odd settlement, refused, the money Stays",
-    "odd settlement, never told, the money MovesLater",
+    "odd settlement, never answered, the money MovesLater",
     "odd settlement, a panic, the money Moves",
     "odd settlement, unknown, the money Stays",
-    "odd reconciliation, never told",
+    "odd reconciliation, never answered",
     "odd reconciliation, a panic",
     "odd reconciliation, undecided",
     "is still_open",
@@ -253,7 +254,7 @@ const EVENTS: [&str; 40] = [
     "server: stops",
 ];
 
-/// What goes wrong with several servers, and what comes of it.
+/// Faults of several servers, and their consequences.
 const EVENTS_OF_SEVERAL: [&str; 11] = [
     ": crash, for",
     ": stop, for",
@@ -309,7 +310,8 @@ fn a_seed_replays() {
     assert_ne!(run_model(1, true), run_model(2, true));
 }
 
-/// The same schedules over the journal on disk: the same happens, so the model is one of it.
+/// Runs the same schedules over the journal on disk. The same events happen, so the model is
+/// faithful.
 #[test]
 fn the_journal_on_disk_behaves_as_its_model() {
     for seed in 1..=30 {
@@ -323,7 +325,7 @@ fn the_journal_on_disk_behaves_as_its_model() {
     }
 }
 
-/// The same histories over PostgreSQL.
+/// Runs the same histories over PostgreSQL.
 #[test]
 fn the_journal_on_postgresql_behaves_as_its_model() {
     let first = number_in(FIRST_SEED).unwrap_or(1);

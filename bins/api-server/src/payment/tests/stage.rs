@@ -1,5 +1,5 @@
-//! A payment path whose surroundings do what the test says: the settler, the work, the journal and
-//! the time. Catalog, payments and signatures are real.
+//! A payment path in a scripted environment: the test sets the behaviour of the settler, the work,
+//! the journal and the time. Catalog, payments and signatures are real.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,11 +21,11 @@ use crate::payment::{
     Request,
 };
 
-/// What a call costs that ends without a paid answer.
+/// The cost of a call that ends without a paid answer.
 pub(super) const VERIFICATION: u64 = 100;
-/// What is held for a call of the cheapest operation.
+/// The amount that is held for a call of the cheapest operation.
 pub(super) const HELD: u64 = 900;
-/// What a transaction costs that has failed.
+/// The cost of a failed transaction.
 pub(super) const TRANSACTION: u64 = 500;
 /// The most credit of a payer.
 const CAP: u64 = 5_000;
@@ -39,7 +39,7 @@ pub(super) struct Stage {
     ids: RequestIds,
 }
 
-/// The terms of the stage, unless a test takes others.
+/// The terms of the stage, unless a test sets others.
 pub(super) fn terms() -> Terms {
     Terms {
         network: Network::evm(196),
@@ -93,12 +93,12 @@ fn catalog(terms: Terms) -> Arc<Catalog> {
 }
 
 impl Stage {
-    /// Everything goes well, and newcomers have plenty.
+    /// Makes a stage on which everything succeeds and newcomers have plenty.
     pub(super) fn new() -> Self {
         Self::with(Script::default(), 1_000_000)
     }
 
-    /// With another script, and so much in the newcomers' pool.
+    /// Makes a stage with another script and this newcomers' pool.
     pub(super) fn with(script: Script, pool: u64) -> Self {
         let journal = ModelJournal::taking_turns(Options {
             credit_cap_micro_usd: CAP,
@@ -129,7 +129,8 @@ impl Stage {
         }
     }
 
-    /// The next process of the server, with other terms: it knows what the journal knows.
+    /// Makes the next process of the server, with other terms: it knows only what the journal
+    /// knows.
     pub(super) fn restarted(&self, terms: Terms) -> Self {
         let (journal, script) = (self.journal.clone(), Arc::clone(&self.script));
         let nonces = AtomicU64::new(self.nonces.load(Ordering::SeqCst));
@@ -139,7 +140,7 @@ impl Stage {
         }
     }
 
-    /// Another server on the same journal, as the instance with this number.
+    /// Makes another server on the same journal, as the instance with this number.
     pub(super) fn as_server(&self, number: i64) -> Self {
         let journal = self.journal.of_instance(number);
         Self::over(journal, Arc::clone(&self.script), terms(), 1_000_000)
@@ -154,7 +155,7 @@ impl Stage {
             .clone()
     }
 
-    /// What a payer signs for an operation.
+    /// The order of a payer for an operation.
     pub(super) fn order_of(&self, operation: Operation) -> Order {
         let mut options = self.catalog.offer(operation).options();
         let exact = options.find(|option| option.scheme == Scheme::Exact);
@@ -164,7 +165,7 @@ impl Stage {
         }
     }
 
-    /// What a payer signs for the cheapest operation: good for 100 seconds, and new every time.
+    /// The order of a payer for the cheapest operation: valid for 100 seconds, and new every time.
     pub(super) fn order(&self) -> Order {
         let number = self.nonces.fetch_add(1, Ordering::SeqCst);
         Order {
@@ -175,7 +176,7 @@ impl Stage {
         }
     }
 
-    /// A contract wallet's payment. Its signature is longer than a key's.
+    /// Makes a contract wallet's payment. Its signature is longer than a key's.
     pub(super) fn of_wallet(&self, number: u8) -> PaymentPayload {
         written(Address::repeat_byte(number), &self.order(), &[7; 66])
     }
@@ -234,18 +235,18 @@ impl Stage {
         self.journal.credit(payer).await.unwrap()
     }
 
-    /// What the journal says is missing of the newcomers' pool.
+    /// The sum that is missing in the newcomers' pool by the journal.
     pub(super) async fn missing_of_pool(&self) -> u64 {
         let missing = self.journal.missing(self.script.now()).await;
         missing.unwrap().pool
     }
 
-    /// The payer's credit as the processor knows it, and what of it is held.
+    /// The payer's credit as the processor knows it, and the held part of it.
     pub(super) fn known_credit(&self, payer: &Payer) -> Option<(u64, u64)> {
         self.processor.credit().account(payer.address())
     }
 
-    /// Lets every task come to its end.
+    /// Waits for the end of every task.
     pub(super) async fn finish(&self) {
         while !self.processor.shared.tasks.is_empty() {
             tokio::time::sleep(Duration::from_secs(1)).await;

@@ -164,7 +164,7 @@ fn failed(intent: &Intent, reason: &str, before: Option<alloy_primitives::B256>)
     }
 }
 
-/// Why an intent failed.
+/// The reason why an intent failed.
 fn halted(intent: &Intent) -> String {
     let short = |received: U256, least: U256| received < least;
     match &intent.halted {

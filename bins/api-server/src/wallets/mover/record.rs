@@ -36,7 +36,7 @@ impl Half {
 pub(super) struct MoveRecord {
     /// The key of the move.
     pub(super) key: String,
-    /// Which half the intent is.
+    /// The half of the move.
     pub(super) half: Half,
     /// Whether the first half leaves a product, so that a second half follows.
     pub(super) leaves: bool,

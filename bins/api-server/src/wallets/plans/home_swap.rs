@@ -9,8 +9,8 @@ use wallet_actions::{PlanCause, PlanRefused, PlannedStep, SwapAsk, SwapPlan};
 
 use super::{WalletPlans, refused};
 
-/// How long a quote may be carried out. It ages with every block, and its least output limits the
-/// loss.
+/// The seconds for which a quote may be executed. It ages with every block, and its least output
+/// limits the loss.
 const LIFE_SECONDS: u64 = 120;
 
 impl WalletPlans {
@@ -29,7 +29,7 @@ impl WalletPlans {
                 cause: PlanCause::Refused,
                 check: "amount_bound".to_owned(),
                 message: format!(
-                    "the amount is another one in the token's unit: expected {}, observed {}",
+                    "the amount differs in the token's unit: expected {}, observed {}",
                     ask.atoms, request.amount
                 ),
                 retry_after: None,

@@ -1,11 +1,11 @@
-//! Work that ends uncharged has a budget: whoever abuses it is refused before the work, and those
-//! who pay are served.
+//! Tests of the budget for uncharged work: abuse is refused before the work, and payers are served.
 
 use alloy_primitives::U256;
 use api_server::Config;
 use dev_chain::{BUYER, DevChain, USDT0};
 use replay::{Recordings, ReplayServer};
 use reqwest::Method;
+use test_support::eventually;
 
 use crate::support::World;
 use crate::support::buyer::{Answer, Buyer, header_of};
@@ -13,7 +13,7 @@ use crate::support::facilitator::{Facilitator, Say, success, valid};
 
 const TX: &str = "0xabababababababababababababababababababababababababababababababab";
 
-/// A pool for a few calls only, and a share of each address for one more.
+/// Sets a pool for a few calls, and a share of each address for one more.
 fn small_pool(config: &mut Config) {
     config.server.client_address_header = Some("x-forwarded-for".to_owned());
     config.credit.pool_micro_usd = 5_000;
@@ -24,7 +24,7 @@ fn small_pool(config: &mut Config) {
     config.credit.transaction_micro_usd = 2_000;
 }
 
-/// A paid call that comes from `address`.
+/// Makes a paid call from `address`.
 async fn paid_from(buyer: &Buyer, address: &str, target: &str) -> Answer {
     let payment = buyer.payment(target).await;
     let request = buyer.request(Method::GET, target);
@@ -48,10 +48,10 @@ fn is_out_of_credit(answer: &Answer) {
 }
 
 #[tokio::test]
-async fn throw_away_keys_empty_the_pool_and_nobody_else() {
+async fn throw_away_keys_empty_only_the_pool() {
     let world = World::start(|config, _rpc| small_pool(config)).await;
     let target = world.price();
-    // The buyer has paid once and has credit of its own from then on.
+    // The buyer has paid once, so it has credit of its own from now on.
     let first = paid_from(&world.buyer, "192.0.2.1", &target).await;
     assert_eq!(first.status, 200, "{}", first.text);
 
@@ -69,10 +69,10 @@ async fn throw_away_keys_empty_the_pool_and_nobody_else() {
         assert!(unfunded < 100, "the pool never ends");
     }
     assert!(unfunded > 0);
-    // The buyer is served from its own credit, from the address of the attack, too.
+    // The buyer is served from its own credit, even from the address of the attack.
     let served = paid_from(&world.buyer, "192.0.2.66", &target).await;
     assert_eq!(served.status, 200, "{}", served.text);
-    // A newcomer from another address has that address's share.
+    // A newcomer at another address has that address's share.
     let newcomer = Buyer::new(BUYER, world.buyer.base());
     let served = paid_from(&newcomer, "192.0.2.7", &target).await;
     assert_eq!(served.status, 200, "{}", served.text);
@@ -84,7 +84,7 @@ async fn throw_away_keys_empty_the_pool_and_nobody_else() {
 }
 
 #[tokio::test]
-async fn refused_work_is_paid_for_by_what_its_payer_has_earned() {
+async fn refused_work_is_paid_for_by_its_payers_credit() {
     let mut honest = Buyer::stranger("");
     let chain = DevChain::builder()
         .chain_196_assets()
@@ -93,7 +93,7 @@ async fn refused_work_is_paid_for_by_what_its_payer_has_earned() {
         .unwrap();
     let world = World::on(chain, |config, _rpc| {
         small_pool(config);
-        // The pool is as good as empty, so that only credit counts.
+        // The pool is nearly empty, so only credit counts.
         config.credit.pool_micro_usd = 2_000;
     })
     .await;
@@ -104,7 +104,7 @@ async fn refused_work_is_paid_for_by_what_its_payer_has_earned() {
         paid_from(&world.buyer, "192.0.2.1", &target).await.status,
         200
     );
-    // New symbols, as fresh as can be, each of them unknown.
+    // Each call asks for a new, unknown symbol without accepting old data.
     let mut refused = 0;
     for number in 0..200 {
         let odd = format!("/token-details?symbol=ZZ{number}&max_age=0");
@@ -118,7 +118,7 @@ async fn refused_work_is_paid_for_by_what_its_payer_has_earned() {
     }
     assert!((1..200).contains(&refused), "{refused}");
     assert_eq!(world.paid(), 4000, "only the first calls were charged");
-    // Somebody else is served, from the same address.
+    // Another payer is served from the same address.
     is_served(&paid_from(&honest, "192.0.2.1", &target).await);
 }
 
@@ -141,7 +141,7 @@ async fn thirty_payments_of_an_account_that_can_pay_one_do_the_work_of_one() {
             request.header("payment-signature", payment).send(),
         ));
     }
-    // Among them somebody who can pay.
+    // One of them can pay.
     let honest = world.buyer.payment(&target).await;
     is_served(&world.buyer.get_paid(&target, &honest).await);
     let mut served = 0;
@@ -150,7 +150,7 @@ async fn thirty_payments_of_an_account_that_can_pay_one_do_the_work_of_one() {
         match response.status().as_u16() {
             200 => served += 1,
             402 => {
-                // Nothing was settled, so nothing was worked on.
+                // Without a settlement there was no work.
                 assert!(!response.headers().contains_key("payment-response"));
                 assert!(
                     response
@@ -176,9 +176,8 @@ async fn a_payer_without_credit_has_one_call_in_flight_where_its_balance_cannot_
     let first = world.buyer.payment(&target).await;
     let request = world.buyer.request(Method::GET, &target);
     let call = tokio::spawn(request.header("payment-signature", first).send());
-    while facilitator.settled().is_empty() {
-        tokio::task::yield_now().await;
-    }
+    let settling = async || (!facilitator.settled().is_empty()).then_some(());
+    eventually("the settling", settling).await;
     let draft = world.buyer.draft(Method::GET, &target).await;
     let second = world
         .buyer
@@ -194,8 +193,8 @@ async fn a_payer_without_credit_has_one_call_in_flight_where_its_balance_cannot_
     drop(call.await);
 }
 
-/// Asks for one answer after the other until the answer is that no credit is left. Each before that
-/// is refused with `status` and not charged. Returns how many were.
+/// Asks for one answer after the other until no credit is left. Each refusal before that has
+/// `status` and charges nothing. Returns their number.
 async fn until_dry(world: &World, buyer: &Buyer, target: &str, status: u16) -> usize {
     let paid = world.paid();
     for refused in 0..100 {
@@ -210,9 +209,9 @@ async fn until_dry(world: &World, buyer: &Buyer, target: &str, status: u16) -> u
     panic!("the pool never ends")
 }
 
-/// A world whose model does what a scenario says, with an attacker (the buyer of the world) and
-/// somebody honest, both with money. Each call of a model costs 2,000, a verification 100, and the
-/// pool holds 12,300.
+/// Makes a world whose model follows a scenario, with an attacker (the buyer of the world) and an
+/// honest buyer, both with money. Each call of a model costs 2,000 and a verification 100; the pool
+/// holds 12,300.
 async fn with_models(
     scenario: &str,
     change: impl FnOnce(&mut Config, &ReplayServer),
@@ -231,7 +230,7 @@ async fn with_models(
     })
     .await;
     honest.ask(world.buyer.base());
-    // Who has paid before has credit for a call of data.
+    // The honest buyer has paid before, so it has credit for a call of data.
     let target = world.price();
     assert_eq!(paid_from(&honest, "192.0.2.1", &target).await.status, 200);
     (world, honest)
@@ -247,7 +246,7 @@ async fn prompts_that_end_without_citations_are_paid_for_by_credit() {
     let (world, honest) = with_models("openai_responses_uncited", |_config, _replay| {}).await;
     let refused = until_dry(&world, &world.buyer, "/llm-research?prompt=riddle", 503).await;
     let asked = world.replay.served("openai/responses_uncited.json");
-    // 6,200 are held for a call, of which three models can be asked, and 2,100 of them spent.
+    // 6,200 are held for a call, which covers three calls of models; 2,100 of them are spent.
     assert_eq!((asked, refused), (3, 3));
     is_served(&paid_from(&honest, "192.0.2.66", &world.price()).await);
     let newcomer = paid_from(&world.buyer, "192.0.2.7", &world.price()).await;
@@ -265,11 +264,12 @@ async fn image_prompts_that_the_provider_refuses_are_paid_for_by_credit() {
     is_served(&paid_from(&honest, "192.0.2.66", &world.price()).await);
 }
 
-/// The first model gives half an answer, which it is paid for, and the second one is asked as well.
+/// The first model gives half an answer, which costs as much as a whole one. Then the second model
+/// is asked as well.
 #[tokio::test]
 async fn a_second_paid_model_is_paid_for_by_credit_too() {
     let (world, honest) = with_models("openai_responses_incomplete", |config, replay| {
-        // It is there, and has no answer to this.
+        // The second model is configured, and cannot answer this.
         let second = config.upstreams.0.get_mut("anthropic").unwrap();
         assert!(second.set_url("base_url", format!("{}/nowhere", replay.url())));
         config.upstreams.0.get_mut("perplexity").unwrap().enabled = Some(false);
@@ -277,13 +277,12 @@ async fn a_second_paid_model_is_paid_for_by_credit_too() {
     .await;
     let refused = until_dry(&world, &world.buyer, "/llm-research?prompt=riddle", 503).await;
     let asked = world.replay.served("openai/responses_incomplete.json");
-    // Of the 6,200 that are held for a call 4,100 are spent.
+    // 6,200 are held for a call, and 4,100 of them are spent.
     assert_eq!((asked, refused), (2, 2));
     is_served(&paid_from(&honest, "192.0.2.66", &world.price()).await);
 }
 
-/// An attacker does not get the pool anew by having the server restarted, nor do its victims lose
-/// what they have earned.
+/// A restart does not refill the pool for an attacker, and its victims keep their earned credit.
 #[tokio::test]
 async fn an_empty_pool_is_still_empty_after_a_restart() {
     let mut world = World::start(|config, _rpc| small_pool(config)).await;
@@ -305,12 +304,12 @@ async fn an_empty_pool_is_still_empty_after_a_restart() {
     is_out_of_credit(&dry);
     for _ in 0..2 {
         world.restart().await;
-        // Neither the pool nor the share of the address.
+        // The pool is empty, and so is the share of the address.
         is_out_of_credit(&from_new_key(&world).await);
         is_served(&paid_from(&world.buyer, "192.0.2.66", &target).await);
         let newcomer = Buyer::new(BUYER, world.buyer.base());
         is_served(&paid_from(&newcomer, "192.0.2.7", &target).await);
     }
-    // What the pool held, and not what it was refilled with, is what was spent.
+    // The pool covered the calls; a mere refill would cover fewer.
     assert!(unfunded > 40, "{unfunded}");
 }

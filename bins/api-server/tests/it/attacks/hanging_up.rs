@@ -1,4 +1,4 @@
-//! A caller that closes its connection in the middle of a paid call changes nothing.
+//! Tests of callers that close their connection during a paid call: that changes nothing.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use crate::support::World;
 use crate::support::buyer::header_of;
 
-/// Splitmix64: the moments of a run follow from its seed.
+/// The moments of a run, drawn from its seed (SplitMix64).
 struct Moments(u64);
 
 impl Moments {
@@ -46,7 +46,7 @@ async fn the_same_payment_is_served_whenever_its_caller_hung_up() {
     for call in 0..CALLS {
         let payment = world.buyer.payment(&target).await;
         let stream = send(&world, &target, &payment).await;
-        // Half of the moments lie before the call has come far.
+        // Half of the moments are early in the call.
         let turns = match call % 2 {
             0 => moments.next(12),
             _ => moments.next(400),
@@ -62,7 +62,7 @@ async fn the_same_payment_is_served_whenever_its_caller_hung_up() {
             assert_eq!(answer.action(), "send_same_again", "{}", answer.text);
             assert!(
                 began.elapsed() < Duration::from_secs(10),
-                "nobody owns the payment"
+                "no call owns the payment"
             );
             answer = world.buyer.get_paid(&target, &payment).await;
         }
@@ -71,8 +71,8 @@ async fn the_same_payment_is_served_whenever_its_caller_hung_up() {
     }
 }
 
-/// Only a chain can judge such signatures, so each that is looked at leaves a row. How many are
-/// looked at is bounded by the newcomers' pool, whether their callers wait for the answer or not.
+/// Only a chain can judge such signatures, so each judged one leaves a row. The newcomers' pool
+/// bounds their number, whether their callers wait for the answer or not.
 #[tokio::test]
 async fn forgeries_whose_callers_hang_up_leave_bounded_rows() {
     const LOOKED_AT: u64 = 40;
@@ -105,7 +105,7 @@ async fn forgeries_whose_callers_hang_up_leave_bounded_rows() {
         while state == "in_flight" {
             assert!(
                 began.elapsed() < Duration::from_secs(10),
-                "nobody owns the payment"
+                "no call owns the payment"
             );
             state = world.look_up(payment).await["state"].clone();
         }
@@ -114,7 +114,7 @@ async fn forgeries_whose_callers_hang_up_leave_bounded_rows() {
             state => assert_eq!(state, Some("not_seen")),
         }
     }
-    // One more is looked at for the address's own share.
+    // The address's own share covers one more.
     assert!((1..=LOOKED_AT + 1).contains(&rows), "{rows} rows");
     assert_eq!(world.paid(), 0);
 }

@@ -1,8 +1,10 @@
-//! `GET /payments/{asset}/{payer}/{nonce}`: the state of a payment, never what it bought.
+//! Tests of `GET /payments/{asset}/{payer}/{nonce}`: it shows the state of a payment, and never the
+//! bought answer.
 
 use ledger::Journal;
 use reqwest::Method;
 use serde_json::{Value, json};
+use test_support::eventually;
 use x402_wire::PaymentPayload;
 
 use crate::support::World;
@@ -63,9 +65,8 @@ async fn a_payment_in_flight_and_an_unknown_one_are_shown_as_such() {
     let request = world.buyer.request(Method::GET, &world.price());
     let call = request.header("payment-signature", header_of(&payment));
     let call = tokio::spawn(call.send());
-    while facilitator.settled().is_empty() {
-        tokio::task::yield_now().await;
-    }
+    let settling = async || (!facilitator.settled().is_empty()).then_some(());
+    eventually("the settling", settling).await;
     assert_eq!(world.look_up(&payment).await["state"], "in_flight");
     let pending = call.await.unwrap().unwrap();
     assert_eq!(pending.status(), 503);
@@ -77,8 +78,8 @@ async fn a_payment_in_flight_and_an_unknown_one_are_shown_as_such() {
     );
 }
 
-/// A facilitator that was cut off, no chain to ask, and a window that is over: what the server
-/// would write down minutes later.
+/// The facilitator's answer was lost, there is no chain to ask, and the window has ended. The test
+/// records what the server would record minutes later.
 #[tokio::test]
 async fn an_undecidable_payment_is_left_to_the_operator() {
     let facilitator = Facilitator::start(vec![valid()], vec![Say::Drop]).await;
@@ -117,7 +118,7 @@ async fn an_undecidable_payment_is_left_to_the_operator() {
     let path = url.strip_prefix(world.buyer.base()).unwrap();
     assert_eq!(world.buyer.get(path).await.body(), shown);
     assert!(answer.receipt().is_some_and(|receipt| !receipt.success));
-    // It is nobody else's, and it is not asked for any more.
+    // The payment belongs to no other request, and the facilitator is not asked again.
     let elsewhere = world.buyer.get_paid("/all-tokens", &header).await;
     elsewhere.is_refused(409, "payment_bound_elsewhere");
     assert_eq!(facilitator.settled().len(), asked);
@@ -129,7 +130,7 @@ async fn an_undecidable_payment_is_left_to_the_operator() {
 }
 
 #[tokio::test]
-async fn what_is_no_payment_is_refused_by_name() {
+async fn malformed_look_ups_are_refused_by_name() {
     let world = World::onchain().await;
     let bad = world.buyer.get("/payments/0x12/nobody/0x34").await;
     bad.is_refused(400, "invalid_params");

@@ -1,4 +1,4 @@
-//! Payments that are forged, altered, misused or used again.
+//! Tests of payments that are forged, altered, misused or used again.
 
 use alloy_primitives::U256;
 use reqwest::Method;
@@ -26,7 +26,7 @@ async fn a_deferred_payment_is_declined_by_a_server_that_settles_by_itself() {
 }
 
 #[tokio::test]
-async fn a_stored_answer_is_not_for_whoever_read_payer_and_nonce_on_the_chain() {
+async fn a_stored_answer_is_not_given_for_a_payer_and_a_nonce() {
     let world = World::onchain().await;
     let draft = world.buyer.draft(Method::GET, &world.price()).await;
     let good = world.buyer.signed(&draft);
@@ -247,7 +247,7 @@ async fn an_authorization_used_on_chain_buys_nothing_for_every_asset() {
             world.buyer.get_paid(&world.price(), &payment).await.status,
             200
         );
-        // Another server, which has never seen it, on the same chain.
+        // Another server on the same chain, which has never seen the payment.
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}", folder.path().join("other.db").display());
         world.config.storage.url = Some(url.into());

@@ -1,5 +1,5 @@
-//! Settled payments are public: whoever reads one on the chain can write its header again, and gets
-//! nothing of its payer's own.
+//! Tests of rebuilt headers. Settled payments are public: anyone who reads one on the chain can
+//! write its header again, but does not get answers about its payer.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::support::buyer::{Answer, header_of};
 
 const IDENTIFIER: &str = "8f14e45fceea167a5a36dedd4bea2543";
 
-/// A server with sub-wallets; the home chain is the embedded one.
+/// Starts a server with sub-wallets. Its home chain is the embedded one.
 async fn world(folder: &Path) -> World {
     let wallets = folder.join("wallets");
     let chain = DevChain::with_chain_196_assets().unwrap();
@@ -30,7 +30,7 @@ async fn world(folder: &Path) -> World {
     .await
 }
 
-/// A signed payment: what the chain shows of it once it is settled.
+/// A signed payment in the form that the chain shows once it is settled.
 async fn signed(world: &World, target: &str) -> Value {
     let draft = world.buyer.draft(Method::GET, target).await;
     world.buyer.signed(&draft)
@@ -45,7 +45,7 @@ fn with(payment: &Value, identifier: Option<&str>) -> String {
     header_of(&payment)
 }
 
-/// State and transaction, and nothing of what was bought.
+/// Asserts that an answer has the state and the transaction, and nothing of the bought answer.
 #[track_caller]
 fn tells_nothing(answer: &Answer, bought: &Answer) {
     answer.is_refused(409, "payment_bound_elsewhere");
@@ -86,7 +86,7 @@ async fn a_rebuilt_header_gets_nothing_of_a_wallet() {
             tells_nothing(&world.buyer.get_paid(target, &header).await, &bought);
         }
     }
-    // As when the time for which it is given again is over.
+    // As if the time limit for giving it again had passed.
     let end = |config: &mut api_server::Config| config.storage.private_answer_seconds = 0;
     world.restart_with(end).await;
     for id in [Some(IDENTIFIER)].into_iter().chain(strangers) {
@@ -112,7 +112,7 @@ async fn without_an_identifier_an_answer_about_a_wallet_is_given_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_anybody_can_buy_is_given_again_as_before() {
+async fn a_public_answer_is_given_again_as_before() {
     let folder = tempfile::tempdir().unwrap();
     let world = world(folder.path()).await;
     let address = world.buyer.address();
@@ -125,7 +125,7 @@ async fn what_anybody_can_buy_is_given_again_as_before() {
         let again = world.buyer.get_paid(&target, &header).await;
         assert_eq!((again.status, &again.text), (200, &bought.text), "{target}");
     }
-    // The same about the payer's own wallet.
+    // The same for an answer about the payer's own wallet.
     let header = with(&signed(&world, "/sub-wallet").await, None);
     let bought = world.buyer.get_paid("/sub-wallet", &header).await;
     assert_eq!(bought.status, 200, "{}", bought.text);

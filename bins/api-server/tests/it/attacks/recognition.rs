@@ -1,5 +1,5 @@
-//! A payment that the ledger knows is recognised before anything is said that could make its payer
-//! sign another one.
+//! Tests of recognition: the server recognises a payment that the ledger knows before any advice
+//! that could make its payer sign another one.
 
 use alloy_primitives::Address;
 use api_server::config::SettlementMode;
@@ -14,7 +14,7 @@ use crate::support::facilitator::{Facilitator, Say, success, valid};
 const TX: &str = "0xabababababababababababababababababababababababababababababababab";
 const NEW_PAYEE: Address = Address::repeat_byte(0x11);
 
-/// What an operator may change between two runs.
+/// Changes that an operator may make between two runs.
 const CHANGES: [&str; 3] = ["payee", "window", "assets"];
 
 async fn change(world: &mut World, what: &str) {
@@ -45,7 +45,7 @@ async fn a_settled_payment_gets_its_answer_whatever_the_operator_has_changed() {
         let again = world.buyer.get_paid(&target, &payment).await;
         is_served_again(&again);
         assert_eq!(again.text, first.text, "{what}");
-        // For another request it stays where it is.
+        // For another request, the payment stays bound to the first one.
         let elsewhere = world.buyer.get_paid("/all-tokens", &payment).await;
         elsewhere.is_refused(409, "payment_bound_elsewhere");
         assert_eq!(elsewhere.action(), "look_up");
@@ -72,7 +72,7 @@ async fn an_unknown_payment_is_decided_and_never_challenged_whatever_the_operato
     }
 }
 
-/// A deferred payment as the broker's wallet writes it.
+/// A deferred payment in the form of the broker's wallet.
 async fn deferred(world: &World) -> String {
     let mut draft = world.buyer.draft(Method::GET, &world.price()).await;
     draft.option = 3;
@@ -99,7 +99,7 @@ async fn a_settled_deferred_payment_needs_no_facilitator() {
     let first = world.buyer.get_paid(&world.price(), &payment).await;
     assert_eq!(first.status, 200, "{}", first.text);
 
-    // It no longer lists the scheme.
+    // The facilitator no longer lists the scheme.
     let other = Facilitator::start(vec![valid()], vec![success(TX)]).await;
     let url = other.url.clone();
     world
@@ -111,7 +111,7 @@ async fn a_settled_deferred_payment_needs_no_facilitator() {
     refused.is_refused(402, "unsupported_scheme");
     assert_eq!(refused.body()["refusal"]["retryable"], false);
 
-    // It is down.
+    // The facilitator is down.
     drop((facilitator, other));
     world
         .restart_with(|config| {
@@ -127,7 +127,7 @@ async fn a_settled_deferred_payment_needs_no_facilitator() {
 
 #[tokio::test]
 async fn a_wallets_payment_is_recognised_while_all_its_places_are_taken() {
-    // The first verification is answered, the others hang.
+    // The facilitator answers the first verification; the others hang.
     let verify = vec![valid(), Say::Hang];
     let facilitator = Facilitator::start(verify, vec![success(TX)]).await;
     let world = World::start({
@@ -163,7 +163,7 @@ async fn a_wallets_payment_is_recognised_while_all_its_places_are_taken() {
             )
         })
         .collect();
-    // One too many is refused as soon as the places are taken.
+    // A further call is refused once all places are taken.
     let mut number = 100;
     loop {
         let request = world.buyer.request(Method::GET, &target);
@@ -227,9 +227,9 @@ async fn a_repeated_identifier_names_the_settled_transaction_and_says_to_look_it
     let message = error["message"].as_str().unwrap();
     assert!(message.contains("again to get its answer"), "{message}");
     assert!(!message.contains("sign a new"), "{message}");
-    // Obeying gets the answer.
+    // A caller that follows the advice gets the answer.
     is_served_again(&world.buyer.get_paid(&target, &first).await);
-    // For another request the answer is not the one that is wanted.
+    // For another request, the stored answer is not the wanted one.
     let mut signed_anew = signed_anew;
     signed_anew.as_object_mut().unwrap().remove("resource");
     let other = world
@@ -305,7 +305,7 @@ async fn a_settlement_that_was_refused_is_not_answered_with_sign_anew() {
         .unwrap();
     assert!(next["url"].as_str().unwrap().ends_with(nonce));
     assert_eq!(world.look_up(&signed).await["state"], "released");
-    // The identical payment may be tried again while it is good.
+    // The identical payment may be tried again while it is valid.
     let again = world.buyer.get_paid(&target, &payment).await;
     assert_eq!(again.status, 200, "{}", again.text);
 }
@@ -328,7 +328,7 @@ async fn every_refusal_of_a_payment_says_what_to_do() {
         (elsewhere.status, elsewhere.action().as_str()),
         (409, "look_up")
     );
-    // Refused work leaves the payment good for the same call.
+    // After refused work the payment is still valid for the same call.
     let poor = crate::support::buyer::Buyer::stranger(world.buyer.base());
     let unfunded = poor.payment(&target).await;
     let unfunded = poor.get_paid(&target, &unfunded).await;

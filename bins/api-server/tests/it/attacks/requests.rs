@@ -1,4 +1,4 @@
-//! Requests that are none, or whose headers are no payment.
+//! Tests of malformed requests, and of headers that hold no payment.
 
 use std::collections::HashSet;
 
@@ -52,13 +52,13 @@ async fn bad_parameters_are_all_named_and_cost_nothing() {
     );
 }
 
-/// A payment that is good in every other way, and a body that is.
+/// Both the payment and the body are valid in every other way.
 #[tokio::test]
 async fn json_is_read_to_a_certain_depth() {
     let world = World::onchain().await;
     let nested = |levels: usize| (0..levels).fold(json!(1), |inner, _| json!([inner]));
     let target = world.price();
-    // The object around it is a level of its own, of 32 in all.
+    // The enclosing object is one of 32 levels.
     for (levels, status) in [(500, 402), (32, 402), (31, 200)] {
         let draft = world.buyer.draft(Method::GET, &target).await;
         let mut payment = world.buyer.signed(&draft);
@@ -97,7 +97,7 @@ async fn headers_that_are_no_payment_are_declined_by_name() {
         .header(header::PAYMENT_SIGNATURE, &payment);
     let twice = world.buyer.send(twice).await;
     twice.is_refused(402, "duplicate_payment_header");
-    // It may be settled already: a new one could be a second charge.
+    // The payment may be settled already, so a new one could be a second charge.
     assert_eq!(twice.action(), "send_same_again", "{}", twice.text);
     let v1 = world
         .buyer
@@ -119,7 +119,7 @@ async fn headers_that_are_no_payment_are_declined_by_name() {
     assert_eq!(world.buyer.get_paid(&target, &payment).await.status, 200);
 }
 
-/// Headers are kept for those who send the same: nobody may get what was said to somebody else.
+/// Encoded challenges are cached for equal calls. No caller may get another one's challenge.
 #[tokio::test]
 async fn header_and_body_of_a_402_say_the_same_however_often_they_were_said() {
     let world = World::onchain().await;

@@ -1,4 +1,4 @@
-//! The network verbs of `fence-cli`, as they are, against the real server.
+//! Tests of the network verbs of `fence-cli` against the real server.
 
 use std::fs;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ use crate::delegation::served::Served;
 use crate::delegation::stage::{GRANT_ID, fence_policy, grant, owner, revocation, sign};
 use crate::delegation::world::Clock;
 
-/// `cast wallet import` has written it.
+/// A key file of `cast wallet import`.
 const KEY_FILE: &str = include_str!("../../../../../fixtures/keystores/cast.json");
 const PASSWORD: &str = "correct horse";
 const KEY: &str = "59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d";
@@ -126,7 +126,7 @@ async fn a_permission_is_given_seen_and_ended_from_the_command_line() {
     );
     assert_eq!(said.exit, Exit::Ok);
 
-    // The receipt is in the log that the server gives.
+    // The server's log has the receipt.
     let receipt = fs::read_to_string(file("receipt.json")).unwrap();
     let receipt = RevocationReceipt::parse(&receipt).unwrap();
     let log = served
@@ -139,10 +139,10 @@ async fn a_permission_is_given_seen_and_ended_from_the_command_line() {
     assert_eq!(refused, (403, "grant_revoked".to_owned()));
 }
 
-/// By the service's word, where the holder names no endpoint: gone only when a sealed block says so
-/// of every delegation.
+/// Without an endpoint of the holder's, the service's statement counts: the permission has ended
+/// only when a sealed block shows that every delegation is disabled.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_end_of_an_own_account_waits_for_what_the_chain_says() {
+async fn the_end_for_an_own_account_waits_for_the_chain() {
     let node = Node::new(Level::Stock);
     let served = Served::delegated(&node).await;
     let own = file(delegated_grant(GRANT_ID), Level::Stock);

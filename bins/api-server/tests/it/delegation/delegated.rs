@@ -1,4 +1,4 @@
-//! Grants of accounts whose delegations the chain enforces as well, over HTTP.
+//! Tests over HTTP of grants whose delegations the chain enforces as well.
 
 use delegation_fence::onchain::{Delegation, GrantFile, Level};
 use delegation_fence::{Grant, Revocation, RevocationReceipt};
@@ -164,7 +164,7 @@ async fn orders_are_held_against_the_chain() {
     submit(AMOUNT).await.ok(202);
 }
 
-/// The chain's answer is beside the service's answer, read now.
+/// The answer has the state on the chain, read now, beside the service's own.
 #[tokio::test]
 async fn the_end_is_read_back_from_the_chain_too() {
     for level in LEVELS {
@@ -182,7 +182,7 @@ async fn the_end_is_read_back_from_the_chain_too() {
         };
         let signed = sign(message, &owner()).to_json();
         let answer = served.post("/delegation/revocations", signed.clone()).await;
-        // The holder keeps the whole answer.
+        // The whole answer is the holder's receipt.
         let receipt = RevocationReceipt::parse(&answer.text).unwrap();
         let said = answer.ok(200);
         assert_eq!(

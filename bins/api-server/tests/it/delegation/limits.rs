@@ -1,4 +1,4 @@
-//! Bounds that do not depend on what is asked: methods, paths, sizes, requests of an address.
+//! Tests of bounds that hold for every request: methods, paths, sizes, requests of an address.
 
 use api_server::config::DelegationSection;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use crate::delegation::served::Served;
 use crate::delegation::world::Clock;
 
 #[tokio::test]
-async fn an_address_may_send_so_much_in_a_minute() {
+async fn an_address_has_a_limit_of_requests_per_minute() {
     let section = DelegationSection {
         posts_per_minute: 2,
         gets_per_minute: 3,
@@ -25,7 +25,7 @@ async fn an_address_may_send_so_much_in_a_minute() {
         .parse()
         .unwrap();
     assert!((1..=30).contains(&after), "{after}");
-    // Reading is counted by itself, and everything else is not counted.
+    // Reading requests have their own count, and other requests have none.
     for _ in 0..3 {
         assert_eq!(served.get("/delegation/status").await.status, 200);
     }
@@ -43,7 +43,7 @@ async fn an_address_may_send_so_much_in_a_minute() {
 }
 
 #[tokio::test]
-async fn methods_paths_and_sizes() {
+async fn wrong_methods_paths_and_sizes_are_refused() {
     let served = Served::new().await;
     for (method, path, status, allow) in [
         ("GET", "/delegation/grants", 405, "POST, OPTIONS"),

@@ -1,5 +1,5 @@
-//! What a plan is held against when it is submitted: prices, the chain's time, what the account
-//! holds. A refused try leaves no record.
+//! Tests of the comparisons of a submitted plan with prices, the chain's time, and the account's
+//! balances. A refused try leaves no record.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -9,13 +9,13 @@ use alloy_signer_local::PrivateKeySigner;
 use api_server::config::{Config, Usd};
 use dev_chain::BUYER;
 use serde_json::{Value, json};
-use test_support::answer_http;
+use test_support::{answer_http, eventually_every};
 
 use crate::delegation::sample::{USDC, WETH};
 use crate::delegation::sending::{AMOUNT, Round, now, sign};
 use crate::delegation::stage::GRANT_ID;
 
-/// A source of prices: a dollar for USDC, and for WETH what a test says, or silence.
+/// A source of prices: a dollar for USDC; for WETH the price that a test sets, or no answer.
 #[derive(Clone)]
 struct Source {
     url: String,
@@ -49,7 +49,7 @@ impl Source {
     }
 }
 
-/// What a dry run answers: `admitted`, the rule that refuses, or the code of an error.
+/// The result of a dry run: `admitted`, the rule that refuses, or the code of an error.
 fn said(answer: &(u16, Value)) -> String {
     let (status, body) = answer;
     let text = |value: &Value| value.as_str().unwrap_or("nothing").to_owned();
@@ -60,7 +60,7 @@ fn said(answer: &(u16, Value)) -> String {
     }
 }
 
-/// A round with a grant.
+/// Starts a server with a grant.
 async fn granted(change: impl FnOnce(&mut Config)) -> (Round, PrivateKeySigner) {
     granted_with(5 * AMOUNT, change).await
 }
@@ -95,7 +95,7 @@ async fn log(round: &Round) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_plan_is_held_against_the_prices_of_the_market() {
+async fn a_plan_is_compared_with_the_market_prices() {
     let source = Source::start();
     let url = source.url.clone();
     let (mut round, delegate) = granted(move |config| {
@@ -108,14 +108,14 @@ async fn a_plan_is_held_against_the_prices_of_the_market() {
     let (plan, _) = round.ordered(1, &delegate).await;
     let least = plan["envelope"]["payload"]["quote"]["to_amount_min"].as_str();
     let least: f64 = least.unwrap().parse().unwrap();
-    // At this price the plan promises exactly what its input is worth.
+    // At this price the plan promises exactly the worth of its input.
     let amount = f64::from(u32::try_from(AMOUNT).unwrap());
     let fair = amount / 1e6 / (least / 1e18);
     let before = log(&round).await;
 
     for (number, price, tells) in [
         (2, None, "prices_unavailable"),
-        // A coin that is worth less: more of it is due.
+        // The output is worth less, so more of it is due.
         (3, Some(fair * 0.9), "fence_price"),
         (4, Some(fair), "admitted"),
     ] {
@@ -135,7 +135,7 @@ async fn a_plan_is_held_against_the_prices_of_the_market() {
     let refused = submitted(&round, &plan).await;
     assert_eq!(refused, (403, "fence_price".to_owned()));
 
-    // Its gas counts at the price of the chain's coin, and the plan goes its way.
+    // The plan's gas is priced by the chain's coin, and the plan runs to its end.
     source.say(Some(fair));
     round.restart(|_| {}).await;
     let (plan, digest) = round.ordered(6, &delegate).await;
@@ -143,9 +143,9 @@ async fn a_plan_is_held_against_the_prices_of_the_market() {
     assert_eq!(round.ended(&digest).await["state"], "done");
 }
 
-/// The machine's clock may be behind, by mistake or by attack: the worse of the two clocks counts.
+/// The machine's clock may be slow, by mistake or by attack, so the later of the two clocks counts.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_over_by_the_chains_time_is_over() {
+async fn orders_and_grants_end_by_the_chains_time() {
     let (round, delegate) = granted(|_| {}).await;
     let (plan, _) = round.ordered(1, &delegate).await;
     assert_eq!(tried(&round, &plan).await, "admitted");
@@ -154,21 +154,15 @@ async fn what_is_over_by_the_chains_time_is_over() {
         for _ in 0..2 {
             round.base.mine();
         }
-        let mut tells = String::new();
-        for _ in 0..100 {
-            tells = tried(&round, &plan).await;
-            if tells == refused_by {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-        assert_eq!(tells, refused_by);
+        let tells = async || (tried(&round, &plan).await == refused_by).then_some(());
+        // The server limits how often a caller asks.
+        eventually_every(Duration::from_millis(100), refused_by, tells).await;
         assert_eq!(submitted(&round, &plan).await, (403, refused_by.to_owned()));
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_plan_is_held_against_the_least_amount_and_the_gas_budget() {
+async fn a_plan_is_compared_with_the_least_amount_and_the_gas_budget() {
     let (mut round, delegate) = granted(|config| {
         let section = config.delegation.as_mut().unwrap();
         section.min_order_usd = Usd::micro(AMOUNT + 1);
@@ -181,7 +175,7 @@ async fn a_plan_is_held_against_the_least_amount_and_the_gas_budget() {
         (403, "order_too_small".to_owned())
     );
 
-    // The budget covers one plan of the day.
+    // The daily budget covers one plan.
     let change = |config: &mut Config| {
         let section = config.delegation.as_mut().unwrap();
         section.min_order_usd = Usd::micro(0);
@@ -199,9 +193,9 @@ async fn a_plan_is_held_against_the_least_amount_and_the_gas_budget() {
     );
 }
 
-/// Gas is not spent on what cannot end well.
+/// No gas is spent on a plan that cannot succeed.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_plan_of_tokens_that_are_not_there_is_refused() {
+async fn a_plan_for_missing_tokens_is_refused() {
     let (round, delegate) = granted_with(AMOUNT - 1, |_| {}).await;
     let (plan, _) = round.ordered(1, &delegate).await;
     let before = (log(&round).await, round.base.transactions().len());

@@ -1,6 +1,6 @@
-//! A whole server with a key that redeems, on a chain whose contracts at the framework's addresses
-//! answer zero and do nothing. What the published contracts do is shown in
-//! `crates/judges/tests/foreign/sending`.
+//! Tests of a whole server with a key that redeems, on a chain whose contracts at the framework's
+//! addresses answer zero and do nothing. `crates/judges/tests/foreign/sending` tests the published
+//! contracts.
 
 use alloy_primitives::{Address, Bytes, U256, hex};
 use alloy_signer::SignerSync as _;
@@ -14,7 +14,7 @@ use crate::delegation::sample::BASE;
 use crate::delegation::sending::{Round, policy, sign};
 use crate::delegation::stage::GRANT_ID;
 
-/// Returns 32 zero bytes.
+/// Bytecode that returns 32 zero bytes.
 const ZERO: [u8; 7] = hex!("5f5f5260205ff3");
 const GRANTS: &str = "/delegation/grants";
 
@@ -66,8 +66,8 @@ fn file(round: &Round, owner: &PrivateKeySigner, delegate: Address) -> GrantFile
     }
 }
 
-/// The redeemer sends, and what counts is the allowance that is read back: a manager that does
-/// nothing halts the plan.
+/// The redeemer sends, and the allowance that is read back decides: a manager that does nothing
+/// halts the plan.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_with_a_redeemer_sends_for_an_account_of_the_users_own() {
     let (owner, delegate) = (PrivateKeySigner::random(), PrivateKeySigner::random());
@@ -89,7 +89,7 @@ async fn a_server_with_a_redeemer_sends_for_an_account_of_the_users_own() {
     assert_eq!(said["halted_at"], "approve");
     let steps = said["steps"].as_array().unwrap();
     assert_eq!(steps.len(), 2, "{said}");
-    // The account has no gas, and none was given to it.
+    // The account has no gas, and got none.
     assert_eq!(round.base.native_balance(owner.address()), U256::ZERO);
 }
 
@@ -102,7 +102,7 @@ async fn the_keys_of_the_service_are_no_delegates_and_the_account_needs_its_code
         (status, said["error"]["code"].clone())
     };
     let of = |delegate| GrantFile {
-        // What its delegate is, is judged first.
+        // The server judges the delegate before the delegations.
         delegations: Vec::new(),
         signed: sign(
             Grant {

@@ -1,4 +1,4 @@
-//! Every refusal that a caller can meet, by status and code.
+//! Tests of every refusal that a caller can meet, by status and code.
 
 mod grants;
 mod submissions;
@@ -48,7 +48,7 @@ fn in_domain<M: Message>(domain: Domain, message: M) -> String {
     .to_json()
 }
 
-/// The signature of a file as another text.
+/// Replaces the signature of a file.
 fn resigned(file: &str, edit: impl FnOnce(Vec<u8>) -> Vec<u8>) -> String {
     let mut value: Value = serde_json::from_str(file).unwrap();
     let bytes = alloy_primitives::hex::decode(value["signature"].as_str().unwrap()).unwrap();
@@ -56,10 +56,10 @@ fn resigned(file: &str, edit: impl FnOnce(Vec<u8>) -> Vec<u8>) -> String {
     value.to_string()
 }
 
-/// Attacks 5, 35, 40, 41 and 42: what cannot be read is 422, at every endpoint that takes a signed
-/// file, and its signature is not repeated.
+/// Attacks 5, 35, 40, 41 and 42: an unreadable document is 422 at every endpoint that takes a
+/// signed file, and its signature is not repeated.
 #[tokio::test]
-async fn malformed_documents() {
+async fn malformed_documents_are_refused() {
     let served = granted().await;
     let grant = sign(grant(OTHER_ID), &owner()).to_json();
     let high_s = |mut bytes: Vec<u8>| {
@@ -140,7 +140,7 @@ async fn malformed_documents() {
         .send(served.request("POST", GRANTS).body(vec![0xff, 0xfe]))
         .await;
     assert_eq!(answer.error(), (422, "typed_data_malformed".to_owned()));
-    // Escape codes of a terminal do not come back.
+    // The refusal repeats no escape codes of a terminal.
     let escape = grant.replace(PROJECT, "\\u001b[2J");
     let answer = served.post(GRANTS, escape).await;
     assert!(
@@ -149,9 +149,9 @@ async fn malformed_documents() {
     );
 }
 
-/// Attack 34: what cannot be read is not guessed.
+/// Attack 34: the server does not guess unreadable state.
 #[tokio::test]
-async fn records_and_custody_that_are_away() {
+async fn missing_records_and_custody_are_refused() {
     let served = granted().await;
     served.custody.is_away.store(true, Ordering::SeqCst);
     let submitted = body(&ordered(AMOUNT, GRANT_ID), None).to_string();
@@ -168,7 +168,7 @@ async fn records_and_custody_that_are_away() {
 
     let folder = tempfile::tempdir().unwrap();
     let store = fence_server::SqliteStore::open(folder.path().join("service.fence.db")).unwrap();
-    // Ends at its first write.
+    // The store fails at its first write.
     let store = Arc::new(Dying::new(Arc::new(store), 1, false));
     let served = Served::over(store, DelegationSection::default(), Clock::new(), folder).await;
     assert!(!unready(&served).await.contains(&"fence".to_owned()));
@@ -225,7 +225,7 @@ async fn records_and_custody_that_are_away() {
         served.get("/delegation/status").await.ok(200)["present"],
         false
     );
-    // What a server depends on is looked at every two seconds at most.
+    // The server checks its dependencies every two seconds at most.
     let says = async || {
         let unready = unready(&served).await;
         unready.contains(&"fence".to_owned()).then_some(())
@@ -233,7 +233,7 @@ async fn records_and_custody_that_are_away() {
     eventually("a server without its records is not ready", says).await;
 }
 
-/// What keeps a server from being ready.
+/// The components that keep a server from being ready.
 async fn unready(served: &Served) -> Vec<String> {
     let said = served.get("/readyz").await.json();
     let reasons = said["reasons"].as_array().unwrap().iter();

@@ -1,4 +1,4 @@
-//! What is answered when everything holds.
+//! Tests of accepted requests and their answers.
 
 use alloy_primitives::B256;
 use delegation_fence::{RevocationReceipt, Sending, verify_log};
@@ -41,7 +41,7 @@ async fn a_permission_from_its_grant_to_its_end() {
         read,
         json!({"state": "active", "expires_at": granted["expires_at"]})
     );
-    // The path takes an address in any case.
+    // The digits of an address in a path may have any case.
     let lower = path.replace(&ACCOUNT.to_string(), &format!("{ACCOUNT:#x}"));
     assert_eq!(served.get(&lower).await.ok(200), read);
 
@@ -57,7 +57,7 @@ async fn a_permission_from_its_grant_to_its_end() {
     });
     assert_eq!(limited.ok(200), tightest);
 
-    // Tried out, then submitted.
+    // The plan is tried in a dry run and then submitted.
     let plan = ordered(AMOUNT, GRANT_ID);
     let submissions = "/delegation/submissions";
     let tried = served
@@ -176,7 +176,7 @@ async fn the_status_is_read_back_now() {
     assert_eq!(revoked.ok(200)["state"], "revoked");
 }
 
-/// What is reported of a send is what its events say.
+/// The report of a sent plan follows its recorded events.
 #[tokio::test]
 async fn a_send_is_reported_as_it_was_read_back() {
     use calldata_checks::StepKind;
@@ -268,14 +268,14 @@ async fn a_send_is_reported_as_it_was_read_back() {
     assert_eq!(clear["chain_id"], 8453);
     assert_eq!(clear["to"], crate::delegation::sample::USDC.to_string());
     assert_eq!(clear["value"], "0");
-    // Only the account's own counts, and its key is the service's.
+    // Only the account itself can clear the allowance, and the service has its key.
     assert_eq!(
         clear["from"],
         crate::delegation::sample::ACCOUNT.to_string()
     );
     assert!(clear["sent_by"].as_str().unwrap().contains("the service"));
     assert!(clear["data"].as_str().unwrap().starts_with("0x095ea7b3"));
-    // Another plan waits until the allowance is gone.
+    // Another plan waits until the allowance is cleared.
     let next = body(&ordered(AMOUNT + 1, GRANT_ID), None).to_string();
     let refused = served.post("/delegation/submissions", next).await.error();
     assert_eq!(refused, (409, "plan_in_flight".to_owned()));

@@ -1,5 +1,5 @@
-//! The whole round on real servers: a sub-wallet, a permission, a plan, an order, three sealed
-//! steps on the embedded chain, and the end.
+//! Tests of the whole round on real servers: a sub-wallet, a grant, a plan, an order, three sealed
+//! steps on the embedded chain, and the end of the grant.
 
 use std::sync::Arc;
 
@@ -68,16 +68,16 @@ pub(crate) struct Round {
 }
 
 impl Round {
-    /// A server with custody and the fence, and the buyer's sub-wallet with tokens and without gas.
+    /// Starts a server with custody and the fence. The buyer's sub-wallet has tokens and no gas.
     pub(crate) async fn open() -> Self {
         Self::open_with(5 * AMOUNT, |_| {}).await
     }
 
-    /// With so many tokens, and a configuration that a test changes.
+    /// Starts it with this many tokens, and with a configuration that a test changes.
     pub(crate) async fn open_with(tokens: u64, change: impl FnOnce(&mut Config)) -> Self {
         let base = DevChain::with_base_stage().unwrap();
-        // As cheap as rollups are: what an owner is topped up with is bounded by what it has paid,
-        // and coins without a price count as dear.
+        // Gas is as cheap as on rollups, because the top-ups of an owner are limited to the sum
+        // that it has paid, and coins without a price count as dear.
         base.set_base_fee(1_000_000);
         let mut round = Self::start(base, change).await;
         for _ in 0..20 {
@@ -95,7 +95,8 @@ impl Round {
         wallet.as_str().unwrap().parse().unwrap()
     }
 
-    /// A server with custody and the fence on a chain, as far as a test does not say otherwise.
+    /// Starts a server with custody and the fence on a chain, with a configuration that a test
+    /// changes.
     pub(crate) async fn start(base: DevChain, change: impl FnOnce(&mut Config)) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("policy.json"), policy().canonical()).unwrap();
@@ -140,7 +141,7 @@ impl Round {
         }
     }
 
-    /// Gives the account tokens, and nothing for gas.
+    /// Gives the account tokens, and no coins for gas.
     pub(crate) fn fund(&self, tokens: u64) {
         let transfer = transferCall {
             to: self.wallet,
@@ -154,11 +155,11 @@ impl Round {
             panic!("no answer")
         };
         assert!(!String::from_utf8_lossy(&body).contains("error"));
-        // What was given is read at a block that has others above it.
+        // The server reads blocks that have another block above them.
         self.base.mine();
     }
 
-    /// Starts the server again, with a configuration that a test changes.
+    /// Restarts the server with a configuration that a test changes.
     pub(crate) async fn restart(&mut self, change: impl FnOnce(&mut Config)) {
         Box::pin(self.world.restart_with(change)).await;
     }
@@ -196,7 +197,7 @@ impl Round {
         let ended = async || {
             let said = self.get(&format!("/delegation/submissions/{digest}")).await;
             let said: Value = serde_json::from_str(&said).unwrap();
-            // A look too many in a minute is refused, and the next one comes later.
+            // The server refuses a read beyond the limit per minute; a later one succeeds.
             let state = said["state"].as_str()?;
             matches!(state, "done" | "halted_clean" | "halted_dirty").then_some(said)
         };
@@ -204,7 +205,7 @@ impl Round {
     }
 }
 
-/// A permission for a sub-wallet.
+/// Makes a grant for a sub-wallet.
 pub(crate) fn grant(account: Address, delegate: Address) -> Grant {
     let policy = policy();
     Grant {
@@ -224,7 +225,7 @@ pub(crate) fn grant(account: Address, delegate: Address) -> Grant {
     }
 }
 
-/// A plan for the sub-wallet as the rail builds it, with an order over it.
+/// Makes a plan for the sub-wallet with the rail's plan builder, and an order for it.
 pub(crate) async fn ordered(
     account: Address,
     number: u8,
@@ -324,17 +325,17 @@ async fn a_plan_is_sent_for_a_sub_wallet_until_its_owner_ends_it() {
             .unwrap()
     };
     assert_eq!(allowed(), U256::ZERO);
-    // Its gas came from the gas account.
+    // The gas account has paid for the gas.
     assert!(round.base.native_balance(round.wallet) > U256::ZERO);
 
-    // The same order again is the same plan, and nothing is sent for it.
+    // The same order again returns the same plan, and sends nothing.
     let before = round.base.transactions().len();
     let (status, _) = round
         .post("/delegation/submissions", body.to_string())
         .await;
     assert_eq!(status, 200);
 
-    // The owner ends it while the second plan is on its way.
+    // The owner ends the grant while the second plan is being sent.
     let (body, second) = round.ordered(2, &delegate).await;
     let (status, said) = round
         .post("/delegation/submissions", body.to_string())
@@ -359,7 +360,7 @@ async fn a_plan_is_sent_for_a_sub_wallet_until_its_owner_ends_it() {
     let log = format!("/delegation/grants/{}/{GRANT_ID}/log", round.wallet);
     let log = verify_log([round.get(&log).await.as_str()]).unwrap();
     assert!(log.is_revoked() && log.open_plans().is_empty());
-    // Nothing is ordered under it again.
+    // The ended grant admits no further order.
     let (body, _) = round.ordered(3, &delegate).await;
     let (status, said) = round
         .post("/delegation/submissions", body.to_string())
@@ -370,7 +371,8 @@ async fn a_plan_is_sent_for_a_sub_wallet_until_its_owner_ends_it() {
     );
 }
 
-/// A server that lost its custody follows what it has begun to its end, and says what is left.
+/// A server that lost its custody follows its open plan to the end, and reports the remaining
+/// allowance.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_open_plan_comes_to_its_end_without_custody() {
     let mut round = Round::open().await;

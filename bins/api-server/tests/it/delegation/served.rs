@@ -1,4 +1,4 @@
-//! A server over delegations of a test.
+//! A server over delegations that a test makes.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ impl Answer {
         serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// Status and code of an error, which has the form of all errors.
+    /// The status and the code of an error, which has the form of all errors.
     pub(crate) fn error(&self) -> (u16, String) {
         let body = self.json();
         let error = &body["error"];
@@ -62,7 +62,7 @@ impl Answer {
     }
 }
 
-/// A configuration that asks nobody anything.
+/// A configuration under which the server sends no request.
 pub(crate) fn config(folder: &TempDir) -> Config {
     let mut config = Config::default();
     config.server.listen = Some(([127, 0, 0, 1], 0).into());
@@ -98,7 +98,7 @@ impl Served {
         Self::serving(store, section, clock, custody, delegations, folder).await
     }
 
-    /// A server that redeems delegations, with the chain of a test.
+    /// Starts a server that redeems delegations on the chain of a test.
     pub(crate) async fn delegated(node: &Node) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("service.fence.db");

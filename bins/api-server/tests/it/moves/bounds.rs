@@ -1,4 +1,4 @@
-//! What a move moves at most, what it never does, and what is read of a wallet.
+//! Tests of the limits of a move, of refused moves, and of the reading of a wallet.
 
 use dev_chain::abi::{AavePool, TokenVault};
 use dev_chain::xlayer::{self, A_USDG, AAVE_POOL, STATA_USDG, USDG};
@@ -29,12 +29,12 @@ async fn idle_money_goes_into_the_best_product_and_from_there_into_a_better_one(
     assert_eq!(world.balance(USDG), 4 * THOUSAND);
     assert!(world.balance(A_USDG).abs_diff(THOUSAND) <= 1);
     assert_eq!(world.sent(), 2);
-    // The same key again tells the same, and moves nothing.
+    // The same key again gives the same outcome, and moves nothing.
     assert_eq!(
         process.mover.propose(&mandate, &asked).await,
         Ok(MoveState::Ended(outcome))
     );
-    // What the bound has left behind is idle, and next.
+    // The money beyond the bound is idle, and moves next.
     let holdings = world.held(&process, &mandate).await;
     let left = Position::Idle {
         idle_usd: "4000".parse().unwrap(),
@@ -50,7 +50,7 @@ async fn a_better_vault_takes_at_most_the_bound_out_of_the_market() {
     let all = mandate("100000");
     let asked = world.asked(&process, &all, 1).await.unwrap();
     moved(&process.run(&all, &asked).await);
-    // Nothing is better by enough.
+    // No product is better by enough.
     assert_eq!(world.asked(&process, &all, 3).await, None);
     world.yields.set(VAULT, "6");
     world.prices.set(Some("0.9998"));
@@ -77,13 +77,13 @@ async fn a_better_vault_takes_at_most_the_bound_out_of_the_market() {
         world.balance(A_USDG)
     );
     assert_eq!(world.balance(USDG), 0);
-    // Of two products the one that yields less is moved next, and all of it leaves no shares.
+    // Of two products the one that yields less moves next. Moving all of it leaves no shares.
     let holdings = world.held(&process, &all).await;
     assert_eq!(holdings.position.pool().unwrap().pool, LENT);
     let asked = world.asked(&process, &all, 7).await.unwrap();
     moved(&process.run(&all, &asked).await);
     assert_eq!((world.balance(A_USDG), world.balance(USDG)), (0, 0));
-    // And back, when the market is better again.
+    // The money moves back when the market is better again.
     world.yields.set(LENT, "8");
     let asked = world.asked(&process, &some, 9).await.unwrap();
     let (_, usd) = moved(&process.run(&some, &asked).await);
@@ -104,21 +104,21 @@ async fn a_product_that_is_paused_is_refused_by_name_and_the_money_stays() {
         reason: "product_paused".to_owned(),
     };
     assert_eq!(process.run(&mandate, &asked).await, refused);
-    // For good: another check asks for another move.
+    // The refusal is final: another check asks for another move.
     world.act(AAVE_POOL, &pause(false));
     assert_eq!(process.run(&mandate, &asked).await, refused);
     assert_eq!((world.balance(USDG), world.sent()), (THOUSAND, 0));
 
     let asked = world.asked(&process, &mandate, 3).await.unwrap();
     moved(&process.run(&mandate, &asked).await);
-    // Nothing leaves a product for one that takes nothing.
+    // No money leaves a product for one that takes no deposit.
     world.yields.set(VAULT, "6");
     let asked = world.asked(&process, &mandate, 5).await.unwrap();
     world.act(STATA_USDG, &TokenVault::setPausedCall { on: true });
     assert_eq!(process.run(&mandate, &asked).await, refused);
     assert!(world.balance(A_USDG).abs_diff(THOUSAND) <= 1);
     world.act(STATA_USDG, &TokenVault::setPausedCall { on: false });
-    // Nor for one that takes more than the slippage.
+    // No money leaves for a product whose fee exceeds the allowed slippage.
     let asked = world.asked(&process, &mandate, 7).await.unwrap();
     let fees = TokenVault::setFeesCall {
         onDeposit: alloy_primitives::U256::from(60),
@@ -139,7 +139,7 @@ async fn other_assets_stale_prices_and_passed_times_move_nothing() {
     let mandate = mandate("1000");
     world.yields.set(LENT, "4");
     let asked = world.asked(&process, &mandate, 1).await.unwrap();
-    // The best market of all is of another asset, of which the wallet holds less than a dollar.
+    // The best of all markets takes another asset, of which the wallet holds less than a dollar.
     assert_eq!(asked.to.pool, LENT);
     moved(&process.run(&mandate, &asked).await);
     world.yields.set(VAULT, "6");
@@ -156,7 +156,7 @@ async fn other_assets_stale_prices_and_passed_times_move_nothing() {
         refused("no_such_product")
     );
 
-    // Without a price nothing is known, and the same move begins when there is one.
+    // Without a price the move is not judged; it begins once there is a price.
     let asked = world.asked(&process, &mandate, 7).await.unwrap();
     world.prices.set(None);
     let markets = world.markets();
@@ -172,11 +172,11 @@ async fn other_assets_stale_prices_and_passed_times_move_nothing() {
         process.run(&mandate, &asked).await,
         refused("deadline_passed")
     );
-    // It has earned meanwhile.
+    // The position has earned meanwhile.
     assert!(world.balance(A_USDG).abs_diff(THOUSAND) <= 10_000);
     assert_eq!(world.in_vault(), 0);
 
-    // A position of which nobody states a yield stays where it is.
+    // A position without a stated yield stays where it is.
     let markets: Vec<_> = markets
         .into_iter()
         .filter(|market| market.pool != LENT)

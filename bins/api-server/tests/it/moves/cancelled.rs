@@ -1,4 +1,4 @@
-//! Moves that are stopped, and wallets that do something else.
+//! Tests of moves that are stopped, and of wallets that are busy.
 
 use dev_chain::xlayer::{A_USDG, USDG};
 use watch_server::{MoveState, Mover as _, Stop};
@@ -30,7 +30,7 @@ async fn a_key_that_was_never_proposed_is_stopped_for_ever() {
     assert_eq!(process.run(&mandate, &asked).await, stopped());
     assert_eq!(process.mover.cancel(&key).await, Ok(Stop::Stopped));
     assert_eq!((world.balance(USDG), world.sent()), (THOUSAND, 0));
-    // Another key is another move, and an executed one is not stopped.
+    // Another key is another move. An executed move cannot be stopped.
     let asked = world.asked(&process, &mandate, 3).await.unwrap();
     let outcome = process.run(&mandate, &asked).await;
     moved(&outcome);
@@ -51,13 +51,13 @@ async fn a_move_that_is_not_signed_is_stopped_and_a_busy_wallet_begins_none() {
     world.yields.set(LENT, "4");
     let asked = world.asked(&process, &mandate, 1).await.unwrap();
     let another = world.asked(&process, &mandate, 3).await.unwrap();
-    // Somebody else has the wallet's turn: nothing is signed meanwhile.
+    // Another caller has the wallet's turn, so nothing is signed meanwhile.
     let turn = process.turns.take(world.wallet, "other").await;
     let begun = process.mover.propose(&mandate, &asked).await;
     assert_eq!(begun, Ok(MoveState::UnderWay));
     let state = process.mover.state(&asked.key).await;
     assert_eq!(state, Ok(Some(MoveState::UnderWay)));
-    // One move at a time: whether another one begins is not known now.
+    // A wallet has one move at a time: another one may begin later.
     let busy = process.mover.propose(&mandate, &another).await.unwrap_err();
     assert_eq!(busy.reason, "wallet_busy");
     let busy = process.mover.held(&mandate, &world.markets()).await;
@@ -71,7 +71,7 @@ async fn a_move_that_is_not_signed_is_stopped_and_a_busy_wallet_begins_none() {
     let again = process.mover.propose(&mandate, &asked).await;
     assert_eq!(again, Ok(MoveState::Ended(stopped())));
     assert_eq!((world.balance(USDG), world.sent()), (THOUSAND, 0));
-    // The wallet is free for the other one.
+    // The wallet is free for the other move.
     moved(&process.run(&mandate, &another).await);
     assert!(world.balance(A_USDG).abs_diff(THOUSAND) <= 1);
 }

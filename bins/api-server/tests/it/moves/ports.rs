@@ -1,4 +1,4 @@
-//! Yields, prices and other ports that a test directs.
+//! Ports that a test sets, such as yields and prices.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -45,7 +45,7 @@ impl Yields for TestYields {
     }
 }
 
-/// The same yields, gathered at the time of the world.
+/// The same yields, gathered at the world's time.
 pub(crate) struct Gathered(pub(crate) Arc<TestYields>, pub(crate) Arc<AtomicU64>);
 
 impl Yields for Gathered {
@@ -56,7 +56,7 @@ impl Yields for Gathered {
     }
 }
 
-/// One price of every token, that a test sets.
+/// One price for every token, which a test sets.
 pub(crate) struct TestPrices(pub(crate) Mutex<Option<Decimal>>);
 
 impl TestPrices {
@@ -72,7 +72,7 @@ impl TokenPrices for TestPrices {
     }
 }
 
-/// No swaps and no bridges.
+/// A port without swaps and bridges.
 pub(crate) struct Nothing;
 
 fn no_plan<T>() -> Result<T, PlanRefused> {

@@ -1,4 +1,4 @@
-//! Processes that end in the middle of a move, and second halves that cannot go on.
+//! Tests of processes that end during a move, and of second halves that cannot continue.
 
 use dev_chain::abi::TokenVault;
 use dev_chain::xlayer::{A_USDG, STATA_USDG, USDG};
@@ -8,7 +8,7 @@ use yield_watch::{Mandate, MoveOutcome, Position, Proposal};
 
 use crate::moves::stage::{LENT, Process, THOUSAND, VAULT, World, mandate, moved};
 
-/// A wallet with everything in the market, and the move into the vault that is better now.
+/// Makes a wallet with everything in the market, and the move into the vault, which is better now.
 async fn invested(world: &World, mandate: &Mandate) -> (Process, Proposal) {
     let process = world.process();
     world.yields.set(LENT, "4");
@@ -19,7 +19,7 @@ async fn invested(world: &World, mandate: &Mandate) -> (Process, Proposal) {
     (process, asked)
 }
 
-/// Waits until the money has left the market, and its half is over.
+/// Waits until the money has left the market and the first half has ended.
 async fn first_half(world: &World, process: &Process) {
     let left = async || (world.balance(USDG) > 0 && world.balance(A_USDG) <= 1).then_some(());
     eventually("the money leaves the market", left).await;
@@ -43,7 +43,7 @@ async fn a_move_that_restarts_cut_off_is_made_once() {
     let (process, asked) = invested(&world, &mandate).await;
     let before = world.sent();
     {
-        // The first process ends before it has signed anything.
+        // The first process ends before it signs anything.
         let turn = process.turns.take(world.wallet, "other").await;
         let begun = process.mover.propose(&mandate, &asked).await;
         assert_eq!(begun, Ok(MoveState::UnderWay));
@@ -53,7 +53,7 @@ async fn a_move_that_restarts_cut_off_is_made_once() {
     assert_eq!(world.sent(), before);
     let process = world.process();
     first_half(&world, &process).await;
-    // Between the halves nothing else begins for the wallet, and its money is not read as idle.
+    // Between the halves the wallet begins nothing else, and its money does not count as idle.
     let held = process.mover.held(&mandate, &world.markets()).await;
     assert_eq!(held.unwrap_err().reason, "wallet_busy");
     let another = Proposal {
@@ -65,7 +65,7 @@ async fn a_move_that_restarts_cut_off_is_made_once() {
     assert_eq!(busy.reason, "wallet_busy");
     drop(process);
     let process = world.process();
-    // It is asked by its key alone, and begins the second half.
+    // A look by the key alone begins the second half.
     assert_eq!(
         process.mover.state(&asked.key).await,
         Ok(Some(MoveState::UnderWay))
@@ -106,7 +106,7 @@ async fn money_whose_second_half_cannot_go_on_stays_idle() {
     };
     assert_eq!(reason, "product_paused");
     assert!(tx_hash.is_some());
-    // For good, and for the next check it is idle money.
+    // The refusal is final. For the next check the money is idle.
     world.act(STATA_USDG, &TokenVault::setPausedCall { on: false });
     drop(process);
     let process = world.process();
@@ -132,6 +132,6 @@ async fn no_second_half_is_begun_after_the_time_of_the_move() {
         "{failed:?}"
     );
     assert_eq!(world.sent(), sent);
-    // The wallet is free for what comes next.
+    // The wallet is free for the next move.
     assert!(world.asked(&process, &mandate, 5).await.is_some());
 }

@@ -31,7 +31,7 @@ use yield_watch::{
 use crate::moves::ports::{Nothing, TestPrices, TestYields};
 
 pub(crate) const NOW: u64 = 1_795_219_200;
-/// The yields of a check are good for so long.
+/// For how many seconds the yields of a check are valid.
 pub(crate) const FRESH: u64 = 2_700;
 pub(crate) const OWNER: Owner =
     Owner::new(196, address!("70997970C51812dc3A010C7d01b50e0d17dc79C8"));
@@ -81,7 +81,7 @@ protocol = "erc4626"
 asset = "0x4ae46a509F6b1D9056937BA4500cb143933D2dc8"
 "#;
 
-/// What outlives a process.
+/// The parts of a stage that outlive a process.
 pub(crate) struct World {
     pub(crate) chain: DevChain,
     pub(crate) wallet: Address,
@@ -92,7 +92,7 @@ pub(crate) struct World {
     folder: TempDir,
 }
 
-/// What ends with a process.
+/// The parts of a stage that end with a process.
 pub(crate) struct Process {
     pub(crate) mover: Arc<WalletMover>,
     pub(crate) actions: WalletActions,
@@ -101,7 +101,7 @@ pub(crate) struct Process {
 }
 
 impl World {
-    /// The wallet holds so much USDG, idle, and coins for gas.
+    /// Makes a world whose wallet holds this much idle USDG, and coins for gas.
     pub(crate) async fn with(atoms: u64) -> Self {
         Self::holding(&[(xlayer::USDG, atoms)]).await
     }
@@ -142,7 +142,7 @@ impl World {
         self.folder.path().join(name)
     }
 
-    /// A process over the files and the chain.
+    /// Starts a process over the files and the chain.
     pub(crate) fn process(&self) -> Process {
         let node = || -> Arc<dyn Transport> {
             let node = HttpTransport::new(&self.rpc.url().into(), Duration::from_secs(10));
@@ -206,7 +206,7 @@ impl World {
         self.chain.balance_of(token, self.wallet).unwrap().to()
     }
 
-    /// What the wallet has in the vault, in atoms of the asset.
+    /// The wallet's money in the vault, in atoms of the asset.
     pub(crate) fn in_vault(&self) -> u64 {
         let shares = self.chain.balance_of(xlayer::STATA_USDG, self.wallet);
         let worth = dev_chain::abi::TokenVault::convertToAssetsCall {
@@ -219,7 +219,7 @@ impl World {
         self.chain.call_as(MINTER.address, to, call).unwrap();
     }
 
-    /// How many transactions the wallet has sent.
+    /// The number of transactions that the wallet has sent.
     pub(crate) fn sent(&self) -> usize {
         let all = self.chain.transactions();
         all.iter().filter(|mined| mined.from == self.wallet).count()
@@ -238,13 +238,13 @@ impl World {
         self.yields.0.lock().unwrap().clone()
     }
 
-    /// What a check reads of the wallet.
+    /// Reads the wallet as a check does.
     pub(crate) async fn held(&self, process: &Process, mandate: &Mandate) -> Holdings {
         let markets = self.markets();
         process.mover.held(mandate, &markets).await.unwrap()
     }
 
-    /// The move that the check of this number asks for.
+    /// The move that the check with this number asks for.
     pub(crate) async fn asked(
         &self,
         process: &Process,
@@ -272,7 +272,7 @@ impl World {
 }
 
 impl Process {
-    /// Where a move ends.
+    /// Waits for the end of a move.
     pub(crate) async fn end(&self, key: &MoveKey) -> MoveOutcome {
         let ended = async || match self.mover.state(key).await {
             Ok(Some(MoveState::Ended(outcome))) => Some(outcome),
@@ -339,7 +339,7 @@ pub(crate) fn pools(names: &[&str]) -> BTreeSet<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// What was moved, with its transaction.
+/// The transaction and the amount of a move.
 pub(crate) fn moved(outcome: &MoveOutcome) -> (B256, String) {
     match outcome {
         MoveOutcome::Moved {

@@ -1,5 +1,5 @@
-//! A mandate that acts, checked by the server's own watcher: from idle money to the better vault,
-//! with a verified audit.
+//! Tests a mandate that acts, checked by the server's own watcher: from idle money to the better
+//! vault, with a verified audit.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,6 +7,7 @@ use std::time::Duration;
 use alloy_primitives::B256;
 use dev_chain::xlayer::{A_USDG, USDG};
 use jiff::SignedDuration;
+use test_support::eventually_every;
 use watch_server::{Mandates, Pace, SqliteStore, Terms, Watcher, mandate_id};
 use yield_watch::{Event, Mode, Record, verify};
 
@@ -14,8 +15,10 @@ use crate::moves::ports::Gathered;
 use crate::moves::stage::{LENT, Process, THOUSAND, VAULT, World, mandate};
 
 const PAYMENT: B256 = B256::repeat_byte(0x77);
+/// The pause between two sweeps, in which what they have begun goes on.
+const SWEEP: Duration = Duration::from_millis(100);
 
-/// The mandates of a process, and what checks them.
+/// The mandates of a process, and their watcher.
 fn watcher(world: &World, process: &Process) -> (Mandates, Watcher) {
     let store = SqliteStore::open(world.path("watch.db")).unwrap();
     let now = Arc::clone(&world.now);
@@ -36,18 +39,18 @@ async fn recorded(mandates: &Mandates) -> Vec<Record> {
     mandates.audit(&owner, &id, 0, 99).await.unwrap()
 }
 
-/// Sweeps, ten seconds of the clock apart, until a move has ended.
+/// Runs checks, ten seconds of the clock apart, until a move has ended.
 async fn until(world: &World, mandates: &Mandates, watcher: &Watcher, last: Event) -> Vec<Record> {
-    for _ in 0..100 {
+    let swept = async || {
         watcher.sweep().await;
         let records = recorded(mandates).await;
-        if records.last().is_some_and(|record| record.decision == last) {
-            return records;
+        let is_over = records.last().is_some_and(|record| record.decision == last);
+        if !is_over {
+            world.pass(10);
         }
-        world.pass(10);
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    panic!("{:#?}", recorded(mandates).await);
+        is_over.then_some(records)
+    };
+    eventually_every(SWEEP, format_args!("{last:?}"), swept).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -68,7 +71,7 @@ async fn a_mandate_invests_and_moves_on_across_a_restart() {
     let records = until(&world, &mandates, &checks, Event::Moved).await;
     assert_eq!(records.len(), 4);
     assert!(world.balance(A_USDG).abs_diff(600_000_000) <= 1);
-    // The rest follows at the next check, and the better vault at the one after it.
+    // The next check moves the rest, and the one after it moves into the better vault.
     world.pass(4_000);
     checks.sweep().await;
     until(&world, &mandates, &checks, Event::Moved).await;

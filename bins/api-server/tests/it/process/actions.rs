@@ -1,8 +1,8 @@
-//! SIGKILL at any moment of a sub-wallet's action. After the restart on the same files the server
-//! goes on by itself: the action is done once and as a whole, it is paid for once, and the same
-//! payment gets the one answer.
+//! Kills the server at any moment of a sub-wallet's action. After a restart on the same files the
+//! server continues by itself: the action is done once and as a whole, it is paid for once, and the
+//! same payment gets the one answer.
 //!
-//! `KILL_AT_EVERY_REQUEST` strikes at each request of an action, not only at those that matter.
+//! `KILL_AT_EVERY_REQUEST` kills at each request of an action, not only at the important ones.
 
 pub(crate) mod desk;
 
@@ -20,14 +20,14 @@ const VERIFY: &str = "facilitator/verify";
 const SETTLE: &str = "facilitator/settle";
 const BOTH: [Moment; 2] = [Moment::Before, Moment::After];
 
-/// From now on the server dies at this request.
+/// Makes the server die at this request.
 fn strike_at(desk: &Desk, server: &Server, (name, moment): (&'static str, Moment)) {
     let wire = &desk.world.wire;
     wire.arm(At::Name(name), moment, server.killer());
 }
 
-/// Buys an action on a server that is to die; gives the next one, which has done everything, and
-/// whether the first one has died of it.
+/// Buys an action on a server that may die during it. Returns the next server, which has completed
+/// the action, and whether the first one died.
 async fn strike(desk: &Desk, server: Server, act: &Act, at: At, moment: Moment) -> (Server, bool) {
     let act = &desk.funded(&server, act).await;
     let before = desk.standing(act);
@@ -47,8 +47,8 @@ async fn strike(desk: &Desk, server: Server, act: &Act, at: At, moment: Moment) 
     (server, struck)
 }
 
-/// Starts the next server. What an earlier one has begun goes on, and is charged, without anybody
-/// asking for it; what was not begun is not charged.
+/// Starts the next server. An action that an earlier one began is completed and charged without any
+/// request for it; an action that was not begun is not charged.
 async fn recover(desk: &Desk, act: &Act, payment: &Payment) -> Server {
     let known = desk.intent(payment).await;
     let server = desk.start().await;
@@ -68,8 +68,8 @@ async fn recover(desk: &Desk, act: &Act, payment: &Payment) -> Server {
     server
 }
 
-/// Strikes before and after each of the requests that `at` counts, until an action has no further
-/// ones; how many it has.
+/// Kills before and after each of the requests that `at` counts, until an action has no further
+/// ones. Returns their number.
 async fn strike_each(
     desk: &Desk,
     mut server: Server,
@@ -89,8 +89,8 @@ async fn strike_each(
     }
 }
 
-/// Strikes at each transaction that is sent, and wherever else something has just become durable or
-/// is about to.
+/// Kills at each sent transaction, and wherever else a write is about to become durable or just
+/// was.
 async fn strike_where_it_matters(
     desk: Desk,
     mut server: Server,
@@ -113,16 +113,16 @@ async fn strike_where_it_matters(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn wherever_a_deposit_is_cut_off_it_is_done_once() {
+async fn a_deposit_interrupted_anywhere_is_done_once() {
     let (desk, server) = Desk::open().await;
     desk.earn_gas(&server).await;
     let others = [
-        // Before the intent is written, and after.
+        // Before and after the intent is written.
         ("eth_simulateV1", Moment::Before),
         ("eth_estimateGas", Moment::Before),
         (RECEIPT, Moment::After),
         (VERIFY, Moment::After),
-        // Between the last block and the settlement, and between that and the answer.
+        // Between the last block and the settlement, and between the settlement and the answer.
         (SETTLE, Moment::Before),
         (SETTLE, Moment::After),
     ];
@@ -131,7 +131,7 @@ async fn wherever_a_deposit_is_cut_off_it_is_done_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn wherever_a_swap_is_cut_off_it_is_done_once() {
+async fn a_swap_interrupted_anywhere_is_done_once() {
     let (desk, server) = Desk::open().await;
     desk.endow();
     let others = BOTH.map(|moment| (SETTLE, moment));
@@ -139,9 +139,9 @@ async fn wherever_a_swap_is_cut_off_it_is_done_once() {
     strike_where_it_matters(desk, server, swap(), 3, &others).await;
 }
 
-/// The one that recovers dies as well.
+/// The server that recovers dies as well.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_recovery_that_is_cut_off_is_taken_up_by_the_next() {
+async fn an_interrupted_recovery_is_continued_by_the_next_server() {
     let (desk, mut server) = Desk::open().await;
     desk.endow();
     let act = withdraw();
@@ -168,9 +168,9 @@ async fn a_recovery_that_is_cut_off_is_taken_up_by_the_next() {
     server.stop().await;
 }
 
-/// An action that came to nothing was answered as such: no restart takes it up again.
+/// An action without effect was answered as such: no restart repeats it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_came_to_nothing_is_not_taken_up_again() {
+async fn an_action_without_effect_is_not_repeated() {
     let (desk, server) = Desk::open().await;
     server.stop().await;
     desk.give_usdg();
@@ -183,7 +183,7 @@ async fn what_came_to_nothing_is_not_taken_up_again() {
     assert_eq!(answer.error("reason"), "coin_price_unavailable");
     answer.assert_uncharged();
 
-    // Another one, made later, is done, cut off before its charge, and taken up.
+    // Another action, made later, is executed, interrupted before its charge, and completed.
     desk.give_coins();
     let other = desk.pay(&server, &act).await;
     strike_at(&desk, &server, (SETTLE, Moment::Before));
@@ -199,7 +199,7 @@ async fn what_came_to_nothing_is_not_taken_up_again() {
         server.log()
     );
 
-    // Its owner may want it again, with the same payment.
+    // The owner may want the action again, with the same payment.
     let before = desk.standing(&act);
     let again = desk.answer(&server, &act, &refused).await;
     desk.assert_done_once(&act, &before, &again);
@@ -207,7 +207,7 @@ async fn what_came_to_nothing_is_not_taken_up_again() {
 }
 
 /// An executed action is charged even when the first try cannot settle it and its caller never
-/// comes back.
+/// returns.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_charge_that_fails_at_first_is_tried_again() {
     let (desk, server) = Desk::open().await;

@@ -1,4 +1,4 @@
-//! That a slip in an address does not send money away, and that an operator sees who will be paid.
+//! Tests of mistyped addresses: none sends money away, and the operator sees the payees.
 
 use dev_chain::DEV_ACCOUNTS;
 
@@ -19,14 +19,14 @@ fn one_wrong_digit_of_the_payee_is_found() {
     let observed = format!("observed {SLIP}");
     let says = ["payment.pay_to: expected 0x", observed.as_str(), "EIP-55"];
     assert_refused(&paid_to(SLIP), &[], &says);
-    // From the environment, too.
+    // The address in the environment is checked as well.
     let over = [("SVC__PAYMENT__PAY_TO", SLIP)];
     assert_refused(&paid_to(GOOD), &over, &says);
 }
 
 #[test]
 fn a_key_in_the_place_of_an_address_is_not_repeated() {
-    // The harness refuses output with this key.
+    // The harness refuses output that contains this key.
     let key = format!("{:x}", dev_chain::GAS_PAYER.key);
     for key in [key.clone(), format!("0x{key}")] {
         assert_refused(&paid_to(&key), &[], &["payment.pay_to: expected 0x and 40"]);
@@ -66,8 +66,8 @@ fn one_wrong_digit_of_an_asset_is_found_with_everything_else() {
     );
 }
 
-/// A slip in the operator's file of reviewed contracts would review a contract that nobody has
-/// seen.
+/// A mistyped address in the operator's file of reviewed contracts would approve an unknown
+/// contract.
 #[test]
 fn one_wrong_digit_of_a_reviewed_contract_is_found() {
     let folder = tempfile::tempdir().unwrap();
@@ -92,8 +92,7 @@ fn one_wrong_digit_of_a_reviewed_contract_is_found() {
     }
 }
 
-/// A slip in the list of what wallets may call would let a key sign for a contract that nobody has
-/// seen.
+/// A mistyped address in the list of wallets' targets would let a key sign for an unknown contract.
 #[test]
 fn a_list_of_wallet_targets_is_used_whole_or_not_at_all() {
     let example = include_str!("../../../../../docs/wallet-targets.example.toml");
@@ -132,7 +131,7 @@ fn a_list_of_wallet_targets_is_used_whole_or_not_at_all() {
 }
 
 #[test]
-fn it_is_printed_who_is_paid_what() {
+fn the_payees_and_amounts_are_printed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("api.toml");
     let check = |file: &str, environment: &[(&str, &str)]| {
@@ -143,7 +142,7 @@ fn it_is_printed_who_is_paid_what() {
             .clone()
     };
     let printed = check(&format!("{PAYEE}{FACILITATOR}"), &[]);
-    // What follows is about upstreams and routes.
+    // The later lines are about upstreams and routes.
     let paid: Vec<_> = printed.lines().take(7).collect();
     insta::assert_snapshot!(paid.join("\n"), @r#"
     the configuration can be used: listening on 127.0.0.1:8402, paid to 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed, settled by facilitator, ledger sqlite://data/service.db

@@ -1,4 +1,4 @@
-//! A buyer: reads a challenge, signs one of its options, and keeps what it paid with.
+//! A buyer: reads a challenge, signs one of its options, and keeps the payment.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -15,7 +15,7 @@ use x402_wire::{
 
 use crate::process::server::Server;
 
-/// For how long a payment can be used.
+/// How many seconds a payment is valid.
 const VALID_SECONDS: u64 = 600;
 
 #[derive(Clone)]
@@ -24,7 +24,7 @@ pub(crate) struct Buyer {
     http: reqwest::Client,
 }
 
-/// A signed payment and what it is for.
+/// A signed payment and its request.
 #[derive(Debug, Clone)]
 pub(crate) struct Payment {
     pub(crate) target: String,
@@ -37,8 +37,7 @@ pub(crate) struct Payment {
 }
 
 impl Payment {
-    /// The same with a payment identifier: answers about a payer's own wallet are given again to
-    /// whoever knows it.
+    /// Adds a payment identifier, with which answers about the payer's own wallet are given again.
     pub(crate) fn identified(mut self) -> Self {
         let signed = decode_header(self.header.as_bytes()).unwrap();
         let mut signed: Value = serde_json::from_str(&signed).unwrap();
@@ -50,7 +49,7 @@ impl Payment {
     }
 }
 
-/// What the server answered.
+/// The server's answer.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -66,12 +65,14 @@ impl Buyer {
         }
     }
 
-    /// `GET`, with or without a payment; `None` when the server ends before it has answered.
+    /// Sends a `GET`, with or without a payment; `None` when the server ends before it has
+    /// answered.
     pub(crate) async fn try_get(&self, url: &str, payment: Option<&str>) -> Option<Answer> {
         self.try_send(self.http.get(url), payment).await
     }
 
-    /// `POST`, with or without a payment; `None` when the server ends before it has answered.
+    /// Sends a `POST`, with or without a payment; `None` when the server ends before it has
+    /// answered.
     pub(crate) async fn try_post(
         &self,
         url: &str,
@@ -112,13 +113,13 @@ impl Buyer {
             .expect("an answer")
     }
 
-    /// Asks what a call costs and signs its `exact` option in the asset of this number.
+    /// Asks for the challenge of a call and signs its `exact` option in the asset with this number.
     pub(crate) async fn sign(&self, server: &Server, target: &str, asset: usize) -> Payment {
         let unpaid = self.get(server, target).await;
         self.sign_offer(&unpaid, target, asset)
     }
 
-    /// Signs the `exact` option in the asset of this number of an unpaid call's answer.
+    /// Signs the `exact` option in the asset with this number, from the answer to an unpaid call.
     pub(crate) fn sign_offer(&self, unpaid: &Answer, target: &str, asset: usize) -> Payment {
         assert_eq!(unpaid.status, 402, "{}", unpaid.text);
         let challenge = unpaid.headers[header::PAYMENT_REQUIRED].as_bytes();
@@ -181,7 +182,7 @@ impl Answer {
         receipt.transaction
     }
 
-    /// That a refusal says that nothing was charged, where its status gives the state.
+    /// Asserts that a refusal says that nothing was charged. For some statuses the state says it.
     pub(crate) fn assert_uncharged(&self) {
         let body = self.body();
         let refusal = if self.status == 402 {

@@ -1,4 +1,4 @@
-//! Commands and their exit codes.
+//! Tests of commands and their exit codes.
 
 use std::net::TcpListener;
 
@@ -60,7 +60,7 @@ fn the_demo_shows_its_steps_and_ends() {
     assert_eq!(stdout.matches("eip155:196").count(), 6);
     assert!(stdout.contains("1000.000000 -> 999.998000"), "{stdout}");
     assert!(stdout.contains("(replay)"), "{stdout}");
-    // The fence: sent, interrupted, cleared, accounted for.
+    // The fence's steps: a plan sent, one interrupted, an allowance cleared, and the log.
     assert_eq!(
         headings[5..],
         [
@@ -73,7 +73,7 @@ fn the_demo_shows_its_steps_and_ends() {
             "12. The same with principal_auth (EIP-3009), signed by the owner",
             "13. POST /auto-defi-withdraw, all of it",
             "14. POST /auto-swap, 50 USDG for USD₮0",
-            "15. POST /auto-withdraw, to the owner and to nobody else",
+            "15. POST /auto-withdraw, to the owner only",
         ]
     );
     for part in [
@@ -102,7 +102,7 @@ fn the_demo_shows_its_steps_and_ends() {
         2,
         "{stdout}"
     );
-    // One line for scripts, and nothing to complain about.
+    // Standard error has one line for scripts, and no warning.
     assert!(
         stderr.starts_with("listening on http://127.0.0.1:"),
         "{stderr}"

@@ -1,4 +1,4 @@
-//! What is said about a configuration that cannot be used: every key by its name, and no secret.
+//! Tests of unusable configurations: the messages name every key and show no secret.
 
 mod environment;
 
@@ -9,7 +9,7 @@ use test_support::process::Ended;
 
 use crate::process::server::{Environment, run};
 
-/// Stands for a secret: whatever happens, it must not be printed.
+/// Stands for a secret, which must never be printed.
 const MARKER: &str = "5ec2e7d00dfeed5ec2e7";
 
 pub(crate) const PAYEE: &str = "payment.pay_to = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'\n";
@@ -26,7 +26,8 @@ pub(crate) fn run_on(command: &str, path: &Path, environment: Environment<'_>) -
     output
 }
 
-/// That neither `serve` nor `check-config` takes a configuration, and that both say why.
+/// Asserts that neither `serve` nor `check-config` accepts a configuration, and that both name the
+/// reasons.
 pub(crate) fn assert_refused(file: &str, environment: Environment<'_>, says: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("api.toml");
@@ -39,7 +40,7 @@ pub(crate) fn assert_refused(file: &str, environment: Environment<'_>, says: &[&
 }
 
 #[test]
-fn what_is_missing_is_named_with_its_reason() {
+fn a_missing_key_is_named_with_its_reason() {
     assert_refused(
         "",
         &[],
@@ -250,7 +251,7 @@ fn every_unusable_value_is_named_at_once() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_or_is_not_toml_is_said_to_be() {
+fn an_unreadable_or_malformed_file_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     for (path, says) in [
         (

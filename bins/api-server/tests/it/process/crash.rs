@@ -1,5 +1,5 @@
-//! SIGKILL at any moment of a paid call. After the restart on the same ledger every settled payment
-//! gets its answer, nothing is charged twice, and nothing is served unpaid.
+//! Kills the server at any moment of a paid call. After a restart on the same ledger every settled
+//! payment gets its answer, nothing is charged twice, and nothing is served unpaid.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -13,9 +13,9 @@ use crate::process::buyer::{Answer, Payment};
 use crate::process::server::{Server, spawn};
 use crate::process::tripwire::{At, Moment};
 use crate::process::world::{PRICED, World};
-use crate::process::{PATIENCE, POLL, eventually};
+use crate::process::eventually;
 
-/// Every payment that was made, and the answers that came before a crash.
+/// Every payment of a test, and the answers from before a crash.
 #[derive(Default)]
 pub(super) struct Book {
     pub(super) payments: Vec<Payment>,
@@ -74,8 +74,8 @@ impl Book {
         }
     }
 
-    /// Presents every payment again until it has its answer: one that the crash kept from being
-    /// settled is as good as new. Then counts the money.
+    /// Presents every payment again until it has its answer. A payment that the crash kept from
+    /// being settled is still valid. Then counts the money.
     pub(super) async fn settle_up(&mut self, world: &World, server: &Server) {
         let settled_before: Vec<Option<String>> = self
             .payments
@@ -83,8 +83,8 @@ impl Book {
             .map(|payment| world.settled_by(payment.nonce))
             .collect();
         let mut open = self.payments.clone();
-        let mut rounds = 0;
-        while !open.is_empty() {
+        let outcome = std::fmt::from_fn(|f| write!(f, "all answers\n{}", server.log()));
+        eventually(outcome, async || {
             let answers = present(world, server, &open).await;
             assert_eq!(
                 answers.len(),
@@ -93,7 +93,7 @@ impl Book {
                 server.log()
             );
             for (payment, answer) in &answers {
-                // In flight, undecided, or decided as not charged: to be presented again.
+                // In flight, undecided, or decided as not charged: present it again.
                 let pending = matches!(
                     (answer.status, answer.body()["error"]["code"].as_str()),
                     (402, _) | (409, Some("payment_in_flight")) | (503, Some("settlement_pending"))
@@ -114,15 +114,10 @@ impl Book {
             }
             self.keep(world, answers);
             open.retain(|payment| !self.answers.contains_key(&payment.header));
-            rounds += 1;
             // An entry without a call is given back after a minute.
-            assert!(
-                POLL * rounds < 4 * PATIENCE,
-                "still open: {open:?}\n{}",
-                server.log()
-            );
-            tokio::time::sleep(POLL).await;
-        }
+            open.is_empty().then_some(())
+        })
+        .await;
         for (payment, before) in self.payments.iter().zip(settled_before) {
             let answer = &self.answers[&payment.header];
             assert!(before.is_none_or(|transaction| transaction == answer.transaction()));
@@ -143,7 +138,7 @@ impl Book {
     }
 }
 
-/// Nothing is left to decide, and all answers are there.
+/// Checks that nothing is left to decide and that every payment has its answer.
 async fn close(world: &World, server: Server, book: &mut Book) {
     let answers = present(world, &server, &book.payments).await;
     assert!(answers.iter().all(|(_, answer)| answer.status == 200));
@@ -156,7 +151,7 @@ async fn close(world: &World, server: Server, book: &mut Book) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn at_every_request_of_a_paid_call() {
+async fn a_crash_at_every_request_of_a_paid_call_loses_nothing() {
     let names = [
         "eth_call",
         "/web3.okx.com/api/v6/dex/market/price",
@@ -167,9 +162,9 @@ async fn at_every_request_of_a_paid_call() {
     strike_everywhere(World::new(Mining::Auto).await, &names).await;
 }
 
-/// What it has settled, only it and the chain know.
+/// Only the facilitator and the chain know its settlements.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn at_every_request_of_a_paid_call_behind_a_facilitator() {
+async fn a_crash_at_every_request_behind_a_facilitator_loses_nothing() {
     let names = [
         "eth_call",
         "/web3.okx.com/api/v6/dex/market/price",
@@ -179,9 +174,9 @@ async fn at_every_request_of_a_paid_call_behind_a_facilitator() {
     strike_everywhere(World::behind_a_facilitator().await, &names).await;
 }
 
-/// Lets the server die before and after each of its requests, until a paid call has no further
-/// ones. Requests that it makes at the same time come in any order, so those of these names are
-/// struck once more, by name.
+/// Kills the server before and after each of its requests, until a paid call has no further ones.
+/// Concurrent requests come in any order, so the requests with these names are killed at once more,
+/// by name.
 async fn strike_everywhere(world: World, names: &[&'static str]) {
     let mut book = Book::default();
     let mut server = world.start().await;
@@ -204,8 +199,8 @@ async fn strike_everywhere(world: World, names: &[&'static str]) {
     close(&world, server, &mut book).await;
 }
 
-/// Pays on a server that is to die; gives the next one, which has settled everything, and whether
-/// the first has died.
+/// Pays on a server that may die during the call. Returns the next server, which has settled
+/// everything, and whether the first one died.
 async fn strike(
     world: &World,
     server: Server,
@@ -227,7 +222,7 @@ async fn strike(
     (world.start().await, struck)
 }
 
-/// What becomes of the transactions that wait for a block when the server dies.
+/// The fate of the transactions that wait for a block when the server dies.
 #[derive(Debug, Clone, Copy)]
 enum Fate {
     MinedBeforeTheRestart,
@@ -237,7 +232,7 @@ enum Fate {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn while_transactions_wait_for_a_block() {
+async fn a_crash_while_transactions_wait_for_a_block_loses_nothing() {
     let world = World::new(Mining::Manual).await;
     let mut book = Book::default();
     let mut server = world.start().await;
@@ -287,10 +282,14 @@ async fn while_transactions_wait_for_a_block() {
     }
 }
 
+/// The time between two blocks.
+const BLOCK: Duration = Duration::from_millis(10);
+
 pub(super) async fn make_blocks(world: &World) {
+    // Real time: the server is a process.
+    let mut blocks = tokio::time::interval(BLOCK);
     loop {
-        // Blocks come as time passes.
-        tokio::time::sleep(POLL).await;
+        blocks.tick().await;
         world.chain.mine();
     }
 }
@@ -311,14 +310,14 @@ impl Random {
         match self.below(4) {
             0 => Moment::Before,
             1 => Moment::After,
-            // Between requests the server writes its journal.
+            // The server writes its journal between its requests.
             _ => Moment::Later(Duration::from_micros(self.below(8_000))),
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn at_random_moments_with_several_in_flight() {
+async fn crashes_at_random_moments_lose_nothing() {
     let world = World::new(Mining::Auto).await;
     let mut book = Book::default();
     let mut server = world.start().await;
@@ -335,7 +334,7 @@ async fn at_random_moments_with_several_in_flight() {
         book.keep(&world, answers);
         server.killer().kill();
         if random.below(2) == 0 {
-            // The next one dies while it recovers, or soon after.
+            // The next server dies during its recovery, or soon after it.
             server = spawn(&world.config(""));
             world.wire.arm(
                 At::Number(1 + random.below(24)),

@@ -1,4 +1,4 @@
-//! `[delegation]` as operators meet it: the real binary with a pinned policy.
+//! Tests of `[delegation]` as operators use it: the real binary with a pinned policy.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ const POLICY: &str = include_str!("../../../../../docs/fence-policy.example.json
 const FEES: &str = include_str!("../../../../../docs/fees.example.toml");
 const SALT: &str = "0x1111111111111111111111111111111111111111111111111111111111111111";
 
-/// The example with a recipient.
+/// The example of a fee configuration with a recipient.
 fn fees() -> String {
     FEES.replace(
         "0xYOUR_OWN_ADDRESS",
@@ -20,7 +20,7 @@ fn fees() -> String {
     )
 }
 
-/// A folder with a configuration that can be used, and its files.
+/// A folder with a usable configuration and its files.
 struct Configured {
     folder: TempDir,
     section: String,
@@ -51,7 +51,7 @@ impl Configured {
         path
     }
 
-    /// That neither command takes it, and that both say why.
+    /// Asserts that neither command accepts the configuration, and that both name the reason.
     fn assert_refused(&self, says: &str) {
         for command in ["serve", "check-config"] {
             run_on(command, &self.path(), &[]).error(2, &[says]);
@@ -88,7 +88,7 @@ async fn a_pinned_policy_is_served_and_outlives_a_restart() {
         assert_eq!(document, serde_json::from_str::<Value>(POLICY).unwrap());
     }
     assert!(configured.folder.path().join("service.fence.db").exists());
-    // A changed document under the same name was never agreed to.
+    // Nobody has agreed to a changed document under the same name.
     let mut changed = configured;
     let edited = POLICY
         .replace("\"5000000000\"", "\"4000000000\"")
@@ -103,7 +103,7 @@ async fn a_pinned_policy_is_served_and_outlives_a_restart() {
 }
 
 #[test]
-fn what_cannot_be_used_is_named() {
+fn an_unusable_value_is_named() {
     let digest = delegation_fence::Policy::parse(POLICY)
         .unwrap()
         .digest()
@@ -201,7 +201,7 @@ fn what_cannot_be_used_is_named() {
 const KEY: &str = "0x2a871d0798f97d79848a013d4936a73bf4cc922c825d33c1cf7073dff6d409c6";
 
 #[test]
-fn the_redeemer_and_who_holds_it_are_shown() {
+fn the_redeemer_and_its_enforcers_are_shown() {
     let node = "[chains.8453]\nrpc_urls = ['http://127.0.0.1:9']\n";
     let check = |configured: &Configured, environment: &[(&str, &str)]| {
         let output = run_on("check-config", &configured.path(), environment);
@@ -233,7 +233,7 @@ fn the_redeemer_and_who_holds_it_are_shown() {
     let (code, said) = check(&configured, &[]);
     assert_eq!(code, 0, "{said}");
     assert!(said.contains("held by the enforcer at 0x"), "{said}");
-    // Whoever settles counts its own nonces.
+    // The account that settles must not send anything else, because both would count its nonces.
     let own = [("SVC__SETTLEMENT__PRIVATE_KEY", KEY)];
     let (code, said) = check(&configured, &own);
     assert_eq!(code, 2, "{said}");

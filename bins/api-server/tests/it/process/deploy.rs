@@ -1,4 +1,5 @@
-//! The configuration of `docs/deploy`, in the environment that its `compose.yaml` gives the server.
+//! Checks the configuration of `docs/deploy`, in the environment that its `compose.yaml` gives the
+//! server.
 
 use std::path::{Path, PathBuf};
 
@@ -37,7 +38,7 @@ fn the_configuration_can_be_used_and_no_password_is_printed() {
         .iter()
         .map(|(name, value)| (name.as_str(), value.as_str()))
         .collect();
-    // The place of the file `secrets/gas_key`.
+    // The path of the file `secrets/gas_key`.
     let key = format!("0x{}", "11".repeat(32));
     environment.push(("SVC__SETTLEMENT__PRIVATE_KEY", &key));
     let output = run_on(
@@ -57,7 +58,7 @@ fn the_configuration_can_be_used_and_no_password_is_printed() {
     assert_eq!(output.stderr, "");
 }
 
-/// Otherwise both together would ask an upstream twice as often as it allows.
+/// With separate budgets, both together would ask an upstream twice as often as it allows.
 #[test]
 fn the_instances_share_the_budget_of_every_upstream() {
     let config: toml::Table = read("config/api-server.toml").parse().unwrap();
@@ -68,7 +69,7 @@ fn the_instances_share_the_budget_of_every_upstream() {
 }
 
 #[test]
-fn what_the_operator_has_to_give_is_missing_without_the_environment() {
+fn the_operators_values_are_missing_without_the_environment() {
     let output = run_on("check-config", &deploy("config/api-server.toml"), &[]);
     let keys = [
         "payment.pay_to: is missing",

@@ -1,5 +1,5 @@
-//! A ledger without room: calls are refused before anything is charged, what was bought stays
-//! there, and more room is all that is needed to go on.
+//! Tests of a ledger without room: calls are refused uncharged, bought answers are kept, and the
+//! server continues as soon as there is room.
 
 use alloy_primitives::U256;
 use dev_chain::Mining;
@@ -12,14 +12,14 @@ use crate::process::world::World;
 
 const PAGE: usize = 4096;
 
-/// What a ledger without room has left behind.
+/// The payments of a ledger that ran out of room.
 #[derive(Default)]
 struct Filled {
     served: Vec<(Payment, Answer)>,
     refused: Vec<Payment>,
 }
 
-/// Pays, so many calls at once, until several calls in a row have been refused.
+/// Makes this many paid calls at once, until several calls in a row have been refused.
 async fn fill(world: &World, server: &Server, at_once: usize) -> Filled {
     let mut filled = Filled::default();
     let mut signed = 0;
@@ -62,8 +62,8 @@ impl Filled {
         self.served.iter().map(|(payment, _)| payment.amount).sum()
     }
 
-    /// Presents what was served before: it costs nothing and changes nothing. Gives the number of
-    /// answers that are unavailable now, because their charge found no room.
+    /// Presents the served payments again, which costs nothing and changes nothing. Returns the
+    /// number of answers that are unavailable because their charge found no room.
     async fn present_again(&self, world: &World, server: &Server) -> usize {
         let mut unrecorded = 0;
         for (payment, first) in &self.served {
@@ -107,7 +107,7 @@ async fn a_full_ledger_refuses_uncharged_and_keeps_what_it_has() {
 
     let server = start_server(&world.config("storage.max_bytes = 1048576"), &[]).await;
     for payment in std::mem::take(&mut filled.refused) {
-        // It was not used, so it still buys what it was made for.
+        // The payment was not used, so it still buys its answer.
         let answer = world.buyer.present(&server, &payment).await;
         world.assert_paid(&payment, &answer);
         filled.served.push((payment, answer));
@@ -120,8 +120,8 @@ async fn a_full_ledger_refuses_uncharged_and_keeps_what_it_has() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_charge_that_finds_no_room_is_not_lost() {
     let mut unrecorded = 0;
-    // With several calls at once and limits that differ by a page, the last page goes to every kind
-    // of row.
+    // With several concurrent calls, and limits that differ by a page, every kind of row meets the
+    // last page.
     for pages in 32..48 {
         let world = World::new(Mining::Auto).await;
         let limit = format!("storage.max_bytes = {}", pages * PAGE);
@@ -130,7 +130,7 @@ async fn a_charge_that_finds_no_room_is_not_lost() {
         unrecorded += filled.present_again(&world, &server).await;
         server.stop().await;
 
-        // What is left open is decided by the next start, without room as well.
+        // The next start decides open entries, even without room.
         let server = start_server(&world.config(&limit), &[]).await;
         filled.present_again(&world, &server).await;
         server.stop().await;
@@ -148,7 +148,8 @@ async fn a_charge_that_finds_no_room_is_not_lost() {
     );
 }
 
-/// Not SQLite's own limit: the operating system refuses the write, to the log or to the file.
+/// This is not SQLite's own limit: the operating system refuses the write, to the log or to the
+/// file.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_disk_that_takes_no_more_refuses_uncharged_and_loses_nothing() {
     for kib in [160, 200, 256] {

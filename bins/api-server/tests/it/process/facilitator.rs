@@ -1,5 +1,5 @@
-//! A facilitator that settles on the embedded chain, with an endpoint of its own that no tripwire
-//! sees.
+//! A facilitator that settles on the embedded chain through an endpoint of its own, which no
+//! tripwire sees.
 
 use alloy_primitives::U256;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! A replica of the database takes over while two servers sell. Without a database
-//! (`TEST_POSTGRES_URL`) or PostgreSQL's programs there is nothing to run on.
+//! Tests of a failover: a replica of the database takes over while two servers sell. The tests pass
+//! without effect when there is no database (`TEST_POSTGRES_URL`) or no PostgreSQL program.
 
 use alloy_primitives::U256;
 use storage::postgres::{Postgres, PostgresError, PostgresOptions};
@@ -13,14 +13,14 @@ use crate::process::postgres::both_answer;
 use crate::process::server::{Server, start_server};
 use crate::process::world::World;
 
-/// Longer than a test: no lease ends but by the promotion.
+/// Longer than a test, so only the promotion ends a lease.
 const LEASE: &str = "storage.lease_seconds = 600\n";
 
 async fn start(world: &World) -> Server {
     start_server(&world.config(LEASE), &[]).await
 }
 
-/// A primary with a replica, and what leads the servers to the one that sells.
+/// A primary with a replica, and the proxy that leads the servers to the one that sells.
 struct Pair {
     primary: Cluster,
     standby: Cluster,
@@ -47,7 +47,7 @@ impl Pair {
         })
     }
 
-    /// Asks the primary.
+    /// Runs a query on the primary.
     async fn ask(&self, sql: &str) -> bool {
         let url = self.primary.url().parse().unwrap();
         let primary = Postgres::new(url, PostgresOptions::default()).unwrap();
@@ -65,7 +65,7 @@ impl Pair {
     }
 }
 
-/// Presents payments until each is served, or refused for good.
+/// Presents payments until each is served or refused for good.
 async fn ended(world: &World, server: &Server, payments: &[Payment]) -> Vec<(Payment, Answer)> {
     let mut open = payments.to_vec();
     let mut ended = Vec::new();
@@ -87,10 +87,10 @@ async fn ended(world: &World, server: &Server, payments: &[Payment]) -> Vec<(Pay
     ended
 }
 
-/// What was sold in the lost time is neither charged nor answered again, and the servers say so.
-/// Everything else goes on.
+/// Payments in the lost time are neither charged nor answered again, and the servers report them.
+/// Everything else continues.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_replica_has_lost_is_charged_once_and_seen() {
+async fn payments_that_a_replica_lost_are_charged_once_and_reported() {
     let Some(pair) = Pair::start().await else {
         return;
     };
@@ -110,7 +110,7 @@ async fn what_a_replica_has_lost_is_charged_once_and_seen() {
     let lost = book.sign(&world, &b, 3).await;
     let sold = ended(&world, &b, &lost).await;
     assert!(sold.iter().all(|(_, answer)| answer.status == 200));
-    // One more is being worked on when the primary ends.
+    // A further call is in progress when the primary ends.
     let flying = book.sign(&world, &a, 1).await;
     world.upstream.close();
     let take_over = async {
@@ -118,7 +118,7 @@ async fn what_a_replica_has_lost_is_charged_once_and_seen() {
         primary.stop_immediately().unwrap();
         standby.resume().unwrap();
         proxy.lead_to(standby.address());
-        // A replica that was not promoted takes no writes.
+        // A replica takes no writes before its promotion.
         for server in [&a, &b] {
             for (_, answer) in present(&world, server, &kept).await {
                 assert_eq!(answer.status, 503, "{}", answer.text);
@@ -137,7 +137,8 @@ async fn what_a_replica_has_lost_is_charged_once_and_seen() {
         assert!(!world.is_settled(payment));
     }
 
-    // What has an entry is answered as before, at both. What has none is never charged again.
+    // Payments with an entry are answered as before, by both servers. Payments without one are
+    // never charged again.
     for server in [&a, &b] {
         book.keep(&world, ended(&world, server, &kept).await);
         book.keep(&world, ended(&world, server, &flying).await);
@@ -156,7 +157,7 @@ async fn what_a_replica_has_lost_is_charged_once_and_seen() {
         assert!(log.contains("that the ledger does not"), "{log}");
         assert!(log.contains("goes on under a new number"), "{log}");
     }
-    // Both sell on.
+    // Both servers continue to sell.
     let new = book.sign(&world, &a, 4).await;
     book.keep(&world, ended(&world, &a, &new[..2]).await);
     book.keep(&world, ended(&world, &b, &new[2..]).await);
@@ -173,7 +174,7 @@ async fn what_a_replica_has_lost_is_charged_once_and_seen() {
     b.stop().await;
 }
 
-/// A primary that waits for its replica loses nothing with its own end.
+/// A primary that waits for its replica loses no commit when it ends.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_synchronous_replica_has_everything() {
     let Some(pair) = Pair::start().await else {
@@ -184,7 +185,7 @@ async fn a_synchronous_replica_has_everything() {
     pair.ask("SELECT pg_reload_conf()").await;
     let sql = "SELECT sync_state = 'sync' FROM pg_stat_replication";
     pair.asked("the primary waits for its replica", sql).await;
-    // A commit that waits for the primary's disk alone could be lost with it.
+    // A commit that waits only for the primary's disk could be lost with it.
     let local = format!(
         "{}?options=-csynchronous_commit%3Dlocal",
         pair.primary.url()
@@ -206,7 +207,7 @@ async fn a_synchronous_replica_has_everything() {
     let mut book = Book::default();
     let payments = book.sign(&world, &a, 6).await;
     let fail = async {
-        // The first answers are there, the last ones are not.
+        // The first answers have arrived, the last ones have not.
         eventually("a payment", async || {
             let mut payments = payments.iter();
             payments
@@ -224,7 +225,7 @@ async fn a_synchronous_replica_has_everything() {
         fail,
     );
     book.keep(&world, [at_a, at_b].concat());
-    // A new lease is there when a new payment is sold.
+    // A server that sells a new payment has a new lease.
     let new = book.sign(&world, &a, 2).await;
     for server in [&a, &b] {
         book.keep(&world, ended(&world, server, &new).await);

@@ -1,5 +1,5 @@
-//! The key that pays the gas in an encrypted file, and the account of a signer that the program
-//! would have to bring.
+//! Tests of the gas key in an encrypted file, and of gas accounts whose signer is a Web3Signer
+//! instance or the program itself.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -15,7 +15,7 @@ const FILE: &str = include_str!("../../../../../fixtures/keystores/cast.json");
 const PASSWORD: &str = "correct horse";
 const ONCHAIN: &str = "settlement.mode = 'onchain'\nsettlement.rpc_url = 'http://127.0.0.1:9'\n";
 
-/// A key file and a file with its password, and the lines of a configuration that name them.
+/// A key file, a file with its password, and the configuration lines that name them.
 struct Files {
     _folder: TempDir,
     key: PathBuf,
@@ -64,7 +64,7 @@ fn the_account_of_the_file_pays_the_gas() {
 }
 
 #[test]
-fn what_is_wrong_with_the_file_is_said_without_the_password() {
+fn errors_of_the_file_do_not_show_the_password() {
     let usual = format!("{PAYEE}{ONCHAIN}");
     let wrong = files(0o600, "another horse");
     let refused =
@@ -92,8 +92,8 @@ fn what_is_wrong_with_the_file_is_said_without_the_password() {
     refused(&format!("{}{other}", right.lines), &says);
 }
 
-/// `api-server` itself brings no signer: an account without a key is one that another program signs
-/// for.
+/// `api-server` itself brings no signer, so an account without a key needs another program that
+/// signs for it.
 #[test]
 fn an_account_alone_is_served_by_a_program_that_brings_its_signer() {
     let line = "settlement.gas_account = '0x000000000000000000000000000000000000bEEF'\n";
@@ -107,8 +107,8 @@ fn an_account_alone_is_served_by_a_program_that_brings_its_signer() {
     );
 }
 
-/// The account is that of the instance, which is not asked yet; no other key is beside it, and its
-/// URL is in no message.
+/// The account is the instance's, which is not asked yet. No other key is allowed beside it, and no
+/// message has its URL.
 #[test]
 fn an_instance_of_web3signer_has_an_account_and_is_alone() {
     const MARKER: &str = "5ec2e7d00dfeed";
@@ -162,8 +162,8 @@ async fn the_file_serves_online_too() {
     assert_eq!(exit, 0, "{lines:#?}");
 }
 
-/// An instance that holds another key would hold every settlement up, and nobody would know before
-/// the first.
+/// An instance with another key would delay every settlement, and the first settlement would be the
+/// first to show it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_instance_of_web3signer_is_asked_online_for_its_accounts() {
     let chain = DevChain::with_chain_196_assets().unwrap();

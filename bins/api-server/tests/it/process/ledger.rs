@@ -1,4 +1,4 @@
-//! `api-server ledger`: what nobody but the operator can decide.
+//! Tests of `api-server ledger`: payments that only the operator can decide.
 
 mod reading;
 mod reconciling;
@@ -49,7 +49,7 @@ impl Desk {
         SqliteLedger::open(path.to_str().unwrap(), Options::default()).unwrap()
     }
 
-    /// Exit code, standard output, standard error.
+    /// Runs the command. Returns its exit code, standard output and standard error.
     fn run(&self, arguments: &[&str]) -> (i32, String, String) {
         let config = self.folder.path().join("api.toml");
         let config = ["--config", config.to_str().unwrap()];
@@ -98,7 +98,7 @@ fn claim(nonce: u64) -> Claim {
     }
 }
 
-/// Leaves a payment in settlement in the ledger since this time.
+/// Leaves a payment in the ledger that has been settling since `now`.
 async fn leave_settling(ledger: &impl Journal, payment: Payment, now: u64) -> EntryId {
     let claim = Claim {
         key: payment.key(),
@@ -120,7 +120,7 @@ async fn leave_settling(ledger: &impl Journal, payment: Payment, now: u64) -> En
     entry
 }
 
-/// Leaves a payment in the ledger whose outcome is unknown since this time.
+/// Leaves a payment in the ledger whose outcome has been unknown since `now`.
 async fn leave_unknown(ledger: &impl Journal, payment: Payment, now: u64) -> EntryId {
     let entry = leave_settling(ledger, payment, now).await;
     let cause = "settle: no connection";
@@ -128,7 +128,7 @@ async fn leave_unknown(ledger: &impl Journal, payment: Payment, now: u64) -> Ent
     entry
 }
 
-/// Leaves an undecidable payment in the ledger; gives its number.
+/// Leaves an undecidable payment in the ledger. Returns its number.
 async fn leave(ledger: &impl Journal, nonce: u64) -> i64 {
     let entry = leave_unknown(ledger, payment(nonce), NOW).await;
     ledger
@@ -139,12 +139,12 @@ async fn leave(ledger: &impl Journal, nonce: u64) -> i64 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn they_are_listed_and_decided() {
+async fn undecidable_payments_are_listed_and_decided() {
     let desk = Desk::new();
     let ledger = desk.ledger();
     let (first, second) = (leave(&ledger, 1).await, leave(&ledger, 2).await);
 
-    // While somebody else writes, nothing is decided.
+    // While another process has the ledger, the command decides nothing.
     for arguments in [
         &["list"][..],
         &["resolve", "--entry", "1", "--released", "why"],
@@ -172,7 +172,7 @@ async fn they_are_listed_and_decided() {
     assert_eq!(listed[0]["since"], NOW + 400);
     assert_eq!(listed[0]["amount"], "2000");
 
-    // One was charged: the payer gets the stored answer with a receipt.
+    // One payment was charged: its payer gets the stored answer with a receipt.
     let transaction = B256::repeat_byte(0xd1).to_string();
     let number = first.to_string();
     let (code, stdout, stderr) =
@@ -186,7 +186,7 @@ async fn they_are_listed_and_decided() {
     let (_, stdout, _) = desk.run(&["list"]);
     assert_eq!(stdout, "no payment is undecidable\n");
 
-    // A second word is too late.
+    // A second decision is too late.
     let (code, _, stderr) = desk.run(&released);
     assert_eq!(code, 1);
     assert!(
@@ -209,7 +209,7 @@ async fn they_are_listed_and_decided() {
 }
 
 #[test]
-fn what_cannot_be_done_is_said() {
+fn impossible_commands_name_the_reason() {
     let desk = Desk::new();
     let (code, _, stderr) = desk.run(&["list"]);
     assert_eq!(code, 2);

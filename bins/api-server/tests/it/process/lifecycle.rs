@@ -1,4 +1,4 @@
-//! From start to end: dependencies that are down, shutdown, restart.
+//! Tests of a server from its start to its end: dependencies that are down, shutdown, restart.
 
 use dev_chain::{DevChain, GAS_PAYER, Mining, Reuse, TokenSpec, USDC, USDG, USDT0};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -15,7 +15,8 @@ const MARKER: &str = "5ec2e7d00dfeed5ec2e7";
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_facilitator_that_is_down_stops_payments_and_nothing_else() {
     let world = World::new(Mining::Auto).await;
-    // Bound and not listening: nobody else gets the port, and connections to it are refused.
+    // The port is bound and not listening: no other process gets it, and connections to it are
+    // refused.
     let down = TcpSocket::new_v4().unwrap();
     down.bind(([127, 0, 0, 1], 0).into()).unwrap();
     let facilitator = format!("http://{}/{MARKER}", down.local_addr().unwrap());
@@ -49,7 +50,7 @@ async fn a_facilitator_that_is_down_stops_payments_and_nothing_else() {
     }
     assert!(!world.is_settled(&payment));
 
-    // It comes, and no restart is needed.
+    // The facilitator starts, and the server needs no restart.
     let up = down.listen(16).unwrap();
     tokio::spawn(answer_supported(up));
     eventually("readiness", async || {
@@ -63,7 +64,7 @@ async fn a_facilitator_that_is_down_stops_payments_and_nothing_else() {
     );
 }
 
-/// A facilitator as far as readiness asks for it.
+/// Answers as a facilitator, as far as the readiness check asks.
 async fn answer_supported(listener: TcpListener) {
     let kinds = r#"{"kinds":[{"x402Version":2,"scheme":"exact","network":"eip155:196"}],"extensions":[],"signers":{}}"#;
     let answer = format!(
@@ -81,7 +82,7 @@ async fn answer_supported(listener: TcpListener) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sigterm_finishes_what_is_in_flight() {
+async fn sigterm_finishes_calls_in_flight() {
     let world = World::new(Mining::Auto).await;
     let server = world.start().await;
     let payment = world.buyer.sign(&server, PRICED[0], 0).await;
@@ -103,14 +104,14 @@ async fn sigterm_finishes_what_is_in_flight() {
     world.assert_paid(&payment, &answer);
     server.ended().await.ok();
 
-    // Its journal was flushed.
+    // The server has flushed its journal.
     let server = world.start().await;
     let again = world.buyer.present(&server, &payment).await;
     assert_eq!(again.text, answer.text);
     server.stop().await;
 }
 
-/// A load balancer is told first, and what it still sends meanwhile is served.
+/// A load balancer learns first that the server ends, and its remaining requests are served.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sigterm_says_draining_and_goes_on_serving_for_the_configured_time() {
     let world = World::new(Mining::Auto).await;
@@ -129,7 +130,7 @@ async fn sigterm_says_draining_and_goes_on_serving_for_the_configured_time() {
         draining["reasons"],
         serde_json::json!([{ "component": "server", "reason": "draining" }])
     );
-    // On new connections too.
+    // New connections are served, too.
     let newcomer = crate::process::buyer::Buyer::new();
     let payment = newcomer.sign(&server, PRICED[0], 0).await;
     world.assert_paid(&payment, &newcomer.present(&server, &payment).await);
@@ -153,7 +154,7 @@ async fn the_grace_period_ends() {
     server.terminate();
     let asked = std::time::Instant::now();
     server.ended().await.ok();
-    // The upstream alone would take four seconds to time out.
+    // The upstream alone would time out after four seconds.
     assert!(
         asked.elapsed() < std::time::Duration::from_millis(3500),
         "{:?}",
@@ -191,7 +192,7 @@ async fn one_ledger_has_one_server() {
     ];
     second.error(2, &says);
     assert!(!second.stderr.contains("listening on"), "{second:?}");
-    // The first one goes on.
+    // The first server continues.
     let payment = world.buyer.sign(&server, PRICED[0], 0).await;
     world.assert_paid(&payment, &world.buyer.present(&server, &payment).await);
     server.stop().await;
@@ -209,7 +210,7 @@ async fn a_restart_keeps_the_answers() {
         bought.push((payment, answer));
     }
     let received = world.received();
-    // Neither the upstream nor the chain is asked again.
+    // The server asks neither the upstream nor the chain again.
     world.upstream.close();
     for _ in 0..2 {
         server.stop().await;
@@ -266,7 +267,7 @@ async fn the_demo_stays_up_and_its_lines_work() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn a_token_that_is_not_what_the_configuration_says_is_refused_by_name() {
+async fn a_token_that_differs_from_the_configuration_is_refused_by_name() {
     let token = |address, name: &str, version: &str| TokenSpec {
         address,
         name: name.to_owned(),

@@ -1,4 +1,4 @@
-//! What the server may use: calls of an upstream in a month, and descriptors of the system.
+//! Tests of the server's limits: monthly calls of an upstream, and descriptors of the system.
 
 use dev_chain::Mining;
 use jiff::civil::Date;
@@ -10,13 +10,13 @@ use tokio::net::TcpStream;
 use crate::process::server::{start_limited, start_server};
 use crate::process::world::{PRICED, World};
 
-/// An account whose history is recorded.
+/// An account with a recorded history.
 const ACCOUNT: &str = "0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984";
 
-/// The quota of each server of the test, of which two share what the file names.
+/// The quota of each server in the test. Two servers share the quota in the file.
 const QUOTA: u64 = 2;
 
-/// How many calls of the quota are due by now: it is paced, and one call is always due.
+/// The calls of the quota that are due by now: it is paced, and one call is always due.
 fn due_calls() -> u64 {
     let now = Timestamp::now();
     let midnight = |date: Date| date.to_zoned(TimeZone::UTC).unwrap().timestamp();
@@ -57,8 +57,8 @@ fn same(observed: f64, expected: u64) {
     );
 }
 
-/// Each process asks the upstream anew, because it has nothing in memory yet; what the month allows
-/// is in the store.
+/// Each process asks the upstream again, because its memory is empty; the store keeps the month's
+/// quota.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_monthly_quota_outlives_restarts_and_is_shown() {
     let world = World::new(Mining::Auto).await;
@@ -124,7 +124,7 @@ async fn a_monthly_quota_outlives_restarts_and_is_shown() {
         assert!(of_family("left") && of_family("limit"), "{metrics}");
         server.stop().await;
     }
-    // A server that shares with nobody has twice the budget.
+    // A server that shares with no other has twice the budget.
     let server = start_server(&world.config(""), &live).await;
     let status = world.buyer.get(&server, "/status").await.body();
     assert_eq!(row(&status)["budget_limit"], budget.unwrap() * 2);
@@ -134,7 +134,7 @@ async fn a_monthly_quota_outlives_restarts_and_is_shown() {
 
 /// Otherwise a restart would allow twice the upstream's limit within a minute.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_used_of_a_minutes_budget_outlives_a_restart() {
+async fn the_use_of_a_minutes_budget_outlives_a_restart() {
     const ROW: &str = "hyperliquid.history";
     let world = World::new(Mining::Auto).await;
     let config = world.config("");
@@ -159,15 +159,15 @@ async fn what_is_used_of_a_minutes_budget_outlives_a_restart() {
     let second = start_server(&config, &live).await;
     let status = world.buyer.get(&second, "/status").await.body();
     assert_eq!(row_of(&status, ROW)["budget_limit"], whole);
-    // What a call may weigh is written before it, and what it turned out to weigh is not.
+    // The highest weight of a call is written before it; its real weight is not written.
     assert!(left(&status) <= whole - used, "{}", left(&status));
     second.stop().await;
 }
 
-/// Sockets that nobody speaks on do not take what a call needs: the ledger's files, the upstream,
+/// Idle sockets leave the descriptors that a call needs: for the ledger's files, the upstream and
 /// the node.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_paid_call_beside_more_idle_sockets_than_descriptors() {
+async fn a_paid_call_succeeds_beside_more_idle_sockets_than_descriptors() {
     const DESCRIPTORS: u32 = 1_024;
     const SOCKETS: usize = 1_100;
     let limit = getrlimit(Resource::Nofile);
@@ -182,7 +182,7 @@ async fn a_paid_call_beside_more_idle_sockets_than_descriptors() {
     let world = World::new(Mining::Auto).await;
     let config = world.config("server.header_timeout_seconds = 120");
     let server = start_limited(&format!("ulimit -n {DESCRIPTORS}"), &config).await;
-    // The buyer's own connection is there before them.
+    // The buyer's own connection is open before them.
     let payments = [
         world.buyer.sign(&server, PRICED[0], 0).await,
         world.buyer.sign(&server, PRICED[1], 1).await,

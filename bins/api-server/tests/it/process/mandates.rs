@@ -1,5 +1,5 @@
-//! SIGKILL around the creation of a yield mandate: one payment makes one mandate, and the audit
-//! goes on.
+//! Kills the server around the creation of a yield mandate: one payment makes one mandate, and the
+//! audit continues.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -13,7 +13,7 @@ use crate::process::world::World;
 
 pub(crate) const FAMILY: &str = "/yield-watch";
 
-/// Yields are to be gathered, from where nothing listens: checks are made, and find none.
+/// Yields are gathered from an address without a server, so checks run and find none.
 const GATHERING: [(&str, &str); 5] = [
     ("SVC__DATASETS__YIELDS", "true"),
     ("SVC__UPSTREAMS__DEFILLAMA__ENABLED", "true"),

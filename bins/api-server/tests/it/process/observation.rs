@@ -1,4 +1,4 @@
-//! What is seen of a running server: the endpoints that cost nothing, and its log.
+//! Tests of the free endpoints and the log of a running server.
 
 use dev_chain::{GAS_PAYER, Mining};
 use reqwest::{Method, StatusCode};
@@ -106,7 +106,7 @@ async fn the_free_endpoints_answer() {
         metrics.contains("\nsvc_payments_settled_total 1\n"),
         "{metrics}"
     );
-    // Gauges are read when they are scraped.
+    // Gauges are read at each scrape.
     let value = |series: &str| -> f64 {
         let line = metrics.lines().find(|line| line.starts_with(series));
         let (_, value) = line.unwrap().rsplit_once(' ').unwrap();
@@ -123,7 +123,7 @@ async fn the_free_endpoints_answer() {
         assert!((value(&series) - is_in).abs() < 0.5, "{series}");
     }
     assert!(value("svc_connections ") > 0.5);
-    // A series begins before its first event, so that the first one is an increase.
+    // A series exists before its first event, so that the first event is an increase.
     for upstream in ["okx", "goplus", "hyperliquid", "defillama"] {
         let series = format!("svc_upstream_tolerated_total{{upstream=\"{upstream}\"}} ");
         assert!(value(&series).abs() < 0.5, "{series}");
@@ -180,7 +180,7 @@ async fn logs_name_requests_and_neither_payments_nor_secrets() {
     let answer = world.buyer.present(&server, &payment).await;
     world.assert_paid(&payment, &answer);
     let again = world.buyer.present(&server, &payment).await;
-    // A payment that does not settle, and one that is no good.
+    // One payment does not settle, and one is invalid.
     let unpriced = "/price?token=0x000000000000000000000000000000000000dEaD";
     let refused = world.buyer.sign(&server, unpriced, 1).await;
     let second = world.buyer.present(&server, &refused).await;
@@ -205,7 +205,7 @@ async fn logs_name_requests_and_neither_payments_nor_secrets() {
     let log = log.to_lowercase();
     for payment in [&payment, &refused, &forged] {
         let signature = payment.signature.trim_start_matches("0x");
-        // Whole, or as the r and s of a call to the token.
+        // The signature as a whole, and as the r and s of a call to the token.
         for secret in [
             &payment.header[..],
             &payment.header[64..128],
@@ -234,7 +234,7 @@ async fn an_empty_gas_account_has_no_settlements_left() {
     )
     .unwrap();
     let server = start_server(&config, &[]).await;
-    // Seen by a scraper that asks nothing else.
+    // A scraper that asks nothing else sees it.
     let metrics = world.buyer.get(&server, "/metrics").await.text;
     for series in ["svc_settlements_left 0", "svc_gas_balance_wei 0"] {
         assert!(metrics.contains(&format!("\n{series}\n")), "{metrics}");
@@ -244,7 +244,7 @@ async fn an_empty_gas_account_has_no_settlements_left() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_scrapes_only_the_metrics_sees_the_gas_account() {
+async fn a_scrape_of_the_metrics_alone_shows_the_gas_account() {
     let world = World::new(Mining::Auto).await;
     let server = start_server(&world.config(""), &[]).await;
     let metrics = world.buyer.get(&server, "/metrics").await.text;
@@ -253,7 +253,7 @@ async fn who_scrapes_only_the_metrics_sees_the_gas_account() {
         let (_, value) = line.unwrap().rsplit_once(' ').unwrap();
         assert!(value.parse::<f64>().unwrap() > 0.0, "{series}: {value}");
     }
-    // So do the times of calls that nobody has made yet.
+    // The series of call durations exist before the first call as well.
     for series in [
         "svc_rpc_seconds_count{method=\"eth_sendRawTransaction\",outcome=\"error\"} 0",
         "svc_clock_difference_seconds 0",

@@ -1,4 +1,4 @@
-//! `check-config --online`: what is asked outside, what is said of it, and the exit code.
+//! Tests of `check-config --online`: its requests, its lines and its exit code.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,12 +17,12 @@ use crate::process::config::PAYEE;
 use crate::process::server::run;
 use crate::process::world;
 
-/// Stands for a key in a URL: whatever happens, it must not be printed.
+/// Stands for a key in a URL, which must never be printed.
 pub(crate) const MARKER: &str = "5ec2e7d00dfeed5ec2e7";
 pub(crate) const BOTH: &str = r#"{"kinds":[{"x402Version":2,"scheme":"exact","network":"eip155:196"},{"x402Version":2,"scheme":"aggr_deferred","network":"eip155:196"}],"extensions":[],"signers":{}}"#;
 const NONE: &str = r#"{"kinds":[],"extensions":[],"signers":{}}"#;
 
-/// Answers everything with one JSON text.
+/// A server that answers every request with one JSON text.
 struct Says(String);
 
 impl Handler for Says {
@@ -47,7 +47,7 @@ async fn node(chain: &DevChain) -> (RpcServer, String) {
     (rpc, url)
 }
 
-/// A URL whose port is bound and not listened on: nobody else gets it, and connections to it are
+/// A URL whose port is bound and not listening: no other process gets it, and connections to it are
 /// refused.
 fn nobody() -> (TcpSocket, String) {
     let bound = TcpSocket::new_v4().unwrap();
@@ -56,7 +56,7 @@ fn nobody() -> (TcpSocket, String) {
     (bound, url)
 }
 
-/// Runs the check; gives the lines after the report, and the exit code.
+/// Runs the check. Returns the lines after the report, and the exit code.
 pub(crate) async fn check(file: &str) -> (Vec<String>, i32) {
     let folder = tempfile::tempdir().unwrap();
     let path: PathBuf = folder.path().join("api.toml");
@@ -101,7 +101,7 @@ fn starts(lines: &[String], expected: &[&str]) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_agrees_is_said_line_by_line() {
+async fn agreements_are_printed_line_by_line() {
     let chain = DevChain::with_chain_196_assets().unwrap();
     chain.mine();
     let (_rpc, rpc_url) = node(&chain).await;
@@ -126,7 +126,7 @@ async fn what_agrees_is_said_line_by_line() {
     assert_eq!(code, 0);
 }
 
-/// A chain that nobody uses has an old newest block, whatever the machine's clock says.
+/// An idle chain has an old newest block, whatever the machine's clock says.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_chain_without_new_blocks_says_nothing_about_the_clock() {
     let chain = DevChain::builder()
@@ -151,7 +151,7 @@ async fn a_chain_without_new_blocks_says_nothing_about_the_clock() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_contradicts_is_named_and_exits_2() {
+async fn contradictions_are_named_and_exit_with_2() {
     let misnamed = |address, name: &str| TokenSpec {
         address,
         name: name.to_owned(),
@@ -193,7 +193,7 @@ async fn what_contradicts_is_named_and_exits_2() {
     assert!(lines[2].contains(&USDC.to_string()), "{lines:#?}");
     assert_eq!(code, 2);
 
-    // Of a node of another chain nothing else is asked.
+    // A node of another chain is asked nothing else.
     let (lines, code) = check(&format!(
         "settlement.facilitator_url = '{}'\nsettlement.rpc_url = '{other_url}'\n",
         saying(BOTH).await
@@ -210,7 +210,7 @@ async fn what_contradicts_is_named_and_exits_2() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_not_there_exits_1() {
+async fn unreachable_parties_exit_with_1() {
     let (_bound, nobody) = nobody();
     let (lines, code) = check(&format!(
         "settlement.facilitator_url = '{nobody}'\nsettlement.rpc_url = '{nobody}'\n\
@@ -227,7 +227,7 @@ async fn what_is_not_there_exits_1() {
     );
     assert_eq!(code, 1);
 
-    // A node that refuses and repeats the key that it does not know.
+    // The node refuses, and repeats the unknown key.
     let refusal = r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32000,"message":"unknown key 5ec2e7d00dfeed5ec2e7"}}"#;
     let (lines, code) = check(&format!(
         "settlement.facilitator_url = '{}'\nsettlement.rpc_url = '{}'\n",

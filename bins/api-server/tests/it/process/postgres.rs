@@ -1,8 +1,8 @@
-//! Two servers on one PostgreSQL database: killed, held up, cut off. Without a database there is
-//! nothing to run on.
+//! Tests of two servers on one PostgreSQL database: killed, held up, cut off. The tests pass
+//! without effect when there is no database.
 //!
-//! Each history ends with the same account: every payment has its answer, the same from both
-//! servers, and moved its amount once.
+//! Each history ends with the same check: every payment has its answer, the same from both servers,
+//! and moved its amount once.
 
 mod histories;
 
@@ -17,16 +17,16 @@ use crate::process::server::{Server, run, start_server};
 use crate::process::tripwire::{At, Moment};
 use crate::process::world::World;
 
-/// As short as a configuration may say.
+/// The shortest allowed lease.
 pub(crate) const LEASE: &str = "storage.lease_seconds = 3\n";
 
-/// What the servers reach the database through, and what is theirs of it.
+/// The proxy between the servers and the database, and their schema.
 pub(crate) struct Database {
     proxy: TcpProxy,
     _schema: Schema,
 }
 
-/// The world on an empty schema of the database, behind a proxy.
+/// Puts a world on an empty schema of the database, behind a proxy.
 pub(crate) async fn world(mut world: World) -> Option<(Database, World)> {
     let schema = Schema::new()?;
     let proxy = TcpProxy::before(schema.server()).await.unwrap();
@@ -42,7 +42,7 @@ async fn start(world: &World) -> Server {
     start_server(&world.config(LEASE), &[]).await
 }
 
-/// Every payment again at both servers: each gives the answer that was bought.
+/// Presents every payment again to both servers: each gives the bought answer.
 pub(crate) async fn both_answer(world: &World, servers: [&Server; 2], book: &mut Book) {
     for server in servers {
         book.settle_up(world, server).await;
@@ -50,7 +50,7 @@ pub(crate) async fn both_answer(world: &World, servers: [&Server; 2], book: &mut
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_payment_at_both_at_once_is_charged_once() {
+async fn a_payment_sent_to_both_at_once_is_charged_once() {
     if let Some((_proxy, world)) = world(World::behind_a_facilitator().await).await {
         at_both_at_once(world).await;
     }
@@ -58,7 +58,7 @@ async fn a_payment_at_both_at_once_is_charged_once() {
 
 /// On the chain both settle from one account.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_payment_at_both_at_once_is_charged_once_on_the_chain() {
+async fn a_payment_sent_to_both_at_once_is_charged_once_on_the_chain() {
     if let Some((_proxy, world)) = world(World::new(Mining::Auto).await).await {
         at_both_at_once(world).await;
     }
@@ -83,8 +83,8 @@ async fn at_both_at_once(world: World) {
     b.stop().await;
 }
 
-/// Both settle from one account, so one sends for both while transactions wait for a block: no call
-/// is refused at either.
+/// Both settle from one account, so one sends for both while transactions wait for a block, and
+/// neither refuses a call.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn both_sell_at_any_time_with_one_gas_account() {
     let Some((_proxy, world)) = world(World::new(Mining::Manual).await).await else {
@@ -116,7 +116,7 @@ async fn both_sell_at_any_time_with_one_gas_account() {
     b.stop().await;
 }
 
-/// What the dead one had begun, the other one ends: after the lease, nothing needs a restart.
+/// After the lease the other server completes the dead one's calls, without a restart.
 async fn kills(world: World, seeds: std::ops::Range<u64>) {
     let mut book = Book::default();
     let (mut a, mut b) = (start(&world).await, start(&world).await);
@@ -140,22 +140,22 @@ async fn kills(world: World, seeds: std::ops::Range<u64>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_other_one_ends_what_a_killed_one_has_begun() {
+async fn the_other_server_completes_the_calls_of_a_killed_one() {
     if let Some((_database, world)) = world(World::behind_a_facilitator().await).await {
         kills(world, 1..5).await;
     }
 }
 
-/// On the chain both settle from one account: its lane goes from the dead one to the other.
+/// On the chain both settle from one account: the other server takes over the dead one's lane.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_other_one_ends_what_a_killed_one_has_begun_on_the_chain() {
+async fn the_other_server_completes_the_calls_of_a_killed_one_on_the_chain() {
     if let Some((_proxy, world)) = world(World::new(Mining::Auto).await).await {
         kills(world, 11..15).await;
     }
 }
 
-/// Transactions of both wait for a block when one of the two is killed or held up: the one that
-/// sends for both, and the other one.
+/// Transactions of both servers wait for a block when one of the two is killed or held up: the one
+/// that sends for both, or the other one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn transactions_of_both_outlive_either() {
     let Some((_proxy, world)) = world(World::new(Mining::Manual).await).await else {
@@ -177,7 +177,7 @@ async fn transactions_of_both_outlive_either() {
     ] {
         let payments = book.sign(&world, &a, 4).await;
         let (victim, other) = if is_first { (&a, &b) } else { (&b, &a) };
-        // The first one to be asked sends for both.
+        // The server that gets the first call sends for both.
         let at_a = present(&world, &a, &payments[..2]);
         let at_b = async {
             waiting(2).await;
@@ -198,7 +198,8 @@ async fn transactions_of_both_outlive_either() {
         };
         let (at_a, at_b, rest) = tokio::join!(at_a, at_b, trouble);
         book = rest;
-        // A sleeper's callers hear that they were not charged, or get what was bought.
+        // The callers of a held-up server learn that they were not charged, or get the bought
+        // answer.
         for (_, answer) in at_a.iter().chain(&at_b) {
             let expected = [200, 402, 409, 503];
             assert!(expected.contains(&answer.status), "{}", answer.text);
@@ -214,7 +215,7 @@ async fn transactions_of_both_outlive_either() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_that_was_held_up_for_longer_than_its_lease_writes_nothing() {
+async fn a_server_held_up_for_longer_than_its_lease_writes_nothing() {
     let Some((_database, world)) = world(World::behind_a_facilitator().await).await else {
         return;
     };
@@ -229,13 +230,13 @@ async fn one_that_was_held_up_for_longer_than_its_lease_writes_nothing() {
             world.upstream.holds(1).await;
             a.signal(Signal::STOP);
             world.upstream.open();
-            // The other one takes them over, and gets them paid.
+            // The other server takes the payments over, and they get paid.
             book.settle_up(&world, &b).await;
             a.signal(Signal::CONT);
         };
         tokio::join!(calls, held_up).0
     };
-    // The sleeper has charged nothing, and its callers hear so or get what was bought.
+    // The held-up server has charged nothing, and its callers learn that or get the bought answer.
     for (_, answer) in &late {
         assert!(
             [200, 402, 409, 503].contains(&answer.status),
@@ -245,7 +246,7 @@ async fn one_that_was_held_up_for_longer_than_its_lease_writes_nothing() {
     }
     book.keep(&world, late);
     both_answer(&world, [&a, &b], &mut book).await;
-    // It goes on under a new lease.
+    // The server continues under a new lease.
     let payments = book.sign(&world, &a, 2).await;
     let answers = present(&world, &a, &payments).await;
     book.keep(&world, answers);
@@ -253,7 +254,7 @@ async fn one_that_was_held_up_for_longer_than_its_lease_writes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_the_database_nothing_begins_and_afterwards_all_goes_on() {
+async fn without_the_database_no_call_begins_and_afterwards_all_continue() {
     let Some((database, world)) = world(World::behind_a_facilitator().await).await else {
         return;
     };
@@ -291,7 +292,7 @@ async fn without_the_database_nothing_begins_and_afterwards_all_goes_on() {
     }
 }
 
-/// Connections that break in the middle of anything.
+/// Connections break at any moment.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lost_connections_lose_no_payment() {
     let Some((database, world)) = world(World::behind_a_facilitator().await).await else {
@@ -315,8 +316,8 @@ async fn lost_connections_lose_no_payment() {
     }
 }
 
-/// One after the other is restarted while callers pay at both: each is answered, or told to come
-/// again with the same payment.
+/// The servers are restarted one after the other while callers pay at both. Each caller gets its
+/// answer, or the advice to send the same payment again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rolling_restart_loses_no_call() {
     if let Some((_proxy, world)) = world(World::behind_a_facilitator().await).await {
@@ -347,7 +348,7 @@ async fn rolling_restart(world: World) {
         }
         book.keep(&world, [at_a, at_b].concat());
         a.ended().await.ok();
-        // It has given its lease up: nothing waits for the end of it.
+        // The stopped server has given its lease up, so nothing waits for the lease to expire.
         book.settle_up(&world, &b).await;
         a = start(&world).await;
         std::mem::swap(&mut a, &mut b);
@@ -356,7 +357,7 @@ async fn rolling_restart(world: World) {
 }
 
 #[test]
-fn what_cannot_be_used_is_named() {
+fn an_unusable_database_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("api.toml");
     for (storage, says) in [
@@ -386,7 +387,7 @@ fn what_cannot_be_used_is_named() {
     }
 }
 
-/// A database that is not there ends the start, by name and without its password.
+/// An unreachable database ends the start, with its name and without its password.
 #[test]
 fn a_database_that_is_not_there_ends_the_start() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Two servers on one PostgreSQL database that act for the same wallets: actions, plans under the
-//! fence, and mandates. Without a database there is nothing to run on.
+//! Tests of two servers on one PostgreSQL database that act for the same wallets: actions, plans
+//! under the fence, and mandates. The tests pass without effect when there is no database.
 
 use alloy_primitives::{Address, Bytes, U256};
 use alloy_signer_local::PrivateKeySigner;
@@ -22,7 +22,7 @@ use crate::process::tripwire::{At, Moment};
 use crate::process::world::World;
 use crate::process::{eventually, mandates};
 
-/// What the action has come to, from the database: charged once, answered, done once.
+/// Asserts by the database that the action was executed once, charged once and answered.
 async fn assert_done_once(
     desk: &Desk,
     server: &Server,
@@ -33,7 +33,7 @@ async fn assert_done_once(
     let known = desk.intent(payment).await.unwrap();
     let shown = desk.ended(server, known.id.as_str()).await;
     assert_eq!(shown["status"], "completed", "{shown}\n{}", server.log());
-    // Nobody asks for the charge.
+    // The charge comes without any request for it.
     eventually("the charge", async || {
         desk.world.is_settled(payment).then_some(())
     })
@@ -54,7 +54,7 @@ async fn an_action_of_a_killed_server_is_done_and_charged_by_the_other() {
     let act = swap();
     let before = desk.standing(&act);
     let payment = desk.pay(&a, &act).await;
-    // The second of three transactions is on its way.
+    // The second of three transactions is being sent.
     let second = At::Nth(SEND, 2);
     desk.world.wire.arm(second, Moment::After, a.killer());
     let answer = desk.send(&a, &act, &payment).await;
@@ -89,10 +89,10 @@ async fn a_server_that_was_held_up_in_an_action_sends_nothing_afterwards() {
     let (late, ()) = tokio::join!(desk.send(&a, &act, &payment), held_up);
     let late = late.unwrap();
     assert!([200, 409, 503].contains(&late.status), "{}", late.text);
-    // It goes on under a new lease, and finds everything done.
+    // The server continues under a new lease, and finds the action completed.
     let again = desk.answer(&a, &act, &payment).await;
     desk.assert_done_once(&act, &before, &again);
-    // Both do the next one, whoever is asked.
+    // Both servers execute the next action, whichever gets it.
     let before = desk.standing(&act);
     let payment = desk.pay(&a, &act).await;
     let (at_a, at_b) = tokio::join!(desk.send(&a, &act, &payment), desk.send(&b, &act, &payment),);
@@ -102,7 +102,7 @@ async fn a_server_that_was_held_up_in_an_action_sends_nothing_afterwards() {
     b.stop().await;
 }
 
-/// The lines of the fence, on a chain whose node listens at `node`.
+/// The configuration lines of the fence, on a chain whose node listens at `node`.
 fn fence(world: &World, node: &str) -> String {
     let file = |name: &str, text: &str| {
         let path = world.folder.path().join(name);
@@ -125,7 +125,7 @@ chains.8453.rpc_urls = ["{node}"]
     )
 }
 
-/// Tokens and coins for a sub-wallet.
+/// Gives a sub-wallet tokens, and coins for gas.
 fn endow(chain: &DevChain, wallet: Address) {
     let transfer = transferCall {
         to: wallet,
@@ -162,7 +162,7 @@ async fn plan_ended(server: &Server, digest: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_delegated_order_at_both_at_once_is_sent_once() {
+async fn a_delegated_order_sent_to_both_at_once_is_executed_once() {
     let Some((_database, world)) = world(World::of_wallets().await).await else {
         return;
     };
@@ -174,7 +174,7 @@ async fn a_delegated_order_at_both_at_once_is_sent_once() {
     endow(&chain, desk.wallet);
     let owner = PrivateKeySigner::from_bytes(&BUYER.key).unwrap();
     let delegate = PrivateKeySigner::random();
-    // Its time is the one of the chain, as each server has last read it.
+    // The grant is valid by the chain's time as each server has last read it.
     let granted = grant(desk.wallet, delegate.address());
     let granted = Grant {
         issued_at: granted.issued_at - 600,
@@ -197,7 +197,7 @@ async fn a_delegated_order_at_both_at_once_is_sent_once() {
     let mut statuses = [&answers.0, &answers.1, &answers.2].map(|(status, _)| *status);
     statuses.sort_unstable();
     assert_eq!(statuses, [200, 200, 202], "{answers:?}");
-    // One plan at a time, whichever server is asked.
+    // Only one plan is in flight, whichever server is asked.
     for server in [&a, &b] {
         let (status, said) = post(server, submissions, &other).await;
         assert_eq!(
@@ -208,14 +208,14 @@ async fn a_delegated_order_at_both_at_once_is_sent_once() {
     for server in [&a, &b] {
         assert_eq!(plan_ended(server, &digest).await["state"], "done");
     }
-    // Three steps, in their order, and nothing else.
+    // The chain has three steps in their order, and no other transaction.
     let sent = chain.transactions();
     let own = sent.iter().filter(|sent| sent.from == desk.wallet);
     let to: Vec<Option<Address>> = own.map(|sent| sent.to).collect();
     assert_eq!(to, [Some(USDC), Some(USDC), Some(base::ROUTER)]);
     assert!(!chain.balance_of(WETH, desk.wallet).unwrap().is_zero());
 
-    // The one that has begun the next plan dies, and the other one ends it.
+    // The server that began the next plan dies, and the other one ends the plan.
     let (body, digest) = ordered(desk.wallet, 3, &delegate).await;
     let (status, said) = post(&a, submissions, &body.to_string()).await;
     assert_eq!(status, 202, "{said}");
@@ -227,7 +227,8 @@ async fn a_delegated_order_at_both_at_once_is_sent_once() {
     let said = plan_ended(&b, &digest).await;
     let swaps = chain.transactions();
     let swaps = swaps.iter().filter(|sent| sent.to == Some(base::ROUTER));
-    // Its order lives for less than a minute: it may have ended with the server that it waited for.
+    // The order is valid for less than a minute, so it may have expired while it waited for the
+    // server.
     let expected = match said["state"].as_str() {
         Some("done") => 2,
         _ => 1,
@@ -239,7 +240,7 @@ async fn a_delegated_order_at_both_at_once_is_sent_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_mandate_that_is_bought_at_both_at_once_is_one_and_is_checked_once() {
+async fn a_mandate_bought_at_both_at_once_is_made_and_checked_once() {
     let Some((_database, world)) = world(World::behind_a_facilitator().await).await else {
         return;
     };
@@ -264,7 +265,7 @@ async fn a_mandate_that_is_bought_at_both_at_once_is_one_and_is_checked_once() {
     let created: Value = serde_json::from_str(&texts[0]).unwrap();
     let id = created["data"]["id"].as_str().unwrap();
     let audit = format!("{}/audit?id={id}", mandates::FAMILY);
-    // The first check is made at once, by one of them.
+    // One of the servers makes the first check at once.
     let records = eventually("the first check", async || {
         let records = mandates::buy(&world, &a, &audit).await["records"].clone();
         (records.as_array().unwrap().len() > 1).then_some(records)
@@ -281,7 +282,7 @@ async fn a_mandate_that_is_bought_at_both_at_once_is_one_and_is_checked_once() {
     assert_eq!(records.len(), 2, "{records:?}");
     assert_eq!(records[0]["decision"], "created");
 
-    // What one is asked to end is over for the other.
+    // A mandate that one server ends has ended for the other.
     a.killer().kill();
     let b_only = mandates::buy(&world, &b, mandates::FAMILY).await;
     assert_eq!(b_only["mandates"][0]["id"], id);

@@ -1,4 +1,4 @@
-//! `upstreams probe` against recordings.
+//! Tests of `upstreams probe` against recordings.
 
 use std::fmt::Write as _;
 
@@ -10,11 +10,11 @@ use serde_json::Value;
 use crate::process::config::PAYEE;
 use crate::process::server::run;
 
-/// Nobody is asked to settle anything.
+/// A facilitator that is never asked.
 const SETTLED: &str = "settlement.facilitator_url = 'http://127.0.0.1:9'\n";
 const KEY: &str = "5ec2e7-of-the-operator";
 
-/// Every upstream at `root`, as live ones; `more` ends the file.
+/// A configuration with every upstream at `root`, treated as live; `more` ends the file.
 fn file(root: &str, more: &str) -> String {
     let mut text = format!("{PAYEE}{SETTLED}");
     let at = |public: &str| format!("{root}/{}", public.strip_prefix("https://").unwrap());
@@ -95,7 +95,7 @@ async fn the_table_has_a_line_for_each_source() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_reached_ends_with_a_code_of_its_own() {
+async fn an_unreachable_upstream_has_an_exit_code_of_its_own() {
     let mut text = format!("{PAYEE}{SETTLED}");
     for spec in Sources::specs() {
         writeln!(

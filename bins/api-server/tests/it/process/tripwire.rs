@@ -1,4 +1,4 @@
-//! Kills a server at a chosen one of the requests that it makes to the outside world.
+//! Kills a server at a chosen one of its requests to the outside world.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -12,24 +12,24 @@ pub(crate) enum Moment {
     Before,
     /// The request has had its effect, and the answer is not sent.
     After,
-    /// So long after the request arrived, whatever the server does by then.
+    /// This long after the request arrived, at any step of the server.
     Later(Duration),
 }
 
-/// Sees every request that the server makes: to the chain and to the upstreams.
+/// Sees every request of the server to the chain and to the upstreams.
 #[derive(Default)]
 pub(crate) struct Tripwire {
     armed: Mutex<Option<Armed>>,
 }
 
-/// At which request.
+/// The request at which the server dies.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum At {
-    /// The one with this number, from 1.
+    /// The request with this number, from 1.
     Number(u64),
-    /// The first one of this name: requests that are made at the same time have no certain numbers.
+    /// The first request with this name, because concurrent requests have no certain numbers.
     Name(&'static str),
-    /// The one of this name with this number, from 1.
+    /// The request with this name and this number, from 1.
     Nth(&'static str, u64),
 }
 
@@ -37,12 +37,12 @@ struct Armed {
     at: At,
     moment: Moment,
     victim: Killer,
-    /// How many requests have come, of those that are counted.
+    /// The number of counted requests so far.
     seen: u64,
 }
 
 impl Armed {
-    /// Counts a request; whether it is the one.
+    /// Counts a request. Returns whether it is the chosen one.
     fn strikes(&mut self, name: &str) -> bool {
         let (number, counts) = match self.at {
             At::Number(number) => (number, true),
@@ -55,7 +55,7 @@ impl Armed {
 }
 
 impl Tripwire {
-    /// From now on requests are counted, and the server dies at this one.
+    /// Counts requests from now on, and kills the server at the chosen one.
     pub(crate) fn arm(&self, at: At, moment: Moment, victim: Killer) {
         *self.armed.lock().unwrap() = Some(Armed {
             at,
@@ -65,12 +65,12 @@ impl Tripwire {
         });
     }
 
-    /// Takes the wire away; whether it was still armed.
+    /// Disarms the wire. Returns whether it was still armed.
     pub(crate) fn disarm(&self) -> bool {
         self.armed.lock().unwrap().take().is_some()
     }
 
-    /// Lets a request have its effect, and the server die before, after or a while after it.
+    /// Lets a request take effect, and lets the server die before, after or a while after it.
     pub(crate) async fn pass<T>(&self, name: &str, effect: impl Future<Output = T>) -> T {
         let armed = self
             .armed
@@ -85,7 +85,7 @@ impl Tripwire {
                 ..
             }) => {
                 victim.kill();
-                // Nobody is left to answer; what the request asked for does not happen.
+                // The server is dead, so the request has no effect.
                 std::future::pending().await
             }
             Some(Armed {

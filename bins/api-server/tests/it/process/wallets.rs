@@ -1,4 +1,4 @@
-//! `api-server wallets`: what an operator does with the keys of sub-wallets.
+//! Tests of `api-server wallets`, with which an operator manages the keys of sub-wallets.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -44,7 +44,7 @@ impl Desk {
         path.to_str().unwrap().to_owned()
     }
 
-    /// Exit code, standard output, standard error.
+    /// Runs the command. Returns its exit code, standard output and standard error.
     fn run(&self, arguments: &[&str]) -> (i32, String, String) {
         let config = self.path("api.toml");
         let config = ["--config", &config];
@@ -65,7 +65,7 @@ impl Desk {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wallets_are_listed_checked_and_written_under_another_secret() {
     let desk = Desk::new();
-    // No command makes a folder where a volume is not mounted.
+    // No command creates a missing folder, because a volume may not be mounted.
     let (code, _, stderr) = desk.run(&["list"]);
     assert_eq!(code, 2);
     assert!(
@@ -108,7 +108,8 @@ async fn wallets_are_listed_checked_and_written_under_another_secret() {
     assert_eq!(code, 2);
     assert!(stderr.contains("--secret-file: cannot read "), "{stderr}");
 
-    // While a server has the folder open, nothing is written; `custody` stands for one.
+    // While a server has the folder open, nothing is written; here `custody` takes the place of a
+    // server.
     let rotate = ["rotate", "--to", &to, "--secret-file", &new];
     let (code, _, stderr) = desk.run(&rotate);
     assert_eq!(code, 2);
@@ -121,7 +122,7 @@ async fn wallets_are_listed_checked_and_written_under_another_secret() {
     let rotated = LocalCustody::open(to.as_ref(), NEW.into()).unwrap();
     assert_eq!(rotated.find(OWNER).await.unwrap(), Some(wallet));
 
-    // One that cannot be opened has a line, and the exit code says so.
+    // A wallet that cannot be opened has a line, and the exit code tells it.
     let file = folder.join(format!("eip155-196-{:#x}.json", OWNER.address()));
     std::fs::write(&file, "{}").unwrap();
     let (code, stdout, _) = desk.run(&["check"]);
@@ -133,7 +134,7 @@ async fn wallets_are_listed_checked_and_written_under_another_secret() {
     );
 }
 
-/// While somebody has the folder alone, as `wallets rotate` does, no server starts.
+/// While `wallets rotate` has the folder for itself, no server starts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_server_starts_while_the_wallets_are_written_anew() {
     let desk = Desk::new();
@@ -156,10 +157,10 @@ async fn no_server_starts_while_the_wallets_are_written_anew() {
     assert_eq!(desk.run(&["list"]).0, 0);
 }
 
-/// The key of `OWNER`: the account 1 of the development phrase.
+/// The key of `OWNER`: account 1 of the development phrase.
 const OWNER_KEY: B256 = b256!("59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d");
 
-/// The request of the wallet's owner, as it writes it: the brand is that of the configuration.
+/// The request of the wallet's owner, with the brand of the configuration.
 fn request(wallet: Address, public_key: B256, issued_at: u64) -> Value {
     let mut request = ExportRequest {
         owner: OWNER,
@@ -192,7 +193,7 @@ async fn a_wallet_is_exported_to_its_owner_once_and_for_good() {
     )
     .unwrap();
     let folder = desk.folder.path().join("wallets");
-    // A server that is running.
+    // A running server.
     let custody = LocalCustody::open(&folder, SECRET.into()).unwrap();
     let wallet = custody.get_or_create(OWNER).await.unwrap();
     let now = SystemTime::now()
@@ -220,8 +221,8 @@ async fn a_wallet_is_exported_to_its_owner_once_and_for_good() {
             .count()
     };
 
-    // What is refused marks nothing and writes nothing: another signer, an old request, a place
-    // that cannot be written.
+    // A refused request marks nothing and writes nothing: another signer, an old request, an
+    // unwritable file.
     let mut forged = request(wallet.address, key, now);
     forged["public_key"] = json!(B256::repeat_byte(1));
     let old = request(wallet.address, key, now - 30 * 86_400);
@@ -262,7 +263,7 @@ async fn a_wallet_is_exported_to_its_owner_once_and_for_good() {
     assert_eq!(written["format"], "wallet-export-1");
     assert_eq!(written["wallet"], json!(wallet.address));
 
-    // Again, into the same file and another one: the same bytes.
+    // The same request again, with the same file or another one, gives the same bytes.
     for out in [&out, &other] {
         assert_eq!(export(&file, out).0, 0);
         assert_eq!(std::fs::read_to_string(out).unwrap(), document);
@@ -318,9 +319,10 @@ fn without_custody_there_are_no_wallets() {
     output.error(2, &["custody: is missing"]);
 }
 
-/// A key that Turnkey does not know would show at the first payer only.
+/// Without this question, the first payer would be the first to see that Turnkey does not know the
+/// key.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn turnkey_is_asked_online_who_we_are() {
+async fn turnkey_is_asked_online_for_our_identity() {
     const ORGANIZATION: &str = "0a1b2c3d-0000-4000-8000-000000000001";
     let said = |organization: &str| {
         json!({

@@ -1,5 +1,5 @@
-//! What the server lives in: the embedded chain and the recorded upstream, both behind a tripwire,
-//! and a folder with its configuration and its ledger.
+//! The world of a server: the embedded chain and the recorded upstream, both behind a tripwire, and
+//! a folder with its configuration and its ledger.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::process::server::{Server, start_server};
 use crate::process::tripwire::Tripwire;
 use crate::process::{PATIENCE, eventually};
 
-/// Who is paid: `serve` refuses the accounts of local chains.
+/// The payee. `serve` refuses the accounts of local chains.
 pub(crate) const PAYEE: Address = address!("5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed");
 
 /// Tokens with a recorded price.
@@ -43,12 +43,12 @@ pub(crate) struct World {
     facilitator: Option<Facilitator>,
     upstream_url: String,
     pub(crate) folder: TempDir,
-    /// The address of a database, which takes the place of the file.
+    /// The address of a database that replaces the file.
     pub(crate) database: Option<String>,
 }
 
 impl World {
-    /// With a facilitator, which settles on the same chain.
+    /// Makes a world with a facilitator that settles on the same chain.
     pub(crate) async fn behind_a_facilitator() -> Self {
         let mut world = Self::new(Mining::Auto).await;
         world.facilitator = Some(Facilitator::open(&world.chain, world.wire.clone()).await);
@@ -64,10 +64,12 @@ impl World {
         Self::over(chain, Recordings::embedded().unwrap()).await
     }
 
-    /// On the chain on which wallets act, behind a facilitator. Quotes have deadlines of today.
+    /// Makes a world on the chain on which wallets act, behind a facilitator. Quotes have deadlines
+    /// of today.
     pub(crate) async fn of_wallets() -> Self {
         let chain = DevChain::with_xlayer_stage().unwrap();
-        // As cheap as rollups are: what an owner is topped up with is bounded by what it has paid.
+        // Gas is as cheap as on rollups, because an owner's top-ups are limited to the sum that it
+        // has paid.
         chain.set_base_fee(1_000_000);
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
         let recordings = Recordings::embedded().unwrap().at(now.as_secs());
@@ -113,7 +115,7 @@ impl World {
         &self.rpc_url
     }
 
-    /// Where the recordings of `host` are served.
+    /// The URL at which the recordings of `host` are served.
     pub(crate) fn upstream(&self, host: &str) -> String {
         format!("{}/{host}", self.upstream_url)
     }
@@ -170,7 +172,7 @@ datasets.yields = false
         start_server(&self.config(""), &[]).await
     }
 
-    /// What the payee has received, in all three assets.
+    /// The sum that the payee has received, in all three assets.
     pub(crate) fn received(&self) -> U256 {
         let balance = |token| self.chain.balance_of(token, PAYEE).unwrap();
         [USDT0, USDC, USDG].into_iter().map(balance).sum()
@@ -194,7 +196,7 @@ datasets.yields = false
         first.map(|found| hex::encode_prefixed(found.hash))
     }
 
-    /// That an answer of 200 is paid for, and says by which transaction.
+    /// Asserts that an answer of 200 is paid for, and names the transaction.
     pub(crate) fn assert_paid(&self, payment: &Payment, answer: &Answer) {
         assert_eq!(answer.status, 200, "{}", answer.text);
         assert!(self.is_settled(payment), "served unpaid: {}", answer.text);
@@ -252,7 +254,7 @@ impl Upstream {
         self.waiting.send_replace(0);
     }
 
-    /// Waits until so many requests are held back.
+    /// Waits until this many requests are held back.
     pub(crate) async fn holds(&self, count: usize) {
         eventually("requests at the gate", async || {
             (*self.waiting.borrow() >= count).then_some(())
@@ -285,7 +287,7 @@ impl Handler for Upstream {
     }
 }
 
-/// Serves for as long as the runtime lives; gives the URL.
+/// Serves for as long as the runtime lives. Returns the URL.
 pub(crate) async fn serve<H: Handler>(handler: Arc<H>) -> String {
     let limits = Limits {
         header_timeout: Duration::from_secs(600),
@@ -306,7 +308,7 @@ pub(crate) fn json(status: u16, body: Bytes) -> Response<Full<Bytes>> {
     response.body(Full::new(body)).unwrap()
 }
 
-/// Only the aggregator exists in this world; nothing else is asked.
+/// Switches off all upstreams but the aggregator.
 fn others_off() -> String {
     api_server::Sources::specs()
         .iter()

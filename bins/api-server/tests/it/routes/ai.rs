@@ -1,4 +1,4 @@
-//! Routes that ask a model.
+//! Tests of the routes that ask a model.
 
 use alloy_primitives::{U256, hex};
 use reqwest::Method;
@@ -12,7 +12,7 @@ use crate::support::buyer::header_of;
 const MEME: &str = "/generate-meme?prompt=a%20calm%20bull";
 const RESEARCH: &str = "/llm-research?prompt=What%20is%20USDT0%20on%20X%20Layer%3F";
 
-/// Fetches an artifact, as anybody can.
+/// Fetches an artifact without a payment.
 async fn artifact(world: &World, url: &str, method: Method) -> (reqwest::Response, String) {
     let response = world.buyer.request(method, url).send().await.unwrap();
     let media_type = response
@@ -92,8 +92,8 @@ async fn an_image_is_bought_and_fetched_by_its_digest() {
     assert_eq!(again.headers()["etag"], headers["etag"]);
 }
 
-/// The connection breaks after the payment: the answer is there, and so is the image, without
-/// drawing or paying again.
+/// The connection breaks after the payment: the same payment gets the answer, and its digest the
+/// image, without drawing or paying again.
 #[tokio::test]
 async fn a_lost_answer_is_not_a_lost_payment() {
     let mut world = Shop::open().await.world;
@@ -119,7 +119,7 @@ async fn a_lost_answer_is_not_a_lost_payment() {
 }
 
 #[tokio::test]
-async fn the_alternative_is_whichever_is_set_up() {
+async fn the_alternative_model_is_the_configured_one() {
     let target = format!("{MEME}&model=alternative");
     let shop = Shop::open().await;
     let body = shop.buy(&target).await;
@@ -168,7 +168,7 @@ async fn a_model_that_is_down_is_not_replaced_and_not_paid_for() {
     );
 }
 
-/// A payment has to be good until after the work and its settlement; one that is not buys no work.
+/// A payment must stay valid until after the work and its settlement; otherwise it buys no work.
 #[tokio::test]
 async fn a_payment_that_would_end_during_the_work_is_refused_before_it() {
     let world = Shop::open().await.world;
@@ -206,7 +206,7 @@ async fn research_is_bought_with_its_citations() {
 }
 
 #[tokio::test]
-async fn an_answer_without_citations_is_refused_and_asked_of_nobody_else() {
+async fn an_answer_without_citations_is_refused_and_no_other_model_is_asked() {
     let shop = Shop::in_scenario("openai_responses_uncited").await;
     let error = shop.refused(RESEARCH, 503, "core_data_missing").await;
     assert_eq!(error["missing"], json!(["citations"]));
@@ -237,7 +237,7 @@ async fn the_next_model_answers_when_one_fails() {
     assert_eq!(body["data"]["searches"], Value::Null);
     assert_eq!(body["meta"]["unavailable"][0]["field"], "data.searches");
 
-    // Half an answer, with HTTP 200, is a failure too.
+    // Half an answer with HTTP 200 is a failure, too.
     let shop = Shop::in_scenario("openai_responses_incomplete").await;
     let body = shop.buy(RESEARCH).await;
     assert_eq!(body["data"]["model"], "claude-sonnet-5");
@@ -251,7 +251,7 @@ async fn the_next_model_answers_when_one_fails() {
 }
 
 #[tokio::test]
-async fn what_is_no_artifact_is_not_found() {
+async fn an_unknown_artifact_is_not_found() {
     let world = Shop::open().await.world;
     let nobody = "ab".repeat(32);
     for path in [
@@ -279,7 +279,7 @@ async fn without_room_for_an_image_no_model_is_asked() {
         assert!(openai.set_url("base_url", "http://127.0.0.1:9".to_owned()));
     })
     .await;
-    // Had it been asked, the reason would be that it is out of reach.
+    // If the model had been asked, the reason would be that it cannot be reached.
     let error = shop.refused(MEME, 503, "upstream_unavailable").await;
     assert_eq!(error["reason"], "store_artifacts_full");
 }

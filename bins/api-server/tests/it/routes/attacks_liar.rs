@@ -1,32 +1,30 @@
-//! Upstreams that lie: a server between the adapters and the recordings that turns every answer
-//! into another one.
+//! Upstreams that lie: a server between the adapters and the recordings changes every answer.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::{Map, Number, Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// What is done to an answer.
+/// The change to an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lie {
     /// A page with status 200.
     Page,
-    /// The same, and it calls itself JSON.
+    /// A page with status 200 that declares itself as JSON.
     PageAsJson,
     /// A failure of every vendor's kind inside status 200.
     Business,
-    /// Cut in the middle.
+    /// The answer is cut in the middle.
     Cut,
-    /// Larger than any answer may be.
+    /// The answer is larger than allowed.
     Huge,
-    /// Nested deeper than any answer is.
+    /// The answer is nested more deeply than any real one.
     Deep,
-    /// Never there.
+    /// There is no answer.
     Silence,
-    /// Never there for addresses with this in them, and otherwise the truth.
+    /// There is no answer for addresses that contain this text. Other answers are true.
     SilenceOn(&'static str),
     /// The connection ends without a byte.
     Hangup,
@@ -38,15 +36,15 @@ pub(crate) enum Lie {
     Negative,
     /// Every time is ten years ahead.
     Future,
-    /// Every address is somebody else's.
+    /// Every address is another account's.
     Impostor,
     /// Every list is empty, every text is empty, every figure is null.
     Hollow,
-    /// Every row is there twice.
+    /// Every row occurs twice.
     Twice,
     /// Lists are as long as [`crate::routes::long_lists::lengthen`] makes them.
     Long,
-    /// Texts want to be obeyed, to run and to read backwards.
+    /// Texts contain instructions, scripts, and text that reads backwards.
     Injected,
 }
 
@@ -60,7 +58,7 @@ pub(crate) struct Liar {
 }
 
 impl Liar {
-    /// In front of the server at `origin` (`http://…`), from now on.
+    /// Starts in front of the server at `origin` (`http://…`).
     pub(crate) async fn before(origin: String, lie: Lie) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -80,7 +78,7 @@ impl Liar {
     }
 }
 
-/// One request on a connection, then its end.
+/// Answers one request and closes the connection.
 async fn answer(
     mut stream: TcpStream,
     client: &reqwest::Client,
@@ -103,11 +101,7 @@ async fn answer(
         Lie::Deep => reply(200, "application/json", "[".repeat(200_000).as_bytes()),
         Lie::Huge => return endless(stream).await,
         Lie::SilenceOn(part) if target.contains(part) => std::future::pending().await,
-        Lie::Silence => {
-            // Longer than anybody waits.
-            tokio::time::sleep(Duration::from_secs(600)).await;
-            return None;
-        }
+        Lie::Silence => std::future::pending().await,
         Lie::Hangup => return None,
         _ => {
             let method: reqwest::Method = method.parse().ok()?;
@@ -147,7 +141,7 @@ fn reply(status: u16, content_type: &str, body: &[u8]) -> Vec<u8> {
     reply
 }
 
-/// Forty megabytes, or as much of them as anybody takes.
+/// Sends forty megabytes, or until the caller closes the connection.
 async fn endless(mut stream: TcpStream) -> Option<()> {
     static CHUNK: [u8; 65_536] = [b' '; 65_536];
     let head =
@@ -161,7 +155,7 @@ async fn endless(mut stream: TcpStream) -> Option<()> {
     stream.write_all(b"0\r\n\r\n").await.ok()
 }
 
-/// Head and body of a request.
+/// Reads the head and the body of a request.
 async fn request(stream: &mut TcpStream) -> Option<(String, Vec<u8>)> {
     let mut read = Vec::new();
     let mut chunk = [0; 4096];
@@ -202,7 +196,7 @@ fn lengthened(target: &str, text: &str) -> String {
     }
 }
 
-/// A body that tells something else.
+/// Changes a body.
 fn turned(text: &str, lie: Lie) -> String {
     if lie == Lie::Cut {
         let half = text.len() / 2;
@@ -241,7 +235,8 @@ fn turn(value: Value, lie: Lie, name: &str) -> Value {
     }
 }
 
-/// The codes of an envelope stay what they are: the lie is in what it holds.
+/// Whether a member is a code of an envelope. Codes stay as they are, because the lie is in the
+/// content.
 fn is_code(name: &str) -> bool {
     matches!(name, "code" | "retCode" | "status" | "schema_version")
 }
@@ -277,7 +272,7 @@ fn string(text: String, lie: Lie, name: &str) -> Value {
     }
 }
 
-/// A figure that is another one; `None` where it stays.
+/// Changes a figure; `None` when it stays.
 fn figure(text: &str, lie: Lie) -> Option<Value> {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     let number = |text: String| text.parse::<Number>().map(Value::Number).ok();
@@ -301,7 +296,7 @@ fn figure(text: &str, lie: Lie) -> Option<Value> {
     }
 }
 
-/// Members whose text comes from strangers.
+/// Whether strangers write the text of this member.
 fn injectable(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let strangers = [

@@ -1,5 +1,5 @@
-//! What surrounds a server goes wrong: no key was given to it, its clock jumps. What is sold stays
-//! labelled, the rest is refused, uncharged.
+//! Tests of a server without keys, and of a clock that jumps. Sold answers stay labelled; all
+//! others are refused uncharged.
 
 use api_server::{Sources, config::UpstreamMode};
 use data_sources::{Clock as _, KeyRule, UpstreamSpec};
@@ -18,7 +18,7 @@ fn of_key(rule: KeyRule) -> impl Iterator<Item = &'static UpstreamSpec> {
         .filter(move |spec| spec.key == rule)
 }
 
-/// A server as it is first started: live, and no key of any upstream.
+/// A server at its first start: live, without a key for any upstream.
 async fn without_keys() -> Shop {
     Shop::changed(|config, _replay| {
         for table in config.upstreams.0.values_mut() {
@@ -72,7 +72,7 @@ async fn without_any_key_nothing_is_asked_that_needs_one_and_the_rest_is_sold() 
     }
 }
 
-/// The age of an answer is that of its time, whatever the clock did, and none is younger than new.
+/// The age of an answer follows its time, however the clock jumps, and is never negative.
 #[tokio::test]
 async fn a_clock_that_jumps_makes_nothing_fresh_that_is_old() {
     let clock = clock_at(0);

@@ -1,5 +1,5 @@
-//! Every upstream lies, every route is asked: an answer that is sold is whole and labelled,
-//! anything else is refused, uncharged, with a name. Nothing ever breaks.
+//! Every upstream lies, and every route is asked: a sold answer is whole and labelled; any other
+//! answer is refused uncharged, with a name. The server never breaks.
 
 use api_server::Config;
 use jiff::{SignedDuration, Timestamp};
@@ -10,12 +10,12 @@ use serde_json::Value;
 use crate::routes::attacks_liar::{Liar, Lie};
 use crate::routes::shop::{Shop, recorded_at, well_formed};
 
-/// How far ahead of us a time of an upstream may lie, with the time that a test takes.
+/// How far ahead of this clock an upstream's time may be, plus the duration of a test.
 const AHEAD: SignedDuration = SignedDuration::from_mins(10);
-/// Built from reviewed contracts, without any upstream.
+/// Routes that are built here from reviewed contracts, without any upstream.
 const LOCAL: [&str; 2] = ["/approve", "/yield-watch"];
 
-/// A shop whose upstreams all lie, and the recordings that they turn into lies.
+/// A shop whose upstreams all lie, and the recordings behind the lies.
 pub(crate) async fn deceived(lie: Lie) -> (Shop, ReplayServer) {
     let origin = ReplayServer::start(Recordings::embedded().unwrap())
         .await
@@ -57,13 +57,13 @@ fn redirect(config: &mut Config, replay: &ReplayServer, liar: &str, lie: Lie) {
     }
 }
 
-/// The call of a route's own example, for routes that are read.
+/// The example call of a route that can be read.
 pub(crate) fn example(operation: Operation) -> Option<String> {
     let route = operation.route();
     (route.method == Method::Get).then(|| route.example_call().target)
 }
 
-/// What a route came to.
+/// The result of a call.
 #[derive(Debug)]
 pub(crate) enum Outcome {
     Sold(Value),
@@ -91,7 +91,7 @@ pub(crate) async fn ask(shop: &Shop, target: &str) -> Outcome {
     Outcome::Refused(error["code"].as_str().expect("a code").to_owned())
 }
 
-/// Asks every route, and holds what is sold against `check`.
+/// Asks every route, and applies `check` to the sold answers.
 async fn all(lie: Lie, check: impl Fn(&str, &Value)) -> Vec<(String, Outcome)> {
     let (shop, _origin) = deceived(lie).await;
     let mut outcomes = Vec::new();
@@ -110,7 +110,7 @@ async fn all(lie: Lie, check: impl Fn(&str, &Value)) -> Vec<(String, Outcome)> {
     outcomes
 }
 
-/// Every text, with its place.
+/// Collects every text with its place.
 fn texts(value: &Value, path: &str, found: &mut Vec<(String, String)>) {
     match value {
         Value::String(text) => found.push((path.to_owned(), text.clone())),
@@ -139,7 +139,8 @@ fn member(path: &str) -> &str {
         .trim_end_matches("[]")
 }
 
-/// A route that sells although every upstream is gone has made it up.
+/// Asserts that no route sells. A route that sold without any upstream would have made its answer
+/// up.
 async fn sells_nothing(lie: Lie) {
     for (target, outcome) in all(lie, |_, _| {}).await {
         let local = LOCAL.iter().any(|path| target.starts_with(path));
@@ -161,21 +162,21 @@ async fn a_failure_inside_a_success_is_a_failure() {
 }
 
 #[tokio::test]
-async fn what_is_cut_or_without_end_is_no_answer() {
+async fn a_cut_or_endless_answer_is_none() {
     sells_nothing(Lie::Cut).await;
     sells_nothing(Lie::Deep).await;
-    // None of them says how long it is: each is dropped when it has become too long.
+    // None of these answers states its length: each is dropped when it gets too long.
     sells_nothing(Lie::Huge).await;
 }
 
 #[tokio::test]
-async fn who_hangs_up_or_says_nothing_ends_in_time() {
+async fn an_upstream_that_hangs_up_or_is_silent_ends_in_time() {
     sells_nothing(Lie::Hangup).await;
     sells_nothing(Lie::Silence).await;
 }
 
 #[tokio::test]
-async fn figures_that_are_none_are_never_shown() {
+async fn malformed_figures_are_never_shown() {
     for lie in [Lie::NotANumber, Lie::Enormous] {
         all(lie, |target, body| {
             for (path, text) in all_texts(&body["data"]) {
@@ -196,7 +197,7 @@ async fn figures_that_are_none_are_never_shown() {
 }
 
 #[tokio::test]
-async fn nothing_costs_less_than_nothing() {
+async fn negative_prices_are_never_shown() {
     let never_negative = [
         "price_usd",
         "market_cap_usd",
@@ -219,8 +220,8 @@ async fn nothing_costs_less_than_nothing() {
 }
 
 #[tokio::test]
-async fn the_future_is_not_told_as_the_present() {
-    // When something ends or comes next lies ahead.
+async fn future_times_are_not_shown_as_the_present() {
+    // Members whose times are in the future by nature.
     let ahead = [
         "next_at",
         "expires_at",
@@ -243,12 +244,11 @@ async fn the_future_is_not_told_as_the_present() {
 }
 
 #[tokio::test]
-async fn an_answer_about_somebody_else_is_not_sold_as_the_subjects() {
+async fn an_answer_about_another_subject_is_not_sold() {
     let subjects = ["/price?", "/token-security?", "/vet-token?"];
     for (target, outcome) in all(Lie::Impostor, |_, _| {}).await {
         if subjects.iter().any(|path| target.starts_with(path)) {
-            // A price may come from a source whose answers are keyed by the token that was asked
-            // for.
+            // A price may come from a source whose answers are keyed by the requested token.
             let keyed = match &outcome {
                 Outcome::Sold(body) => body["data"]["source"] == "defillama.coins",
                 Outcome::Refused(_) => true,
@@ -260,8 +260,8 @@ async fn an_answer_about_somebody_else_is_not_sold_as_the_subjects() {
 
 #[tokio::test]
 async fn a_hollow_core_is_not_sold() {
-    // What is empty can be an answer: an account without positions, a search without hits. The
-    // macro core of /rwa-pulse comes in CSV, which this lie leaves as it is.
+    // An empty list can be a true answer: an account without positions, a search without hits. The
+    // macro core of /rwa-pulse comes as CSV, which this lie does not change.
     let full = [
         "/token-security",
         "/vet-token",

@@ -1,4 +1,4 @@
-//! Transactions and balances.
+//! Tests of transactions and balances.
 
 mod dev_chain;
 
@@ -14,7 +14,7 @@ const UNKNOWN: &str =
     "/tx-explainer?txHash=0xabababababababababababababababababababababababababababababababab";
 const ACCOUNT: &str = "0x1111111111111111111111111111111111111111";
 
-/// A shop in which the nodes of some chains are out of reach.
+/// A shop in which the nodes of some chains cannot be reached.
 async fn without_nodes(chains: &[&str], upstreams: &[&str]) -> Shop {
     Shop::changed(|config, _replay| {
         for chain in chains {
@@ -104,7 +104,8 @@ async fn unknown_is_said_only_when_every_chain_was_asked() {
     assert_eq!(error["reason"], "chains_unavailable");
     assert_eq!(error["unavailable"], json!(["ethereum", "base"]));
     assert_eq!(error["retryable"], true);
-    // What was found is true all the same; where nobody looked is named.
+    // The found transaction is true nevertheless; the answer names the chains that were not
+    // searched.
     let body = shop.buy(TRANSFER).await;
     assert_eq!(
         body["data"]["search"]["unavailable"],
@@ -165,7 +166,7 @@ async fn without_helpers_a_transaction_is_still_read() {
 }
 
 #[tokio::test]
-async fn a_helper_that_never_answers_takes_only_what_it_would_have_said() {
+async fn a_helper_that_never_answers_removes_only_its_own_part() {
     let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", silent.local_addr().unwrap());
     let shop = Shop::changed(|config, _replay| {
@@ -176,7 +177,7 @@ async fn a_helper_that_never_answers_takes_only_what_it_would_have_said() {
     })
     .await;
     let body = shop.buy(TRANSFER).await;
-    // What the node says of the token is there all the same.
+    // The node's data about the token is in the answer nevertheless.
     assert_eq!(body["data"]["transfers"][0]["amount"], "10");
     assert_eq!(body["meta"]["unavailable"], json!([]), "{body}");
     let abi = source(&body, "sourcify.abi").unwrap();
@@ -221,7 +222,8 @@ async fn balances_come_with_values_and_a_sum() {
     let chains = everywhere["data"]["chains"].as_array().unwrap();
     assert_eq!(chains.len(), 11);
     assert_eq!(everywhere["data"]["total_usd"], "200.52825");
-    // The index covers them all, and a node read the coin of each chain of which it lists none.
+    // The index covers all chains, and a node read the coin of each chain for which the index lists
+    // none.
     assert!(chains.iter().all(|chain| chain["status"] == "ok"));
     assert_eq!(everywhere["data"]["total_usd_complete"], true);
     assert_eq!(source(&everywhere, "rpc.linea").unwrap()["status"], "ok");
@@ -246,7 +248,7 @@ async fn a_chain_that_the_index_does_not_cover_is_not_empty() {
         .collect();
     assert_eq!(read, [196, 8453]);
     assert_eq!(data["total_usd_complete"], false);
-    // Nothing was read of the others: that is not zero.
+    // The other chains were not read, which is not a zero balance.
     for chain in chains.iter().filter(|chain| chain["status"] != "ok") {
         assert_eq!(chain["usd"], Value::Null, "{chain}");
     }
@@ -304,11 +306,11 @@ async fn without_the_index_nodes_and_explorers_answer_and_the_sum_is_partial() {
             .unwrap()
     };
     assert_eq!(of("OKB")["amount"], "1.25");
-    // Its price needs no key.
+    // Its price comes from a source that needs no key.
     assert_eq!(of("OKB")["price_usd"], "118.41");
     assert_eq!(source(&body, "defillama.coins").unwrap()["status"], "ok");
     assert_eq!(of("USD₮0")["amount"], "42.5");
-    // The call for this one failed: nothing is known, and it is not zero.
+    // The call for this token failed, so its balance is unknown and not zero.
     assert_eq!(
         (&of("xETH")["raw"], &of("xETH")["amount"]),
         (&Value::Null, &Value::Null)
@@ -329,7 +331,7 @@ async fn without_the_index_nodes_and_explorers_answer_and_the_sum_is_partial() {
 }
 
 #[tokio::test]
-async fn what_a_node_says_is_spent_an_explorer_does_not_bring_back() {
+async fn an_explorer_does_not_bring_back_a_spent_balance() {
     let recordings = Recordings::embedded()
         .unwrap()
         .with_scenario("evm_rpc_spent");
@@ -344,7 +346,7 @@ async fn what_a_node_says_is_spent_an_explorer_does_not_bring_back() {
     let base = &body["data"]["chains"][0];
     // The explorer still lists 10 USDC.
     assert_eq!(base["coverage"], "indexed");
-    // What is left is the coin of the chain, whose price needs no key.
+    // The chain's coin remains. Its price comes from a source that needs no key.
     assert_eq!(base["usd"], "31.845");
     let tokens = base["tokens"].as_array().unwrap();
     assert!(tokens.iter().all(|token| token["address"] == ""), "{base}");

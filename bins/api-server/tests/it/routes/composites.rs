@@ -1,5 +1,5 @@
-//! Answers of many parts: each part ages the whole, none is of another coin, and none holds the
-//! others up.
+//! Tests of answers with many parts: each part ages the whole, none belongs to another coin, and
+//! none delays the others.
 
 use replay::{Recordings, ReplayServer};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::routes::attacks_liar::{Liar, Lie};
 use crate::routes::attacks_upstreams::deceived;
 use crate::routes::shop::{Shop, clock_at, left, section, source, unavailable};
 
-/// A shop whose first catalogue never answers at addresses with `part` in them.
+/// A shop whose first catalogue never answers addresses that contain `part`.
 async fn hesitant(part: &'static str) -> (Shop, ReplayServer) {
     let origin = ReplayServer::start(Recordings::embedded().unwrap())
         .await
@@ -33,12 +33,12 @@ async fn the_part_that_ages_first_ages_the_whole() {
     ] {
         let body = shop.buy(target).await;
         assert_eq!(body["meta"]["verdict"], "fresh", "{target}");
-        // Funding is fresh for half a minute, whatever the rest is.
+        // Funding is fresh for half a minute, however fresh the rest is.
         assert!((0..=30).contains(&left(&body)), "{target}: {}", left(&body));
     }
 }
 
-/// A bound that a caller can use does not move with the age of the data.
+/// A section's bound does not change with the age of its data, so that callers can use it.
 #[tokio::test]
 async fn each_section_has_a_bound_that_stays() {
     let clock = clock_at(0);
@@ -74,7 +74,7 @@ async fn a_report_has_whole_lists_and_says_so() {
     assert_eq!(shown.len(), whole.len());
 }
 
-/// Where upstreams have long lists, the routes of the sections cut them, and the report does not.
+/// When upstreams have long lists, the routes of the sections cut them, and the report does not.
 #[tokio::test]
 async fn a_report_has_more_than_its_parts() {
     let (shop, _origin) = deceived(Lie::Long).await;
@@ -97,7 +97,7 @@ async fn a_report_has_more_than_its_parts() {
         let (single, whole) = (rows(&single["data"], of_route), rows(sections, of_section));
         assert!(whole > single, "{of_section}: {whole} of {single}");
     }
-    // What no route of a section has: levels and the depth of the book.
+    // The report has levels and the depth of the book, which no section's route has.
     for coin in ["BTC", "ETH", "SOL"] {
         let levels = &sections["levels"][coin];
         let there = levels["levels"]["last"].is_string() || levels.is_null();
@@ -143,10 +143,9 @@ async fn markets_value_locked_and_yields_are_compared_with_the_day_before() {
     assert_eq!(of("10y").map(|row| &row["change_bp"]), Some(&json!("0")));
 }
 
-/// Past the last decision that was announced, nobody may take a list without one for a fortnight
-/// without one.
+/// After the last announced decision, a list without one must not read as a fortnight without one.
 #[tokio::test]
-async fn what_is_scheduled_says_where_the_calendar_ends() {
+async fn scheduled_events_name_the_end_of_the_calendar() {
     let target = "/token-deep-dive?symbol=OKB";
     let body = Shop::at_the_recording().await.buy(target).await;
     let calendar = &body["data"]["catalyst_calendar"];
@@ -164,7 +163,7 @@ async fn what_is_scheduled_says_where_the_calendar_ends() {
 }
 
 #[tokio::test]
-async fn derivatives_of_another_coin_are_not_told() {
+async fn derivatives_of_another_coin_are_not_shown() {
     let shop = Shop::in_scenario("another_coin").await;
     let body = shop.buy("/token-deep-dive?symbol=BTC").await;
     let part = &body["data"]["derivatives"];
@@ -202,7 +201,7 @@ async fn a_token_of_another_chain_has_the_price_of_its_pools_there() {
         (&part["data"]["source"], &part["data"]["confidence"]),
         (&json!("dexscreener.pairs"), &json!("single_source"))
     );
-    // Nobody scanned it: that is not that there is nothing to scan.
+    // The token was not scanned, which does not mean that there is nothing to scan.
     assert_eq!(body["data"]["security"]["status"], "unavailable");
 }
 
@@ -231,7 +230,7 @@ async fn a_catalogue_that_hangs_leaves_time_for_the_other() {
 }
 
 #[tokio::test]
-async fn a_report_says_what_its_sections_say_and_leaves_out_what_is_too_old() {
+async fn a_report_repeats_its_sections_and_leaves_out_old_ones() {
     let shop = Shop::without(&["coingecko"]).await;
     let body = shop.buy("/mega-report").await;
     assert_eq!(
@@ -253,7 +252,7 @@ async fn a_report_says_what_its_sections_say_and_leaves_out_what_is_too_old() {
 
 #[tokio::test]
 async fn members_name_the_source_that_they_are_from() {
-    // The source of symbols is silent: the hourly news stand in.
+    // The source of symbols does not answer, so the hourly news replaces it.
     let shop = Shop::without(&["okx"]).await;
     let body = shop.buy("/token-alpha?symbol=BTC&provenance=1").await;
     let origin = body["meta"]["provenance"]["/data/news"]["source"]

@@ -1,11 +1,11 @@
-//! `/token-deep-dive`.
+//! Tests of `/token-deep-dive`.
 
 use serde_json::{Value, json};
 
 use crate::routes::shop::{Shop, unavailable};
 
 #[tokio::test]
-async fn a_coin_of_its_own_chain_is_told_without_a_contract() {
+async fn a_coin_of_its_own_chain_is_shown_without_a_contract() {
     let shop = Shop::open().await;
     let body = shop.buy("/token-deep-dive?symbol=$btc").await;
     let data = &body["data"];
@@ -34,7 +34,7 @@ async fn a_coin_of_its_own_chain_is_told_without_a_contract() {
 }
 
 #[tokio::test]
-async fn a_token_of_the_home_chain_is_told_with_all_parts() {
+async fn a_token_of_the_home_chain_is_shown_with_all_parts() {
     let shop = Shop::open().await;
     let body = shop.buy("/token-deep-dive?symbol=OKB").await;
     let data = &body["data"];
@@ -42,7 +42,7 @@ async fn a_token_of_the_home_chain_is_told_with_all_parts() {
     assert_eq!(data["security"]["data"]["chain_id"], 196);
     assert_eq!(data["dex_price"]["status"], "ok", "{}", data["dex_price"]);
     assert!(data["dex_price"]["data"]["price_usd"].is_string());
-    // What the parts sold singly do not have.
+    // Data that no other route sells.
     for part in ["pools", "flows", "news"] {
         assert_eq!(data[part]["status"], "ok", "{}", data[part]);
     }
@@ -118,7 +118,7 @@ async fn holders_and_flows_are_compared_with_the_day_before() {
     ] {
         assert_eq!(change[member], "0", "{member}: {change}");
     }
-    // A coin that is no token has neither holders nor pools, and its markets change all the same.
+    // A coin that is no token has neither holders nor pools, but its markets still have changes.
     let body = shop.buy("/token-deep-dive?symbol=BTC").await;
     let change = &body["data"]["change"];
     for member in ["price_pct", "volume_pct", "oi_pct", "funding_8h_bps"] {
@@ -127,7 +127,7 @@ async fn holders_and_flows_are_compared_with_the_day_before() {
     assert_eq!(change.get("holders"), None, "{change}");
 }
 
-/// Every candle that the levels rest on is listed.
+/// The answer lists every candle behind the levels.
 #[tokio::test]
 async fn a_deep_dive_lists_every_candle() {
     let shop = Shop::at_the_recording().await;

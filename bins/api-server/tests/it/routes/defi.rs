@@ -1,4 +1,4 @@
-//! TVL, yields and idle money.
+//! Tests of value locked, yields and idle money.
 
 mod accounts;
 
@@ -9,7 +9,7 @@ use crate::routes::shop::{Shop, why_missing};
 const ACCOUNT: &str = "address=0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984";
 const USDT0_POOL: &str = "aa70268e-4b52-42bf-a116-608b370f9501";
 
-/// A shop in which the nodes of chain 196 are out of reach, and some upstreams too.
+/// A shop in which the nodes of chain 196, and some upstreams, cannot be reached.
 async fn without_xlayer(upstreams: &[&str]) -> Shop {
     Shop::changed(|config, _replay| {
         let table = config.chains.0.get_mut("196").expect("a chain");
@@ -124,7 +124,8 @@ async fn without_pools_there_is_nothing_to_sell() {
     }
     shop.refused("/defi-analytics", 503, "upstream_unavailable")
         .await;
-    // Balances and positions are worth their price without it; what is missing is said.
+    // Balances and positions have their price without the source; the answer names the missing
+    // fields.
     let body = shop.buy(&format!("/idle-capital?{ACCOUNT}")).await;
     assert_eq!(body["data"]["idle"][0]["best"], Value::Null);
     assert_eq!(
@@ -165,7 +166,7 @@ async fn markets_of_three_sources_are_one_list() {
         (&dolomite["apy_pct"], &dolomite["source"]),
         (&json!("5.11"), &json!("okx.defi"))
     );
-    // Its yield is stated whole.
+    // Its yield is stated as a sum.
     assert_eq!(
         (&dolomite["apy_base_pct"], &dolomite["apy_reward_pct"]),
         (&Value::Null, &Value::Null)
@@ -232,7 +233,7 @@ async fn pages_of_markets_follow_each_other() {
 }
 
 #[tokio::test]
-async fn a_source_beside_the_pools_that_is_away_is_named() {
+async fn an_unavailable_source_beside_the_pools_is_named() {
     let body = without_xlayer(&["okx"])
         .await
         .buy("/yield-markets?chain=xlayer")

@@ -1,5 +1,6 @@
-//! Every figure in an answer has a row in `docs/DATA.md`, and every row a figure; and the recorded
-//! answers that `crates/judges/py/figures.py` computes a second time are those of the routes.
+//! Checks that every figure in an answer has a row in `docs/DATA.md`, and every row a figure; and
+//! that the recorded answers that `crates/judges/py/figures.py` computes a second time are those of
+//! the routes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -9,13 +10,13 @@ use serde_json::Value;
 
 use crate::routes::shop::{Shop, clock_at};
 
-/// Calls whose answers have what the routes' own examples do not show.
+/// Calls whose answers have figures that the routes' own examples lack.
 const MORE: [&str; 3] = [
     "/token-deep-dive?symbol=BTC",
     "/token-deep-dive?symbol=OKB",
     "/hyperliquid-market?coin=BTC&interval=1h",
 ];
-/// Figures that are not among the recorded answers, and where they are tested.
+/// Figures that are not in the recorded answers, and the tests that cover them.
 const ELSEWHERE: [(&str, &str); 3] = [
     (
         "premium_bps",
@@ -130,7 +131,7 @@ async fn every_figure_has_a_row() {
         let answer = shop.world.buyer.get_paid(&target, &payment).await;
         figures(&answer.body()["data"], &target, &mut found);
     }
-    // What is compared with the day before.
+    // The figures that are compared with the day before.
     clock.set(24 * 3600);
     for target in [
         "/mega-report",
@@ -186,9 +187,9 @@ async fn recorded_answers_are_those_of_the_routes() {
     );
 }
 
-/// The rows that say so, and no others, are computed a second time by the script.
+/// The script computes exactly the rows that say so a second time.
 #[test]
-fn what_is_held_against_others_is_marked() {
+fn figures_that_are_computed_twice_are_marked() {
     let script = read("crates/judges/py/figures.py");
     let table = script.split_once("CHECKS = {\n").unwrap().1;
     let table = table.split_once("\n}").unwrap().0;

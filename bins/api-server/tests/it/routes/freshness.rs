@@ -1,4 +1,4 @@
-//! What `/freshness` says before anything is paid.
+//! Tests of `/freshness`, which callers can read before they pay.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::routes::shop::Shop;
 
 #[tokio::test]
-async fn every_route_that_reads_a_dataset_stands_beside_it() {
+async fn every_dataset_lists_the_routes_that_read_it() {
     let shop = Shop::open().await;
     let body = shop.world.buyer.get("/freshness").await.body();
     let routes = |dataset: &str| -> Vec<String> {
@@ -24,7 +24,7 @@ async fn every_route_that_reads_a_dataset_stands_beside_it() {
         assert!(news.iter().any(|known| known == route), "{route}: {news:?}");
     }
     assert!(routes("yield-pools").contains(&"/mega-report".to_owned()));
-    // Each as the catalog declares it, and no other.
+    // Each dataset lists the routes that the catalog declares for it, and no other.
     for dataset in Dataset::ALL {
         let declared: Vec<_> = Operation::ALL
             .iter()
@@ -36,21 +36,20 @@ async fn every_route_that_reads_a_dataset_stands_beside_it() {
     }
 }
 
-/// What a line of an operation reads when it has these words.
+/// The dataset that a line of an operation reads when it contains these words.
 const READS: [(&str, Dataset); 6] = [
     ("snapshot(context, news)", Dataset::News),
     ("defi.edition(", Dataset::YieldPools),
     (" edition(defi, ", Dataset::YieldPools),
     ("okx.tokens(", Dataset::TokenList),
-    // Trying a token out looks up its unit there.
+    // A trial of a token looks up the token's unit there.
     ("trading::probe(", Dataset::TokenList),
-    // What an account holds is read from nodes while the index is silent: of the tokens that are
-    // listed.
+    // While the index does not answer, the balances of the listed tokens are read from nodes.
     (" holdings(", Dataset::TokenList),
 ];
 
-/// The table of the catalog is held against the code: what an operation's own files read, and those
-/// of the operations whose answers it takes over.
+/// Compares the catalog's table with the code: an operation reads the datasets of its own files,
+/// and of the operations whose answers it takes over.
 #[test]
 fn every_operation_declares_the_datasets_that_its_code_reads() {
     let mut reading = 0;
@@ -74,7 +73,7 @@ fn reads(module: &str, seen: &mut BTreeSet<String>) -> BTreeSet<&'static str> {
         let text = fs::read_to_string(&path).unwrap();
         let code = text.split("#[cfg(test)]").next().unwrap();
         let code: String = code.split_whitespace().collect::<Vec<_>>().join(" ");
-        // A function of that name is no call of it.
+        // A definition of a function with that name is not a call of it.
         let code = code
             .replace("fn edition(defi", "")
             .replace("fn snapshot(", "");
@@ -91,7 +90,7 @@ fn reads(module: &str, seen: &mut BTreeSet<String>) -> BTreeSet<&'static str> {
     found
 }
 
-/// The file of an operation, and those in its folder.
+/// The file of an operation, and the files in its folder.
 fn files(module: &str) -> Vec<PathBuf> {
     let base = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/operations");
     let mut files = vec![base.join(format!("{module}.rs"))];

@@ -1,11 +1,11 @@
-//! Upstreams with long lists: what is cut says of how many, in every route that shows it.
+//! Tests of upstreams with long lists: every route that shows a cut list also gives its total.
 
 use serde_json::{Value, json};
 
 use crate::routes::attacks_liar::Lie;
 use crate::routes::attacks_upstreams::deceived;
 
-/// Rows that a list has then, at least.
+/// The least length of a long list.
 const ROWS: usize = 120;
 
 #[tokio::test]
@@ -18,11 +18,11 @@ async fn a_coin_of_one_venue_that_cannot_be_ranked_is_named() {
     assert_eq!(ranking["by"], "open_interest_usd");
     let venues = ranking["venues"].as_array().unwrap();
     assert!(!venues.contains(&json!("binance")), "{ranking}");
-    // It is not dropped: asked for by its name it is told.
+    // The venue's coins are not dropped: a call with the name of one has it.
     assert!(ranking["unranked_total"].as_u64().unwrap() > 100);
 }
 
-/// A body with long lists, by the address that was asked for.
+/// Lengthens the lists of a body, by the requested address.
 pub(crate) fn lengthen(target: &str, mut body: Value) -> Value {
     if target.contains("/token_security/") {
         for token in body["result"].as_object_mut().into_iter().flatten() {
@@ -30,7 +30,7 @@ pub(crate) fn lengthen(target: &str, mut body: Value) -> Value {
             repeat(&mut token.1["dex"], pair);
         }
     } else if target.ends_with("/premiumIndex") {
-        // Coins that this venue alone lists, and of which it states no open interest in a list.
+        // Coins that only this venue lists, and whose open interest it does not state in a list.
         repeat(&mut body, |at, row| {
             row["symbol"] = json!(format!("ONLY{at}USDT"))
         });
@@ -70,14 +70,14 @@ pub(crate) fn lengthen(target: &str, mut body: Value) -> Value {
     body
 }
 
-/// A title that has no word with another one in common.
+/// Makes a title that shares no word with another one.
 fn title(at: usize) -> String {
     let words = ["ba", "de", "fi", "go", "ku"];
     let word = |place: usize| format!("{}{at}x{place}", words[(at + place) % words.len()]);
     (0..6).map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// Appends copies of the first row, each made its own.
+/// Appends copies of the first row, each of them changed.
 fn repeat(list: &mut Value, own: impl Fn(usize, &mut Value)) {
     let Some(rows) = list.as_array_mut() else {
         return;
@@ -93,7 +93,7 @@ fn repeat(list: &mut Value, own: impl Fn(usize, &mut Value)) {
 }
 
 #[tokio::test]
-async fn every_cut_list_of_a_route_says_of_how_many() {
+async fn every_cut_list_of_a_route_discloses_its_total() {
     let (shop, _origin) = deceived(Lie::Long).await;
     let weth = "0x4200000000000000000000000000000000000006";
     let security = format!("/token-security?address={weth}&chain=8453");
@@ -134,7 +134,8 @@ async fn every_cut_list_of_a_route_says_of_how_many() {
             assert_eq!(said["shown"], shown, "{target}: {list}");
             assert!(said["total"].as_u64() > said["shown"].as_u64());
         }
-        // No list is as long as the upstream's, unless it says of how many or is whole.
+        // No list is as long as the upstream's, unless the answer gives its total or the list is
+        // whole.
         for said in &cut {
             assert!(said["total"].as_u64() > said["shown"].as_u64(), "{said}");
         }

@@ -1,4 +1,4 @@
-//! Derivatives, accounts of the perpetuals venue, macro data and real-world assets.
+//! Tests of derivatives, accounts of the perpetuals venue, macro data and real-world assets.
 
 mod ages;
 mod macros;
@@ -10,7 +10,7 @@ use crate::routes::shop::Shop;
 const ACCOUNT: &str = "0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984";
 const UNUSED: &str = "0x000000000000000000000000000000000000dEaD";
 
-/// The reasons that are given for `field`.
+/// The reasons for the missing field `field`.
 fn reasons<'a>(body: &'a Value, field: &str) -> Vec<&'a str> {
     let entries = body["meta"]["unavailable"].as_array().unwrap();
     let of = entries.iter().filter(|entry| entry["field"] == field);
@@ -47,7 +47,7 @@ async fn funding_of_one_coin_is_in_one_unit() {
         texts(&market["venues"], "venue"),
         ["hyperliquid", "binance", "okx", "bybit"]
     );
-    // An hourly rate and one of eight hours that cost the same.
+    // A rate for one hour and a rate for eight hours with the same cost.
     for (name, rate, hours) in [("hyperliquid", "0.0000125", 1), ("binance", "0.0001", 8)] {
         let funding = &venue(market, name)["funding"];
         assert_eq!(
@@ -63,7 +63,7 @@ async fn funding_of_one_coin_is_in_one_unit() {
         venue(market, "hyperliquid")["funding"]["next_at"],
         "2026-11-21T02:00:00Z"
     );
-    // Coins, not contracts.
+    // The open interest is in coins, not in contracts.
     assert_eq!(
         venue(market, "okx")["open_interest"],
         json!({"base": "21254.19", "usd": "2066123456.1"})
@@ -99,7 +99,7 @@ async fn without_a_symbol_the_coins_with_most_open_interest() {
         texts(markets, "symbol"),
         ["BTC", "ETH", "SOL", "HYPE", "PEPE"]
     );
-    // A thousand coins at some venues, one at another: prices are of one everywhere.
+    // Some venues quote a thousand coins, another one coin. The prices are per coin at every venue.
     let pepe = &markets[4];
     assert_eq!(venue(pepe, "hyperliquid")["mark_px"], "0.000005208");
     assert_eq!(venue(pepe, "okx")["mark_px"], "0.00000521");
@@ -129,7 +129,7 @@ async fn a_geo_block_is_the_outage_of_one_venue() {
             "{target}"
         );
         let binance = venue(market, "binance");
-        // What another venue expects of it, and says so.
+        // The rate that another venue expects for it, marked as such.
         assert_eq!(
             binance["funding"]["source"],
             "hyperliquid.predicted-fundings"
@@ -160,7 +160,7 @@ async fn a_geo_block_is_the_outage_of_one_venue() {
 #[tokio::test]
 async fn unknown_coins_and_silent_venues_cost_nothing() {
     let shop = Shop::open().await;
-    // Not listed; a Cyrillic imitation; an attempt at another query.
+    // An unlisted symbol; a Cyrillic imitation; an attempt to inject a query.
     for symbol in ["NOPE", "%D0%92%D0%A2%D0%A1", "BTC%26limit%3D1"] {
         let error = shop
             .refused(&format!("/funding-rates?symbol={symbol}"), 404, "not_found")
@@ -174,14 +174,14 @@ async fn unknown_coins_and_silent_venues_cost_nothing() {
         assert_eq!(error["reason"], "no_venue_answered", "{target}");
         assert_eq!(error["venues"].as_array().unwrap().len(), 4);
     }
-    // Binance states open interest contract by contract: it cannot rank coins alone.
+    // Binance states open interest contract by contract, so it alone cannot rank coins.
     let binance_only = Shop::without(&["hyperliquid", "okx_futures", "bybit"]).await;
     let error = binance_only
         .refused("/funding-rates", 503, "upstream_unavailable")
         .await;
     assert_eq!(error["reason"], "no_open_interest");
     binance_only.buy("/funding-rates?symbol=BTC").await;
-    // Three are silent: nobody can say that the coin is listed nowhere.
+    // Three venues do not answer, so it is unknown whether the coin is listed.
     let three = Shop::without(&venues[1..]).await;
     three
         .refused("/funding-rates?symbol=NOPE", 503, "upstream_unavailable")
@@ -238,7 +238,7 @@ async fn all_markets_of_a_dex() {
         texts(markets, "coin"),
         ["BTC", "ETH", "MATIC", "SOL", "HYPE", "kPEPE"]
     );
-    // Delisted in the middle: the contexts after it are still those of their coins.
+    // A coin in the middle is delisted: the contexts after it still belong to their coins.
     assert_eq!(
         (&markets[2]["delisted"], &markets[3]["mark"]),
         (&json!(true), &json!("142.35"))
@@ -287,7 +287,7 @@ async fn an_account_over_all_dexes() {
         ),
         (&json!("short"), &Value::Null)
     );
-    // The dex without anything in it is not listed.
+    // The dex without positions is not listed.
     assert_eq!(texts(&data["other_dexes"], "dex"), ["xyz"]);
     assert_eq!(
         texts(&data["open_orders"], "coin"),
@@ -353,7 +353,7 @@ async fn a_history_in_pages() {
         ))
         .await;
     assert_eq!(texts(&ledger["data"]["items"], "type"), ["send", "deposit"]);
-    // A span that holds nothing is a real answer.
+    // An empty span is a real answer.
     let quiet = format!(
         "/hl-transaction-history?address={ACCOUNT}&start=2026-11-01T00:00:00Z&end=2026-11-02T00:00:00Z"
     );

@@ -1,4 +1,4 @@
-//! News, social media and the report.
+//! Tests of news, social media and the report.
 
 use serde_json::Value;
 
@@ -130,8 +130,7 @@ async fn leaders_are_judged_by_their_own_posts() {
     let shop = Shop::at_the_recording().await;
     let body = shop.buy("/kol-sentiment").await;
     let data = &body["data"];
-    // Five accounts of the list, which are all that the chain's leaders are; one posted about no
-    // token.
+    // Five accounts of the list are all of the chain's leaders; one posted about no token.
     assert_eq!(
         data["coverage"],
         serde_json::json!({"known": 5, "leaders": 5, "posted": 5, "with_opinion": 4, "posts": 7, "complete": true})
@@ -176,7 +175,7 @@ async fn without_posts_there_is_no_sentiment_of_leaders_to_sell() {
 }
 
 #[tokio::test]
-async fn a_topic_is_searched_without_a_snapshot_and_that_is_said() {
+async fn a_topic_that_is_searched_without_a_snapshot_says_so() {
     let shop = Shop::changed(|config, _replay| config.datasets.news = false).await;
     let body = shop.buy("/filtered-news?topic=DeFi").await;
     assert_eq!(why_missing(&body, "data.headlines"), Some("no_snapshot"));
@@ -185,9 +184,9 @@ async fn a_topic_is_searched_without_a_snapshot_and_that_is_said() {
         "{}",
         body["meta"]
     );
-    // A search is asked for again after ten minutes.
+    // A search is repeated after ten minutes.
     assert_eq!(body["meta"]["max_age_seconds"], 600);
-    // Whether nothing matches nobody can say who did not look through the snapshot.
+    // Without the snapshot it is unknown whether nothing matches.
     let error = shop
         .refused(
             "/filtered-news?topic=quantum%20gravity",
@@ -199,7 +198,7 @@ async fn a_topic_is_searched_without_a_snapshot_and_that_is_said() {
 }
 
 #[tokio::test]
-async fn the_summary_tells_what_was_said_with_links_and_what_changed() {
+async fn the_summary_has_statements_with_links_and_changes() {
     let shop = Shop::at_the_recording().await;
     let body = shop.buy("/twitter-summary").await;
     let data = &body["data"];
@@ -230,7 +229,7 @@ async fn the_summary_tells_what_was_said_with_links_and_what_changed() {
                     .all(|url| url.as_str().unwrap().starts_with("https://x.com/"))
         );
     }
-    // On the day before the same account spoke the other way.
+    // On the day before, the same account had the opposite opinion.
     let sol = lists[1].iter().find(|row| row["symbol"] == "SOL").unwrap();
     assert_eq!(
         (&sol["label"], &sol["bearish"]),
@@ -259,7 +258,7 @@ async fn the_summary_tells_what_was_said_with_links_and_what_changed() {
 }
 
 #[tokio::test]
-async fn a_token_is_told_of_with_what_there_is() {
+async fn a_token_is_described_with_the_available_parts() {
     let shop = Shop::open().await;
     let body = shop.buy("/token-alpha?symbol=$okb").await;
     let data = &body["data"];
@@ -288,11 +287,11 @@ async fn a_token_is_told_of_with_what_there_is() {
 }
 
 #[tokio::test]
-async fn a_token_is_told_of_from_the_snapshot_when_its_source_is_gone() {
+async fn a_token_is_described_from_the_snapshot_when_its_source_is_down() {
     let shop = Shop::without(&["okx"]).await;
     let body = shop.buy("/token-alpha?symbol=BTC").await;
     assert!(!body["data"]["news"].as_array().unwrap().is_empty());
-    // Another source tells how much is said, and not in which mood.
+    // Another source counts the mentions, but gives no mood.
     assert_eq!(status(&body, "lunarcrush.coins"), "ok");
     assert!(
         why_missing(&body, "data.social.bullish_ratio").is_some(),
@@ -330,7 +329,7 @@ async fn the_report_names_what_it_lacks() {
         );
     }
     assert!(!missing.contains(&"headlines") && !missing.contains(&"kol_alpha"));
-    // What no section has alone, and whole lists.
+    // Data that no single section has, and whole lists.
     let data = &body["data"];
     let moods = data["cross_checks"]["moods"].as_array().unwrap();
     assert!(moods.len() >= 3, "{moods:?}");

@@ -1,5 +1,5 @@
-//! The page of every read route, with what the server really answers; and that the catalog's
-//! examples and schemas describe just that.
+//! Compares the page of every read route with the server's real answer, and the catalog's examples
+//! and schemas with it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::routes::shop::{Shop, well_formed};
 use crate::support::buyer::header_of;
 
-/// Operations that act: no custody is connected.
+/// Whether an operation acts. No custody is connected here.
 fn acts(operation: Operation) -> bool {
     let path = operation.route().path;
     ["/sub-wallet", "/auto-", "/yield-copilot", "/yield-watch"]
@@ -25,7 +25,7 @@ struct Shown {
     body: Value,
 }
 
-/// The dataset that a source of an answer comes from, where it comes from no other place.
+/// The dataset of a source, if the source's data comes from no other place.
 fn dataset_of(source: &str) -> Option<Dataset> {
     match source {
         "okx.all-tokens" => Some(Dataset::TokenList),
@@ -36,7 +36,7 @@ fn dataset_of(source: &str) -> Option<Dataset> {
     }
 }
 
-/// What `/freshness` says of a route is what the route reads.
+/// Asserts that a route reads the datasets that `/freshness` lists for it.
 fn reads_what_it_declares(route: &Route, body: &Value) {
     for source in body["meta"]["sources"].as_array().unwrap() {
         let id = source["id"].as_str().unwrap();
@@ -49,7 +49,7 @@ fn reads_what_it_declares(route: &Route, body: &Value) {
     }
 }
 
-/// One answer of every read route, and what is wrong with the others.
+/// One answer of every read route, and the problems of the others.
 async fn every_answer(shop: &Shop) -> (Vec<Shown>, Vec<String>) {
     let (mut shown, mut wrong) = (Vec::new(), Vec::new());
     for operation in Operation::ALL
@@ -169,7 +169,7 @@ async fn answers_fit_the_published_schemas_and_have_every_published_member() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Members that only one of a documented example and an answer has.
+/// Lists the members that only the documented example or only the answer has.
 fn differences(example: &Value, answer: &Value, path: &str, call: &str, wrong: &mut Vec<String>) {
     match (example, answer) {
         (Value::Object(documented), Value::Object(given)) => {
@@ -196,12 +196,12 @@ fn differences(example: &Value, answer: &Value, path: &str, call: &str, wrong: &
     }
 }
 
-/// The answer without what differs from call to call.
+/// Removes the parts of an answer that differ from call to call.
 fn steady(mut body: Value) -> Value {
     let meta = &mut body["meta"];
     meta["request_id"] = "01JDB3X8M5T0000000000000".into();
     let sources = meta["sources"].as_array_mut().unwrap();
-    // Sources that are asked at the same time answer in any order.
+    // Concurrent sources answer in any order.
     sources.sort_by_key(|source| source["id"].as_str().unwrap().to_owned());
     for source in sources {
         source["latency_ms"] = 0.into();

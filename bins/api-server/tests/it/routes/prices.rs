@@ -1,4 +1,4 @@
-//! What `/price` and `/all-tokens` say of where their data is from and how old it is.
+//! Tests of the sources and ages in the answers of `/price` and `/all-tokens`.
 
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ async fn a_price_that_was_left_out_ages_nothing_and_keeps_its_time() {
     let shop = Shop::in_scenario("disputed_and_old").await;
     let body = shop.buy(WOKB).await;
     assert_eq!(body["data"]["confidence"], "disputed");
-    // Of two that differ by little, the middle.
+    // Of two prices that differ slightly, the middle.
     assert_eq!(
         (&body["data"]["price_usd"], &body["data"]["source"]),
         (&json!("120.46"), &json!("median"))
@@ -40,7 +40,7 @@ async fn a_price_that_was_left_out_ages_nothing_and_keeps_its_time() {
             .iter()
             .all(|quote| quote["source"] != "defillama.coins")
     );
-    // A pool is as old as its last trade can be, and counts as fresh for longer.
+    // A pool's price is as old as its last trade can be, and counts as fresh for longer.
     assert_eq!(
         section(&body, "price")["as_of"],
         json!("2026-11-21T01:01:50Z")
@@ -60,7 +60,7 @@ async fn a_check_that_is_older_than_the_caller_takes_confirms_nothing() {
     let body = shop.buy(&format!("{WOKB}&max_age=30")).await;
     let quotes = body["data"]["quotes"].as_array().unwrap();
     let sources: Vec<_> = quotes.iter().map(|quote| &quote["source"]).collect();
-    // Neither does a pool whose last trade may be five minutes old.
+    // A pool whose last trade may be five minutes old does not confirm it either.
     assert_eq!(sources, ["okx.market-price"]);
     assert_eq!(body["data"]["confidence"], "single_source");
     assert_eq!(body["meta"]["as_of"], "2026-11-21T01:01:50Z");
@@ -74,12 +74,12 @@ async fn prices_that_contradict_each_other_are_not_sold() {
         (&error["missing"], &error["reason"]),
         (&json!(["price"]), &json!("prices_contradict"))
     );
-    // Both are shown, with how far they may be apart.
+    // The error shows both quotes, and the allowed difference.
     let quotes = error["quotes"].as_array().unwrap();
     let prices: Vec<_> = quotes.iter().map(|quote| &quote["price_usd"]).collect();
     assert_eq!(prices, ["118.42", "1.1842"]);
     assert_eq!(error["contradiction_pct"], "5");
-    // Where the price is one part of several, it is missing and the rest is sold.
+    // In an answer of several parts the price is missing, and the rest is sold.
     let vetted = shop
         .buy("/vet-token?address=0xe538905cf8410324e03A5A23C1c177a474D59b2b")
         .await;
@@ -108,7 +108,7 @@ async fn a_pool_in_which_nobody_trades_confirms_nothing() {
 }
 
 #[tokio::test]
-async fn what_nobody_lists_has_the_price_of_a_small_trade() {
+async fn an_unlisted_token_has_the_price_of_a_small_trade() {
     let shop = Shop::open().await;
     let body = shop.buy(SMALL).await;
     let data = &body["data"];
@@ -127,7 +127,7 @@ async fn what_nobody_lists_has_the_price_of_a_small_trade() {
 }
 
 #[tokio::test]
-async fn what_a_list_does_not_say_is_null_and_what_is_left_out_is_told() {
+async fn unstated_facts_are_null_and_left_out_rows_are_counted() {
     let shop = Shop::in_scenario("list_gaps").await;
     let body = shop.buy("/all-tokens").await;
     let tokens = body["data"]["tokens"].as_array().unwrap();

@@ -1,5 +1,5 @@
-//! Which routes a source serves, as the probe tells an operator, against what the answers of the
-//! routes name.
+//! Compares the routes of a source, which the probe shows to an operator, with the sources in the
+//! routes' answers.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::routes::published::pay;
 use crate::routes::shop::Shop;
 
-/// Calls that ask sources which the routes' own examples do not ask.
+/// Calls of sources that the routes' own examples do not ask.
 const MORE: &[&str] = &[
     "/token-deep-dive?symbol=BTC",
     "/token-deep-dive?symbol=XDOG",
@@ -21,16 +21,16 @@ const MORE: &[&str] = &[
     "/price?token=0x1000000000000000000000000000000000000002",
 ];
 
-/// An image of the model that is not the default one.
+/// An image of the model that is not the default.
 const ALTERNATIVE_IMAGE: &str = "/generate-meme?prompt=a%20calm%20bull&model=alternative";
 
-/// What is away.
+/// The sources that are away.
 #[derive(Clone, Copy)]
 enum Away {
-    /// Upstreams, as if nothing listened there.
+    /// Upstreams at addresses without a server.
     Upstreams(&'static [&'static str]),
-    /// Upstreams that are switched off: the alternative image model is whichever of the two is set
-    /// up.
+    /// Upstreams that are switched off: the alternative image model is the one of the two that is
+    /// configured.
     Disabled(&'static [&'static str]),
 }
 use Away::{Disabled, Upstreams};
@@ -39,8 +39,8 @@ const ALPHA: &str = "/token-alpha";
 const DIVE: &str = "/token-deep-dive?symbol=BTC";
 const WOKB: &str = "/price?token=0xe538905cf8410324e03A5A23C1c177a474D59b2b";
 
-/// Sources that only answer when another one is away: the source, the call (of a path alone the
-/// route's example), and what is away then.
+/// Sources that answer only when another one is away: the source, the call (a path alone means the
+/// route's example), and the sources that are away then.
 const ALTERNATIVES: &[(&str, &str, Away)] = &[
     ("coingecko.token-list", "/all-tokens", Upstreams(&["okx"])),
     ("dexscreener.pairs", WOKB, Upstreams(&["okx"])),
@@ -122,7 +122,7 @@ const ALTERNATIVES: &[(&str, &str, Away)] = &[
     ("fal.images", ALTERNATIVE_IMAGE, Disabled(&["gemini"])),
 ];
 
-/// Sources that no answer names, and why.
+/// Sources that no answer names, with the reason.
 const UNNAMED: &[(&str, &str)] = &[
     ("openai.models", "the probe alone asks for it"),
     (
@@ -142,7 +142,8 @@ const UNNAMED: &[(&str, &str)] = &[
     ),
 ];
 
-/// What a route reads in cases that no recorded call shows: the source, the route, and when.
+/// Sources that a route reads in cases without a recorded call: the source, the route, and the
+/// case.
 const UNSEEN: &[(&str, &str, &str)] = &[
     (
         "lifi.quote",
@@ -191,7 +192,7 @@ const UNSEEN: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// The sources that an answer names. Nodes of all chains are one.
+/// The sources that an answer names. The nodes of all chains are one source.
 fn named(body: &Value) -> Vec<String> {
     let sources = body["meta"]["sources"].as_array().cloned();
     let id = |source: Value| {
@@ -210,7 +211,7 @@ fn path_of(target: &str) -> &str {
     target.split('?').next().unwrap()
 }
 
-/// Buys the call of a path, or the route's own example; the answer when there is one.
+/// Buys the call of a path, or the route's own example. Returns the answer if there is one.
 async fn bought(shop: &Shop, target: &str) -> Option<Value> {
     let mut all = Operation::ALL.into_iter();
     let operation = all.find(|operation| operation.route().path == path_of(target));

@@ -1,4 +1,4 @@
-//! `provenance=1`: every path is one of the answer, and every source is one that told something.
+//! Tests of `provenance=1`: every path exists in the answer, and every source contributed.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::routes::shop::Shop;
 
 const ACCOUNT: &str = "address=0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984";
 
-/// The provenance of an answer, after it was held against the answer.
+/// The provenance of an answer, checked against the answer.
 async fn provenance(shop: &Shop, target: &str) -> Vec<(String, String)> {
     let with = match target.contains('?') {
         true => format!("{target}&provenance=1"),
@@ -75,7 +75,7 @@ fn targets() -> Vec<String> {
 }
 
 #[tokio::test]
-async fn every_path_is_in_the_answer_and_every_source_told_something() {
+async fn every_path_is_in_the_answer_and_every_source_contributed() {
     let shop = Shop::open().await;
     for target in targets() {
         provenance(&shop, &target).await;
@@ -95,7 +95,7 @@ async fn every_path_is_in_the_answer_and_every_source_told_something() {
 }
 
 #[tokio::test]
-async fn sources_that_are_away_told_nothing() {
+async fn sources_that_are_away_contribute_nothing() {
     let shop = Shop::without(&["hyperliquid", "treasury", "cboe", "yahoo"]).await;
     let macros = provenance(&shop, "/tradfi-data").await;
     for path in ["/data/yields/10y", "/data/volatility/vix"] {

@@ -1,5 +1,5 @@
-//! What is published can be bought: every example call, as each document writes it, is paid for and
-//! served; what is not served says so in every document, in `/status` and in its 402.
+//! Tests of published calls: every example call, in the form of each document, is paid for and
+//! served. Operations that are not served say so in every document, in `/status` and in their 402.
 
 mod calls;
 
@@ -27,7 +27,7 @@ const KEYED: [&str; 9] = [
     "perplexity",
 ];
 
-/// Every call of every document.
+/// Collects the calls of every document.
 async fn published(shop: &Shop) -> Calls {
     let buyer = &shop.world.buyer;
     let document = buyer.get("/openapi.json").await.body();
@@ -70,7 +70,7 @@ pub(crate) async fn pay(shop: &Shop, method: &str, target: &str, body: &str) -> 
     let buyer = &shop.world.buyer;
     let method: Method = method.parse().unwrap();
     let mut draft = buyer.draft(method.clone(), target).await;
-    // Those that wait for a transaction take longer.
+    // Calls that wait for a transaction take longer.
     draft.authorization.valid_before += alloy_primitives::U256::from(600);
     let payment = header_of(&buyer.signed(&draft));
     let mut request = buyer
@@ -82,8 +82,7 @@ pub(crate) async fn pay(shop: &Shop, method: &str, target: &str, body: &str) -> 
     buyer.send(request).await
 }
 
-/// The operations that a server says it does not serve, after all its documents have been found to
-/// say the same.
+/// The operations that a server declares as not served. Asserts that all its documents agree.
 async fn said_unserved(shop: &Shop) -> BTreeMap<(String, String), String> {
     let buyer = &shop.world.buyer;
     let document = buyer.get("/openapi.json").await.body();
@@ -153,7 +152,8 @@ async fn said_unserved(shop: &Shop) -> BTreeMap<(String, String), String> {
     unserved
 }
 
-/// The id of a mandate that the buyer has, where any can be made: ids of examples are nobody's.
+/// The id of a mandate of the buyer, if mandates are served; the ids in the examples belong to no
+/// mandate.
 async fn made_mandate(shop: &Shop, unserved: &BTreeMap<(String, String), String>) -> String {
     let create = ("POST".to_owned(), "/yield-watch".to_owned());
     if unserved.contains_key(&create) {
@@ -165,7 +165,7 @@ async fn made_mandate(shop: &Shop, unserved: &BTreeMap<(String, String), String>
     answer.body()["data"]["id"].as_str().unwrap().to_owned()
 }
 
-/// A call about the mandate of the examples is made about one that there is.
+/// Replaces the example's mandate in a call by a real one.
 fn of_mandate(method: &str, target: String, id: &str) -> String {
     let route = Operation::CancelYieldWatch.route();
     match (method, target.starts_with(route.path)) {
@@ -174,7 +174,7 @@ fn of_mandate(method: &str, target: String, id: &str) -> String {
     }
 }
 
-/// Buys every published call: those that are said not to be served are refused uncharged, all
+/// Buys every published call. Those that are declared as not served are refused uncharged; all
 /// others are served.
 async fn buy_all(shop: &Shop) {
     let unserved = said_unserved(shop).await;
@@ -205,7 +205,7 @@ async fn buy_all(shop: &Shop) {
 async fn every_published_example_is_bought_and_served() {
     let shop = Shop::at_the_recording().await;
     buy_all(&shop).await;
-    // With every upstream in reach, only what needs a wallet is not served.
+    // With every upstream in reach, only the routes that need a wallet are not served.
     let unserved = said_unserved(&shop).await;
     assert_eq!(unserved.len(), 7, "{unserved:?}");
     for ((_, path), reason) in &unserved {
@@ -218,7 +218,7 @@ async fn every_published_example_is_bought_and_served() {
 }
 
 #[tokio::test]
-async fn without_keys_exactly_what_is_refused_is_said_not_to_be_served() {
+async fn without_keys_exactly_the_refused_routes_are_declared_unserved() {
     let clock = std::sync::Arc::new(crate::routes::shop::recorded_at());
     let shop = Shop::changed_by_the_clock(clock, |config, _replay| {
         for name in KEYED {
@@ -242,7 +242,7 @@ async fn without_keys_exactly_what_is_refused_is_said_not_to_be_served() {
 }
 
 #[tokio::test]
-async fn what_is_not_gathered_is_not_offered() {
+async fn a_dataset_that_is_not_gathered_is_not_offered() {
     let clock = std::sync::Arc::new(crate::routes::shop::recorded_at());
     let shop = Shop::changed_by_the_clock(clock, |config, _replay| {
         config.datasets.news = false;
@@ -317,8 +317,8 @@ async fn the_page_names_the_chain_and_prices_and_has_its_icon() {
 }
 
 #[tokio::test]
-async fn a_router_that_nobody_has_reviewed_is_shown_to_the_operator() {
-    // The operator's set does not have the router of the recorded quote.
+async fn an_unreviewed_router_is_shown_to_the_operator() {
+    // The operator's set lacks the router of the recorded quote.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("okx-contracts.toml");
     let example = include_str!("../../../../../docs/okx-contracts.example.toml");
@@ -366,7 +366,7 @@ async fn a_router_that_nobody_has_reviewed_is_shown_to_the_operator() {
 }
 
 #[tokio::test]
-async fn sources_that_want_to_be_named_are_named_in_the_answers_that_rest_on_them() {
+async fn sources_that_require_attribution_are_named_in_their_answers() {
     let shop = Shop::at_the_recording().await;
     let upstreams = |body: &Value| -> Vec<String> {
         let said = body["meta"]["attribution"]
@@ -389,7 +389,7 @@ async fn sources_that_want_to_be_named_are_named_in_the_answers_that_rest_on_the
     ] {
         let body = shop.buy(target).await;
         let said = upstreams(&body);
-        // Every source that gave something, each upstream once, and none that gave nothing.
+        // Every source that contributed, each upstream once, and no other source.
         let gave = body["meta"]["sources"].as_array().unwrap().iter();
         let gave = gave.filter(|source| source["status"] != "unavailable");
         let mut owed: Vec<String> = gave

@@ -1,4 +1,4 @@
-//! `/token-security` and `/vet-token`.
+//! Tests of `/token-security` and `/vet-token`.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ fn audit(token: &str, chain: &str) -> String {
 }
 
 #[tokio::test]
-async fn on_the_home_chain_okx_scans_and_what_it_does_not_look_for_is_null() {
+async fn on_the_home_chain_okx_scans_and_its_missing_checks_are_null() {
     let shop = Shop::open().await;
     let body = shop
         .buy(&format!("/token-security?address={USDG}&provenance=1"))
@@ -44,7 +44,7 @@ async fn on_the_home_chain_okx_scans_and_what_it_does_not_look_for_is_null() {
     assert_eq!(data["taxes"], json!({"buy_pct": "0", "sell_pct": "0"}));
     assert_eq!(data["token"]["symbol"], "USDG");
     assert_eq!(data["sources"], json!(["okx.token-scan"]));
-    // Only the other scanner looks for that, and it does not cover the chain.
+    // Only the other scanner checks that, and it does not cover the chain.
     assert_eq!(data["checks"]["hidden_owner"]["value"], Value::Null);
     assert_eq!(
         unavailable(&body, "data.checks.hidden_owner.value")["reason"],
@@ -89,7 +89,7 @@ async fn elsewhere_both_scan_and_their_answers_are_merged() {
 }
 
 #[tokio::test]
-async fn a_trap_is_danger_whoever_sees_it() {
+async fn a_trap_is_danger_for_any_scanner() {
     let shop = Shop::open().await;
     let home = shop.buy(&audit(TRAP, "196")).await;
     assert_eq!(
@@ -102,7 +102,8 @@ async fn a_trap_is_danger_whoever_sees_it() {
         .await;
     assert_eq!(base["data"]["verdict"], "danger");
     assert_eq!(base["data"]["taxes"]["sell_pct"], "100");
-    // A closed contract says nothing of being a honeypot: that is unknown, and still no good sign.
+    // A closed contract does not show whether it is a honeypot: that is unknown, and still no good
+    // sign.
     let closed = shop.buy(&audit(TRAP, "bsc")).await;
     assert_eq!(closed["data"]["checks"]["honeypot"]["value"], Value::Null);
     assert_eq!(closed["data"]["verdict"], "danger");
@@ -146,7 +147,7 @@ async fn without_any_scan_nothing_is_sold() {
 #[tokio::test]
 async fn one_scanner_stands_in_for_the_other() {
     let okx_down = Shop::without(&["okx"]).await;
-    // On the home chain there is no other.
+    // The home chain has no other scanner.
     let error = okx_down
         .refused(&audit(USDG, "196"), 503, "core_data_missing")
         .await;
@@ -176,7 +177,7 @@ async fn one_scanner_stands_in_for_the_other() {
     let base = goplus_down
         .buy(&audit("0x4200000000000000000000000000000000000006", "8453"))
         .await;
-    // Nobody else makes the severe checks.
+    // No other source makes the severe checks.
     assert_eq!(
         (&base["data"]["verdict"], &base["data"]["sources"]),
         (&json!("caution"), &json!(["okx.token-scan"]))
@@ -199,7 +200,8 @@ async fn a_limit_and_an_unfinished_scan_inside_a_success_are_neither_a_scan() {
     let body = partial
         .buy(&audit("0x4200000000000000000000000000000000000006", "8453"))
         .await;
-    // The finished scan of the other one clears it; the unfinished one contributes what it has.
+    // The finished scan of the other scanner clears the token; the unfinished one contributes its
+    // results.
     assert_eq!(body["data"]["checks"]["not_open_source"]["value"], false);
     assert_eq!(
         body["data"]["checks"]["honeypot"]["source"],
@@ -221,7 +223,7 @@ async fn vetting_buys_and_sells() {
     );
     assert_eq!(trade["counter_token"]["symbol"], "USD₮0");
     assert_eq!(trade["buy_quote"][0]["amount_in_atoms"], "10000000");
-    // What is sold is what was bought.
+    // The sale uses the bought amount.
     assert_eq!(
         trade["sell_quote"][1]["amount_in_atoms"],
         trade["buy_quote"][1]["amount_out_atoms"]
@@ -231,7 +233,7 @@ async fn vetting_buys_and_sells() {
         json!({"usd": "10", "loss_pct": "0.04"})
     );
     assert_eq!(trade["price_impact_pct"], "-0.01");
-    // A burn address is no holder.
+    // A burn address does not count as a holder.
     let holders = &data["holders"];
     assert_eq!(holders["top10_counted"], 10);
     let excluded = holders["excluded"].as_array().unwrap();
@@ -253,7 +255,7 @@ async fn a_dollar_token_is_tried_against_another() {
     assert_eq!(body["data"]["tradeability"]["can_sell"], true);
     let okb = shop.buy(&format!("/vet-token?address={WOKB}")).await;
     assert_eq!(okb["data"]["tradeability"]["route_count"], 2);
-    // The one scanner of the chain makes none of the severe checks: that is not safe.
+    // The chain's only scanner makes none of the severe checks, which does not make the token safe.
     let data = &okb["data"];
     assert_eq!(
         (&data["verdict"], &data["score"]),
@@ -273,7 +275,7 @@ async fn a_dollar_token_is_tried_against_another() {
 }
 
 #[tokio::test]
-async fn what_can_be_bought_and_not_sold_is_a_trap() {
+async fn a_token_that_can_be_bought_and_not_sold_is_a_trap() {
     let shop = Shop::open().await;
     let body = shop.buy(&format!("/vet-token?address={TRAP}")).await;
     let trade = &body["data"]["tradeability"];

@@ -1,5 +1,5 @@
-//! A server in this process whose upstreams are recordings, and what every answer and refusal must
-//! hold.
+//! A server in this process whose upstreams are recordings, and the checks that hold for every
+//! answer and refusal.
 
 use std::sync::Arc;
 
@@ -18,24 +18,24 @@ pub(crate) struct Shop {
 }
 
 impl Shop {
-    /// With the recordings as they are.
+    /// Opens a shop over the recordings as they are.
     pub(crate) async fn open() -> Self {
         Self::changed(|_config, _replay| {}).await
     }
 
-    /// With the recordings as they are, and time standing still.
+    /// Opens a shop over the recordings as they are, with a clock that does not move.
     pub(crate) async fn at_the_recording() -> Self {
         Self::by_the_clock(Arc::new(recorded_at())).await
     }
 
-    /// With the recordings as they are, and data that ages by a clock of a test's choice.
+    /// Opens a shop over the recordings as they are, whose data ages by the given clock.
     pub(crate) async fn by_the_clock(clock: Arc<dyn Clock>) -> Self {
         let recordings = Recordings::embedded().unwrap();
         let world = Box::pin(World::at(clock, recordings, |_config, _replay| {})).await;
         Self { world }
     }
 
-    /// [`Self::by_the_clock`] with a configuration that a test changes first.
+    /// Like [`Self::by_the_clock`], with a configuration that a test changes first.
     pub(crate) async fn changed_by_the_clock(
         clock: Arc<dyn Clock>,
         change: impl FnOnce(&mut Config, &ReplayServer),
@@ -45,21 +45,22 @@ impl Shop {
         Self { world }
     }
 
-    /// With the recordings of a scenario before the others.
+    /// Opens a shop in which the recordings of a scenario take precedence.
     pub(crate) async fn in_scenario(scenario: &str) -> Self {
         let recordings = Recordings::embedded().unwrap().with_scenario(scenario);
         let world = Box::pin(World::replaying(recordings, |_config, _replay| {})).await;
         Self { world }
     }
 
-    /// With a configuration that a test changes first.
+    /// Opens a shop with a configuration that a test changes first.
     pub(crate) async fn changed(change: impl FnOnce(&mut Config, &ReplayServer)) -> Self {
         let recordings = Recordings::embedded().unwrap();
         let world = Box::pin(World::replaying(recordings, change)).await;
         Self { world }
     }
 
-    /// With some upstreams out of reach: nothing listens where they should be.
+    /// Opens a shop in which some upstreams cannot be reached, because nothing listens at their
+    /// addresses.
     pub(crate) async fn without(upstreams: &[&str]) -> Self {
         Self::changed(|config, _replay| {
             for name in upstreams {
@@ -73,7 +74,7 @@ impl Shop {
         .await
     }
 
-    /// Buys an answer: 200, charged, and in the form that every answer has.
+    /// Buys an answer. Asserts 200, the charge, and the form that every answer has.
     pub(crate) async fn buy<'a>(&'a self, target: &'a str) -> Value {
         let before = self.world.paid();
         let payment = self.world.buyer.payment(target).await;
@@ -86,7 +87,7 @@ impl Shop {
         body
     }
 
-    /// Asks for an answer that is refused: nothing is charged. Gives the error.
+    /// Makes a call that is refused. Asserts that nothing is charged, and returns the error.
     pub(crate) async fn refused(&self, target: &str, status: u16, code: &str) -> Value {
         let before = self.world.paid();
         let payment = self.world.buyer.payment(target).await;
@@ -97,14 +98,14 @@ impl Shop {
     }
 }
 
-/// A clock of the data that a test moves, so many seconds after the recordings or before them.
+/// Makes a clock for the data that a test moves. It starts this many seconds after the recordings.
 pub(crate) fn clock_at(seconds: i64) -> Arc<ManualClock> {
     let clock = ManualClock::at(recorded_at());
     clock.set(seconds);
     Arc::new(clock)
 }
 
-/// What holds for the answer of every route.
+/// Asserts the form that the answer of every route has.
 pub(crate) fn well_formed(target: &str, body: &Value) {
     let meta = &body["meta"];
     let path = target.split('?').next().unwrap();
@@ -177,7 +178,7 @@ pub(crate) fn unavailable<'a>(body: &'a Value, field: &str) -> &'a Value {
         .unwrap_or(&Value::Null)
 }
 
-/// Why a member is unavailable, if the answer says so.
+/// The reason why a member is unavailable, if the answer has one.
 pub(crate) fn why_missing<'a>(body: &'a Value, field: &str) -> Option<&'a str> {
     unavailable(body, field)["reason"].as_str()
 }
@@ -192,8 +193,8 @@ pub(crate) fn codes(body: &Value) -> Vec<&str> {
     codes.map(|code| code.as_str().unwrap()).collect()
 }
 
-/// For how many seconds more an answer counts as fresh: of several sections, the one that goes
-/// stale first.
+/// For how many more seconds an answer counts as fresh; for several sections, until the first goes
+/// stale.
 pub(crate) fn left(body: &Value) -> i64 {
     let left =
         |of: &Value| of["max_age_seconds"].as_i64().unwrap() - of["age_seconds"].as_i64().unwrap();
@@ -216,7 +217,8 @@ pub(crate) fn recorded_at() -> Timestamp {
     Timestamp::from_second(i64::try_from(RECORDED_AT).unwrap()).unwrap()
 }
 
-/// Whether a reason says that nothing listens there; after a few tries the source is left alone.
+/// Whether a reason means that nothing listens there. After a few tries the source is not asked any
+/// more.
 pub(crate) fn unreachable(reason: &str) -> bool {
     matches!(reason, "upstream_unreachable" | "upstream_circuit_open")
 }

@@ -1,4 +1,4 @@
-//! `GET /sub-wallet` with keys that the server holds.
+//! Tests of `GET /sub-wallet` with keys that the server holds.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ pub(crate) fn custody(config: &mut Config, folder: &Path, secret: &str) {
     config.custody = Some(CustodySection::local(folder.join("wallets"), secret.into()));
 }
 
-/// A server with sub-wallets, and its buyer; the home chain is the embedded one.
+/// A server with sub-wallets, and its buyer. Its home chain is the embedded one.
 pub(crate) async fn shop(folder: &Path) -> Shop {
     let chain = dev_chain::DevChain::with_chain_196_assets().unwrap();
     let world = World::on(chain, |config, rpc| {
@@ -31,7 +31,7 @@ pub(crate) async fn shop(folder: &Path) -> Shop {
 async fn a_payer_has_one_sub_wallet_for_good() {
     let folder = tempfile::tempdir().unwrap();
     let mut shop = shop(folder.path()).await;
-    // Reading makes none.
+    // Reading creates no wallet.
     let refused = shop.refused("/portfolio", 404, "not_found").await;
     assert_eq!(refused["reason"], "no_sub_wallet");
     let files = std::fs::read_dir(folder.path().join("wallets")).unwrap();
@@ -58,7 +58,7 @@ async fn a_payer_has_one_sub_wallet_for_good() {
     assert!(data["provisioned_at"].is_string());
     assert_eq!(unavailable(&body, "data.nonce_state.196"), &Value::Null);
 
-    // Another payment, and another process: the same wallet.
+    // Another payment and another process get the same wallet.
     assert_eq!(
         shop.buy("/sub-wallet").await["data"]["sub_wallet"],
         wallet.as_str()
@@ -69,7 +69,7 @@ async fn a_payer_has_one_sub_wallet_for_good() {
     assert_eq!(again["data"]["provisioned_at"], data["provisioned_at"]);
 }
 
-/// Every route that takes an account takes the payer's own wallet for one that is not named.
+/// On every route that takes an account, the payer's own wallet is the default.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_account_that_is_not_named_is_the_payers_sub_wallet() {
     let folder = tempfile::tempdir().unwrap();
@@ -89,8 +89,8 @@ async fn an_account_that_is_not_named_is_the_payers_sub_wallet() {
     let body = shop.buy("/sub-wallet").await;
     let wallet = body["data"]["sub_wallet"].as_str().unwrap();
     for route in routes {
-        // What the recordings do not know of a new wallet is refused, and no longer because there
-        // is none.
+        // The recordings do not know the new wallet, so the call is refused, but not for lack of a
+        // wallet.
         let payment = shop.world.buyer.payment(route).await;
         let answer = shop.world.buyer.get_paid(route, &payment).await;
         let body = answer.body();

@@ -1,4 +1,4 @@
-//! Tokens and prices.
+//! Tests of tokens and prices.
 
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ async fn a_price_is_confirmed_by_a_second_source() {
         column(&data["quotes"], "source"),
         ["okx.market-price", "defillama.coins"]
     );
-    // The price has its own time; that of the answer is also that of what confirmed it.
+    // The price has its own time. The time of the answer also covers its confirmation.
     assert_eq!(data["as_of"], "2026-11-21T01:01:50Z");
     assert_eq!(
         (&body["meta"]["as_of"], &body["meta"]["verdict"]),
@@ -47,7 +47,7 @@ async fn a_price_is_confirmed_by_a_second_source() {
         (&origin["source"], &origin["method"]),
         (&json!("okx.market-price"), &json!("direct"))
     );
-    // The token of the documents is priced as well.
+    // The token in the documents has a price as well.
     let body = shop
         .buy("/price?token=0x779Ded0c9e1022225f8E0630b35a9b54bE713736")
         .await;
@@ -58,7 +58,7 @@ async fn a_price_is_confirmed_by_a_second_source() {
 }
 
 #[tokio::test]
-async fn prices_that_differ_give_that_of_most_and_a_warning() {
+async fn differing_prices_give_the_majoritys_price_and_a_warning() {
     let shop = Shop::in_scenario("price_disputed").await;
     let body = shop.buy(&format!("{WOKB}&provenance=1")).await;
     let data = &body["data"];
@@ -100,11 +100,11 @@ async fn a_price_without_the_aggregator_is_that_of_the_others() {
 }
 
 #[tokio::test]
-async fn a_token_that_nobody_prices_is_not_found_and_free() {
+async fn a_token_without_a_price_is_not_found_and_free() {
     let shop = Shop::open().await;
     let error = shop.refused(NOBODY, 404, "not_found").await;
     assert_eq!(error["reason"], "token_not_priced");
-    // While a source is out of reach nobody can say that.
+    // While a source cannot be reached, that is unknown.
     let shop = Shop::without(&["defillama"]).await;
     let error = shop.refused(NOBODY, 503, "upstream_unavailable").await;
     assert_eq!(error["retryable"], true);
@@ -150,7 +150,7 @@ async fn the_token_list_has_a_fallback_that_says_so() {
 }
 
 #[tokio::test]
-async fn a_search_ranks_what_is_meant_first_and_imitations_last() {
+async fn a_search_ranks_exact_symbols_first_and_imitations_last() {
     let shop = Shop::open().await;
     let body = shop.buy("/supported-tokens?symbol=$OKB").await;
     let data = &body["data"];
@@ -173,7 +173,7 @@ async fn a_search_ranks_what_is_meant_first_and_imitations_last() {
     );
     let body = shop.buy("/supported-tokens?symbol=USDT").await;
     assert_eq!(column(&body["data"]["tokens"], "symbol"), ["USDT", "USD₮0"]);
-    // Nothing found is an answer, as long as the source answered.
+    // An empty result is an answer if the source answered.
     let body = shop
         .buy("/supported-tokens?symbol=NOSUCHTOKEN&chain=base")
         .await;
@@ -193,7 +193,7 @@ async fn a_search_ranks_what_is_meant_first_and_imitations_last() {
 }
 
 #[tokio::test]
-async fn the_board_has_the_curated_tokens_and_what_moved() {
+async fn the_board_has_the_curated_tokens_and_the_movers() {
     let shop = Shop::open().await;
     let body = shop.buy("/market-alpha").await;
     let data = &body["data"];
@@ -202,7 +202,7 @@ async fn the_board_has_the_curated_tokens_and_what_moved() {
         "WOKB", "USD₮0", "USDG", "USDC", "xBTC", "xETH", "xSOL", "xBETH", "GHO",
     ];
     assert_eq!(symbols[..9], curated);
-    // By liquidity; the imitation and the high risk of the ranking are not there.
+    // The rest is ordered by liquidity, without the imitation and the high risk of the ranking.
     assert_eq!(symbols[9..], ["WETH", "XDOG"]);
     assert_eq!(
         column(&data["movers"]["gainers"], "symbol"),
@@ -303,7 +303,7 @@ async fn details_are_of_the_highest_ranked_coin() {
     assert_eq!(column(&data["alternatives"], "id"), ["okb-inu"]);
     assert_eq!(codes(&body), ["symbol_ambiguous"]);
     assert_eq!(body["meta"]["verdict"], "fresh");
-    // A coin of its own chain has no contract, which is not an unknown contract.
+    // A coin of its own chain has no contract, which differs from an unknown contract.
     let body = shop.buy("/token-details?symbol=BTC").await;
     assert_eq!(
         (&body["data"]["id"], &body["data"]["contracts"]),
@@ -326,8 +326,8 @@ async fn details_fall_back_and_never_to_an_imitation() {
     assert!(body["data"]["contracts"].is_null());
     assert_eq!(source(&body, "coingecko.markets")["status"], "unavailable");
 
-    // A token that no catalogue lists, from its pools: not ranked, and not the one that imitates
-    // it.
+    // A token that no catalogue lists, from its pools: it has no rank, and the token that imitates
+    // it is not chosen.
     let shop = Shop::open().await;
     let body = shop.buy("/token-details?symbol=XDOG").await;
     assert_eq!(
@@ -337,13 +337,13 @@ async fn details_fall_back_and_never_to_an_imitation() {
     assert_eq!(codes(&body), ["symbol_not_ranked"]);
     assert!(body["data"]["rank"].is_null());
 
-    // While no catalogue answers, a pool cannot say who is meant.
+    // While no catalogue answers, a pool cannot show which token is meant.
     let shop = Shop::without(&["coingecko", "coinpaprika"]).await;
     shop.refused("/token-details?symbol=XDOG", 503, "upstream_unavailable")
         .await;
 }
 
-/// That a pool was read now says nothing of when anybody paid its price.
+/// The time at which a pool was read does not show when its price was last paid.
 #[tokio::test]
 async fn a_pool_traded_hours_ago_is_a_stale_price() {
     let shop = Shop::open().await;
@@ -358,7 +358,7 @@ async fn a_pool_traded_hours_ago_is_a_stale_price() {
         source(&body, "dexscreener.search")["as_of"],
         body["meta"]["as_of"]
     );
-    // The core of a deep dive is the same, and its pools say within which window each was traded.
+    // The core of a deep dive is the same, and its pools state the window in which each was traded.
     let body = shop.buy("/token-deep-dive?symbol=XDOG").await;
     assert_eq!(section(&body, "token_details")["verdict"], "stale");
     let body = shop.buy("/token-deep-dive?symbol=OKB").await;
@@ -367,7 +367,7 @@ async fn a_pool_traded_hours_ago_is_a_stale_price() {
 }
 
 #[tokio::test]
-async fn what_several_rankings_name_is_trending() {
+async fn a_coin_that_several_rankings_name_is_trending() {
     let shop = Shop::open().await;
     let body = shop.buy("/trending-altcoins").await;
     let data = &body["data"];

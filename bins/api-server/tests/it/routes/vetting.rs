@@ -1,4 +1,5 @@
-//! What speaks against a token beside its scan, and what a sale says of one that cannot be bought.
+//! Tests of evidence against a token beside its scan, and of quoted sales of a token that cannot be
+//! bought.
 
 use serde_json::{Value, json};
 
@@ -24,7 +25,7 @@ async fn a_name_from_a_list_does_not_age_a_scan() {
 }
 
 #[tokio::test]
-async fn what_the_market_says_against_a_token_counts() {
+async fn the_markets_evidence_against_a_token_counts() {
     let shop = Shop::in_scenario("origin_against").await;
     let body = shop.buy(&format!("/token-security?address={WOKB}")).await;
     let data = &body["data"];
@@ -54,7 +55,7 @@ async fn what_the_market_says_against_a_token_counts() {
 }
 
 #[tokio::test]
-async fn what_can_neither_be_bought_nor_sold_is_not_traded() {
+async fn a_token_that_can_be_neither_bought_nor_sold_is_not_traded() {
     let shop = Shop::in_scenario("not_traded").await;
     let body = shop.buy(&format!("/vet-token?address={WOKB}")).await;
     let trade = &body["data"]["tradeability"];
@@ -68,7 +69,7 @@ async fn what_can_neither_be_bought_nor_sold_is_not_traded() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_bought_is_tried_to_be_sold() {
+async fn a_sale_is_tried_for_a_token_that_cannot_be_bought() {
     let shop = Shop::in_scenario("sale_only").await;
     let body = shop.buy(&format!("/vet-token?address={USDG}")).await;
     let trade = &body["data"]["tradeability"];
@@ -82,7 +83,7 @@ async fn what_cannot_be_bought_is_tried_to_be_sold() {
         trade["buy_quote"][0],
         json!({"usd": "10", "status": "no_route"})
     );
-    // Which pools it goes through is not said, and that is not none.
+    // The quote does not state its pools, which does not mean that there are none.
     assert_eq!(trade["sell_quote"][0]["hops"], Value::Null);
     for field in ["sell_quote[].hops", "route_count"] {
         let entry = unavailable(&body, &format!("data.tradeability.{field}"));
@@ -105,7 +106,7 @@ async fn a_price_that_is_derived_from_a_quote_is_as_old_as_the_quote() {
     let target = "/vet-token?address=0x7777777777777777777777777777777777777777";
     let quoted = shop.buy(target).await;
     assert_eq!(quoted["data"]["price"]["confidence"], "derived");
-    // Quotes are kept for half a minute.
+    // Quotes are cached for half a minute.
     clock.set(20);
     let kept = shop.buy(target).await;
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What a sub-wallet has done: the intents in the store, as `/intents/{id}` and
+//! Tests of a sub-wallet's history: the intents in the store, as `/intents/{id}` and
 //! `/yield-farming-historical` show them.
 
 use std::collections::BTreeSet;
@@ -23,7 +23,7 @@ fn now() -> u64 {
     u64::try_from(jiff::Timestamp::now().as_second()).unwrap()
 }
 
-/// An intent that did what it should, so many days ago.
+/// An intent that was completed this many days ago.
 fn intent(number: u8, operation: Operation, days_ago: u64, received: u64, plan: Value) -> Intent {
     let wallet = Address::repeat_byte(9);
     let step = |kind, received| Step {
@@ -86,7 +86,7 @@ fn intent(number: u8, operation: Operation, days_ago: u64, received: u64, plan: 
     }
 }
 
-/// A deposit of so many whole tokens, with so many shares there before.
+/// A deposit of this many whole tokens, with this many shares before it.
 fn deposit(number: u8, days_ago: u64, product: &str, amount: &str, before: &str) -> Intent {
     let plan = json!({
         "chain_id": 196, "protocol": "aave-v3", "product_id": product, "asset": TOKEN.to_string(),
@@ -103,7 +103,7 @@ fn withdrawal(number: u8, days_ago: u64, product: &str, received: u64, takes_all
     intent(number, Operation::Divest, days_ago, received, plan)
 }
 
-/// The server starts again on these intents.
+/// Restarts the server on these intents.
 async fn with(shop: &mut Shop, intents: Vec<Intent>) {
     let ledger = shop.world.config.storage.url().to_owned();
     let path = ledger.strip_prefix("sqlite://").unwrap();
@@ -118,7 +118,7 @@ async fn with(shop: &mut Shop, intents: Vec<Intent>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn deposits_and_withdrawals_are_listed_with_the_gain_of_what_was_closed() {
+async fn deposits_and_withdrawals_are_listed_with_the_gain_of_closed_positions() {
     let folder = tempfile::tempdir().unwrap();
     let mut shop = shop(folder.path()).await;
     shop.buy("/sub-wallet").await;
@@ -158,8 +158,8 @@ async fn deposits_and_withdrawals_are_listed_with_the_gain_of_what_was_closed() 
     );
     assert_eq!(rows[2]["amount"], "101.5");
     assert_eq!(rows[2]["tx_hash"], B256::repeat_byte(2).to_string());
-    // The deposit is older than the days; the gain is of the whole position. None is claimed of the
-    // others.
+    // The deposit is older than the requested days; the gain covers the whole position. The other
+    // positions show no gain.
     assert_eq!(
         body["data"]["gains"],
         json!([{"chain_id": 196, "product_id": "closed", "gain": "1.5"}])
@@ -168,7 +168,7 @@ async fn deposits_and_withdrawals_are_listed_with_the_gain_of_what_was_closed() 
     assert_eq!(body["data"]["realised"].as_array().unwrap().len(), 5);
 }
 
-/// The examples of the catalog have the members that an intent is shown with.
+/// The catalog's examples have the members with which an intent is shown.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_examples_of_actions_are_intents_as_they_are_shown() {
     let folder = tempfile::tempdir().unwrap();
@@ -182,7 +182,7 @@ async fn the_examples_of_actions_are_intents_as_they_are_shown() {
     let example = |route: Route| -> Value { serde_json::from_str(route.route().example).unwrap() };
     let mut intents = Vec::new();
     for (number, (route, operation)) in (1..).zip(routes) {
-        // What was planned is in the result; what came of it is added.
+        // The result has the plan, and then the effect.
         let mut plan = example(route)["result"].clone();
         let is_added = |name: &str| {
             let added = [

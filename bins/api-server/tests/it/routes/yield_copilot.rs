@@ -1,4 +1,5 @@
-//! `POST /yield-copilot` without custody, over an embedded chain with a lending pool and a vault.
+//! Tests of `POST /yield-copilot` without custody, over an embedded chain with a lending pool and a
+//! vault.
 
 use std::path::Path;
 
@@ -15,7 +16,7 @@ use crate::support::buyer::Answer;
 const POOL: Address = address!("E3F3Caefdd7180F884c01E57f65Df979Af84f116");
 const SHARES: Address = address!("1111111111111111111111111111111111111111");
 const VAULT: Address = address!("2222222222222222222222222222222222222222");
-/// DefiLlama's pool of USDG on chain 196: the vault stands for it.
+/// DefiLlama's pool of USDG on chain 196, which is used for the vault.
 const USDG_POOL: &str = "0a1f6a52-2b1f-4c0e-9d2e-1c1e1f0b0196";
 const USDT0_POOL: &str = "aa70268e-4b52-42bf-a116-608b370f9501";
 
@@ -63,7 +64,7 @@ fn word(address: Address) -> U256 {
     U256::from_be_bytes(B256::left_padding_from(address.as_slice()).0)
 }
 
-/// A reserve of an Aave v3 pool: `paused` as its bit says, without a cap.
+/// A reserve of an Aave v3 pool without a cap. Its bit `paused` is set as asked.
 fn pool(paused: bool) -> Bytes {
     let mut reserve = vec![U256::ZERO; 15];
     reserve[0] = (U256::from(1) << 56) | (U256::from(u8::from(paused)) << 60);
@@ -177,7 +178,8 @@ async fn a_plan_has_the_payers_own_transactions_and_figures_after_costs() {
     let net: f64 = plan["net_apy_pct"].as_str().unwrap().parse().unwrap();
     assert!(net > 0.0 && net < 4.12, "{net}");
 
-    // One code with the sub-wallets' deposits: an exact approval, and a deposit for whoever signs.
+    // The same code makes the sub-wallets' deposits: an exact approval, and a deposit for the
+    // signer.
     let amount = U256::from(1_000_000_000_u64);
     let approval = approveCall {
         spender: POOL,
@@ -197,7 +199,7 @@ async fn a_plan_has_the_payers_own_transactions_and_figures_after_costs() {
             step("call", POOL, supply.abi_encode()),
         ])
     );
-    // The catalog shows just this.
+    // The catalog shows the same plan.
     let shown: Value = serde_json::from_str(Operation::YieldCopilot.route().example).unwrap();
     if std::env::var_os("UPDATE_DOCS").is_some() {
         let path = concat!(
@@ -249,7 +251,7 @@ async fn the_loss_of_a_vault_is_a_cost() {
     );
 }
 
-/// The first plan is an action of the sub-wallet, which has nothing yet: 409, as of
+/// The first plan becomes an action of the sub-wallet, which has nothing yet: 409, as from
 /// `/auto-defi-invest`.
 #[tokio::test(flavor = "multi_thread")]
 async fn with_execute_it_answers_like_an_action() {
@@ -292,7 +294,7 @@ async fn with_execute_it_answers_like_an_action() {
             &json!("1000000000")
         )
     );
-    // On chains where wallets do not act, nothing is run.
+    // On chains on which wallets do not act, nothing is executed.
     shop.world
         .restart_with(|config| config.wallets.chains = vec![8453])
         .await;
@@ -304,7 +306,7 @@ async fn with_execute_it_answers_like_an_action() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_planned_is_refused_uncharged() {
+async fn an_impossible_plan_is_refused_uncharged() {
     let folder = tempfile::tempdir().unwrap();
     let shop = shop(folder.path(), false, &BOTH).await;
     let asked = |asset: &str, amount: &str, more: Value| {
@@ -352,7 +354,7 @@ async fn a_product_that_takes_no_deposit_is_left_out_and_named() {
     let ask = json!({"asset": "USDT0", "amount": "1000"});
     let error = refused(&shop, &ask, 404, "not_found").await;
     assert_eq!(error["left_out"][0]["reason"], "product_paused");
-    // A yield that nobody states is unavailable.
+    // A yield that no source states is unavailable.
     let ask = json!({"asset": "USDG", "amount": "1000"});
     let error = refused(&shop, &ask, 503, "core_data_missing").await;
     assert_eq!(error["left_out"][0]["reason"], "yield_not_known");
@@ -360,7 +362,7 @@ async fn a_product_that_takes_no_deposit_is_left_out_and_named() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_gap_beside_a_plan_is_named() {
+async fn a_missing_fact_beside_a_plan_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let products = [
         BOTH[1],

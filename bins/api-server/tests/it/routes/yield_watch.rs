@@ -1,4 +1,4 @@
-//! Mandates through HTTP: created, checked, read, verified and cancelled by whoever pays.
+//! Tests of mandates over HTTP: created, checked, read, verified and cancelled by their payer.
 
 mod acting;
 mod bounds;
@@ -24,7 +24,7 @@ use crate::support::buyer::{Answer, Buyer, header_of};
 
 const HOUR: i64 = 3_600;
 
-/// A server whose clock a test moves; its data is as old as the clock says.
+/// A server with a clock that a test moves. Its data ages by that clock.
 async fn shop(clock: Arc<ManualClock>) -> Shop {
     Shop::by_the_clock(clock).await
 }
@@ -39,7 +39,7 @@ fn rules() -> Value {
     })
 }
 
-/// The body of a creation; the mandate ends so many seconds after the recordings.
+/// The body of a creation. The mandate ends this many seconds after the recordings.
 fn body(mode: &str, seconds: i64) -> Value {
     let expires_at = recorded_at() + jiff::SignedDuration::from_secs(seconds);
     json!({"rules": rules(), "mode": mode, "expires_at": expires_at.to_string()})
@@ -72,7 +72,7 @@ async fn create(buyer: &Buyer, body: &Value) -> Answer {
     send(buyer, Method::POST, "/yield-watch", Some(body), &payment).await
 }
 
-/// Buys an answer, and gives its data.
+/// Buys an answer. Returns its data.
 async fn buy(buyer: &Buyer, method: Method, target: &str) -> Value {
     let payment = payment(buyer, method.clone(), target).await;
     let answer = send(buyer, method, target, None, &payment).await;
@@ -88,7 +88,7 @@ async fn refused(buyer: &Buyer, method: Method, target: &str, status: u16, code:
     answer.body()["error"].clone()
 }
 
-/// The whole audit, verified as a client does.
+/// Reads the whole audit, and verifies it as a client does.
 async fn audit(buyer: &Buyer, id: &str) -> Vec<Value> {
     let target = format!("/yield-watch/audit?id={id}");
     let mut page = buy(buyer, Method::GET, &target).await;
@@ -112,7 +112,7 @@ fn file(folder: &Path) -> SqliteStore {
     SqliteStore::open(folder.join("ledger.watch.db")).unwrap()
 }
 
-/// Waits until a mandate has so many records: checks are made in the background.
+/// Waits until a mandate has this many records, because checks run in the background.
 async fn recorded(world: &World, id: &str, count: usize) -> Vec<Record> {
     let store = file(world.folder());
     let recorded = async || {
@@ -141,14 +141,14 @@ fn terms(payer: Address, seconds: i64) -> Terms {
     }
 }
 
-/// A mandate of a payer, made in a server's file by another process.
+/// Makes a mandate of a payer in a server's file, as another process.
 pub(crate) async fn mandate_in(folder: &Path, payer: Address) -> String {
     let mandates = beside(folder);
     let made = mandates.create(B256::ZERO, terms(payer, 24 * HOUR));
     made.await.unwrap().watched.mandate().id.clone()
 }
 
-/// The members of an answer are those of the catalog's example, at every depth that both have.
+/// Asserts that an answer has the members of the catalog's example, at every depth that both have.
 fn fits(operation: Operation, data: &Value) {
     fn differ(path: &str, documented: &Value, given: &Value) {
         match (documented, given) {
@@ -187,7 +187,8 @@ async fn a_mandate_is_created_checked_read_verified_and_cancelled() {
     let id = made["id"].as_str().unwrap().to_owned();
     assert_eq!((made["state"].as_str(), id.len()), (Some("active"), 32));
 
-    // Soon after the creation; then an interval later, when the yields have become stale.
+    // The first check comes soon after the creation; the next one an interval later, when the
+    // yields are stale.
     clock.set(90);
     recorded(&shop.world, &id, 2).await;
     clock.set(3 * HOUR);
@@ -211,7 +212,7 @@ async fn a_mandate_is_created_checked_read_verified_and_cancelled() {
     assert_eq!(shown["rules"], rules());
     assert!(shown["next_check_at"].as_str() > shown["last_check_at"].as_str());
 
-    // Another process on the same files goes on.
+    // Another process on the same files continues.
     shop.world.restart().await;
     let buyer = &shop.world.buyer;
     clock.set(5 * HOUR);
@@ -240,7 +241,7 @@ async fn a_payment_makes_one_mandate_however_often_it_comes() {
     let buyer = &shop.world.buyer;
     let terms_body = body("notify", 24 * HOUR);
     let mut paid = payment(buyer, Method::POST, "/yield-watch").await;
-    // An answer about mandates is given again to whoever knows the payment's identifier.
+    // An answer about mandates is given again only with the payment's identifier.
     paid["extensions"] = json!({
         "payment-identifier": { "info": { "id": "a-random-identifier-of-mine" } },
     });
@@ -263,7 +264,7 @@ async fn a_payment_makes_one_mandate_however_often_it_comes() {
     assert_eq!((first.status, again.status), (201, 201));
     assert_eq!(again.text, first.text);
 
-    // A process that ended between the creation and the settlement has left a mandate, and no
+    // A process that ended between the creation and the settlement has left a mandate without a
     // payment.
     let left = payment(buyer, Method::POST, "/yield-watch").await;
     let payload = PaymentPayload::from_header(header_of(&left).as_bytes()).unwrap();

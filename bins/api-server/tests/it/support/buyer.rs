@@ -1,4 +1,4 @@
-//! A buyer that can also pay wrongly.
+//! A buyer that can also pay incorrectly.
 
 use alloy_primitives::{Address, B256, U256, hex};
 use alloy_signer::SignerSync;
@@ -50,7 +50,7 @@ impl Answer {
         Some(SettlementResponse::from_header(value.as_bytes()).unwrap())
     }
 
-    /// What the answer says to do about the payment.
+    /// The answer's advice about the payment.
     pub fn next(&self) -> Value {
         let body = self.body();
         let next = body.pointer("/refusal/next");
@@ -58,7 +58,7 @@ impl Answer {
         next.cloned().unwrap_or_default()
     }
 
-    /// The name of what the answer says to do about the payment.
+    /// The name of the action in the answer's advice.
     pub fn action(&self) -> String {
         self.next()["action"]
             .as_str()
@@ -66,7 +66,7 @@ impl Answer {
             .to_owned()
     }
 
-    /// Status, code and that nothing was charged, in one assertion.
+    /// Asserts the status, the code, and that nothing was charged.
     #[track_caller]
     pub fn is_refused(&self, status: u16, code: &str) {
         assert_eq!(
@@ -83,7 +83,7 @@ impl Answer {
     }
 }
 
-/// A payment as JSON, to be changed before it is sent.
+/// A payment as JSON, which a test can change before it is sent.
 pub struct Draft {
     pub authorization: Authorization,
     pub option: usize,
@@ -99,7 +99,7 @@ impl Buyer {
         }
     }
 
-    /// A buyer with a key that nobody has seen before, and no money.
+    /// A buyer with a new key and no money.
     pub fn stranger(base: &str) -> Self {
         Self {
             signer: PrivateKeySigner::random(),
@@ -108,7 +108,7 @@ impl Buyer {
         }
     }
 
-    /// From now on asks another server.
+    /// Sends to another server from now on.
     pub fn ask(&mut self, base: &str) {
         self.base = base.to_owned();
     }
@@ -148,7 +148,7 @@ impl Buyer {
             .await
     }
 
-    /// What a payment for this call would be, unsigned.
+    /// Drafts the payment of a call, without a signature.
     pub async fn draft(&self, method: Method, target: &str) -> Draft {
         let challenge = self.send(self.request(method, target)).await.challenge();
         let option = challenge.options().next().unwrap();
@@ -170,7 +170,7 @@ impl Buyer {
         }
     }
 
-    /// A good payment header for a call.
+    /// Makes a valid payment header for a call.
     pub async fn payment(&self, target: &str) -> String {
         let draft = self.draft(Method::GET, target).await;
         header_of(&self.signed(&draft))

@@ -1,15 +1,14 @@
-//! A facilitator that does what a test says, down to the bytes on the wire.
+//! A facilitator that a test scripts, down to the bytes on the wire.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-/// What is answered to one call.
+/// The answer to one call.
 #[derive(Debug, Clone)]
 pub enum Say {
     Json(u16, String),
@@ -63,8 +62,8 @@ pub fn success(transaction: &str) -> Say {
 }
 
 impl Facilitator {
-    /// Answers `/verify` and `/settle` from the scripts in turn; the last line of a script is
-    /// repeated.
+    /// Answers `/verify` and `/settle` from the scripts in turn. The last answer of a script
+    /// repeats.
     pub async fn start(verify: Vec<Say>, settle: Vec<Say>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -75,31 +74,33 @@ impl Facilitator {
         }));
         let shared = script.clone();
         let task = tokio::spawn(async move {
-            let closed = Arc::new(Notify::new());
+            let closing = Arc::new(Closing::default());
             loop {
                 tokio::select! {
                     accepted = listener.accept() => {
                         let Ok((stream, _)) = accepted else { return };
-                        tokio::spawn(converse(stream, shared.clone(), closed.clone()));
+                        tokio::spawn(converse(stream, shared.clone(), closing.clone()));
                     }
-                    () = closed.notified() => return,
+                    () = closing.begun.notified() => break,
                 }
             }
+            drop(listener);
+            closing.done.notify_one();
         });
         Self { url, script, task }
     }
 
-    /// From now on `aggr_deferred` is listed as well.
+    /// Lists `aggr_deferred` as well from now on.
     pub fn list_deferred(&self) {
         self.script.lock().unwrap().lists_deferred = true;
     }
 
-    /// Once a payment is verified, nothing listens here any more.
+    /// Stops listening once a payment is verified.
     pub fn close_after_verifying(&self) {
         self.script.lock().unwrap().closes = true;
     }
 
-    /// Everything that was asked so far.
+    /// The requests so far.
     pub fn seen(&self) -> Vec<Seen> {
         self.script.lock().unwrap().seen.clone()
     }
@@ -121,7 +122,14 @@ impl Drop for Facilitator {
     }
 }
 
-async fn converse(mut stream: TcpStream, script: Arc<Mutex<Script>>, closed: Arc<Notify>) {
+/// The end of the listener, which a conversation asks for.
+#[derive(Default)]
+struct Closing {
+    begun: Notify,
+    done: Notify,
+}
+
+async fn converse(mut stream: TcpStream, script: Arc<Mutex<Script>>, closing: Arc<Closing>) {
     while let Some(seen) = read_request(&mut stream).await {
         let (wrapped, path) = match seen.path.strip_prefix(BROKER) {
             Some(path) => (true, path.to_owned()),
@@ -160,9 +168,9 @@ async fn converse(mut stream: TcpStream, script: Arc<Mutex<Script>>, closed: Arc
         };
         let closes = path == "/verify" && script.lock().unwrap().closes;
         if closes {
-            closed.notify_one();
             // The listener is gone before the caller can come back.
-            tokio::time::sleep(Duration::from_millis(50)).await;
+            closing.begun.notify_one();
+            closing.done.notified().await;
         }
         let head = format!(
             "HTTP/1.1 {status} X\r\ncontent-type: {media_type}\r\ncontent-length: {}\r\n\r\n{body}",

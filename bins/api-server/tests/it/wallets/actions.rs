@@ -1,4 +1,4 @@
-//! Every action from the request to the chain.
+//! Tests of every action from the request to the chain.
 
 use dev_chain::{BUYER, arbitrum, base, xlayer};
 use serde_json::json;
@@ -35,7 +35,7 @@ async fn a_principal_is_brought_swapped_invested_and_withdrawn() {
     let data = stage.done("/auto-defi-invest", &vault).await;
     assert_eq!(data["status"], "completed", "{data}");
 
-    // The swap of chain 196 is the calldata that POST /swap sells.
+    // The swap on chain 196 uses the calldata that POST /swap sells.
     let swap = json!({
         "chain_id": "196", "from_token": xlayer::USDG.to_string(), "to_token": xlayer::USDT0.to_string(),
         "amount": "20", "slippage": "1",

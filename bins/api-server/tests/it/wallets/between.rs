@@ -1,5 +1,5 @@
-//! The parts between the server and the world: a node that meddles with calls, and an upstream
-//! that lies.
+//! Faulty parts between the server and the world: a node that changes calls, and an upstream that
+//! lies.
 
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Sees each call; what it gives is the result in the place of the chain's.
+/// Sees each call. A returned value replaces the chain's result.
 type Meddle = Box<dyn FnMut(&str, &Value) -> Option<Value> + Send>;
 
 /// A node of a chain.
@@ -32,12 +32,12 @@ impl Node {
         })
     }
 
-    /// Serves for as long as the runtime lives; gives the URL.
+    /// Serves for as long as the runtime lives. Returns the URL.
     pub(crate) async fn serve(self: &Arc<Self>) -> String {
         serve(Arc::clone(self)).await
     }
 
-    /// From now on every call is shown with its method and parameters.
+    /// Shows every call with its method and parameters to `meddle` from now on.
     pub(crate) fn meddle(
         &self,
         meddle: impl FnMut(&str, &Value) -> Option<Value> + Send + 'static,
@@ -45,7 +45,7 @@ impl Node {
         *self.meddle.lock().unwrap() = Some(Box::new(meddle));
     }
 
-    /// From now on it is an honest node.
+    /// Answers honestly from now on.
     pub(crate) fn be_honest(&self) {
         *self.meddle.lock().unwrap() = None;
     }
@@ -85,7 +85,7 @@ impl Handler for Node {
     }
 }
 
-/// Turns an answer into another one.
+/// Changes an answer.
 type Turn = Box<dyn Fn(&str, &mut Value) + Send + Sync>;
 
 /// An upstream that lies.
@@ -96,7 +96,8 @@ pub(crate) struct Liar {
 }
 
 impl Liar {
-    /// Tells what `turn` makes of the truth, by path and query; with its URL.
+    /// Starts an upstream that changes the true answers by `turn`, by path and query. Returns it
+    /// with its URL.
     pub(crate) async fn telling(
         turn: impl Fn(&str, &mut Value) + Send + Sync + 'static,
     ) -> (Arc<Self>, String) {
@@ -109,7 +110,7 @@ impl Liar {
         (liar, url)
     }
 
-    /// Where it hears the truth.
+    /// Sets the origin of the true answers.
     pub(crate) fn hears(&self, origin: String) {
         self.origin.set(origin).unwrap();
     }
@@ -136,7 +137,7 @@ impl Handler for Liar {
 }
 
 async fn serve<H: Handler>(handler: Arc<H>) -> String {
-    // Time that a test lets pass ends no connection.
+    // Time that a test lets pass closes no connection.
     let limits = Limits {
         header_timeout: Duration::from_secs(600),
         ..Limits::default()

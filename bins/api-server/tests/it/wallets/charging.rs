@@ -1,4 +1,4 @@
-//! What is charged, and what is not.
+//! Tests of charged and uncharged actions.
 
 use dev_chain::{BUYER, xlayer};
 use reqwest::Method;
@@ -41,7 +41,7 @@ async fn the_same_payment_acts_once_and_its_answer_is_private() {
     assert_eq!(first.headers["cache-control"], "private, no-store");
     let again = buyer.post_paid("/auto-defi-invest", &body, &header).await;
     assert_eq!((again.status, &again.text), (200, &first.text));
-    // Whoever rebuilds the header from the chain gets none of it.
+    // A caller that rebuilds the header from the chain gets no part of the answer.
     let rebuilt = buyer.post_paid("/auto-defi-invest", &body, &plain).await;
     assert_eq!(rebuilt.status, 409);
     assert!(!rebuilt.text.contains("intent_id"), "{}", rebuilt.text);
@@ -51,7 +51,7 @@ async fn the_same_payment_acts_once_and_its_answer_is_private() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_refused_before_signing_is_not_charged() {
+async fn an_action_refused_before_signing_is_not_charged() {
     let stage = Box::pin(Stage::open()).await;
     let paid = stage.world.paid();
     let swap = |chain: &str, from: String, to: String| json!({ "chain_id": chain, "from_token": from, "to_token": to, "amount": "1" });
@@ -71,7 +71,7 @@ async fn what_is_refused_before_signing_is_not_charged() {
             "unsupported",
             "chain_unsupported",
         ),
-        // It could not be sent to its owner.
+        // The bought token could not be withdrawn to its owner.
         (
             "/auto-swap",
             swap("196", usdg.clone(), wokb),

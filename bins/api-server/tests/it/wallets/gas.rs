@@ -1,4 +1,4 @@
-//! Coins for gas that nobody gives.
+//! Tests of wallets that get no coins for gas.
 
 use alloy_primitives::U256;
 use api_server::config::Usd;
@@ -22,7 +22,7 @@ fn missing(error: &Value) -> U256 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_gas_account_the_caller_is_told_how_much_to_send() {
+async fn without_a_gas_account_the_refusal_names_the_missing_coins() {
     let open = Stage::open_with(|config| config.wallets.gas_account_key = None);
     let stage = Box::pin(open).await;
     stage.give_usdc(20_000_000);
@@ -37,7 +37,7 @@ async fn without_a_gas_account_the_caller_is_told_how_much_to_send() {
     stage.give_coins(&stage.base);
     let data = stage.done("/auto-withdraw", &withdraw()).await;
     assert_eq!(data["status"], "completed", "{data}");
-    // The other side of a bridge needs coins as well.
+    // The destination of a bridge needs coins as well.
     let error = stage
         .refuses(
             "/auto-bridge",
@@ -77,7 +77,7 @@ async fn without_a_price_of_the_coin_nothing_is_given_and_own_coins_go_on() {
             (409, "funds_required", "coin_price_unavailable"),
         )
         .await;
-    // It was begun, and came to nothing: the intent says so.
+    // The action was begun without effect, and its intent says so.
     let ended = stage.ended(&error).await;
     assert_eq!(
         (&ended["status"], &ended["reason"]),
@@ -85,7 +85,7 @@ async fn without_a_price_of_the_coin_nothing_is_given_and_own_coins_go_on() {
         "{ended}"
     );
     assert_eq!(ended["steps"][0]["status"], "skipped");
-    // With coins of its own the wallet goes on.
+    // With coins of its own the wallet can act.
     stage.give_coins(&stage.base);
     let data = stage.done("/auto-withdraw", &withdraw()).await;
     assert_eq!(data["status"], "completed", "{data}");

@@ -1,5 +1,5 @@
-//! Actions that do not come to what was asked after they have begun: what stands is charged and
-//! reported as it is, no allowance stays, and what did not happen is not paid for.
+//! Tests of actions that fail after they have begun: their effects are charged and reported as they
+//! are, no allowance remains, and an action without effect costs nothing.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -26,8 +26,8 @@ async fn stage() -> Stage {
 }
 
 impl Stage {
-    /// Lets something happen right before the sub-wallet's transaction with this selector reaches
-    /// the node: after everything was judged and signed.
+    /// Runs `happens` right before the sub-wallet's transaction with this selector reaches the
+    /// node, after everything was judged and signed.
     fn before_sent(&self, selector: [u8; 4], mut happens: impl FnMut(&DevChain) + Send + 'static) {
         let (chain, happened) = (self.world.chain.clone(), AtomicBool::new(false));
         let selector = hex::encode(selector);
@@ -145,8 +145,8 @@ async fn a_deposit_that_reverts_after_its_approval_is_failed_and_leaves_no_allow
     assert_eq!(stage.world.paid() - paid, 50_000);
 }
 
-/// Gas that no action should need: before anything was signed it costs nothing, after an approval
-/// the allowance is taken back.
+/// The transaction needs more gas than any action should: before anything is signed that costs
+/// nothing; after an approval the allowance is taken back.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_transaction_that_asks_for_too_much_gas_is_not_sent() {
     let stage = stage().await;
@@ -192,8 +192,8 @@ async fn a_transaction_that_asks_for_too_much_gas_is_not_sent() {
     assert_eq!(data["status"], "completed", "{data}");
 }
 
-/// What is signed is never left to somebody who may still send it: an empty transaction of the
-/// wallet to itself takes its place. That is no effect, and costs nothing.
+/// A node may keep a signed transaction and send it later, so an empty transaction of the wallet to
+/// itself takes its place. That is no effect, and costs nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_transaction_that_every_node_refuses_costs_nothing() {
     let stage = Box::pin(Stage::fast()).await;

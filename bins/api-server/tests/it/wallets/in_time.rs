@@ -1,5 +1,5 @@
-//! The end of a call's time: what is on its way is charged and followed, what was not signed is
-//! given up and costs nothing.
+//! Tests of the end of a call's time: a pending transaction is charged and followed; an unsigned
+//! action is given up and costs nothing.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use test_support::eventually;
 use crate::support::buyer::Answer;
 use crate::wallets::stage::Stage;
 
-/// Most of the 55 seconds that a call has; the rest passes by itself.
+/// Most of the 55 seconds of a call. The rest passes in real time.
 const MOST_OF_A_CALL: Duration = Duration::from_secs(53);
 
 const ROUTE: &str = "/auto-withdraw";
@@ -36,7 +36,7 @@ async fn stage() -> Stage {
     stage
 }
 
-/// Pays for a withdrawal, and lets its time pass as soon as something is so.
+/// Pays for a withdrawal, and lets its time pass as soon as `so` holds.
 async fn late(stage: &Stage, payment: &str, so: impl Fn() -> bool) -> Answer {
     let buyer = &stage.world.buyer;
     let body = withdraw();
@@ -60,7 +60,7 @@ async fn a_transaction_on_its_way_is_charged_and_followed_to_its_end() {
     let data = answer.body()["data"].clone();
     assert_eq!(data["status"], "in_progress");
     assert_eq!(data["steps"][0]["status"], "in_flight");
-    // The wallet is busy, and another action is not begun.
+    // The wallet is busy, and begins no other action.
     let busy = stage
         .refuses(
             ROUTE,
@@ -75,7 +75,7 @@ async fn a_transaction_on_its_way_is_charged_and_followed_to_its_end() {
     assert_eq!(ended["status"], "completed", "{ended}");
     assert_eq!(ended["steps"][0]["status"], "success");
     assert_eq!(ended["result"]["delivered_atoms"], "5000000");
-    // The same payment has its one answer, and takes nothing once more.
+    // The same payment has its one answer, and withdraws nothing again.
     let buyer = &stage.world.buyer;
     let again = buyer.post_paid(ROUTE, &withdraw(), &payment).await;
     assert_eq!((again.status, again.text), (202, answer.text));
@@ -87,7 +87,7 @@ async fn a_transaction_on_its_way_is_charged_and_followed_to_its_end() {
     );
 }
 
-/// A node that cannot do something that comes before the signature.
+/// A node that fails at a step before the signature.
 async fn nothing_is_signed_without(method: &str) {
     let stage = stage().await;
     let paid = stage.world.paid();
@@ -118,7 +118,7 @@ async fn nothing_is_signed_without(method: &str) {
         "{cancelled}"
     );
 
-    // The same payment is good for another try.
+    // The same payment is valid for another try.
     stage.base.clear_faults();
     let buyer = &stage.world.buyer;
     let done = buyer.post_paid(ROUTE, &withdraw(), &payment).await;
@@ -133,11 +133,11 @@ async fn nothing_is_signed_without(method: &str) {
 }
 
 #[tokio::test]
-async fn what_was_not_ordered_in_time_is_cancelled() {
+async fn an_action_not_ordered_in_time_is_cancelled() {
     nothing_is_signed_without("eth_estimateGas").await;
 }
 
 #[tokio::test]
-async fn what_was_ordered_and_not_signed_in_time_is_taken_back() {
+async fn an_action_ordered_and_not_signed_in_time_is_taken_back() {
     nothing_is_signed_without("eth_getTransactionCount").await;
 }

@@ -1,4 +1,5 @@
-//! Upstreams, lists and nodes that lie: refused by name, uncharged, and nothing is signed.
+//! Tests of upstreams, lists and nodes that lie: each lie is refused by name and uncharged, and
+//! nothing is signed.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -38,7 +39,7 @@ async fn a_quote_that_pays_another_receiver_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_approval_of_a_spender_that_nobody_reviewed_is_refused() {
+async fn an_approval_of_an_unreviewed_spender_is_refused() {
     let stage = Box::pin(Stage::over("spender_unreviewed", |_, _| {})).await;
     stage.give_usdg(100_000_000);
     let error = stage
@@ -47,7 +48,7 @@ async fn an_approval_of_a_spender_that_nobody_reviewed_is_refused() {
     assert_eq!(error["check"], "spender_unreviewed", "{error}");
 }
 
-/// What the home chain's aggregator may say of its transaction, one lie at a time.
+/// Lies of the home chain's aggregator about its transaction, one at a time.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_transaction_of_the_aggregator_that_is_another_one_is_refused() {
     let lie = Arc::new(AtomicU32::new(0));
@@ -61,7 +62,7 @@ async fn a_transaction_of_the_aggregator_that_is_another_one_is_refused() {
             0 => tx["to"] = json!(THIEF),
             1 => tx["value"] = "1".into(),
             2 => {
-                // The thief gets what is bought.
+                // The thief gets the output.
                 let call = uniswapV3SwapToCall {
                     receiver: U256::from_be_slice(THIEF.as_slice()),
                     amount: U256::from(20_000_000),
@@ -106,7 +107,7 @@ async fn a_transaction_of_the_aggregator_that_is_another_one_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_asked_is_not_begun() {
+async fn an_action_whose_inputs_cannot_be_read_is_not_begun() {
     let stage = Box::pin(Stage::over("lifi_gateway_page", |_, _| {})).await;
     stage.give_usdc(2_000_000_000);
     let (token, weth) = (base::USDC.to_string(), base::WETH.to_string());
@@ -129,7 +130,7 @@ async fn what_cannot_be_asked_is_not_begun() {
     stage.refuses("/auto-withdraw", &withdraw, reason).await;
 }
 
-/// A list whose products are other contracts than it says.
+/// A list whose products are contracts of another kind.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_product_that_is_another_contract_is_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -157,9 +158,9 @@ async fn a_product_that_is_another_contract_is_refused() {
     }
 }
 
-/// A node that makes the sub-wallet richer than it is.
+/// A node that reports a higher balance of the sub-wallet.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_balance_that_is_not_there_is_not_spent() {
+async fn a_false_balance_is_not_spent() {
     let stage = Box::pin(Stage::fast()).await;
     stage.give_coins(&stage.world.chain);
     let call = balanceOfCall {
@@ -182,7 +183,7 @@ async fn a_balance_that_is_not_there_is_not_spent() {
     stage.refuses("/auto-defi-invest", &invest, reverts).await;
 }
 
-/// A message for somebody else is not brought to the destination; the right one is.
+/// A message of another burn is not brought to the destination; the right one is.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_attested_message_that_is_not_that_of_the_burn_is_not_minted() {
     let lies = Arc::new(AtomicU32::new(0));

@@ -1,4 +1,5 @@
-//! Whose wallet acts, whose money comes, and who learns of it.
+//! Tests of the identity of payers: the wallet that acts, the money that comes, and the callers
+//! that see it.
 
 use dev_chain::{BUYER, DEV_ACCOUNTS, DevAccount, USDT0, base, xlayer};
 use reqwest::Method;
@@ -83,7 +84,7 @@ async fn a_payer_reaches_no_wallet_but_its_own() {
     assert_eq!(held(), before);
     assert!(Stage::holds(chain, xlayer::A_USDG, stage.wallet) >= supplied);
 
-    // Whoever has its id reads an intent, which names nobody; other ids are nobody's.
+    // A caller with its id reads an intent, which names no party; unknown ids have no intent.
     let id = first["intent_id"].as_str().unwrap();
     let shown = other.get(&format!("/intents/{id}")).await;
     assert_eq!(shown.status, 200);
@@ -118,7 +119,8 @@ async fn an_authorization_for_something_else_brings_nothing() {
     forged["authorization"]["value"] = "10000001".into();
     let (paid, sent) = (stage.world.paid(), stage.sent().len());
     for (principal, path) in [
-        // Of somebody else, with its own signature: nobody brings another's money.
+        // Another payer's authorization with its own signature: no caller can bring another's
+        // money.
         (
             sign_as(&OTHER, &foreign),
             "principal_auth.authorization.from",
@@ -131,7 +133,7 @@ async fn an_authorization_for_something_else_brings_nothing() {
             edited("value", "9999999".into()),
             "principal_auth.authorization.value",
         ),
-        // Over, about to be over, and not yet begun.
+        // Expired, about to expire, and not yet valid.
         (
             edited("validBefore", "1".into()),
             "principal_auth.authorization",
@@ -144,7 +146,7 @@ async fn an_authorization_for_something_else_brings_nothing() {
             edited("validAfter", (chain.now() + 600).to_string().into()),
             "principal_auth.authorization",
         ),
-        // The signature is of another message, and of another signer.
+        // The signature is over another message, or by another signer.
         (forged, "principal_auth"),
         (sign_as(&OTHER, &asked), "principal_auth"),
     ] {
@@ -165,7 +167,7 @@ async fn an_authorization_for_something_else_brings_nothing() {
     let data = stage.done(route, &body).await;
     assert_eq!(data["status"], "completed", "{data}");
     assert_eq!(data["result"]["principal_atoms"], "10000000");
-    // Once is once.
+    // The authorization works once.
     let again = stage.post(route, &body).await;
     again.is_refused(400, "invalid_params");
     let problem = &again.body()["error"]["problems"][0];
@@ -174,7 +176,7 @@ async fn an_authorization_for_something_else_brings_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_policy_does_not_let_a_key_sign_is_refused_by_the_name_of_its_check() {
+async fn a_call_outside_the_signing_policy_is_refused_by_its_check() {
     let stage = Box::pin(Stage::fast()).await;
     let chain = &stage.world.chain;
     crate::wallets::stage::give_of(xlayer::DEX_ROUTER, chain, xlayer::WOKB, stage.wallet, 7);

@@ -1,4 +1,4 @@
-//! The traps of products: each is refused by name, before anything is signed.
+//! Tests of products with traps: each is refused by name, before anything is signed.
 
 use alloy_primitives::{Address, U256};
 use alloy_sol_types::SolCall;
@@ -19,7 +19,7 @@ fn vault(amount: &str) -> Value {
 }
 
 impl Stage {
-    /// Changes something that the owner of the stand-ins can change.
+    /// Calls a function that only the owner of the stand-ins may call.
     fn change(&self, to: Address, call: &impl SolCall) {
         let chain = &self.world.chain;
         chain.call_as(MINTER.address, to, call).unwrap();
@@ -60,7 +60,7 @@ async fn a_market_that_is_closed_takes_nothing() {
     let data = stage.done("/auto-defi-invest", &market("3")).await;
     assert_eq!(data["status"], "completed", "{data}");
 
-    // More than the position cannot be taken out, and nothing while nothing is paid out.
+    // No more than the position can be withdrawn, and nothing while the product pays out nothing.
     let out = |amount: &str| json!({ "product_id": "aave-v3-xlayer-usdg", "amount": amount });
     let route = "/auto-defi-withdraw";
     let above = (422, "unsupported", "above_position");

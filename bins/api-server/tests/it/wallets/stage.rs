@@ -37,7 +37,7 @@ pub(crate) struct Stage {
     pub(crate) arbitrum: DevChain,
     pub(crate) iris: Iris,
     pub(crate) wallet: Address,
-    /// The nodes that wallets act through, on chain 196 and on Base.
+    /// The nodes through which wallets act, on chain 196 and on Base.
     pub(crate) nodes: [Arc<Node>; 2],
     _node: RpcServer,
     _circle: IrisServer,
@@ -50,7 +50,7 @@ fn now() -> u64 {
 }
 
 impl Stage {
-    /// As an operator sets it up, with an owner who has paid for enough gas.
+    /// Opens a stage as an operator sets it up, with an owner who has paid for enough gas.
     pub(crate) async fn open() -> Self {
         let usual = |config: &mut Config| {
             for table in config.chains.0.values_mut() {
@@ -58,26 +58,26 @@ impl Stage {
             }
         };
         let stage = Box::pin(Self::open_with(usual)).await;
-        // An owner is topped up for gas with no more than it has paid, and coins without a price
-        // count as much.
+        // An owner's top-ups for gas are limited to the sum that it has paid, and coins without a
+        // price count as dear.
         for _ in 0..15 {
             stage.buy_sub_wallet().await;
         }
         stage
     }
 
-    /// One where transactions count as soon as they are in a block.
+    /// Opens a stage where transactions count as soon as they are in a block.
     pub(crate) async fn fast() -> Self {
         Box::pin(Self::open_with(|_| {})).await
     }
 
-    /// With a configuration that a test changes last.
+    /// Opens a stage with a configuration that a test changes last.
     pub(crate) async fn open_with(change: impl FnOnce(&mut Config)) -> Self {
         Box::pin(Self::over("", |config, _| change(config))).await
     }
 
-    /// Over the recordings of a scenario, if one is named, with a configuration that a test changes
-    /// last.
+    /// Opens a stage over the recordings of a scenario, if there is one, with a configuration that
+    /// a test changes last.
     pub(crate) async fn over(
         scenario: &str,
         change: impl FnOnce(&mut Config, &ReplayServer),
@@ -96,7 +96,8 @@ impl Stage {
         let circle = iris.serve(any()).await.unwrap();
         let (path, circle_url, arbitrum_url) = (folder.path().to_owned(), circle.url(), node.url());
         let xlayer = DevChain::with_xlayer_stage().unwrap();
-        // As cheap as rollups are: what an owner is topped up with is bounded by what it has paid.
+        // Gas is as cheap as on rollups, because an owner's top-ups are limited to the sum that it
+        // has paid.
         for chain in [&base, &arbitrum, &xlayer] {
             chain.set_base_fee(1_000_000);
         }
@@ -167,7 +168,7 @@ impl Stage {
         header_of(&self.world.buyer.signed(&draft))
     }
 
-    /// The same with an identifier: it fetches its answer again.
+    /// A payment header with an identifier, with which the answer can be fetched again.
     pub(crate) async fn identified(&self, route: &str) -> String {
         let draft = self.world.buyer.draft(Method::POST, route).await;
         let mut payment = self.world.buyer.signed(&draft);
@@ -182,7 +183,7 @@ impl Stage {
         self.world.buyer.post_paid(route, body, &payment).await
     }
 
-    /// The same once more, with the principal that a refusal asks for.
+    /// Pays for the action again, with the principal that the refusal asks for.
     pub(crate) async fn post_funded(&self, route: &str, body: &Value) -> Answer {
         let refused = self.post(route, body).await;
         refused.is_refused(409, "funds_required");
@@ -192,7 +193,7 @@ impl Stage {
         self.post(route, &body).await
     }
 
-    /// What an action that is charged answers with.
+    /// Pays for an action that is charged. Returns its data.
     pub(crate) async fn done(&self, route: &str, body: &Value) -> Value {
         let answer = self.post(route, body).await;
         assert_eq!(answer.status, 200, "{}", answer.text);
@@ -209,7 +210,7 @@ impl Stage {
         give(&self.world.chain, xlayer::USDG, self.wallet, amount);
     }
 
-    /// Gives the sub-wallet coins for gas, so that nobody tops it up.
+    /// Gives the sub-wallet coins for gas, so that it needs no top-up.
     pub(crate) fn give_coins(&self, chain: &DevChain) {
         let send = json!({
             "jsonrpc": "2.0", "id": 1, "method": "eth_sendTransaction",
@@ -228,7 +229,7 @@ impl Stage {
         all.filter(|found| found.from == self.wallet).collect()
     }
 
-    /// That an action is refused by this reason, and neither charged nor begun.
+    /// Asserts that an action is refused with this reason, and is neither charged nor begun.
     pub(crate) async fn refuses(
         &self,
         route: &str,
@@ -248,7 +249,7 @@ impl Stage {
         error
     }
 
-    /// The intent, as it is shown free of charge when it has come to its end.
+    /// Waits for the end of an intent, and returns the free view of it.
     pub(crate) async fn ended(&self, intent: &Value) -> Value {
         let target = format!("/intents/{}", intent["intent_id"].as_str().unwrap());
         let ended = async || {
@@ -259,18 +260,18 @@ impl Stage {
         eventually(&format!("the end of {intent}"), ended).await
     }
 
-    /// A token of an account.
+    /// An account's balance of a token.
     pub(crate) fn holds(chain: &DevChain, token: Address, account: Address) -> u64 {
         chain.balance_of(token, account).unwrap().to()
     }
 }
 
-/// Moves a token of the buyer's.
+/// Sends a token of the buyer.
 pub(crate) fn give(chain: &DevChain, token: Address, to: Address, amount: u64) {
     give_of(BUYER.address, chain, token, to, amount);
 }
 
-/// Moves a token of somebody's.
+/// Sends a token of another account.
 pub(crate) fn give_of(from: Address, chain: &DevChain, token: Address, to: Address, amount: u64) {
     let amount = U256::from(amount);
     let call = transferCall { to, amount };
@@ -279,12 +280,12 @@ pub(crate) fn give_of(from: Address, chain: &DevChain, token: Address, to: Addre
     chain.mine();
 }
 
-/// The buyer's signature over what a refusal asks for, as the routes take it.
+/// Signs the message in a refusal as the buyer, in the form that the routes take.
 pub(crate) fn sign(asked: &Value) -> Value {
     sign_as(&BUYER, asked)
 }
 
-/// The same by somebody else.
+/// Signs it as another account.
 pub(crate) fn sign_as(signer: &DevAccount, asked: &Value) -> Value {
     let typed: TypedData = serde_json::from_value(asked.clone()).unwrap();
     let key = PrivateKeySigner::from_bytes(&signer.key).unwrap();

@@ -1,4 +1,4 @@
-//! `onchain …`, and what an eoa7702 grant needs beside its signature, against a stand-in of a
+//! Tests of `onchain …`, and of the delegations beside an eoa7702 grant, against a stand-in of a
 //! chain's endpoint.
 
 mod reading;

@@ -55,7 +55,7 @@ impl Desk {
         serde_json::from_str(&self.text(name)).unwrap()
     }
 
-    /// A command in the folder, without this machine's settings and without a terminal.
+    /// Makes a command in the folder, without this machine's settings and without a terminal.
     pub(crate) fn command(&self, program: &str) -> Command {
         let mut command = Command::new("setsid");
         command.args(["-w", program]);
@@ -119,7 +119,7 @@ impl Desk {
         ))
     }
 
-    /// A desk with a signed grant.
+    /// Makes a desk with a signed grant.
     pub(crate) fn with_signed_grant() -> Self {
         let desk = Self::new();
         desk.new_grant("").ok();

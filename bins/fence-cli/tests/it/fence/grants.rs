@@ -1,4 +1,4 @@
-//! `grant new`, `sign`, `attach`, `inspect` and `verify`.
+//! Tests of `grant new`, `sign`, `attach`, `inspect` and `verify`.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -35,8 +35,8 @@ fn a_grant_is_written_signed_and_judged() {
     assert_eq!(json["verified"]["expires_at"], "2027-02-19T01:00:00Z");
 }
 
-/// The words before a signature: what can be lost, until when, who may order, how to end it, what a
-/// screen shows.
+/// The tool shows the terms before a signature: the amount at risk, the expiry, who may order, how
+/// to end the grant, and the text that a device's screen shows.
 #[test]
 fn the_terms_are_shown_before_the_signature() {
     let desk = Desk::new();
@@ -147,7 +147,7 @@ fn a_grant_that_the_service_would_refuse_is_not_signed() {
         desk.json("grant.json")["message"]["perSwapCap"],
         "4999500000"
     );
-    // `sign` refuses what another program wrote.
+    // `sign` refuses a grant that another program wrote with other rules.
     desk.edit("grant.json", |grant| {
         grant["message"]["expiresAt"] = json!("1899999999")
     });

@@ -1,4 +1,4 @@
-//! Key files: what the tool writes and reads, and what never appears.
+//! Tests of key files: the tool writes and reads them, and shows no secret.
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
@@ -144,7 +144,7 @@ fn a_password_of_standard_input_or_a_descriptor_opens_it_too() {
 
 /// cast writes such files. The tool opens them and warns.
 #[test]
-fn a_key_file_that_others_may_read_is_said() {
+fn a_key_file_that_others_may_read_causes_a_warning() {
     let desk = Desk::new();
     desk.new_grant("").ok();
     for (mode, warned) in [(0o600, false), (0o400, false), (0o644, true), (0o620, true)] {

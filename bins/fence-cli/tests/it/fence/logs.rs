@@ -1,4 +1,4 @@
-//! `log verify`.
+//! Tests of `log verify`.
 
 use delegation_fence::{Entry, Head, LogEvent};
 
@@ -24,7 +24,7 @@ pub(crate) fn log() -> String {
 }
 
 #[test]
-fn a_log_is_verified_and_told() {
+fn a_log_is_verified_and_described() {
     let desk = Desk::new();
     desk.put("log.json", &log());
     let said = desk.run("log verify --in log.json");

@@ -1,4 +1,4 @@
-//! The offline commands in a namespace without a network.
+//! Runs the offline commands in a namespace without a network.
 
 use std::{fs, process::Command};
 
@@ -9,7 +9,7 @@ use crate::fence::{
     orders::{NEW, SIGN, ordering},
 };
 
-/// Runs of the tool in which even the loopback interface is down.
+/// Runs the tool where even the loopback interface is down.
 fn without_network(desk: &Desk, arguments: &str) -> Ended {
     let mut command = Command::new("unshare");
     command

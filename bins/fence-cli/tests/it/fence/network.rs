@@ -1,4 +1,4 @@
-//! The commands that ask a server, against a stand-in that follows the specification.
+//! Tests of the commands that ask a server, against a stand-in that follows the specification.
 
 use serde_json::{Value, json};
 use test_support::process::Ended;
@@ -11,7 +11,7 @@ use crate::fence::{
 
 const OWNED: &str = "0x90F79bf6EB2c4f870365E785982E1f101E93b906";
 
-/// A desk with a signed grant of a sub-wallet.
+/// Makes a desk with a signed grant of a sub-wallet.
 fn of_sub_wallet() -> Desk {
     let desk = Desk::new();
     desk.run(&format!(
@@ -99,9 +99,9 @@ fn revoke_now_says_in_one_line_that_the_permission_is_gone() {
     assert_eq!(json.ok().json()["gone"], true);
 }
 
-/// In haste a person types no more than the grant's name.
+/// A person in haste types no more than the grant's name.
 #[test]
-fn revoke_now_needs_nothing_but_the_grant_where_the_settings_say_the_rest() {
+fn revoke_now_needs_only_the_grant_when_the_settings_have_the_rest() {
     if !Terminal::is_possible() {
         return;
     }
@@ -133,7 +133,7 @@ fn revoke_now_needs_nothing_but_the_grant_where_the_settings_say_the_rest() {
     );
 }
 
-/// The tool says whether the permission is gone, whatever happens to the receipt.
+/// The tool says whether the permission has ended, whatever happens to the receipt.
 #[test]
 fn a_receipt_that_cannot_be_kept_hides_nothing() {
     let desk = of_sub_wallet();
@@ -155,7 +155,7 @@ fn a_receipt_that_cannot_be_kept_hides_nothing() {
     ] {
         assert!(said.stderr.contains(part), "{part}: {said:?}");
     }
-    // A permission that is still there is worse than a missing receipt.
+    // An active permission is worse than a missing receipt.
     service.state.lock().unwrap().slow_reads = 1_000;
     let said = revoke_now(&desk, &service, "--timeout 0 --receipt no/receipt.json");
     assert_eq!(said.code, 5, "{said:?}");

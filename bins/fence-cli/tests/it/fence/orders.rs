@@ -1,4 +1,4 @@
-//! `limit …` and `order …`: what a holder and an agent sign after the grant.
+//! Tests of `limit …` and `order …`: the messages that a holder and an agent sign after the grant.
 
 use serde_json::{Value, json};
 
@@ -71,7 +71,7 @@ fn a_grant_is_tightened() {
 
 /// A person signs in the unit of the grant's words, and sees the signed number as well.
 #[test]
-fn a_limit_is_said_in_whole_tokens() {
+fn a_limit_is_stated_in_whole_tokens() {
     let desk = Desk::with_signed_grant();
     let new = desk.run(&format!(
         "limit new --grant signed.json --cap 0.5 --now {NOW} --out limit.json"

@@ -1,4 +1,4 @@
-//! `policy show`, `digest` and `lint`.
+//! Tests of `policy show`, `digest` and `lint`.
 
 use serde_json::{Value, json};
 use test_support::process::run;
@@ -48,7 +48,7 @@ fn the_pinned_policy_needs_no_file_and_is_recognised_in_one() {
 }
 
 #[test]
-fn another_policy_shows_what_differs() {
+fn another_policy_shows_the_differences() {
     let desk = Desk::new();
     desk.edit("policy.json", |policy| {
         policy["per_swap_cap"] =

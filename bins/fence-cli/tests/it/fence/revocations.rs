@@ -1,4 +1,4 @@
-//! `revoke new`, `sign` and `attach`: offline.
+//! Tests of `revoke new`, `sign` and `attach`, which work offline.
 
 use serde_json::json;
 use test_support::process::Ended;
@@ -41,7 +41,7 @@ fn a_revocation_is_written_and_signed() {
 }
 
 #[test]
-fn the_end_of_all_grants_is_said_as_that() {
+fn the_end_of_all_grants_is_named_as_such() {
     let desk = Desk::new();
     let zero = format!("0x{}", "0".repeat(64));
     let said = desk.run(&format!(

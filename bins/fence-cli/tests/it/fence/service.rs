@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use test_support::{HttpRequest, answer_http};
 
-/// How the server behaves, and the requests it got.
+/// The behaviour of the server, and the requests that it got.
 #[derive(Default)]
 pub(crate) struct State {
     /// The state of the grant: `active` until it is revoked.

@@ -1,4 +1,4 @@
-//! `order submit` and `log fetch`, against a stand-in that follows the specification.
+//! Tests of `order submit` and `log fetch`, against a stand-in that follows the specification.
 
 use serde_json::{Value, json};
 use test_support::process::Ended;
@@ -92,7 +92,7 @@ fn a_plan_is_submitted_byte_for_byte_and_awaited() {
 }
 
 #[test]
-fn how_a_plan_ended_is_the_exit_code() {
+fn the_end_of_a_plan_sets_the_exit_code() {
     let desk = ordered();
     let clean = json!({"state": "halted_clean", "steps": [step("approve_reset")], "halted_at": "approve",
         "reason": "grant_revoked", "allowance_cleared": true, "allowance_read_back": "0"});
@@ -128,7 +128,7 @@ fn how_a_plan_ended_is_the_exit_code() {
     let said = submit(&desk, &accepted(vec![open]), "--timeout 0");
     assert_eq!(said.code, 5, "{said:?}");
     assert!(said.stdout.contains("not at its end yet"), "{said:?}");
-    // The server accepts, and is then away.
+    // The server accepts the order, and is down afterwards.
     let service = Service::start(State {
         submitted: Some((202, json!({}))),
         progress: vec![(503, refusal("fence_unreadable", "later"))],

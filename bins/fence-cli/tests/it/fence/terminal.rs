@@ -1,4 +1,4 @@
-//! A person at a terminal: what the tool shows, in which order, and what the person types.
+//! Tests of a session at a terminal: the texts of the tool, their order, and the typed answers.
 
 use std::process::{Command, Stdio};
 
@@ -36,7 +36,7 @@ _, status = os.waitpid(pid, 0)
 print(json.dumps({"code": os.waitstatus_to_exitcode(status), "shown": shown.decode(), "unasked": len(spec["talk"])}))
 "#;
 
-/// How a run at a terminal ended.
+/// The end of a run at a terminal.
 #[derive(Debug)]
 pub(crate) struct Terminal {
     pub(crate) code: i64,
@@ -182,7 +182,7 @@ fn a_new_password_is_asked_for_twice() {
     assert!(desk.path("fresh.key").exists());
 }
 
-/// The time of the fixture is not that of this machine.
+/// The fixture's grant has expired by the clock of this machine.
 #[test]
 fn a_grant_that_is_over_is_not_asked_about() {
     if !Terminal::is_possible() {

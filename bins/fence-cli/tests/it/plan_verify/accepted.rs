@@ -1,4 +1,4 @@
-//! Exit code 0.
+//! Tests of accepted plans: exit code 0.
 
 use serde_json::{Value, json};
 use test_support::process::run;
@@ -6,7 +6,7 @@ use test_support::process::run;
 use crate::plan_verify::case::{Case, RAILS, fence_cli};
 
 #[test]
-fn a_plan_is_accepted_with_every_check_and_what_it_saw() {
+fn a_plan_is_accepted_with_every_check_and_its_observation() {
     for rail in RAILS {
         let case = Case::of(rail);
         let plan: Value = serde_json::from_slice(&case.plan).unwrap();
@@ -230,7 +230,7 @@ fn a_time_with_an_offset_is_the_same_time() {
     assert_eq!(ended.code, 0, "{ended:?}");
 }
 
-/// The caller may require what the plan says of itself.
+/// The caller may require a simulation, which is a statement of the plan about itself.
 #[test]
 fn a_simulation_can_be_required() {
     for (rail, code) in [
@@ -252,7 +252,7 @@ fn a_simulation_can_be_required() {
 }
 
 #[test]
-fn an_account_that_nobody_read_is_accepted_only_on_demand() {
+fn an_unread_account_is_accepted_only_on_demand() {
     let unread = || {
         Case::of("bridge").forge_plan(|plan| {
             plan["payload"]["destination"]["control"]["source_code"] = json!("not_read");

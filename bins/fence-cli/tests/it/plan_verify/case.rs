@@ -65,7 +65,7 @@ impl Case {
         self
     }
 
-    /// Where a file of the case is.
+    /// The path of a file of the case.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }

@@ -1,4 +1,4 @@
-//! Exit code 3: an unusable file, named.
+//! Tests of unusable files: exit code 3, and the name of the file.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Exit code 1, with the name of the failed check.
+//! Tests of refused plans: exit code 1, and the name of the failed check.
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ fn an_edited_plan_is_refused_by_its_digest() {
 
 /// The attacker recomputes the digest, and the plan's own bytes reveal the forgery.
 #[test]
-fn a_forged_plan_is_refused_by_what_was_forged() {
+fn a_forged_plan_is_refused_by_the_check_of_the_forged_part() {
     let check = |rail, check, forge: fn(&mut Value)| {
         Case::of(rail).forge_plan(forge).refused_by(check);
     };

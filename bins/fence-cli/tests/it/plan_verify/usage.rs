@@ -1,4 +1,4 @@
-//! Exit code 2, and what the tool says about itself.
+//! Tests of usage errors (exit code 2), and of the tool's texts about itself.
 
 use test_support::process::run;
 

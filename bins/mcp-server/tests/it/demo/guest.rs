@@ -1,4 +1,4 @@
-//! Somebody who runs the demo and tries what it prints.
+//! A newcomer who runs the demo and tries the lines that it prints.
 
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
@@ -19,12 +19,12 @@ pub(crate) fn run(arguments: &[&str]) -> Ended {
 /// A demo that keeps serving. It is killed when this is dropped.
 pub(crate) struct Guest {
     demo: Server,
-    /// The lines of curl.
+    /// The curl commands of the invitation.
     pub(crate) lines: Vec<Line>,
     verify: String,
 }
 
-/// One line of curl.
+/// One curl command.
 #[derive(Debug)]
 pub(crate) struct Line {
     pub(crate) address: SocketAddr,
@@ -92,7 +92,7 @@ impl Line {
         }
     }
 
-    /// Does what curl does.
+    /// Sends the request that curl would send.
     pub(crate) fn run(&self) -> Value {
         let body = self
             .body
@@ -114,7 +114,7 @@ impl Line {
     }
 }
 
-/// The words of a line, of which some are in single quotes.
+/// Splits a line into words, some of which are in single quotes.
 fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     for (index, part) in line.split('\'').enumerate() {

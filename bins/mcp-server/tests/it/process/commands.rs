@@ -1,4 +1,4 @@
-//! Commands and their exit codes.
+//! Tests of commands and their exit codes.
 
 use crate::process::server::run;
 

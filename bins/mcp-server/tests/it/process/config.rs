@@ -1,11 +1,11 @@
-//! What is said about a configuration that cannot be used: every key by its name, and no secret.
+//! Tests of unusable configurations: the messages name every key and show no secret.
 
 use crate::process::server::{Configured, Environment, RECIPIENT, RECORDED_FEES, fees, run};
 
-/// Stands for a secret: whatever happens, it must not be printed.
+/// Stands for a secret, which must never be printed.
 const MARKER: &str = "5ec2e7d00dfeed5ec2e7";
 
-/// That no command takes a configuration, and that each says why.
+/// Asserts that no command accepts a configuration, and that each names the reasons.
 fn assert_refused(file: &str, environment: Environment<'_>, says: &[&str]) {
     refuses(&Configured::new(file), environment, says);
 }
@@ -154,7 +154,7 @@ fn without_a_reviewed_fee_configuration_nothing_starts() {
         &["aggregate_cap_bps: "],
         &good.replace("aggregate_cap_bps = 60", "aggregate_cap_bps = 54"),
     );
-    // A function that nothing here decodes cannot be reviewed.
+    // A function that the decoders do not know cannot be reviewed.
     assert!(good.contains("selectors = [\"0x5fd9ae2e\"]"), "{good}");
     fees(
         &["chains[0].selectors: ", "functions that are implemented"],
@@ -163,7 +163,7 @@ fn without_a_reviewed_fee_configuration_nothing_starts() {
             "selectors = [\"0x4630a0d8\"]",
         ),
     );
-    // A path in the environment starts at the folder of the file, too.
+    // A relative path in the environment also starts at the folder of the file.
     let output = Configured::with_fees("", &good)
         .run("check-config", &[("SVC__PLANS__FEE_CONFIG", "fees.toml")]);
     assert_eq!(output.code, 0, "{}", output.stderr);
@@ -259,7 +259,7 @@ fn recipients_that_cannot_be_meant_are_refused_by_their_keys() {
         refuses(&configured, &[], says);
     };
     let own = RECIPIENT.to_string();
-    // One wrong digit in any address.
+    // One wrong digit in any of the addresses.
     let slip = own.replace("Aed", "Aee");
     refused(
         &fees().replace(&own, &slip),
@@ -279,7 +279,7 @@ fn recipients_that_cannot_be_meant_are_refused_by_their_keys() {
             &[&format!("{key}: expected 0x")],
         );
     }
-    // Accounts that everybody owns.
+    // Accounts whose keys everybody knows.
     for account in dev_chain::DEV_ACCOUNTS {
         let known = account.address.to_string();
         let says = [
@@ -295,7 +295,7 @@ fn recipients_that_cannot_be_meant_are_refused_by_their_keys() {
         &fees().replace(&own, &zero),
         &["recipients[0].address: ", "perpetuals.builder: "],
     );
-    // The example, until its reader has put an address.
+    // The example file, before its reader has entered an address.
     let example = include_str!("../../../../../docs/fees.example.toml");
     refused(
         example,

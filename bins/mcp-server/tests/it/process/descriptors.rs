@@ -1,4 +1,4 @@
-//! Idle sockets leave descriptors for the work.
+//! Tests of file descriptors: idle sockets leave enough of them for the work.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -10,7 +10,7 @@ use crate::process::rails::REQUESTS;
 use crate::process::rails::stage::{Venues, name};
 use crate::process::server::{Configured, before_listening, get_text, post_over};
 
-/// Connections that say nothing, and that stay open as long as this is held.
+/// Opens connections that send nothing. They stay open as long as the result is held.
 fn idle(address: SocketAddr, count: usize) -> Vec<TcpStream> {
     (0..count)
         .map(|_| TcpStream::connect(address).unwrap())
@@ -71,10 +71,10 @@ fn under_a_low_limit_idle_sockets_keep_no_call_from_its_upstream() {
     let caller = TcpStream::connect(address).unwrap();
     let crowd = idle(address, 200);
     while watcher.connections() < 64 {}
-    // Whatever else it would accept, it has accepted by now.
+    // By now the server has accepted as many connections as it ever will.
     let later = (0..200).map(|_| watcher.connections()).max();
     assert_eq!(later, Some(64));
-    // The plan needs a connection to the venue, which this process has never had.
+    // The plan needs a connection to the venue, and the process has none yet.
     let answer = post_over(caller, &swap());
     assert_eq!(answer["result"]["isError"], false, "{answer}");
     drop(crowd);
@@ -90,7 +90,7 @@ fn the_soft_limit_is_raised_to_the_hard_one() {
         before.iter().all(|line| !line.contains("descriptors")),
         "{before:?}"
     );
-    // More than the soft limit at a time, and each is served.
+    // More connections than the soft limit allows, and each is served.
     let crowd = idle(address, 200);
     assert!(get_text(address, "/metrics").contains("svc_connections 201"));
     drop(crowd);

@@ -1,4 +1,4 @@
-//! Documents that say what the binary does.
+//! Compares documents with the binary.
 
 use calldata_checks::Rail;
 use mcp_server::Config;
@@ -33,7 +33,7 @@ fn the_registry_entry_is_about_this_server() {
 #[test]
 fn the_example_shows_the_defaults() {
     let shown = Config::parse(EXAMPLE, []).unwrap();
-    // Comments with a key are that key with its default.
+    // A comment with a key states the default of that key.
     let all: Vec<&str> = EXAMPLE
         .lines()
         .map(|line| match line.strip_prefix("# ") {
@@ -58,7 +58,7 @@ fn the_example_shows_the_defaults() {
             "{server:?} {:?} {:?} {:?} {:?}",
             PlansSection {
                 shares: SharesSection::default(),
-                // It has no default.
+                // The key has no default.
                 price_source: None,
                 ..config.plans.clone()
             },

@@ -1,4 +1,4 @@
-//! The status tool against a paid API that answers what a test says.
+//! Tests of the status tool against a paid API with scripted answers.
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex};
@@ -6,7 +6,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 use test_support::process::Server;
-use test_support::{answer_http, wait_until};
+use test_support::{answer_http, eventually_blocking};
 
 use crate::process::server::{Configured, post};
 
@@ -69,11 +69,10 @@ fn ask(rail: SocketAddr) -> Value {
     post(rail, CALL)["result"]["structuredContent"].clone()
 }
 
-/// Asks until the record says it, as long as one reading may be shared.
+/// Asks until the record has this value, as long as one reading may be shared.
 fn becomes(rail: SocketAddr, present: bool) {
-    wait_until("another record", || {
-        (ask(rail) == record(present)).then_some(())
-    });
+    let said = || (ask(rail) == record(present)).then_some(());
+    eventually_blocking(format_args!("presence: {present}"), said);
 }
 
 #[test]
@@ -81,7 +80,7 @@ fn the_fence_is_present_while_it_reads_back_as_the_pinned_one() {
     let api = Api::start();
     let (_configured, _rail, rail) = api.rail();
     assert_eq!(ask(rail), record(true));
-    // One reading for all who ask at once.
+    // Callers that ask at the same time share one reading.
     let callers: Vec<_> = (0..8).map(|_| thread::spawn(move || ask(rail))).collect();
     for caller in callers {
         assert_eq!(caller.join().unwrap(), record(true));
@@ -93,7 +92,7 @@ fn the_fence_is_present_while_it_reads_back_as_the_pinned_one() {
         edit(&mut changed);
         changed
     };
-    // What is shown is what is pinned, whatever the other side says.
+    // The record shows the pinned values, whatever the API answers.
     for (status, body) in [
         (
             200,

@@ -1,4 +1,4 @@
-//! What is left of the upstreams' limits: kept over a restart, shown to operators.
+//! Tests of the remaining limits of upstreams: they outlive a restart and are shown to operators.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -12,8 +12,7 @@ use crate::process::rails::stage::Venues;
 use crate::process::server::{Configured, before_listening, get, get_text};
 use crate::process::shares::ask;
 
-/// A server over recorded venues that it takes for the true ones, and the file in which it keeps
-/// what it has used.
+/// A server over recorded venues that it treats as live, with the file for its used limits.
 struct Stage {
     configured: Configured,
     _venues: Venues,
@@ -30,7 +29,7 @@ impl Stage {
     }
 
     fn kept(lines: &str) -> (Self, PathBuf) {
-        // The file lies in a folder that is made for it, beside the configuration that names it.
+        // The server makes the folder of the file, beside the configuration.
         let folder = tempfile::tempdir().unwrap().keep();
         let file = folder.join("data/rail.db");
         let url = format!("storage.url = 'sqlite://{}'\n", file.display());
@@ -54,14 +53,14 @@ fn upstream(address: SocketAddr, id: &str) -> Value {
         .clone()
 }
 
-/// What the store counts in slices of a thousandth is exact for quotas below 2,000 calls.
+/// The store counts in slices of a thousandth, which is exact for quotas below 2,000 calls.
 const QUOTAS: &str = "upstreams.lifi.monthly_quota = 1500\n\
     upstreams.circle.monthly_quota = 1500\n\
     upstreams.polymarket.monthly_quota = 1500\n\
     upstreams.hyperliquid.monthly_quota = 1500\n";
 
 #[test]
-fn budgets_and_quotas_go_on_where_the_last_server_stood() {
+fn budgets_and_quotas_continue_from_the_last_server() {
     let (stage, file) = Stage::kept(QUOTAS);
     let (server, address) = stage.start();
     let before = before_listening(&server);
@@ -89,7 +88,7 @@ fn budgets_and_quotas_go_on_where_the_last_server_stood() {
 
     let (server, address) = stage.start();
     assert_eq!(quotas(address), left);
-    // A slice of Hyperliquid's minute may have gone by, and with it a second of what was used.
+    // A slice of Hyperliquid's minute, and a second of its use, may have passed.
     let again = budgets(address);
     assert_eq!(again[0], 69);
     assert!(again[1] < 1_100, "{again:?}");
@@ -124,8 +123,8 @@ fn without_a_file_everything_begins_anew_and_the_log_says_so() {
     wait(server.stop());
 }
 
-/// One call a month: paced, it may be made at once. The next one is due in the next month, whoever
-/// asks and whatever was started anew.
+/// One call a month: paced, it may be made at once. The next one is due in the next month, for any
+/// caller and after any restart.
 #[test]
 fn a_quota_that_is_spent_refuses_over_a_restart_with_the_time_of_the_next_call() {
     let (stage, file) = Stage::kept("upstreams.lifi.monthly_quota = 1\n");
@@ -139,18 +138,18 @@ fn a_quota_that_is_spent_refuses_over_a_restart_with_the_time_of_the_next_call()
     let refused = ask(address, Rail::Swap, "192.0.2.1").unwrap();
     assert_eq!(refused["check"], "rate_limited", "{refused}");
     assert_eq!(upstream(address, "lifi.quote")["calls"], 0);
-    // Other upstreams are not held up.
+    // Other upstreams are not affected.
     assert_eq!(ask(address, Rail::Bridge, "192.0.2.1"), None);
     wait(server.stop());
     std::fs::remove_dir_all(file.parent().unwrap().parent().unwrap()).unwrap();
 }
 
-/// A pool of eight requests and four for each address, none of which comes back while a test runs.
+/// A pool of eight requests and four for each address, without a refill during a test.
 const SCARCE: &str = "server.client_address_header = 'x-forwarded-for'\n\
     plans.shares.swap = { pool = 8, pool_per_hour = 1, address = 4, address_per_hour = 1 }\n";
 
 #[test]
-fn whoever_has_used_its_share_has_used_it_after_a_restart_too() {
+fn a_used_share_is_used_after_a_restart_too() {
     let (stage, file) = Stage::kept(SCARCE);
     let (server, address) = stage.start();
     let (greedy, modest) = ("192.0.2.1", "2001:db8:0:1::9");
@@ -160,7 +159,7 @@ fn whoever_has_used_its_share_has_used_it_after_a_restart_too() {
     let refused = ask(address, Rail::Swap, greedy).unwrap();
     assert_eq!(refused["check"], "rate_limited", "{refused}");
     assert_eq!(upstream(address, "lifi.quote")["calls"], 0);
-    // The pool is dry still, and a share that nobody has used is whole.
+    // The pool is still empty, and an unused share is full.
     assert_eq!(ask(address, Rail::Swap, modest), None);
     assert!(ask(address, Rail::Swap, modest).is_some());
     wait(server.stop());
@@ -181,7 +180,7 @@ fn a_second_server_on_the_file_is_refused_by_its_key() {
 }
 
 #[test]
-fn what_is_left_is_in_the_metrics() {
+fn remaining_limits_are_in_the_metrics() {
     let stage = Stage::new(QUOTAS);
     let (server, address) = stage.start();
     for rail in Rail::ALL {
@@ -239,7 +238,7 @@ fn an_upstream_that_wants_to_be_paid_is_a_state_of_its_own() {
             "{line}: {metrics}"
         );
     }
-    // It is left alone, and operators are told why; the other venues serve.
+    // The server does not use this venue, and shows operators the reason; the other venues serve.
     assert!(ask(address, Rail::Swap, "192.0.2.1").is_some());
     assert_eq!(upstream(address, "lifi.quote")["calls"], 1);
     assert_eq!(get(address, "/readyz")["ready"], true);

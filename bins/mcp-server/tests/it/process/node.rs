@@ -1,4 +1,4 @@
-//! A node that answers what a test says.
+//! A node with scripted answers.
 
 use serde_json::{Value, json};
 use test_support::answer_http;
@@ -9,8 +9,8 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// Answers `eth_chainId` itself and everything else by `answer`; what that knows nothing of
-    /// reverts.
+    /// Answers `eth_chainId` itself and every other request by `answer`. Requests that `answer`
+    /// does not know revert.
     pub(crate) fn open(
         chain_id: u64,
         answer: impl Fn(&Value) -> Option<Value> + Send + Sync + 'static,

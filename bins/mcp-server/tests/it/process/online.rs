@@ -1,8 +1,8 @@
-//! `check-config --online` and `/readyz` against a node whose router does not accept a reviewed
+//! Tests of `check-config --online` and `/readyz` against a node whose router refuses a reviewed
 //! leg.
 
 use serde_json::json;
-use test_support::wait_until;
+use test_support::eventually_blocking;
 
 use crate::process::node::Node;
 use crate::process::server::{Configured, get, run};
@@ -10,7 +10,8 @@ use crate::process::server::{Configured, get, run};
 /// SushiSwap, the one reviewed leg of the recorded fee configuration.
 const LEG: &str = "ac4c6e212a361c968f1725b4d055b47e63f80b75";
 
-/// A node of a chain whose router accepts everything but contracts that contain `refuses`.
+/// Starts a node of a chain whose router accepts every contract except those that contain
+/// `refuses`.
 fn node(chain_id: u64, refuses: &'static str) -> String {
     Node::open(chain_id, move |request| {
         let data = request["params"][0]["data"].as_str().unwrap_or_default();
@@ -64,13 +65,13 @@ fn reviewed_legs_are_compared_with_the_router() {
     assert_eq!(code, 1);
 }
 
-/// The server is ready for the chain's other legs, and says which one is of no use.
+/// The server is ready for the chain's other legs, and names the refused one.
 #[test]
 fn a_leg_that_the_router_refuses_is_a_reason_but_no_end() {
     let configured = configured(&node(8453, LEG));
     let server = configured.serve();
     let address = server.address();
-    wait_until("the reason", || {
+    eventually_blocking("the reason", || {
         let ready = get(address, "/readyz");
         assert_eq!(ready["ready"], true);
         let mut reasons = ready["reasons"].as_array().unwrap().iter();

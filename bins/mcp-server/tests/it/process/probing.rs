@@ -1,4 +1,4 @@
-//! `upstreams probe` against recordings, and against a venue that has changed.
+//! Tests of `upstreams probe` against recordings, and against a venue that has changed.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! The rails from a message to a plan: the real binary over the real adapters, which recorded
-//! venues answer.
+//! Tests of the rails from a message to a plan: the real binary over the real adapters, which
+//! recorded venues answer.
 
 pub(crate) mod stage;
 
@@ -35,7 +35,7 @@ pub(crate) const REQUESTS: [(Rail, &str); 4] = [
 fn policy() -> Policy {
     let document: FeeDocument = toml::from_str(&fees()).unwrap();
     Policy {
-        // There is no node here.
+        // The test has no node.
         allow_unread_accounts: true,
         ..Policy::new(document.review().unwrap())
     }
@@ -62,7 +62,7 @@ fn every_rail_gives_a_plan_that_anyone_can_verify() {
             (ends[0].as_str()..=ends[1].as_str()).contains(&valid_until),
             "{valid_until} {ends:?}"
         );
-        // Small enough to be read by a model, twice.
+        // A model can read the plan twice at this size.
         assert!(plan.len() < 16_000, "{rail:?}: {} bytes", plan.len());
         let again = stage.call(&name(rail), arguments);
         let digest =
@@ -116,7 +116,7 @@ fn arguments_that_are_wrong_are_all_named() {
 }
 
 #[test]
-fn what_a_rail_does_not_serve_is_refused_by_name() {
+fn an_unserved_request_of_a_rail_is_refused_by_name() {
     let stage = Stage::open();
     let request = |rail: Rail| REQUESTS.iter().find(|(found, _)| *found == rail).unwrap().1;
     let swap = request(Rail::Swap).replace("8453", "10");
@@ -133,7 +133,7 @@ fn what_a_rail_does_not_serve_is_refused_by_name() {
             "account_kind_unsupported"
         );
     }
-    // A quote that no recording has is one that the venue did not give.
+    // A quote without a recording is a quote that the venue did not give.
     let other = request(Rail::Swap).replace(
         "0x4200000000000000000000000000000000000006",
         "0x2ae3f1ec7f1f5012cfeab0185bfc7aa3cf0dec22",
@@ -181,10 +181,10 @@ fn a_venue_that_is_away_is_refused_by_name_and_seen_by_operators() {
     assert_eq!(state("hyperliquid.meta"), "ok");
 }
 
-/// Where nothing can say whether an account is a contract, or run a plan, it is for the operator to
-/// want plans all the same.
+/// Without a node, the server cannot tell whether an account is a contract, and cannot simulate a
+/// plan. The operator decides whether plans are made nevertheless.
 #[test]
-fn what_no_node_can_say_is_refused_where_it_is_required() {
+fn a_required_reading_without_a_node_is_refused() {
     let venues = Venues::open();
     let ask = |lines: &str, rail: usize| {
         let strict = venues
@@ -207,9 +207,9 @@ fn what_no_node_can_say_is_refused_where_it_is_required() {
     assert_eq!(ask("plans.simulation = 'off'\n", 0), None);
     let both = "plans.simulation = 'required'\nplans.allow_unread_accounts = true\n";
     assert_eq!(ask(both, 1), unrun);
-    // Orders have no transactions to run.
+    // Orders have no transactions to simulate.
     assert_eq!(ask(both, 2), None);
-    // A node that fails is not one that is missing: whoever makes it fail gets no contract past the
+    // A failing node is not a missing one: a caller that makes it fail gets no contract past the
     // check.
     let broken = Node::open(8453, |_| None);
     for url in ["http://127.0.0.1:9", &broken.url] {
@@ -269,7 +269,7 @@ fn every_tool_describes_itself_tightly() {
     }
 }
 
-/// That an object takes nothing that it does not name, and says what each of its members is.
+/// Asserts that the schemas of objects refuse unknown members, and describe each of theirs.
 fn closed(schema: &Value) {
     assert_eq!(schema["additionalProperties"], false, "{schema}");
     for (name, member) in schema["properties"].as_object().into_iter().flatten() {

@@ -1,4 +1,5 @@
-//! What a bridge plan costs of a share is what it asks: counted at the nodes of both chains.
+//! A bridge plan takes from a share as many requests as it causes: the nodes of both chains count
+//! them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,7 +21,7 @@ fn safe(request: &Value) -> Option<Value> {
     let selector = match request["method"].as_str()? {
         "eth_getCode" => return Some(json!("0x6080")),
         "eth_call" => hex::decode(request["params"][0]["data"].as_str()?.get(..10)?).ok()?,
-        // No simulation: the plan says so.
+        // The chain simulates nothing, and the plan says so.
         _ => return None,
     };
     let singleton = Address::repeat_byte(0x51);
@@ -50,13 +51,14 @@ fn arguments(kind: &str) -> String {
     arguments.to_string()
 }
 
-/// A node of a chain with the Safe, and how often it was asked about plans.
+/// Starts a node of a chain with the Safe, and counts its requests about plans.
 fn counted(chain_id: u64) -> (Node, Arc<AtomicU64>) {
     let asked = Arc::new(AtomicU64::new(0));
     let count = asked.clone();
     let node = Node::open(chain_id, move |request| {
         let data = request["params"][0]["data"].as_str().unwrap_or_default();
-        // What the server asks of its own accord: whether the router accepts the reviewed legs.
+        // The server compares the reviewed legs with the router on its own. That is no request of a
+        // plan.
         if data.starts_with(WHITELISTED) {
             return Some(json!(format!("0x{:064x}", 1)));
         }
@@ -88,8 +90,8 @@ fn a_safe_costs_the_requests_that_it_causes() {
         let asked = [&at_source, &at_destination].map(|asked| asked.swap(0, Ordering::Relaxed));
         (refused, asked)
     };
-    // With the fees and what is left of fast transfers these are 24. The pool pays for the first
-    // plan, the address's share for the second.
+    // With the fees and the remaining fast transfers these are 24 requests. The pool pays for the
+    // first plan, the address's share for the second.
     assert_eq!(ask(), (None, [12, 10]));
     assert_eq!(ask(), (None, [12, 10]));
     let (refused, asked) = ask();

@@ -1,4 +1,4 @@
-//! `serve` from its start to its end.
+//! Tests of `serve` from its start to its end.
 
 use std::io::Read;
 use std::net::TcpStream;
@@ -9,7 +9,7 @@ use test_support::wait;
 use crate::process::server::{Configured, before_listening, get, get_text, post};
 
 #[test]
-fn it_says_where_it_listens_serves_and_ends_on_sigterm() {
+fn the_server_prints_its_address_serves_and_ends_on_sigterm() {
     let configured = Configured::new("server.listen = '127.0.0.1:0'\nplans.brand = 'acme'");
     let server = configured.serve();
     let (address, before) = (server.address(), before_listening(&server));
@@ -23,7 +23,7 @@ fn it_says_where_it_listens_serves_and_ends_on_sigterm() {
     });
     let answer = post(address, &body.to_string());
     assert_eq!(answer["result"]["structuredContent"]["present"], false);
-    // Connections without a request do not keep it.
+    // Connections without a request do not delay the end.
     let mut idle = TcpStream::connect(address).unwrap();
     server.terminate();
     let ended = wait(server.ended());
@@ -32,7 +32,7 @@ fn it_says_where_it_listens_serves_and_ends_on_sigterm() {
     assert_eq!(log.len(), 1, "{log:?}");
     assert!(log[0].contains("shutting down"), "{log:?}");
     let mut rest = Vec::new();
-    // Closed in order or cut off: there was no request.
+    // The server may close the connection in order or reset it, because there was no request.
     let _ = idle.read_to_end(&mut rest);
     assert_eq!(rest, b"");
     assert!(TcpStream::connect(address).is_err());

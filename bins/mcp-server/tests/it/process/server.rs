@@ -11,11 +11,11 @@ use test_support::wait;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_mcp-server");
 
-/// Variables for one run, beside which it sees none.
+/// The environment of one run, which has no other variables.
 pub(crate) type Environment<'a> = &'a [(&'a str, &'a str)];
 
-/// A folder with a configuration file, and the fee configuration that it names unless told
-/// otherwise.
+/// A folder with a configuration file and, unless a test replaces it, the fee configuration that it
+/// names.
 pub(crate) struct Configured {
     folder: tempfile::TempDir,
 }
@@ -74,10 +74,10 @@ pub(crate) fn before_listening(server: &Server) -> Vec<String> {
         .collect()
 }
 
-/// Who receives the fees of the recorded plans: an account of local chains, which a server refuses
+/// The recipient of fees in the recorded plans: an account of local chains, which a server refuses
 /// to pay.
 pub(crate) const RECORDED_RECIPIENT: Address = address!("90F79bf6EB2c4f870365E785982E1f101E93b906");
-/// Who receives them here.
+/// The recipient of fees in these tests.
 pub(crate) const RECIPIENT: Address = address!("5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed");
 
 /// The fee configuration of the recorded plans, with a recipient that can be paid.

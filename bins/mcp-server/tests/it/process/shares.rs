@@ -1,4 +1,4 @@
-//! One caller cannot use up what the venues allow: shares by client address, over HTTP.
+//! Tests of shares by client address over HTTP: one caller cannot use up the venues' limits.
 
 use std::net::SocketAddr;
 
@@ -11,7 +11,7 @@ use crate::process::rails::REQUESTS;
 use crate::process::rails::stage::{Venues, name};
 use crate::process::server::{Configured, get, post_with};
 
-/// A pool of eight requests and four for each address, none of which comes back while a test runs.
+/// A pool of eight requests and four for each address, without a refill during a test.
 const SCARCE: &str = "server.client_address_header = 'x-forwarded-for'\n\
     plans.shares.swap = { pool = 8, pool_per_hour = 1, address = 4, address_per_hour = 1 }\n";
 
@@ -27,7 +27,7 @@ impl Stage {
         Self::over(lines, Venues::configuration)
     }
 
-    /// The same over venues whose limits count.
+    /// Makes the same stage over venues with limits.
     fn open_live(lines: &str) -> Self {
         Self::over(lines, Venues::taken_for_live)
     }
@@ -62,8 +62,8 @@ impl Stage {
     }
 }
 
-/// Asks for a plan as the proxy passes it on for a client; gives what it is refused for, if
-/// anything.
+/// Asks for a plan as a proxy forwards the request of a client. Returns the refusal, if there is
+/// one.
 pub(crate) fn ask(address: SocketAddr, rail: Rail, forwarded: &str) -> Option<Value> {
     let (_, arguments) = REQUESTS.iter().find(|(found, _)| *found == rail).unwrap();
     send(address, rail, arguments, forwarded)
@@ -86,7 +86,7 @@ pub(crate) fn send(
 }
 
 #[test]
-fn who_hammers_is_refused_and_everybody_else_is_served() {
+fn a_hammering_caller_is_refused_and_others_are_served() {
     let stage = Stage::open(SCARCE);
     let greedy = "192.0.2.1";
     let mut served = 0;
@@ -101,22 +101,22 @@ fn who_hammers_is_refused_and_everybody_else_is_served() {
     assert_eq!(served, 5 + 1);
     assert_eq!(refused["check"], "rate_limited");
     assert!(refused["retry_after"].as_u64().unwrap() > 60, "{refused}");
-    // Nothing was asked for whoever was refused, and the honest address has its own share.
+    // A refused call causes no request, and the honest address has its own share.
     let asked = stage.quotes();
     for _ in 0..20 {
         assert!(stage.ask(Rail::Swap, greedy).is_some());
     }
     assert_eq!(stage.quotes(), asked);
     assert_eq!(stage.ask(Rail::Swap, "192.0.2.2"), None);
-    // What the client itself writes in front of the proxy's entry changes nothing.
+    // An entry that the client itself puts before the proxy's changes nothing.
     assert!(
         stage
             .ask(Rail::Swap, &format!("192.0.2.9, {greedy}"))
             .is_some()
     );
-    // Another venue is not used up.
+    // The limits of another venue are unused.
     assert_eq!(stage.ask(Rail::Bridge, greedy), None);
-    // What is refused before anything is asked is told as it is, and costs nothing.
+    // A call that is refused before any request keeps its own error, and costs nothing.
     let wrong = stage.send(Rail::Swap, "{}", greedy).unwrap();
     assert_eq!(wrong["check"], "input_invalid");
     wait(stage.server.stop());
@@ -159,7 +159,7 @@ fn asked(address: SocketAddr, rail: Rail) -> u64 {
     calls.map(|seen| seen["calls"].as_u64().unwrap()).sum()
 }
 
-/// What is left of the budget of a rail's upstream.
+/// The remaining budget of a rail's upstream.
 fn left(address: SocketAddr, rail: Rail) -> u64 {
     let calls = observed(address, rail).into_iter();
     let left = calls.map(|seen| seen["budget_left"].as_u64().unwrap());
@@ -179,9 +179,9 @@ fn observed(address: SocketAddr, rail: Rail) -> Vec<Value> {
     upstreams.iter().filter(of_rail).cloned().collect()
 }
 
-/// Each tool by itself: one address sends 200 calls over eight connections, which would be more
-/// than any of the venues allows (70 quotes, 30 requests a second, 200 in ten seconds, 55 readings
-/// a minute), and others ask for a plan each meanwhile.
+/// Tests each tool by itself: one address sends 200 calls over eight connections, which would
+/// exceed the limit of any venue (70 quotes, 30 requests a second, 200 in ten seconds, 55 readings
+/// a minute), while other callers ask for one plan each.
 #[test]
 fn a_flood_from_one_address_empties_no_upstream_and_honest_callers_are_served_beside_it() {
     let shares = Rail::ALL.map(|rail| {
@@ -232,12 +232,12 @@ fn a_flood_from_one_address_empties_no_upstream_and_honest_callers_are_served_be
             assert_eq!(refusal["check"], "rate_limited", "{refusal}");
             assert!(refusal["retry_after"].as_u64().unwrap() > 0, "{refusal}");
         }
-        // All callers together have had the pool, and each its share.
+        // All callers together have used the pool, and each its share.
         let most = pool + 4 * share;
         let before = asked(stage.address, rail);
         assert!(before <= most, "{}: {before} of {most}", rail.as_str());
         assert!(left(stage.address, rail) > 0, "{}", rail.as_str());
-        // Nothing is asked for whoever is refused.
+        // A refused call causes no request.
         for _ in 0..20 {
             assert!(stage.ask(rail, "192.0.2.1").is_some());
         }

@@ -1,10 +1,10 @@
-//! `stdio` as an agent runs it.
+//! Tests of `stdio` as an agent runs it.
 
 use std::io::Write as _;
 
 use serde_json::{Value, json};
 use test_support::process::{Ended, Server};
-use test_support::{wait, wait_until};
+use test_support::{eventually_blocking, wait};
 
 use crate::process::server::Configured;
 
@@ -36,7 +36,7 @@ impl Agent {
 
     /// The next line that the server says.
     fn hear(&mut self) -> Value {
-        let line = wait_until("a line", || {
+        let line = eventually_blocking("a line", || {
             let said = self.server.stdout();
             let line = said.split_inclusive('\n').nth(self.heard)?;
             Some(line.strip_suffix('\n')?.to_owned())
@@ -125,7 +125,7 @@ fn a_bad_line_is_answered_and_the_next_one_is_read() {
         agent.hear(),
         json!({ "jsonrpc": "2.0", "id": 1, "result": {} })
     );
-    // The last line needs no end.
+    // The last line may lack its end.
     agent.write(&request(2, "ping", json!({})));
     agent.server.stdin.take();
     assert_eq!(agent.hear()["id"], 2);

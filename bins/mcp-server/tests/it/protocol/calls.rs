@@ -1,5 +1,4 @@
-//! Calls of tools, in their shortest form: no handshake, no version, no
-//! `_meta`.
+//! Tests of tool calls in their shortest form: no handshake, no version, no `_meta`.
 
 use crate::protocol::prelude::*;
 use crate::protocol::toolbox::{DIFFICULT, REFUSAL};
@@ -13,7 +12,7 @@ async fn a_bare_call_is_answered_with_the_same_json_twice() {
     let server = TestServer::start().await;
     let answer = server.bare(call("1", r#"{"name":"echo"}"#)).await;
     assert_eq!(answer.status, 200);
-    // Byte for byte: what the tool wrote, and the same as text.
+    // The answer holds the tool's own text byte for byte, and the same as text.
     let text = serde_json::to_string(DIFFICULT).unwrap();
     assert_eq!(
         answer.body,
@@ -56,7 +55,7 @@ async fn absent_and_null_arguments_are_none() {
 #[tokio::test]
 async fn arguments_arrive_as_they_were_sent() {
     let server = TestServer::start().await;
-    // Neither order nor spaces, duplicates nor numbers are touched on the way to the tool.
+    // The tool gets the caller's text unchanged: order, spaces, duplicates and numbers.
     for arguments in [
         r#"{"b": 1,  "a":2}"#,
         r#"{"a":1,"a":2}"#,
@@ -133,7 +132,7 @@ async fn calls_above_the_limit_are_refused_by_name() {
         checks.push(result["structuredContent"]["refused"]["check"].clone());
     }
     assert_eq!(checks, [Value::Null, Value::Null, json!("rate_limited")]);
-    // Everything else goes on.
+    // Other methods are still served.
     let ping = server
         .bare(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#)
         .await;

@@ -1,4 +1,4 @@
-//! What is decided before a body is read, and how much of it.
+//! Tests of the checks before a body is read, and of the limits of bodies and heads.
 
 use crate::protocol::prelude::*;
 
@@ -54,7 +54,7 @@ async fn bodies_are_json_and_say_so() {
 }
 
 #[tokio::test]
-async fn json_is_what_everybody_gets_who_does_not_exclude_it() {
+async fn json_is_served_unless_it_is_excluded() {
     let server = TestServer::start().await;
     for accept in [
         &[][..],
@@ -129,13 +129,13 @@ async fn pages_of_other_sites_are_kept_out() {
         assert_eq!(answer.header("access-control-allow-origin"), origin);
         assert_eq!(answer.header("vary"), Some("Origin"));
     }
-    // A target in absolute form names the host by itself.
+    // A target in absolute form contains the host itself.
     let absolute = format!("http://evil.example.com{}", "/mcp");
     let answer = server
         .request("POST", &absolute, &[JSON], PING.as_bytes())
         .await;
     assert_eq!(answer.status, 403);
-    // Without a Host there is no browser, and nothing that HTTP/1.1 allows.
+    // A request without Host comes from no browser, and HTTP/1.1 does not allow it.
     let raw = format!(
         "POST /mcp HTTP/1.1\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{PING}",
         PING.len()
@@ -196,7 +196,7 @@ async fn bodies_and_heads_have_limits() {
         server.bare(fill(1001)).await.error(),
         (413, -32600, json!("absent"))
     );
-    // Announced and never sent; sent in pieces and never announced.
+    // One body is announced and never sent; the other is sent in pieces without an announcement.
     let announced = format!(
         "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
         1_000_000_000_000_u64

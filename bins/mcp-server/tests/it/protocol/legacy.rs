@@ -1,4 +1,4 @@
-//! The revisions with a handshake.
+//! Tests of the revisions with a handshake.
 
 use crate::protocol::prelude::*;
 
@@ -29,7 +29,7 @@ async fn a_handshake_agrees_on_the_requested_or_the_newest_legacy_revision() {
         assert_eq!(result["serverInfo"]["version"], env!("CARGO_PKG_VERSION"));
         assert!(result["instructions"].as_str().unwrap().contains("refused"));
     }
-    // In 2025-03-26 a server has to take batches.
+    // In 2025-03-26 a server must accept batches.
     for version in [
         "2026-07-28",
         "2025-03-26",
@@ -72,7 +72,7 @@ async fn after_the_handshake_everything_works_without_a_session() {
             .await
             .result();
         assert_eq!(result["structuredContent"]["arguments"], r#"{"a":1}"#);
-        // As the SDKs have it, an unknown method is no HTTP error in these revisions.
+        // As in the SDKs, an unknown method is no HTTP error in these revisions.
         for method in [
             "prompts/list",
             "resources/list",

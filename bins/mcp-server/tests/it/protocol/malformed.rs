@@ -1,9 +1,10 @@
-//! Bodies that are no message. None of them reaches a tool, and each answer says what was expected.
+//! Tests of bodies that are no message. None of them reaches a tool, and each answer names the
+//! expected form.
 
 use crate::protocol::prelude::*;
 
 #[tokio::test]
-async fn what_is_not_json_is_a_parse_error() {
+async fn a_body_that_is_not_json_is_a_parse_error() {
     let server = TestServer::start().await;
     let deep_object = format!("{}1{}", "{\"a\":".repeat(100), "}".repeat(100));
     for body in [
@@ -30,7 +31,7 @@ async fn what_is_not_json_is_a_parse_error() {
         .bare(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"p\xffng\"}")
         .await;
     assert_eq!(answer.error(), (400, -32700, json!("absent")));
-    // A level less is read.
+    // One level less is accepted.
     let body = format!(
         "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"x\":{}{}}}",
         "[".repeat(63),
@@ -62,7 +63,7 @@ async fn json_that_is_no_message_is_an_invalid_request() {
         (ping.replace("\"ping\"", "5"), json!(1)),
         (ping.replace("\"ping\"", "null"), json!(1)),
         (ping.replace(",\"method\":\"ping\"", ""), json!(1)),
-        // Responses: nothing was asked of the client.
+        // Responses: the server has asked the client for nothing.
         (
             r#"{"jsonrpc":"2.0","id":1,"result":{}}"#.to_owned(),
             json!(1),
@@ -71,7 +72,7 @@ async fn json_that_is_no_message_is_an_invalid_request() {
             r#"{"jsonrpc":"2.0","id":"a","error":{"code":1,"message":""}}"#.to_owned(),
             json!("a"),
         ),
-        // Which of the two counts would be a guess.
+        // Choosing one of the two would be a guess.
         (
             ping.replace("\"id\":1", "\"id\":1,\"id\":2"),
             json!("absent"),

@@ -1,4 +1,4 @@
-//! Revision 2026-07-28: everything in every request.
+//! Tests of revision 2026-07-28, which carries everything in every request.
 
 use crate::protocol::prelude::*;
 use crate::protocol::toolbox::meta;
@@ -14,7 +14,7 @@ fn echo() -> Value {
 }
 
 #[tokio::test]
-async fn discovery_says_what_is_served() {
+async fn discovery_names_revisions_and_capabilities() {
     let server = TestServer::start().await;
     let result = server.modern("server/discover", json!({})).await.result();
     assert_eq!(
@@ -32,7 +32,7 @@ async fn discovery_says_what_is_served() {
 }
 
 #[tokio::test]
-async fn lists_and_calls_carry_what_the_revision_asks_for() {
+async fn lists_and_calls_carry_the_required_members() {
     let server = TestServer::start().await;
     let list = server.modern("tools/list", json!({})).await.result();
     assert_eq!(list["resultType"], "complete");
@@ -95,7 +95,7 @@ async fn methods_that_are_not_served_are_not_found() {
 }
 
 #[tokio::test]
-async fn headers_have_to_say_what_the_body_says() {
+async fn headers_must_agree_with_the_body() {
     let server = TestServer::start().await;
     let method = ("Mcp-Method", "tools/call");
     let name = ("Mcp-Name", "echo");
@@ -157,7 +157,7 @@ async fn header_names_have_no_case_and_values_may_be_encoded() {
             "{headers:?}"
         );
     }
-    // A name that no header can carry as it is.
+    // A header cannot carry this name unencoded.
     let headers = [
         VERSION,
         ("Mcp-Method", "tools/call"),
@@ -209,7 +209,7 @@ async fn meta_has_to_be_complete() {
         .post(&headers, body("server/discover", without("clientInfo")))
         .await;
     assert_eq!(answer.result()["resultType"], "complete");
-    // No revision has it with less.
+    // No revision with less metadata has this method.
     let bare = server.bare(body("server/discover", json!({}))).await;
     assert_eq!(bare.error(), (400, -32602, json!(1)));
 }
@@ -231,7 +231,7 @@ async fn a_revision_that_is_not_served_is_refused_with_those_that_are() {
         assert_eq!(data["requested"], version);
         assert_eq!(data["supported"], discovered["supportedVersions"]);
     }
-    // An older one that is named in the new way is served as what it is.
+    // An older revision that is named in the new form is served as that revision.
     let mut params = json!({ "_meta": meta() });
     params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2025-11-25");
     let headers = [("MCP-Protocol-Version", "2025-11-25")];

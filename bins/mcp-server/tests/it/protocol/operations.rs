@@ -1,4 +1,4 @@
-//! The operational endpoints.
+//! Tests of the operational endpoints.
 
 use crate::protocol::prelude::*;
 
@@ -47,7 +47,7 @@ async fn the_operational_endpoints_answer() {
 }
 
 #[tokio::test]
-async fn what_operators_are_told_stands_behind_the_host_check() {
+async fn operational_endpoints_are_behind_the_host_check() {
     let server = TestServer::start().await;
     let strangers: [(&str, &str, &str); 3] = [
         ("Host", "10.0.0.7:8403", "host_not_served"),

@@ -1,11 +1,11 @@
-//! What holds for every message that the server sends, whatever it answers (the protocol's own
-//! schemas, as far as they reach what is sent here).
+//! The promises of every message that the server sends, by the protocol's own schemas as far as
+//! they cover these messages.
 
 use serde_json::Value;
 
 use crate::protocol::wire::Answer;
 
-/// The codes that may be sent: those of JSON-RPC and those of the protocol.
+/// The allowed error codes: those of JSON-RPC and those of the protocol.
 const CODES: [i64; 6] = [-32700, -32600, -32601, -32602, -32020, -32022];
 
 pub(crate) fn check(answer: &Answer) {
@@ -23,7 +23,7 @@ pub(crate) fn check(answer: &Answer) {
         .collect();
     assert_eq!(message["jsonrpc"], "2.0");
     if let Some(id) = message.get("id") {
-        // `is_number` also for integers that no 64 bits hold.
+        // `is_number` holds for integers of more than 64 bits, too.
         assert!(id.is_string() || id.is_number(), "{message}");
     }
     match (message.get("result"), message.get("error")) {

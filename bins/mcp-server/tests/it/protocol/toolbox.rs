@@ -3,11 +3,11 @@
 use mcp_server::{Annotations, ToolCall, ToolDescription, ToolResult, Toolbox};
 use serde_json::{Value, json};
 
-/// `echo` gives back its arguments, `refuse` refuses, `Δ tool` has a name that no header can carry.
+/// `echo` returns its arguments, `refuse` refuses, `Δ tool` has a name that a header cannot carry
+/// unencoded.
 pub(crate) struct TestTools(Vec<ToolDescription>);
 
-/// What `echo` returns when it is called without arguments: text with everything that has to be
-/// escaped.
+/// The result of `echo` without arguments: text with every character that JSON escapes.
 pub(crate) const DIFFICULT: &str = r#"{"text":"quotes \" backslash \\ newline \n tab \t null \u0000 é 世界 😀 \u2028 </script>","n":12345678901234567890}"#;
 
 pub(crate) const REFUSAL: &str = r#"{"refused":{"check":"no","message":"never"}}"#;
@@ -27,7 +27,7 @@ impl TestTools {
                 open_world_hint: false,
             },
         };
-        // Neither sorted nor in the order of any hash.
+        // The order is neither alphabetical nor that of a hash.
         Self(["refuse", "echo", "Δ tool", "another"].map(tool).to_vec())
     }
 }

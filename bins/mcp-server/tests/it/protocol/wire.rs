@@ -12,13 +12,13 @@ use tokio::sync::oneshot;
 use crate::protocol::schema;
 use crate::protocol::toolbox::{TestTools, meta};
 
-/// A server on a free port. It ends with this.
+/// A server on a free port. It ends when this is dropped.
 pub(crate) struct TestServer {
     pub(crate) address: SocketAddr,
     _stop: oneshot::Sender<()>,
 }
 
-/// What came back.
+/// The answer.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -39,7 +39,7 @@ impl Answer {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.body))
     }
 
-    /// Status, error code and message id in one.
+    /// The status, the error code and the message id.
     pub(crate) fn error(&self) -> (u16, i64, Value) {
         let body = self.json();
         let code = body["error"]["code"].as_i64();
@@ -89,7 +89,7 @@ impl TestServer {
     /// Sends bytes and reads until the server closes.
     pub(crate) async fn raw(&self, request: &[u8]) -> Answer {
         let mut stream = TcpStream::connect(self.address).await.unwrap();
-        // The server may answer and close before it has read everything.
+        // The server may answer and close the connection before it has read the whole request.
         let _ = stream.write_all(request).await;
         let mut bytes = Vec::new();
         let _ = stream.read_to_end(&mut bytes).await;
@@ -144,7 +144,7 @@ impl TestServer {
         self.raw(&[head.as_bytes(), body].concat()).await
     }
 
-    /// Posts a body with headers besides those of every client.
+    /// Posts a body with further headers besides those of every client.
     pub(crate) async fn post(&self, headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> Answer {
         let usual = [
             ("Content-Type", "application/json"),

@@ -1,4 +1,4 @@
-//! A Safe's readings on two chains, and whether they are of one Safe.
+//! A Safe's readings on two chains, and the check that they are of the same Safe.
 
 use std::collections::BTreeSet;
 
@@ -27,8 +27,8 @@ const REVIEWED_SINGLETONS: [B256; 6] = [
 ];
 
 /// The published fallback handlers of Safe 1.3.0, 1.4.1 and 1.5.0 (`safe-deployments`). A Safe
-/// calls its handler with the calldata that anybody gives it: a token as handler would move the
-/// Safe's balance for anybody.
+/// calls its handler with calldata that anyone may supply: with a token as handler, anyone could
+/// move the Safe's balance.
 const REVIEWED_HANDLERS: [Address; 5] = [
     address!("f48f2B2d2a534e402487b3ee7C18c33Aec0Fe5e4"),
     address!("017062a1dE2FE6b99BE3d9d37841FeD19F573804"),
@@ -49,19 +49,20 @@ pub struct SafeReadings {
 /// The readings of a Safe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SafeReading {
-    /// The code at its address.
+    /// The code at the Safe's address.
     pub code: AccountCode,
-    /// The contract that it calls with calldata that is not its own; zero for none.
+    /// The contract that the Safe calls with foreign calldata; zero for none.
     pub fallback_handler: Address,
-    /// The contract that may stop its transactions; zero for none.
+    /// The contract that may stop the Safe's transactions; zero for none.
     pub guard: Address,
-    /// The contract that may stop its modules' transactions (Safe 1.5.0); zero for none.
+    /// The contract that may stop the transactions of the Safe's modules (Safe 1.5.0); zero for
+    /// none.
     pub module_guard: Address,
-    /// The contracts that may move its assets without its owners.
+    /// The contracts that may move the Safe's assets without its owners.
     pub modules: Vec<Address>,
     /// `getOwners()`.
     pub owners: Vec<Address>,
-    /// `masterCopy()`: the contract whose code it runs. The proxy answers this itself.
+    /// `masterCopy()`: the contract whose code the Safe runs. The proxy answers this itself.
     pub singleton: Address,
     /// The code at the singleton.
     pub singleton_code: AccountCode,
@@ -72,7 +73,7 @@ pub struct SafeReading {
 }
 
 impl SafeReadings {
-    /// The Safe is set up on both chains, and the same.
+    /// Checks that the Safe is set up on both chains, and is the same.
     pub(super) fn judge(&self) -> Verdict {
         self.source.judge_installed("source")?;
         self.destination.judge_installed("destination")?;
@@ -108,7 +109,7 @@ impl SafeReading {
                 ));
             }
         }
-        // Anybody can set up a Safe that nobody has set up: its threshold is zero, or it has no
+        // Anyone can set up a Safe that is not set up yet: its threshold is zero, or it has no
         // owners.
         let owners = self.owner_set().len();
         if self.threshold.is_zero() || self.threshold > U256::from(owners) {
@@ -124,7 +125,7 @@ impl SafeReading {
     fn judge_same(&self, source: &Self) -> Verdict {
         if self.code != source.code {
             return Err(Violation::new(
-                "the contract at the Safe's address is another on the destination chain",
+                "the Safe's address has another contract on the destination chain",
                 source.code.identity(),
                 self.code.identity(),
             ));
@@ -176,7 +177,7 @@ impl SafeReading {
         )))
     }
 
-    /// Whatever acts beside the owners is the source's, or is not there.
+    /// Checks that modules, guards and handler are the source's, or absent.
     fn judge_extensions(&self, source: &Self) -> Result<(), Violation> {
         let modules = |reading: &Self| reading.modules.iter().copied().collect::<BTreeSet<_>>();
         let (here, there) = (modules(source), modules(self));

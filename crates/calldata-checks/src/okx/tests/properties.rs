@@ -5,7 +5,7 @@ use super::*;
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
-    /// Whatever byte is changed, the caller signs the same swap or is told what is wrong.
+    /// A changed byte gives the same swap or a named refusal.
     #[test]
     fn a_changed_byte_gives_the_same_facts_or_a_named_refusal(at in any::<prop::sample::Index>(), by in 1u8..) {
         let mut data = [dag().abi_encode(), trim_words(QUOTED, 10)].concat();

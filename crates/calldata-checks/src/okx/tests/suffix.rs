@@ -72,8 +72,8 @@ fn commissions_are_refused_wherever_the_router_would_find_them() {
         let token = [&hex!("800000000000000000000000")[..], USDT0.as_slice()].concat();
         let appended = [dag().abi_encode(), token.clone(), commission.clone()].concat();
         assert_eq!(code(judged(&appended)), "commission_present", "{flag}");
-        // The same words as the end of the last argument: nothing follows the arguments, the router
-        // pays all the same.
+        // The same words are the end of the last argument: nothing follows the arguments, yet the
+        // router pays.
         let extra = Bytes::from([token.clone(), commission.clone()].concat());
         let hidden = dagSwapByOrderIdCall {
             paths: vec![RouterPath {
@@ -87,8 +87,8 @@ fn commissions_are_refused_wherever_the_router_would_find_them() {
             "commission_present",
             "{flag}"
         );
-        // Behind an attribution the router does not find them, but nobody puts them there for
-        // nothing.
+        // The router does not find the words behind an attribution, but nobody puts them there
+        // without a reason.
         let masked = [dag().abi_encode(), token, commission, attribution()].concat();
         assert_eq!(code(judged(&masked)), "commission_present", "{flag}");
     }

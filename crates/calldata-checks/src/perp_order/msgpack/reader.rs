@@ -3,7 +3,7 @@
 use super::{MAX_TEXT_BYTES, MsgpackError};
 use crate::perp_order::wire::{WireAction, WireBuilder, WireOrder, WireOrderKind};
 
-/// The bytes, and how many of them have been read.
+/// The bytes, and the number of bytes that have been read.
 pub(super) struct Reader<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) at: usize,
@@ -103,7 +103,7 @@ impl<'a> Reader<'a> {
         Ok(WireBuilder { address, fee })
     }
 
-    /// A map (`0x80`) or an array (`0x90`) whose length is in its marker.
+    /// Reads a map (`0x80`) or an array (`0x90`) whose length is in its marker.
     fn short(
         &mut self,
         marker: u8,

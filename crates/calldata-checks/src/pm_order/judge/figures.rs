@@ -1,4 +1,4 @@
-//! The judgements of price, size, amounts and the caller's limits.
+//! The checks of price, size, amounts and the caller's limits.
 
 use alloy_primitives::U256;
 
@@ -41,8 +41,8 @@ impl PmOrderFacts {
         )))
     }
 
-    /// The tick can change while a market trades: a reading is not used for long, and none is from
-    /// the future.
+    /// Checks the age of the reading. The tick can change while a market trades, so an old reading
+    /// does not count, and a reading from the future is wrong.
     fn judge_reading(&self) -> Result<(), Violation> {
         let (read_at, commitment) = (self.market.read_at, &self.commitment);
         let latest = commitment.now.saturating_add(CLOCK_TOLERANCE_SECONDS);
@@ -132,7 +132,7 @@ impl PmOrderFacts {
         Ok(Observed::from(format!("maker {gives}, taker {gets}")))
     }
 
-    /// The caller's own limits, against what the order costs or brings before the venue's fee.
+    /// Checks the caller's own limits against the order's cost or proceeds before the venue's fee.
     fn judge_limits(&self, cost: Decimal) -> Result<(), Violation> {
         let PmOrderRequest {
             side,

@@ -52,8 +52,8 @@ pub(super) fn fee_recipient_exact(facts: &SwapFacts) -> Verdict {
     )))
 }
 
-/// Whether there is such a distribution at all, and only one, is [`fee_recipient_set_versioned`]'s
-/// to say.
+/// Judges the amounts only. [`fee_recipient_set_versioned`] judges whether the service's own
+/// distribution is there, and there once.
 pub(super) fn fee_amount_exact(facts: &SwapFacts) -> Verdict {
     let reviewed = &facts.reviewed;
     let gross = facts.asked.from_amount;
@@ -68,7 +68,8 @@ pub(super) fn fee_amount_exact(facts: &SwapFacts) -> Verdict {
                 *amount,
             )?;
         } else if *amount > share || (reviewed.rounding.shares_a_total() && *amount != share) {
-            // A part of a shared total is exact: what one takes less, another one would take more.
+            // A part of a shared total is exact: if one recipient took less, another one would take
+            // more.
             let word = if reviewed.rounding.shares_a_total() {
                 "exactly"
             } else {
@@ -98,7 +99,7 @@ fn computed_split(facts: &SwapFacts) -> Result<&FeeSplit, Violation> {
     })
 }
 
-/// A recipient's share of the input; nothing for a stranger.
+/// Returns a recipient's share of the input; zero for a stranger.
 fn share_of(facts: &SwapFacts, split: &FeeSplit, recipient: Address) -> U256 {
     facts
         .reviewed
@@ -118,7 +119,8 @@ pub(super) fn fee_recipient_set_versioned(facts: &SwapFacts) -> Verdict {
             .iter()
             .filter(|part| part.recipient == *expected)
             .count();
-        // Who is due nothing may be left out: the aggregator names only whom it pays.
+        // A recipient without a fee of this input may be left out: the aggregator names only those
+        // that it pays.
         if times == 0 && share.is_zero() {
             left_out = left_out.saturating_add(1);
         } else if times != 1 {
@@ -140,8 +142,8 @@ pub(super) fn fee_recipient_set_versioned(facts: &SwapFacts) -> Verdict {
             ));
         }
     }
-    // Each expected recipient is there once and no other one is: the lengths tell whether the set
-    // itself is one.
+    // Each expected recipient is there once and no other one is. Equal lengths then show that the
+    // reviewed set has no duplicates.
     same(
         "the fee body names another number of recipients than the reviewed set",
         facts.reviewed.recipients.len().saturating_sub(left_out),
@@ -182,7 +184,7 @@ pub(super) fn fee_aggregate_cap(facts: &SwapFacts) -> Verdict {
     Ok(Observed::from(format!("{total} <= {cap}")))
 }
 
-/// Foreign text: quoted, escaped, and no longer than a line.
+/// Shows foreign text: quoted, escaped, and no longer than a line.
 fn shown(text: &str) -> String {
     const LONGEST: usize = 64;
     match text.char_indices().nth(LONGEST) {

@@ -7,8 +7,8 @@ use crate::{
     swap::{MAX_PRICE_AGE_SECONDS, SwapFacts},
 };
 
-/// Holds only what is both known and configured. Where that is neither side, there is nothing to
-/// judge, and no assertion.
+/// Judges the values that are both known and configured. Without any of them the check has nothing
+/// to judge, and is no assertion.
 pub(super) fn output_price_bound(facts: &SwapFacts) -> Verdict {
     let (quoted, demanded) = (&facts.quoted, &facts.reviewed.price);
     if let Some(price) = &quoted.price {
@@ -54,14 +54,14 @@ pub(super) fn output_price_bound(facts: &SwapFacts) -> Verdict {
 
 /// The judgement of one source of values about the output.
 enum Side {
-    /// It is within what is configured.
+    /// The value is within the configured limit.
     Held {
         found: BasisPoints,
         most: BasisPoints,
     },
-    /// It is known, and nothing is configured.
+    /// The value is known, and no limit is configured.
     Unbounded { found: BasisPoints },
-    /// There are no values.
+    /// The source has no values.
     Unknown,
 }
 

@@ -1,4 +1,4 @@
-//! For whom, how much for how much, of which tokens, and through which contracts.
+//! The checks of account, amounts, tokens, chains and contracts.
 
 use alloy_primitives::{Address, U256};
 
@@ -145,8 +145,8 @@ pub(super) fn token_amount_bound(facts: &SwapFacts) -> Verdict {
     )))
 }
 
-/// What the exchange legs start from. Where the parts are floors of a shared total, the total
-/// leaves the input: what the parts leave of it stays in the router.
+/// Computes the amount that the exchange legs start from. Where the parts are floors of a shared
+/// total, the total leaves the input, and the rest of the parts stays in the router.
 fn net_input(facts: &SwapFacts) -> Option<U256> {
     let gross = facts.asked.from_amount;
     match (facts.reviewed.rounding, &facts.reviewed.split) {
@@ -155,7 +155,7 @@ fn net_input(facts: &SwapFacts) -> Option<U256> {
     }
 }
 
-/// The quote and the plan are for the chain, the tokens and the amount of the request.
+/// Checks that the quote and the plan are for the chain, the tokens and the amount of the request.
 fn quote_as_asked(facts: &SwapFacts) -> Result<(), Violation> {
     let (asked, quoted) = (&facts.asked, &facts.quoted);
     if asked.from_token == asked.to_token {
@@ -193,9 +193,9 @@ fn quote_as_asked(facts: &SwapFacts) -> Result<(), Violation> {
     )
 }
 
-/// The first leg starts from the input token, each further one from what the leg before it ended
-/// in, and only the last one ends in the output token. After a leg the router gives back what is
-/// left of its token, so a second leg from it would fail.
+/// Checks the order of the legs. The first leg starts from the input token, each further one from
+/// the token that the leg before it ended in, and only the last one ends in the output token. After
+/// a leg the router returns the rest of its token, so a second leg from it would fail.
 fn legs_connect(facts: &SwapFacts) -> Result<(), Violation> {
     let (input, output) = (facts.asked.from_token, facts.asked.to_token);
     let mut held = input;
@@ -329,7 +329,8 @@ fn leg_targets(facts: &SwapFacts) -> Result<(), Violation> {
     Ok(())
 }
 
-/// The plan is current, and does not outlive a quote that market makers may have signed a part of.
+/// Checks that the plan is current, and does not outlive a quote that market makers may have signed
+/// in part.
 pub(super) fn artifact_expiry(facts: &SwapFacts) -> Verdict {
     let observed = facts.commitment.judge_expiry()?;
     let lives = facts.legs.iter().filter_map(|leg| leg.review.as_ref());

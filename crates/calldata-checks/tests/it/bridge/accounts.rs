@@ -21,7 +21,7 @@ fn a_contract_that_calls_itself_an_account_with_a_key() {
     for code in [AccountCode::Empty, AccountCode::Delegated] {
         assert!(with(Some(code)).judge().is_ok());
     }
-    // Nothing was read: only an operator who says so gets a plan, and the plan says it.
+    // Nobody read the account: only an operator's permission gives a plan, and the plan says so.
     refused(&with(None), check, "was not read on the source chain");
     let allowed = with(None).reading(|c| c.allow_unread_accounts = true);
     let report = allowed.judge().unwrap();
@@ -82,7 +82,7 @@ fn a_safe_whose_address_belongs_to_others_over_there() {
         code: AccountCode::of(&hex!("6081")),
         ..source.clone()
     };
-    refused(&safe(foreign), check, "is another on the destination");
+    refused(&safe(foreign), check, "has another contract on the destination");
     let replaced = SafeReading {
         singleton_code: AccountCode::of(&hex!("6083")),
         ..source.clone()

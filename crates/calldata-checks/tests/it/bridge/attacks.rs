@@ -1,4 +1,4 @@
-//! What a careless constructor would get wrong, each refused by its own name.
+//! Mistakes of a careless constructor, each refused by its own name.
 
 use alloy_primitives::{Address, B256, Bytes, U256, address, hex};
 use calldata_checks::{
@@ -200,7 +200,7 @@ fn a_burn_of_another_amount() {
 }
 
 #[test]
-fn an_amount_outside_of_what_a_burn_may_move() {
+fn an_amount_outside_of_the_burn_limits() {
     let at = |amount: U256| Plan::standard().asking(|a| a.amount = amount);
     assert!(at(BURN_LIMIT).judge().is_ok());
     assert!(at(U256::from(1)).judge().is_ok());
@@ -312,8 +312,8 @@ fn a_plan_that_is_over_or_not_itself() {
 }
 
 #[test]
-fn the_request_is_what_the_bytes_are_compared_with() {
-    // The same bytes, for another request.
+fn the_bytes_are_compared_with_the_request() {
+    // The bytes are the same, and the request is another one.
     let plan = Plan::fast();
     let for_request = |change: &dyn Fn(&mut Asked)| {
         let mut other = plan.clone();

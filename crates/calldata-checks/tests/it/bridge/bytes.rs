@@ -1,4 +1,4 @@
-//! No byte of a plan is free: whatever is flipped, cut off or added, the plan is refused by name.
+//! Every byte of a plan counts: a flip, a cut or an addition is refused by name.
 
 use alloy_primitives::{U256, hex};
 use calldata_checks::{

@@ -1,4 +1,4 @@
-//! What a careless constructor would get wrong about fees.
+//! Mistakes of a careless constructor about fees.
 
 use alloy_primitives::U256;
 use calldata_checks::{BasisPoints, fees::BridgeCaps};
@@ -9,7 +9,7 @@ use crate::bridge::plan::{Plan, refused};
 fn a_fast_burn_without_a_fee_is_silently_slow() {
     let free = Plan::fast().with_burn(|b| b.max_fee = U256::ZERO);
     refused(&free, "bridge_fee_cap", "follows from the fees read");
-    // The same when the caller asks for it, down to one unit below the fast fee of 160494.
+    // The caller may not ask for it either, down to one unit below the fast fee of 160494.
     for max_fee in [0, 1, 160_493] {
         let low = Plan::fast().asking(|a| a.max_fee = Some(U256::from(max_fee)));
         refused(&low, "bridge_fee_cap", "silently be a standard one");
@@ -41,8 +41,7 @@ fn a_fee_that_does_not_follow_from_the_reading() {
             .with_burn(|b| b.max_fee = U256::from(max_fee));
         refused(&other, "bridge_fee_cap", "follows from the fees read");
     }
-    // A caller's own is used as it is: another one in the bytes is refused although the rule gives
-    // it.
+    // A caller's own fee is used as it is: another one in the bytes is refused, even the rule's.
     let own = Plan::fast().asking(|a| a.max_fee = Some(U256::from(200_000)));
     assert!(own.judge().is_ok());
     let replaced = own.with_burn(|b| b.max_fee = U256::from(176_543));
@@ -75,7 +74,7 @@ fn forwarding_of_a_small_amount() {
     for amount in [1, 3_000_000, 3_503_729] {
         refused(&plan(amount), "bridge_fee_cap", "not below the amount");
     }
-    // From there to ten times the fee it would be most of the amount.
+    // From there to ten times the fee, the fee would be most of the amount.
     for amount in [3_503_730, 35_037_280] {
         refused(&plan(amount), "bridge_fee_cap", "forwarding fee is above");
     }
@@ -158,7 +157,7 @@ fn a_fee_of_standard_transfers_is_paid() {
 
 #[test]
 fn the_least_fee_of_the_chain() {
-    // The service says that it is free, and the chain takes 500 at least.
+    // The service names no fee, and the chain requires at least 500.
     let switched = Plan::standard().reading(|c| c.fees.chain_min_fee = Some(U256::from(500)));
     assert!(switched.judge().is_ok());
     let low = switched.asking(|a| a.max_fee = Some(U256::from(499)));
@@ -178,7 +177,7 @@ fn a_fraction_of_a_basis_point_is_no_refusal() {
             assert!(plan.judge().is_ok(), "{bps}");
         }
     }
-    // The fee of a few hundred units is one, and so is its cap.
+    // A fee of a few hundred units passes, because its cap is rounded up as well.
     assert!(
         Plan::fast()
             .asking(|a| a.amount = U256::from(400))
@@ -192,7 +191,7 @@ fn less_than_the_least_that_was_asked_for() {
     let asking = |least: u64| Plan::fast().asking(|a| a.min_amount_out = Some(U256::from(least)));
     assert!(asking(1_234_391_347).judge().is_ok());
     refused(&asking(1_234_391_348), "bridge_fee_cap", "minAmountOut");
-    // The whole amount is never promised with a fee, and is without one.
+    // A plan with a fee never promises the whole amount; one without a fee does.
     refused(&asking(1_234_567_890), "bridge_fee_cap", "minAmountOut");
     let free = Plan::standard().asking(|a| a.min_amount_out = Some(a.amount));
     assert!(free.judge().is_ok());

@@ -1,4 +1,4 @@
-//! A bridge plan that passes, to be broken by the tests.
+//! A bridge plan that passes, for the tests to break.
 
 use alloy_primitives::{Address, U256, address};
 use calldata_checks::{
@@ -16,7 +16,7 @@ use calldata_checks::{
 pub(crate) const ACCOUNT: Address = address!("70997970C51812dc3A010C7d01b50e0d17dc79C8");
 pub(crate) const FOREIGN: Address = address!("3C44CdDdB6a900fa2b585dd299e03d12FA4293BC");
 
-/// A plan before it is judged: what was asked and read, and the steps.
+/// A plan before it is judged: the request, the readings and the steps.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     pub(crate) context: Context,
@@ -24,8 +24,8 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// The plan that follows from a request; with the steps of a burn that carries no fee where
-    /// none can be computed.
+    /// Makes the plan that follows from a request. Where no fee can be computed, the burn carries
+    /// none.
     pub(crate) fn of(asked: Asked) -> Self {
         let context = Context {
             asked,
@@ -64,14 +64,14 @@ impl Plan {
         })
     }
 
-    /// The steps again, after a change of what was asked or read.
+    /// Makes the steps again, after a change of the request or the readings.
     pub(crate) fn rebuild(&mut self) {
         let max_fee = self.context.asked.max_fee_from(&self.context.fees);
         let burn = self.context.asked.burn(max_fee.unwrap_or_default());
         self.steps = burn.map(|burn| burn.steps().to_vec()).unwrap_or_default();
     }
 
-    /// The plan with another burn in its call, and nothing else changed.
+    /// Returns the plan with another burn in its call, and no other change.
     pub(crate) fn with_burn(mut self, change: impl FnOnce(&mut Burn)) -> Self {
         let mut burn = Burn::decode(&self.steps[2].data).unwrap();
         change(&mut burn);
@@ -79,21 +79,21 @@ impl Plan {
         self
     }
 
-    /// The plan after a change of its request, built anew.
+    /// Returns the plan of a changed request, built anew.
     pub(crate) fn asking(mut self, change: impl FnOnce(&mut Asked)) -> Self {
         change(&mut self.context.asked);
         self.rebuild();
         self
     }
 
-    /// The plan after a change of its readings, built anew.
+    /// Returns the plan of changed readings, built anew.
     pub(crate) fn reading(mut self, change: impl FnOnce(&mut Context)) -> Self {
         change(&mut self.context);
         self.rebuild();
         self
     }
 
-    /// The plan with other steps.
+    /// Returns the plan with other steps.
     pub(crate) fn stepping(mut self, change: impl FnOnce(&mut Vec<Step>)) -> Self {
         change(&mut self.steps);
         self
@@ -107,14 +107,14 @@ impl Plan {
         judge(&self.facts()?)
     }
 
-    /// The name of the check that refuses the plan, and its message.
+    /// Returns the name of the check that refuses the plan, and its message.
     pub(crate) fn refusal(&self) -> (&'static str, String) {
         let failure = self.judge().expect_err("the plan is refused");
         (failure.check, failure.violation.message.into_owned())
     }
 }
 
-/// The plan is refused by this check, for this reason.
+/// Requires that this check refuses the plan, for this reason.
 #[track_caller]
 pub(crate) fn refused(plan: &Plan, check: &str, part_of_message: &str) {
     let (name, message) = plan.refusal();

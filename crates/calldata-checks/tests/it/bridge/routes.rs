@@ -1,4 +1,4 @@
-//! The twenty directed routes, and nothing else.
+//! The twenty directed routes; every other one is refused.
 
 use std::sync::LazyLock;
 
@@ -81,7 +81,7 @@ fn a_route_is_only_between_two_of_the_five_chains() {
 fn fast_leaves_only_from_the_three_fast_chains() {
     for &route in ROUTES.iter() {
         let plan = Plan::of(on_route(route, TransferSpeed::Fast));
-        // Whether the route has a meaningless row for fast transfers changes nothing.
+        // A meaningless row for fast transfers changes nothing.
         let bare = plan.clone().reading(|c| c.fees.fast_bps = None);
         match route.0.name {
             "Ethereum" | "Base" | "Arbitrum" => {

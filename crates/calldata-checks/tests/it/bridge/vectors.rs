@@ -1,4 +1,4 @@
-//! The recorded plans: encoded by two foreign ABI encoders, to be met byte for byte.
+//! The recorded plans. Two foreign ABI encoders wrote them, and ours must write the same bytes.
 
 use std::str::FromStr;
 

@@ -1,5 +1,5 @@
-//! Plans that are not what was asked for, or not what the venue takes, each refused by its name.
-//! The author of a change knows the rules: bytes, JSON, template and example are made to follow it.
+//! Plans that differ from the request, or that the venue would refuse, each refused by its name.
+//! The author of a change knows the rules and adapts bytes, JSON, template and example.
 
 mod figures;
 
@@ -48,7 +48,7 @@ fn the_table_and_its_order() {
 }
 
 #[test]
-fn observations_say_what_was_seen() {
+fn observations_describe_the_order() {
     let report = Draft::protected().judge().unwrap();
     let lines: Vec<_> = report
         .assertions()
@@ -131,7 +131,7 @@ fn another_network() {
 #[test]
 fn another_asset() {
     let changes: [fn(&mut Draft); 11] = [
-        // The id of another coin; of a spot pair; of an outcome.
+        // The id of another coin, of a spot pair, of an outcome.
         |draft| draft.plan.action.orders[0].asset = 1,
         |draft| draft.plan.action.orders[0].asset = 10_107,
         |draft| draft.plan.action.orders[0].asset = 100_000_010,

@@ -1,4 +1,4 @@
-//! The codec against another encoder, and against every byte that could be in its place.
+//! The codec against another encoder, and against every other byte in each place.
 
 use calldata_checks::perp_order::{
     WireAction, WireBuilder, WireOrder, WireOrderKind, decode_action,
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::perp_order::draft::{Draft, limit, trigger};
 
-/// The same action for another encoder.
+/// The same action in a form for another encoder.
 #[derive(Serialize)]
 struct ForeignAction<'a> {
     r#type: &'a str,
@@ -129,7 +129,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_decodes_encodes_to_the_same_bytes(
+    fn decoded_bytes_encode_to_the_same_bytes(
         action in action(),
         at in any::<prop::sample::Index>(),
         byte: u8,
@@ -150,8 +150,8 @@ proptest! {
     }
 }
 
-/// Every byte of a plan's action, replaced by every other byte: no change goes through, whether the
-/// author of the change hashes it again or not.
+/// Replaces every byte of a plan's action by every other byte. No change passes, whether its author
+/// computes the hash again or not.
 #[test]
 fn a_flipped_byte_is_refused_by_name() {
     for draft in [Draft::plain(), Draft::protected(), Draft::with_builder()] {
@@ -168,9 +168,9 @@ fn a_flipped_byte_is_refused_by_name() {
                 let name = changed.refused();
                 assert!(name.starts_with("perp_"), "{name}");
                 if let Ok((wire, _)) = decode_action(&changed.plan.action_msgpack) {
-                    // The JSON and the hash follow: the request alone, or a rule, has to refuse it.
-                    // What is not in the request is the limit price of a market trigger, within its
-                    // tolerance.
+                    // The JSON and the hash follow the change: the request alone, or a rule, must
+                    // refuse it. Only the limit price of a market trigger is not in the request; it
+                    // may vary within its tolerance.
                     let limit_of_market_trigger = differs_in_market_limit(&draft, &wire);
                     changed.plan.action = wire;
                     changed.commit_bytes();
@@ -290,7 +290,7 @@ fn other_kinds_of_values_are_refused() {
 }
 
 #[test]
-fn keys_stand_in_wire_order() {
+fn keys_are_in_wire_order() {
     for (from, to) in [
         // `b` before `a`, as a sorted or an unordered map could have it; the trigger's keys sorted.
         (&b"\xa1a\x00\xa1b\xc3"[..], &b"\xa1b\xc3\xa1a\x00"[..]),

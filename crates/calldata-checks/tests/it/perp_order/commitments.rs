@@ -1,4 +1,4 @@
-//! Plans whose bytes, fee, digests or expiry are not what they should be, each refused by its name.
+//! Plans with wrong bytes, fee, digests or expiry, each refused by its name.
 
 use alloy_primitives::{B128, B256};
 use calldata_checks::{
@@ -14,7 +14,7 @@ fn another_builder_or_fee() {
     let changes: [fn(&mut Draft); 8] = [
         |draft| draft.plan.action.builder = None,
         |draft| draft.plan.action.builder.as_mut().unwrap().fee = 46,
-        // Basis points where tenths of them belong.
+        // The fee is in basis points instead of tenths of them.
         |draft| draft.plan.action.builder.as_mut().unwrap().fee = 4,
         |draft| draft.plan.action.builder.as_mut().unwrap().fee = 0,
         |draft| {
@@ -22,7 +22,7 @@ fn another_builder_or_fee() {
             draft.plan.action.builder.as_mut().unwrap().address = other.to_owned();
         },
         |draft| draft.policy.perp_builder = None,
-        // Not approved, or not enough.
+        // The fee is not approved, or not enough is approved.
         |draft| draft.plan.venue.approved_builder_fee = None,
         |draft| draft.plan.venue.approved_builder_fee = Some(44),
     ];
@@ -168,13 +168,13 @@ fn a_digest_or_a_recipe_of_something_else() {
         |draft| {
             draft.plan.recipe.agent_type.pop();
         },
-        // The expiry marked by 01, left out, or the vault as text.
+        // The expiry is marked by 01 or left out, or the vault is text.
         |draft| {
             let template = "0x{nonce:16hex}0001{expires_after:16hex}";
             draft.plan.recipe.preimage_suffix_template = template.to_owned();
         },
         |draft| draft.plan.recipe.preimage_suffix_template = "0x{nonce:16hex}00".to_owned(),
-        // A nonce at the far end of the venue's window, or in the past.
+        // The nonce is at the far end of the venue's window, or in the past.
         |draft| {
             draft.plan.example.nonce += 86_000_000;
             draft.commit_bytes();
@@ -195,7 +195,7 @@ fn a_digest_or_a_recipe_of_something_else() {
     }
 }
 
-/// 600 seconds is the longest life; the plan may begin anywhere inside its first second.
+/// The longest life is 600 seconds; the plan may begin anywhere inside its first second.
 #[test]
 fn a_nonce_is_a_time_within_the_life_of_the_plan() {
     let last = Draft::plain().commitment.valid_until.unix_millis();

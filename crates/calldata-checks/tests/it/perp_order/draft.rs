@@ -1,4 +1,4 @@
-//! A plan that holds, to be changed by the tests.
+//! A plan that holds, for the tests to change.
 
 use alloy_primitives::{Address, B256, Bytes, address};
 use calldata_checks::{
@@ -107,7 +107,7 @@ impl Draft {
         draft
     }
 
-    /// The same with a limit take-profit and a market stop-loss.
+    /// The same order with a limit take-profit and a market stop-loss.
     pub(crate) fn protected() -> Self {
         let mut draft = Self::plain();
         draft.ask.take_profit = Some(TriggerAsk {
@@ -127,7 +127,7 @@ impl Draft {
         draft
     }
 
-    /// The same short: everything mirrored.
+    /// The same short order, mirrored.
     pub(crate) fn protected_short() -> Self {
         let mut draft = Self::plain();
         draft.ask.side = Side::Sell;
@@ -165,14 +165,14 @@ impl Draft {
         draft
     }
 
-    /// Bytes, template and example follow from the action and the recipe, as someone who knows the
-    /// rules would do it.
+    /// Computes bytes, template and example from the action and the recipe, as an author who knows
+    /// the rules would.
     pub(crate) fn commit(&mut self) {
         self.plan.action_msgpack = msgpack::encode(&self.plan.action).unwrap().into();
         self.commit_bytes();
     }
 
-    /// Template and example follow from the bytes.
+    /// Computes template and example from the bytes.
     pub(crate) fn commit_bytes(&mut self) {
         let (recipe, example) = (&mut self.plan.recipe, &mut self.plan.example);
         let (vault, expires) = (recipe.vault_address, recipe.expires_after);
@@ -195,13 +195,13 @@ impl Draft {
         judge(&self.facts()?)
     }
 
-    /// The name of the check that refuses it.
+    /// Returns the name of the check that refuses the plan.
     #[track_caller]
     pub(crate) fn refused(&self) -> &'static str {
         self.judge().expect_err("the plan must be refused").check
     }
 
-    /// Every check of the table that does not hold.
+    /// Returns every check of the table that does not hold.
     pub(crate) fn violated(&self) -> Vec<&'static str> {
         let facts = self.facts().unwrap();
         let failing = PerpOrderFacts::CHECKS
@@ -210,7 +210,8 @@ impl Draft {
         failing.map(|check| check.name).collect()
     }
 
-    /// The name that refuses it after a change that its author committed to everywhere.
+    /// Returns the name of the check that refuses the plan after a change that its author committed
+    /// to everywhere.
     #[track_caller]
     pub(crate) fn refused_after(mut self, change: impl FnOnce(&mut Self)) -> &'static str {
         assert_eq!(

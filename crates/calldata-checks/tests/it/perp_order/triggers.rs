@@ -1,4 +1,4 @@
-//! Take-profit and stop-loss: what they may be, and what refuses them.
+//! Take-profit and stop-loss: the allowed forms, and the refusals.
 
 use calldata_checks::perp_order::{TriggerAsk, WireOrderKind};
 
@@ -81,7 +81,7 @@ fn a_trigger_on_the_wrong_side_of_the_entry() {
     }
 }
 
-/// The mark has to come to a resting entry first: its take-profit may lie between the two.
+/// The mark must reach a resting entry first, so the take-profit may lie between the two.
 #[test]
 fn a_take_profit_between_a_resting_entry_and_the_mark_price() {
     for (draft, mark) in [
@@ -169,7 +169,7 @@ fn triggers_at_other_prices_than_requested() {
 }
 
 #[test]
-fn one_protection_alone_holds_and_never_stands_for_the_other() {
+fn one_protection_alone_holds_and_does_not_replace_the_other() {
     for gone in [1, 2] {
         let mut draft = Draft::protected();
         draft.plan.action.orders.remove(gone);
@@ -241,7 +241,7 @@ fn a_trigger_of_another_size() {
             .refused_after(|draft| draft.plan.action.orders[2].size = size.to_owned());
         assert_eq!(name, "perp_tpsl_size_bound", "{size}");
     }
-    // What the venue's own pages send for a whole position.
+    // The venue's own pages send this for a whole position.
     let name =
         Draft::protected().refused_after(|draft| draft.plan.action.orders[2].size = "0".to_owned());
     assert_eq!(name, "perp_size_lot_exact");

@@ -1,4 +1,4 @@
-//! Foreign vectors: what two SDKs of the venue and its own test-suite computed.
+//! Foreign vectors: the results of two SDKs of the venue and of its own test suite.
 
 use alloy_primitives::{Address, B256, Signature, U256, address, b256};
 use calldata_checks::{

@@ -1,4 +1,4 @@
-//! Exact amounts, against an oracle of plain integers.
+//! Exact amounts, compared with an oracle of plain integers.
 
 use alloy_primitives::U256;
 use calldata_checks::{
@@ -138,7 +138,7 @@ fn named_off_tick_prices_are_refused() {
     }
 }
 
-/// The ends of the range are prices; what lies beyond them is none.
+/// The ends of the range are prices; values beyond them are not.
 #[test]
 fn the_range_is_one_tick_from_both_ends() {
     for tick in TICKS {

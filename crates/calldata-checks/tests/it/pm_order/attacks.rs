@@ -1,5 +1,5 @@
-//! What must be refused, by which name. A forged plan announces the hash of what it says, so that
-//! only the check in question stands between it and a signature.
+//! Refused plans, and the name of each refusal. A forged plan announces the hash of its own
+//! members, so that only the check in question separates it from a signature.
 
 mod signed_data;
 
@@ -30,7 +30,7 @@ fn domain_forged(pointer: &str, value: Value) -> &'static str {
     plan.refusal()
 }
 
-/// Changes one member and nothing else.
+/// Changes one member and no other.
 pub(crate) fn changed(pointer: &str, value: Value) -> &'static str {
     let mut plan = buy();
     assert_ne!(plan.json.pointer(pointer), Some(&value));
@@ -104,7 +104,7 @@ fn an_approval_to_somebody_else_or_of_another_token() {
 
 #[test]
 fn another_token() {
-    // The market's other token: what is bought would be the opposite.
+    // The market's other token would be the opposite purchase.
     assert_eq!(forged("tokenId", json!("5")), TOKEN);
     let mut plan = buy();
     plan.request.token_id = U256::from(6);

@@ -1,4 +1,4 @@
-//! Every member of a plan, changed alone.
+//! Changes every member of a plan alone.
 
 use alloy_primitives::B256;
 use calldata_checks::pm_order::{AMOUNTS, BUILDER, MAKER, ORDER_HASH, SIDE, TOKEN};
@@ -10,7 +10,7 @@ use crate::pm_order::{
     plan::{buy, plans, text},
 };
 
-/// The check that every member of a plan belongs to, when that member alone is changed.
+/// Each member belongs to a check, which refuses a change of that member alone.
 #[test]
 fn every_member_by_name() {
     let members = [
@@ -77,7 +77,7 @@ fn texts(value: &Value, path: &str, found: &mut Vec<String>) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
-    /// Change any character of any text: the same facts, or a refusal by a name of the table.
+    /// A changed character of any text gives the same facts, or a refusal by a name of the table.
     #[test]
     fn any_changed_character_is_refused_by_name(
         which in 0..3usize,
@@ -89,7 +89,7 @@ proptest! {
         let plan = plans().swap_remove(which);
         let mut paths = Vec::new();
         texts(&plan.json, "", &mut paths);
-        // What the caller fills in is no member of a plan.
+        // The fields that the caller fills in are no members of a plan.
         paths.retain(|path| path != "/post_body/owner" && path != "/post_body/order/signature");
         let path = &paths[text_at.index(paths.len())];
         let mut characters: Vec<_> =

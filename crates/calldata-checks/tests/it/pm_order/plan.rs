@@ -1,4 +1,4 @@
-//! An order plan as JSON, with everything it is judged by.
+//! An order plan as JSON, with the request, the market and the policy that judge it.
 
 use alloy_primitives::{B256, U256};
 use calldata_checks::{
@@ -118,7 +118,7 @@ impl Plan {
         *self.json.pointer_mut(pointer).expect(pointer) = value;
     }
 
-    /// Sets one member of the order wherever it is.
+    /// Sets a member of the order in every place.
     pub(crate) fn set_order(&mut self, member: &str, value: &Value) {
         for place in ["typed_data/message", "order", "post_body/order"] {
             let value = match (member, place) {
@@ -133,14 +133,14 @@ impl Plan {
         }
     }
 
-    /// Sets both amounts wherever they are, the approval with them.
+    /// Sets both amounts in every place, and the approval with them.
     pub(crate) fn set_amounts(&mut self, maker: U256, taker: U256) {
         self.set_order("makerAmount", &json!(maker.to_string()));
         self.set_order("takerAmount", &json!(taker.to_string()));
         self.set("/approval/amount", json!(maker.to_string()));
     }
 
-    /// Announces the hash of the plan as it is now, as whoever forges a whole plan would.
+    /// Announces the hash of the changed plan, as a forger would.
     pub(crate) fn rehash(&mut self) {
         let decoded = self.facts().unwrap().decoded;
         let hash = decoded.order.hash(&decoded.domain);
@@ -220,7 +220,7 @@ impl Plan {
         judge(&self.facts()?)
     }
 
-    /// The name of the refusal; panics when nothing is refused.
+    /// Returns the name of the refusal; panics when the plan is accepted.
     #[track_caller]
     pub(crate) fn refusal(&self) -> &'static str {
         let failure = self.judge().expect_err("a refusal");

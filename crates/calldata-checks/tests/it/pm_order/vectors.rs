@@ -29,8 +29,8 @@ fn separators_struct_hashes_and_order_hashes_are_those_of_the_client() {
     }
 }
 
-/// The client's signature recovers to the maker under the recomputed hash: it is the hash that is
-/// signed.
+/// The client's signature recovers to the maker under the recomputed hash, so that is the signed
+/// hash.
 #[test]
 fn the_clients_signatures_are_over_the_recomputed_hash() {
     for (plan, vector) in plans().iter().zip(vectors()) {
@@ -52,7 +52,7 @@ fn the_table() {
 }
 
 #[test]
-fn what_the_checks_saw() {
+fn the_observations_of_the_checks() {
     let report = plans()[1].judge().unwrap();
     let rows: Vec<_> = report
         .assertions()

@@ -44,7 +44,7 @@ attacks! {
         => |s| s.asked.max_slippage = BasisPoints::new(49).unwrap();
     minimum_below_min_amount_out: "agg_min_out_slippage_bound", "the minimum output is below minAmountOut"
         => |s| s.asked.min_amount_out = Some(s.call._minAmountOut + U256::ONE);
-    minimum_above_what_is_expected: "agg_min_out_slippage_bound", "the minimum output is above the expected one: the swap would revert"
+    minimum_above_the_expected_output: "agg_min_out_slippage_bound", "the minimum output is above the expected one: the swap would revert"
         => |s| s.quoted.to_amount = s.call._minAmountOut - U256::ONE;
     minimum_zero: "agg_min_out_slippage_bound", "the minimum output is zero"
         => |s| { s.call._minAmountOut = U256::ZERO; s.quoted.to_amount_min = U256::ZERO; s.quoted.to_amount = U256::ONE;
@@ -142,9 +142,9 @@ attacks! {
         => |s| s.commitment.digest = DigestStanding::Recomputed { claimed: B256::ZERO, computed: B256::repeat_byte(1) };
 }
 
-/// What is not configured is not held; what is held is held to the basis point.
+/// A limit that is not configured does not apply; a configured limit applies to the basis point.
 #[test]
-fn the_price_is_held_as_the_operator_wishes() {
+fn the_configured_limits_of_the_price_apply() {
     let mut sample = Sample::new();
     worth(&mut sample, "1000", "10");
     sample.quoted.price = Some(price("1"));
@@ -157,7 +157,7 @@ fn the_price_is_held_as_the_operator_wishes() {
     sample.quoted.price = Some(price("3400"));
     sample.policy.swap.max_price_impact = BasisPoints::new(300);
     sample.policy.swap.price_required = true;
-    // 0.3 WETH at 3,400 is more than 1,000 USDC are worth.
+    // 0.3 WETH at 3,400 are worth more than 1,000 USDC.
     sample.policy.swap.max_price_deviation = BasisPoints::new(0);
     let report = sample.judge().unwrap();
     assert_eq!(
@@ -169,16 +169,16 @@ fn the_price_is_held_as_the_operator_wishes() {
     assert_eq!(sample.judge().unwrap_err().check, "agg_output_price_bound");
 }
 
-/// What nobody knows is not passed: the check is no assertion then, and the report says so.
+/// The check does not pass on unknown prices: it is no assertion then, and the report says so.
 #[test]
-fn a_price_that_nobody_knows_is_not_asserted() {
+fn an_unknown_price_is_not_asserted() {
     let mut sample = Sample::new();
     let unknown = "below the input's value, by the quote's own values: unknown; by an independent price: unknown";
     assert_eq!(price_not_established(&sample), unknown);
     sample.policy.swap.max_price_impact = BasisPoints::new(300);
     sample.policy.swap.max_price_deviation = BasisPoints::new(300);
     assert_eq!(price_not_established(&sample), unknown);
-    // A quote that leaves out its own values is held by the other source alone, and says so.
+    // The other source alone judges a quote without own values, and the report says so.
     sample.quoted.price = Some(price("3400"));
     let report = sample.judge().unwrap();
     assert!(report.not_established().is_empty());

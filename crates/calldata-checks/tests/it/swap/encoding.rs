@@ -1,5 +1,5 @@
 //! Bytes that decode and that the EVM executes, but that are not the canonical encoding; other
-//! shapes; absurd lengths.
+//! functions; absurd lengths.
 
 use alloy_primitives::{Address, Bytes, U256};
 use alloy_sol_types::{SolCall, sol};
@@ -32,12 +32,12 @@ sol! {
 
 const WORD: usize = 32;
 
-/// Where word `n` of the arguments begins.
+/// The position of word `n` of the arguments.
 const fn word(n: usize) -> usize {
     4 + n * WORD
 }
 
-/// Where the array of legs begins: its length.
+/// The position of the array of legs: its length.
 fn legs_at(data: &[u8]) -> usize {
     4 + usize::try_from(U256::from_be_slice(&data[word(5)..word(6)])).unwrap()
 }
@@ -142,7 +142,7 @@ fn the_selectors_that_are_refused_are_those_of_the_deployed_router() {
     }
 }
 
-/// What makes re-encoding necessary: the decoder alone takes these bytes for the plain call.
+/// The decoder alone accepts these bytes as the plain call, so re-encoding is necessary.
 #[test]
 fn a_lenient_decoder_would_accept_them() {
     let sample = Sample::new();

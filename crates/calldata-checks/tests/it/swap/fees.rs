@@ -88,7 +88,7 @@ attacks! {
         => |s| { s.scale(U256::from(333)); s.fees._distributions[0].amount = U256::ONE; };
     aggregator_takes_more_than_its_share: "agg_fee_amount_exact", "a recipient's fee is not within its configured share"
         => |s| { s.fees._distributions[0].amount = U256::from(2_500_001); s.call._swapData[1].fromAmount -= U256::ONE; };
-    aggregator_takes_what_the_cap_leaves: "agg_fee_amount_exact", "a recipient's fee is not within its configured share"
+    aggregator_takes_the_rest_of_the_cap: "agg_fee_amount_exact", "a recipient's fee is not within its configured share"
         => |s| { s.fees._distributions[0].amount = U256::from(3_000_000); s.call._swapData[1].fromAmount -= U256::from(500_000); };
     configured_set_that_is_none: "agg_fee_recipient_set_versioned", "the fee body names another number of recipients than the reviewed set"
         => |s| { let twice = s.policy.recipients[0].clone(); s.policy.recipients.push(twice); };
@@ -138,9 +138,9 @@ fn foreign_text_in_a_refusal_is_escaped_and_short() {
     assert!(!observed.chars().any(char::is_control), "{observed}");
 }
 
-/// A share of a total is rounded otherwise than a share for itself: the recorded SHARED split gives
-/// the integrator one unit more than `floor(gross * bps / 10000)`. Each rule takes its own amounts
-/// only; none rounds in between.
+/// A share of a total is rounded differently than a share by itself: the recorded SHARED split
+/// gives the integrator one unit more than `floor(gross * bps / 10000)`. Each rule accepts its own
+/// amounts only; none rounds in between.
 #[test]
 fn each_rule_takes_its_own_amounts_only() {
     for (rounding, own, aggregator, exchanged) in [
@@ -164,7 +164,7 @@ fn each_rule_takes_its_own_amounts_only() {
                 Ok(_) => assert_eq!(judged_by, rounding),
                 Err(check) => {
                     assert_ne!(judged_by, rounding, "{check}");
-                    // The parts of two rules agree; what leaves the input does not.
+                    // The parts of two rules agree; the amounts that leave the input do not.
                     let expected = ["agg_fee_amount_exact", "agg_token_amount_bound"];
                     assert!(expected.contains(&check), "{check}");
                 }
@@ -182,9 +182,9 @@ fn a_part_of_a_shared_total_is_never_less() {
     assert_eq!(sample.judge().unwrap_err().check, "agg_fee_amount_exact");
 }
 
-/// What the floors of a shared total leave over stays in the router; nothing else does.
+/// The rest of the floors of a shared total stays in the router, and no other amount does.
 #[test]
-fn what_stays_in_the_router_is_told() {
+fn the_rest_in_the_router_is_disclosed() {
     let mut sample = shared_split();
     sample.policy.rounding = Rounding::SharedFloor;
     sample.fees._distributions = vec![part(AGGREGATOR, 3_001_755), part(OWN, 17_009_950)];

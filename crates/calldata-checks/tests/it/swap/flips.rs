@@ -1,4 +1,4 @@
-//! Whatever one changes in the bytes of a plan that passes: the same facts, or a named refusal.
+//! Any change in the bytes of a passing plan gives the same facts, or a named refusal.
 
 use calldata_checks::{Facts as _, judge, swap::SwapFacts};
 use proptest::prelude::*;
@@ -39,8 +39,8 @@ fn every_byte_of_every_step() {
     }
 }
 
-/// How many bytes of a plan say nothing: the transaction id, the exchange's own calldata behind its
-/// selector, the amount of a leg between two exchanges.
+/// Counts the bytes of a plan without a meaning: the transaction id, the exchange's own calldata
+/// behind its selector, the amount of a leg between two exchanges.
 #[test]
 fn only_opaque_bytes_say_nothing() {
     let sample = Sample::two_exchanges();

@@ -1,4 +1,4 @@
-//! What passes: the assertions in their order, and the forms that real quotes have.
+//! Passing plans: the assertions in their order, and the forms that real quotes have.
 
 use alloy_primitives::U256;
 use alloy_sol_types::SolCall as _;
@@ -34,14 +34,14 @@ fn the_assertions_in_their_order() {
             "artifact_expiry_committed",
         ]
     );
-    // Nobody gives a price in this sample.
+    // The sample has no price.
     let open: Vec<&str> = report.not_established().iter().map(|a| a.name).collect();
     assert_eq!(open, ["agg_output_price_bound"]);
     assert_eq!(SwapFacts::CHECKS.len(), 13);
 }
 
 #[test]
-fn what_each_assertion_saw() {
+fn the_observation_of_each_assertion() {
     let report = Sample::new().judge().unwrap();
     let observed: Vec<&str> = report
         .assertions()
@@ -68,7 +68,7 @@ fn what_each_assertion_saw() {
 }
 
 #[test]
-fn what_the_bytes_say() {
+fn the_facts_of_the_bytes() {
     let sample = Sample::two_exchanges();
     let facts = sample.decode(&sample.steps()).unwrap();
     assert_eq!(facts.integrator, "svc");
@@ -102,10 +102,10 @@ fn a_spender_that_was_reviewed_for_its_leg() {
     sample.judge().unwrap();
 }
 
-/// Of a share that rounds to nothing the aggregator writes nothing, or nothing at all.
+/// When a share rounds to zero, the aggregator writes a zero amount, or leaves the recipient out.
 #[test]
 fn recipients_who_are_due_nothing() {
-    // 25 basis points of 399 are nothing, 30 are one unit; of 333 both are nothing.
+    // 25 basis points of 399 round to zero, 30 to one unit; of 333 both round to zero.
     let mut sample = Sample::new();
     sample.scale(U256::from(399));
     let named = sample.judge().unwrap();
@@ -126,7 +126,8 @@ fn recipients_who_are_due_nothing() {
     nobody.judge().unwrap();
 }
 
-/// An operator whose integrator is not registered earns nothing: only the aggregator is paid.
+/// An operator whose integrator is not registered earns nothing: the fee leg pays the aggregator
+/// only.
 #[test]
 fn an_own_share_of_zero_basis_points() {
     let mut sample = Sample::new();
@@ -136,8 +137,7 @@ fn an_own_share_of_zero_basis_points() {
     sample.judge().unwrap();
 }
 
-/// Where nobody is due anything there is no fee leg, and the router's function for one leg is
-/// enough.
+/// Without any fee there is no fee leg, and the router's function for one leg is enough.
 #[test]
 fn a_swap_without_a_fee_leg() {
     for single in [false, true] {
@@ -168,7 +168,7 @@ fn a_swap_without_a_fee_leg() {
         let facts = sample.decode(&sample.steps()).unwrap();
         assert_eq!((facts.fee_leg.as_ref(), facts.legs.len()), (None, 1));
         sample.judge().unwrap();
-        // Whoever is due something is paid by a fee leg.
+        // A fee leg pays each recipient with a share.
         sample.policy.recipients[1].bps = BasisPoints::new(25).unwrap();
         assert_eq!(sample.judge().unwrap_err().check, "agg_fee_recipient_exact");
     }
@@ -181,7 +181,7 @@ fn the_order_of_the_recipients_is_free() {
     sample.judge().unwrap();
 }
 
-/// Two recipients cannot tell "each once" from "all others once".
+/// With two recipients, "each once" and "all others once" are the same.
 #[test]
 fn a_reviewed_set_of_one_recipient_and_one_of_three() {
     let mut one = Sample::new();

@@ -1,4 +1,4 @@
-//! A quote as the aggregator composes it, with every part open to be changed.
+//! A quote as the aggregator composes it, whose every part a test can change.
 
 use alloy_primitives::{Address, B256, Bytes, Selector, U256, address};
 use alloy_sol_types::SolCall as _;
@@ -181,7 +181,7 @@ impl Sample {
         sample
     }
 
-    /// Another input, with the fees and the exchanged amount that belong to it.
+    /// Sets another input, with its fees and its exchanged amount.
     pub(crate) fn scale(&mut self, gross: U256) {
         let share = |bps: u64| gross.saturating_mul(U256::from(bps)) / U256::from(10_000);
         let (aggregator, own) = (share(25), share(30));
@@ -237,13 +237,13 @@ pub(crate) fn part(recipient: Address, amount: u64) -> FeeDistribution {
     }
 }
 
-/// What the quote says that input and expected output are worth.
+/// Sets the quote's values of the input and the expected output, in US dollars.
 pub(crate) fn worth(sample: &mut Sample, from: &str, to: &str) {
     sample.quoted.from_usd = Some(from.parse().unwrap());
     sample.quoted.to_usd = Some(to.parse().unwrap());
 }
 
-/// An independent price: a dollar for USDC, and this for WETH.
+/// Makes an independent price: one dollar for USDC, and this price for WETH.
 pub(crate) fn price(weth: &str) -> PriceReading {
     PriceReading {
         from_usd: "1".parse().unwrap(),
@@ -254,7 +254,7 @@ pub(crate) fn price(weth: &str) -> PriceReading {
     }
 }
 
-/// An exchange leg with opaque bytes behind its selector.
+/// Makes an exchange leg with opaque bytes behind its selector.
 pub(crate) fn leg(sending: Address, receiving: Address, amount: u64) -> SwapData {
     SwapData {
         callTo: SUSHI,
@@ -267,8 +267,8 @@ pub(crate) fn leg(sending: Address, receiving: Address, amount: u64) -> SwapData
     }
 }
 
-/// Declares attacks: the check that refuses, its message, and the change to a sample that passes
-/// without it.
+/// Declares attacks: the check that refuses, its message, and the change. Without the change the
+/// sample passes.
 macro_rules! attacks {
     ($($name:ident: $check:literal, $message:literal => |$sample:ident| $change:expr;)+) => {$(
         #[test]

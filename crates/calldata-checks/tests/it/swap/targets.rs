@@ -1,4 +1,4 @@
-//! Attacks on where the plan's calls go and what they carry, and on the order of its steps.
+//! Attacks on the targets and values of the plan's calls, and on the order of its steps.
 
 use alloy_primitives::{Bytes, U256, address};
 use alloy_sol_types::{SolCall as _, sol};
@@ -94,7 +94,7 @@ attacks! {
 }
 
 #[test]
-fn every_step_goes_to_what_was_reviewed() {
+fn every_step_goes_to_a_reviewed_contract() {
     let steps = crate::swap::sample::Sample::new().steps();
     assert_eq!(
         [steps[0].to, steps[1].to, steps[2].to],

@@ -111,7 +111,7 @@ fn every_fault_of_a_file_is_provoked_and_its_name_is_stable() {
     wallet_targets_selectors_empty: selectors of 0x1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE: expected at least one, or spender_only = true, observed none
     wallet_targets_selector_never: selectors of 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913: transferFrom (0x23b872dd) cannot be reviewed: its arguments give tokens away unjudged
     wallet_targets_spender_called: selectors of 0x8b773D83bc66Be128c60e07E17C8901f7a64F000: expected none beside spender_only = true, observed 1
-    wallet_targets_what_empty: what of 0x4200000000000000000000000000000000000006: expected what the contract is, observed an empty text
+    wallet_targets_what_empty: what of 0x4200000000000000000000000000000000000006: expected a description of the contract, observed an empty text
     wallet_targets_vault_incomplete: protocol of 0x1111111111111111111111111111111111111111: a vault has product_id, protocol and asset, observed some of them
     wallet_targets_duplicate_product: targets: expected the product 7 once, observed it of two contracts
     ");

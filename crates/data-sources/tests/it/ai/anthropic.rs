@@ -54,7 +54,7 @@ async fn an_answer_comes_with_its_citations() {
 }
 
 #[tokio::test]
-async fn a_paused_turn_is_taken_up_with_what_there_is() {
+async fn a_paused_turn_continues_with_the_received_blocks() {
     let server = pausing(1).await;
     let research = made(adapter(&server, Anthropic::new).research(PROMPT).await);
     assert_eq!(
@@ -75,7 +75,7 @@ async fn a_paused_turn_is_taken_up_with_what_there_is() {
 }
 
 #[tokio::test]
-async fn a_turn_without_an_end_is_left() {
+async fn a_turn_that_never_ends_is_given_up() {
     let server = pausing(100).await;
     let kind = failed(adapter(&server, Anthropic::new).research(PROMPT).await);
     assert_eq!(kind.reason(), "upstream_business_incomplete");
@@ -83,7 +83,7 @@ async fn a_turn_without_an_end_is_left() {
 }
 
 #[tokio::test]
-async fn a_search_that_failed_is_no_research() {
+async fn an_answer_after_a_failed_search_is_refused() {
     let server = server(json(
         200,
         &recorded("anthropic/web_search_error_block.json"),
@@ -95,7 +95,7 @@ async fn a_search_that_failed_is_no_research() {
 
 /// One failed search of several: the findings of the others are cited.
 #[tokio::test]
-async fn a_failed_search_beside_cited_ones_changes_nothing() {
+async fn a_failed_search_among_cited_ones_is_tolerated() {
     let body = changed(|body| {
         let failed = value!({"type": "web_search_tool_result", "tool_use_id": "s",
             "content": {"type": "web_search_tool_result_error", "error_code": "max_uses_exceeded"}});
@@ -107,7 +107,7 @@ async fn a_failed_search_beside_cited_ones_changes_nothing() {
 }
 
 #[tokio::test]
-async fn how_a_turn_ended_decides() {
+async fn the_end_of_a_turn_decides_the_result() {
     for (reason, expect) in [
         (value!("max_tokens"), "upstream_business_incomplete"),
         (value!("tool_use"), "upstream_malformed"),
@@ -135,7 +135,7 @@ async fn an_overloaded_upstream_is_asked_once() {
 }
 
 #[tokio::test]
-async fn blocks_have_a_form() {
+async fn blocks_of_another_form_are_malformed() {
     for content in [
         value!([{"type": "text"}]),
         value!([{"type": "web_search_tool_result", "content": PROMPT}]),

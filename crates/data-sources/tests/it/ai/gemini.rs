@@ -32,7 +32,7 @@ async fn an_image_comes_inside_the_answer() {
 
 /// Intermediate sketches are not the image, and the claimed type is not trusted.
 #[tokio::test]
-async fn the_image_is_the_one_that_is_meant() {
+async fn a_sketch_is_not_taken_for_the_image() {
     let body = changed(|body| {
         let parts = body["candidates"][0]["content"]["parts"]
             .as_array_mut()

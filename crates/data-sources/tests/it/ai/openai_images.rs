@@ -90,7 +90,7 @@ async fn no_image_is_requested_twice() {
 }
 
 #[tokio::test]
-async fn a_model_that_takes_too_long_is_left() {
+async fn a_model_that_takes_too_long_is_a_timeout() {
     let server = server(
         json(200, &recorded("openai/images_generation.json"))
             .set_delay(std::time::Duration::from_secs(30)),
@@ -149,7 +149,7 @@ async fn a_page_is_no_image() {
 }
 
 #[tokio::test]
-async fn a_body_has_an_end() {
+async fn a_body_over_the_limit_is_refused() {
     let huge = format!(r#"{{"data":[{{"b64_json":"{}"}}]}}"#, "A".repeat(25 << 20));
     let huge = ResponseTemplate::new(200).set_body_raw(huge, "application/json");
     assert_eq!(

@@ -46,7 +46,7 @@ async fn an_answer_comes_with_its_citations() {
 }
 
 #[tokio::test]
-async fn half_an_answer_is_none() {
+async fn an_incomplete_answer_is_a_failure() {
     let kind = failed(ask(200, &recorded("openai/responses_incomplete.json")).await);
     assert_eq!(kind.reason(), "upstream_business_incomplete");
     let failure = |code: &'static str| {
@@ -72,7 +72,7 @@ async fn half_an_answer_is_none() {
 }
 
 #[tokio::test]
-async fn a_prompt_that_is_not_served_is_an_answer() {
+async fn a_refused_prompt_is_an_answer() {
     blocked(
         ask_changed(|body| {
             body["status"] = "incomplete".into();
@@ -100,7 +100,7 @@ async fn an_uncited_answer_says_so() {
 
 /// A page that a search found may try to speak through the model.
 #[tokio::test]
-async fn nothing_but_text_and_the_web_comes_through() {
+async fn only_text_and_web_addresses_are_passed_on() {
     let research = made(
         ask_changed(|body| {
             let part = &mut body["output"][1]["content"][0];
@@ -135,7 +135,7 @@ async fn nothing_but_text_and_the_web_comes_through() {
 }
 
 #[tokio::test]
-async fn parts_follow_each_other_and_their_places_do() {
+async fn citations_move_with_the_parts_of_the_text() {
     let research = made(
         ask_changed(|body| {
             let message = body["output"][1].clone();

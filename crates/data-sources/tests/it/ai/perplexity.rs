@@ -44,7 +44,7 @@ async fn a_page_that_the_text_does_not_mark_is_not_cited() {
 }
 
 #[tokio::test]
-async fn half_an_answer_is_none() {
+async fn an_incomplete_answer_is_a_failure() {
     for (change, expect) in [
         (
             value!({"finish_reason": "length"}),

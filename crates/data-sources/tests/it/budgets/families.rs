@@ -32,7 +32,7 @@ fn okx(server: &MockServer, clock: &ManualClock) -> Okx {
 }
 
 #[tokio::test]
-async fn a_limit_without_a_time_is_not_asked_again_at_once() {
+async fn a_rate_limit_without_a_time_pauses_the_upstream() {
     let server = answering(ResponseTemplate::new(429)).await;
     let clock = recorded_clock();
     let usual = config(&server, Frankfurter::SPEC.urls);
@@ -97,7 +97,7 @@ async fn hosts_of_one_upstream_are_held_one_by_one() {
     let defillama = Defillama::new(&transport(), usual, recorded_clock().shared()).unwrap();
     let protocols = kind(defillama.protocols(None).await);
     assert_eq!(protocols.reason(), "upstream_rate_limited");
-    // The same host is left alone, another host is not.
+    // The same host is not asked, another host is.
     let chains = kind(defillama.chains(None).await);
     assert_eq!(chains.reason(), "upstream_rate_limited");
     let chart = defillama
@@ -131,7 +131,7 @@ async fn an_upstream_that_wants_to_be_paid_is_left_alone_for_long() {
 
 /// While a call waits out a pause that the upstream asked for, no other call of its family is made.
 #[tokio::test]
-async fn a_pause_that_is_waited_out_is_kept_by_everybody() {
+async fn every_call_of_a_family_waits_out_its_pause() {
     let server = MockServer::start().await;
     Mock::given(any())
         .respond_with(ResponseTemplate::new(429).insert_header("retry-after", "1"))

@@ -124,7 +124,7 @@ async fn a_try_that_cannot_pay_leaves_the_failure_before_it() {
 }
 
 #[tokio::test]
-async fn a_call_is_charged_its_most_before_and_what_it_weighed_after() {
+async fn a_call_is_charged_its_greatest_weight_first_and_its_real_weight_afterwards() {
     let clock = recorded_clock();
     let rows = |count: i64| {
         let row = |at: i64| json!({"time": (NOW - 3_600 + at) * 1_000, "hash": "0x0", "delta": {"type": "deposit"}});
@@ -218,7 +218,7 @@ async fn the_busiest_account_costs_no_more_than_the_stated_share() {
 
 /// New symbols with `max_age = 0` use the budget of the family and no more.
 #[tokio::test]
-async fn ever_new_keys_end_with_the_budget() {
+async fn new_keys_do_not_exceed_the_budget() {
     let server =
         answering(ResponseTemplate::new(200).set_body_json(json!({"currencies": []}))).await;
     let usual = config(&server, Coinpaprika::SPEC.urls);

@@ -25,7 +25,7 @@ use crate::budgets::{NOW, answering, asked, config, recorded_clock, transport};
 #[derive(Default)]
 pub(crate) struct Store {
     counters: Mutex<BTreeMap<(String, u64), u64>>,
-    /// What was used of windows, by family and slice.
+    /// The used weight of windows, by family and slice.
     pub(crate) windows: Mutex<BTreeMap<(String, u64), u64>>,
     additions: Mutex<Vec<u64>>,
     broken: AtomicBool,
@@ -145,7 +145,7 @@ fn month() -> u64 {
 }
 
 #[tokio::test]
-async fn a_quota_survives_a_restart_and_a_crash_counts_too_much_only() {
+async fn a_quota_survives_a_restart_and_a_crash_only_overcounts() {
     let bench = Bench::new().await;
     let first = bench.start(|_| {}).await;
     assert_eq!(bench.spend(&first, 25).await, (25, None));
@@ -239,7 +239,7 @@ async fn servers_that_share_a_store_share_the_counter() {
 }
 
 #[tokio::test]
-async fn without_its_counter_a_quota_is_not_spent() {
+async fn a_quota_without_its_counter_is_not_spent() {
     let bench = Bench::new().await;
     let upstream = bench.start(|_| {}).await;
     assert_eq!(bench.spend(&upstream, 15).await.0, 15);

@@ -185,7 +185,7 @@ async fn an_index_says_which_chains_it_covers() {
 }
 
 #[tokio::test]
-async fn failures_inside_a_success_and_foreign_chains_are_none() {
+async fn failures_inside_a_success_and_foreign_chains_are_refused() {
     let (limited, _server) = okx(answer(
         &json!({"code": "50011", "msg": "Too Many Requests", "data": []}),
     ))

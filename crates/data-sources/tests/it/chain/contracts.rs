@@ -69,7 +69,7 @@ async fn only_verified_code_has_an_interface() {
 }
 
 #[tokio::test]
-async fn proxies_name_what_they_delegate_to_and_not_themselves() {
+async fn a_proxy_names_its_implementation_and_not_itself() {
     let proxy = changed(|contract| {
         contract["proxyResolution"] = json!({"isProxy": true, "proxyType": "EIP1967Proxy", "implementations": [
             {"address": "0x2222222222222222222222222222222222222222", "name": "Token"},
@@ -106,7 +106,7 @@ async fn other_contracts_and_chains_are_refused() {
 }
 
 #[tokio::test]
-async fn a_contract_that_nobody_published_is_an_answer_and_a_missing_page_is_none() {
+async fn an_unpublished_contract_is_an_answer_and_a_missing_page_is_a_failure() {
     let missing = |body: &Value| ResponseTemplate::new(404).set_body_json(body);
     let (known, _server) = sourcify(missing(&recorded("sourcify/contract_not_found"))).await;
     let published = known.contract(196, USDT0).await.unwrap().value;

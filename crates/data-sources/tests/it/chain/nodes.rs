@@ -153,7 +153,7 @@ async fn answers_about_something_else_are_refused() {
 }
 
 #[tokio::test]
-async fn a_block_that_cannot_be_read_takes_the_time_only() {
+async fn an_unreadable_block_leaves_out_only_the_time() {
     let other: Change = |block| block["hash"] = json!(format!("0x{}", "11".repeat(32)));
     let late: Change = |block| block["timestamp"] = json!("0xffffffffffffffff");
     for change in [other, late] {
@@ -234,7 +234,7 @@ async fn a_revert_is_run_again_on_the_state_before_its_block() {
 }
 
 #[tokio::test]
-async fn a_node_that_forgot_the_state_says_so_and_one_that_does_not_revert_too() {
+async fn a_replay_without_the_old_state_is_unavailable() {
     let with = |reply: Value| {
         let mut all = replies();
         all.insert("eth_call".to_owned(), reply);
@@ -314,7 +314,7 @@ async fn a_batch_of_a_block_of_the_future_is_refused() {
 }
 
 #[tokio::test]
-async fn a_deposit_says_what_it_made_and_others_make_nothing() {
+async fn only_a_deposit_mints_coins() {
     let deposit: Change = |tx| {
         tx["type"] = json!("0x7e");
         tx["mint"] = json!("0xde0b6b3a7640000");
@@ -331,7 +331,7 @@ async fn a_deposit_says_what_it_made_and_others_make_nothing() {
 }
 
 #[tokio::test]
-async fn a_token_that_spoils_a_batch_does_not_take_the_units_of_the_others() {
+async fn a_token_that_breaks_a_batch_leaves_the_units_of_the_others() {
     let good: Address = "0x779Ded0c9e1022225f8E0630b35a9b54bE713736"
         .parse()
         .unwrap();
@@ -358,7 +358,7 @@ async fn a_token_that_spoils_a_batch_does_not_take_the_units_of_the_others() {
     assert_eq!(facts.value[&good].decimals, Some(6));
     assert_eq!(facts.value[&hostile].decimals, None);
     assert!(facts.sources.iter().all(|source| source.reference));
-    // Alone it is a failure: nothing was learned.
+    // A batch with only this token is a failure: the node stated nothing.
     assert!(reader.token_facts(196, &[hostile]).await.is_err());
     // Kept facts state their time, and only name things.
     let kept = reader.token_facts(196, &[good]).await.unwrap();

@@ -29,7 +29,7 @@ fn account() -> Address {
         .unwrap()
 }
 
-/// A change to what one call of a batch returns, by selector and first argument.
+/// A change to the result of one call of a batch, by selector and first argument.
 type Change = fn(selector: [u8; 4], asset: &str, outcome: &mut Outcome3);
 
 /// A node that answers the recorded requests with the recorded answers, after a change.
@@ -117,7 +117,7 @@ fn word(value: u64) -> Bytes {
 fn unchanged(_: [u8; 4], _: &str, _: &mut Outcome3) {}
 
 #[tokio::test]
-async fn reserves_are_markets_with_what_is_not_lent_out() {
+async fn reserves_are_markets_with_their_unlent_value() {
     let (aave, _server) = aave(unchanged).await;
     let found = aave.markets(None).await.unwrap();
     let rows: Vec<_> = found
@@ -146,7 +146,7 @@ async fn reserves_are_markets_with_what_is_not_lent_out() {
 }
 
 #[tokio::test]
-async fn a_reserve_of_which_a_figure_is_missing_is_left_out() {
+async fn a_reserve_with_a_missing_figure_is_left_out() {
     let (aave, _server) = aave(|selector, asset, outcome| {
         if selector == PRICE && asset == USDG {
             *outcome = Outcome3 {
@@ -296,7 +296,7 @@ async fn rows_that_do_not_cover_the_account_are_incomplete() {
     assert!(found.complete);
 }
 
-/// Adds to a word of what a call returned.
+/// Adds `atoms` to one word of a call's result.
 fn plus(outcome: &mut Outcome3, word: usize, atoms: u64) {
     let mut words = outcome.returnData.to_vec();
     let place = word * 32..(word + 1) * 32;
@@ -307,7 +307,7 @@ fn plus(outcome: &mut Outcome3, word: usize, atoms: u64) {
 
 /// A matured token may lose its price. An account without that token is still read.
 #[tokio::test]
-async fn a_reserve_without_a_price_matters_to_those_who_are_in_it() {
+async fn a_reserve_without_a_price_affects_only_accounts_that_use_it() {
     let fails = |asset: &'static str| {
         move |selector: [u8; 4], of: &str, outcome: &mut Outcome3| {
             if selector == PRICE && of == asset {
@@ -345,7 +345,7 @@ async fn a_part_that_cannot_be_read_is_not_zero() {
 }
 
 #[tokio::test]
-async fn a_node_of_nothing_gives_nothing() {
+async fn a_node_without_any_reserve_gives_no_answer() {
     let (aave, _server) = aave(|selector, _, outcome| {
         if selector == CONFIGURATION {
             *outcome = Outcome3 {

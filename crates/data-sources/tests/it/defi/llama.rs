@@ -78,7 +78,7 @@ async fn a_list_is_asked_for_once_and_kept() {
 }
 
 #[tokio::test]
-async fn figures_that_cannot_be_are_left_out() {
+async fn impossible_figures_are_left_out() {
     let body = changed("defillama/protocols.json", |all| {
         all[0]["change_1d"] = serde_json::json!(-250);
         all[0]["change_7d"] = serde_json::json!("NaN");

@@ -67,7 +67,7 @@ async fn a_rate_is_a_fraction() {
 }
 
 #[tokio::test]
-async fn a_product_without_figures_is_left_out_and_one_of_another_chain_spoils_all() {
+async fn a_product_without_figures_is_left_out_and_one_of_another_chain_refuses_the_list() {
     let file = "okx_defi/defi_search_usdt0_196.json";
     let body = changed(file, |body| {
         body["data"]["list"][0]["rate"] = value!("");
@@ -131,7 +131,7 @@ async fn failures_inside_a_success_are_failures() {
 }
 
 #[tokio::test]
-async fn positions_are_read_with_what_is_owed() {
+async fn positions_are_read_with_their_debts() {
     let server = MockServer::start().await;
     serve(
         &server,
@@ -215,7 +215,7 @@ async fn without_details_the_totals_are_known() {
 }
 
 #[tokio::test]
-async fn no_positions_are_an_answer_and_a_strange_chain_is_none() {
+async fn an_empty_list_of_positions_is_an_answer_and_a_foreign_chain_is_refused() {
     let server = serving(LIST, json(recorded("okx_defi/defi_positions_none.json"))).await;
     assert!(
         okx(&server)

@@ -113,7 +113,7 @@ async fn an_unchanged_list_is_not_sent_again() {
 }
 
 #[tokio::test]
-async fn an_unchanged_that_nobody_asked_for_is_no_answer() {
+async fn an_unrequested_not_modified_is_no_answer() {
     let server = serving("/pools", ResponseTemplate::new(304)).await;
     let error = defillama(&server).pools().await.unwrap_err();
     assert_eq!(error.reason(), "upstream_http_304");
@@ -150,7 +150,7 @@ async fn few_bad_rows_are_skipped_and_many_are_no_list() {
 }
 
 #[tokio::test]
-async fn lists_that_are_none_are_refused() {
+async fn bodies_without_a_usable_list_are_refused() {
     for body in [
         r#"{"status":"error","data":[]}"#,
         r#"{"status":"success","data":[]}"#,

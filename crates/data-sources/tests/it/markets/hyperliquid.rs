@@ -146,7 +146,7 @@ async fn lists_that_do_not_fit_are_refused() {
 }
 
 #[tokio::test]
-async fn an_unknown_dex_is_told_without_asking_for_it() {
+async fn an_unknown_dex_is_refused_without_a_request() {
     let server = venue(|_, _| None).await;
     let hyperliquid = connect(&server, HyperliquidInfo::new);
     for dex in ["nope", "x\u{200b}yz", "\"xyz\"", &"x".repeat(200)] {
@@ -198,7 +198,7 @@ async fn markets_are_kept_for_a_moment_and_fetched_once() {
 }
 
 #[tokio::test]
-async fn a_coin_as_other_venues_tell_it() {
+async fn a_coin_has_the_form_of_the_other_venues() {
     let server = venue(|_, _| None).await;
     let hyperliquid = connect(&server, HyperliquidInfo::new);
     let pepe = hyperliquid.reading("PEPE", None).await.unwrap().value;

@@ -57,7 +57,7 @@ async fn an_account_is_read_and_an_unused_one_is_empty() {
 }
 
 #[tokio::test]
-async fn accounts_that_cannot_be_are_refused() {
+async fn impossible_accounts_are_refused() {
     let changes: [fn(&mut Value); 7] = [
         |body| body["time"] = json!(1_795_233_000_000_u64),
         |body| drop(body.as_object_mut().unwrap().remove("time")),
@@ -206,7 +206,7 @@ async fn histories_of_every_kind() {
 }
 
 #[tokio::test]
-async fn histories_that_cannot_be_are_refused() {
+async fn impossible_histories_are_refused() {
     let future = |body: &mut Value| body[0]["time"] = json!(1_795_233_000_000_u64);
     for kind in [HistoryKind::Fill, HistoryKind::Funding, HistoryKind::Ledger] {
         assert_eq!(reason(told(kind, future).await), "upstream_malformed");
@@ -256,7 +256,7 @@ async fn busy(coins: usize) -> wiremock::MockServer {
 }
 
 #[tokio::test]
-async fn a_long_history_is_told_page_by_page_and_a_longer_one_is_shortened() {
+async fn a_long_history_is_read_page_by_page_and_a_longer_one_is_shortened() {
     // 10 coins in 169 hours: four pages.
     let server = busy(10).await;
     let told = connect(&server, HyperliquidInfo::new)
@@ -315,7 +315,7 @@ async fn trading(kept: i64) -> wiremock::MockServer {
 }
 
 #[tokio::test]
-async fn fills_that_the_venue_has_dropped_are_not_nothing() {
+async fn dropped_fills_are_reported_as_missing() {
     let minutes_ago = |minutes: i64| Timestamp::from_second(NOW - 60 * minutes).unwrap();
     let dropped = async |kept: i64, from: i64, to: i64| {
         let server = trading(kept).await;

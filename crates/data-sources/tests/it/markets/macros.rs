@@ -159,7 +159,7 @@ async fn fred_without_a_key_is_read_from_its_charts() {
 }
 
 #[tokio::test]
-async fn fred_with_a_key_and_when_the_key_is_refused() {
+async fn fred_uses_its_key_and_reads_the_charts_when_the_key_is_refused() {
     let server = deciding(|request| {
         let query = request.url.query().unwrap_or_default();
         assert!(query.contains(KEY) || request.url.path().starts_with("/graph"));
@@ -235,7 +235,7 @@ async fn pages_instead_of_data_are_refused() {
 }
 
 #[tokio::test]
-async fn vix_and_rates_as_recorded() {
+async fn the_recorded_vix_and_rates_are_read() {
     let server = deciding(|request| match request.url.path() {
         "/api/global/delayed_quotes/quotes/_VIX.json" => {
             Some(answer(&recorded("cboe/delayed_quote_vix.json")))
@@ -264,7 +264,7 @@ async fn vix_and_rates_as_recorded() {
 }
 
 #[tokio::test]
-async fn yahoo_is_asked_for_what_it_says() {
+async fn yahoo_answers_about_another_symbol_or_time_are_refused() {
     let chart = |change: fn(&mut serde_json::Value)| async move {
         let mut body = recorded("yahoo/chart_vix.json");
         change(&mut body["chart"]["result"][0]["meta"]);

@@ -107,7 +107,7 @@ fn why_missing(reading: &VenueReading, part: Part) -> Option<&str> {
 }
 
 #[tokio::test]
-async fn each_venue_in_its_own_units() {
+async fn each_venue_is_read_in_its_own_units() {
     let binance = of_binance(|_| None).await.unwrap();
     let funding = binance.value.funding.unwrap();
     assert_eq!(
@@ -144,7 +144,7 @@ async fn each_venue_in_its_own_units() {
 }
 
 #[tokio::test]
-async fn a_suspended_contract_ages_nobody_and_is_named() {
+async fn a_suspended_contract_does_not_age_the_others_and_is_named() {
     let list = |hours: i64| {
         let mut rows = recorded("binance_futures/premium_index_all.json");
         let then = rows[0]["time"].as_i64().unwrap() - hours * 3_600_000;

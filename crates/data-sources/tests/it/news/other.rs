@@ -167,7 +167,7 @@ async fn lunarcrush_counts_and_claims_no_shares() {
 }
 
 #[tokio::test]
-async fn upstreams_see_the_name_that_they_are_asked_under() {
+async fn upstreams_see_the_configured_user_agent() {
     let server = answering(json(r#"{"meta":{"result_count":0}}"#)).await;
     let named = Transport::named("svc-api-server/1.0 (+ops@example.com)").unwrap();
     let x = XApi::new(&named, config(&server, &["base_url"]), clock()).unwrap();

@@ -56,7 +56,7 @@ async fn a_symbol_that_is_not_in_the_answer_is_not_found() {
 }
 
 #[tokio::test]
-async fn figures_that_cannot_be_are_unknown() {
+async fn impossible_figures_are_unknown() {
     let row = |symbol: &str, mentions: serde_json::Value, bullish: serde_json::Value| value!({"tokenSymbol": symbol, "mentionCount": mentions, "sentiment": {"bullishRatio": bullish, "bearishRatio": 0.2}});
     let body = data(
         value!({"period": "24h", "ts": 1_795_222_800_000_i64, "details": [
@@ -75,7 +75,7 @@ async fn figures_that_cannot_be_are_unknown() {
 }
 
 #[tokio::test]
-async fn answers_that_are_none_are_named() {
+async fn unusable_answers_are_named() {
     let future = data(value!({"period": "24h", "ts": "1795226400000", "details": []}));
     let windowless = data(value!({"period": "<b>", "ts": "1795222800000", "details": []}));
     let rowless = data(value!({"period": "24h", "ts": "1795222800000", "details": [{"x": 1}]}));

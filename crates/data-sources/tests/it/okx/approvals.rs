@@ -89,7 +89,7 @@ async fn a_different_approval_of_the_aggregator_is_refused() {
 }
 
 #[tokio::test]
-async fn without_the_aggregator_the_approval_is_ours_and_says_so() {
+async fn an_approval_without_the_aggregator_is_ours_and_says_so() {
     for (response, reason) in [
         (ResponseTemplate::new(503), "upstream_http_503"),
         (

@@ -46,7 +46,7 @@ fn with_word(index: usize, word: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_quote_that_does_what_was_asked_is_passed_on() {
+async fn a_quote_that_matches_the_request_is_passed_on() {
     let (okx, server) = answering(answer(&recorded("swap_usdg_wokb"))).await;
     let quote = okx.swap(&request()).await.unwrap();
     assert_eq!(quote.value.amount_out.to_string(), "843608100000000000");
@@ -286,7 +286,7 @@ async fn no_route_and_other_business_failures_keep_their_codes() {
 }
 
 #[test]
-fn requests_are_refused_before_anybody_is_asked() {
+fn bad_requests_are_refused_before_the_upstream_is_asked() {
     let reviewed = ReviewedContracts::default();
     let parse = |from, to, user| {
         SwapRequest::parse(from, to, "1", user, None, &reviewed).map_err(|e| e.code())

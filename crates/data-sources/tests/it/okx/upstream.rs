@@ -158,7 +158,7 @@ async fn a_rate_limit_is_waited_for_only_when_it_is_short() {
             tries,
             "{retry_after}"
         );
-        // Until then the upstream is left alone; a pause of zero is no pause.
+        // Until then the upstream is not asked; a pause of zero is no pause.
         let refused = kind(okx.price(WOKB).await);
         assert!(matches!(refused, SourceErrorKind::RateLimited { .. }));
         let asked_again = if retry_after == "0" { 3 } else { 0 };

@@ -156,7 +156,7 @@ async fn failures_of_the_upstream_have_their_reasons() {
 }
 
 #[tokio::test]
-async fn health_is_told_by_source() {
+async fn health_is_reported_by_source() {
     let server = answering(raw("{}")).await;
     let circle = circle(config(server.uri()));
     circle.fast_allowance().await.unwrap_err();

@@ -68,14 +68,14 @@ async fn a_bridge_is_planned_from_the_recorded_fees_and_verified() {
     assert_eq!(plan.amount, U256::from(5_000_000));
     assert_eq!(plan.destination_chain_id, 42161);
 
-    // A node that does not answer: no plan, and the reason by name.
+    // A node that does not answer gives no plan, and the error names it.
     let silent = unused_address().await;
     let venues = Venues::new(asking(&silent), &clock).unwrap();
     let refusal = venues.plan(&request, &policy, &moment).await.unwrap_err();
     assert_eq!(refusal.check, "quote_unavailable");
 }
 
-/// The address of a port on which nobody listens.
+/// The address of a closed port.
 async fn unused_address() -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     format!("http://{}", listener.local_addr().unwrap())

@@ -224,7 +224,7 @@ async fn a_flag_that_is_left_out_is_false() {
 }
 
 #[tokio::test]
-async fn the_state_of_a_market_is_told() {
+async fn the_state_of_a_market_is_reported() {
     assert!(!book("/ao", json!(false)).await.unwrap().accepting_orders);
     assert!(
         !listed("/acceptingOrders", json!(false))

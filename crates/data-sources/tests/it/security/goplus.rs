@@ -137,7 +137,7 @@ async fn a_rate_limit_inside_a_success_is_a_rate_limit() {
         );
         clock.advance(Duration::from_secs(3));
     }
-    // It is left alone meanwhile.
+    // It is not asked in the meantime.
     assert_eq!(requests(&server).await, 1);
     assert_eq!(goplus.source().health()[0].state.as_str(), "unavailable");
 }
@@ -169,7 +169,7 @@ async fn an_answer_about_another_token_is_refused() {
 }
 
 #[tokio::test]
-async fn bad_days_have_names() {
+async fn every_bad_answer_has_its_error() {
     for (response, expected) in bad_days() {
         let server = answering(response).await;
         let (goplus, _clock) = goplus(&server, None);
@@ -232,7 +232,7 @@ async fn the_chains_are_polled_daily() {
 }
 
 #[tokio::test]
-async fn with_keys_it_calls_with_an_access_token() {
+async fn configured_keys_give_calls_an_access_token() {
     let server = MockServer::start().await;
     Mock::given(method("POST"))
         .and(path("/api/v1/token"))
@@ -299,7 +299,7 @@ async fn an_access_token_that_is_not_known_is_replaced_once() {
 }
 
 #[tokio::test]
-async fn without_an_access_token_it_is_asked_keyless() {
+async fn calls_without_an_access_token_carry_no_key() {
     let server = MockServer::start().await;
     Mock::given(method("POST"))
         .respond_with(answer(

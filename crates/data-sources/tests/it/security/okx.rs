@@ -86,7 +86,7 @@ async fn a_trap_is_seen() {
 }
 
 #[tokio::test]
-async fn another_subject_and_nothing_are_told_apart() {
+async fn another_subject_and_an_empty_answer_have_different_errors() {
     let low = recorded("okx_security/token_scan_196_low");
     let server = answering(answer(&low)).await;
     let (okx, _clock) = okx(&server);
@@ -115,7 +115,7 @@ async fn another_subject_and_nothing_are_told_apart() {
 }
 
 #[tokio::test]
-async fn bad_days_have_names() {
+async fn every_bad_answer_has_its_error() {
     for (response, expected) in bad_days() {
         let server = answering(response).await;
         let (okx, _clock) = okx(&server);
@@ -180,7 +180,7 @@ async fn a_quote_is_the_one_that_was_asked_for() {
 }
 
 #[tokio::test]
-async fn no_way_is_an_answer_and_a_failure_is_not() {
+async fn a_missing_route_is_an_answer_and_a_failure_is_not() {
     let server = answering(answer(&recorded("okx_security/quote_no_liquidity"))).await;
     let (okx, _clock) = okx(&server);
     let ten = U256::from(10_000_000);

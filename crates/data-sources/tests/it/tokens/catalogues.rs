@@ -92,7 +92,7 @@ async fn an_unknown_symbol_is_an_empty_list() {
 }
 
 #[tokio::test]
-async fn figures_that_cannot_be_are_refused_or_left_out() {
+async fn impossible_figures_are_refused_or_left_out() {
     let with = |change: fn(&mut Value)| {
         changed("coingecko/coins_markets_okb", |answer| {
             change(&mut answer[1])
@@ -237,7 +237,7 @@ fn ticker(change: impl FnOnce(&mut Value)) -> ResponseTemplate {
 }
 
 #[tokio::test]
-async fn the_second_catalogue_finds_then_prices() {
+async fn the_second_catalogue_finds_a_coin_and_then_its_price() {
     let search = recorded("coinpaprika/search_okb");
     let server = paprika(search, ticker(|_| {})).await;
     let found = coinpaprika(&server)
@@ -258,7 +258,7 @@ async fn the_second_catalogue_finds_then_prices() {
 }
 
 #[tokio::test]
-async fn the_second_catalogue_refuses_what_it_cannot_stand_for() {
+async fn the_second_catalogue_refuses_contradictory_answers() {
     let search = || recorded("coinpaprika/search_okb");
     for broken in [
         ticker(|body| body["id"] = json!("btc-bitcoin")),

@@ -58,7 +58,7 @@ async fn an_empty_member_is_unknown_and_not_zero() {
 }
 
 #[tokio::test]
-async fn decoration_that_cannot_be_is_left_out() {
+async fn impossible_optional_figures_are_left_out() {
     let server = serving(&info(|row| {
         row["holders"] = json!("12.5");
         row["volume24H"] = json!("-1");
@@ -116,7 +116,7 @@ async fn a_token_without_a_price_is_not_priced() {
 }
 
 #[tokio::test]
-async fn rows_of_other_tokens_and_chains_are_not_ours() {
+async fn rows_of_other_tokens_and_chains_are_refused() {
     for other in [
         info(|row| row["chainIndex"] = json!("1")),
         info(|row| row["chainIndex"] = json!(8453)),
@@ -161,7 +161,7 @@ async fn one_bad_row_does_not_spoil_a_batch() {
 }
 
 #[tokio::test]
-async fn attacks_are_named_and_nothing_is_made_up() {
+async fn attacks_are_refused_by_name() {
     for (expected, attack) in attacks() {
         let server = answering(attack).await;
         let okx = okx(&server);
@@ -194,7 +194,7 @@ async fn markets_are_kept_for_seconds() {
 }
 
 #[tokio::test]
-async fn origins_and_pools_leave_out_what_they_do_not_know() {
+async fn origins_and_pools_leave_out_unknown_figures() {
     let server = serving(&recorded("okx/advanced_info_196")).await;
     let origin = okx(&server).token_origin(WOKB, None).await.unwrap().value;
     assert_eq!(

@@ -51,7 +51,7 @@ async fn a_coin_that_is_left_out_is_not_priced() {
 }
 
 #[tokio::test]
-async fn prices_and_times_that_cannot_be_are_refused() {
+async fn impossible_prices_and_times_are_refused() {
     for price in [
         json!(0),
         json!(-1),

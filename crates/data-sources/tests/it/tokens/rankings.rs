@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use crate::tokens::{answering, attacks, changed, code, coingecko, okx, recorded, serving};
 
 #[tokio::test]
-async fn hot_tokens_of_all_chains_and_of_one() {
+async fn hot_tokens_are_read_for_all_chains_and_for_one() {
     let server = serving(&recorded("okx/hot_token_trending")).await;
     let found = okx(&server).hot_tokens(None, None).await.unwrap();
     let tokens = found.value;
@@ -43,7 +43,7 @@ async fn hot_tokens_of_all_chains_and_of_one() {
 }
 
 #[tokio::test]
-async fn hot_tokens_that_cannot_be_are_left_out() {
+async fn impossible_hot_tokens_are_left_out() {
     let with = |change: fn(&mut Value)| {
         changed("okx/hot_token_trending", |answer| {
             change(&mut answer["data"][0])
@@ -98,7 +98,7 @@ async fn trending_searches_keep_their_order_and_their_dollars() {
 }
 
 #[tokio::test]
-async fn trending_searches_that_cannot_be_are_left_out() {
+async fn impossible_trending_searches_are_left_out() {
     let with = |change: fn(&mut Value)| {
         changed("coingecko/search_trending", |answer| {
             change(&mut answer["coins"][0]["item"])

@@ -136,7 +136,7 @@ async fn names_are_cleaned_and_broken_rows_left_out() {
 }
 
 #[tokio::test]
-async fn attacks_on_searches() {
+async fn attacks_on_searches_are_refused() {
     for (expected, attack) in attacks() {
         let server = answering(attack).await;
         assert_eq!(

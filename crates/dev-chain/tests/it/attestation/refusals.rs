@@ -9,7 +9,7 @@ use super::{AMOUNT, FEE, burn, burn_call, mint_of, minted, receive, world};
 use crate::plan::{HOLDER, Step, balance, submit};
 
 #[test]
-fn a_message_that_may_not_be_minted_says_why() {
+fn a_refused_message_names_the_reason() {
     let world = world();
     let good = mint_of(&world, burn(&world, &burn_call(FEE, 1000)));
     let attested = |message: Vec<u8>| {
@@ -87,7 +87,7 @@ fn said_bytes(message: &Bytes) -> Bytes {
 }
 
 #[test]
-fn a_hostile_service_is_seen_in_what_it_attests() {
+fn the_attested_message_reveals_a_hostile_service() {
     let world = world();
     let transaction = burn(&world, &burn_call(FEE, 1000));
     world.iris.set_fee_executed(Some(U256::from(FEE + 1)));

@@ -8,20 +8,23 @@ use dev_chain::{DevChain, Reply};
 use serde_json::{Value, json};
 use tx_sender::{NodeFault, Transport};
 
+/// How long an answer takes.
+const LATENCY: Duration = Duration::from_millis(2);
+
 /// A node that is a chain in this process; tests may put another chain in its place.
 #[derive(Clone)]
 pub(crate) struct InProcess {
     chain: Arc<Mutex<DevChain>>,
     /// Whether it answers.
     pub(crate) up: Arc<std::sync::atomic::AtomicBool>,
-    /// What it answers in the chain's place.
+    /// The node's own answers, in the chain's place.
     pub(crate) instead: Arc<Mutex<Option<Instead>>>,
 }
 
-/// The answer to a request, without its envelope, where it is not the chain's.
+/// Returns the answer to a request, without its envelope, where it is not the chain's.
 pub(crate) type Instead = Box<dyn Fn(&Value) -> Option<Value> + Send>;
 
-/// What a node says of a call that reverts.
+/// A node's message about a call that reverts.
 pub(crate) fn reverts() -> Value {
     json!({ "error": { "code": 3, "message": "execution reverted" } })
 }
@@ -43,7 +46,7 @@ impl Transport for InProcess {
         body: Vec<u8>,
     ) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, NodeFault>> + Send + '_>> {
         Box::pin(async move {
-            tokio::time::sleep(Duration::from_millis(2)).await;
+            tokio::time::sleep(LATENCY).await;
             if !self.up.load(std::sync::atomic::Ordering::SeqCst) {
                 return Err(NodeFault::Unreachable);
             }

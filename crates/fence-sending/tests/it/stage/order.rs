@@ -1,4 +1,4 @@
-//! The policy of the fence, and what is signed under it.
+//! The policy of the fence, and the messages that are signed under it.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_signer::SignerSync as _;
@@ -53,7 +53,7 @@ pub(super) fn arguments() -> Value {
     })
 }
 
-/// The venue's leg as it can be executed.
+/// The venue's leg in an executable form.
 pub(super) fn executable(draft: &mut Draft, number: u8) {
     draft.call._transactionId = B256::repeat_byte(number);
     let leg = &mut draft.call._swapData[1];

@@ -21,7 +21,7 @@ use crate::mortal::MortalFence;
 use crate::sample::{BASE, NOW, policy};
 use crate::turns;
 
-/// What runs in one process, and ends with it.
+/// The parts of a process. They end with it.
 pub(crate) struct Process {
     _sendings: Sendings,
     pub(crate) sender: Sender,

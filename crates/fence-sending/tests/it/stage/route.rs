@@ -1,4 +1,4 @@
-//! An account whose key the test has, the price of its gas, and what its owner has paid.
+//! An account with a key in the test, the price of its gas, and its owner's payments.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,11 +12,11 @@ use tx_sender::{HashSigner, TransactionSigner};
 
 use super::wallet;
 
-/// An account whose key the test has.
+/// An account with a key in the test.
 pub(crate) struct TestRoute {
     pub(crate) owner: Mutex<Option<Address>>,
     pub(crate) clears: Mutex<Result<(), ClearObstacle>>,
-    /// Whether nobody has the key any more.
+    /// Whether the key is gone.
     pub(crate) keyless: std::sync::atomic::AtomicBool,
 }
 
@@ -57,7 +57,7 @@ impl Route for TestRoute {
     }
 }
 
-/// Every coin at so many dollars, if it has a price.
+/// The same price in dollars for every coin, or none.
 pub(super) struct CoinUsd(pub(super) Option<u64>);
 
 impl CoinPrices for CoinUsd {
@@ -68,7 +68,7 @@ impl CoinPrices for CoinUsd {
     }
 }
 
-/// What every owner has paid.
+/// The same payments for every owner.
 pub(super) struct Paid(pub(super) u64);
 
 impl PaidTotals for Paid {

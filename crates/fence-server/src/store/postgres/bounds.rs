@@ -1,5 +1,5 @@
-//! What bounds the records of one account. Every function runs in the transaction of the write that
-//! it bounds.
+//! The bounds of the records of one account. Every function runs in the transaction of the write
+//! that it bounds.
 
 use alloy_primitives::{Address, B256};
 use calldata_checks::UtcSeconds;
@@ -25,7 +25,8 @@ pub(super) async fn require_room_for_grant(
     Ok(delegation_fence::require_room_for_grant(live).map_err(refused)?)
 }
 
-/// There is always room for the end of a grant that came.
+/// Checks the room for a revocation of a grant that was never received. A received grant can always
+/// be ended.
 ///
 /// # Errors
 /// `too_many_revocations`
@@ -39,7 +40,7 @@ pub(super) async fn require_room_for_end(
     if read::count(&transaction.query(sql, params).await?)? > 0 {
         return Ok(());
     }
-    // The ends of grants that never came.
+    // These are the ends of grants that were never received.
     let sql = "SELECT count(*) FROM fence_end e
                WHERE e.account = $1 AND e.grant_id <> $2 AND NOT EXISTS (
                    SELECT FROM fence_grant g WHERE g.account = e.account AND g.grant_id = e.grant_id
@@ -49,7 +50,7 @@ pub(super) async fn require_room_for_end(
     Ok(require_room_for_tombstone(kept).map_err(refused)?)
 }
 
-/// Drops the limits of a grant that say nothing beside the tightest of each member.
+/// Deletes the limits of a grant that add nothing to the tightest of each member.
 pub(super) async fn keep_tightest(
     transaction: &Transaction<'_>,
     account: Address,

@@ -1,4 +1,4 @@
-//! What is read.
+//! Reads of the records.
 
 use alloy_primitives::{Address, B256, U256};
 use calldata_checks::UtcSeconds;
@@ -16,8 +16,8 @@ use crate::store::{
 
 pub(super) const READ: &str = "read";
 
-/// The statement that reads a view and `more` columns behind it. `target` selects account, grant
-/// and plan; `p` is the row of the plan.
+/// Makes the statement that reads a view, with the columns `more` after it. `target` selects
+/// account, grant and plan; `p` is the row of the plan.
 macro_rules! view_of {
     ($target:literal, $more:literal) => {
         concat!(
@@ -100,7 +100,7 @@ pub(super) async fn view(
     view_in(&postgres.query_one("view", VIEW, params).await?)
 }
 
-/// The first 20 columns of a row of [`view_of`].
+/// Reads the first 20 columns of a row of [`view_of`].
 fn view_in(row: &Row) -> Result<View, PostgresError> {
     let version: Option<i64> = get(row, 2, READ)?;
     Ok(View {
@@ -145,7 +145,7 @@ fn limit(signed: &str, received_at: i64) -> Result<KeptLimit, PostgresError> {
     })
 }
 
-/// The columns `ended_at` and `seq`, from `column` on.
+/// Reads the columns `ended_at` and `seq`, from `column` on.
 fn ended_in(row: &Row, column: usize) -> Result<Option<Ended>, PostgresError> {
     let at: Option<i64> = get(row, column, READ)?;
     at.map(|at| {
@@ -172,7 +172,7 @@ fn uses_in(row: &Row) -> Result<Vec<Use>, PostgresError> {
     .collect()
 }
 
-/// The columns `payload_digest` and `order_digest`, from `column` on.
+/// Reads the columns `payload_digest` and `order_digest`, from `column` on.
 fn order_in(row: &Row, column: usize) -> Result<Option<(B256, B256)>, PostgresError> {
     let Some(payload_digest) = get::<Option<&[u8]>>(row, column, READ)? else {
         return Ok(None);
@@ -183,7 +183,7 @@ fn order_in(row: &Row, column: usize) -> Result<Option<(B256, B256)>, PostgresEr
     )))
 }
 
-/// The limits of a grant, each with its row.
+/// Reads the limits of a grant, each with its row.
 pub(super) async fn limits(
     transaction: &Transaction<'_>,
     account: Address,
@@ -283,7 +283,8 @@ pub(super) async fn gas_spent(
     spent_in(&postgres.query("gas spent", GAS_SPENT, params).await?)
 }
 
-/// As [`gas_spent`], in a write: another write that adds to the sum undoes it, or waits for it.
+/// Reads the same as [`gas_spent`], within a write. Another write that adds to the sum undoes this
+/// one, or waits for it.
 pub(super) async fn gas_spent_within(
     transaction: &Transaction<'_>,
     account: Address,
@@ -302,18 +303,18 @@ fn spent_in(rows: &[Row]) -> Result<Spent, PostgresError> {
     })
 }
 
-/// The UTC day of a time: its first second, and that of the next day.
+/// Returns the first second of the UTC day of a time, and that of the next day.
 fn day(at: UtcSeconds) -> (i64, i64) {
     let day = day_of(at);
     (number(day), number(day.saturating_add(DAY_SECONDS)))
 }
 
-/// The one column of the one row of a count.
+/// Reads the only column of the only row of a count.
 pub(super) fn count(rows: &[Row]) -> Result<u64, PostgresError> {
     unsigned(only(rows)?, 0, READ)
 }
 
-/// The row of a statement that always returns one.
+/// Reads the row of a statement that always returns one.
 pub(super) fn only(rows: &[Row]) -> Result<&Row, PostgresError> {
     rows.first()
         .ok_or_else(|| damaged(READ, "a row was expected"))

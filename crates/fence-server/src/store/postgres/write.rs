@@ -1,4 +1,4 @@
-//! What is written. Functions with a `Transaction` run in one that is serializable.
+//! Writes of the records. Functions with a `Transaction` run in one that is serializable.
 
 use alloy_primitives::{Address, B256};
 use calldata_checks::UtcSeconds;

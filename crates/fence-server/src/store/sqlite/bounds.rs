@@ -1,5 +1,5 @@
-//! What bounds the records of one account. Every function runs in the transaction of the write that
-//! it bounds.
+//! The bounds of the records of one account. Every function runs in the transaction of the write
+//! that it bounds.
 
 use alloy_primitives::{Address, B256};
 use calldata_checks::UtcSeconds;
@@ -25,7 +25,8 @@ pub(super) fn require_room_for_grant(
     Ok(delegation_fence::require_room_for_grant(live).map_err(refused)?)
 }
 
-/// There is always room for the end of a grant that came.
+/// Checks the room for a revocation of a grant that was never received. A received grant can always
+/// be ended.
 ///
 /// # Errors
 /// `too_many_revocations`
@@ -41,7 +42,7 @@ pub(super) fn require_room_for_end(
     Ok(require_room_for_tombstone(kept).map_err(refused)?)
 }
 
-/// Drops the limits of a grant that say nothing beside the tightest of each member.
+/// Deletes the limits of a grant that add nothing to the tightest of each member.
 pub(super) fn keep_tightest(
     transaction: &Transaction<'_>,
     account: Address,
@@ -55,7 +56,7 @@ pub(super) fn keep_tightest(
     Ok(())
 }
 
-/// How many grants of an account are neither revoked nor older than a grant may live.
+/// Counts the grants of an account that are neither revoked nor older than a grant may live.
 fn live_grants(connection: &Connection, of: Address, now: UtcSeconds) -> rusqlite::Result<u64> {
     connection
         .prepare_cached(
@@ -71,7 +72,7 @@ fn is_granted(connection: &Connection, of: Address, grant_id: B256) -> rusqlite:
         .exists(key(of, grant_id))
 }
 
-/// How many grants of an account were revoked that never came.
+/// Counts the revoked grants of an account that were never received.
 fn tombstones(connection: &Connection, of: Address) -> rusqlite::Result<u64> {
     connection
         .prepare_cached(

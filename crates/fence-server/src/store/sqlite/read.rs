@@ -1,4 +1,4 @@
-//! What is read.
+//! Reads of the records.
 
 use alloy_primitives::{Address, B256, U256};
 use calldata_checks::UtcSeconds;
@@ -12,8 +12,8 @@ use crate::store::{
     change::{DAY_SECONDS, day_of},
 };
 
-/// Looked for every few seconds: each half is read from an index, so that what ended long ago costs
-/// nothing.
+/// The query runs every few seconds. Each half of it reads an index, so plans that ended long ago
+/// cost nothing.
 const SENDINGS: &str = "SELECT payload_digest, accepted_at FROM submission WHERE is_open = 1 \
      UNION SELECT payload_digest, accepted_at FROM submission WHERE changed_at >= ?1 \
      ORDER BY accepted_at, payload_digest";
@@ -29,7 +29,7 @@ pub(super) fn installed(connection: &Connection) -> rusqlite::Result<Option<Inst
         .optional()
 }
 
-/// The version of an account and the token of its lease; zeros when nothing is known.
+/// Reads the version of an account and the token of its lease; zeros for an unknown account.
 pub(super) fn account(connection: &Connection, account: Address) -> rusqlite::Result<(u64, u64)> {
     let row = connection
         .prepare_cached("SELECT version, token FROM account WHERE account = ?1")?
@@ -82,7 +82,7 @@ fn grant(moment: &Connection, of: Address, grant_id: B256) -> rusqlite::Result<O
         .optional()
 }
 
-/// The limits of a grant, each with its row.
+/// Reads the limits of a grant, each with its row.
 pub(super) fn limits(
     moment: &Connection,
     of: Address,
@@ -132,7 +132,7 @@ fn uses(moment: &Connection, of: Address, grant_id: B256) -> rusqlite::Result<Ve
         .collect()
 }
 
-/// The digest of the order that a plan was accepted with, by whatever account.
+/// Reads the digest of the order that a plan was accepted with, whatever its account.
 fn order_of(moment: &Connection, plan: B256) -> rusqlite::Result<Option<(B256, B256)>> {
     moment
         .prepare_cached(
@@ -144,7 +144,7 @@ fn order_of(moment: &Connection, plan: B256) -> rusqlite::Result<Option<(B256, B
         .optional()
 }
 
-/// A plan of the account that is open: another one than `plan`, if there is one.
+/// Reads an open plan of the account other than `plan`, if there is one.
 fn in_flight(
     moment: &Connection,
     of: Address,
@@ -248,7 +248,7 @@ pub(super) fn gas_spent(
         )
 }
 
-/// How the two are spelled in every table.
+/// The spelling of an account and a grant id in every table.
 pub(super) fn key(account: Address, grant_id: B256) -> [String; 2] {
     [account.to_string(), grant_id.to_string()]
 }
@@ -264,10 +264,10 @@ mod tests {
     use super::*;
     use crate::store::sqlite::{FORMAT, SETTINGS};
 
-    /// The question is asked every few seconds: it must not become slower with every plan that was
-    /// ever sent.
+    /// The query runs every few seconds, so it must not become slower with every plan that was ever
+    /// sent.
     #[test]
-    fn what_there_is_to_do_is_found_without_going_through_all_plans() {
+    fn open_plans_are_found_without_a_scan_of_all_plans() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("service.fence.db");
         drop(Worker::shared(path.clone(), &FORMAT, &SETTINGS).unwrap());

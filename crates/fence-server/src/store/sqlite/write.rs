@@ -1,4 +1,4 @@
-//! What is written. Every function runs in one transaction that holds the write lock.
+//! Writes of the records. Every function runs in one transaction that holds the write lock.
 
 use alloy_primitives::{Address, B256};
 use calldata_checks::UtcSeconds;
@@ -27,8 +27,8 @@ pub(super) fn install(transaction: &Transaction<'_>, policy: &Policy, at: UtcSec
     }) {
         return Ok(());
     }
-    // Not only the last one counts: the grants under any policy that was replaced would come back
-    // with it.
+    // Every replaced policy counts, not only the last one: otherwise the grants under it would come
+    // back with it.
     let newest = transaction
         .prepare_cached(
             "SELECT name, digest FROM policy WHERE base = ?1 AND version >= ?2 \
@@ -57,7 +57,7 @@ pub(super) fn install(transaction: &Transaction<'_>, policy: &Policy, at: UtcSec
     Ok(())
 }
 
-/// All changes of a write, on its conditions.
+/// Makes all changes of a write, on its conditions.
 pub(super) fn apply(transaction: &Transaction<'_>, write: &Write) -> Done<u64> {
     let account = write.account;
     let (version, token) = read::account(transaction, account)?;
@@ -194,7 +194,7 @@ fn accept(transaction: &Transaction<'_>, write: &Write, acceptance: &Acceptance)
     taken_is_conflict(inserted, write.account)
 }
 
-/// A row that is there already was written by somebody else since the account was read.
+/// Makes an existing row a conflict: another process wrote it since the account was read.
 fn taken_is_conflict(inserted: rusqlite::Result<usize>, account: Address) -> Done<()> {
     match inserted {
         Ok(_) => Ok(()),
@@ -253,7 +253,7 @@ fn end_one(
     Ok(())
 }
 
-/// Adds a record to a log; its number.
+/// Adds a record to a log, and returns its number.
 fn append(
     transaction: &Transaction<'_>,
     account: Address,
@@ -333,7 +333,7 @@ pub(super) fn acquire(
     for_seconds: u64,
 ) -> rusqlite::Result<Option<u64>> {
     let until = now.unix().saturating_add(for_seconds);
-    // One statement: of any number of holders that ask at once one gets the lease.
+    // It is one statement, so that one of several concurrent holders gets the lease.
     connection
         .prepare_cached(
             "INSERT INTO account (account, version, holder, token, until) VALUES (?1, 0, ?2, 1, ?3) \

@@ -1,4 +1,4 @@
-//! What a server does with a grant and its limits.
+//! A server's operations on grants and limits.
 
 use alloy_primitives::{B256, U256};
 use delegation_fence::{AccountKind, Domain, Grant, Novelty};
@@ -41,7 +41,7 @@ async fn a_grant_is_received_once_and_reads_back() {
     assert_eq!(state(&world.desk, OTHER_ID).await, "expired");
 }
 
-/// Attacks 1 to 6, 10, 11, 24 and 25, as far as they are made by a grant that is sent to a server.
+/// Attacks 1 to 6, 10, 11, 24 and 25, as far as a submitted grant can make them.
 #[tokio::test]
 async fn a_grant_that_is_not_the_accounts_own_is_refused() {
     let world = granted().await;

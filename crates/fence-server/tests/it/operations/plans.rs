@@ -1,4 +1,4 @@
-//! What a server does with a plan that a delegate orders.
+//! A server's operations on plans that a delegate orders.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ async fn a_plan_is_accepted_once() {
     assert_eq!(world.log(GRANT_ID).await, ["granted"]);
     let first = world.desk.submit(&plan).await.unwrap();
     assert!(!first.again && first.kept.is_open);
-    // The identical order again, whatever holds now (attack 45).
+    // The identical order is accepted again, whatever holds now (attack 45).
     world.clock.pass(DAY);
     let again = world.another(1).await.submit(&plan).await.unwrap();
     assert!(again.again);
@@ -40,11 +40,11 @@ async fn a_plan_is_held_against_the_prices_until_it_has_begun() {
     let world = granted().await;
     let plan = ordered(AMOUNT, GRANT_ID);
     let minimum = plan.order.message().min_amount_out;
-    // The price of a whole output token, in millionths, at which the minimum is exactly worth its
-    // input.
+    // This is the price of a whole output token, in millionths, at which the minimum is exactly
+    // worth its input.
     let fair = U256::from(AMOUNT) * U256::from(10).pow(U256::from(18)) / minimum;
     let [near, far] = [99, 97].map(|percent| -> &'static str {
-        // The cheaper the output, the more of it is a fair minimum.
+        // The cheaper the output, the higher is a fair minimum.
         let micro = u64::try_from(fair * U256::from(percent) / U256::from(100)).unwrap();
         format!("{}.{:06}", micro / 1_000_000, micro % 1_000_000).leak()
     });
@@ -64,7 +64,8 @@ async fn a_plan_is_held_against_the_prices_until_it_has_begun() {
     market.change(Some(near));
     desk.try_out(&plan).await.unwrap();
     let kept = desk.submit(&plan).await.unwrap().kept;
-    // Between the acceptance and the first step the price may move; after it nothing is held up.
+    // The price may move between the acceptance and the first step; after that step nothing is held
+    // up.
     for (price, begin) in [
         (Some(near), "ok"),
         (Some(far), "fence_price"),
@@ -90,7 +91,7 @@ async fn a_used_plan_is_refused_before_the_plan_in_flight() {
     let plan = ordered(AMOUNT, GRANT_ID);
     world.desk.submit(&plan).await.unwrap();
     assert_eq!(code(world.desk.try_out(&plan).await), "order_already_used");
-    // Another order over it, under the same grant and under another one.
+    // Another order over it comes under the same grant, and one under another grant.
     let mut other = plan.clone();
     let mut message = other.order.message().clone();
     message.deadline -= 1;
@@ -112,7 +113,7 @@ async fn a_used_plan_is_refused_before_the_plan_in_flight() {
     );
 }
 
-/// Attack 20: of any number of plans that come at once to several servers one is accepted.
+/// Attack 20: of concurrent plans at several servers, one is accepted.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_plans_that_come_at_once_one_is_accepted() {
     let world = granted().await;
@@ -148,7 +149,7 @@ async fn of_plans_that_come_at_once_one_is_accepted() {
     );
 }
 
-/// Attacks 11, 21, 23, 24, 44 and 46 as they come in a submission.
+/// Attacks 11, 21, 23, 24, 44 and 46 in a submission.
 #[tokio::test]
 async fn a_submission_that_does_not_hold_has_the_name_of_the_rule() {
     let world = granted().await;
@@ -194,7 +195,7 @@ async fn a_submission_that_does_not_hold_has_the_name_of_the_rule() {
         assert_eq!(code(world.desk.try_out(&submitted).await), refused_by);
         assert_eq!(code(world.desk.submit(&submitted).await), refused_by);
     }
-    // What the delegate's signature is not on is not in the log.
+    // A submission without the delegate's signature is not in the log.
     assert_eq!(
         world.log(GRANT_ID).await,
         [
@@ -232,9 +233,9 @@ async fn a_plan_is_confirmed_again_before_each_step() {
 }
 
 #[tokio::test]
-async fn who_sends_is_woken() {
+async fn an_accepted_plan_wakes_the_sender() {
     let world = granted().await;
     world.desk.submit(&ordered(AMOUNT, GRANT_ID)).await.unwrap();
-    // Also when it was busy while the plan was accepted.
+    // The same holds when the account was busy while the plan was accepted.
     world.desk.accepted().await;
 }

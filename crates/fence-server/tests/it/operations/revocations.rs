@@ -1,4 +1,4 @@
-//! What a server does with a revocation.
+//! A server's operations on revocations.
 
 use alloy_primitives::B256;
 use delegation_fence::{Domain, Grant, RevocationReceipt, verify_log};
@@ -26,7 +26,8 @@ async fn a_revocation_is_for_ever_and_reads_back() {
     );
     assert_eq!(state(&world.desk, GRANT_ID).await, "revoked");
 
-    // Again, by another server, much later, and with another time: the first one counts.
+    // The revocation comes again, at another server, much later, and with another time: the first
+    // one counts.
     world.clock.pass(DAY);
     let again = world.another(1).await.receive_revocation(signed).await;
     assert_eq!(again.unwrap(), receipt);
@@ -37,7 +38,7 @@ async fn a_revocation_is_for_ever_and_reads_back() {
     assert_eq!(other.unwrap().revoked_at(), receipt.revoked_at());
     assert_eq!(world.log(GRANT_ID).await, ["granted", "revoked"]);
 
-    // The same grant again.
+    // The same grant comes again.
     let replayed = world
         .desk
         .receive_grant(sign(grant(GRANT_ID), &owner()))
@@ -64,7 +65,7 @@ async fn a_revocation_before_its_grant_is_kept() {
         .await;
     assert_eq!(code(late), "grant_revoked");
     assert_eq!(world.log(GRANT_ID).await, ["revoked"]);
-    // Another grant is another one.
+    // Another grant is not affected.
     let other = world
         .desk
         .receive_grant(sign(grant(OTHER_ID), &owner()))
@@ -87,7 +88,7 @@ async fn a_revocation_of_all_ends_what_was_issued_until_then() {
         .unwrap();
     assert_eq!(state(&world.desk, GRANT_ID).await, "revoked");
     assert_eq!(world.log(GRANT_ID).await, ["granted", "revoked"]);
-    // One that comes later and was issued before.
+    // This grant was issued before the revocation, and arrives after it.
     let late = world
         .desk
         .receive_grant(sign(grant(OTHER_ID), &owner()))
@@ -102,7 +103,7 @@ async fn a_revocation_of_all_ends_what_was_issued_until_then() {
         code(world.desk.receive_grant(sign(new, &owner())).await),
         "ok"
     );
-    // It does not go back.
+    // The time of the revocation of all grants does not go back.
     let earlier = world
         .desk
         .receive_revocation(revocation(B256::ZERO, NOW - 9))
@@ -144,7 +145,7 @@ async fn a_revocation_of_somebody_else_changes_nothing() {
 }
 
 #[tokio::test]
-async fn the_service_ends_what_it_was_permitted() {
+async fn the_service_ends_its_own_permission() {
     let world = granted().await;
     world
         .desk

@@ -23,7 +23,7 @@ async fn a_plan_is_accepted_once_and_carried_to_its_end() {
     let accept = Change::Accept(Box::new(accepted.clone()));
     store.write(write(&view, accept.clone())).await.unwrap();
 
-    // Another plan waits, the same one is not accepted again.
+    // Another plan waits, and the same plan is not accepted again.
     let view = store.view(ACCOUNT, GRANT_ID, Some(plan)).await.unwrap();
     assert_eq!(view.plan, Some((plan, accepted.admitted.order_digest)));
     let other = acceptance(&look(&*store).await, 1_000_000_008);
@@ -31,7 +31,7 @@ async fn a_plan_is_accepted_once_and_carried_to_its_end() {
     let again = store.write(write(&view, accept)).await;
     assert_eq!(again, Err(StoreError::Conflict { account: ACCOUNT }));
 
-    // Only who has the lease goes on.
+    // Only the holder of the lease continues.
     let lease = store
         .acquire(ACCOUNT, "one", at(NOW), 60)
         .await
@@ -61,7 +61,7 @@ async fn a_plan_is_accepted_once_and_carried_to_its_end() {
         Err(StoreError::Conflict { account: ACCOUNT })
     );
 
-    // A revocation between reading and writing is seen.
+    // A revocation between reading and writing is noticed.
     let kept = store.submission(plan).await.unwrap().unwrap();
     store
         .write(write(&kept.view, ended(GRANT_ID, NOW)))
@@ -207,7 +207,7 @@ async fn gas_is_within_the_budgets_of_a_day() {
     assert_eq!(look(&*store).await.version, view.version);
     store.write(accept(10, 10, 10)).await.unwrap();
 
-    // What it really cost counts from now on.
+    // The real cost counts from now on.
     let plan = acceptance(&view, 1_000_000_007)
         .unwrap()
         .admitted

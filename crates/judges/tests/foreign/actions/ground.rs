@@ -204,7 +204,7 @@ async fn anvil(rpc: &Rpc, method: &'static str, params: Value) -> Value {
     rpc.call(method, params).await.unwrap()
 }
 
-/// Shows the attestation service what is burned, until the node is gone.
+/// Reports burns to the attestation service, until the node is gone.
 async fn follow(rpc: Rpc, iris: Iris, domain: u32) {
     let mut next = 0_u64;
     let mut ticks = tokio::time::interval(Duration::from_millis(200));

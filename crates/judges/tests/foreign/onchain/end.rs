@@ -29,7 +29,7 @@ async fn disabled(stage: &Stage) -> Vec<bool> {
     answers
 }
 
-/// What the service would send for a plan now: the result of the last transaction.
+/// The transactions that the service would send for a plan now. Returns the result of the last one.
 async fn swap_now(stage: &Stage, amount: u64) -> Result<(), String> {
     let call = swap(amount).abi_encode().into();
     let order = stage.sign_order(&stage.order(&call, output(amount)).await);

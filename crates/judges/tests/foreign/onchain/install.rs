@@ -130,7 +130,8 @@ pub(crate) async fn point(chain: &Anvil, account: Account, nonce: u64) {
     delegation_fence::onchain::judge_code(&code).unwrap();
 }
 
-/// Why a call reverted: the text of `Error(string)`, or the name of the framework's error.
+/// The reason of a reverted call: the text of `Error(string)`, or the name of the framework's
+/// error.
 pub(crate) fn reason(error: JudgeError) -> String {
     let JudgeError::Rpc { data, message, .. } = error else {
         panic!("{error}")

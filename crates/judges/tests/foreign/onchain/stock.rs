@@ -1,4 +1,4 @@
-//! The level of the framework's own enforcers: what they guarantee, and their holes.
+//! The level of the framework's own enforcers: its guarantees, and its holes.
 
 use alloy_primitives::{Address, Bytes, U256};
 use alloy_sol_types::SolCall as _;

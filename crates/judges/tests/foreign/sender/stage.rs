@@ -15,7 +15,7 @@ use tx_sender::{
     SqliteStore, Store as _, Takeover,
 };
 
-/// What each request transfers, in wei.
+/// The transferred amount of each request, in wei.
 pub(crate) const EFFECT: u64 = 7;
 pub(crate) const GWEI: u64 = 1_000_000_000;
 

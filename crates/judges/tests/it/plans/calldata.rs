@@ -10,7 +10,7 @@ use crate::rails::bridge::{BridgeCase, CHAINS, bridges};
 use crate::rails::swap::{SwapCase, swaps};
 use crate::rails::{Case, Plan, bytes};
 
-/// What both decoders read in a step's calldata.
+/// The content of a step's calldata by both decoders.
 fn agreed(function: Function, data: &[u8]) -> Value {
     let facts = facts::read(function, data).expect("canonical calldata");
     assert_eq!(foreign_abi::read(function, data), Some(facts.clone()));

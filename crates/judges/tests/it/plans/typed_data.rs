@@ -9,7 +9,7 @@ use crate::rails::perp_order::{self, PerpCase};
 use crate::rails::pm_order::{self, PmCase};
 use crate::rails::{Case, Plan, bytes};
 
-/// What a wallet of `ethers-core` would sign for a typed-data document.
+/// The digest that a wallet of `ethers-core` would sign for a typed-data document.
 fn digest(document: Value) -> B256 {
     B256::from(typed(document).encode_eip712().unwrap())
 }

@@ -1,4 +1,4 @@
-//! Files of every version are brought up, and what is no ledger is refused.
+//! Files of every version are migrated, and files that are no ledger are refused.
 
 use super::*;
 use crate::state::State;
@@ -39,7 +39,7 @@ fn an_identifier_is_looked_up_without_its_released_entries() {
     );
 }
 
-/// A file of version 1 as the program of its time has left it: one entry in each state.
+/// A file of version 1 as the program of its time left it: one entry in each state.
 #[test]
 fn a_ledger_of_version_1_is_brought_up() {
     let (_folder, path) = folder_with(|connection| {
@@ -132,7 +132,7 @@ fn every_claim_of_version_4_is_found_and_stays_claimed() {
     }
 }
 
-/// The guarantee is the database's: it holds for a program that does not ask first.
+/// The database ensures it, even for a program that does not check first.
 #[test]
 fn an_authorization_and_an_identifier_have_one_entry_at_most() {
     let (_folder, path) = folder_with(|_| ());

@@ -1,4 +1,4 @@
-//! Credit and the batch that it is earned in.
+//! Credit, and the batch that earns it.
 
 use super::*;
 use crate::spending::Spent;
@@ -34,7 +34,7 @@ async fn settling(ledger: &SqliteLedger, nonces: std::ops::Range<u8>) -> Vec<Ent
     entries
 }
 
-/// Changes of the table of credit since the first call.
+/// Counts the changes of the table of credit since the first call.
 async fn count_changes(ledger: &SqliteLedger) -> i64 {
     let sql = "CREATE TABLE IF NOT EXISTS change (payer);
                CREATE TRIGGER IF NOT EXISTS inserted AFTER INSERT ON credit
@@ -102,8 +102,8 @@ async fn a_payer_at_the_cap_costs_one_write_for_what_it_has_paid() {
     assert_eq!(ledger.paid(PAYER).await, Ok(8_000));
 }
 
-/// What is earned in memory is undone with the batch, and earned once when its requests are run
-/// again one by one.
+/// A rollback of the batch undoes its earnings, and running its requests again one by one earns
+/// them once.
 #[tokio::test]
 async fn a_batch_that_is_rolled_back_earns_once() {
     let (_folder, ledger) = open();
@@ -142,9 +142,9 @@ async fn a_commit_that_fails_earns_nothing() {
     assert_eq!(ledger.credit(PAYER).await, Ok(10 * 2_000));
 }
 
-/// In the order of the batch, though the earnings are written at its end.
+/// The earnings have the order of the batch, although they are written at its end.
 #[tokio::test]
-async fn what_is_earned_before_can_be_spent_in_the_same_batch() {
+async fn earlier_credit_can_be_spent_in_the_same_batch() {
     let (_folder, ledger) = open();
     let entries = settling(&ledger, 0..4).await;
     let (gate, held) = hold(&ledger).await;

@@ -1,8 +1,8 @@
-//! A file that is not as it was written: named, and nothing is made of it.
+//! A damaged file gives a named error and never a result.
 
 use super::*;
 
-/// The file of a ledger with twenty claims, which is closed, and another connection to it.
+/// Makes the file of a closed ledger with twenty claims, and opens another connection to it.
 async fn twenty_claims() -> (tempfile::TempDir, PathBuf, rusqlite::Connection) {
     let (folder, ledger) = open();
     for nonce in 0..20 {
@@ -50,7 +50,7 @@ async fn an_answer_that_changed_on_disk_is_not_served() {
     );
 }
 
-/// A payment whose entry cannot be read is not taken for a first one.
+/// A payment whose entry cannot be read does not count as new.
 #[tokio::test]
 async fn an_entry_that_cannot_be_read_is_not_read_past() {
     let (_folder, path, other) = twenty_claims().await;
@@ -62,12 +62,12 @@ async fn an_entry_that_cannot_be_read_is_not_read_past() {
     assert!(reserved(&ledger.reserve(claim(20)).await));
 }
 
-/// A file that lacks a table is refused, and is free for whoever looks into it.
+/// A file without one of its tables is refused, and is free for other programs.
 #[tokio::test]
 async fn a_ledger_that_lacks_a_table_is_refused_and_given_back() {
     let (_folder, path, other) = twenty_claims().await;
     other.execute("DROP TABLE receipt", []).unwrap();
-    // Often: a thread that nobody waited for might still be in time once.
+    // Several tries: a thread that nobody waited for could be in time once by chance.
     for _ in 0..400 {
         let opened = SqliteLedger::open(path.to_str().unwrap(), Options::default());
         assert_eq!(opened.unwrap_err().code(), "ledger_storage");

@@ -7,7 +7,7 @@ use ledger::{
 
 use crate::support::{self, CREDIT_CAP, ENTRY_RETENTION, PRIVATE_RETENTION, RETENTION};
 
-/// The key whose answers tell of their payer alone.
+/// The key whose answers are about their payer alone.
 const PRIVATE: u64 = 3;
 
 pub(super) struct Entry {
@@ -24,7 +24,7 @@ pub(super) struct Entry {
     pub(super) attempted: bool,
 }
 
-/// What a settlement of a key is begun with.
+/// The data that the settlement of a key begins with.
 pub(super) fn settlement(key: u64) -> PendingSettlement {
     PendingSettlement {
         private: key == PRIVATE,
@@ -47,7 +47,7 @@ impl Entry {
     }
 }
 
-/// A move and what comes with it.
+/// A move and its data.
 pub(super) struct Move<'a> {
     pub(super) transition: Transition,
     pub(super) transaction: Option<String>,
@@ -59,9 +59,9 @@ pub(super) struct Move<'a> {
 #[derive(Default)]
 pub(super) struct Model {
     pub(super) entries: Vec<Entry>,
-    /// Of both payers.
+    /// The credit of both payers.
     pub(super) credit: [u64; 2],
-    /// What both have paid.
+    /// The sums of both payers.
     pub(super) paid: [u64; 2],
     /// Every number that was ever given out.
     pub(super) issued: Vec<EntryId>,
@@ -105,7 +105,7 @@ impl Model {
         })
     }
 
-    /// What a claim must be answered; `None` for a reservation.
+    /// Returns the expected answer to a claim; `None` for a reservation.
     pub(super) fn claim(
         &self,
         key_number: u64,
@@ -122,7 +122,7 @@ impl Model {
             let settled = taken.state == State::Settled;
             Some(PaymentStatus::IdentifierTaken {
                 transaction: settled.then(|| support::receipt(taken.key).transaction),
-                // The payment that is stored in these tests.
+                // The payment that these tests store.
                 key: taken.has_answer.then(|| support::key(taken.key)),
                 same_request: taken.request == request,
             })

@@ -226,7 +226,7 @@ fn a_token_address_with_a_wrong_checksum_is_no_address() {
 }
 
 #[test]
-fn what_the_request_alone_shows_is_refused_before_anything_is_read() {
+fn faults_of_the_request_alone_are_refused_before_any_read() {
     let profile = json!({"kind": "eoa", "address": ACCOUNT.to_string(), "chainId": 42161});
     for (changes, check, path) in [
         (

@@ -83,8 +83,7 @@ fn an_endpoint_that_fails_is_not_one_that_is_missing() {
         let control = &envelope(&plan.unwrap())["payload"]["destination"]["control"];
         assert_eq!(control, &json!({"kind": "eoa", "source_code": "not_read"}));
     }
-    // Nobody looked whether it is a contract: a plan only where the operator says that this is no
-    // matter.
+    // Nobody read whether the account is a contract: only an operator's permission gives a plan.
     let strict = strict_policy();
     for refused in [
         built_with(&Failing(missing), &strict),
@@ -96,7 +95,7 @@ fn an_endpoint_that_fails_is_not_one_that_is_missing() {
     }
 }
 
-/// Who receives a plan decides by an own policy.
+/// Each recipient of a plan applies a policy of its own.
 #[test]
 fn a_plan_for_an_unread_account_verifies_only_where_that_is_allowed() {
     let plan = built(&NoAccounts).unwrap();

@@ -172,7 +172,7 @@ fn the_least_fee_of_the_source_chain_is_read_and_carried() {
             verify::<BridgeRail>(&request(json!({})), plan.json(), moment().now(), &policy());
         assert!(verified.is_ok());
     }
-    // What is no number is the node's fault.
+    // An answer that is no number is the node's fault.
     for answer in [vec![], vec![0; 31], vec![0; 64]] {
         let refusal = plan_with(Some(answer)).unwrap_err();
         assert_eq!(refusal.check, Refusal::QUOTE_MALFORMED);
@@ -198,7 +198,7 @@ fn a_callers_own_fee_is_used_as_it_is() {
 }
 
 #[test]
-fn what_is_left_to_do_is_disclosed() {
+fn the_callers_later_tasks_are_disclosed() {
     let after = |changes| {
         let plan = built(&request(changes), &Fees::default(), &Chains::default()).unwrap();
         envelope(&plan)["payload"]["post_submission"].clone()

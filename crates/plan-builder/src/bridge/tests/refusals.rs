@@ -71,7 +71,7 @@ fn an_upstream_that_gives_nothing_gives_no_plan() {
 #[test]
 fn a_route_without_a_fast_fee() {
     let fees = reading(|r| r.fast_bps = None);
-    // The route has fast transfers: that there is no fee for one is no mistake of the caller's.
+    // The route has fast transfers, so the missing fee is not the caller's mistake.
     assert_eq!(
         check(json!({"transferSpeed": "fast"}), &fees),
         Refusal::QUOTE_MALFORMED
@@ -144,7 +144,7 @@ fn an_exhausted_allowance() {
 }
 
 #[test]
-fn the_account_is_told_before_the_fees() {
+fn a_fault_of_the_account_is_refused_before_the_fees() {
     let fees = Fees {
         reading: Err(unavailable("circle")),
         ..Fees::default()

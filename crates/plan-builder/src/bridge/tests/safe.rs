@@ -163,14 +163,14 @@ fn a_safe_of_others_gets_no_plan() {
     refused(Some(bare.clone()), Some(bare), "not set up");
 }
 
-/// Somebody else's contract at the address that says of itself whatever the Safe says.
+/// A stranger's contract at the address that answers every question as the Safe does.
 #[test]
 fn a_contract_that_only_answers_like_the_safe_gets_no_plan() {
     let liar = Account {
         code: [0x60, 0x81].into(),
         ..safe()
     };
-    refused(Some(safe()), Some(liar), "is another on the destination");
+    refused(Some(safe()), Some(liar), "has another contract on the destination");
     // The Safe's own proxy, before another singleton.
     let other = Address::repeat_byte(0xbb);
     refused(Some(safe()), Some(running(other)), "runs other code");
@@ -179,7 +179,7 @@ fn a_contract_that_only_answers_like_the_safe_gets_no_plan() {
 }
 
 #[test]
-fn what_acts_beside_the_owners_on_the_destination_gets_no_plan() {
+fn a_safe_with_other_actors_than_its_owners_on_the_destination_gets_no_plan() {
     let foreign = Address::repeat_byte(0x66);
     let opened = safe().answering::<getModulesPaginatedCall>(Some(modules(&[foreign], SENTINEL)));
     refused(Some(safe()), Some(opened.clone()), "other modules");
@@ -212,7 +212,7 @@ fn what_acts_beside_the_owners_on_the_destination_gets_no_plan() {
 
 #[test]
 fn modules_and_guards_that_cannot_be_read_get_no_plan() {
-    // A list that goes on, and storage that holds no address.
+    // One Safe has an endless list of modules, the other has storage that holds no address.
     let endless = safe().answering::<getModulesPaginatedCall>(Some(modules(
         &[Address::repeat_byte(1)],
         Address::repeat_byte(1),

@@ -15,7 +15,7 @@ fn fast() -> (BridgeRequest, Value) {
     (request, envelope(&plan))
 }
 
-/// The plan with a digest that fits it again: what a forger would send.
+/// Computes the digest of a changed plan again, as a forger would.
 fn resealed(mut envelope: Value) -> String {
     let submission = envelope["submission"].as_object_mut().unwrap();
     submission.remove("payload_digest");

@@ -47,7 +47,7 @@ pub(crate) struct BuilderFee {
 }
 
 impl BuilderFee {
-    /// As the checks read it.
+    /// The fee in the form of the checks.
     pub(in crate::pm_order) const fn as_read(self) -> checks::PmBuilderFee {
         checks::PmBuilderFee {
             maker_bps: self.maker_bps.0,
@@ -71,7 +71,7 @@ impl Market {
         self.read_at.0
     }
 
-    /// As the checks read it.
+    /// The market in the form of the checks.
     pub(in crate::pm_order) fn as_facts(&self) -> PmMarketFacts {
         PmMarketFacts {
             version: self.version,

@@ -1,11 +1,11 @@
-//! A payload as the checks decode it.
+//! The payload in the form that the checks decode.
 
 use calldata_checks::pm_order as checks;
 
 use super::{BodyOrder, Member, OrderRecord, PmOrderPayload, TypedData};
 
 impl PmOrderPayload {
-    /// As the checks decode it; `salt` is the text of the body's number.
+    /// Makes the form that the checks decode; `salt` is the text of the body's number.
     pub(in crate::pm_order) fn text<'a>(&'a self, salt: &'a str) -> checks::TypedOrder<'a> {
         let [approval] = &self.prerequisites;
         let body = &self.post.body_template;

@@ -152,7 +152,7 @@ fn perp_assets(tables: Vec<PerpAssetTable>, problems: &mut Problems) -> Vec<Revi
 mod tests {
     use super::*;
 
-    /// The review of a part, or the keys of its problems.
+    /// Returns the review of a part, or the keys of its problems.
     fn reviewed(text: &str) -> Result<Perpetuals, Vec<String>> {
         let mut problems = Problems::default();
         let perpetuals = toml::from_str::<PerpetualsTable>(text)
@@ -207,7 +207,7 @@ mod tests {
                 "{ coin = \"BTC\", asset = 0, sz_decimals = 7 }",
                 vec!["[0].sz_decimals"],
             ),
-            // A spot pair, an outcome, and ids of the other kind of dex.
+            // The cases are a spot pair, an outcome, and ids of the other kind of dex.
             (
                 "{ coin = \"BTC\", asset = 10000, sz_decimals = 5 }",
                 vec!["[0].asset"],

@@ -1,4 +1,4 @@
-//! `[[chains]]` and `[swap]`: which contracts a swap may touch, and what is demanded of its price.
+//! `[[chains]]` and `[swap]`: the contracts that a swap may touch, and the limits of its price.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ pub(super) struct ChainTable {
 struct LegTable {
     contract: ConfiguredAddress,
     selectors: Vec<Selector>,
-    /// The spender that the router must approve for it, where that is not the contract itself.
+    /// The spender that the router must approve for the leg, where that is not the contract itself.
     spender: Option<ConfiguredAddress>,
     #[serde(default)]
     tools: Vec<String>,
@@ -37,7 +37,7 @@ struct LegTable {
     max_life_seconds: Option<u64>,
 }
 
-/// `[swap]`: what is demanded of a swap's price, and which exchanges are never asked.
+/// `[swap]`: the limits of a swap's price, and the exchanges that are never asked.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SwapTable {
@@ -70,7 +70,7 @@ impl SwapTable {
 /// Most keys of exchanges in a list.
 const MOST_TOOLS: usize = 32;
 
-/// Whether a text can be the aggregator's key of an exchange.
+/// Returns whether a text can be the aggregator's key of an exchange.
 pub(crate) fn is_tool_key(text: &str) -> bool {
     let plain = |b: u8| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_');
     (1..=64).contains(&text.len()) && text.bytes().all(plain)
@@ -124,7 +124,7 @@ pub(super) fn chains(tables: Vec<ChainTable>, problems: &mut Problems) -> Vec<Re
     chains
 }
 
-/// The contracts of a chain's legs; none of them is one of `others`.
+/// Reads the contracts of a chain's legs; none of them is one of `others`.
 fn legs(
     tables: Vec<LegTable>,
     chain: &str,

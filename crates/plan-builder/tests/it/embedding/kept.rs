@@ -1,4 +1,4 @@
-//! Quotes and refusals that an embedder keeps are read as they were written.
+//! Quotes and refusals that an embedder stores are read as they were written.
 
 use std::fmt::Debug;
 

@@ -17,7 +17,7 @@ use crate::{
     vectors::recorded::Recorded,
 };
 
-/// Everything that an embedder composes from its configuration.
+/// The ports that an embedder composes from its configuration.
 struct Chosen {
     quotes: Box<dyn DynSwapQuotes>,
     fees: Box<dyn DynBridgeFees>,
@@ -61,7 +61,7 @@ fn trait_objects_give_the_plans_that_types_give() {
                 ]
             }
             Request::PmOrder(r) => [
-                // A reference to the object itself is a port, too.
+                // A reference to the object itself is a port as well.
                 ready(pm_order::build(r, &*chosen.market, &policy, &moment)),
                 ready(pm_order::build(r, &recorded, &policy, &moment)),
             ],

@@ -1,4 +1,4 @@
-//! A request that is made or changed in code meets the bounds of one that is read.
+//! Code that creates or changes a request meets the bounds of the reader.
 
 use alloy_primitives::{Address, B128, B256, U256, address};
 use calldata_checks::{
@@ -16,8 +16,8 @@ use serde::Serialize;
 
 const ACCOUNT: Address = address!("f39Fd6e51aad88F6F4ce6aB8827279cffFb92266");
 
-/// A request that there is reads back from its own normal form; there is none that the reader would
-/// not have made.
+/// Checks that an existing request reads back from its own normal form: the reader would have made
+/// every one of them.
 fn within_bounds<R: Serialize>(
     rail: Rail,
     made: Result<R, Refusal>,

@@ -25,7 +25,7 @@ fn amount(value: &Value) -> U256 {
 }
 
 #[test]
-fn what_every_plan_gives_is_what_its_envelope_says() {
+fn every_verified_plan_agrees_with_its_envelope() {
     for rail in Rail::ALL {
         let (verified, envelope) = verified(rail);
         let binding = &envelope["account_binding"];
@@ -150,7 +150,7 @@ fn a_perpetuals_order_gives_the_digest_for_any_nonce() {
     assert_eq!(order.coin, text(&payload["venue"]["coin"]));
 }
 
-/// However a byte of the calldata is changed, there are no values of it.
+/// A changed byte of the calldata never gives values.
 #[test]
 fn changed_bytes_give_no_values() {
     let (verified, _) = verified(Rail::Swap);

@@ -1,4 +1,4 @@
-//! The arguments: what is read, in which normal form, and what is refused.
+//! The arguments of the constructor: their normal form, and their refusals.
 
 use calldata_checks::Rail;
 use plan_builder::Request;
@@ -63,7 +63,7 @@ fn missing_and_duplicate_members() {
 }
 
 #[test]
-fn accounts_that_the_venue_has_not() {
+fn accounts_that_the_venue_does_not_have() {
     let profile = |kind: &str, chain: Value| {
         arguments(json!({"accountProfile": {"kind": kind, "address": ACCOUNT, "chainId": chain}}))
     };

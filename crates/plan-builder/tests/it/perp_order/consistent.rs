@@ -1,5 +1,5 @@
-//! Plans that were changed and sealed again by someone who knows the rules: every part says the
-//! same other thing.
+//! Plans that someone changed and sealed again by the rules, so that every part names the same
+//! other order.
 
 use alloy_primitives::{Bytes, hex};
 use calldata_checks::{
@@ -18,7 +18,7 @@ fn sealed() -> Value {
     serde_json::from_str(plan(&protected()).json()).unwrap()
 }
 
-/// The name that refuses a change, whose author computed the digest again.
+/// Returns the name that refuses a change. The change's author computed the digest again.
 #[track_caller]
 fn refused(change: impl FnOnce(&mut Value)) -> String {
     let mut plan = sealed();
@@ -28,7 +28,7 @@ fn refused(change: impl FnOnce(&mut Value)) -> String {
     refusal.check.into_owned()
 }
 
-/// Bytes, JSON, example and digest say the same other order.
+/// Bytes, JSON, example and digest name the same other order.
 #[test]
 fn another_order_that_is_consistent_in_itself() {
     type Change = fn(&mut WireAction);
@@ -57,8 +57,8 @@ fn another_order_that_is_consistent_in_itself() {
             |action| action.orders[2].price = "1".to_owned(),
             "perp_tpsl_limit_bound",
         ),
-        // A market stop-loss that takes no worse price than its trigger, or one less than it may:
-        // it does not fill.
+        // A market stop-loss that accepts no price worse than its trigger, or a smaller range than
+        // it may, does not fill.
         (
             |action| action.orders[2].price = "95000".to_owned(),
             "perp_tpsl_limit_bound",
@@ -93,8 +93,8 @@ fn rewrite(payload: &mut Value, change: impl FnOnce(&mut WireAction)) {
     payload["example"]["eip712_digest"] = json!(hash::agent_digest("a", id).to_string());
 }
 
-/// Someone who edits the venue's readings along with the order: it says BTC everywhere, and orders
-/// another coin.
+/// Someone edits the venue's readings along with the order: every part names BTC, and the order is
+/// for another coin.
 #[test]
 fn another_asset_that_is_consistent_in_itself() {
     let swapped = |reviewed: Vec<ReviewedPerpAsset>| {
@@ -110,7 +110,7 @@ fn another_asset_that_is_consistent_in_itself() {
                 order.asset = 1;
             }
         });
-        // What a device would show of the example is its digests.
+        // A device would show the digests of the example.
         let example = plan["payload"]["example"].clone();
         let id = example["connection_id"].as_str().unwrap().parse().unwrap();
         let shown = &mut plan["device_display"]["typed_data"];
@@ -143,14 +143,14 @@ fn another_asset_that_is_consistent_in_itself() {
         refusal.expected.as_deref(),
         Some("asset 0 with szDecimals 5")
     );
-    // Where nobody reviewed the coin, the plan says so.
+    // A plan for a coin that nobody reviewed says so.
     for unlisted in [vec![], vec![row("ETH")]] {
         assert!(swapped(unlisted).is_ok());
     }
 }
 
 #[test]
-fn the_standing_of_an_asset_is_told() {
+fn a_plan_names_the_standing_of_its_asset() {
     let observed = |reviewed: Vec<ReviewedPerpAsset>| {
         let mut policy = policy();
         policy.fees.perp_assets = reviewed;
@@ -171,13 +171,13 @@ fn the_standing_of_an_asset_is_told() {
         observed(vec![]),
         Ok(json!("BTC is asset 0, not reviewed, in USDC"))
     );
-    // The venue says something else than the review.
+    // The venue contradicts the review.
     for other in [row(1, 5), row(0, 4)] {
         assert_eq!(observed(vec![other]).unwrap_err().check, "perp_asset_bound");
     }
 }
 
-/// Numbers of canonical JSON are doubles: beyond 2^53 two plans have one digest.
+/// Numbers of canonical JSON are doubles: above 2^53 two plans have one digest.
 #[test]
 fn an_approval_that_no_digest_distinguishes() {
     let policy = policy_with_builder();
@@ -204,7 +204,7 @@ fn an_approval_that_no_digest_distinguishes() {
     assert_eq!(refusal.check, "perp_builder_fee_exact");
 }
 
-/// The other integers of a payload: none may pass that a double cannot hold.
+/// The other integers of a payload: none may exceed the range that a double holds exactly.
 #[test]
 fn integers_beyond_a_double() {
     for pointer in [

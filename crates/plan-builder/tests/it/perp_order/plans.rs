@@ -1,4 +1,4 @@
-//! Plans that hold: what they say, and that anyone can verify them.
+//! Plans that hold: their content, and their verification by anyone.
 
 use alloy_primitives::{Address, B256, Bytes};
 use calldata_checks::{Rail, UtcSeconds, perp_order::hash};
@@ -16,15 +16,15 @@ fn value(plan: &plan_builder::Sealed) -> Value {
 
 #[test]
 fn a_whole_plan() {
-    // Sorted first: whether a parsed object keeps its order depends on a feature that any crate may
-    // switch on.
+    // The object is sorted first: whether a parsed object keeps its order depends on a feature that
+    // any crate may switch on.
     let sorted = serde_json_canonicalizer::to_string(&value(&plan(&protected()))).unwrap();
     let plan: Value = serde_json::from_str(&sorted).unwrap();
     insta::assert_snapshot!(serde_json::to_string_pretty(&plan).unwrap());
 }
 
 #[test]
-fn the_action_stands_in_the_order_that_is_hashed() {
+fn the_action_is_written_in_the_order_that_is_hashed() {
     let plan = plan(&protected());
     let action = concat!(
         r#""action":{"type":"order","orders":["#,
@@ -36,7 +36,7 @@ fn the_action_stands_in_the_order_that_is_hashed() {
     assert!(plan.json().contains(action), "{}", plan.json());
 }
 
-/// The bytes and, with the same nonce, vault and expiry, the digests are those of two SDKs of the
+/// The bytes and, with the same nonce, vault and expiry, the digests equal those of two SDKs of the
 /// venue.
 #[test]
 fn actions_are_those_of_the_vectors() {
@@ -88,7 +88,7 @@ fn actions_are_those_of_the_vectors() {
             vector["action_json_compact"].as_str().unwrap()
         );
         assert!(sealed.json().contains(&json), "{}", vector["id"]);
-        // The signer's own nonce, by the recipe.
+        // The recipe gives the digest for the signer's own nonce.
         let bytes: Bytes = payload["action_msgpack"].as_str().unwrap().parse().unwrap();
         let vault: Option<Address> = payload["recipe"]["vault_address"]
             .as_str()
@@ -148,7 +148,7 @@ fn a_plan_verifies_for_its_request() {
         assert_eq!(verified.rail(), Rail::PerpOrder);
         assert_eq!(verified.payload_digest(), plan.payload_digest());
         assert_eq!(verified.report().assertions().len(), 20);
-        // A client may write the members in another order, as long as it says the same.
+        // A client may write the members in another order.
         let sorted = serde_json_canonicalizer::to_string(&value(&plan)).unwrap();
         assert_ne!(sorted, plan.json());
         assert_eq!(
@@ -202,7 +202,7 @@ fn a_configured_builder_is_paid_what_is_configured_and_approved() {
     assert_eq!(plan["fee_attribution"]["fee_tenth_bps"], 10);
     let request = parse(&arguments).unwrap();
     verify(&request, sealed.json(), now(), &policy).unwrap();
-    // Under another configuration it is another fee.
+    // Another configuration requires another fee.
     let refusal = verify(
         &request,
         sealed.json(),
@@ -218,7 +218,7 @@ fn a_configured_builder_is_paid_what_is_configured_and_approved() {
 }
 
 #[test]
-fn without_a_builder_nobody_is_asked() {
+fn without_a_builder_no_approval_is_read() {
     let venue = Venue::bitcoin();
     build(&arguments(json!({})), &venue, &policy()).unwrap();
     assert!(venue.asked.lock().unwrap().is_empty());

@@ -27,7 +27,7 @@ fn coins_that_are_not_traded_here() {
         let name = refused(json!({}), |venue| venue.asset.asset_id = id);
         assert_eq!(name, "perp_asset_bound", "{id}");
     }
-    // Another coin than the one asked for.
+    // The venue describes another coin than the requested one.
     let name = refused(json!({"coin": "xyz:BTC"}), |venue| {
         venue.asset.coin = "xyz:BTC".to_owned()
     });

@@ -10,7 +10,7 @@ fn sealed() -> Value {
     serde_json::from_str(plan(&protected()).json()).unwrap()
 }
 
-/// The name that refuses a change, whose author computed the digest again.
+/// Returns the name that refuses a change. The change's author computed the digest again.
 #[track_caller]
 fn refused(change: impl FnOnce(&mut Value)) -> String {
     let mut plan = sealed();

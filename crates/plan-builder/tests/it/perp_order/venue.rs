@@ -1,4 +1,4 @@
-//! A venue that answers what a test says, and what is built from it.
+//! A venue whose answers a test chooses, and the plans built from them.
 
 use std::{
     pin::pin,
@@ -30,7 +30,7 @@ pub(crate) fn now() -> UtcSeconds {
 pub(crate) struct Venue {
     pub(crate) asset: PerpAsset,
     pub(crate) approved: u64,
-    /// Whose approval of whom was asked for.
+    /// The pairs of user and builder whose approval was read.
     pub(crate) asked: Mutex<Vec<(Address, Address)>>,
     pub(crate) failure: Option<PortErrorReason>,
 }
@@ -119,7 +119,7 @@ pub(crate) fn policy_with_builder() -> Policy {
     policy
 }
 
-/// The arguments of a plain order, with some members replaced; `null` takes one away.
+/// The arguments of a plain order, with some members replaced; `null` removes one.
 pub(crate) fn arguments(changes: Value) -> Value {
     let mut arguments = json!({
         "accountProfile": {"kind": "eoa", "address": ACCOUNT},
@@ -162,7 +162,7 @@ pub(crate) fn check(arguments: &Value, plan: &str) -> Result<Verified, Refusal> 
     verify(&parse(arguments).unwrap(), plan, now(), &policy())
 }
 
-/// The digest of a plan, computed again over what it says now.
+/// Computes the digest of a changed plan again.
 pub(crate) fn reseal(plan: &mut Value) {
     plan["submission"]
         .as_object_mut()
@@ -172,7 +172,7 @@ pub(crate) fn reseal(plan: &mut Value) {
     plan["submission"]["payload_digest"] = json!(keccak256(canonical).to_string());
 }
 
-/// Nothing here waits: the answer is there at the first poll.
+/// Runs a future to its end. Nothing here waits: the answer is there at the first poll.
 fn ready<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,

@@ -1,4 +1,4 @@
-//! What may be asked for.
+//! The arguments of the constructor.
 
 use alloy_primitives::B256;
 use calldata_checks::Rail;
@@ -18,7 +18,7 @@ fn with(mut stage: Stage, member: &str, value: Value) -> Stage {
     stage
 }
 
-/// Arguments that mean the same are the same request.
+/// Arguments with the same meaning are the same request.
 #[test]
 fn the_normal_form() {
     let digest = |stage: &Stage| stage.request().unwrap().intent_digest().unwrap();
@@ -114,7 +114,8 @@ fn malformed_arguments_name_their_path() {
         ("maxCost", json!("0")),
         // A limit of the other side.
         ("minProceeds", json!("1")),
-        // What is no argument: neither the builder code nor an expiration is the caller's.
+        // Members that are no arguments: neither the builder code nor an expiration is the
+        // caller's.
         ("builder", json!(B256::ZERO.to_string())),
         ("expiration", json!("0")),
     ] {

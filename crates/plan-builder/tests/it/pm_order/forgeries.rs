@@ -1,4 +1,4 @@
-//! Changed plans whose digest was made to fit: whoever forges one can do that too.
+//! Changed plans with a digest that fits: a forger can compute it too.
 
 use alloy_primitives::B256;
 use calldata_checks::{Facts, pm_order::PmOrderFacts};
@@ -203,7 +203,7 @@ fn labels_and_disclosures() {
     assert_eq!(forged(&sell(), pointer, approve), "pm_side_bound");
 }
 
-/// Members that an order does not have, and types that JSON must not give them.
+/// Members that an order does not have, and wrong JSON types.
 #[test]
 fn other_forms() {
     for (pointer, member, value) in [
@@ -313,8 +313,8 @@ fn leaves(value: &Value, path: &str, found: &mut Vec<String>) {
     }
 }
 
-/// A name, and what a plan says about the market beyond what its order depends on: readings that
-/// nobody can check later.
+/// A plan's name, and facts of the market that its order does not depend on: readings that nobody
+/// can check later.
 const FREE: [&str; 8] = [
     "/artifact_id",
     "/payload/market/condition_id",

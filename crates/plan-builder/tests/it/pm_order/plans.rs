@@ -1,4 +1,4 @@
-//! What a plan is, byte for byte where the venue's client says so.
+//! The content of a plan, byte for byte where the venue's client defines it.
 
 use std::collections::BTreeSet;
 
@@ -110,7 +110,7 @@ proptest! {
     }
 }
 
-/// No name and no salt repeats the other's random bytes.
+/// The name and the salt never repeat each other's random bytes.
 #[test]
 fn the_salt_is_not_in_the_artifacts_name() {
     let mut stage = buy();
@@ -134,7 +134,7 @@ fn the_exchange_follows_the_market() {
     }
 }
 
-/// The approval is of what the order gives, to the exchange alone, never more, and never a step.
+/// The approval covers exactly what the order gives, for the exchange alone, and is never a step.
 #[test]
 fn the_approval_is_named_and_not_added() {
     for (stage, contract, function) in [
@@ -187,7 +187,7 @@ fn no_taker_nonce_or_fee_is_a_member_of_the_order() {
 }
 
 #[test]
-fn what_is_not_known_is_said() {
+fn the_plan_names_the_facts_that_are_not_known() {
     let venue = &buy().plan()["payload"]["venue"];
     assert_eq!(venue["maker_eligibility"], json!("not_checked"));
     assert_eq!(venue["acceptance"], json!("not_guaranteed"));

@@ -1,4 +1,4 @@
-//! What is not built, and by which name it is refused.
+//! Requests that get no plan, and the name of each refusal.
 
 use alloy_primitives::U256;
 use calldata_checks::UtcSeconds;

@@ -1,4 +1,4 @@
-//! A venue, a policy, a moment and the arguments of an order: the client's vectors, staged.
+//! A venue, a policy, a moment and the arguments of an order, from the client's vectors.
 
 use std::{
     future::Future,
@@ -155,13 +155,13 @@ impl Stage {
         verify(&self.request()?, plan, self.moment.now(), &self.policy)
     }
 
-    /// The name of the refusal to build.
+    /// Returns the name of the refusal to build.
     #[track_caller]
     pub(crate) fn refusal(&self) -> String {
         self.build().expect_err("a refusal").check.into_owned()
     }
 
-    /// The name of the refusal of a changed plan whose digest was made to fit.
+    /// Returns the name of the refusal of a changed plan with a digest that fits.
     #[track_caller]
     pub(crate) fn forgery(&self, plan: &Value) -> String {
         self.verify(&resealed(plan))
@@ -171,7 +171,7 @@ impl Stage {
     }
 }
 
-/// A plan with the digest of what it says.
+/// Returns a plan with a recomputed digest.
 pub(crate) fn resealed(plan: &Value) -> String {
     let mut plan = plan.clone();
     plan["submission"]

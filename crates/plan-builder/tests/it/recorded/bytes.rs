@@ -1,6 +1,6 @@
-//! The bytes of recorded calls: those in `fixtures/vectors/swap/calldata`, and those that somebody
-//! put into the folder that `RECORDED_CALLDATA` names, each as `NAME.hex`. Nothing is taken for a
-//! call's calldata but what has its digest.
+//! The bytes of recorded calls: those in `fixtures/vectors/swap/calldata`, and those in the folder
+//! that `RECORDED_CALLDATA` names, each as `NAME.hex`. A file counts as a call's calldata only when
+//! it has the call's digest.
 
 use std::{fs, path::PathBuf};
 
@@ -13,7 +13,7 @@ use calldata_checks::swap::calldata::{
 
 use super::{Call, Leg, recording};
 
-/// How many calls this repository holds byte for byte.
+/// The number of calls that this repository holds byte for byte.
 const IN_REPOSITORY: usize = 2;
 
 impl Call {
@@ -35,7 +35,7 @@ impl Call {
         self.calldata = Some(calldata);
     }
 
-    /// The bytes under the selector of a function that is decoded and has the same arguments: the
+    /// Returns the bytes under the selector of a decoded function with the same arguments. The
     /// functions differ in which side is the native coin.
     fn as_decoded(&self, calldata: &[u8]) -> Vec<u8> {
         let selector = if self.is_single() {
@@ -69,7 +69,7 @@ fn same(leg: &Leg, read: &SwapData) -> bool {
         && leg.call_bytes == read.callData.len()
 }
 
-/// The strict decoder takes the real bytes, and reads in them what the recording says.
+/// The strict decoder accepts the real bytes, and reads the recorded members in them.
 #[test]
 fn the_decoder_reads_the_real_bytes() {
     let mut read = 0;
@@ -126,8 +126,7 @@ fn the_decoder_reads_the_real_bytes() {
     assert!(read >= IN_REPOSITORY, "{read}");
 }
 
-/// A call of which the bytes are not at hand is rebuilt from what they say: that changes no
-/// verdict.
+/// A call without its bytes at hand is rebuilt from its members, with the same verdict.
 #[test]
 fn a_rebuilt_call_gets_the_verdict_of_the_real_bytes() {
     let policy = super::policy();

@@ -1,4 +1,4 @@
-//! The arguments: what is read, what is refused, and by which name.
+//! The arguments of the constructor, and the name of each refusal.
 
 use calldata_checks::Rail;
 use plan_builder::{ExportSet, Refusal, Request};
@@ -27,7 +27,7 @@ fn refused_at(check: &str, path: &str, edit: impl FnOnce(&mut Value)) {
 }
 
 #[test]
-fn what_is_read() {
+fn arguments_are_read_in_every_spelling() {
     let request = parse(&with(|a| {
         a["chainId"] = json!("8453");
         a["slippage"]["maxBps"] = json!("50");
@@ -56,7 +56,7 @@ fn what_is_read() {
     );
 }
 
-/// Imported into a Safe, the batch would spend that Safe's tokens and deliver to the account.
+/// A Safe that imported the batch would spend its own tokens and deliver to the account.
 #[test]
 fn a_safe_batch_is_for_a_safe() {
     refused_at("input_invalid", "$.exports", |a| {

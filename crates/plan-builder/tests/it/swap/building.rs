@@ -1,4 +1,4 @@
-//! What a plan says, and what becomes of a port's failure.
+//! The content of a plan, and the refusals that follow a port's failure.
 
 use alloy_primitives::U256;
 use calldata_checks::{BasisPoints, UtcSeconds, swap::calldata::FeeDistribution};
@@ -19,7 +19,7 @@ fn plan(text: &str) -> Value {
 }
 
 #[test]
-fn what_is_asked_of_the_aggregator() {
+fn the_question_to_the_aggregator() {
     let quotes = Aggregator::new(|_| {});
     ready(swap::build(
         &parse(&arguments()).unwrap(),

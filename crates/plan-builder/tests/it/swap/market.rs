@@ -1,4 +1,4 @@
-//! What is asked of the aggregator about exchanges and prices, and what a plan discloses of them.
+//! The questions to the aggregator about exchanges and prices, and a plan's disclosure of them.
 
 use std::sync::Mutex;
 
@@ -19,10 +19,10 @@ use crate::swap::sample::{
     Draft, FORWARDER, NOW, ROUTER, STRANGER, SUSHI, arguments, moment, now, parse, policy, ready,
 };
 
-/// An aggregator that likes an exchange which nobody reviewed, as long as it is not denied.
+/// An aggregator that prefers an exchange without a review until it is denied.
 #[derive(Default)]
 struct Fond {
-    /// Has nothing else to offer.
+    /// Whether the aggregator has no other exchange.
     only: bool,
     price: Option<&'static str>,
     asked: Mutex<Vec<SwapAsk>>,
@@ -104,7 +104,7 @@ fn an_exchange_that_is_not_reviewed_is_asked_around_once() {
 }
 
 #[test]
-fn without_another_quote_the_first_one_says_why() {
+fn without_another_quote_the_first_quotes_refusal_is_given() {
     let quotes = Fond {
         only: true,
         ..Fond::default()
@@ -113,7 +113,7 @@ fn without_another_quote_the_first_one_says_why() {
     assert_eq!(refusal.check, "agg_targets_value_bound");
     assert_eq!(quotes.asked.lock().unwrap().len(), 2);
 
-    // An exchange that the operator denies already is not asked about again.
+    // The builder does not ask again about an exchange that the operator denies already.
     let mut policy = reviewed();
     policy.fees.swap.deny_tools = Vec::new();
     policy.fees.integrator = "other".to_owned();
@@ -131,7 +131,7 @@ fn without_another_quote_the_first_one_says_why() {
 }
 
 #[test]
-fn an_independent_price_stands_in_the_plan_and_is_held() {
+fn an_independent_price_is_in_the_plan_and_bounds_it() {
     let request = Request::Swap(parse(&arguments()).unwrap());
     // 0.3 WETH for 1,000.000007 USDC: at 3,330 the output is worth 999, at 3,300 it is worth 990.
     for (price, most, accepted) in [
@@ -165,7 +165,7 @@ fn an_independent_price_stands_in_the_plan_and_is_held() {
                     })
                 );
                 verify(&request, sealed.json(), now(), &policy).unwrap();
-                // A verifier who demands more refuses the same plan by the same name.
+                // A verifier with a stricter policy refuses the same plan by the same name.
                 policy.fees.swap.max_price_deviation = BasisPoints::new(10);
                 let refusal = verify(&request, sealed.json(), now(), &policy).unwrap_err();
                 assert_eq!(refusal.check, "agg_output_price_bound");
@@ -218,7 +218,7 @@ impl Accounts for Router {
 
     async fn call(&self, _: u64, to: Address, data: Bytes) -> Result<Option<Bytes>, PortError> {
         assert_eq!((to, data.len()), (ROUTER, 68));
-        // isContractSelectorWhitelisted(address,bytes4), as the router's sources have it.
+        // The router's sources have `isContractSelectorWhitelisted(address,bytes4)`.
         assert_eq!(
             data[..4],
             alloy_primitives::keccak256("isContractSelectorWhitelisted(address,bytes4)")[..4]

@@ -1,4 +1,4 @@
-//! Hostile and mistaken quotes: no plan comes out, and the refusal names the check.
+//! Hostile and mistaken quotes: the builder gives no plan, and the refusal names the check.
 
 use alloy_primitives::{Bytes, U256, address};
 use calldata_checks::swap::calldata::FeeDistribution;

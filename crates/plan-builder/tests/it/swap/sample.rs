@@ -38,7 +38,7 @@ pub(crate) const USDC: Address = address!("833589fCD6eDb6E08f4c7C32D4f71b54bdA02
 pub(crate) const WETH: Address = address!("4200000000000000000000000000000000000006");
 pub(crate) const SUSHI: Address = address!("AC4c6e212A361c968F1725b4d055b47E63F80b75");
 
-/// What is quoted for any input.
+/// The quoted output of any input.
 pub(crate) const QUOTED: u64 = 300_000_000_000_000_000;
 
 /// The arguments of a swap of 1,000.000007 USDC to WETH on Base.
@@ -60,7 +60,7 @@ pub(crate) fn parse(arguments: &Value) -> Result<SwapRequest, Refusal> {
     }
 }
 
-/// The aggregator: composes a quote for what is asked, then `edit` does to it what an attack does.
+/// The aggregator: it composes the requested quote, then `edit` changes it as an attack would.
 pub(crate) struct Aggregator<E> {
     edit: E,
     pub(crate) asked: Mutex<Vec<SwapAsk>>,
@@ -261,7 +261,7 @@ pub(crate) fn verified(plan: &str) -> Result<Verified, Refusal> {
     verify(&request, plan, now(), &policy())
 }
 
-/// The output of a future that waits for nothing.
+/// Runs a future that waits for nothing.
 pub(crate) fn ready<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,
@@ -269,7 +269,7 @@ pub(crate) fn ready<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// A port that gives one failure.
+/// A port with one failure.
 pub(crate) struct Failing(pub(crate) PortError);
 
 impl SwapQuotes for Failing {

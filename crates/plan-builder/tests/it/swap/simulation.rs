@@ -1,4 +1,4 @@
-//! A plan that was run in a simulator: what is recorded, and what is refused.
+//! Simulated plans: the record, and the refusals.
 
 use std::{sync::Mutex, time::Duration};
 
@@ -21,7 +21,7 @@ const TRANSFER: B256 = b256!("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628
 pub(crate) const GROSS: u64 = 1_000_000_007;
 const MINIMUM: u64 = QUOTED / 10_000 * 9950;
 
-/// A chain that does what a plan says, as far as `edit` lets it.
+/// A chain that executes a plan, except where `edit` changes the outcome.
 pub(crate) struct Chain<E> {
     pub(crate) edit: E,
     pub(crate) ran: Mutex<Vec<Step>>,
@@ -123,7 +123,7 @@ fn the_whole_plan_is_run_between_two_readings() {
 }
 
 #[test]
-fn what_moves_is_recorded_and_gas_is_not_offered_as_a_limit() {
+fn movements_are_recorded_and_gas_is_not_offered_as_a_limit() {
     let simulation = run(|_| {}).unwrap();
     let note = simulation["note"].as_str().unwrap();
     assert!(note.contains("gas_used is no gas limit"), "{note}");
@@ -138,9 +138,9 @@ fn what_moves_is_recorded_and_gas_is_not_offered_as_a_limit() {
     );
 }
 
-/// The router gives back what its exchanges leave over: less is spent than was deposited.
+/// The router returns the rest of its exchanges: the account spends less than it deposited.
 #[test]
-fn what_is_left_over_comes_back() {
+fn the_rest_of_the_exchanges_comes_back() {
     let simulation = run(|o| set(&mut o[6], GROSS + 3)).unwrap();
     assert_eq!(simulation["outcome"], "as_planned");
     assert_eq!(
@@ -149,8 +149,8 @@ fn what_is_left_over_comes_back() {
     );
 }
 
-/// Whoever left tokens in the router gave them to its next caller: nothing is spent then, or the
-/// account even gains.
+/// The router gives tokens that somebody left in it to its next caller: the account then spends
+/// nothing, or even gains.
 #[test]
 fn stray_tokens_in_the_router_are_no_reason_to_refuse() {
     for (after, direction, amount) in [
@@ -169,7 +169,7 @@ fn stray_tokens_in_the_router_are_no_reason_to_refuse() {
 }
 
 #[test]
-fn a_revert_is_told_in_words() {
+fn a_revert_is_described_in_words() {
     let observed = |data: Vec<u8>| {
         let refusal = run(move |o| {
             o[5].success = false;
@@ -192,7 +192,7 @@ fn a_revert_is_told_in_words() {
 }
 
 #[test]
-fn what_is_not_as_planned_is_refused() {
+fn outcomes_other_than_planned_are_refused() {
     let attacks: [fn(&mut Vec<SimulatedCall>); 6] = [
         |o| o[5].success = false,
         |o| o[4].success = false,
@@ -211,7 +211,7 @@ fn what_is_not_as_planned_is_refused() {
 }
 
 #[test]
-fn what_could_not_be_run_is_said() {
+fn a_plan_that_could_not_be_run_says_so() {
     let poor = run(|o| set(&mut o[0], GROSS - 1)).unwrap();
     assert_eq!(poor["outcome"], "insufficient_balance");
     assert!(
@@ -252,7 +252,7 @@ fn what_could_not_be_run_is_said() {
     assert_eq!(plan["simulation"]["outcome"], "unavailable");
     let note = plan["simulation"]["note"].as_str().unwrap();
     assert!(note.starts_with("nothing was simulated"));
-    // Where a simulation is required, a node that is away gets no plan past it.
+    // Where a simulation is required, an unavailable node does not let a plan past it.
     let refusal = build_in(SimulationMode::Required, &Down).unwrap_err();
     assert_eq!(refusal.check, Refusal::SIMULATION_UNAVAILABLE);
     let plan = build_in(SimulationMode::Off, &Down).unwrap();
@@ -260,7 +260,7 @@ fn what_could_not_be_run_is_said() {
 }
 
 #[test]
-fn a_required_simulation_that_cannot_be_had_is_a_refusal() {
+fn an_unavailable_required_simulation_is_a_refusal() {
     let refused = |edit: fn(&mut Vec<SimulatedCall>)| {
         let chain = Chain {
             edit,
@@ -279,11 +279,11 @@ fn a_required_simulation_that_cannot_be_had_is_a_refusal() {
     }
     let refusal = build_in(SimulationMode::Required, &NoSimulator).unwrap_err();
     assert_eq!(refusal.check, Refusal::SIMULATION_UNAVAILABLE);
-    // What runs is given; what nobody could run, because the account has no funds, is given and
-    // says so.
+    // A plan that runs is given. A plan that could not run, because the account has no funds, is
+    // given and says so.
     assert_eq!(refused(|_| {}), Ok(()));
     assert_eq!(refused(|o| set(&mut o[0], GROSS - 1)), Ok(()));
-    // And what fails is refused by what it does.
+    // A plan that fails is refused with the failure.
     let refusal = refused(|o| o[5].success = false).unwrap_err();
     assert_eq!(refusal.check, Refusal::SIMULATION);
 
@@ -308,7 +308,7 @@ fn a_required_simulation_that_cannot_be_had_is_a_refusal() {
     assert_eq!(refusal.retry_after.map(|seconds| seconds.get()), Some(4));
 }
 
-/// Who receives a plan may require that it was run.
+/// The recipient of a plan may require that it was run.
 #[test]
 fn a_verifier_that_requires_a_simulation_wants_to_see_one() {
     let chain = |edit| Chain::<fn(&mut Vec<SimulatedCall>)> {
@@ -339,7 +339,7 @@ fn a_verifier_that_requires_a_simulation_wants_to_see_one() {
     assert_eq!(refusal.check, Refusal::SIMULATION_UNAVAILABLE);
 }
 
-/// A note that says more than its outcome is none of this rail's.
+/// A plan whose note differs from its outcome's is refused.
 #[test]
 fn a_note_cannot_be_rewritten() {
     let sealed = build(&Chain {

@@ -1,4 +1,4 @@
-//! A sealed plan that somebody changed afterwards, with and without a digest of their own.
+//! A sealed plan that somebody changed, with the old digest and with a recomputed one.
 
 use alloy_primitives::{B256, hex, keccak256};
 use plan_builder::{Refusal, Request, verify};
@@ -49,7 +49,7 @@ fn plan() -> Value {
     serde_json::from_str(sealed().json()).unwrap()
 }
 
-/// The plan with the digest that it would have.
+/// Returns the plan with a recomputed digest.
 fn resealed(mut plan: Value) -> String {
     plan["submission"]
         .as_object_mut()
@@ -71,7 +71,7 @@ fn a_changed_member_breaks_the_digest() {
         let leaf = changed.pointer_mut(&path).unwrap();
         *leaf = altered(leaf);
         let refusal = verified(&changed.to_string()).expect_err(&path);
-        // What no plan can hold is refused before anything is hashed.
+        // Values that no plan can hold are refused before the digest is computed.
         let words = ["/result", "/kind", "/ledger", "/trezor", "/signed_as"];
         let unreadable = words.iter().any(|word| path.ends_with(word)) || path == "/rail";
         let expected = if unreadable {
@@ -83,8 +83,8 @@ fn a_changed_member_breaks_the_digest() {
     }
 }
 
-/// What is still accepted says nothing that anyone could check offline: the names of aggregator and
-/// exchange.
+/// The members that may still change are ones that nobody could check offline: the names of
+/// aggregator and exchange.
 #[test]
 fn a_changed_member_with_a_digest_of_its_own_is_refused_by_another_name() {
     let plan = plan();
@@ -130,7 +130,7 @@ fn spelling_is_free_and_content_is_not() {
     }
 }
 
-/// The text has no byte that means nothing.
+/// Every byte of the text has a meaning.
 #[test]
 fn any_changed_byte_of_the_text() {
     let text = sealed().into_json();

@@ -1,5 +1,5 @@
-//! Tokens that take a fee on their own transfers: what a simulation shows of them, and what a plan
-//! says where none did.
+//! Tokens that take a fee on their own transfers: a simulation's evidence about them, and a plan's
+//! words without one.
 
 use std::sync::Mutex;
 
@@ -42,7 +42,7 @@ fn chain(edit: fn(&mut Vec<SimulatedCall>)) -> Chain<fn(&mut Vec<SimulatedCall>)
     }
 }
 
-/// Every way in which nobody saw the plan run.
+/// Every way to get a plan that was not simulated.
 fn not_simulated() -> Vec<(&'static str, Sealed)> {
     use SimulationMode::{Off, Preferred, Required};
     let away = |reason| build_in(Preferred, &Away(reason)).unwrap();
@@ -108,7 +108,7 @@ fn a_plan_that_nobody_ran_says_that_transfer_fees_were_not_examined() {
 }
 
 #[test]
-fn what_was_not_examined_cannot_be_made_to_read_as_examined() {
+fn a_forged_note_that_transfer_fees_were_examined_is_refused() {
     for (how, sealed) in not_simulated() {
         let edits: [fn(&mut Value); 3] = [
             |plan| {
@@ -131,10 +131,10 @@ fn what_was_not_examined_cannot_be_made_to_read_as_examined() {
     }
 }
 
-/// A simulation shows that the minimum arrives, not that the token takes nothing: a fee that is
-/// smaller than what lies between the expected output and the minimum cannot be seen.
+/// A simulation shows that the minimum arrives, not that the token takes no fee: it cannot show a
+/// fee below the difference of the expected output and the minimum.
 #[test]
-fn a_plan_that_ran_says_what_that_shows() {
+fn a_plan_that_ran_says_that_the_minimum_arrived() {
     let sealed = build_in(SimulationMode::Preferred, &chain(|_| {})).unwrap();
     let plan = plan_of(&sealed);
     assert_eq!(

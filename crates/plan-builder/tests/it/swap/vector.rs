@@ -1,5 +1,5 @@
-//! `fixtures/vectors/swap/plan.json`: a request, the quote's calldata and the plan of it, byte for
-//! byte, so that digests can be recomputed in any language.
+//! `fixtures/vectors/swap/plan.json`: a request, the quote's calldata and the resulting plan, byte
+//! for byte, so that digests can be recomputed in any language.
 
 use std::path::Path;
 

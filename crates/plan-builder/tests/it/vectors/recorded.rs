@@ -1,5 +1,5 @@
-//! Ports that answer from memory, as an embedder's tests would: a quote composed as the aggregator
-//! composes it, the fees of a bridge route, a market, a perpetual.
+//! Ports that answer from memory, as in an embedder's tests: a quote composed like the
+//! aggregator's, the fees of a bridge route, a market, a perpetual.
 
 #![allow(
     clippy::unwrap_used,
@@ -38,10 +38,10 @@ const EXCHANGE: Address = address!("AC4c6e212A361c968F1725b4d055b47E63F80b75");
 const OWN: Address = address!("90F79bf6EB2c4f870365E785982E1f101E93b906");
 const AGGREGATOR: Address = address!("C06ebbefD94032B85424D51906e2A335EFAe264B");
 
-/// Answers from memory, read at one time.
+/// A port that answers from memory. It read everything at one time.
 #[derive(Debug, Clone, Copy)]
 pub struct Recorded {
-    /// When.
+    /// The time of reading.
     pub read_at: UtcSeconds,
 }
 

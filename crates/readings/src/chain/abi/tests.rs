@@ -62,7 +62,7 @@ fn a_structure_of_one_member_has_the_selector_that_compilers_give_it() {
 }
 
 #[test]
-fn only_the_canonical_encoding_is_one() {
+fn only_the_canonical_encoding_is_accepted() {
     let transfer = signature("transfer(address,uint256)");
     let good = hex::decode(TRANSFER).unwrap();
     let mut dirty = good.clone();
@@ -196,7 +196,7 @@ proptest! {
     }
 
     #[test]
-    fn no_foreign_calldata_panics(text in "\\PC{0,60}", data in prop::collection::vec(any::<u8>(), 0..300)) {
+    fn foreign_calldata_does_not_panic(text in "\\PC{0,60}", data in prop::collection::vec(any::<u8>(), 0..300)) {
         if let Some(signature) = Signature::parse(&text) {
             let mut calldata = signature.selector().to_vec();
             calldata.extend(&data);

@@ -214,7 +214,7 @@ fn a_chain_may_log_its_own_coin() {
 }
 
 #[test]
-fn an_nft_that_nobody_may_move_was_taken_back() {
+fn an_nft_approval_of_the_zero_address_is_a_revocation() {
     let id = B256::from(U256::from(77));
     let approved = |spender: Address| {
         log(

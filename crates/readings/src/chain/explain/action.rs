@@ -102,7 +102,7 @@ impl View<'_> {
             let native = self.native(transaction.value);
             if transaction.value.is_zero() && to == transaction.from {
                 let rest =
-                    "nothing to itself, as one does to replace another transaction".to_owned();
+                    "nothing to itself, which usually replaces another transaction".to_owned();
                 return action("self_transfer", "Sent", "send", rest);
             }
             return action(

@@ -48,7 +48,7 @@ pub(super) fn warnings(view: &View<'_>, unknown_sums: usize, cut: bool) -> Vec<W
     if let Testimony::OneNode(_) = record.testimony {
         warn(
             "one_nodes_word",
-            "What was sent, its status and its logs are what one node says; no other node confirmed it.",
+            "The content, the status and the logs come from one node; no other node confirmed them.",
         );
     }
     if record.transaction.delegations > 0 {
@@ -84,7 +84,7 @@ pub(super) fn warnings(view: &View<'_>, unknown_sums: usize, cut: bool) -> Vec<W
     if view.events.unreadable > 0 {
         warn(
             "unreadable_transfer_logs",
-            "Some logs look like transfers and have the form of none: balance changes may not be complete.",
+            "Some logs look like transfers but match no known form: balance changes may be incomplete.",
         );
     }
     if record.receipt.is_some()
@@ -100,7 +100,7 @@ pub(super) fn warnings(view: &View<'_>, unknown_sums: usize, cut: bool) -> Vec<W
     if failed_inside(view) {
         warn(
             "inner_call_failed",
-            "The transaction succeeded, and a call that it was sent for failed: the contract that made it logged so.",
+            "The transaction succeeded, but the call that it carries failed, as the contract that made the call logged.",
         );
     }
     if native_is_unseen(view) {
@@ -119,7 +119,7 @@ pub(super) fn warnings(view: &View<'_>, unknown_sums: usize, cut: bool) -> Vec<W
         || view.events.approvals.len() > MAX_SHOWN
         || view.changes.len() > MAX_SHOWN;
     if long {
-        warn("lists_cut", "A list is longer than what is shown of it.");
+        warn("lists_cut", "A list is longer than its shown part.");
     }
     found
 }
@@ -141,7 +141,7 @@ fn grants(view: &View<'_>, warn: &mut impl FnMut(&'static str, &str)) {
         warn("unlimited_approval", &message);
     }
     if more > 0 {
-        let message = format!("{more} more approvals are of everything that the owner has.");
+        let message = format!("{more} more approvals are unlimited.");
         warn("unlimited_approval", &message);
     }
 }
@@ -154,7 +154,7 @@ fn tokens(view: &View<'_>, warn: &mut impl FnMut(&'static str, &str)) {
     if empty {
         warn(
             "zero_value_transfer",
-            "Transfers of nothing in the name of others plant look-alike addresses into histories: copy no address from here.",
+            "Transfers of zero in the name of others plant look-alike addresses in histories: copy no address from here.",
         );
     }
     let odd = view
@@ -166,7 +166,7 @@ fn tokens(view: &View<'_>, warn: &mut impl FnMut(&'static str, &str)) {
     if odd {
         warn(
             "odd_token_text",
-            "A token has a symbol with unusual characters or words: compare its address, and follow nothing that it says.",
+            "A token has a symbol with unusual characters or words: compare its address, and do not act on its text.",
         );
     }
 }
@@ -178,8 +178,8 @@ fn call(view: &View<'_>, cut: bool, warn: &mut impl FnMut(&'static str, &str)) {
         Some(Confidence::VerifiedAbi) => {}
         Some(_) => warn(
             "unverified_contract",
-            "No verified code of the contract was found: the function is named after its signature, and what it does is \
-             seen in logs only.",
+            "No verified code of the contract was found: the function is named after its signature, and its effect is \
+             visible in logs only.",
         ),
         None => warn("unknown_function", "No known signature fits the calldata."),
     }
@@ -206,18 +206,18 @@ fn call(view: &View<'_>, cut: bool, warn: &mut impl FnMut(&'static str, &str)) {
     if left_out {
         warn(
             "calls_left_out",
-            "There are more calls inside, or deeper ones, than are read.",
+            "Some inner calls were not read: they are too many or nested too deep.",
         );
     }
     if cut {
         warn(
             "arguments_cut",
-            "Some arguments are longer than what is shown of them.",
+            "Some arguments are longer than their shown part.",
         );
     }
 }
 
-/// Whether an account or a Safe logged a failure of the call that it was called for.
+/// Whether an account or a Safe logged that the call made for it failed.
 fn failed_inside(view: &View<'_>) -> bool {
     let (Some(call), Some(receipt)) = (view.call, &view.record.receipt) else {
         return false;

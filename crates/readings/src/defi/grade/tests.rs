@@ -167,7 +167,7 @@ fn points_add_up_and_the_heaviest_come_first() {
 }
 
 #[test]
-fn appetites_take_what_they_say() {
+fn each_appetite_accepts_its_grades() {
     let taken = |appetite: Appetite| {
         let grades = [Grade::A, Grade::B, Grade::C, Grade::D];
         grades.map(|grade| appetite.takes_grade(grade))

@@ -68,7 +68,7 @@ fn a_deposit_takes_at_most_a_tenth_of_a_market() {
 }
 
 #[test]
-fn names_prove_nothing_and_what_earns_is_not_idle() {
+fn names_prove_nothing_and_earning_tokens_are_not_idle() {
     let holdings = [
         // An imitation of USDG, aUSDG, OKB.
         holding(

@@ -179,7 +179,7 @@ fn the_liquidity_is_stated_only_where_it_is_known() {
 }
 
 #[test]
-fn an_account_is_advised_on_what_it_holds() {
+fn an_account_gets_advice_for_its_balances() {
     let usdg = "0x4ae46a509f6b1d9056937ba4500cb143933d2dc8";
     let holding = |token: &str, usd: Option<&str>| Holding {
         chain_id: 196,

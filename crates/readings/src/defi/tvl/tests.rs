@@ -47,7 +47,7 @@ fn exchanges_and_chains_are_no_protocols() {
 }
 
 #[test]
-fn only_chains_are_chains() {
+fn only_chain_names_are_chain_keys() {
     for key in ["Ethereum", "X Layer", "Arbitrum Nova", "zkSync-Lite"] {
         assert!(is_chain_key(key), "{key}");
     }
@@ -137,7 +137,7 @@ fn a_protocol_is_found_by_slug_name_and_family() {
 }
 
 #[test]
-fn no_loss_exceeds_everything() {
+fn no_loss_exceeds_a_hundred_percent() {
     assert_eq!(plausible_change(Some(figure("-100.5"))), None);
     assert_eq!(plausible_change(Some(figure("-100"))), Some(figure("-100")));
     assert_eq!(plausible_change(None), None);

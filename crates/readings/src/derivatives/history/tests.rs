@@ -58,7 +58,7 @@ fn all_pages(items: &[HistoryItem], window: Window, limit: usize) -> Vec<History
 }
 
 #[test]
-fn newest_first_and_once() {
+fn items_come_newest_first_and_once() {
     let items = vec![
         update(5, "a"),
         funding(9, "BTC"),
@@ -94,7 +94,7 @@ fn values_outside_the_window_are_left_out_and_an_uncovered_past_is_stated() {
 }
 
 #[test]
-fn cursors_read_what_they_wrote_and_nothing_else() {
+fn cursors_read_only_their_own_text() {
     let window = Window {
         start: at(1_795_000_000_000),
         end: at(1_795_222_920_123),
@@ -129,7 +129,7 @@ fn cursors_read_what_they_wrote_and_nothing_else() {
 
 proptest! {
     #[test]
-    fn pages_of_any_size_tell_everything_once(
+    fn pages_of_any_size_contain_every_item_once(
         times in prop::collection::vec(0i64..12, 0..40),
         limit in 1usize..9,
     ) {

@@ -44,7 +44,7 @@ fn zones_change_with_the_season() {
 }
 
 #[test]
-fn holidays_of_the_exchanges() {
+fn the_exchanges_are_closed_on_their_holidays() {
     // As published for 2026 and 2027.
     for holiday in [
         date(2026, 1, 1),
@@ -94,7 +94,7 @@ fn holidays_of_the_exchanges() {
 }
 
 #[test]
-fn easter_is_where_the_church_has_it() {
+fn easter_has_its_published_dates() {
     for (year, month, day) in [
         (2024, 3, 31),
         (2025, 4, 20),

@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_markets_are_lower_case_and_stand_once() {
+    fn words_of_markets_are_lower_case_and_unique() {
         let mut all: Vec<&str> = MARKETS
             .iter()
             .flat_map(|(_, words)| words.iter().copied())

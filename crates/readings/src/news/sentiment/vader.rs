@@ -262,8 +262,9 @@ mod tests {
         }
     }
 
-    /// Why the rules are here: the crate whose lexicon is used has others. When one of these fails,
-    /// the crate has changed, and may do without this module.
+    /// Shows why the rules are implemented here: the crate whose lexicon is used has different
+    /// rules. When one of these assertions fails, the crate has changed, and this module may no
+    /// longer be needed.
     #[test]
     fn the_rules_of_the_crate_are_not_those_of_the_reference() {
         let of_the_crate = |text: &str| {
@@ -271,13 +272,13 @@ mod tests {
             format!("{:.4}", analyzer.polarity_scores(text).compound)
         };
         for (text, reference, of_crate) in [
-            // Marks make a tone of none.
+            // The crate gives a tone to marks without a word of tone.
             ("Nothing to see here?!", "0", "-0.1210"),
-            // "At least" turns round what "least" does.
+            // In the crate, "at least" negates like "least".
             ("This is at least good news", "0.4404", "-0.3412"),
-            // "No" turns nothing round.
+            // In the crate, "no" does not negate.
             ("It has no good effect", "-0.3412", "0.1779"),
-            // A degree word three words before a word counts twice.
+            // In the crate, a degree word three words before a word counts twice.
             (
                 "VADER is very smart, handsome, and funny.",
                 "0.8545",

@@ -51,7 +51,7 @@ fn a_premium_is_claimed_only_while_the_market_is_open() {
 }
 
 #[test]
-fn a_mark_that_nobody_trades_at_is_labelled() {
+fn a_mark_without_trades_is_labelled() {
     let dead = PerpContext {
         volume_24h: of("0"),
         mid: None,
@@ -95,7 +95,7 @@ fn figures_without_a_source_are_left_out_and_named() {
 }
 
 #[test]
-fn most_open_interest_first() {
+fn rows_come_by_open_interest() {
     let large = PerpContext {
         open_interest: of("11"),
         ..market("xyz:TSLA")

@@ -98,7 +98,7 @@ fn pools_beyond_the_largest_are_counted() {
 }
 
 #[test]
-fn of_nobody_there_is_no_share() {
+fn a_report_without_holders_has_no_share() {
     let burned = crate::security::Holder {
         address: Address::ZERO,
         share_pct: "40".parse().unwrap(),

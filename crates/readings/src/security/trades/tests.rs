@@ -44,7 +44,7 @@ fn check(trades: &Trades, signs: &[(&str, RiskLevel)]) {
 }
 
 #[test]
-fn a_liquid_token_shows_nothing() {
+fn a_liquid_token_has_no_signs() {
     let found = trades(quoted(5000, 9_970_000), quoted(500_000, 990_000_000));
     check(&found, &[]);
     assert_eq!(found.possible(TradeSide::Buy), Some(true));
@@ -91,7 +91,7 @@ fn an_unsellable_token_is_a_trap() {
 }
 
 #[test]
-fn a_way_that_ends_below_the_largest_size_is_a_thin_market() {
+fn a_missing_route_for_the_largest_size_is_a_thin_market() {
     let sold_10 = || quoted(5000, 9_970_000);
     let no_sale = trades(sold_10(), Traded::NoRoute);
     check(&no_sale, &[("thin_market", RiskLevel::High)]);
@@ -106,7 +106,7 @@ fn a_way_that_ends_below_the_largest_size_is_a_thin_market() {
 }
 
 #[test]
-fn ways_that_are_not_stated_are_not_counted_as_none() {
+fn unstated_hops_are_not_counted_as_zero() {
     let mut found = trades(quoted(5000, 9_970_000), Traded::NoRoute);
     for probe in &mut found.probes {
         for side in [&mut probe.buy, &mut probe.sell] {
@@ -119,7 +119,7 @@ fn ways_that_are_not_stated_are_not_counted_as_none() {
 }
 
 #[test]
-fn a_price_is_what_comes_back_and_nothing_when_little_does() {
+fn the_traded_price_is_unknown_when_the_round_trip_loses_much() {
     let price = |back| {
         let found = trades(quoted(5000, back), Traded::NoRoute).traded_price_usd();
         found.map(|price| price.normalize().to_string())
@@ -135,7 +135,7 @@ fn a_price_is_what_comes_back_and_nothing_when_little_does() {
 }
 
 #[test]
-fn amounts_are_worth_what_they_shall() {
+fn amounts_have_the_requested_worth() {
     let worth = |usd, price: &str, decimals| {
         atoms_worth(usd, price.parse().unwrap(), decimals).map(|atoms| atoms.to_string())
     };

@@ -45,7 +45,7 @@ fn check(scans: &[Scan], verdict: Verdict, score: Option<u32>, flags: &[&str]) {
 }
 
 #[test]
-fn each_verdict_by_example() {
+fn each_verdict_has_an_example() {
     let clean = (Check::Honeypot, false);
     check(&[rated("LOW", &[clean])], Verdict::Safe, Some(100), &[]);
     check(
@@ -116,7 +116,7 @@ fn an_unchecked_risk_is_not_safe() {
 }
 
 #[test]
-fn a_severe_check_that_nobody_made_is_not_passed() {
+fn a_severe_check_that_no_scanner_made_is_not_passed() {
     let mut scan = rated("LOW", &[(Check::Honeypot, false)]);
     scan.findings.remove(&Check::Proxy);
     let unknown = ["severe_checks_unknown"];
@@ -228,7 +228,7 @@ fn any_scans() -> impl Strategy<Value = Vec<Scan>> {
 
 proptest! {
     #[test]
-    fn never_safe_with_an_unknown_honeypot(scans in any_scans()) {
+    fn a_token_with_an_unknown_honeypot_is_never_safe(scans in any_scans()) {
         let judged = Judgement::of(&scans);
         let ruled_out = scans.iter().any(|scan| scan.complete && scan.finding(Check::Honeypot) == Some(false));
         let seen = scans.iter().any(|scan| scan.finding(Check::Honeypot) == Some(true));
@@ -246,7 +246,7 @@ proptest! {
     }
 
     #[test]
-    fn order_does_not_matter(scans in any_scans(), by in 0usize..3) {
+    fn the_order_of_scans_does_not_matter(scans in any_scans(), by in 0usize..3) {
         let mut turned = scans.clone();
         if !turned.is_empty() {
             let by = by % turned.len();

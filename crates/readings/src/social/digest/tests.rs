@@ -59,7 +59,7 @@ fn the_digest_reports_the_content_of_posts() {
 }
 
 #[test]
-fn the_day_is_held_against_the_day_before() {
+fn the_day_is_compared_with_the_day_before() {
     let posts = vec![
         post("one", 1, "BTC looks strong"),
         post("one", 30, "BTC looks weak"),
@@ -78,7 +78,7 @@ fn the_day_is_held_against_the_day_before() {
 }
 
 #[test]
-fn the_digest_of_a_busy_day_says_of_how_many() {
+fn the_digest_of_a_busy_day_states_the_full_counts() {
     let posts = (b'A'..=b'T').map(|letter| {
         let letter = char::from(letter);
         post("one", 1, &format!("$QQ{letter} looks strong"))
@@ -89,7 +89,7 @@ fn the_digest_of_a_busy_day_says_of_how_many() {
 }
 
 #[test]
-fn posts_that_say_nothing_are_no_digest() {
+fn posts_without_content_make_no_digest() {
     assert_eq!(
         digest(&read(vec![post("a", 1, "gm")], 48), at(0), Extent::First),
         None

@@ -197,7 +197,7 @@ impl Claim {
             ClaimKind::Depeg => format!("tells of a lost peg{about}"),
             ClaimKind::Halt => format!("tells of a halt{about}"),
             ClaimKind::Flows => format!("tells of flows into or out of funds{about}"),
-            ClaimKind::Regulation => format!("tells of what authorities do{about}"),
+            ClaimKind::Regulation => format!("tells of acts of authorities{about}"),
             ClaimKind::Listing => format!("tells of a listing or delisting{about}"),
             ClaimKind::Unlock => format!("tells of an unlock of tokens{about}"),
             ClaimKind::Liquidations => format!("tells of liquidations{about}"),
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn statements_are_told_in_our_own_words() {
+    fn claims_are_stated_in_our_own_words() {
         assert_eq!(
             told("$BTC to $100k once ETF inflows return", &["BTC"]),
             [
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn amounts_are_amounts() {
+    fn only_plain_amounts_are_amounts() {
         for good in ["100k", "4,200.50", "1", "0.5", "2.5m"] {
             assert!(is_amount(good), "{good}");
         }

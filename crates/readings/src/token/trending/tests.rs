@@ -127,7 +127,7 @@ fn one_symbol_with_two_prices_is_two_coins() {
 }
 
 #[test]
-fn a_stranger_does_not_take_the_mentions_of_the_coin_whose_symbol_it_bears() {
+fn a_token_does_not_take_the_mentions_of_a_coin_with_its_symbol() {
     let stranger = || hot("XRP", "0.018");
     let talk = [mentioned("XRP", "0.9", "0.1")];
     let alone = rows(&[searched("sui", "SUI", "3")], &[stranger()], &talk);
@@ -199,7 +199,7 @@ fn a_name_that_is_only_mentioned_is_no_coin() {
 }
 
 #[test]
-fn unknown_is_said_and_not_invented() {
+fn unknown_figures_are_stated_and_not_invented() {
     let bare = HotToken {
         price_usd: None,
         change_24h_pct: None,

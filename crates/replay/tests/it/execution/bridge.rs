@@ -122,7 +122,7 @@ fn circle_url(replay: &ReplayServer, transaction: B256) -> String {
 }
 
 #[tokio::test]
-async fn the_attestation_service_stands_alone_as_well() {
+async fn the_attestation_service_also_works_alone() {
     let chain = DevChain::builder()
         .base_stage()
         .clock(|| NOW)

@@ -73,7 +73,7 @@ async fn every_swap_of_chain_196_that_is_quoted_executes_at_the_quote() {
 }
 
 #[tokio::test]
-async fn a_quote_that_became_too_good_reverts_and_a_hostile_router_does_not() {
+async fn an_outdated_quote_reverts_and_a_hostile_router_does_not() {
     let (_replay, okx) = okx(ReviewedContracts::default()).await;
     let chain = xlayer_stage();
     let (user, amount) = (BUYER.address, U256::from(100_000_000));

@@ -66,7 +66,7 @@ async fn a_server_probes_soon_after_its_start_and_once_in_the_period() {
 }
 
 #[tokio::test]
-async fn paying_callers_keep_what_is_left_of_a_quota() {
+async fn a_background_probe_leaves_the_rest_of_a_quota_to_paying_callers() {
     let server = MockServer::start().await;
     let empty = ResponseTemplate::new(404).set_body_raw("{}", "application/json");
     Mock::given(any()).respond_with(empty).mount(&server).await;

@@ -190,7 +190,7 @@ async fn examine(
     merge(known, form);
 }
 
-/// Two questions may have the same form of answer: the form holds what either needs.
+/// Two questions may have answers of one form: the merged form holds the needs of both.
 fn merge(known: &mut Form, form: Form) {
     for (path, member) in form.members {
         known.unread.remove(&path);
@@ -213,7 +213,7 @@ fn merge(known: &mut Form, form: Form) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_forms_say_what_the_readings_rest_on() {
+async fn the_forms_list_the_members_that_the_readings_need() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../data-sources/src/probe/forms.json");
     let update = std::env::var_os("UPDATE_FORMS").is_some();
     let bench = Bench::new().await;

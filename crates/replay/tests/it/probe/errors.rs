@@ -121,7 +121,7 @@ async fn a_probe_without_any_enabled_source_says_so() {
 }
 
 #[tokio::test]
-async fn a_spent_quota_asks_nobody() {
+async fn a_spent_quota_sends_no_request() {
     let server = MockServer::start().await;
     let quota = |config: &mut SourceConfig| config.monthly_quota = Some(1);
     let rows = rows(server.uri(), quota).await;
@@ -158,7 +158,7 @@ async fn model<T: Probed>(new: New<T>, response: ResponseTemplate) -> (Vec<Row>,
 
 /// The list of models is free of charge: it reveals a wrong key without a paid request.
 #[tokio::test]
-async fn a_wrong_key_of_a_model_is_found_out_for_nothing() {
+async fn a_wrong_key_of_a_model_is_found_without_a_paid_request() {
     let recorded = |file: &str| {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/upstreams");
         std::fs::read_to_string(format!("{folder}/{file}")).unwrap()

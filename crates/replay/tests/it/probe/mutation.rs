@@ -116,7 +116,7 @@ fn retyped(value: &Value, kind: Kind) -> Value {
 }
 
 #[test]
-fn a_member_is_changed_wherever_it_stands() {
+fn a_member_is_changed_at_each_of_its_places() {
     let document = json!({"rows": [{"a": 1, "b": {"c": "2"}}, {"a": 3}]});
     for (path, mutation, expected) in [
         (

@@ -18,7 +18,7 @@ impl TurnStore for PostgresStore {
         let work = work.to_owned();
         Box::pin(async move {
             // The update waits for a submission that has locked the row: its record is committed
-            // before the new holder reads anything. Steps are random, as those of lanes are.
+            // before the new holder reads anything. The steps are random, like those of lanes.
             let sql = "INSERT INTO sender_turn AS t (account, work, token, until)
                        VALUES ($1, $2, 1 + (random() * 1000000)::bigint, clock_timestamp() + $3::bigint * interval '1 millisecond')
                        ON CONFLICT (account) DO UPDATE SET

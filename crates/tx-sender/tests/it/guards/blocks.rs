@@ -13,14 +13,13 @@ async fn a_receipt_from_above_the_head_is_not_believed() {
     let nodes = vec![world.node.node(), ahead.node()];
     let sender = world.sender_over(world.store.clone(), nodes, key()).await;
     submit(&sender, 1).await;
-    seconds(0.5).await;
-    let record = world.record(&name(1)).await;
+    let record = world.comes_to(&name(1), "broadcast").await;
     fork.mine();
     hand_over(&fork, &record.attempts[0].raw);
     fork.mine();
     world.chain.mine();
     for _ in 0..10 {
-        seconds(0.3).await;
+        pass(Duration::from_millis(300)).await;
         assert_eq!(world.state(&name(1)).await, "broadcast");
     }
 }
@@ -37,8 +36,8 @@ async fn a_transaction_dropped_by_a_reorganisation_is_sent_at_once() {
     assert_eq!(world.state(&name(1)).await, "sealed");
     world.chain.reorganise(1, Fate::Dropped);
     assert!(world.chain.waiting().is_empty());
-    seconds(2.0).await;
-    assert_eq!(world.chain.waiting().len(), 1);
+    let sent = timeout(Duration::from_secs(2), world.until_waiting(1));
+    sent.await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -57,11 +56,10 @@ async fn an_outcome_is_final_exactly_64_blocks_above_its_own() {
     while world.chain.block_number() < number + 63 {
         world.chain.mine();
     }
-    seconds(5.0).await;
+    pass(Duration::from_secs(5)).await;
     assert!(!world.record(&name(1)).await.is_final);
     world.chain.mine();
-    seconds(5.0).await;
-    assert!(world.record(&name(1)).await.is_final);
+    world.until_final(&name(1)).await;
     drop(sender);
 }
 
@@ -102,19 +100,18 @@ async fn a_block_that_is_contradicted_replaces_nothing() {
     let sender = world.sender_over(world.store.clone(), nodes, key()).await;
     world.chain.forget_sends(1);
     submit(&sender, 1).await;
-    seconds(0.5).await;
+    world.comes_to(&name(1), "broadcast").await;
     world.send_behind_its_back(0);
     world.chain.mine();
     fork.mine();
     for _ in 0..30 {
-        seconds(0.5).await;
+        pass(Duration::from_millis(500)).await;
         assert_eq!(world.state(&name(1)).await, "broadcast");
     }
     // The second node's fork is the one that stays; our bytes have reached it too.
     fork.mine();
     world.node.turn_to(&fork);
-    seconds(5.0).await;
-    assert_eq!(world.state(&name(1)).await, "sealed");
+    world.comes_to(&name(1), "sealed").await;
 }
 
 /// Somebody else's transaction replaces ours only at the depth that an outcome of ours would need.
@@ -125,16 +122,15 @@ async fn a_replacement_by_somebody_else_has_the_depth_of_an_outcome() {
     let sender = world.sender().await;
     world.chain.forget_sends(1);
     submit(&sender, 1).await;
-    seconds(0.5).await;
+    world.comes_to(&name(1), "broadcast").await;
     world.send_behind_its_back(0);
     world.chain.mine();
-    seconds(15.0).await;
+    pass(Duration::from_secs(15)).await;
     assert_eq!(world.state(&name(1)).await, "broadcast");
     for _ in 0..5 {
         world.chain.mine();
     }
-    seconds(15.0).await;
-    assert_eq!(world.state(&name(1)).await, "replaced");
+    world.comes_to(&name(1), "replaced").await;
     drop(sender);
 }
 
@@ -150,7 +146,7 @@ async fn a_node_that_is_behind_the_block_takes_nothing_back() {
         world.blocks(2).await;
         assert_eq!(world.state(&name(1)).await, "sealed");
         world.node.turn_to(&behind);
-        seconds(5.0).await;
+        pass(Duration::from_secs(5)).await;
         assert_eq!(world.state(&name(1)).await, "sealed");
         if comes_back {
             world.node.turn_to(&world.chain);
@@ -161,7 +157,7 @@ async fn a_node_that_is_behind_the_block_takes_nothing_back() {
         }
         for _ in 0..4 {
             behind.mine();
-            seconds(2.0).await;
+            pass(Duration::from_secs(2)).await;
         }
         assert_eq!(behind.transactions().len(), 1);
         assert_eq!(world.state(&name(1)).await, "sealed");
@@ -184,13 +180,12 @@ async fn a_contradicted_outcome_is_not_final() {
         world.chain.mine();
     }
     second.turn_to(&fork);
-    seconds(5.0).await;
+    pass(Duration::from_secs(5)).await;
     assert_eq!(world.hold(&sender), Some("nodes_contradict"));
     assert!(!world.record(&name(1)).await.is_final);
     second.turn_to(&world.chain);
     world.chain.mine();
-    seconds(5.0).await;
-    assert!(world.record(&name(1)).await.is_final);
+    world.until_final(&name(1)).await;
 }
 
 /// A node that shows its newest block instead of the requested one, once it is confused.

@@ -53,7 +53,7 @@ async fn depth_seals_nothing_while_another_node_is_on_a_fork() {
         fork.mine();
         world.chain.mine();
     }
-    seconds(3.0).await;
+    pass(Duration::from_secs(3)).await;
     assert_eq!(world.state(&name(1)).await, "mined");
     assert_eq!(world.hold(&sender), Some("nodes_contradict"));
     second.turn_to(&world.chain);
@@ -70,8 +70,7 @@ async fn one_node_far_ahead_on_a_fork_seals_nothing() {
     let nodes = vec![world.node.node(), ahead.node()];
     let sender = world.sender_over(world.store.clone(), nodes, key()).await;
     submit(&sender, 1).await;
-    seconds(0.5).await;
-    let record = world.record(&name(1)).await;
+    let record = world.comes_to(&name(1), "broadcast").await;
     fork.mine();
     hand_over(&fork, &record.attempts[0].raw);
     for _ in 0..10 {
@@ -80,7 +79,7 @@ async fn one_node_far_ahead_on_a_fork_seals_nothing() {
     assert!(world.chain.evict(record.attempts[0].hash));
     world.chain.mine();
     for _ in 0..10 {
-        seconds(0.3).await;
+        pass(Duration::from_millis(300)).await;
         assert_eq!(world.state(&name(1)).await, "broadcast");
     }
     assert_eq!(world.hold(&sender), Some("nodes_contradict"));
@@ -98,8 +97,7 @@ async fn one_node_far_ahead_on_a_fork_replaces_nothing() {
     let nodes = vec![world.node.node(), ahead.node()];
     let sender = world.sender_over(world.store.clone(), nodes, key()).await;
     submit(&sender, 1).await;
-    seconds(0.5).await;
-    let record = world.record(&name(1)).await;
+    let record = world.comes_to(&name(1), "broadcast").await;
     fork.send_behind_its_back(0);
     for _ in 0..11 {
         fork.chain.mine();
@@ -107,7 +105,7 @@ async fn one_node_far_ahead_on_a_fork_replaces_nothing() {
     assert!(world.chain.evict(record.attempts[0].hash));
     world.chain.mine();
     for _ in 0..20 {
-        seconds(0.5).await;
+        pass(Duration::from_millis(500)).await;
         assert_eq!(world.state(&name(1)).await, "broadcast");
     }
 }
@@ -153,14 +151,13 @@ async fn an_inclusion_of_another_chain_than_the_heads_is_looked_at_again() {
     let nodes = vec![node];
     let sender = world.sender_over(world.store.clone(), nodes, key()).await;
     submit(&sender, 1).await;
-    seconds(0.5).await;
-    let record = world.record(&name(1)).await;
+    let record = world.comes_to(&name(1), "broadcast").await;
     hand_over(&fork, &record.attempts[0].raw);
     mixed.store(true, Ordering::Relaxed);
     fork.mine();
     world.chain.mine();
-    seconds(2.0).await;
-    let on_fork = world.record(&name(1)).await.state.inclusion().unwrap();
+    let inclusion = async || world.record(&name(1)).await.state.inclusion();
+    let on_fork = eventually("a block of the fork", inclusion).await;
     mixed.store(false, Ordering::Relaxed);
     world.blocks(3).await;
     let record = world.record(&name(1)).await;

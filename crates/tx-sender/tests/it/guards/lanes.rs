@@ -49,8 +49,7 @@ async fn a_transaction_that_reached_no_node_counts_only_as_signed() {
         .sender_over(world.store.clone(), vec![lost], key())
         .await;
     submit(&sender, 1).await;
-    seconds(2.0).await;
-    assert_eq!(world.state(&name(1)).await, "broadcast");
+    world.comes_to(&name(1), "broadcast").await;
 
     let world = World::new();
     let unreached = scripted(&world.node, |method, _| {
@@ -61,7 +60,7 @@ async fn a_transaction_that_reached_no_node_counts_only_as_signed() {
         .await;
     submit(&sender, 1).await;
     for _ in 0..5 {
-        seconds(1.0).await;
+        pass(Duration::from_secs(1)).await;
         assert_eq!(world.state(&name(1)).await, "signed");
     }
     assert_eq!(world.hold(&sender), Some("nodes_unavailable"));
@@ -75,7 +74,7 @@ async fn no_more_wait_for_a_block_than_may() {
     for number in 1..=5 {
         submit(&sender, number).await;
     }
-    seconds(3.0).await;
+    pass(Duration::from_secs(3)).await;
     assert_eq!(world.chain.waiting().len(), 2);
     world.blocks(4).await;
     for number in 1..=5 {
@@ -100,13 +99,13 @@ async fn a_request_behind_another_is_raised_only_when_its_fees_are_too_low() {
         for number in 1..=2 {
             submit(&sender, number).await;
         }
-        seconds(0.5).await;
+        world.until_waiting(2).await;
         if spike {
             world.chain.set_base_fee(BASE_FEE * 10);
             // The sender reads the market with each head.
             world.chain.mine();
         }
-        seconds(8.0).await;
+        pass(Duration::from_secs(8)).await;
         assert_eq!(attempts(&world, 1).await.len(), 2);
         assert_eq!(attempts(&world, 2).await.len(), if spike { 2 } else { 1 });
     }
@@ -126,8 +125,8 @@ async fn a_request_refused_for_its_fees_is_raised_at_once_and_in_growing_steps()
         .chain
         .inject(InjectedFault::new("eth_sendRawTransaction", refusal).times(3));
     submit(&sender, 1).await;
-    seconds(3.0).await;
-    assert_eq!(world.chain.waiting().len(), 1);
+    let sent = timeout(Duration::from_secs(3), world.until_waiting(1));
+    sent.await.unwrap();
     let fees = attempts(&world, 1).await;
     assert_eq!(fees.len(), 4);
     for (at, pair) in fees.windows(2).enumerate() {
@@ -155,10 +154,10 @@ async fn a_raise_beyond_the_balance_holds_the_lane_by_name() {
     world.chain.mine();
     let lane = Lane { account, ..LANE };
     sender.submit(&name(1), lane, transfer(1)).await.unwrap();
-    seconds(0.5).await;
+    world.comes_to(&name(1), "broadcast").await;
     world.chain.set_base_fee(BASE_FEE * 10);
     world.chain.mine();
-    seconds(8.0).await;
+    pass(Duration::from_secs(8)).await;
     assert_eq!(attempts(&world, 1).await.len(), 1);
     let hold = sender.status(lane).hold;
     assert_eq!(hold.map(|hold| hold.code()), Some("no_gas"));
@@ -181,8 +180,8 @@ async fn a_claimed_nonce_that_somebody_else_has_used_is_given_back() {
         .sender_over(world.store.clone(), nodes, signer.clone())
         .await;
     submit(&sender, 1).await;
-    seconds(1.0).await;
-    assert_eq!(world.record(&name(1)).await.nonce, Some(0));
+    let claimed = world.comes_to(&name(1), "claimed").await;
+    assert_eq!(claimed.nonce, Some(0));
     world.send_behind_its_back(0);
     world.blocks(3).await;
     assert_eq!(world.record(&name(1)).await.nonce, Some(1));
@@ -216,10 +215,10 @@ async fn a_lane_at_work_is_nobody_elses_after_its_first_lease() {
     let world = World::new();
     let (one, two) = (world.sender().await, world.sender().await);
     submit(&one, 1).await;
-    seconds(1.0).await;
+    world.comes_to(&name(1), "broadcast").await;
     submit(&two, 2).await;
     for _ in 0..70 {
-        seconds(1.0).await;
+        pass(Duration::from_secs(1)).await;
         assert!(!one.status(LANE).elsewhere);
         assert!(two.status(LANE).elsewhere);
     }
@@ -231,7 +230,7 @@ async fn a_sender_that_is_started_goes_on_by_itself() {
     let world = World::new();
     let first = world.sender().await;
     submit(&first, 1).await;
-    seconds(0.5).await;
+    world.comes_to(&name(1), "broadcast").await;
     drop(first);
     let second = world.sender().await;
     world.blocks(45).await;
@@ -252,7 +251,7 @@ async fn a_request_at_its_cap_that_the_market_would_take_is_not_in_the_way() {
     sender.submit(&name(1), LANE, tight).await.unwrap();
     submit(&sender, 2).await;
     for _ in 0..100 {
-        seconds(1.0).await;
+        pass(Duration::from_secs(1)).await;
         assert_eq!(world.hold(&sender), None);
     }
     assert_eq!(attempts(&world, 1).await.len(), 1);
@@ -270,9 +269,10 @@ async fn a_waiting_transaction_goes_to_every_node_the_second_time() {
     let nodes = vec![world.node.node(), InProcess::new(&fork).node()];
     let sender = world.sender_over(world.store.clone(), nodes, key()).await;
     submit(&sender, 1).await;
-    seconds(2.0).await;
+    pass(Duration::from_secs(2)).await;
     assert_eq!((world.chain.waiting().len(), fork.waiting().len()), (1, 0));
-    seconds(3.0).await;
+    let second = async || (!fork.waiting().is_empty()).then_some(());
+    eventually("the second node gets it", second).await;
     assert_eq!(fork.waiting(), world.chain.waiting());
     assert_eq!(world.record(&name(1)).await.attempts.len(), 1);
 }

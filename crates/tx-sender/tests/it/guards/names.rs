@@ -61,9 +61,9 @@ async fn a_request_that_nodes_want_more_for_than_its_cap_is_held_by_name() {
             .chain
             .inject(InjectedFault::new(SEND, refusal).times(u32::MAX));
         submit(&sender, 1).await;
-        seconds(30.0).await;
+        pass(Duration::from_secs(30)).await;
         for _ in 0..10 {
-            seconds(0.7).await;
+            pass(Duration::from_millis(700)).await;
             assert_eq!(world.hold(&sender), Some("fees_above_cap"), "{words}");
         }
         assert_eq!(world.state(&name(1)).await, "broadcast");
@@ -99,20 +99,19 @@ async fn a_transaction_without_effect_has_the_gas_that_its_chain_asks_for() {
             .sender_over(world.store.clone(), vec![node], key())
             .await;
         submit(&sender, 1).await;
-        seconds(0.5).await;
+        world.comes_to(&name(1), "broadcast").await;
         assert_eq!(world.hold(&sender), None);
         // The hold names why the nodes still refuse.
         refuses.store(true, Ordering::Relaxed);
         sender.cancel(&name(1)).await.unwrap();
-        seconds(2.0).await;
+        world.until_held(&sender, Some("noop_refused")).await;
         let record = world.record(&name(1)).await;
         let newest = record.newest().unwrap();
         assert_eq!(newest.kind, Kind::Noop);
         assert_eq!(newest.noop_gas, Some(expected));
         assert_eq!(gas_limit(&newest.raw), expected);
-        assert_eq!(world.hold(&sender), Some("noop_refused"));
         refuses.store(false, Ordering::Relaxed);
-        seconds(6.0).await;
+        world.until_held(&sender, None).await;
         world.blocks(2).await;
         assert_eq!(world.state(&name(1)).await, "abandoned");
         assert_eq!(world.effect(1), U256::ZERO);
@@ -141,7 +140,7 @@ async fn a_refusal_that_another_node_has_not_confirmed_closes_nothing() {
             let sender = world.sender_over(world.store.clone(), nodes, key()).await;
             submit(&sender, 1).await;
             for _ in 0..8 {
-                seconds(1.0).await;
+                pass(Duration::from_secs(1)).await;
                 assert_eq!(world.record(&name(1)).await.closing, None, "{fault:?}");
                 assert_eq!(world.hold(&sender), Some("nodes_unavailable"), "{fault:?}");
             }
@@ -160,7 +159,7 @@ async fn a_request_is_in_the_way_by_the_time_that_the_market_is_above_its_cap() 
     };
     sender.submit(&name(1), LANE, tight).await.unwrap();
     submit(&sender, 2).await;
-    seconds(0.5).await;
+    world.until_waiting(2).await;
     // A block without the waiting transactions, so that the sender sees the market and nothing is
     // mined.
     let head_at = |base_fee: u64| {
@@ -172,17 +171,16 @@ async fn a_request_is_in_the_way_by_the_time_that_the_market_is_above_its_cap() 
     };
     for _ in 0..3 {
         head_at(BASE_FEE * 5);
-        seconds(40.0).await;
+        pass(Duration::from_secs(40)).await;
         assert_eq!(world.hold(&sender), Some("fees_above_cap"));
         assert_eq!(world.record(&name(1)).await.closing, None);
         head_at(BASE_FEE);
-        seconds(2.0).await;
-        assert_eq!(world.hold(&sender), None);
+        world.until_held(&sender, None).await;
     }
     head_at(BASE_FEE * 5);
-    seconds(70.0).await;
-    let closing = world.record(&name(1)).await.closing;
-    assert_eq!(closing, Some(tx_sender::Closing::InTheWay));
+    let closing = async || world.record(&name(1)).await.closing;
+    let closing = eventually("the request is closed", closing).await;
+    assert_eq!(closing, tx_sender::Closing::InTheWay);
 }
 
 /// The sender cannot close the nonce yet, but must still stop sending what was given up.
@@ -192,13 +190,13 @@ async fn the_bytes_of_a_cancelled_request_are_handed_to_nobody() {
     world.policy.noop_max_fee_per_gas = Some(u128::from(BASE_FEE));
     let sender = world.sender().await;
     submit(&sender, 1).await;
-    seconds(0.5).await;
+    world.comes_to(&name(1), "broadcast").await;
     sender.cancel(&name(1)).await.unwrap();
     let before = sends(&world);
     for hash in world.chain.waiting() {
         assert!(world.chain.evict(hash));
     }
-    seconds(30.0).await;
+    pass(Duration::from_secs(30)).await;
     assert_eq!(sends(&world), before);
     assert_eq!(world.hold(&sender), Some("fees_above_cap"));
     assert!(world.chain.waiting().is_empty());
@@ -209,8 +207,8 @@ async fn fees_above_the_cap_of_transactions_without_effect_hold_the_lane_until_t
     let world = World::new();
     let sender = world.sender().await;
     submit(&sender, 1).await;
-    seconds(0.5).await;
-    let first = world.record(&name(1)).await.attempts[0].hash;
+    let sent = world.comes_to(&name(1), "broadcast").await;
+    let first = sent.attempts[0].hash;
     world
         .chain
         .set_base_fee(u64::try_from(CAP).unwrap() * 2 + 1000);
@@ -218,7 +216,7 @@ async fn fees_above_the_cap_of_transactions_without_effect_hold_the_lane_until_t
     world.chain.mine();
     sender.cancel(&name(1)).await.unwrap();
     for _ in 0..20 {
-        seconds(1.0).await;
+        pass(Duration::from_secs(1)).await;
         assert_eq!(world.record(&name(1)).await.attempts.len(), 1);
         assert_eq!(world.hold(&sender), Some("fees_above_cap"));
     }

@@ -1,4 +1,4 @@
-//! What every store that gives out turns has to guarantee.
+//! The promises of every store that gives out turns.
 //!
 //! Leases are timed by the store: in memory by the runtime's clock, in a database by the
 //! database's.
@@ -61,8 +61,8 @@ async fn interrupted_work_comes_first_for_the_length_of_a_lease<S: TurnStore>(st
 async fn a_lease_ends_and_goes_on_only_while_nobody_has_taken_it<S: TurnStore>(store: &S) {
     let one = store.take_turn(ACCOUNT, "a", SHORT).await.unwrap();
     let one = one.unwrap();
+    // Real time in a database, whose clock ends the lease. Nobody notices that it is over.
     tokio::time::sleep(SHORT).await;
-    // It is over, and nobody has noticed.
     assert!(store.renew_turn(one, SHORT).await.unwrap());
     let two = taken(store, "a").await;
     assert!(two.token > one.token);

@@ -1,9 +1,7 @@
-//! The keys of the wallets, and the list of what they may call.
+//! The keys of the wallets, and the list of the calls that they may sign.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::sync::Mutex;
 
 use alloy_primitives::{Address, Signature};
 use alloy_signer::SignerSync as _;
@@ -15,18 +13,19 @@ use custody::{
 };
 use dev_chain::cctp::{MESSAGE_TRANSMITTER, TOKEN_MESSENGER};
 use dev_chain::{arbitrum, base, xlayer};
+use tokio::sync::watch;
 
 use super::{owner_id, snwapCall};
 
-/// Keys in memory, one for each owner. That of the first one is there, as if it had been kept.
+/// Keys in memory, one for each owner. The first owner's key exists already.
 pub(crate) struct Keys(
     Mutex<BTreeMap<Address, (Owner, PrivateKeySigner)>>,
-    Arc<AtomicBool>,
+    watch::Receiver<bool>,
 );
 
 impl Keys {
     /// They sign while `signs` says so.
-    pub(crate) fn new(signs: Arc<AtomicBool>) -> Self {
+    pub(crate) fn new(signs: watch::Receiver<bool>) -> Self {
         let key = Self::of(owner_id());
         Self(
             Mutex::new([(key.address(), (owner_id(), key))].into()),
@@ -88,11 +87,9 @@ impl Custody for Keys {
             let (_, key) = &keys[&wallet];
             key.sign_hash_sync(&hash).unwrap()
         });
-        let signs = Arc::clone(&self.1);
+        let mut signs = self.1.clone();
         Box::pin(async move {
-            while !signs.load(Ordering::SeqCst) {
-                tokio::time::sleep(Duration::from_millis(100)).await;
-            }
+            signs.wait_for(|signs| *signs).await.unwrap();
             signed
         })
     }
@@ -102,7 +99,7 @@ impl Custody for Keys {
     }
 }
 
-/// The list of what wallets may call on the three stages.
+/// The list of the calls that wallets may sign on the three stages.
 pub(crate) fn policy() -> SigningPolicy {
     let token = "\"0x095ea7b3\", \"0xa9059cbb\", \"0xe3ee160e\", \"0xcf092995\"";
     let pool = "\"0x617ba037\", \"0x69328dec\"";

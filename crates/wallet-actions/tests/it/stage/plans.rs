@@ -22,7 +22,7 @@ pub(crate) struct TestPlans {
     /// The least output of swaps, in place of the exchange's rate.
     pub(crate) at_least: Mutex<Option<U256>>,
     pub(crate) refuses: Mutex<Option<PlanRefused>>,
-    /// What is asked of the exchange in the calldata.
+    /// The calldata's request to the exchange.
     pub(crate) asks_for: Mutex<U256>,
 }
 

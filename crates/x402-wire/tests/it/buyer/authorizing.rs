@@ -1,4 +1,4 @@
-//! What a payment authorizes: its window, its place in the budget, its identifier.
+//! Authorizations: their window, their place in the budget, their identifier.
 
 use alloy_primitives::{B256, U256};
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ fn the_window_is_the_shorter_of_the_offers_and_the_policys() {
 }
 
 #[test]
-fn what_the_budget_lacks_is_not_authorized() {
+fn an_amount_above_the_budget_is_not_authorized() {
     let choice = policy().choose(&read(&challenge()), &budget()).unwrap();
     let asset = usdt0().address;
     let mut rest = Budget::new().with(XLAYER, asset, U256::from(3_999));

@@ -1,4 +1,4 @@
-//! Which offer of a challenge a policy chooses, and why not the others.
+//! A policy chooses one offer of a challenge and gives the reason for each other one.
 
 use alloy_primitives::{Address, U256};
 use serde_json::{Value, json};
@@ -49,7 +49,7 @@ fn the_policys_order_decides_and_then_the_lower_amount() {
     );
 }
 
-/// One rule of the policy at a time is broken, and the refusal is of that rule.
+/// Each case breaks one rule of the policy, and the refusal names that rule.
 #[test]
 fn each_rule_of_a_policy_refuses_by_its_own_name() {
     let other = Address::repeat_byte(9);
@@ -133,7 +133,7 @@ fn a_second_allowance_of_the_same_asset_may_allow_more_to_one_payee() {
 }
 
 #[test]
-fn no_offer_says_why_of_each_and_stays_short() {
+fn the_error_gives_the_reason_for_each_offer_and_stays_short() {
     let nothing = policy().choose(&PaymentRequired::new(Resource::new("x"), []), &budget());
     assert_eq!(
         nothing.unwrap_err().to_string(),
@@ -189,7 +189,7 @@ fn codes_of_refusals_are_stable() {
 }
 
 #[test]
-fn a_choice_is_not_of_the_text_but_of_the_value() {
+fn entries_are_compared_by_value_and_not_by_text() {
     // `ascii_json` and the seller's own spelling are the same entry.
     let challenge = read(&challenge());
     let again = PaymentRequired::from_json(ascii_json(&challenge).as_bytes()).unwrap();

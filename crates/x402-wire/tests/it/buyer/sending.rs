@@ -1,4 +1,4 @@
-//! A signed payment that is sent again, and the receipt for it.
+//! A signed payment that the buyer sends again, and the receipt for it.
 
 use alloy_primitives::{Address, B256};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What is signed, and what is sent of it.
+//! Signed payments: the signed message, and the header that carries it.
 
 use alloy_primitives::{Bytes, U256, hex};
 use serde_json::{Value, json};

@@ -76,7 +76,8 @@ pub(super) const EFFECTS: &[&str] = &[
     "tx-sender",
 ];
 
-/// What no pure crate may reach: pure means no clock, no I/O, no randomness and no runtime.
+/// The packages that no pure crate may reach. Pure means no clock, no I/O, no randomness and no
+/// runtime.
 pub(super) const IMPURE: &[&[&str]] = &[NETWORK, STORAGE, MACHINE, EFFECTS];
 
 /// A package that only the named members may use directly outside their tests.

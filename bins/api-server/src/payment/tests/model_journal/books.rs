@@ -1,4 +1,4 @@
-//! What a model journal has written down, and the moves of its entries.
+//! The records of a model journal, and the moves of its entries.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -19,16 +19,17 @@ pub(super) struct Books {
     pub(super) credit: BTreeMap<Address, u64>,
     /// The sums of settled payments.
     pub(super) paid: BTreeMap<Address, u64>,
-    /// What is missing of the pool (no address) and of shares, and as of when.
+    /// The missing sums of the pool (no address) and of shares, each with its time.
     newcomers: BTreeMap<Option<IpAddr>, (u64, u64)>,
     options: Options,
     last: i64,
-    /// Instances whose lease has expired. What they own is anybody's, and they move nothing.
+    /// Instances whose lease has expired. Any other instance may take over their entries, and they
+    /// can move none.
     pub(super) expired: BTreeSet<i64>,
 }
 
 pub(super) struct Entry {
-    /// The instance that works on the entry, or looks what became of it.
+    /// The instance that works on the entry or decides it.
     owner: i64,
     key: AuthorizationKey,
     request: RequestBinding,
@@ -36,14 +37,14 @@ pub(super) struct Entry {
     amount: U256,
     state: State,
     changed_at: u64,
-    /// What a settlement was begun with.
+    /// The payment of a settlement that has begun.
     pub(super) payment: Option<Payment>,
     pub(super) answer: Option<Answer>,
     receipt: Option<StoredReceipt>,
     pub(super) transaction: Option<String>,
     pub(super) cause: Option<String>,
     attempted: bool,
-    /// Released for good.
+    /// Whether the entry is released for good.
     retired: bool,
 }
 
@@ -60,7 +61,7 @@ impl Books {
         Some((id, self.entries.get(&id)?))
     }
 
-    /// The open entries of an instance are another one's from now on.
+    /// Gives the open entries of one instance to another one.
     pub(super) fn take_along(&mut self, from: i64, to: i64) {
         for entry in self.entries.values_mut() {
             let is_open = entry.state.is_in_flight() || entry.state == State::Unknown;
@@ -70,7 +71,7 @@ impl Books {
         }
     }
 
-    /// Whether an instance may move an entry. A state that does not allow the move comes first.
+    /// Whether an instance may move an entry. The state of the entry is checked first.
     pub(super) fn may_move(
         &self,
         instance: i64,
@@ -134,7 +135,7 @@ impl Books {
             if spent > 0 {
                 let missing = self.missing_of(purse, now).saturating_add(spent);
                 let most = self.allowance(purse).capacity;
-                // A write that comes late gives nothing back a second time.
+                // A late write does not refill a purse for the same time again.
                 let (_, at) = self.newcomers.get(&purse).copied().unwrap_or_default();
                 self.newcomers
                     .insert(purse, (missing.min(most), now.max(at)));
@@ -242,7 +243,7 @@ impl Books {
             receipt: None,
             transaction: None,
             cause: None,
-            // Whoever has seen the authorization before can still execute it.
+            // Anyone who has seen the authorization before can still execute it.
             attempted: released.is_some_and(|released| released.attempted),
             retired: false,
         };
@@ -270,8 +271,8 @@ impl Books {
         Ok(())
     }
 
-    /// Decides what is in flight and has no call: of the instance itself what is not `owned` and
-    /// has not changed since `until`, and everything of expired ones.
+    /// Decides entries in flight that have no call: those of the instance itself that are not
+    /// `owned` and have not changed since `until`, and all entries of expired instances.
     pub(super) fn close(
         &mut self,
         instance: i64,
@@ -308,7 +309,8 @@ impl Books {
         Ok(recovery)
     }
 
-    /// The unknown entries that are an instance's, or become it because their owner has expired.
+    /// The unknown entries that belong to an instance, or that it takes over because their owner
+    /// has expired.
     pub(super) fn undecided(
         &mut self,
         instance: i64,

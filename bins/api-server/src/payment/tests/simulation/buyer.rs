@@ -1,6 +1,6 @@
-//! Callers. Each of them does what `next` says: it signs a new payment only when it is told to, and
-//! keeps every header that it has signed. Around that it behaves as badly as it likes: it hangs up,
-//! sends twice, and sends for other requests.
+//! Callers. Each follows `next`: it signs a new payment only when `next` says so, and keeps every
+//! header that it has signed. Otherwise it behaves badly: it hangs up, sends twice, and sends for
+//! other requests.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
@@ -16,7 +16,7 @@ use super::server::{Advice, Heard, Server, Wanted};
 use super::store::Store;
 use crate::payment::tests::payer::Order;
 
-/// What can be wanted. Two of them have the same price.
+/// The wanted answers. Two of them have the same price.
 pub(super) const MENU: [Wanted; 3] = [
     Wanted {
         operation: Operation::CryptoNews,
@@ -32,8 +32,7 @@ pub(super) const MENU: [Wanted; 3] = [
     },
 ];
 
-/// For how long a caller asks again when nothing goes wrong any more, in seconds, and how often at
-/// most.
+/// How many seconds, and how many times, a caller asks again at most once no more faults happen.
 const PATIENCE_SECONDS: u64 = 3_600;
 const MOST_TRIES: u32 = 600;
 
@@ -41,19 +40,19 @@ const MOST_TRIES: u32 = 600;
 pub(super) struct Signed {
     pub(super) order: Order,
     pub(super) payment: PaymentPayload,
-    /// Every request that it was sent for. The first one is what it was signed for.
+    /// Every request for which it was sent. It was signed for the first one.
     pub(super) sent_for: Vec<Wanted>,
-    pub(super) told_to_sign_new: bool,
+    pub(super) advised_to_sign_new: bool,
 }
 
 impl Signed {
-    /// Whether a batch of the broker's pays, of which the chain cannot tell.
+    /// Whether a batch of the broker pays, so that the chain does not show the payment.
     pub(super) fn is_deferred(&self) -> bool {
         self.order.option.scheme == Scheme::AggrDeferred
     }
 }
 
-/// One wanted answer: what was signed for it, and what came of it.
+/// One wanted answer: the payments that were signed for it, and the result.
 pub(super) struct Purchase {
     pub(super) wanted: Wanted,
     pub(super) account: Arc<Account>,
@@ -63,7 +62,7 @@ pub(super) struct Purchase {
     pub(super) gave_up: Option<String>,
 }
 
-/// What all callers have bought, or have not.
+/// The purchases of all callers, answered or not.
 pub(super) type Purchases = Mutex<Vec<Purchase>>;
 
 pub(super) struct Buyer<S: Store> {
@@ -74,7 +73,7 @@ pub(super) struct Buyer<S: Store> {
 }
 
 impl<S: Store> Buyer<S> {
-    /// Buys so many answers, one after the other.
+    /// Buys this many answers, one after the other.
     pub(super) async fn buy(self, answers: u64) {
         for _ in 0..answers {
             self.server.world.pause().await;
@@ -100,7 +99,7 @@ impl<S: Store> Buyer<S> {
                     break;
                 }
             }
-            if purchase.signed.is_empty() || purchase.signed.last().unwrap().told_to_sign_new {
+            if purchase.signed.is_empty() || purchase.signed.last().unwrap().advised_to_sign_new {
                 let Some(signed) = self.sign(wanted).await else {
                     continue;
                 };
@@ -142,7 +141,7 @@ impl<S: Store> Buyer<S> {
         let options = offer.options().filter(|option| option.scheme == scheme);
         let options: Vec<_> = options.collect();
         let option = world.chance.pick(&options).clone();
-        // The least is what the work and the settlement may take.
+        // The work and the settlement may take at least this long.
         let least = 51 + world.chance.below(8);
         let seconds = world.chance.pick(&[option.max_timeout_seconds, 120, least]);
         let order = Order {
@@ -165,11 +164,11 @@ impl<S: Store> Buyer<S> {
             payment: self.account.sign(&order),
             order,
             sent_for: vec![wanted],
-            told_to_sign_new: false,
+            advised_to_sign_new: false,
         })
     }
 
-    /// Sends, perhaps twice at once, and perhaps without waiting for the end.
+    /// Sends the payment, sometimes twice at once, and sometimes without waiting for the end.
     async fn send(&self, wanted: Wanted, signed: &Signed) -> Heard {
         let world = &self.server.world;
         let once = || async {
@@ -182,7 +181,7 @@ impl<S: Store> Buyer<S> {
         };
         let callers = world.rates.callers;
         if world.servers > 1 && !world.chance.one_in(4) {
-            // Whoever waits in vain for one server asks another.
+            // A caller that waits in vain for one server asks another.
             let seconds = world.chance.pick(&[2, 10, 30]);
             let limit = std::time::Duration::from_secs(seconds);
             return match tokio::time::timeout(limit, once()).await {
@@ -203,7 +202,8 @@ impl<S: Store> Buyer<S> {
             return heard.unwrap_or(Heard::Nothing);
         }
         if world.goes_wrong(callers) {
-            // Twice while nothing was heard, and one of the two answers is lost on its way.
+            // The payment is sent twice before any answer, and one of the two answers is lost on
+            // its way.
             world.note(|| format!("buyer: sends {} twice", name(signed.order.nonce)));
             let first = once();
             tokio::pin!(first);
@@ -228,7 +228,7 @@ impl<S: Store> Buyer<S> {
         once().await
     }
 
-    /// Sends the payment for another request as well, or lets somebody send a forged copy of it.
+    /// Also sends the payment for another request, or a forged copy of it.
     fn misbehave(&self, signed: &mut Signed, others: &mut JoinSet<()>) {
         let world = &self.server.world;
         if !world.goes_wrong(world.rates.callers.saturating_mul(2)) {
@@ -267,7 +267,7 @@ impl<S: Store> Buyer<S> {
         });
     }
 
-    /// Does what `next` says. Returns whether the caller goes on.
+    /// Follows `next`. Returns whether the caller goes on.
     async fn follow(&self, next: Option<Advice>, signed: &mut Signed) -> bool {
         let world = &self.server.world;
         let Some(next) = next else {
@@ -280,8 +280,8 @@ impl<S: Store> Buyer<S> {
                     valid_before,
                     ..
                 } = signed.order;
-                signed.told_to_sign_new = true;
-                // Another server may have taken it for the other request.
+                signed.advised_to_sign_new = true;
+                // Another server may have taken the payment for the other request.
                 let is_misused = world.servers > 1 && signed.sent_for.len() > 1;
                 if !is_misused && world.chain.is_dangerous(nonce, valid_before, world.now()) {
                     let what = format!(
@@ -300,7 +300,7 @@ impl<S: Store> Buyer<S> {
                 world.sleep(next.after_seconds).await;
                 let state = self.server.look_up(&next.url.unwrap_or_default()).await;
                 world.note(|| format!("buyer: {} is {state:?}", name(signed.order.nonce)));
-                // Whatever it says, the same header gets the answer if there is one.
+                // Whatever the advice, the same header gets the answer if there is one.
                 world.sleep(5).await;
                 state.as_deref() != Some("undecidable")
             }

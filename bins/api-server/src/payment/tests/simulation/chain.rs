@@ -9,18 +9,19 @@ use x402_wire::Payment;
 
 use super::chance::Chance;
 
-/// How far the chain must be past the end of a window before what is unused counts as void.
+/// How far the chain must be past the end of a window before an unused authorization counts as
+/// void.
 pub(super) const EXPIRY_MARGIN_SECONDS: u64 = 30;
 
-/// Who has executed an authorization.
+/// The party that executed an authorization.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum By {
     Settler,
-    /// Somebody who saw the authorization when it was broadcast.
+    /// A stranger who saw the authorization when it was broadcast.
     Stranger,
 }
 
-/// An authorization that was executed.
+/// An executed authorization.
 #[derive(Debug, Clone)]
 pub(super) struct Transfer {
     pub(super) transaction: String,
@@ -28,7 +29,7 @@ pub(super) struct Transfer {
     pub(super) amount: U256,
 }
 
-/// Authorizations are known by their nonces, which never repeat here.
+/// The model of the chain. Nonces identify authorizations, because none repeats here.
 #[derive(Default)]
 pub(super) struct Chain(Mutex<State>);
 
@@ -36,13 +37,13 @@ pub(super) struct Chain(Mutex<State>);
 struct State {
     balances: BTreeMap<(Address, Address), U256>,
     moved: BTreeMap<B256, Transfer>,
-    /// What will be executed, if it still can be then.
+    /// Transactions that will be executed if they are still possible then.
     waiting: Vec<Waiting>,
     /// Authorizations that their payers have cancelled.
     cancelled: BTreeSet<B256>,
-    /// Authorizations that others than payer and server have seen.
+    /// Authorizations that parties other than payer and server have seen.
     public: BTreeSet<B256>,
-    /// The transactions that were sent for an authorization and have failed.
+    /// The failed transactions of each authorization.
     failed: BTreeMap<B256, Vec<String>>,
     transactions: u64,
 }
@@ -79,7 +80,7 @@ impl State {
         format!("0x{:064x}", self.transactions)
     }
 
-    /// A cancellation has no end.
+    /// A cancellation needs no window.
     fn cancel(&mut self, payment: &Payment) {
         if !self.moved.contains_key(&nonce(payment)) {
             self.cancelled.insert(nonce(payment));
@@ -107,7 +108,7 @@ impl State {
 }
 
 impl Chain {
-    /// The state after everything that was to be executed until now.
+    /// The state after everything that was due by now.
     fn at(&self, now: u64) -> MutexGuard<'_, State> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some(next) = (0..state.waiting.len()).min_by_key(|i| state.waiting[*i].at) {
@@ -142,7 +143,7 @@ impl Chain {
         self.at(now).moved.get(&nonce).cloned()
     }
 
-    /// Every transfer until now.
+    /// Every transfer so far.
     pub(super) fn transfers(&self, now: u64) -> Vec<(B256, Transfer)> {
         let state = self.at(now);
         let moved = state.moved.iter();
@@ -160,12 +161,12 @@ impl Chain {
             .then_some(transaction)
     }
 
-    /// Has an authorization executed later.
+    /// Schedules the execution of an authorization.
     pub(super) fn execute_later(&self, payment: &Payment, by: By, at: u64) -> String {
         self.do_later(payment, What::Execute(by), at)
     }
 
-    /// Has an authorization cancelled later by its payer.
+    /// Schedules the cancellation of an authorization by its payer.
     pub(super) fn cancel_later(&self, payment: &Payment, at: u64) {
         self.do_later(payment, What::Cancel, at);
     }
@@ -187,7 +188,7 @@ impl Chain {
         self.at(now).cancelled.contains(&nonce)
     }
 
-    /// A transaction of the settler that fails.
+    /// Adds a failed transaction of the settler.
     pub(super) fn fail(&self, payment: &Payment, now: u64) -> String {
         let mut state = self.at(now);
         let transaction = state.new_transaction();
@@ -209,8 +210,8 @@ impl Chain {
         })
     }
 
-    /// Others get to see an authorization. Some of them execute it, at any time until it ends.
-    /// Returns whether somebody does.
+    /// Shows an authorization to others. Some of them execute it, at any time until it ends.
+    /// Returns whether one does.
     pub(super) fn publish(
         &self,
         payment: &Payment,
@@ -226,7 +227,7 @@ impl Chain {
         true
     }
 
-    /// Whether anybody can still have the payer charged.
+    /// Whether the payer can still be charged.
     pub(super) fn is_dangerous(&self, nonce: B256, valid_before: u64, now: u64) -> bool {
         let state = self.at(now);
         let is_moved = state.moved.contains_key(&nonce);

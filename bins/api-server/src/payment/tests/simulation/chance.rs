@@ -1,13 +1,12 @@
-//! Everything that is left to chance in a schedule, from one seed.
+//! The chance of a schedule, from one seed.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use alloy_primitives::B256;
 
-/// A generator of numbers (SplitMix64). One schedule has one, and all its parts draw from it in the
-/// order in which they run: since nothing else decides that order, a seed stands for a whole
-/// schedule.
+/// A generator of numbers (SplitMix64). All parts of a schedule draw from the same one in the order
+/// in which they run. Nothing else decides that order, so a seed identifies a whole schedule.
 pub(super) struct Chance(Mutex<u64>);
 
 impl Chance {
@@ -34,7 +33,7 @@ impl Chance {
         first + self.below(last - first + 1)
     }
 
-    /// True once in so many times; never, when it is 0.
+    /// True once in this many times; never when it is 0.
     pub(super) fn one_in(&self, times: u64) -> bool {
         times > 0 && self.below(times) == 0
     }
@@ -52,7 +51,7 @@ impl Chance {
         word.into()
     }
 
-    /// Lets others run: for a few turns, or for a while. Hardly ever for long.
+    /// Lets other tasks run: for a few polls, or for a while, and rarely for long.
     pub(super) async fn pause(&self) {
         let milliseconds = match self.below(40) {
             0..=23 => {
@@ -69,7 +68,7 @@ impl Chance {
         tokio::time::sleep(Duration::from_millis(milliseconds)).await;
     }
 
-    /// Lets others run for a moment.
+    /// Lets other tasks run for a moment.
     pub(super) async fn short_pause(&self) {
         match self.below(3) {
             0 => tokio::time::sleep(Duration::from_millis(self.between(1, 40))).await,

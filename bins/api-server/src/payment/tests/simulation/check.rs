@@ -1,4 +1,4 @@
-//! The promises, checked when everything has come to rest.
+//! Checks the promises when nothing is open any more.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -14,10 +14,10 @@ use super::store::Store;
 use super::world::{World, policy};
 use crate::payment::{MAX_IN_FLIGHT, MAX_UNPROVEN};
 
-/// Where the last requests of a schedule come from.
+/// The client address of the last requests of a schedule.
 const NOBODY: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-/// Every promise that concerns callers. The servers run, and nothing goes wrong any more.
+/// Checks every promise to callers. The servers run, and no more faults happen.
 pub(super) async fn check<S: Store>(server: &Server<S>, purchases: &[Purchase]) {
     let world = &server.world;
     let counts = at_once(server.journal().open_counts()).unwrap();
@@ -53,7 +53,7 @@ pub(super) async fn check<S: Store>(server: &Server<S>, purchases: &[Purchase]) 
     }
 }
 
-/// A purchase for the judgement, with what the ledger says.
+/// Adds the ledger's state to a purchase, for the judgement.
 fn recorded<S: Store>(server: &Server<S>, purchase: &Purchase) -> history::Purchase {
     let world = &server.world;
     let signed = purchase.signed.iter().map(|signed| {
@@ -85,7 +85,7 @@ fn recorded<S: Store>(server: &Server<S>, purchase: &Purchase) -> history::Purch
     }
 }
 
-/// Whether the payer has the money for what it signed last.
+/// Whether the payer has the money for the payment that it signed last.
 fn can_pay(world: &World, purchase: &Purchase) -> bool {
     purchase.signed.last().is_none_or(|signed| {
         let option = &signed.order.option;
@@ -94,7 +94,7 @@ fn can_pay(world: &World, purchase: &Purchase) -> bool {
     })
 }
 
-/// Asks every server for what a charged payment has bought.
+/// Asks every server for the answer to a charged payment.
 async fn fetch_again<S: Store>(server: &Server<S>, signed: &Signed) {
     let world = &server.world;
     let transfer = world.chain.transfer(signed.order.nonce, world.now());
@@ -112,7 +112,7 @@ async fn fetch_again<S: Store>(server: &Server<S>, signed: &Signed) {
     }
 }
 
-/// What a process has that has stopped: nothing.
+/// Checks that a stopped process has given back its places and has no calls in flight.
 pub(super) fn check_stopped<S: Store>(server: &Server<S>, process: &Process<S>) {
     let (world, shared) = (&server.world, &process.processor.shared);
     let places = (
@@ -127,8 +127,7 @@ pub(super) fn check_stopped<S: Store>(server: &Server<S>, process: &Process<S>) 
     }
 }
 
-/// A process that begins goes on with what is missing of the newcomers' pool, as the journal has
-/// it.
+/// Checks that a new process begins with the missing sum of the newcomers' pool in the journal.
 pub(super) fn check_pool_at_start<S: Store>(server: &Server<S>, process: &Process<S>) {
     let world = &server.world;
     let pool = policy().credit.newcomers.pool;
@@ -147,8 +146,8 @@ pub(super) fn check_pool_at_start<S: Store>(server: &Server<S>, process: &Proces
     }
 }
 
-/// What newcomers have spent in one process is missing in the next one, when the journal has taken
-/// every write.
+/// Checks that the next process misses the sum that newcomers have spent in the last one, if the
+/// journal has taken every write.
 pub(super) fn check_pool_goes_on<S: Store>(
     server: &Server<S>,
     stopped: PoolAtStop,
@@ -169,18 +168,18 @@ pub(super) fn check_pool_goes_on<S: Store>(
     }
 }
 
-/// How far two readings of the pool may be apart in time.
+/// How many seconds may lie between two readings of the pool.
 const SECONDS_APART: u64 = 2;
 
-/// What was left in the newcomers' pool when a process had stopped.
+/// The rest of the newcomers' pool when a process had stopped.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PoolAtStop {
     pub(super) left: u64,
-    /// Unix seconds.
+    /// The time in Unix seconds.
     pub(super) at: u64,
 }
 
-/// The credit of a payer, as a process that has stopped has counted it.
+/// Checks the credit of a payer as a stopped process has counted it.
 pub(super) fn check_credit<S: Store>(server: &Server<S>, process: &Process<S>, account: &Account) {
     let (world, payer) = (&server.world, account.address());
     let kept = at_once(server.journal().credit(payer)).unwrap();
@@ -190,12 +189,12 @@ pub(super) fn check_credit<S: Store>(server: &Server<S>, process: &Process<S>, a
     if held != 0 {
         world.violation(format!("{held} of the credit of {payer} are still held"));
     }
-    // Another server may have spent what this one knows of.
+    // Another server may have spent some of the credit that this one knows.
     if world.servers > 1 {
         return;
     }
-    // It may know of less: the journal has taken a write that it called failed, or the credit was
-    // read while it changed.
+    // The process may know less than the journal: the journal has taken a write that it reported as
+    // failed, or the credit was read while it changed.
     if credit > kept {
         world.violation(format!(
             "{payer} has a credit of {credit}, the journal says {kept}"
@@ -203,7 +202,7 @@ pub(super) fn check_credit<S: Store>(server: &Server<S>, process: &Process<S>, a
     }
 }
 
-/// The journal's credit is not more than what the payer has paid.
+/// Checks that the journal's credit is at most the sum that the payer has paid.
 pub(super) fn check_earned<S: Store>(
     server: &Server<S>,
     purchases: &[Purchase],

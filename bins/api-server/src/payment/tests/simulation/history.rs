@@ -1,5 +1,5 @@
-//! What callers saw, what the chain shows and what the ledger says, and everything in it that must
-//! not be. The judgement looks at nothing else: it is a function of what was recorded.
+//! Judges a run by its record: the answers that callers got, the transfers on the chain, and the
+//! ledger. The judgement is a function of that record and uses nothing else.
 
 #[cfg(test)]
 mod tests;
@@ -11,17 +11,17 @@ use ledger::State;
 
 use super::server::Heard;
 
-/// One run, when everything has come to rest.
+/// One run, recorded when nothing is open any more.
 #[derive(Debug, Clone, Default)]
 pub(super) struct History {
-    /// Every call with a payment, in the order of their beginnings.
+    /// Every call with a payment, ordered by its beginning.
     pub(super) calls: Vec<Call>,
     /// Every transfer on the chain.
     pub(super) transfers: Vec<Moved>,
     /// Every answer that somebody wanted.
     pub(super) purchases: Vec<Purchase>,
-    /// When nothing was open any more, in the milliseconds of the calls. What is sent from then on
-    /// asks only for what was bought.
+    /// The time from which nothing is open, in the milliseconds of the calls. Later calls only
+    /// fetch bought answers.
     pub(super) rest: u64,
 }
 
@@ -31,23 +31,23 @@ pub(super) struct Call {
     pub(super) nonce: B256,
     /// The digest of the request.
     pub(super) request: B256,
-    /// Milliseconds.
+    /// Milliseconds since the beginning.
     pub(super) began: u64,
-    /// `None` when the caller has hung up.
+    /// `None` when the caller hung up.
     pub(super) ended: Option<u64>,
     pub(super) saw: Saw,
 }
 
-/// What the caller saw.
+/// The answer that the caller saw.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Saw {
     Nothing,
     Answer {
-        /// The answer, which begins with the digest of the request that it was made for.
+        /// The body, which begins with the digest of the request that it answers.
         body: Vec<u8>,
-        /// Whether it says that it had been bought before.
+        /// Whether the answer says that an earlier call bought it.
         again: bool,
-        /// What its receipt names.
+        /// The transaction in the receipt.
         transaction: Option<String>,
     },
     Refused {
@@ -73,7 +73,7 @@ impl Saw {
     }
 }
 
-/// Money that moved for an authorization.
+/// A transfer for an authorization.
 #[derive(Debug, Clone)]
 pub(super) struct Moved {
     pub(super) nonce: B256,
@@ -81,56 +81,56 @@ pub(super) struct Moved {
     pub(super) amount: U256,
 }
 
-/// An answer that somebody wanted.
+/// An answer that a caller wants.
 #[derive(Debug, Clone)]
 pub(super) struct Purchase {
-    /// Everything that was signed for it, as the server told.
+    /// Every payment that was signed for it, as `next` advised.
     pub(super) signed: Vec<Signed>,
     pub(super) is_answered: bool,
-    /// Whether nothing excuses that it was never answered.
+    /// Whether the purchase must be answered because no excuse applies.
     pub(super) must_be_answered: bool,
 }
 
-/// A payment that was signed.
+/// A signed payment.
 #[derive(Debug, Clone)]
 pub(super) struct Signed {
     pub(super) nonce: B256,
     pub(super) amount: U256,
     /// Whether it was sent to several servers for different requests. Then it may pay for either,
-    /// although one of the servers has told its payer to sign a new one.
+    /// although one of the servers has advised its payer to sign a new one.
     pub(super) is_misused: bool,
-    /// Whether the chain decides what becomes of it. Otherwise the word of a facilitator counts.
+    /// Whether the chain decides its outcome. Otherwise the facilitator's statement counts.
     pub(super) chain_decides: bool,
     /// The state and the transaction in the ledger.
     pub(super) ledger: Option<(State, Option<String>)>,
 }
 
-/// What must not be.
+/// A broken promise.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Breach {
     /// One wanted answer, or one authorization, was paid more than once.
     ChargedTwice { nonces: Vec<B256> },
-    /// The answer to a charged payment cannot be fetched.
+    /// The answer to a charged payment is not available.
     ChargedUnanswered { nonce: B256 },
-    /// Nothing moved for an answer.
+    /// An answer was delivered without a transfer.
     AnsweredUncharged { nonce: B256 },
     /// A payment has bought two answers.
     TwoAnswers { nonce: B256 },
-    /// An answer was made for another request than the one that got it.
+    /// The answer was made for another request than the one that got it.
     AnswerOfAnother { nonce: B256 },
-    /// Another amount moved than was signed.
+    /// The transfer has another amount than the payment.
     OtherAmount { nonce: B256 },
     /// A receipt or the ledger names another transaction than the one that moved the money.
     OtherTransaction { nonce: B256 },
-    /// The ledger says something else than the chain.
+    /// The ledger contradicts the chain.
     LedgerDiffers { nonce: B256, state: Option<State> },
-    /// A payer that could pay and did as it was told was never answered.
+    /// A payer that could pay and followed the advice was never answered.
     NeverAnswered { nonces: Vec<B256> },
-    /// A call was told to pay anew although the same request had got its answer before.
+    /// A call was advised to pay anew although the same request had its answer before.
     RefusedAfterAnswer { nonce: B256 },
 }
 
-/// Everything that must not be.
+/// Lists every breach in a history.
 pub(super) fn judge(history: &History) -> Vec<Breach> {
     let mut moved: BTreeMap<B256, Vec<&Moved>> = BTreeMap::new();
     for transfer in &history.transfers {
@@ -159,11 +159,11 @@ pub(super) fn judge(history: &History) -> Vec<Breach> {
     breaches
 }
 
-/// Nothing was delivered that was not paid, a payment has bought one answer to one request, and
-/// nobody is told otherwise afterwards.
+/// Checks the answers: each is paid, a payment buys one answer to one request, and no later call
+/// contradicts it.
 fn answers<'a>(history: &'a History, of: impl Fn(B256) -> &'a [&'a Moved]) -> Vec<Breach> {
     let mut breaches = Vec::new();
-    // The first answer to each payment: its body, for which request, and when it had arrived.
+    // The first answer to each payment: its body, its request, and its time of arrival.
     let mut bought: BTreeMap<B256, (&Vec<u8>, B256, u64)> = BTreeMap::new();
     let mut ended: Vec<&Call> = history.calls.iter().collect();
     ended.sort_by_key(|call| call.ended);
@@ -212,7 +212,8 @@ fn answers<'a>(history: &'a History, of: impl Fn(B256) -> &'a [&'a Moved]) -> Ve
     breaches
 }
 
-/// What moved money can be fetched, or waits for the operator; what moved none is not settled.
+/// Checks the state of a payment: the answer to a charged one can be fetched, or the operator must
+/// decide it; one without a transfer is not settled.
 fn payment(history: &History, signed: &Signed, moved: &[&Moved]) -> Vec<Breach> {
     let nonce = signed.nonce;
     let (state, transaction) = signed.ledger.clone().unzip();
@@ -237,7 +238,7 @@ fn payment(history: &History, signed: &Signed, moved: &[&Moved]) -> Vec<Breach> 
                 breaches.push(Breach::ChargedUnanswered { nonce });
             }
         }
-        // Waits for the operator, or was given back on the word of a facilitator.
+        // The operator must decide it, or a facilitator's statement has released it.
         Some(State::Undecidable | State::Released) if !signed.chain_decides => {}
         state => breaches.push(Breach::LedgerDiffers { nonce, state }),
     }

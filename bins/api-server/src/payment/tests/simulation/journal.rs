@@ -15,15 +15,13 @@ use x402_wire::AuthorizationKey;
 use super::store::Store;
 use super::world::{Life, World};
 
-/// A journal whose calls take a while before and after they take effect, and fail before or after
-/// it.
+/// A journal whose calls take a while, and may fail, before and after they take effect.
 ///
-/// [`LedgerError`] promises that nothing was written when an operation fails. A disk that fails at
-/// the very moment of a commit breaks that promise, so here a call may fail although it was
-/// written.
+/// [`LedgerError`] promises that a failed operation wrote nothing. A disk that fails at the very
+/// moment of a commit breaks that promise, so here a call may fail although it wrote.
 ///
-/// A process that is cut off from a database learns at once that it cannot be reached, or that a
-/// connection was lost when its call had taken effect.
+/// A process that is cut off from a database learns at once that the database cannot be reached, or
+/// that a connection was lost after its call had taken effect.
 pub(super) struct FaultyJournal<S: Store> {
     pub(super) world: Arc<World>,
     pub(super) life: Life,
@@ -52,7 +50,7 @@ impl<S: Store> FaultyJournal<S> {
             self.world.note(|| format!("journal: {name} fails"));
             return Err(LedgerError::Busy);
         }
-        // Leases that have ended meanwhile are no more.
+        // Ends the leases that are over by now.
         drop(self.inner());
         let done = at_once(effect);
         self.life.step(&self.world).await;
@@ -70,7 +68,7 @@ impl<S: Store> FaultyJournal<S> {
     }
 }
 
-/// Finishes a call of a journal before anything else happens. The thread of a real journal goes on
+/// Finishes a call of a journal before anything else happens. The thread of a real journal works
 /// meanwhile.
 pub(super) fn at_once<F: Future>(future: F) -> F::Output {
     struct Unpark(Thread);
@@ -95,7 +93,7 @@ impl<S: Store> Journal for FaultyJournal<S> {
         let inner = self.inner();
         let effect = async {
             let reserved = inner.reserve(claim).await;
-            // A server that learns so that it has lost its lease looks after it at once.
+            // A server that learns from this that it has lost its lease renews it at once.
             if reserved == Err(LedgerError::LeaseLost) && self.store.beat(&self.member) {
                 self.world.note(|| "server: had lost its lease".to_owned());
             }
@@ -122,7 +120,7 @@ impl<S: Store> Journal for FaultyJournal<S> {
     }
 
     fn start_work(&self, entry: EntryId) {
-        // The note is not durable, and is lost with the process or a failed commit.
+        // The note is not durable: a crash or a failed commit loses it.
         if self.life.is_over() {
             return;
         }
@@ -162,7 +160,7 @@ impl<S: Store> Journal for FaultyJournal<S> {
         now: u64,
     ) -> Result<(), LedgerError> {
         let inner = self.inner();
-        // It releases under the number that it has at the beginning, or not at all.
+        // A release uses the number that the server has at its beginning, or does nothing.
         let owner = inner.owner();
         let effect = async {
             match inner.owner() == owner {
@@ -289,7 +287,7 @@ impl<S: Store> Journal for FaultyJournal<S> {
         key: &AuthorizationKey,
         request: &RequestBinding,
     ) -> Result<bool, LedgerError> {
-        // Not a call of a journal of one server.
+        // A journal of one server has no such call.
         if self.world.servers == 1 {
             return Ok(true);
         }

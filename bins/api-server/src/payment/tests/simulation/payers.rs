@@ -1,4 +1,4 @@
-//! Who pays: accounts with a key, and a contract wallet, whose signature only the chain can judge.
+//! Payers: accounts with a key, and a contract wallet, whose signature only the chain can judge.
 
 use alloy_primitives::{Address, B256, Bytes};
 use x402_wire::{PaymentPayload, Scheme};
@@ -17,14 +17,14 @@ pub(super) fn is_wallet(payer: Address) -> bool {
     payer == WALLET
 }
 
-/// The signature that the wallet takes for an authorization. It is longer than a key's.
+/// The signature that the wallet accepts for an authorization. It is longer than a key's.
 pub(super) fn wallet_signature(nonce: B256) -> Bytes {
     [nonce.as_slice(), nonce.as_slice(), &[1, 2]]
         .concat()
         .into()
 }
 
-/// The signature of a session key that the broker takes for an authorization, whoever pays.
+/// The signature of a session key that the broker accepts for an authorization of any payer.
 pub(super) fn session_signature(nonce: B256) -> Bytes {
     [nonce.as_slice(), nonce.as_slice(), &[3]].concat().into()
 }
@@ -47,8 +47,8 @@ impl Account {
         }
     }
 
-    /// The same authorization with a signature that is not the payer's: as long as a key's, or as a
-    /// wallet's.
+    /// Makes the same authorization with a signature that is not the payer's, as long as a key's or
+    /// as a wallet's.
     pub(super) fn forged(&self, order: &Order, long: bool) -> PaymentPayload {
         let length = if long { 66 } else { 65 };
         written(self.address(), order, &vec![0x11; length])

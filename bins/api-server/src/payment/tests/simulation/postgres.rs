@@ -1,8 +1,8 @@
 //! The journal on PostgreSQL as the database of a history: its real statements, in the order that
 //! the seed decides.
 //!
-//! Its connections live on a runtime of their own, and whoever calls waits with its thread. So
-//! nothing else of the history happens meanwhile. Leases end when the history says so.
+//! Its connections live on a runtime of their own, and a caller blocks its thread, so nothing else
+//! of the history happens meanwhile. The history decides when leases end.
 
 use std::sync::{LazyLock, mpsc};
 use std::time::Duration;
@@ -21,12 +21,12 @@ use x402_wire::AuthorizationKey;
 use super::store::Database;
 use super::world::options;
 
-/// Longer than any history: the clock of leases is the history's.
+/// Longer than any history, because the history has its own clock for leases.
 const LEASE: Duration = Duration::from_secs(86_400);
 
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
 
-/// Runs something beside the history, and waits for it.
+/// Runs a future outside of the history's runtime and blocks until it ends.
 fn wait<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> T {
     let (done, result) = mpsc::channel();
     RUNTIME.spawn(async move { done.send(work.await) });
@@ -44,7 +44,7 @@ pub(super) struct PostgresDatabase {
 }
 
 impl PostgresDatabase {
-    /// `None` without a database.
+    /// Makes an empty schema; `None` without a database.
     pub(super) fn create() -> Option<Self> {
         let schema = Schema::new()?;
         Some(Self {
@@ -70,7 +70,7 @@ impl Database for PostgresDatabase {
             while ledger.instance().id() == instance {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
-            // With its first write it takes along what is its own.
+            // The first write takes over the open entries of the instance.
             ledger.probe().await.unwrap();
             ledger.instance().id()
         })

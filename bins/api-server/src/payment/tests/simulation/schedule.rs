@@ -1,4 +1,5 @@
-//! One schedule: callers, an operator and all that can go wrong, then peace, then the promises.
+//! One schedule: callers, an operator and faults, then a time without faults, then the check of the
+//! promises.
 
 use std::sync::Arc;
 
@@ -16,15 +17,15 @@ use super::store::Store;
 use super::world::{Fleet, World, catalogs};
 use crate::payment::tests::payer::Payer;
 
-/// How one schedule went.
+/// The result of a schedule.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Outcome {
     pub(super) notes: Vec<String>,
     pub(super) violations: Vec<String>,
 }
 
-/// Runs the schedule of a seed over an empty store, on a runtime of one thread whose time is
-/// paused: it moves on only when nobody has anything to do.
+/// Runs the schedule of a seed over an empty store, on a runtime of one thread. Its time is paused
+/// and advances only when no task can run.
 pub(super) fn run<S: Store>(
     seed: u64,
     fleet: Fleet,
@@ -82,7 +83,7 @@ async fn schedule<S: Store>(server: &Arc<Server<S>>) {
     }
 }
 
-/// Some accounts with a key, and where wallets can pay, one of those. Some have hardly any money.
+/// Some accounts with a key, and one wallet if wallets can pay. Some have hardly any money.
 fn accounts(world: &World) -> Vec<Arc<Account>> {
     let mut accounts = vec![Account::Key(Payer::new(1)), Account::Key(Payer::new(2))];
     if world.reads_chain {
@@ -102,8 +103,8 @@ fn accounts(world: &World) -> Vec<Arc<Account>> {
     accounts.into_iter().map(Arc::new).collect()
 }
 
-/// The operator, and the machine: processes are stopped or crash, and are started again, perhaps
-/// with other terms.
+/// Acts as the operator and the machine: stops processes or lets them crash, and starts them again,
+/// sometimes with other terms.
 async fn operate<S: Store>(server: &Arc<Server<S>>, accounts: &[Arc<Account>]) {
     let world = &server.world;
     for _ in 0..world.chance.below(4) {
@@ -121,7 +122,7 @@ async fn operate<S: Store>(server: &Arc<Server<S>>, accounts: &[Arc<Account>]) {
             )
             .await;
     }
-    // Now and then so long that payments become undecidable meanwhile.
+    // Rarely so long that payments become undecidable meanwhile.
     let seconds = match world.chance.one_in(4) {
         true => 3_000,
         false => world.chance.between(10, 300),
@@ -138,9 +139,9 @@ pub(super) async fn stop<S: Store>(server: &Server<S>, place: usize, accounts: &
     }
 }
 
-/// Lets sweeps and reconciliation run until nothing is open any more, a few hours at most.
+/// Lets sweeps and reconciliation run until nothing is open, a few hours at most.
 async fn come_to_rest<S: Store>(server: &Server<S>) {
-    // Longer than any pause that has begun before: every server has its lease.
+    // Longer than any pause that began before, so that every server has its lease.
     if server.world.servers > 1 {
         server.world.sleep(120).await;
     }

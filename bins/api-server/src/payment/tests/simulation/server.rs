@@ -1,5 +1,5 @@
 //! The servers: in each place one process after the other, all over the same journal and chain; and
-//! what a caller hears of them.
+//! the answers that callers get from them.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,7 +24,7 @@ use crate::challenge::Challenger;
 use crate::payment::{PaidCall, PaymentProcessor, Request, answer_look_up, deliver};
 use crate::reply::{PAYMENT_RESPONSE, Reply};
 
-/// What is bought.
+/// A wanted answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Wanted {
     pub(super) operation: Operation,
@@ -38,7 +38,7 @@ impl Wanted {
     }
 }
 
-/// What a caller hears.
+/// The answer that a caller gets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Heard {
     /// The connection breaks, or there is none.
@@ -46,7 +46,7 @@ pub(super) enum Heard {
     Answer {
         body: Bytes,
         again: bool,
-        /// What its receipt names.
+        /// The transaction in the receipt.
         transaction: Option<String>,
     },
     Refused {
@@ -78,8 +78,8 @@ pub(super) struct Process<S: Store> {
 }
 
 impl<S: Store> Process<S> {
-    /// Decides what the previous process left open, as often as it takes, and begins to take
-    /// payments.
+    /// Starts a process: decides the entries that the previous process left open, however many
+    /// tries it takes, and then serves calls.
     async fn start(world: &Arc<World>, store: &Arc<S>, catalog: Arc<Catalog>) -> Self {
         let (life, member) = (Life::default(), Arc::new(store.join()));
         let faulty = || FaultyJournal {
@@ -126,7 +126,7 @@ impl<S: Store> Process<S> {
         }
     }
 
-    /// What is left in the newcomers' pool, in millionths of a dollar.
+    /// The rest of the newcomers' pool, in millionths of a dollar.
     pub(super) fn left_in_pool(&self, world: &World) -> u64 {
         let now_ms = u64::try_from(world.clock.now().as_millisecond()).unwrap();
         let mut credit = self.processor.shared.credit.lock().unwrap();
@@ -134,7 +134,7 @@ impl<S: Store> Process<S> {
     }
 }
 
-/// Renews the lease of a process in time, as long as it reaches the database.
+/// Renews the lease of a process in time while it reaches the database.
 async fn keep_lease<S: Store>(journal: FaultyJournal<S>) {
     let FaultyJournal {
         world,
@@ -153,15 +153,15 @@ async fn keep_lease<S: Store>(journal: FaultyJournal<S>) {
     }
 }
 
-/// Where the callers find the processes that run at the moment.
+/// The places of the servers, with the processes that run now.
 pub(super) struct Server<S: Store> {
     pub(super) world: Arc<World>,
     store: Arc<S>,
     /// One place for each server.
     running: Mutex<Vec<Option<Arc<Process<S>>>>>,
-    /// What the last process has left in the newcomers' pool; `None` when it has crashed.
+    /// The rest of the newcomers' pool after the last process; `None` when it crashed.
     pool: Mutex<Option<PoolAtStop>>,
-    /// Every call, in the order of their beginnings.
+    /// Every call, ordered by its beginning.
     pub(super) calls: Mutex<Vec<Call>>,
 }
 
@@ -177,7 +177,7 @@ impl<S: Store> Server<S> {
         }
     }
 
-    /// The journal, as it is read outside of every process.
+    /// The journal for reading outside of every process.
     pub(super) fn journal(&self) -> Arc<S::Journal> {
         self.store.reader()
     }
@@ -190,12 +190,12 @@ impl<S: Store> Server<S> {
         std::mem::replace(&mut self.places()[place], process)
     }
 
-    /// The process in a place, if one runs.
+    /// The process in a place, if there is one.
     pub(super) fn running(&self, place: usize) -> Option<Arc<Process<S>>> {
         self.places()[place].clone()
     }
 
-    /// The place where a caller comes out.
+    /// Draws the place for a call.
     pub(super) fn somewhere(&self) -> usize {
         match self.world.servers {
             1 => 0,
@@ -209,11 +209,11 @@ impl<S: Store> Server<S> {
     pub(super) async fn start(&self, place: usize, catalog: Arc<Catalog>) {
         let process = Process::start(&self.world, &self.store, catalog).await;
         self.world.note(|| "server: starts".to_owned());
-        // Others take from the same pool at the same time.
+        // Other servers take from the same pool at the same time.
         if self.world.servers == 1 {
             check_pool_at_start(self, &process);
             let stopped = self.pool.lock().unwrap().take();
-            // A write that has failed is lost.
+            // A failed write is lost.
             if let Some(stopped) = stopped.filter(|_| self.world.rates.journal == 0) {
                 check_pool_goes_on(self, stopped, &process);
             }
@@ -221,7 +221,7 @@ impl<S: Store> Server<S> {
         self.swap(place, Some(Arc::new(process)));
     }
 
-    /// From one moment to the next there is no process any more.
+    /// Ends the process at once.
     pub(super) fn crash(&self, place: usize) {
         if let Some(process) = self.swap(place, None) {
             self.world.note(|| "server: crashes".to_owned());
@@ -229,7 +229,7 @@ impl<S: Store> Server<S> {
         }
     }
 
-    /// Stops the process as an operator does: what it has begun comes to its end.
+    /// Stops the process as an operator does: its calls finish first.
     pub(super) async fn stop(&self, place: usize) -> Option<Arc<Process<S>>> {
         let process = self.swap(place, None)?;
         self.world.note(|| "server: stops".to_owned());
@@ -251,8 +251,8 @@ impl<S: Store> Server<S> {
         Some(process)
     }
 
-    /// Sends a payment for what is wanted to one of the servers, and waits for the answer as long
-    /// as its process lives.
+    /// Sends a payment for a wanted answer to one of the servers, and waits for the answer while
+    /// its process lives.
     pub(super) async fn send(
         &self,
         wanted: Wanted,
@@ -262,8 +262,8 @@ impl<S: Store> Server<S> {
         self.send_to(self.somewhere(), wanted, payment, from).await
     }
 
-    /// Sends a payment to the server in a place, and records what the caller hears. Of a caller
-    /// that hangs up there is the beginning only.
+    /// Sends a payment to the server in a place, and records the answer. If the caller hangs up,
+    /// only the beginning of the call is recorded.
     pub(super) async fn send_to(
         &self,
         place: usize,
@@ -343,7 +343,7 @@ impl<S: Store> Server<S> {
         Some(body["state"].as_str()?.to_owned())
     }
 
-    /// Every refusal that concerns a payment says what to do.
+    /// Checks that every refusal about a payment has advice.
     fn check_advice(&self, heard: &Heard) {
         if let Heard::Refused {
             status: status @ (402 | 409 | 429 | 503),

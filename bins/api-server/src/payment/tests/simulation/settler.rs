@@ -1,4 +1,4 @@
-//! Who settles: every answer that the port allows, at every time, with the money moved or not.
+//! The settler: every answer that the port allows, at every time, with or without a transfer.
 
 use std::future::pending;
 use std::panic::resume_unwind;
@@ -20,7 +20,7 @@ pub(super) struct SimulatedSettler {
     pub(super) life: Life,
 }
 
-/// What becomes of the money when the settler does not say it.
+/// The fate of the money when the settler does not report it.
 #[derive(Debug, Clone, Copy)]
 enum Money {
     Moves,
@@ -43,8 +43,8 @@ fn over() -> Reason {
     Reason::InvalidExactEvmPayloadAuthorizationValidBefore
 }
 
-/// Whether a batch of the broker's pays: then nobody else can execute the authorization, its payer
-/// cannot cancel it, and the chain tells nothing.
+/// Whether a batch of the broker pays. Then no other party can execute the authorization, its payer
+/// cannot cancel it, and the chain does not show it.
 fn is_deferred(payment: &Payment) -> bool {
     payment.scheme() == Scheme::AggrDeferred
 }
@@ -58,7 +58,7 @@ impl SimulatedSettler {
         self.life.step(&self.world).await;
     }
 
-    /// Whether the chain decides what became of a payment.
+    /// Whether the chain decides the outcome of a payment.
     fn reads_chain_for(&self, payment: &Payment) -> bool {
         self.world.reads_chain && !is_deferred(payment)
     }
@@ -80,7 +80,7 @@ impl SimulatedSettler {
         }
     }
 
-    /// A settlement that is not as it should be.
+    /// Settles with a fault.
     async fn settle_oddly(&self, payment: &Payment) -> Settlement {
         let world = &self.world;
         let nonce = payment.authorization().nonce;
@@ -92,7 +92,7 @@ impl SimulatedSettler {
             "not sent",
             "failed",
             "refused",
-            "never told",
+            "never answered",
             "a panic",
             "unknown",
             "unknown",
@@ -102,7 +102,7 @@ impl SimulatedSettler {
             self.publish(payment);
         }
         match kind {
-            // Maybe later than anybody waits for.
+            // Sometimes later than any caller waits.
             "late" => match world.chain.execute(payment, world.now()) {
                 Some(transaction) => {
                     world.sleep(world.chance.between(20, 90)).await;
@@ -119,12 +119,12 @@ impl SimulatedSettler {
                 transaction: world.chain.fail(payment, world.now()),
                 reason: Reason::TransactionFailed,
             },
-            // A facilitator that refuses what it has taken, or takes it later.
+            // A facilitator refuses a payment that it has executed or will execute later.
             "refused" => {
                 self.move_money(payment, money);
                 let reason = Reason::InvalidExactEvmTransactionSimulationFailed;
                 let message = None;
-                // Without a chain nobody contradicts it.
+                // Without a chain, nothing contradicts the facilitator.
                 if !self.reads_chain_for(payment) {
                     return Settlement::Rejected { reason, message };
                 }
@@ -133,7 +133,7 @@ impl SimulatedSettler {
                     None => Settlement::StillOpen { reason, message },
                 }
             }
-            "never told" => {
+            "never answered" => {
                 self.move_money(payment, money);
                 pending().await
             }
@@ -148,7 +148,7 @@ impl SimulatedSettler {
         }
     }
 
-    /// Others get to see the authorization.
+    /// Shows the authorization to others.
     fn publish(&self, payment: &Payment) {
         let world = &self.world;
         let now = world.now();
@@ -162,7 +162,7 @@ impl SimulatedSettler {
         }
     }
 
-    /// Its payer cancels an authorization that it has sent, at any time from now on.
+    /// Sometimes cancels an authorization as its payer, at any time from now on.
     fn perhaps_cancel(&self, payment: &Payment) {
         let world = &self.world;
         if !is_deferred(payment) && world.goes_wrong(world.rates.cancellations) {
@@ -177,7 +177,7 @@ impl SimulatedSettler {
         self.world.note(|| format!("settler: {what}"));
     }
 
-    /// Found out before anything was sent, or told by a facilitator that holds the authorization.
+    /// Refuses before anything was sent, or as a facilitator that holds the authorization.
     fn refused_by_token(&self, payment: &Payment) -> Settlement {
         let (reason, message) = (Reason::InsufficientFunds, None);
         match self.reads_chain_for(payment) && self.world.chance.one_in(2) {
@@ -200,7 +200,7 @@ impl SimulatedSettler {
         }
     }
 
-    /// What the chain says, and another try with the identical authorization when that is safe.
+    /// Decides by the chain, and tries the identical authorization again when that is safe.
     fn reconcile_by_chain(&self, payment: &Payment, known: Option<&str>) -> Reconciliation {
         let (world, now) = (&self.world, self.world.now());
         let nonce = payment.authorization().nonce;
@@ -233,7 +233,7 @@ impl SimulatedSettler {
         }
     }
 
-    /// What the facilitator has done itself. It gives up some time after the end of the window.
+    /// Decides by the facilitator's own memory. It gives up some time after the end of the window.
     fn reconcile_by_memory(&self, payment: &Payment, known: Option<&str>) -> Reconciliation {
         let (world, now) = (&self.world, self.world.now());
         let transfer = world.chain.transfer(payment.authorization().nonce, now);
@@ -282,7 +282,7 @@ impl Settler for SimulatedSettler {
                 let cause = open(RemoteCall::Verify);
                 return Verification::Unavailable { cause };
             }
-            // As it says of a payment that could not be paid for a moment.
+            // The verdict when a payment cannot be executed for a moment.
             self.note("calls a payment invalid for a moment");
             return Verification::Invalid {
                 reason: Reason::InvalidExactEvmTransactionSimulationFailed,
@@ -363,12 +363,12 @@ impl Settler for SimulatedSettler {
     ) -> Reconciliation {
         self.step().await;
         if self.goes_wrong() {
-            let kinds = ["never told", "a panic", "undecided"];
+            let kinds = ["never answered", "a panic", "undecided"];
             let kind = self.world.chance.pick(&kinds);
             self.world
                 .note(|| format!("settler: odd reconciliation, {kind}"));
             match kind {
-                "never told" => pending().await,
+                "never answered" => pending().await,
                 "a panic" => resume_unwind(Box::new("the settler panics")),
                 _ => return self.undecided(transaction),
             }

@@ -1,6 +1,5 @@
-//! Several servers over one database, and what happens to them: they are stopped and crash, they
-//! are held up for longer than their lease, and they are cut off from the database, one of them or
-//! all.
+//! Several servers over one database, and their faults: they are stopped and crash, they are held
+//! up for longer than their lease, and one or all of them are cut off from the database.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,7 +12,7 @@ use super::server::Server;
 use super::store::Store;
 use super::world::catalogs;
 
-/// Lets things happen to each server and to the database, all at the same time.
+/// Lets faults happen to each server and to the database, all at the same time.
 pub(super) async fn operate<S: Store>(server: &Arc<Server<S>>, accounts: &[Arc<Account>]) {
     let mut happening = JoinSet::new();
     for place in 0..server.world.servers {
@@ -25,7 +24,7 @@ pub(super) async fn operate<S: Store>(server: &Arc<Server<S>>, accounts: &[Arc<A
     while let Some(happened) = happening.join_next().await {
         happened.unwrap();
     }
-    // Now and then so long that payments become undecidable meanwhile.
+    // Rarely so long that payments become undecidable meanwhile.
     let seconds = match server.world.chance.one_in(4) {
         true => 3_000,
         false => server.world.chance.between(10, 300),
@@ -33,7 +32,7 @@ pub(super) async fn operate<S: Store>(server: &Arc<Server<S>>, accounts: &[Arc<A
     server.world.sleep(seconds).await;
 }
 
-/// What happens to one server. Afterwards it runs, and reaches the database.
+/// Lets one fault happen to one server. Afterwards the server runs and reaches the database.
 async fn happen_to<S: Store>(server: &Server<S>, place: usize, accounts: &[Arc<Account>]) {
     let world = &server.world;
     for _ in 0..world.chance.below(5) {
@@ -66,7 +65,7 @@ async fn happen_to<S: Store>(server: &Server<S>, place: usize, accounts: &[Arc<A
     }
 }
 
-/// The database is away, and is there again.
+/// Takes the database away for a while.
 async fn lose_the_database<S: Store>(server: &Server<S>) {
     let world = &server.world;
     for _ in 0..world.chance.below(3) {

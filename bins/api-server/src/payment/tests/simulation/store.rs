@@ -1,5 +1,5 @@
-//! Where the processes of a schedule keep their payments: a journal that one process uses at a
-//! time, or a database that several share.
+//! The store of a schedule's processes: a journal that one process uses at a time, or a database
+//! that several share.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,33 +13,33 @@ use crate::payment::tests::model_journal::ModelJournal;
 /// How long a lease lasts without a heartbeat, in seconds.
 pub(super) const LEASE_SECONDS: u64 = 15;
 
-/// What processes open at their start.
+/// The store that processes open at their start.
 pub(super) trait Store: Send + Sync + 'static {
     /// The journal of one process.
     type Journal: Journal;
-    /// What the store knows a process by.
+    /// The membership of a process in the store.
     type Member: Send + Sync + 'static;
 
-    /// A process starts.
+    /// Adds a process.
     fn join(&self) -> Self::Member;
 
-    /// The journal that a process uses at this time.
+    /// Returns the journal that a process uses now.
     fn journal(&self, member: &Self::Member) -> Arc<Self::Journal>;
 
-    /// A process renews its lease. Returns whether it had expired, and the process goes on as
-    /// another instance.
+    /// Renews the lease of a process. Returns whether the lease had expired and the process
+    /// continues as another instance.
     fn beat(&self, _member: &Self::Member) -> bool {
         false
     }
 
-    /// A process has written its last.
+    /// Removes a process, which writes nothing from now on.
     fn leave(&self, _member: &Self::Member) {}
 
-    /// A journal to read from, outside of every process.
+    /// Returns a journal for reading outside of every process.
     fn reader(&self) -> Arc<Self::Journal>;
 }
 
-/// A journal without leases: whoever opens it is alone.
+/// A journal without leases, for one process at a time.
 pub(super) struct Alone<J>(pub(super) Arc<J>);
 
 impl<J: Journal> Store for Alone<J> {
@@ -64,25 +64,25 @@ pub(super) trait Database: Send + Sync + 'static {
     /// Registers an instance.
     fn register(&self) -> (i64, Self::Journal);
 
-    /// An instance whose lease has expired goes on under a new number. It takes along what nobody
-    /// has taken over.
+    /// Gives an instance whose lease has expired a new number. It keeps the entries that no other
+    /// instance has taken over.
     fn go_on(&self, instance: i64, journal: &Self::Journal) -> i64;
 
-    /// The leases of these instances have expired.
+    /// Ends the leases of these instances.
     fn expire(&self, instances: &[i64]);
 }
 
-/// A database and its leases, which last by the time of the schedule: whatever the database is, a
-/// seed decides which write comes too late.
+/// A database and its leases, which follow the time of the schedule: for any database, the seed
+/// decides which write comes too late.
 pub(super) struct Shared<D: Database> {
     database: D,
     clock: Arc<VirtualClock>,
-    /// Until when each instance has its lease, in milliseconds.
+    /// The end of each instance's lease, in milliseconds.
     leases: Mutex<BTreeMap<i64, i64>>,
     reader: Arc<D::Journal>,
 }
 
-/// The number of an instance, and its journal. It has another number after its lease has expired.
+/// The number of an instance, and its journal. The number changes after its lease has expired.
 pub(super) struct Member<J>(Mutex<(i64, Arc<J>)>);
 
 impl<J> Member<J> {
@@ -101,7 +101,7 @@ impl<D: Database> Shared<D> {
         }
     }
 
-    /// The leases that last at this time. Those that have ended are taken away first.
+    /// The leases that are valid now. Removes those that have ended.
     fn leases(&self) -> MutexGuard<'_, BTreeMap<i64, i64>> {
         let mut leases = self.leases.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.now_ms();

@@ -18,8 +18,8 @@ pub(super) struct SimulatedWorker {
 }
 
 impl Worker for SimulatedWorker {
-    /// The answer names the request and the number of this piece of work, so that no two pieces
-    /// have the same.
+    /// Names the request and the number of this piece of work in the answer, so that no two answers
+    /// are equal.
     async fn answer(&self, _call: &Call, request: B256) -> Result<Answer, ErrorReply> {
         self.life.step(&self.world).await;
         if self.world.goes_wrong(self.world.rates.worker) {
@@ -43,7 +43,7 @@ impl Worker for SimulatedWorker {
                 }
                 "is slow" => self.world.sleep(self.world.chance.between(3, 30)).await,
                 "never ends" => std::future::pending().await,
-                // As a panic, without its message.
+                // A panic without its message.
                 _ => resume_unwind(Box::new("the work panics")),
             }
         }

@@ -1,4 +1,4 @@
-//! What all parts of one schedule share.
+//! The state that all parts of one schedule share.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -19,19 +19,19 @@ use super::chain::Chain;
 use super::chance::Chance;
 use crate::payment::{CreditPolicy, PaymentPolicy};
 
-/// When every schedule begins, in unix seconds.
+/// The time at which every schedule begins, in Unix seconds.
 const BEGINNING: i64 = 1_795_200_000;
 
-/// How often things go wrong: once in so many times, never when it is 0.
+/// The rates of faults: one in this many times, never when it is 0.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rates {
     pub(super) journal: u64,
     pub(super) settler: u64,
     pub(super) worker: u64,
-    /// Callers that hang up, send twice, or send for another request.
+    /// The rate of callers that hang up, send twice, or send for another request.
     pub(super) callers: u64,
     pub(super) strangers: u64,
-    /// Payers that cancel an authorization that they have sent.
+    /// The rate of payers that cancel an authorization that they have sent.
     pub(super) cancellations: u64,
 }
 
@@ -42,21 +42,21 @@ pub(super) enum Fleet {
     Several,
 }
 
-/// One schedule: its chance, its chain, its time, and what was seen of it.
+/// One schedule: its chance, its chain, its time, and its record.
 pub(super) struct World {
     pub(super) chance: Chance,
     pub(super) rates: Rates,
-    /// The servers that share the journal.
+    /// The number of servers that share the journal.
     pub(super) servers: usize,
     pub(super) chain: Chain,
-    /// Whether the settler reads the chain. Otherwise it is a facilitator that knows only what it
-    /// has done itself, and may say that a payment was refused although it was taken.
+    /// Whether the settler reads the chain. Otherwise it is a facilitator that knows only its own
+    /// transactions, and may report a payment as refused although it was taken.
     pub(super) reads_chain: bool,
     pub(super) ids: RequestIds,
     pub(super) clock: Arc<VirtualClock>,
     /// Whether no server reaches the database.
     pub(super) database_is_away: AtomicBool,
-    /// Nothing goes wrong any more.
+    /// Whether no more faults happen.
     peace: AtomicBool,
     work_done: AtomicU64,
     notes: Option<Mutex<Vec<String>>>,
@@ -75,7 +75,7 @@ impl Clock for VirtualClock {
 }
 
 impl World {
-    /// The world of a seed. Every part of it is drawn here, so that small seeds differ in kind and
+    /// Draws the world of a seed. Every part is drawn here, so that small seeds differ in kind and
     /// not only in detail.
     pub(super) fn new(seed: u64, fleet: Fleet, with_notes: bool) -> Self {
         let chance = Chance::new(seed);
@@ -106,7 +106,7 @@ impl World {
         }
     }
 
-    /// Unix seconds.
+    /// The time in Unix seconds.
     pub(super) fn now(&self) -> u64 {
         u64::try_from(self.clock.now().as_second()).unwrap()
     }
@@ -126,7 +126,7 @@ impl World {
         self.peace.load(Ordering::SeqCst)
     }
 
-    /// Whether something goes wrong this time.
+    /// Draws whether a fault happens this time.
     pub(super) fn goes_wrong(&self, one_in: u64) -> bool {
         !self.is_peace() && self.chance.one_in(one_in)
     }
@@ -142,7 +142,7 @@ impl World {
         tokio::time::sleep(Duration::from_secs(seconds)).await;
     }
 
-    /// Numbers every piece of work, so that no two have the same answer.
+    /// Numbers every piece of work, so that no two answers are equal.
     pub(super) fn number_work(&self) -> u64 {
         self.work_done.fetch_add(1, Ordering::SeqCst)
     }
@@ -156,13 +156,13 @@ impl World {
         }
     }
 
-    /// What happened, one line each; empty without notes.
+    /// The events, one on each line; empty without notes.
     pub(super) fn notes(&self) -> Vec<String> {
         let notes = self.notes.as_ref();
         notes.map_or_else(Vec::new, |notes| notes.lock().unwrap().clone())
     }
 
-    /// A promise was broken.
+    /// Reports a broken promise.
     pub(super) fn violation(&self, what: String) {
         self.note(|| format!("VIOLATION {what}"));
         let mut violations = self.violations.lock();
@@ -174,18 +174,18 @@ impl World {
     }
 }
 
-/// One life of the server process. What it does not survive are its calls and its memory; journal
-/// and chain remain.
+/// One life of a server process. Its calls and its memory end with it; the journal and the chain
+/// remain.
 #[derive(Clone, Default)]
 pub(super) struct Life {
     end: CancellationToken,
-    /// Cancelled when the machine runs the process again; `None` while it does.
+    /// Cancelled when the machine runs the process again; `None` while it runs.
     held_up: Arc<Mutex<Option<CancellationToken>>>,
     is_cut_off: Arc<AtomicBool>,
 }
 
 impl Life {
-    /// From now on no task of the process gets any further: whatever it awaits next never answers.
+    /// Ends every task of the process: its next await never returns.
     pub(super) fn crash(&self) {
         self.end.cancel();
     }
@@ -198,7 +198,8 @@ impl Life {
         self.end.is_cancelled()
     }
 
-    /// Holds the process up, or lets it go on: it takes no step and answers nobody meanwhile.
+    /// Holds the process up, or lets it run again. A held-up process takes no step and sends no
+    /// answer.
     pub(super) fn hold_up(&self, held_up: bool) {
         let again = held_up.then(CancellationToken::new);
         if let Some(again) = std::mem::replace(&mut *self.held_up.lock().unwrap(), again) {
@@ -259,7 +260,7 @@ pub(super) fn policy() -> PaymentPolicy {
     }
 }
 
-/// How the journal is kept: with the policy's credit.
+/// The options of the journal, with the policy's credit.
 pub(super) fn options() -> Options {
     let CreditPolicy { newcomers, cap, .. } = policy().credit;
     let allowance = |refill: Refill| Allowance {
@@ -274,12 +275,11 @@ pub(super) fn options() -> Options {
     }
 }
 
-/// The most credit of one payer, in millionths of a dollar. Nobody reaches it: at the cap, the
-/// order in which credit is earned and spent would decide how much is left.
+/// The most credit of one payer, in millionths of a dollar. No payer reaches it, because at the cap
+/// the rest would depend on the order in which credit is earned and spent.
 const CREDIT_CAP: u64 = 1_000_000;
 
-/// The operator's terms, of which a restart may take others: another payee, another window, other
-/// assets.
+/// The operator's terms. A restart may bring others: another payee, another window, other assets.
 pub(super) fn catalogs() -> &'static [Arc<Catalog>] {
     static CATALOGS: OnceLock<Vec<Arc<Catalog>>> = OnceLock::new();
     CATALOGS.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! Refusals of grants, limits and revocations.
+//! Tests of refused grants, limits and revocations.
 
 use alloy_primitives::{B256, U256};
 use delegation_fence::{AccountKind, Domain, Grant, Limit, Revocation};
@@ -15,7 +15,7 @@ use crate::delegation::world::ordered;
 
 /// Attacks 1 to 6, 10, 24 and 25.
 #[tokio::test]
-async fn grants() {
+async fn grants_are_refused_by_name() {
     let served = granted().await;
     let with = |edit: fn(&mut Grant)| {
         let mut message = grant(OTHER_ID);
@@ -94,7 +94,7 @@ async fn grants() {
     ] {
         assert_refused(&served, GRANTS, file, 403, code).await;
     }
-    // Late: the clock passes the longest life.
+    // The clock passes the longest life of a grant.
     served.clock.pass(91 * DAY);
     let late = sign(grant(OTHER_ID), &owner()).to_json();
     assert_refused(&served, GRANTS, late, 403, "grant_expired").await;
@@ -102,7 +102,7 @@ async fn grants() {
 
 /// Attacks 8 and 9.
 #[tokio::test]
-async fn revocations_and_what_follows_them() {
+async fn revocations_are_refused_by_name_and_are_final() {
     let served = granted().await;
     let message = revocation(GRANT_ID, NOW).message().clone();
     let with = |edit: fn(&mut Revocation)| {
@@ -131,7 +131,7 @@ async fn revocations_and_what_follows_them() {
     }
     let path = format!("{GRANTS}/{ACCOUNT}/{GRANT_ID}");
     assert_eq!(served.get(&path).await.ok(200)["state"], "active");
-    // One that comes before its grant, and the grant after it.
+    // A revocation that comes before its grant, and then the grant.
     served
         .post(REVOCATIONS, revocation(OTHER_ID, NOW).to_json())
         .await
@@ -140,7 +140,7 @@ async fn revocations_and_what_follows_them() {
     assert_eq!(served.get(&early).await.ok(200)["state"], "revoked");
     let tombstoned = sign(grant(OTHER_ID), &owner()).to_json();
     assert_refused(&served, GRANTS, tombstoned, 403, "grant_revoked").await;
-    // The grant that was revoked, again.
+    // The revoked grant again.
     served
         .post(REVOCATIONS, revocation(GRANT_ID, NOW).to_json())
         .await
@@ -153,7 +153,7 @@ async fn revocations_and_what_follows_them() {
 }
 
 #[tokio::test]
-async fn limits() {
+async fn limits_are_refused_by_name() {
     let served = granted().await;
     let message = limit(7).message().clone();
     let with = |edit: fn(&mut Limit)| {

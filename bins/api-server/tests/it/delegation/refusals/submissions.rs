@@ -1,4 +1,4 @@
-//! Refusals of submitted plans.
+//! Tests of refused submissions.
 
 use alloy_primitives::{B256, U256};
 use delegation_fence::Order;
@@ -10,10 +10,10 @@ use crate::delegation::served::body;
 use crate::delegation::stage::{GRANT_ID, NOBODY, delegate, key, sign};
 use crate::delegation::world::ordered;
 
-/// Attacks 11, 18, 21 to 24, 28, 45 and 46, as far as they come in a body. A dry run names the same
+/// Attacks 11, 18, 21 to 24, 28, 45 and 46, as far as they are in a body. A dry run names the same
 /// rule.
 #[tokio::test]
-async fn submissions() {
+async fn submissions_are_refused_by_name() {
     let served = granted().await;
     let usual = ordered(AMOUNT, GRANT_ID);
     let with = |edit: fn(&mut Order)| {
@@ -88,7 +88,7 @@ async fn submissions() {
     ] {
         let answer = served.post(SUBMISSIONS, submitted.to_string()).await;
         assert_eq!(answer.error(), (status, code.to_owned()), "{answer:?}");
-        // A plan that does not verify names its check; nothing else has one.
+        // Only the refusal of a plan that does not verify names a check.
         let check = &answer.json()["error"]["check"];
         assert_eq!(
             check.is_string(),
@@ -103,14 +103,14 @@ async fn submissions() {
             (&json!(false), &json!(code))
         );
     }
-    // A duplicate member, of which two readers take different ones.
+    // A duplicate member, of which two readers use different values.
     let text = body(&usual, None).to_string();
     let twice = text.replacen("\"payload\":{", "\"payload\":{\"steps\":[],", 1);
     assert_refused(&served, SUBMISSIONS, twice, 403, "envelope_unverified").await;
     let twice = text.replacen("{\"account\"", "{\"grant_id\":\"0x00\",\"account\"", 1);
     assert_refused(&served, SUBMISSIONS, twice, 422, "typed_data_malformed").await;
 
-    // Too late for the plan, and for the order.
+    // The plan and the order have expired.
     served.clock.pass(31);
     assert_refused(
         &served,

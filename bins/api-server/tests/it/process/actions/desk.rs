@@ -1,4 +1,4 @@
-//! An owner with a sub-wallet, and the money of both, in a world whose servers are killed.
+//! An owner with a sub-wallet, and both balances, in a world whose servers are killed.
 
 use alloy_dyn_abi::TypedData;
 use alloy_primitives::{Address, FixedBytes, U256, fixed_bytes, hex};
@@ -25,7 +25,7 @@ const TARGETS: &str = include_str!("../../../../../../docs/wallet-targets.exampl
 /// The price of an action, in atoms.
 const PRICE: u64 = 50_000;
 
-/// What the sub-wallet has of USDG when everything begins.
+/// The sub-wallet's USDG at the beginning.
 const FUNDS: u64 = 500_000_000;
 
 pub(crate) struct Desk {
@@ -34,16 +34,16 @@ pub(crate) struct Desk {
     further: String,
 }
 
-/// An action to buy, and what it does on the chain.
+/// An action to buy, and its effect on the chain.
 #[derive(Debug, Clone)]
 pub(crate) struct Act {
     pub(crate) route: &'static str,
     pub(crate) body: Value,
-    /// What the decisive transaction calls.
+    /// The call of the decisive transaction.
     pub(crate) calls: (Address, FixedBytes<4>),
     /// The USDG that it takes.
     pub(crate) takes: u64,
-    /// Whether the owner brings them, and not the wallet.
+    /// Whether the USDG comes from the owner, and not from the wallet.
     pub(crate) is_brought: bool,
 }
 
@@ -89,24 +89,25 @@ pub(crate) fn withdraw() -> Act {
 pub(crate) struct Standing {
     wallet_usdg: u64,
     wallet_usdt0: u64,
-    /// What it has in the market, with interest.
+    /// The wallet's balance in the market, with interest.
     supplied: u64,
     owner_usdg: u64,
-    /// What the service has received, in all assets.
+    /// The sum that the service has received, in all assets.
     received: U256,
-    /// How often the action was done.
+    /// How many times the action was executed.
     done: usize,
     /// Transactions of the sub-wallet.
     sent: usize,
 }
 
 impl Desk {
-    /// Opens a world, and has the sub-wallet made.
+    /// Opens a world, and creates the sub-wallet.
     pub(crate) async fn open() -> (Self, Server) {
         Self::open_in(World::of_wallets().await, "").await
     }
 
-    /// Has the sub-wallet made in a world, by servers with further lines in their configuration.
+    /// Creates the sub-wallet in a world, with servers that have further lines in their
+    /// configuration.
     pub(crate) async fn open_in(world: World, further: &str) -> (Self, Server) {
         let file = |name: &str, text: &str| {
             let path = world.folder.path().join(name);
@@ -150,8 +151,8 @@ chains.196.block_time_ms = 50
         answer.body()["data"].clone()
     }
 
-    /// Pays as much as the gas account will give: an owner is topped up with no more than it has
-    /// paid, and coins without a price count as much.
+    /// Pays calls until the gas account will give enough: the top-ups of an owner are limited to
+    /// the sum that it has paid, and coins without a price count as dear.
     pub(crate) async fn earn_gas(&self, server: &Server) {
         for _ in 0..15 {
             self.buy_sub_wallet(server).await;
@@ -172,7 +173,7 @@ chains.196.block_time_ms = 50
         start_server(&self.config(), &budget).await
     }
 
-    /// Starts a server that may not live to listen.
+    /// Starts a server that may die before it listens.
     pub(crate) fn spawn(&self) -> Server {
         spawn(&self.config())
     }
@@ -201,7 +202,7 @@ chains.196.block_time_ms = 50
         assert!(!chain.native_balance(self.wallet).is_zero());
     }
 
-    /// The action with the authorization that brings what it takes, where the owner does.
+    /// The action with the owner's authorization for its amount, if the owner brings it.
     pub(crate) async fn funded(&self, server: &Server, act: &Act) -> Act {
         if !act.is_brought {
             return act.clone();
@@ -228,7 +229,7 @@ chains.196.block_time_ms = 50
         payment.identified()
     }
 
-    /// `None` when the server ends before it has answered.
+    /// Sends the action. `None` when the server ends before it has answered.
     pub(crate) async fn send(
         &self,
         server: &Server,
@@ -239,8 +240,8 @@ chains.196.block_time_ms = 50
         buyer.try_post(&url, &act.body, Some(&payment.header)).await
     }
 
-    /// Sends the same payment again until it has its answer. Meanwhile nothing is said but that it
-    /// is worked on or not decided.
+    /// Sends the same payment again until it has its answer. Meanwhile the server may only say that
+    /// the payment is in flight or not decided.
     pub(crate) async fn answer(&self, server: &Server, act: &Act, payment: &Payment) -> Answer {
         eventually("the answer", async || {
             let answer = self.send(server, act, payment).await.unwrap();
@@ -255,7 +256,7 @@ chains.196.block_time_ms = 50
         .await
     }
 
-    /// The intent of a payment, from the file or the database.
+    /// The intent of a payment, from the file or from the database.
     pub(crate) async fn intent(&self, payment: &Payment) -> Option<Intent> {
         let key = AuthorizationKey {
             network: Network::evm(196),
@@ -276,7 +277,7 @@ chains.196.block_time_ms = 50
         store.of_payment(key.digest()).await.unwrap()
     }
 
-    /// The intent at its end, as everybody sees it who has its id.
+    /// Waits for the end of an intent, and returns the public view of it.
     pub(crate) async fn ended(&self, server: &Server, id: &str) -> Value {
         let target = format!("/intents/{id}");
         eventually("the end of an intent", async || {
@@ -309,8 +310,8 @@ chains.196.block_time_ms = 50
         }
     }
 
-    /// That the action was done once and as a whole since then, and paid for once; nothing of the
-    /// principal is missing, and no allowance is left.
+    /// Asserts that since `before` the action was executed once and as a whole and was paid for
+    /// once, that no principal is missing, and that no allowance remains.
     pub(crate) fn assert_done_once(&self, act: &Act, before: &Standing, answer: &Answer) {
         let after = self.standing(act);
         let context = format!("{act:?}\n{before:?}\n{after:?}\n{}", answer.text);
@@ -358,7 +359,7 @@ chains.196.block_time_ms = 50
         }
     }
 
-    /// That nothing was paid for that the sub-wallet did nothing for.
+    /// Asserts that nothing was paid unless the sub-wallet has sent a transaction.
     pub(crate) fn assert_paid_only_for_effect(&self, act: &Act, before: &Standing) {
         let now = self.standing(act);
         assert!(

@@ -1,4 +1,4 @@
-//! The environment, and the file beside it.
+//! Tests of the environment beside the configuration file.
 
 use dev_chain::GAS_PAYER;
 use test_support::process::{program, run};
@@ -85,7 +85,8 @@ fn the_environment_wins_over_the_file() {
         stdout.contains(&format!("paid to {payee}, settled by onchain")),
         "{stdout}"
     );
-    // The scheme that no payment can use, and the routes that lack a key or a custodian.
+    // The output names the scheme that no payment can use, and the routes without a key or a
+    // custodian.
     for line in [
         "every challenge offers aggr_deferred, but mode onchain can never settle it",
         "POST /swap is not served here: no_upstream_configured (needs upstreams.okx.enabled)",

@@ -1,5 +1,5 @@
-//! Listing, showing, exporting and summing up, in a file and in a database; deciding while servers
-//! run.
+//! Tests of listing, showing, exporting and summing up, in a file and in a database; and of
+//! deciding while servers run.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::*;
 
 const LEASE: Duration = Duration::from_secs(600);
 
-/// Desks on each store, with the address of the ledger and the database that it is in.
+/// Makes a desk on each store, with the address of the ledger and its database.
 pub(super) fn desks() -> Vec<(Desk, String, Option<Schema>)> {
     let folder = tempfile::tempdir().unwrap();
     let file = format!("sqlite://{}", folder.path().join("service.db").display());
@@ -73,7 +73,7 @@ async fn three(ledger: &AnyLedger) -> [i64; 3] {
     [undecidable, entries[0].number(), entries[1].number()]
 }
 
-/// The objects of an output, one on each line.
+/// The JSON objects of an output, one on each line.
 pub(super) fn objects_in(text: &str) -> Vec<Value> {
     let object = |line: &str| serde_json::from_str(line).unwrap();
     text.lines().map(object).collect()
@@ -145,7 +145,7 @@ async fn payments_are_selected_and_listed() {
             ),
             (&["--state", "all", "--limit", "2"], &[undecidable, settled]),
             (&["--state", "all", "--payer", &stranger], &[]),
-            // Without a state it is what the operator has to decide.
+            // Without a state, the list has the payments that the operator must decide.
             (&["--payer", &payer], &[undecidable]),
             (&["--limit", "5"], &[undecidable]),
         ] {
@@ -229,7 +229,7 @@ async fn payments_are_shown_exported_and_summed_up() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_not_there_is_named() {
+async fn missing_entries_are_named() {
     for (desk, url, _schema) in desks() {
         for arguments in [&["stats"][..], &["list", "--state", "all"]] {
             let (code, stdout, stderr) = desk.run(arguments);
@@ -270,7 +270,7 @@ async fn what_is_not_there_is_named() {
     }
 }
 
-/// The database's tables of an earlier program are left to the servers.
+/// The command leaves the tables of an earlier program to the servers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tables_of_another_version_are_left_alone() {
     let Some(schema) = Schema::new() else { return };
@@ -303,7 +303,7 @@ async fn on_postgresql_a_payment_is_decided_while_its_server_runs() {
     let (code, _, stderr) = desk.run(&arguments);
     assert_eq!(code, 1);
     assert!(stderr.contains("is not undecidable"), "{stderr}");
-    // The running server gives the answer, and takes the other authorization again.
+    // The running server gives the answer, and accepts the other authorization again.
     match server.reserve(claim(1)).await.unwrap() {
         Reservation::Known(PaymentStatus::Answered(stored)) => {
             assert_eq!(stored.receipt.transaction, transaction);

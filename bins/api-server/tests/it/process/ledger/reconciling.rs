@@ -1,4 +1,4 @@
-//! `api-server ledger reconcile`: payments whose outcome is unknown, now.
+//! Tests of `api-server ledger reconcile`, which looks at payments with an unknown outcome now.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -14,11 +14,11 @@ use crate::process::world::{PRICED, World};
 use super::reading::{desks, objects_in};
 use super::*;
 
-/// A window that is over, and one that is not.
+/// Windows that have ended, and windows that have not.
 const OVER: u64 = 300;
 const OPEN: u64 = 4_000_000_000;
 
-/// Entry, state before, state now, and whether a running server looks after it.
+/// Entry, state before, state now, and whether a running server holds it.
 type Row = (i64, String, String, bool);
 
 fn rows(objects: &[Value]) -> Vec<Row> {
@@ -38,10 +38,10 @@ fn row(entry: EntryId, before: &str, now: &str, held: bool) -> Row {
     (entry.number(), before.to_owned(), now.to_owned(), held)
 }
 
-/// The facilitator of a desk cannot be reached: it decides nothing, and the end of a window leaves
-/// a payment to the operator.
+/// The facilitator of a desk cannot be reached: it decides nothing, and at the end of its window a
+/// payment is left to the operator.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_unknown_or_left_open_is_looked_at() {
+async fn unknown_and_open_payments_are_looked_at() {
     for (desk, url, _schema) in desks() {
         let ledger = open(&url).await;
         let over = leave_unknown(&ledger, payment_until(1, OVER), NOW).await;
@@ -52,7 +52,7 @@ async fn what_is_unknown_or_left_open_is_looked_at() {
         };
         let reconcile = ["reconcile", "--json"];
 
-        // What a running server has is left to it.
+        // The command leaves out the payments of a running server.
         let (code, stdout, stderr) = desk.run(&reconcile);
         if url.starts_with("sqlite://") {
             assert_eq!((code, &*stdout), (2, ""), "{stderr}");
@@ -96,7 +96,7 @@ async fn what_is_unknown_or_left_open_is_looked_at() {
         assert_eq!(objects[0]["reserved_at"], NOW);
         assert!(objects[0]["transaction"].is_null());
 
-        // The log says why the other one stays unknown. The next server may look at it.
+        // The log says why the other payment stays unknown. The next server may look at it.
         let (code, table, stderr) = desk.run(&["reconcile"]);
         assert_eq!(code, 0);
         let lines: Vec<&str> = table.lines().collect();
@@ -125,7 +125,7 @@ async fn an_empty_ledger_has_nothing_to_look_at() {
     }
 }
 
-/// A file, and a database where there is one.
+/// A file, and a database if there is one.
 fn stores() -> impl Iterator<Item = Option<Schema>> {
     std::iter::once(None).chain(Schema::new().map(Some))
 }
@@ -157,7 +157,7 @@ async fn decide(world: &World, request: &'static str, moment: Moment) {
     let transaction = world.settled_by(payment.nonce);
     assert_eq!(decided["transaction"].as_str(), transaction.as_deref());
 
-    // The payer gets what was bought.
+    // The payer gets the bought answer.
     let server = start_server(&config, &[]).await;
     let answer = world.buyer.present(&server, &payment).await;
     world.assert_paid(&payment, &answer);
@@ -165,11 +165,11 @@ async fn decide(world: &World, request: &'static str, moment: Moment) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_chain_says_what_became_of_a_dead_server_s_payment() {
+async fn the_chain_decides_a_dead_servers_payment() {
     for schema in stores() {
         let mut world = World::behind_a_facilitator().await;
         world.database = schema.as_ref().map(|schema| schema.url().to_owned());
-        // The facilitator has settled it, or has not been asked yet.
+        // The facilitator has settled the payment, or has not been asked yet.
         for moment in [Moment::After, Moment::Before] {
             decide(&world, "facilitator/settle", moment).await;
         }
@@ -177,7 +177,7 @@ async fn the_chain_says_what_became_of_a_dead_server_s_payment() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_chain_says_what_became_of_an_own_transaction() {
+async fn the_chain_decides_an_own_transaction() {
     for schema in stores() {
         let mut world = World::new(Mining::Auto).await;
         world.database = schema.as_ref().map(|schema| schema.url().to_owned());

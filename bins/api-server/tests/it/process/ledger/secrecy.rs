@@ -1,4 +1,4 @@
-//! The password of a database: read from a file, and never printed.
+//! Tests of a database's password: the server reads it from a file, and never prints it.
 
 use test_support::postgres::Schema;
 
@@ -6,7 +6,7 @@ use super::*;
 
 const PASSWORD: &str = "5ec2e7passw0rd";
 
-/// A desk whose log says everything.
+/// Makes a desk with the most verbose log.
 fn desk(storage: &str) -> Desk {
     let desk = Desk::new();
     let file = format!(
@@ -16,7 +16,7 @@ fn desk(storage: &str) -> Desk {
     desk
 }
 
-/// Runs a command of the program; gives the exit code and all that it wrote.
+/// Runs a command of the program. Returns the exit code and its whole output.
 fn written(desk: &Desk, command: &[&str]) -> (i32, String) {
     let config = desk.folder.path().join("api.toml");
     let config = ["--config", config.to_str().unwrap()];
@@ -26,7 +26,7 @@ fn written(desk: &Desk, command: &[&str]) -> (i32, String) {
     (output.code, all)
 }
 
-/// What every command on the ledger is called with.
+/// The arguments of every command on the ledger.
 fn commands(old: &str) -> Vec<Vec<&str>> {
     let commands: &[&[&str]] = &[
         &["list"],
@@ -66,7 +66,7 @@ async fn no_command_prints_the_password_of_the_database() {
     written(&desk, &["check-config", "--online"]);
 
     let Some(schema) = Schema::new() else { return };
-    // The database trusts this machine, and reads no password.
+    // The database trusts this machine, and ignores the password.
     let url = schema.url().replacen('@', &format!(":{PASSWORD}@"), 1);
     let desk = self::desk(&format!("storage.url = '{url}'"));
     open(&url).await.close().await.unwrap();
@@ -90,7 +90,7 @@ fn the_address_is_read_from_a_file() {
         "{said}"
     );
 
-    // The key itself wins, from the environment as well.
+    // The key itself takes precedence, also from the environment.
     let config = from_file.folder.path().join("api.toml");
     let arguments = ["check-config", "--config", config.to_str().unwrap()];
     let output = run(&arguments, &[("SVC__STORAGE__URL", "sqlite://x/other.db")]);

@@ -1,7 +1,7 @@
 //! Seeded histories: two real servers on one database, callers that send to either or to both, and
-//! one thing that goes wrong while they do.
+//! one fault meanwhile.
 //!
-//! `SERVER_HISTORIES` and `SERVER_FIRST_SEED` set how many are run, and from which seed.
+//! `SERVER_HISTORIES` and `SERVER_FIRST_SEED` set the number of histories and the first seed.
 
 use std::time::Duration;
 
@@ -16,18 +16,18 @@ use crate::process::world::World;
 /// Longer than the lease of the servers.
 const LONG: Duration = Duration::from_secs(4);
 
-/// What goes wrong in one history.
+/// The fault of a history.
 #[derive(Debug, Clone, Copy)]
 enum Fault {
-    /// A server dies at a request that one of them makes.
+    /// A server dies at a request of either server.
     Kill(At, Moment),
     /// A server is held up after this time, for a moment or beyond its lease.
     HoldUp(Duration, Duration),
-    /// The answer to a statement is lost with its connection, after so many others.
+    /// The answer to a statement is lost with its connection, after this many other statements.
     Cut(i64),
-    /// The database is away after this time, for this time.
+    /// The database is away after the first time, for the second.
     Away(Duration, Duration),
-    /// A server is asked to stop after this time, and another takes its place.
+    /// A server is stopped after this time, and another takes its place.
     Restart(Duration),
 }
 
@@ -53,7 +53,7 @@ impl Fault {
     }
 }
 
-/// Two servers, of which the first is the next to suffer.
+/// Two servers. The next fault hits the first one.
 struct Pair {
     world: World,
     database: Database,
@@ -75,7 +75,7 @@ impl Pair {
             std::mem::swap(&mut self.victim, &mut self.other);
         }
         let payments = self.book.sign(&self.world, &self.other, 4).await;
-        // Each payment at one of them, at both, or twice at one.
+        // Each payment goes to one of them, to both, or twice to one.
         let mut pick = |server: u64| {
             let drawn = payments.iter().filter(|_| random.below(3) != server);
             drawn.cloned().collect::<Vec<_>>()
@@ -95,7 +95,7 @@ impl Pair {
         self.database.proxy.cut_after(-1);
         self.book.keep(&self.world, answers);
         if matches!(fault, Fault::Kill(..)) {
-            // It may have lived on: fewer requests were made.
+            // The server may still run, because it made fewer requests.
             self.victim.killer().kill();
         }
         let gone = matches!(fault, Fault::Kill(..) | Fault::Restart(_));
@@ -108,6 +108,7 @@ impl Pair {
         self
     }
 
+    /// Brings a fault about. Its pauses are real: the servers are processes.
     async fn strike(&self, fault: Fault) {
         match fault {
             Fault::Kill(at, moment) => self.world.wire.arm(at, moment, self.victim.killer()),
@@ -141,7 +142,7 @@ fn number(name: &str, default: u64) -> u64 {
 async fn no_history_breaks_a_promise() {
     let first = number("SERVER_FIRST_SEED", 1);
     let seeds: Vec<u64> = (first..first + number("SERVER_HISTORIES", 6)).collect();
-    // Every payment is presented again after each history, so they are not left to become many.
+    // Every payment is presented again after each history, so a world has few of them.
     for seeds in seeds.chunks(10) {
         let Some((database, world)) = world(World::behind_a_facilitator().await).await else {
             return;

@@ -1,4 +1,4 @@
-//! Real transactions on the embedded chain, read and explained: what is told is what happened.
+//! Explains real transactions on the embedded chain: the explanation must equal the effects.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -75,7 +75,7 @@ impl Stage {
         }
     }
 
-    /// Sends calldata from an unlocked account, whatever comes of it, and gives the hash.
+    /// Sends calldata from an unlocked account, even if it reverts. Returns the hash.
     fn send(&self, from: Address, to: Address, data: Vec<u8>) -> B256 {
         let call = json!({"from": from, "to": to, "data": Bytes::from(data), "gas": "0x493e0"});
         let request =
@@ -96,7 +96,7 @@ impl Stage {
         found.value.expect("a transaction of this chain")
     }
 
-    /// The explanation with what the chain alone can tell.
+    /// The explanation by the chain's data alone.
     async fn explain(&self, hash: B256) -> Explanation {
         let record = self.record(hash).await;
         let mut known = Knowledge::default();
@@ -118,7 +118,7 @@ impl Stage {
     }
 }
 
-/// What somebody gained or lost of a token according to the explanation, in atoms.
+/// The gain or loss of an account in a token by the explanation, in atoms.
 fn change(explained: &Explanation, account: Address, token: Option<Address>) -> Option<String> {
     let token = token.map(|token| token.to_checksum(None));
     let changes = explained.balance_changes.as_ref().unwrap();
@@ -129,7 +129,7 @@ fn change(explained: &Explanation, account: Address, token: Option<Address>) -> 
 }
 
 #[tokio::test]
-async fn a_transfer_is_told_as_the_balances_show_it() {
+async fn a_transfer_is_explained_as_the_balances_show_it() {
     let stage = Stage::open().await;
     let before = (
         stage.balance(USDT0, BUYER.address).await,
@@ -181,7 +181,7 @@ async fn the_fee_is_what_the_sender_has_less() {
 }
 
 #[tokio::test]
-async fn an_unlimited_approval_is_told_and_warned_of_and_its_end_too() {
+async fn an_unlimited_approval_and_its_end_are_explained() {
     let stage = Stage::open().await;
     let hash = stage.send(BUYER.address, USDC, approve(NOBODY, U256::MAX));
     let told = stage.explain(hash).await;
@@ -213,13 +213,13 @@ async fn an_unlimited_approval_is_told_and_warned_of_and_its_end_too() {
 }
 
 #[tokio::test]
-async fn a_revert_is_told_with_the_reason_that_the_contract_gave() {
+async fn a_revert_is_explained_with_the_contracts_reason() {
     let stage = Stage::open().await;
     let too_much = transfer(NOBODY, U256::from(u128::MAX));
     let hash = stage.send(BUYER.address, USDC, too_much.clone());
     let told = stage.explain(hash).await;
     assert_eq!(told.status, Status::Reverted);
-    // What the same call answers to anybody who asks.
+    // The answer to the same call by any caller.
     let asked = json!([{"from": BUYER.address, "to": USDC, "data": Bytes::from(too_much.clone())}, "latest"]);
     let request = json!({"jsonrpc": "2.0", "id": 1, "method": "eth_call", "params": asked});
     let Reply::Http { body, .. } = stage.chain.answer(request.to_string().as_bytes()) else {
@@ -248,7 +248,7 @@ async fn a_revert_is_told_with_the_reason_that_the_contract_gave() {
 }
 
 #[tokio::test]
-async fn somebody_elses_tokens_move_from_them() {
+async fn tokens_that_a_spender_moves_leave_their_owner() {
     let stage = Stage::open().await;
     stage.send(
         BUYER.address,
@@ -272,7 +272,7 @@ async fn a_failed_call_in_a_batch_is_not_zero() {
     let stage = Stage::open().await;
     let legs = [
         EvmReader::balance_leg(USDT0, BUYER.address),
-        // No contract at all, and a contract that has no such function.
+        // One address has no contract, and one contract has no such function.
         EvmReader::balance_leg(NOBODY, BUYER.address),
         EvmReader::balance_leg(MULTICALL3, BUYER.address),
         EvmReader::balance_leg(USDT0, NOBODY),
@@ -299,7 +299,7 @@ async fn a_failed_call_in_a_batch_is_not_zero() {
         ]
     );
     assert_eq!(found.sources[0].as_of, Some(found.value.time));
-    // More legs than one batch takes.
+    // More calls than one batch takes.
     let many: Vec<Leg> = (0..450)
         .map(|_| EvmReader::balance_leg(USDT0, BUYER.address))
         .collect();
@@ -317,7 +317,7 @@ async fn a_failed_call_in_a_batch_is_not_zero() {
 }
 
 #[tokio::test]
-async fn what_tokens_say_about_themselves_is_read() {
+async fn the_names_and_units_of_tokens_are_read() {
     let stage = Stage::open().await;
     let facts = stage
         .reader

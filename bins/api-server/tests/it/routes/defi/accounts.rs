@@ -1,4 +1,4 @@
-//! What an account has, could earn, and where an amount would go.
+//! Tests of an account's positions, of its possible yields, and of recommendations for an amount.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ async fn positions_have_debts_health_and_a_total() {
         .iter()
         .map(|row| row["position_id"].as_str().unwrap())
         .collect();
-    // Aave is read from the chain; what the index says of it is not counted twice.
+    // Aave is read from the chain; the index's data about it is not counted twice.
     assert_eq!(
         ids,
         [
@@ -87,7 +87,7 @@ async fn one_source_of_positions_is_enough_and_none_is_not() {
     assert_eq!(error["missing"], json!(["positions"]));
 }
 
-/// The pool's totals say that the account has more than the reserves that are known here.
+/// By the pool's totals the account has more than the known reserves.
 #[tokio::test]
 async fn a_reading_that_does_not_cover_the_account_is_no_total() {
     let shop = Shop::in_scenario("aave_reserve_not_read").await;
@@ -197,7 +197,7 @@ async fn recommendations_are_net_of_gas_and_within_the_risk() {
     );
     // Yields count as fresh for 45 minutes, gas for ten.
     assert!((1..=600).contains(&left(&body)), "{}", body["meta"]);
-    // The asset is the market's, and nothing else is lost on the way.
+    // The market takes this very asset, and no value is lost on the way.
     assert_eq!(best["not_counted"], json!([]));
 
     let dear = shop
@@ -214,8 +214,7 @@ async fn recommendations_are_net_of_gas_and_within_the_risk() {
             .iter()
             .all(|row| matches!(row["risk_grade"].as_str(), Some("A" | "B")))
     );
-    // A pair whose prices can move apart is not of low risk, and what is known of it is not called
-    // net.
+    // A pair whose prices can diverge is not of low risk, and its known yield is not called net.
     let pairs = |body: &Value| {
         let rows = rows(body, "recommendations").iter();
         let pair = |row: &&Value| row["asset"].as_str().unwrap().contains("-WETH");
@@ -257,7 +256,7 @@ async fn recommendations_are_net_of_gas_and_within_the_risk() {
 }
 
 #[tokio::test]
-async fn gas_that_is_not_known_is_not_free() {
+async fn unknown_gas_is_not_free() {
     let shop = without_xlayer(&[]).await;
     let body = shop
         .buy("/yield-recommendations?amount=1000&chains=196")
@@ -272,7 +271,7 @@ async fn gas_that_is_not_known_is_not_free() {
 }
 
 #[tokio::test]
-async fn an_account_is_advised_on_what_it_holds() {
+async fn an_account_is_advised_on_its_holdings() {
     let shop = Shop::open().await;
     let body = shop.buy(&format!("/yield-recommendations?{ACCOUNT}")).await;
     let first = &body["data"]["recommendations"][0];

@@ -1,4 +1,4 @@
-//! How old an answer is: what ages it, what does not, and for how long it counts as fresh.
+//! Tests of an answer's age: the data that ages it, the data that does not, and its time as fresh.
 
 use replay::{Recordings, ReplayServer};
 use serde_json::json;
@@ -8,11 +8,11 @@ use crate::routes::shop::{Shop, clock_at, left, section};
 
 const HOUR: i64 = 3600;
 
-/// Lists of names and units are kept for long; figures are read again, and they are what is as old
-/// as it is.
+/// Lists of names and units are kept for long. Figures are read again, and only they give an answer
+/// its age.
 #[tokio::test]
 async fn facts_that_name_things_do_not_age_figures() {
-    // Times of the recordings are a little ahead of this clock, as those of a venue may be.
+    // The times of the recordings are slightly ahead of this clock, as a venue's may be.
     let clock = clock_at(-240);
     let shop = Shop::by_the_clock(clock.clone()).await;
     let account = format!("/hyperliquid-account?address={ACCOUNT}");
@@ -29,7 +29,7 @@ async fn facts_that_name_things_do_not_age_figures() {
             "{target}: {meta}"
         );
     }
-    // The list was not asked for again.
+    // The list was not requested again.
     assert_eq!(
         shop.world
             .replay
@@ -53,7 +53,7 @@ async fn balances_are_fresh_beside_an_edition_that_is_minutes_old() {
     assert!((0..=15).contains(&left(&body)), "{meta}");
     let bound = |name| section(&body, name)["max_age_seconds"].as_u64();
     assert_eq!((bound("balances"), bound("best")), (Some(15), Some(2700)));
-    // An edition that is older than its own time is stale, however new the balances are.
+    // An edition beyond its bound is stale, however new the balances are.
     clock.set(HOUR);
     assert_eq!(shop.buy(&target).await["meta"]["verdict"], "stale");
 }
@@ -67,7 +67,7 @@ async fn a_pulse_is_fresh_while_its_news_are() {
     assert_eq!(meta["verdict"], "fresh", "{meta}");
     // The prices go stale in a minute.
     assert!(left(&body) <= 60, "{meta}");
-    // Friday evening still, for the macro readings; the news are gathered every hour.
+    // For the macro readings it is still Friday evening; the news is gathered every hour.
     clock.set(2 * HOUR);
     assert_eq!(shop.buy("/rwa-pulse").await["meta"]["verdict"], "stale");
 }
@@ -89,7 +89,7 @@ async fn a_value_that_cannot_be_refreshed_is_held_against_the_second_source() {
     drop(exchange);
     clock.set(HOUR);
     let body = shop.buy("/tradfi-data?symbol=VIX").await;
-    // What is kept of the exchange is of Friday, what FRED has of Thursday.
+    // The cached value of the exchange is from Friday, FRED's is from Thursday.
     let vix = &body["data"]["volatility"]["vix"];
     assert_eq!(
         (&vix["value"], &vix["source"]),
@@ -115,7 +115,7 @@ async fn a_caller_who_takes_nothing_old_has_macro_readings_read_again() {
     assert_eq!(asked(), [1, 1]);
     clock.set(60);
     for (count, target) in [(2, "/tradfi-data?max_age=30"), (3, "/rwa-pulse?max_age=30")] {
-        // The readings are of Friday's close all the same.
+        // The readings are from Friday's close nevertheless.
         let error = shop.refused(target, 503, "upstream_unavailable").await;
         assert_eq!(error["reason"], "older_than_max_age", "{target}");
         assert_eq!(asked(), [count, count], "{target}");

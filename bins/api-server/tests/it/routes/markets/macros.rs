@@ -1,4 +1,4 @@
-//! Macro data and real-world assets.
+//! Tests of macro data and real-world assets.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,8 @@ async fn macro_readings_over_a_weekend_are_fresh() {
         (&vix["value"], &vix["source"], &vix["delayed_minutes"]),
         (&json!("17.42"), &json!("cboe.vix"), &json!(15))
     );
-    // The day before the last one, although the source calls the last close the previous one.
+    // The change is from the day before the last close, although the source calls the last close
+    // the previous one.
     assert_eq!(vix["change_pct"], "-3.1146");
     assert_eq!(
         (&vix["market_state"], &vix["stale"]),
@@ -85,8 +86,8 @@ async fn macro_readings_over_a_weekend_are_fresh() {
 }
 
 #[tokio::test]
-async fn futures_are_told_when_another_market_confirms_them() {
-    // Without the chart the perpetual's oracle stands in, and says that it is one.
+async fn futures_are_shown_when_another_market_confirms_them() {
+    // Without the chart the perpetual's oracle replaces it, and is marked as such.
     let body = Shop::without(&["yahoo"])
         .await
         .buy("/tradfi-data?symbol=gold")
@@ -100,7 +101,7 @@ async fn futures_are_told_when_another_market_confirms_them() {
             &json!("hyperliquid.markets")
         )
     );
-    // The chart alone is not believed.
+    // The chart alone is not trusted.
     let shop = Shop::without(&["hyperliquid"]).await;
     let error = shop
         .refused("/tradfi-data?symbol=gold", 503, "core_data_missing")
@@ -222,7 +223,7 @@ async fn tokenized_assets_claim_no_premium_while_their_market_is_closed() {
 async fn the_pulse_needs_two_of_three_macro_readings() {
     let without =
         |upstreams: &'static [&'static str]| async move { Shop::without(upstreams).await };
-    // Yields without volatility, and the other way round.
+    // Yields without volatility, and volatility without yields.
     let no_vix = without(&["cboe", "fred"]).await.buy("/rwa-pulse").await;
     assert_eq!(no_vix["data"]["macro"]["vix"], Value::Null);
     assert!(!reasons(&no_vix, "data.macro.vix").is_empty());
@@ -233,7 +234,7 @@ async fn the_pulse_needs_two_of_three_macro_readings() {
             .await;
         assert_eq!(error["missing"], json!(["macro"]));
     }
-    // The venue is no core: what it would have told is left out by name.
+    // The venue is not part of the core, so its missing fields are named.
     let no_venue = without(&["hyperliquid"]).await.buy("/rwa-pulse").await;
     assert_eq!(no_venue["data"]["tokenized"]["equities"], json!([]));
     let omitted = no_venue["data"]["omitted"].as_array().unwrap();

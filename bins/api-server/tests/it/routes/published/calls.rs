@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use route_catalog::Operation;
 use serde_json::Value;
 
-/// A call as a document writes it: method, path with query, body.
+/// A call in a document: method, path with query, body.
 pub(super) type Published = (String, String, Option<Value>);
 
-/// Where each call is published.
+/// The documents of each call.
 pub(super) type Calls = BTreeMap<(String, String, String), BTreeSet<&'static str>>;
 
 pub(super) fn publish(calls: &mut Calls, place: &'static str, (method, target, body): Published) {
@@ -19,7 +19,7 @@ pub(super) fn publish(calls: &mut Calls, place: &'static str, (method, target, b
         .insert(place);
 }
 
-/// The value of a parameter's example as a query has it.
+/// The value of a parameter's example in the form of a query.
 pub(super) fn in_query(value: &Value) -> String {
     let text = value
         .as_str()
@@ -29,7 +29,7 @@ pub(super) fn in_query(value: &Value) -> String {
         .replace('+', "%20")
 }
 
-/// The call that the examples of an operation of OpenAPI are together.
+/// The call that the examples of an operation in OpenAPI make together.
 pub(super) fn of_openapi(document: &Value, path: &str, method: &str) -> Published {
     let operation = &document["paths"][path][method.to_lowercase()];
     let mut query = Vec::new();

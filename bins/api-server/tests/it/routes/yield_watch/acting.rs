@@ -1,4 +1,4 @@
-//! Mandates that act, with a wallet that a test directs.
+//! Tests of mandates that act, with a wallet that a test sets.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ use test_support::ManualClock;
 
 use crate::routes::shop::{Shop, clock_at};
 
-/// A wallet that holds a product of no yield. It signs at once, or never.
+/// A wallet that holds a product without a yield. It signs at once, or never.
 #[derive(Default)]
 struct Wallet {
     signs: bool,
@@ -96,13 +96,13 @@ async fn without_a_wallet_a_mandate_that_acts_is_refused_by_name() {
     let answer = create(&shop.world.buyer, &body("auto", 24 * HOUR)).await;
     answer.is_refused(503, "upstream_unavailable");
     assert_eq!(answer.body()["error"]["reason"], "no_chain_connected");
-    // One that notifies needs none.
+    // A mandate that only notifies needs no wallet.
     let answer = create(&shop.world.buyer, &body("notify", 24 * HOUR)).await;
     assert_eq!(answer.status, 201, "{}", answer.text);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_better_product_is_moved_into_and_the_audit_tells_it() {
+async fn a_move_into_a_better_product_is_in_the_audit() {
     let clock = clock_at(0);
     let wallet = Wallet {
         signs: true,

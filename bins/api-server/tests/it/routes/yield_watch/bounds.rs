@@ -1,4 +1,4 @@
-//! Bounds of mandates: their terms, how many there are, how long they last.
+//! Tests of mandates' bounds: their terms, their number, their end.
 
 use alloy_primitives::B256;
 use reqwest::Method;
@@ -31,7 +31,7 @@ async fn terms_that_are_out_of_bounds_are_refused_with_every_path() {
             "body.mode"
         ]
     );
-    // What only the work can judge.
+    // Only the work can judge these terms.
     let mut late = body("notify", 181 * 24 * HOUR);
     late["rules"]["allowed_protocols"] = json!(["Aave V3"]);
     assert_eq!(
@@ -82,7 +82,7 @@ async fn the_end_of_its_time_is_recorded_and_a_clock_that_goes_back_is_survived(
         (ended["state"].as_str(), ended["confirmed_at"].as_str()),
         (Some("expired"), Some(expected.as_str()))
     );
-    // Back behind the last record.
+    // The clock goes back behind the last record.
     clock.set(HOUR);
     let target = format!("/yield-watch?id={long}");
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What is read of a chain: the end of a grant, and an allowance.
+//! Tests of readings of a chain: the end of a grant, and an allowance.
 
 use serde_json::{Value, json};
 use test_support::process::Ended;
@@ -31,7 +31,7 @@ fn the_chain_is_read_in_one_sealed_block() {
     ] {
         assert!(said.stdout.contains(part), "{part}: {said:?}");
     }
-    // Half of it: the transaction covers the rest.
+    // Only some of the delegations are disabled: the transaction covers the rest.
     let half = Node::of(|chain| chain.disabled = all[..1].to_vec());
     let said = read_back(&desk, &half, "--json");
     assert_eq!(said.code, 5);
@@ -85,7 +85,7 @@ fn an_endpoint_that_cannot_be_used_confirms_nothing() {
 }
 
 #[test]
-fn an_allowance_is_read_and_what_clears_it_is_said() {
+fn an_allowance_is_read_and_its_clearing_transaction_is_printed() {
     let desk = delegated("");
     let clear = |node: &Node, more: &str| {
         desk.run(&format!(
@@ -115,8 +115,8 @@ fn revoke_now(desk: &Desk, service: &Service, more: &str) -> Ended {
     ))
 }
 
-/// The service's word does not replace the holder's own reading of the chain, and the printed
-/// transaction is made of what the holder signed.
+/// The service's statement does not replace the holder's own reading of the chain. The tool makes
+/// the printed transaction from the delegations that the holder signed.
 #[test]
 fn a_revocation_is_confirmed_by_the_holders_own_reading() {
     let desk = delegated("");
@@ -151,7 +151,7 @@ fn a_revocation_is_confirmed_by_the_holders_own_reading() {
     let said = confirm(&standing);
     assert_eq!(said.code, 5);
     assert_eq!(said.json()["disable_transaction"], own);
-    // Without a reading of its own the tool reports the service's word, and says so.
+    // Without a reading of its own the tool reports the service's statement, and says so.
     let said = revoke_now(&desk, &service, "");
     assert!(
         said.ok().stdout.contains("by the service's word"),
@@ -163,8 +163,8 @@ fn a_revocation_is_confirmed_by_the_holders_own_reading() {
     assert!(said.stdout.contains(&own.to_string()), "{said:?}");
 }
 
-/// A holder who names an endpoint does not want the service's word. The revocation at the service
-/// does not wait for what the file lacks.
+/// A holder who names an endpoint does not want the service's statement. The revocation goes to the
+/// service even when the file lacks the parts for that reading.
 #[test]
 fn a_named_endpoint_is_never_passed_over() {
     let plain = Desk::with_signed_grant();
@@ -201,7 +201,7 @@ fn a_named_endpoint_is_never_passed_over() {
         assert_eq!((said.code, &said.json()["gone"]), (5, &json!(false)));
         let reason = said.json()["chain_not_read"].as_str().unwrap().to_owned();
         assert!(reason.starts_with(why), "{said:?}");
-        // Without an endpoint the tool reports the service's word, and says so.
+        // Without an endpoint the tool reports the service's statement, and says so.
         assert!(confirm("").ok().stdout.contains("by the service's word"));
     }
 }

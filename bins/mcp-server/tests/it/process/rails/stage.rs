@@ -1,4 +1,4 @@
-//! The program with a chain and the recorded services that it asks.
+//! The server with a chain and recorded services.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -40,8 +40,8 @@ impl Venues {
         }
     }
 
-    /// A configuration that takes the venues for the true ones: recordings have no limits, and
-    /// these have.
+    /// A configuration that treats the venues as live: recordings have no limits, and live venues
+    /// have.
     pub(crate) fn taken_for_live(&self) -> String {
         let url = |host| self.replay.base_url(host);
         format!(
@@ -113,8 +113,8 @@ impl Stage {
         }
     }
 
-    /// Calls a tool with the JSON text of arguments. Whatever comes back conforms to the tool's own
-    /// schema, and its text is the same JSON.
+    /// Calls a tool with the JSON text of arguments. Checks that the result conforms to the tool's
+    /// own schema, and that its text is the same JSON.
     pub(super) fn call(&self, name: &str, arguments: &str) -> Value {
         let body = format!(
             r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{name}","arguments":{arguments}}}}}"#

@@ -52,14 +52,14 @@ fn the_singletons_of_a_safe_have_one_code_or_all_reviewed_ones() {
             singleton_code: code(hash),
             ..safe(&[1, 2, 3], 2)
         };
-        // Its place does not matter.
+        // The singleton's address does not matter.
         SafeReadings {
             source: running(source, 1),
             destination: running(destination, 2),
         }
         .judge()
     };
-    // Ethereum's and the second layers'.
+    // The list has Ethereum's and the second layers' singletons.
     for there in REVIEWED_SINGLETONS {
         let observed = judge(REVIEWED_SINGLETONS[0], there).unwrap();
         assert!(observed.as_str().contains("(reviewed)"));
@@ -85,7 +85,7 @@ fn the_singletons_of_a_safe_have_one_code_or_all_reviewed_ones() {
 }
 
 #[test]
-fn what_acts_beside_the_owners_is_the_same_or_nothing() {
+fn modules_guards_and_handler_are_the_same_or_none() {
     let with = |edit: fn(&mut SafeReading, Address)| {
         move |byte: u8| {
             let mut reading = safe(&[1, 2, 3], 2);
@@ -169,7 +169,7 @@ fn a_contract_that_only_answers_like_the_safe_is_refused() {
     assert!(
         violation
             .message
-            .contains("is another on the destination chain")
+            .contains("has another contract on the destination chain")
     );
     let contract = |byte| format!("contract {}", B256::repeat_byte(byte));
     assert_eq!(
@@ -207,7 +207,7 @@ fn a_safe_that_is_not_the_same_is_refused() {
 
 #[test]
 fn a_safe_that_anybody_may_set_up_is_refused() {
-    // A bare proxy: equal on both chains, and nobody's.
+    // A bare proxy is equal on both chains and belongs to nobody.
     for (owners, threshold) in [(&[][..], 0), (&[][..], 1), (&[1][..], 0), (&[1, 1][..], 2)] {
         let bare = safe(owners, threshold);
         assert!(refusal(bare.clone(), bare).contains("not set up on the source chain"));

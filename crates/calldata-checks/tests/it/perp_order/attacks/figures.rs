@@ -1,4 +1,4 @@
-//! Prices, sizes and values that are not what the caller asked for.
+//! Prices, sizes and values that differ from the request.
 
 use calldata_checks::BasisPoints;
 use calldata_checks::perp_order::Side;
@@ -58,7 +58,7 @@ fn an_order_worth_too_little_or_too_much_to_count() {
     exact.judge().expect("exactly 10 USD is enough");
 }
 
-/// What is left of a position can be closed however little it is worth, as at the venue.
+/// The rest of a position can be closed however little it is worth, as at the venue.
 #[test]
 fn an_order_that_only_reduces_has_no_least_value() {
     for (price, size) in [("100000", "0.00001"), ("99999", "0.0001")] {
@@ -81,7 +81,8 @@ fn an_order_that_only_reduces_has_no_least_value() {
 
 #[test]
 fn a_slip_of_a_digit() {
-    // The mark is 100200.5: at 5 % at most 105210.525 is paid, and at least 95190.475 asked.
+    // The mark is 100200.5: within 5 % a buyer pays at most 105210.525, and a seller asks at least
+    // 95190.475.
     for (is_buy, band, price, holds) in [
         (true, 500, "105210", true),
         (true, 500, "105211", false),
@@ -91,7 +92,7 @@ fn a_slip_of_a_digit() {
         (false, 500, "95190", false),
         (false, 500, "1000", false),
         (false, 500, "1000000", true),
-        // What the operator configures.
+        // The operator configures these bands.
         (true, 9500, "195390", true),
         (true, 9500, "195391", false),
         (false, 9500, "5011", true),

@@ -1,4 +1,4 @@
-//! Another domain, another struct and another hash than the venue signs.
+//! Plans with another domain, struct or hash than the venue signs.
 
 use alloy_primitives::B256;
 use calldata_checks::pm_order::{DOMAIN, ORDER_HASH};

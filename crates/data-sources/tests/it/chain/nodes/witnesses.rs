@@ -103,7 +103,7 @@ async fn nodes_that_contradict_each_other_are_not_believed() {
 }
 
 #[tokio::test]
-async fn unknown_is_said_by_every_node_before_it_counts() {
+async fn a_transaction_is_unknown_only_when_every_node_says_so() {
     let ignorant = changed("eth_getTransactionByHash", |tx| *tx = Value::Null).await;
     let knowing = node(replies()).await;
     let down = answering(ResponseTemplate::new(503)).await;

@@ -123,7 +123,7 @@ async fn an_answer_about_something_else_is_refused() {
 }
 
 #[tokio::test]
-async fn a_part_that_fails_leaves_a_named_gap() {
+async fn a_failed_part_is_named_as_missing() {
     let down = |path: &str| {
         (path != "/fapi/v1/premiumIndex" && path != "/fapi/v1/fundingInfo")
             .then(|| ResponseTemplate::new(403))

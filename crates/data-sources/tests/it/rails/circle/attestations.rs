@@ -67,7 +67,7 @@ async fn a_pending_attestation_is_no_failure() {
 }
 
 #[tokio::test]
-async fn a_gateways_page_says_nothing_of_a_burn() {
+async fn a_gateways_page_says_nothing_about_a_burn() {
     let page = ResponseTemplate::new(404).set_body_string("<html>no such host</html>");
     let observed = reason(attestation(page).await, "circle");
     assert!(

@@ -216,7 +216,7 @@ async fn the_allowance_is_exact() {
 }
 
 #[tokio::test]
-async fn no_fees_of_a_route_that_exists_is_the_services_refusal() {
+async fn missing_fees_of_an_existing_route_are_a_refusal_of_the_service() {
     let body = json!({"code": 404, "message": "not found"});
     assert_eq!(
         reason(fees(failure(404, &body), false).await, "circle"),
@@ -238,7 +238,7 @@ async fn no_fees_of_a_route_that_exists_is_the_services_refusal() {
 /// Only existing routes are asked about: an answer without fees is the service's fault, and not the
 /// caller's.
 #[tokio::test]
-async fn an_answer_that_says_nothing_is_malformed() {
+async fn an_answer_without_content_is_malformed() {
     for nothing in ["null", "[]", "{}", "[null]", "0"] {
         for forward in [false, true] {
             let place = place(fees(raw(nothing), forward).await);

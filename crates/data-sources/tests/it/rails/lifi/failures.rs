@@ -61,7 +61,7 @@ async fn a_wrong_key_makes_the_source_unavailable() {
 }
 
 #[tokio::test]
-async fn a_rate_limit_is_told_and_never_tried_again() {
+async fn a_rate_limit_is_reported_and_the_call_is_not_repeated() {
     for (headers, seconds) in [
         (vec![("ratelimit-reset", "3600")], Some(3600)),
         (

@@ -139,7 +139,7 @@ async fn lists_inside_strings_are_read_as_lists() {
 }
 
 #[tokio::test]
-async fn an_unknown_token_is_unknown_wherever_it_is_unknown() {
+async fn a_token_that_any_source_does_not_know_is_unknown() {
     let expected = unknown(&format!("token {YES}"));
     let gone = || failure(404, &recorded("polymarket/error_no_market.json"));
     for part in [
@@ -274,7 +274,7 @@ async fn a_hanging_call_ends_in_time() {
 
 /// `null` is not the venue's statement about a token: it is never reported as the caller's mistake.
 #[tokio::test]
-async fn an_answer_that_says_nothing_is_malformed() {
+async fn an_answer_without_content_is_malformed() {
     for part in [
         "version",
         "markets-by-token",

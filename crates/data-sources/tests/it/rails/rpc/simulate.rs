@@ -81,7 +81,7 @@ async fn a_plan_is_simulated_whole() {
 }
 
 #[tokio::test]
-async fn a_node_without_simulation_is_told_from_no_node() {
+async fn a_node_without_simulation_differs_from_a_missing_node() {
     for (code, message) in [
         (
             -32601,

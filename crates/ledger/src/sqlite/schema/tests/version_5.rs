@@ -1,4 +1,4 @@
-//! A file of version 5 as the program of its time has left it, and what this program makes of it.
+//! A file of version 5 as the program of its time left it, and its migration.
 
 use alloy_primitives::{Address, keccak256};
 use storage::sqlite::ClaimedFile;
@@ -19,8 +19,7 @@ use crate::{
 const NOW: u64 = 1_000_000;
 const NONE: i64 = 1 << 40;
 
-/// An entry with the number of its digest, asked for by request `[number; 32]`, paid by address
-/// `[9; 20]`.
+/// Makes an entry with the number of its digest, for request `[number; 32]` of the payer `[9; 20]`.
 fn entry(connection: &Connection, number: u8, state: State, open: bool) {
     let has_answer = matches!(state, State::Settling | State::Unknown | State::Settled);
     let answer = NONE + i64::from(number);
@@ -105,8 +104,8 @@ fn version_5() -> (tempfile::TempDir, std::path::PathBuf) {
     })
 }
 
-/// The digest of entry `number`'s authorization; of what follows the 16 bytes that are kept,
-/// nothing is known.
+/// Makes the digest of entry `number`'s authorization. Only the first 16 bytes are stored; the rest
+/// is unknown.
 fn digest(number: u8) -> alloy_primitives::B256 {
     alloy_primitives::B256::repeat_byte(number)
 }
@@ -135,7 +134,7 @@ fn everything_in_it_means_what_it_meant() {
         panic!("not answered")
     };
     assert_eq!(answered.receipt.transaction, "0xa1");
-    // Its digest was checked as it was written, and is given as it is written now.
+    // The digest was checked when it was written, and is returned in its present form.
     let expected = crate::Answer::new(200, Vec::new(), "".into());
     assert_eq!(answered.answer, expected);
     let transaction = "0xa1".to_owned();
@@ -162,7 +161,7 @@ fn everything_in_it_means_what_it_meant() {
     assert_eq!(undecided.len(), 1);
     assert_eq!(undecided[0].entry, EntryId::new(2));
 
-    // What was begun before goes on, and earns.
+    // An entry from before the migration continues and earns.
     let payer = Address::repeat_byte(9);
     assert_eq!(store.credit(payer).unwrap(), 0);
     let receipt = StoredReceipt {

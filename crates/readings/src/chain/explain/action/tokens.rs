@@ -29,7 +29,7 @@ impl View<'_> {
         if self.status == Status::Success && logged.is_none() {
             warnings.push(Warning::new(
                 "no_transfer_logged",
-                "The call succeeded, but the token logged no such transfer: nothing moved, or it hides what did.",
+                "The call succeeded, but the token logged no such transfer: nothing moved, or the token hides the movement.",
             ));
             return self.any_call(call, token);
         }
@@ -47,7 +47,7 @@ impl View<'_> {
         }) {
             warnings.push(Warning::new(
                 "amount_differs",
-                "The token moved another amount than it was asked to: it takes a tax, or its logs are not exact.",
+                "The token moved another amount than the call states: it takes a tax, or its logs are not exact.",
             ));
         }
         let giver = match from == self.record.transaction.from {

@@ -67,10 +67,7 @@ fn approvals_of_everything_beyond_the_first_are_counted() {
         .filter(|warning| warning.code == "unlimited_approval");
     let messages: Vec<_> = of_approvals.map(|warning| &warning.message).collect();
     assert_eq!(messages.len(), 4);
-    assert_eq!(
-        messages[3],
-        "2 more approvals are of everything that the owner has."
-    );
+    assert_eq!(messages[3], "2 more approvals are unlimited.");
 }
 
 #[test]

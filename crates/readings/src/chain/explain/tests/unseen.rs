@@ -50,7 +50,7 @@ fn native(explained: &Explanation, account: Address) -> Option<String> {
 }
 
 #[test]
-fn operations_that_failed_are_not_told_as_done() {
+fn failed_operations_are_not_reported_as_done() {
     let operation = |sender| Operation {
         sender,
         nonce: U256::ZERO,
@@ -102,7 +102,7 @@ fn operations_that_failed_are_not_told_as_done() {
 }
 
 #[test]
-fn an_execution_of_a_safe_that_failed_is_not_told_as_done() {
+fn a_failed_execution_of_a_safe_is_not_reported_as_done() {
     let exec = execTransactionCall {
         to: USDT0,
         value: U256::ZERO,
@@ -137,7 +137,7 @@ fn an_execution_of_a_safe_that_failed_is_not_told_as_done() {
 }
 
 #[test]
-fn a_deposit_makes_coins_for_its_sender_whatever_comes_of_it() {
+fn a_deposit_makes_coins_for_its_sender_even_when_the_call_reverts() {
     let mut record = sent(8453, 21_000);
     record.transaction.kind = 0x7e;
     record.transaction.minted = Some(U256::from(ETHER));
@@ -170,7 +170,7 @@ fn a_deposit_makes_coins_for_its_sender_whatever_comes_of_it() {
 }
 
 #[test]
-fn balances_of_other_deposits_are_not_told() {
+fn balance_changes_of_other_deposits_are_not_stated() {
     for (chain, kind, reason) in [
         (42_161, 0x64, "rollup_deposit"),
         (42_161, 0x69, "rollup_deposit"),
@@ -187,7 +187,7 @@ fn balances_of_other_deposits_are_not_told() {
 }
 
 #[test]
-fn a_chain_that_logs_its_coin_tells_each_movement_once_and_the_fee_is_no_gift() {
+fn a_chain_that_logs_its_coin_counts_each_movement_once_and_the_fee_as_a_fee() {
     let ledger = Network::by_id(324).unwrap().native_ledger.unwrap();
     let bootloader = address!("0000000000000000000000000000000000008001");
     let fee = 50_675 * 20_000_001_u64;
@@ -272,7 +272,7 @@ fn code_that_may_move_coins_unseen_is_named() {
 }
 
 #[test]
-fn a_fee_that_is_not_known_is_not_in_the_changes_and_that_is_said() {
+fn an_unknown_fee_is_left_out_of_the_changes_with_a_warning() {
     let mut record = sent(8453, 21_000);
     record.receipt.as_mut().unwrap().l1_fee = None;
     let told = explain(&record, &Knowledge::default());
@@ -283,7 +283,7 @@ fn a_fee_that_is_not_known_is_not_in_the_changes_and_that_is_said() {
 }
 
 #[test]
-fn the_approval_of_nobody_is_taken_back() {
+fn an_approval_of_the_zero_address_is_a_revocation() {
     let input = format!("095ea7b3{:064x}{:064x}", 0, 77);
     let mut log = event(POOL, "Approval(address,address,uint256)", 0, &[]);
     log.topics

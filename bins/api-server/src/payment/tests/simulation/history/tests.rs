@@ -1,4 +1,4 @@
-//! For each breach a history that has it, and one that has none.
+//! For each breach, a history that has it and one that does not.
 
 use super::*;
 
@@ -76,9 +76,9 @@ fn nothing_is_wrong_with_a_good_history() {
     let released = signed(OTHER, Some((State::Released, None)));
     check(|h| h.purchases[0].signed.push(released), &[]);
     check(|h| h.purchases[0].signed.push(signed(OTHER, None)), &[]);
-    // Who hangs up has seen nothing, whatever was sent.
+    // A caller that hangs up has seen nothing, whatever the server sent.
     check(|h| h.calls[1].ended = None, &[]);
-    // A copy that was on its way at the same time may be refused.
+    // A copy that was under way at the same time may be refused.
     check(
         |h| h.calls.push(call(25, Saw::Refused { status: 402 })),
         &[],
@@ -110,7 +110,7 @@ fn a_purchase_is_charged_once() {
 }
 
 #[test]
-fn what_is_charged_is_answered() {
+fn a_charged_payment_is_answered() {
     let nonce = NONCE;
     let lost = |h: &mut History| h.calls.retain(|call| call.began < h.rest);
     check(lost, &[Breach::ChargedUnanswered { nonce }]);
@@ -119,7 +119,7 @@ fn what_is_charged_is_answered() {
 }
 
 #[test]
-fn what_is_answered_is_charged() {
+fn an_answered_payment_is_charged() {
     let free = |h: &mut History| {
         h.transfers.clear();
         h.purchases[0].signed[0].ledger = None;
@@ -156,7 +156,7 @@ fn an_answer_is_that_to_its_own_request() {
 }
 
 #[test]
-fn who_has_its_answer_is_not_told_to_pay_anew() {
+fn a_caller_with_its_answer_is_not_asked_to_pay_anew() {
     let nonce = NONCE;
     let refused = |h: &mut History| h.calls.push(call(60, Saw::Refused { status: 402 }));
     check(refused, &[Breach::RefusedAfterAnswer { nonce }]);
@@ -203,7 +203,7 @@ fn the_ledger_says_what_the_chain_says() {
         |h| h.purchases[0].signed.push(unpaid),
         &[Breach::LedgerDiffers { nonce, state }],
     );
-    // On the word of a facilitator.
+    // Allowed by a facilitator's statement.
     for state in [State::Released, State::Undecidable] {
         let says = |h: &mut History| {
             h.purchases[0].signed[0].chain_decides = false;
@@ -214,7 +214,7 @@ fn the_ledger_says_what_the_chain_says() {
 }
 
 #[test]
-fn who_can_pay_gets_an_answer() {
+fn a_caller_that_can_pay_gets_an_answer() {
     let unanswered = |h: &mut History| {
         h.purchases[0].is_answered = false;
     };
