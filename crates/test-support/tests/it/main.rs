@@ -6,7 +6,9 @@ mod process;
 
 use std::time::Duration;
 
-use test_support::{Fuse, ManualClock, PATIENCE, eventually, eventually_blocking, eventually_every, pass};
+use test_support::{
+    Fuse, ManualClock, PATIENCE, eventually, eventually_blocking, eventually_every, pass,
+};
 use tokio::time::Instant;
 
 #[test]

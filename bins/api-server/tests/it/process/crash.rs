@@ -10,10 +10,10 @@ use ledger::{Journal, Options, Recovery, SqliteLedger};
 use tokio::task::JoinSet;
 
 use crate::process::buyer::{Answer, Payment};
+use crate::process::eventually;
 use crate::process::server::{Server, spawn};
 use crate::process::tripwire::{At, Moment};
 use crate::process::world::{PRICED, World};
-use crate::process::eventually;
 
 /// Every payment of a test, and the answers from before a crash.
 #[derive(Default)]
