@@ -11,7 +11,7 @@ use data_sources::Clock;
 use http::header::{self, HeaderMap, HeaderValue};
 use http::request::Parts;
 use http::{Method, Request};
-use http_edge::{BodyError, ClientAddress, Draining, Handler, RequestId, read_body};
+use http_edge::{ClientAddress, Draining, Handler, RequestId, read_body};
 use hyper::body::Incoming;
 use ledger::{Answer, Journal, RequestBinding};
 use route_catalog::{
@@ -34,7 +34,7 @@ use crate::payment::{
     self, Declined, Ended, PAYMENTS_PREFIX, PaidCall, PaymentProcessor, Worker, answer_look_up,
     deliver, read_payment,
 };
-use crate::reply::{ErrorReply, REQUEST_ID, Reply, own_header_value};
+use crate::reply::{ErrorReply, REQUEST_ID, Reply, body_refused, own_header_value};
 use crate::wallets::{INTENTS_PREFIX, answer_intent};
 
 /// The paid API over a settler and a journal.
@@ -325,17 +325,6 @@ fn max_age(headers: &HeaderMap) -> Result<Option<u64>, Problem> {
         return Ok(None);
     };
     route_catalog::read_max_age(value.to_str().unwrap_or_default()).map(Some)
-}
-
-pub(crate) fn body_refused(error: &BodyError) -> ErrorReply {
-    match error {
-        BodyError::TooLarge { .. } => {
-            ErrorReply::new(ErrorCode::PayloadTooLarge, error.to_string())
-        }
-        BodyError::TooSlow { .. } | BodyError::Broken => {
-            ErrorReply::new(ErrorCode::InvalidParams, error.to_string()).retryable(true)
-        }
-    }
 }
 
 /// The answer to any other method on a free path.

@@ -155,7 +155,7 @@ mod tests {
     #[tokio::test]
     async fn an_artifact_is_gone_when_it_has_expired() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("service.shelf.db");
+        let path = folder.path().join("service.store.db");
         let store = storage::SqliteStore::open(path, storage::StoreOptions::default()).unwrap();
         let artifact = Artifact::new("text/html", "<script>".into(), 1_000);
         let url = url(artifact.sha256());

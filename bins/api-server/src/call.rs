@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use alloy_primitives::{Address, B256};
 use http_edge::RequestId;
-use route_catalog::{Operation, Parameters};
+use route_catalog::{ErrorCode, Operation, Parameters};
+
+use crate::reply::ErrorReply;
 
 /// A paid call whose parameters are valid.
 #[derive(Debug, Clone)]
@@ -38,6 +40,18 @@ impl Call {
     /// Whether the answer is about the payer's own wallet.
     pub(crate) fn is_private(&self) -> bool {
         self.operation.privacy().is_private(&self.parameters)
+    }
+
+    /// The address in the call, or else the payer's sub-wallet.
+    pub(crate) fn address_or_own(&self) -> Result<Address, ErrorReply> {
+        self.parameters
+            .address("address")
+            .or(self.sub_wallet)
+            .ok_or_else(|| {
+                tracing::debug!(payer = %self.payer, operation = %self.operation, "no sub-wallet");
+                let message = "the payer has no sub-wallet; name an address";
+                ErrorReply::new(ErrorCode::NotFound, message).detail("reason", "no_sub_wallet")
+            })
     }
 
     /// The oldest data that the caller accepts, in seconds.

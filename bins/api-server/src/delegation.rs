@@ -34,10 +34,9 @@ use self::{
     path::{Route, Unroutable},
     refused::Refused,
 };
-use crate::api::body_refused;
 use crate::config::DelegationSection;
 use crate::observe;
-use crate::reply::{ErrorReply, NO_STORE, Reply, header_value};
+use crate::reply::{ErrorReply, NO_STORE, Reply, body_refused, header_value};
 
 /// The path prefix of the endpoints.
 pub(crate) const PREFIX: &str = "/delegation/";

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use http_body_util::Full;
-use http_edge::RequestId;
+use http_edge::{BodyError, RequestId};
 use route_catalog::{ErrorCode, Next};
 use serde_json::{Map, Value, json};
 
@@ -116,6 +116,18 @@ impl ErrorReply {
         let mut reply = error(status, named, self.retryable, self.details, id);
         reply.headers_mut().extend(self.headers);
         reply
+    }
+}
+
+/// The answer to a request whose body cannot be read.
+pub(crate) fn body_refused(error: &BodyError) -> ErrorReply {
+    match error {
+        BodyError::TooLarge { .. } => {
+            ErrorReply::new(ErrorCode::PayloadTooLarge, error.to_string())
+        }
+        BodyError::TooSlow { .. } | BodyError::Broken => {
+            ErrorReply::new(ErrorCode::InvalidParams, error.to_string()).retryable(true)
+        }
     }
 }
 

@@ -1,6 +1,15 @@
 //! A token bucket: an amount that calls take from and that refills with time.
 
-use crate::{Cost, Refill};
+use crate::Cost;
+
+/// The capacity of an amount, and how fast it refills.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refill {
+    /// The highest amount, which is also the first one.
+    pub capacity: Cost,
+    /// The refill of a second.
+    pub per_second: Cost,
+}
 
 /// A token bucket: an amount that calls take from and that refills with time, up to its capacity.
 #[derive(Clone, Copy, Debug)]

@@ -5,19 +5,13 @@ use std::net::IpAddr;
 use hashlink::LruCache;
 use thiserror::Error;
 
-use crate::{Cost, bucket::Bucket};
+use crate::{
+    Cost,
+    bucket::{Bucket, Refill},
+};
 
 /// The most addresses whose shares are held.
 pub const MAX_ADDRESSES: usize = 65_536;
-
-/// The capacity of an amount, and how fast it refills.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refill {
-    /// The highest amount, which is also the first one.
-    pub capacity: Cost,
-    /// The refill of a second.
-    pub per_second: Cost,
-}
 
 /// The limits of newcomers' uncharged work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

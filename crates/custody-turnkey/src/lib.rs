@@ -2,9 +2,11 @@
 
 mod api;
 mod client;
+mod error;
 mod keys;
 mod provider;
 mod stamp;
 
-pub use client::{Identity, TurnkeyConfig, TurnkeyConfigError};
+pub use client::{Identity, TurnkeyConfig};
+pub use error::TurnkeyConfigError;
 pub use provider::TurnkeyCustody;

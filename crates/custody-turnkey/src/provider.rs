@@ -9,8 +9,9 @@ use base64::prelude::BASE64_STANDARD;
 use custody::{Attestation, Custody, CustodyError, CustodyFuture, Owner, Purpose, Subject, Wallet};
 use serde_json::json;
 
+use crate::TurnkeyConfigError;
 use crate::api::{AttestationDocument, OnePrivateKey, PrivateKeys, RawSignature};
-use crate::client::{Identity, TurnkeyClient, TurnkeyConfig, TurnkeyConfigError, now_ms};
+use crate::client::{Identity, TurnkeyClient, TurnkeyConfig, now_ms};
 use crate::keys::{CURVE, FORMAT, Held, Keys, name_of};
 
 /// Requests to create a key within this time have the same bytes, and so are the same activity.

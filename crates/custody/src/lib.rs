@@ -8,6 +8,7 @@ mod local;
 mod owner;
 mod policy;
 mod port;
+mod purpose;
 mod turns;
 
 pub use error::CustodyError;
@@ -17,5 +18,6 @@ pub use lent::lend;
 pub use local::{Listed, LocalCustody, Rotated};
 pub use owner::{InvalidOwner, Owner};
 pub use policy::{PolicyRefusal, SigningPolicy, Target, TargetsFault, Vault};
-pub use port::{Attestation, Custody, CustodyFuture, Provider, Purpose, Subject, Wallet};
+pub use port::{Attestation, Custody, CustodyFuture, Provider, Subject, Wallet};
+pub use purpose::Purpose;
 pub use turns::{Turn, TurnLost, Turns};

@@ -6,7 +6,7 @@ use alloy_dyn_abi::TypedData;
 use alloy_primitives::{Address, B256, Signature};
 use tx_sender::Unsigned;
 
-use crate::{CustodyError, Owner};
+use crate::{CustodyError, Owner, Purpose};
 
 /// A pending answer of a custody provider.
 pub type CustodyFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, CustodyError>> + Send + 'a>>;
@@ -98,29 +98,6 @@ impl Subject<'_> {
             Self::TypedData(typed_data) => typed_data
                 .eip712_signing_hash()
                 .map_err(|_| CustodyError::TypedData),
-        }
-    }
-}
-
-/// The purpose of a signature.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Purpose {
-    /// A plan that the fence admitted: one of its steps, the clearing of its allowance, or the
-    /// freeing of one of their nonces.
-    FencedPlan,
-    /// An action that the wallet's owner has paid for: one of its transactions, or the freeing of
-    /// one of their nonces.
-    WalletAction,
-}
-
-impl Purpose {
-    /// A short name for logs.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::FencedPlan => "fenced_plan",
-            Self::WalletAction => "wallet_action",
         }
     }
 }

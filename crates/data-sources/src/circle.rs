@@ -15,13 +15,13 @@ use plan_builder::ports::{BridgeFeeReading, BridgeFees, PortError, PortErrorReas
 
 pub use self::messages::AttestedMessage;
 use crate::{
-    budget::{BudgetState, Families, QuotaSpec, Rate},
+    budget::{Families, QuotaSpec, Rate},
     error::SourceErrorKind,
     json::{Json, Object},
-    provenance::{Clock, Mode},
+    provenance::Clock,
     rail::{Fault, VenueConfig},
     source::{Conduct, KeyRule, Source, SourceConfig, UpstreamSpec},
-    transport::{Limits, Reply, SourceHealth, Transport, TransportError},
+    transport::{Limits, Reply, Transport, TransportError},
 };
 
 /// Circle's public host.
@@ -119,21 +119,6 @@ impl Circle {
     /// The upstream that this adapter asks.
     pub fn source(&self) -> &Source {
         &self.source
-    }
-
-    /// Whether calls go to the upstream or to a recording.
-    pub fn mode(&self) -> Mode {
-        self.source.mode()
-    }
-
-    /// The health of each of [`SOURCES`].
-    pub fn health(&self) -> Vec<SourceHealth> {
-        self.source.health()
-    }
-
-    /// The remaining budget: requests in a second. Empty for a recording.
-    pub fn budget(&self) -> Vec<BudgetState> {
-        self.source.budget()
     }
 
     async fn ask<T>(

@@ -21,15 +21,14 @@ use self::{
     universe::{Dexes, Tokens, Universe},
 };
 use crate::{
-    budget::BudgetState,
     cached::{Ages, Cached},
     error::SourceErrorKind,
     json::Json,
-    provenance::{Clock, Mode, Sourced},
+    provenance::{Clock, Sourced},
     rail::{Fault, VenueConfig},
     source::{Conduct, Source, SourceConfig, UpstreamSpec},
     text::clean,
-    transport::{Limits, Reply, SourceHealth, Transport, TransportError},
+    transport::{Limits, Reply, Transport, TransportError},
 };
 
 /// Ids of the sources that this adapter provides, as they appear in `/status`.
@@ -126,22 +125,6 @@ impl Hyperliquid {
     /// The upstream that this adapter asks.
     pub fn source(&self) -> &Source {
         &self.source
-    }
-
-    /// Whether calls go to the upstream or to a recording.
-    pub fn mode(&self) -> Mode {
-        self.source.mode()
-    }
-
-    /// The health of each of [`SOURCES`].
-    pub fn health(&self) -> Vec<SourceHealth> {
-        self.source.health()
-    }
-
-    /// The remaining budget: weight in a minute. A call weighs 20, and a plan takes up to five
-    /// calls. Empty for a recording.
-    pub fn budget(&self) -> Vec<BudgetState> {
-        self.source.budget()
     }
 
     async fn ask<T>(

@@ -15,12 +15,12 @@ use secrecy::{ExposeSecret, SecretString};
 use url::form_urlencoded;
 
 use crate::{
-    budget::{BudgetState, Families, QuotaSpec, Rate},
+    budget::{Families, QuotaSpec, Rate},
     json::Json,
-    provenance::{Clock, Mode},
+    provenance::Clock,
     rail::VenueConfig,
     source::{Conduct, KeyRule, Source, SourceConfig, UpstreamSpec},
-    transport::{Limits, SourceHealth, Transport, TransportError},
+    transport::{Limits, Transport, TransportError},
 };
 
 /// LI.FI's public interface, with its version.
@@ -123,21 +123,6 @@ impl Lifi {
     /// The upstream that this adapter asks.
     pub fn source(&self) -> &Source {
         &self.source
-    }
-
-    /// Whether calls go to the upstream or to a recording.
-    pub fn mode(&self) -> Mode {
-        self.source.mode()
-    }
-
-    /// The health of each of [`SOURCES`].
-    pub fn health(&self) -> Vec<SourceHealth> {
-        self.source.health()
-    }
-
-    /// The remaining budget: quotes in two hours, or in a minute with a key. Empty for a recording.
-    pub fn budget(&self) -> Vec<BudgetState> {
-        self.source.budget()
     }
 }
 

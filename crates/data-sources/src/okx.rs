@@ -8,6 +8,7 @@ mod approve;
 mod auth;
 mod balances;
 pub mod defi;
+mod envelope;
 mod market;
 mod price;
 mod reviewed;
@@ -28,6 +29,7 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
+use self::envelope::{answers_the_caller, open};
 pub use self::{auth::Credentials, reviewed::ReviewedDocument};
 use crate::{
     budget::{Families, Family, QuotaSpec, Rate},
@@ -37,8 +39,7 @@ use crate::{
     ports::TokenSnapshot,
     provenance::{Clock, Mode, Provenance, Sourced},
     source::{Ask, Conduct, Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
-    text::clean,
-    transport::{Limits, QUOTED_CHARS, SourceHealth, Transport, TransportError},
+    transport::{Limits, Transport, TransportError},
 };
 
 /// OKX's public host.
@@ -117,9 +118,6 @@ pub static SPEC: UpstreamSpec = UpstreamSpec {
 
 /// The path of the data in an envelope.
 const DATA: &str = "$.data";
-/// Code of a success.
-const SUCCESS: &str = "0";
-
 /// How OKX is reached, and which contracts are accepted from it.
 #[derive(Clone, Debug)]
 pub struct OkxConfig {
@@ -227,16 +225,6 @@ impl Okx {
         &self.config.reviewed
     }
 
-    /// Whether calls go to the upstream or to a recording.
-    pub fn mode(&self) -> Mode {
-        self.config.mode
-    }
-
-    /// The health of each of its sources.
-    pub fn health(&self) -> Vec<SourceHealth> {
-        self.source.health()
-    }
-
     /// Calls the interface and opens its envelope. Returns the value of `data` and its provenance.
     async fn ask(
         &self,
@@ -312,33 +300,6 @@ impl std::fmt::Debug for Okx {
     }
 }
 
-/// `{"code": "0", "data": …, "msg": ""}`: any code but 0 is a failure, whatever the HTTP status
-/// says.
-fn open(body: &[u8]) -> Result<Json<'_>, SourceErrorKind> {
-    let envelope = Json::document(body)?.object()?;
-    let code = envelope.member("code")?.code()?;
-    if code != SUCCESS {
-        let message = envelope.find("msg").and_then(|msg| msg.text().ok());
-        return Err(match code.as_str() {
-            "50011" => SourceErrorKind::RateLimited { retry_after: None },
-            _ => SourceErrorKind::Business {
-                code: clean(&code, 16),
-                message: clean(&message.unwrap_or_default(), QUOTED_CHARS),
-            },
-        });
-    }
-    envelope.member("data")
-}
-
-/// Whether a business failure concerns the request (no liquidity, amount too small, …) rather than
-/// the upstream or our access to it.
-fn answers_the_caller(kind: &SourceErrorKind) -> bool {
-    match kind {
-        SourceErrorKind::Business { code, .. } => code.starts_with("82") && code != "82001",
-        _ => false,
-    }
-}
-
 /// Milliseconds since the epoch as OKX writes them, in a string.
 fn timestamp(json: &Json<'_>) -> Result<Timestamp, SourceErrorKind> {
     let millis =
@@ -349,54 +310,4 @@ fn timestamp(json: &Json<'_>) -> Result<Timestamp, SourceErrorKind> {
 /// An address in the form of OKX's requests.
 fn lower(address: alloy_primitives::Address) -> String {
     format!("{address:#x}")
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::*;
-
-    fn opened(envelope: Value) -> Result<String, SourceErrorKind> {
-        open(envelope.to_string().as_bytes()).map(|data| data.raw().to_owned())
-    }
-
-    #[test]
-    fn an_envelope_is_open_only_with_code_zero() {
-        assert_eq!(
-            opened(json!({"code": "0", "data": [], "msg": ""})),
-            Ok("[]".to_owned())
-        );
-        assert_eq!(
-            opened(json!({"code": 0, "data": [1], "msg": ""})),
-            Ok("[1]".to_owned())
-        );
-        for code in [json!("82000"), json!(82000)] {
-            let refused =
-                opened(json!({"code": code, "data": [], "msg": "Insufficient\u{202e} liquidity"}));
-            assert_eq!(
-                refused,
-                Err(SourceErrorKind::Business {
-                    code: "82000".into(),
-                    message: "Insufficient liquidity".into()
-                })
-            );
-        }
-        assert_eq!(
-            opened(json!({"code": "50011", "data": []})),
-            Err(SourceErrorKind::RateLimited { retry_after: None })
-        );
-        for broken in [
-            json!({}),
-            json!([]),
-            json!({"code": "0"}),
-            json!({"code": 0.0, "data": []}),
-            json!(null),
-        ] {
-            assert!(matches!(
-                opened(broken),
-                Err(SourceErrorKind::Malformed { .. })
-            ));
-        }
-    }
 }

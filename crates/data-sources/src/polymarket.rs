@@ -11,14 +11,14 @@ use plan_builder::ports::{PmBuilderFee, PmMarket, PmVenue, PortError, PortErrorR
 use serde_json::Value;
 
 use crate::{
-    budget::{BudgetState, Families, Family, QuotaSpec, Rate},
+    budget::{Families, Family, QuotaSpec, Rate},
     error::SourceErrorKind,
     json::Json,
-    provenance::{Clock, Mode},
+    provenance::Clock,
     rail::{Fault, VenueConfig},
     source::{Conduct, KeyRule, Source, SourceConfig, UpstreamSpec},
     text::clean,
-    transport::{Limits, Reply, SourceHealth, Transport, TransportError},
+    transport::{Limits, Reply, Transport, TransportError},
 };
 
 /// Public host of the order book.
@@ -134,21 +134,6 @@ impl Polymarket {
     /// The upstream that this adapter asks.
     pub fn source(&self) -> &Source {
         &self.source
-    }
-
-    /// Whether calls go to the upstream or to a recording.
-    pub fn mode(&self) -> Mode {
-        self.source.mode()
-    }
-
-    /// The health of each of [`SOURCES`].
-    pub fn health(&self) -> Vec<SourceHealth> {
-        self.source.health()
-    }
-
-    /// The remaining budget of each host: requests in ten seconds. Empty for a recording.
-    pub fn budget(&self) -> Vec<BudgetState> {
-        self.source.budget()
     }
 
     /// A token of any market that trades now.

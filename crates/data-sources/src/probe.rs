@@ -12,10 +12,10 @@ mod watch;
 mod witness;
 
 pub use self::{
-    form::{Form, Member, form_key, forms},
+    form::{Change, Form, Member, form_key, forms},
     question::{Heard, ProbeReading, Probed, Question},
     questions::{Rail, Terms},
-    row::{Change, Row, State, exit_code, rows},
+    row::{Row, State, exit_code, rows},
     shape::{Kind, Shape},
     table::{document, table},
     watch::{Board, Found, Pace, describe, probe, probe_all},

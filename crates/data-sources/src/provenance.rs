@@ -137,6 +137,12 @@ impl<T> Sourced<T> {
         }
     }
 
+    /// The name of the first source; empty without one.
+    #[must_use]
+    pub fn source(&self) -> &'static str {
+        self.sources.first().map_or("", |source| source.source)
+    }
+
     /// Marks every source as reference data, whose age does not count.
     #[must_use]
     pub fn as_reference(mut self) -> Self {

@@ -22,37 +22,12 @@ pub use self::{
     rules::judge_plan,
 };
 use crate::{
-    Account, ActiveGrant, Fence, Name, Now, Order, Policy, Refusal, Rule, Signed, refusal::same,
+    Account, ActiveGrant, Fence, Now, Order, ReadBack, Refusal, Rule, Signed, refusal::same,
 };
 
 /// The least remaining life of a plan when its first step begins, in seconds: time for three blocks
 /// of each step.
 pub const LEAST_LIFE_SECONDS: u64 = 30;
-
-/// The store's answer when the policy was read back, now.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ReadBack {
-    /// The policy that is installed.
-    Installed {
-        /// Its versioned name.
-        name: Name,
-        /// Its digest.
-        digest: B256,
-    },
-    /// The store could not be read, or holds no policy.
-    Unreadable,
-}
-
-impl ReadBack {
-    /// The policy in the store.
-    #[must_use]
-    pub fn of(policy: &Policy) -> Self {
-        Self::Installed {
-            name: policy.name().clone(),
-            digest: policy.digest(),
-        }
-    }
-}
 
 /// A submission: the request that the plan was built for, the plan, and the order over it.
 #[derive(Debug, Clone, Copy)]

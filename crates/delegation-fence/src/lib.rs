@@ -11,6 +11,7 @@ mod name;
 mod now;
 pub mod onchain;
 mod policy;
+mod read_back;
 mod receipt;
 mod refusal;
 mod rule;
@@ -26,7 +27,7 @@ pub use self::{
     },
     admit::{
         Admitted, Budget, Confirmation, Foresight, LEAST_LIFE_SECONDS, Landing, Peg, Phase,
-        PlanFacts, Rates, ReadBack, Spent, Submission, admit, judge_plan,
+        PlanFacts, Rates, Spent, Submission, admit, judge_plan,
     },
     domain::Domain,
     fence::{
@@ -38,6 +39,7 @@ pub use self::{
     name::Name,
     now::Now,
     policy::{Advice, Change, Policy, Shape, differences},
+    read_back::ReadBack,
     receipt::RevocationReceipt,
     refusal::Refusal,
     rule::{Class, Rule},

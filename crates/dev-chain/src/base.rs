@@ -7,7 +7,7 @@ use crate::{
     builder::DevChainBuilder,
     cctp,
     contract::Contract,
-    spec::{Erc20Kind, Erc20Spec, ExchangeSpec, Rate, Reuse, RouterSpec, TokenSpec},
+    spec::{CctpSpec, Erc20Kind, Erc20Spec, ExchangeSpec, Rate, Reuse, RouterSpec, TokenSpec},
 };
 
 /// The token messenger of CCTP V2.
@@ -112,7 +112,7 @@ impl Rails {
                     },
                 ],
             })
-            .cctp(cctp::of(self.domain, self.usdc))
+            .cctp(CctpSpec::of(self.domain, self.usdc))
             .contract(crate::MULTICALL3, Contract::Multicall3)
             .holder(self.usdc, EXCHANGE, U256::from(USDC_INVENTORY))
             .holder(self.weth, EXCHANGE, U256::from(WETH_INVENTORY))

@@ -1,11 +1,8 @@
 //! Addresses of CCTP V2, the same on every chain, and the attester of the stages.
 
-use alloy_primitives::{Address, U256, address};
+use alloy_primitives::{Address, address};
 
-use crate::{
-    accounts::{DEV_ACCOUNTS, DevAccount},
-    spec::CctpSpec,
-};
+use crate::accounts::{DEV_ACCOUNTS, DevAccount};
 
 /// The token messenger, which is approved and called to burn.
 pub const TOKEN_MESSENGER: Address = address!("28b5a0e9C621a5BadaA536219b3a228C8168cf5d");
@@ -34,21 +31,3 @@ pub const DOMAINS: [(u32, Address); 5] = [
     (6, address!("833589fCD6eDb6E08f4c7C32D4f71b54bdA02913")),
     (7, address!("3c499c542cEF5E3811e1192ce70d8cC03d5c3359")),
 ];
-
-/// The most that one burn may take: 10,000,000 USDC.
-const BURN_LIMIT: u64 = 10_000_000_000_000;
-
-/// The bridge of a stage, connected with every other domain.
-pub(crate) fn of(local_domain: u32, token: Address) -> CctpSpec {
-    let others = DOMAINS.into_iter();
-    CctpSpec {
-        local_domain,
-        token,
-        burn_limit: U256::from(BURN_LIMIT),
-        remotes: others
-            .filter(|(domain, _)| *domain != local_domain)
-            .collect(),
-        attester: ATTESTER.address,
-        fee_recipient: FEE_RECIPIENT,
-    }
-}

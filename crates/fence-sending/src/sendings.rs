@@ -134,6 +134,12 @@ async fn supervise(shared: Arc<Shared>) {
     let mut drivers = tokio::task::JoinSet::new();
     loop {
         while drivers.try_join_next().is_some() {}
+        if let Err(error) = shared.delegations.reassert().await {
+            tracing::warn!(
+                code = error.code(),
+                "lost revocations cannot be made again now"
+            );
+        }
         let since = shared.now().unix();
         let since = since.saturating_sub(shared.pace.watched.as_secs());
         match shared.store().sendings(UtcSeconds::from_unix(since)).await {

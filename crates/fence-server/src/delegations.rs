@@ -1,5 +1,6 @@
 //! The operations of a server on delegations, except the sending.
 
+mod acknowledged;
 mod chain;
 mod grants;
 mod submissions;
@@ -12,8 +13,10 @@ use delegation_fence::{
     Account, AccountKind, Budget, Confirmation, Fence, FenceStatus, Grant, Instance, Now, Phase,
     Policy, ReadBack, Record, Refusal, Rule, Submission, admit,
 };
+use storage::postgres::Acknowledged;
 use tokio::sync::{Notify, futures::Notified};
 
+use self::acknowledged::Acknowledgement;
 pub use self::{
     chain::OnChain,
     grants::{GrantReceipt, GrantState},
@@ -37,8 +40,9 @@ const PER_MICRO_USD: u128 = 10_u128.pow(30);
 /// The most records in one page of a log.
 pub const LOG_PAGE: u32 = 200;
 
-/// The delegations of a service: its fence, its store, and the accounts that it sends for. It keeps
-/// no state in memory, so any number of processes may share a store.
+/// The delegations of a service: its fence, its store, and the accounts that it sends for. It
+/// decides nothing by its memory, so any number of processes may share a store. It remembers what it
+/// has acknowledged, for a database that loses it ([`Self::reassert`]).
 pub struct Delegations {
     fence: Fence,
     plans: plan_builder::Policy,
@@ -50,6 +54,8 @@ pub struct Delegations {
     chain: Option<Arc<dyn Foresee>>,
     delegated: Option<Arc<dyn Chain>>,
     accepted: Notify,
+    /// Ends of grants, and limits.
+    acknowledged: Acknowledged<Acknowledgement>,
 }
 
 /// The parts of [`Delegations`].
@@ -107,6 +113,7 @@ impl Delegations {
             chain,
             delegated,
             accepted: Notify::new(),
+            acknowledged: Acknowledged::default(),
         })
     }
 
@@ -177,6 +184,8 @@ impl Delegations {
         now: Now,
         at_least: u64,
     ) -> Result<delegation_fence::Admitted, DelegationError> {
+        // It changes the account's version: then this confirmation leads to no write.
+        self.reassert().await?;
         let read_back = self.read_back().await;
         self.fence.confirm(&read_back)?;
         let account = view.account(self.instance())?;

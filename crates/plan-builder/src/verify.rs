@@ -90,8 +90,7 @@ pub(crate) fn verify<R: RailPlan>(
     // give it a second.
     if written.digest != claimed {
         return Err(
-            malformed("a member has another form than in plans")
-                .comparing(written.digest, claimed),
+            malformed("a member has another form than in plans").comparing(written.digest, claimed)
         );
     }
     Ok(Verified {

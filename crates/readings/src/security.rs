@@ -40,6 +40,7 @@
 
 mod basis;
 mod check;
+mod holder;
 mod holding;
 mod level;
 mod report;
@@ -51,7 +52,8 @@ mod vetting;
 pub use self::{
     basis::{Basis, MarketBasis},
     check::Check,
-    holding::{Concentration, Excluded, Holder, HolderKind, Holding},
+    holder::{Holder, HolderKind},
+    holding::{Concentration, Excluded, Holding},
     level::{RiskLevel, tax_level},
     report::{
         CheckReading, HoldersReport, LiquidityReport, OwnershipReport, PoolReport, SecurityReport,

@@ -8,10 +8,8 @@ use x402_wire::{Payment, Reason, Scheme};
 
 use crate::http::Reply;
 use crate::reason::{Weight, is_failed, is_used, weight};
+use crate::text::{clip, clip_message};
 use crate::{Cause, Malformation, Receipt, Reconciliation, RemoteCall, Settlement, Verification};
-
-/// The longest text of a facilitator that is passed on, in characters.
-const MAX_MESSAGE: usize = 300;
 
 /// The longest JSON that a facilitator may add to a receipt, in bytes. Receipts travel in a header.
 const MAX_FOREIGN_JSON: usize = 2_048;
@@ -180,7 +178,7 @@ impl SettleBody {
         // A named transaction was broadcast. It may still make the payment or may have made it,
         // unless the reason is its own failure or one that comes before a broadcast.
         if named.is_some() && vague && !is_failed(&reason) {
-            return unknown(named, inconclusive(&reason));
+            return unknown(named, Cause::inconclusive(&reason));
         }
         refused(reason, self.error_message.map(clip_message), named)
     }
@@ -236,7 +234,7 @@ pub(crate) fn after_resend(outcome: Settlement, known: Option<&str>) -> Reconcil
         Settlement::Rejected { reason, .. } | Settlement::StillOpen { reason, .. } => {
             Reconciliation::Undecided {
                 transaction: known,
-                cause: inconclusive(&reason),
+                cause: Cause::inconclusive(&reason),
             }
         }
         // Not sent this time; an earlier attempt may have been sent.
@@ -268,7 +266,7 @@ pub(crate) fn refused(
     named: Option<String>,
 ) -> SettleAnswer {
     if is_used(&reason) {
-        return unknown(named, inconclusive(&reason));
+        return unknown(named, Cause::inconclusive(&reason));
     }
     SettleAnswer::Final(Settlement::Rejected { reason, message })
 }
@@ -282,14 +280,6 @@ pub(crate) fn is_finished(state: &str) -> bool {
 
 fn is_short(json: &RawValue) -> bool {
     json.get().len() <= MAX_FOREIGN_JSON
-}
-
-/// The cause for a refusal that decides nothing.
-pub(crate) fn inconclusive(reason: &Reason) -> Cause {
-    Cause::Inconclusive {
-        call: RemoteCall::Settle,
-        reason: clip(reason.as_str()),
-    }
 }
 
 pub(crate) fn unknown(transaction: Option<String>, cause: Cause) -> SettleAnswer {
@@ -309,23 +299,6 @@ pub(crate) fn not_protocol(call: RemoteCall, reply: &Reply) -> Cause {
             status: reply.status,
         }
     }
-}
-
-/// The first 80 characters of visible ASCII, for identifying members: they go into headers and
-/// logs.
-pub(crate) fn clip(text: &str) -> String {
-    text.chars()
-        .filter(|c| c.is_ascii_graphic() || *c == ' ')
-        .take(80)
-        .collect()
-}
-
-pub(crate) fn clip_message(text: impl AsRef<str>) -> String {
-    text.as_ref()
-        .chars()
-        .filter(|c| !c.is_control())
-        .take(MAX_MESSAGE)
-        .collect()
 }
 
 fn same_payer(call: RemoteCall, payment: &Payment, observed: &str) -> Result<(), Cause> {

@@ -23,7 +23,6 @@ use secrecy::SecretString;
 use x402_wire::{Asset, AuthorizationKey, Network, Payment, Terms};
 
 pub(crate) use self::abi::Eip3009;
-pub use self::clock::Clock;
 use self::clock::HeadWatch;
 use self::code::CodeCache;
 pub use self::find::Finding;
@@ -47,7 +46,7 @@ pub struct ChainOptions {
     /// The time between the chain's blocks; when absent, the chain's usual one.
     pub block_time: Option<Duration>,
     /// The machine's clock. It is compared with the chain's.
-    pub clock: Clock,
+    pub clock: tx_sender::Clock,
 }
 
 /// A reader of the payments' chain. Cheap to clone.

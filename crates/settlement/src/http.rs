@@ -96,7 +96,8 @@ impl Http {
     ) -> Result<Reply, Cause> {
         let began = Instant::now();
         let reply = self.exchange(call, request, timeout).await;
-        observe::answered(call, reply.as_ref(), began.elapsed());
+        let status = reply.as_ref().ok().map(|reply| reply.status);
+        observe::answered(call, status, began.elapsed());
         reply
     }
 

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use alloy_primitives::U256;
 
-use crate::http::Reply;
-use crate::{Cause, RemoteCall};
+use crate::RemoteCall;
 
 /// Duration in seconds of a call to a facilitator or broker, by `call` and `outcome`.
 const FACILITATOR_SECONDS: &str = "svc_facilitator_seconds";
@@ -19,10 +18,11 @@ const GAS_BALANCE_WEI: &str = "svc_gas_balance_wei";
 /// The values of the label `outcome`.
 const OUTCOMES: [&str; 2] = ["ok", "error"];
 
-/// Counts one call. `outcome` is `ok` for any complete answer below status 500, a refusal or a
-/// revert included, and `error` otherwise. Both are counted, so that a slow failure is visible.
-pub(crate) fn answered(call: RemoteCall, reply: Result<&Reply, &Cause>, took: Duration) {
-    let answered = reply.is_ok_and(|reply| reply.status < 500);
+/// Counts one call, with the status of a complete answer. `outcome` is `ok` for any complete answer
+/// below status 500, a refusal or a revert included, and `error` otherwise. Both are counted, so
+/// that a slow failure is visible.
+pub(crate) fn answered(call: RemoteCall, status: Option<u16>, took: Duration) {
+    let answered = status.is_some_and(|status| status < 500);
     let outcome = if answered { "ok" } else { "error" };
     let seconds = took.as_secs_f64();
     match call {

@@ -6,7 +6,6 @@ use alloy_primitives::{Address, B256, U256};
 use tokio::time::Instant;
 use x402_wire::{Authorization, AuthorizationKey, Payment, Reason, Scheme, SignatureStanding};
 
-use crate::answer::inconclusive;
 use crate::chain::{Finding, Proof, RECEIPT};
 use crate::reason::may_have_settled;
 use crate::{
@@ -312,7 +311,7 @@ async fn refused(
         // Our node may be behind the backend's node.
         Ok(Finding::Open) if may_have_settled(&reason) => Settlement::Unknown {
             transaction: None,
-            cause: inconclusive(&reason),
+            cause: Cause::inconclusive(&reason),
         },
         Ok(Finding::Open) => Settlement::StillOpen { reason, message },
         Ok(Finding::Spent) => Settlement::rejected(Reason::Cancelled),

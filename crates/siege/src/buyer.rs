@@ -1,21 +1,22 @@
 //! An honest buyer: it follows the server's `next`, and keeps its signed payments until it has its
 //! answer.
 
+mod purchase;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bench::exchange::HttpAnswer;
 use http::{HeaderValue, StatusCode, header};
 use serde_json::Value;
-use tokio::io::AsyncWriteExt as _;
-use tokio::net::TcpStream;
 
+use self::purchase::Buying;
 use crate::SiegeError;
 use crate::chance::Chance;
 use crate::client::{CLIENT_ADDRESS, Client, Request};
 use crate::field::Field;
-use crate::payment::{Offer, Signed, Wallet};
-use crate::record::{End, Phase};
+use crate::payment::Wallet;
+use crate::record::Phase;
 
 /// How long a payment is valid: longer than the work and the settlement may take, and short enough
 /// that its window ends while the siege still observes it.
@@ -42,6 +43,8 @@ pub struct Buyer {
     pub steady: bool,
     /// How often it closes the connection at a random moment before it waits for an answer.
     pub hang_ups: u64,
+    /// Whether it sends each payment to all servers at once.
+    pub at_all: bool,
 }
 
 /// The buyer's next step after an answer.
@@ -60,6 +63,18 @@ pub enum NextStep {
 }
 
 impl NextStep {
+    /// The step after the answers of several servers to one payment. `SignNew` holds at all of
+    /// them, so it counts whatever the others say.
+    pub fn of_all(steps: impl IntoIterator<Item = Self>) -> Option<Self> {
+        steps.into_iter().min_by_key(|step| match step {
+            Self::Answered => 0,
+            Self::SignNew => 1,
+            Self::LookUp(_) => 2,
+            Self::Again(_) => 3,
+            Self::Refused(_) => 4,
+        })
+    }
+
     /// Reads an answer to a call with a payment.
     pub fn by(answer: &HttpAnswer) -> Self {
         if answer.status == StatusCode::OK {
@@ -114,191 +129,21 @@ impl Buyer {
     ) -> Result<(), SiegeError> {
         let target = chance.pick(&self.targets).cloned().unwrap_or_default();
         let number = field.record.wanted(&self.name, &target);
-        let mut purchase = Buying {
+        Buying {
             buyer: self,
             field,
             client,
             chance,
             target,
             number,
-        };
-        purchase.run().await
+        }
+        .run()
+        .await
     }
 
     /// A request of this buyer.
     fn addressed(&self, request: Request) -> Request {
         request.with(CLIENT_ADDRESS, self.address.clone())
-    }
-}
-
-/// A running purchase.
-struct Buying<'a> {
-    buyer: &'a Buyer,
-    field: &'a Arc<Field>,
-    client: &'a mut Client,
-    chance: &'a mut Chance,
-    target: String,
-    number: usize,
-}
-
-impl Buying<'_> {
-    async fn run(&mut self) -> Result<(), SiegeError> {
-        let Some(mut offer) = self.offer().await else {
-            return Ok(());
-        };
-        let mut payment = self.sign(&offer)?;
-        let begun = (self.field.phase(), self.field.interruptions());
-        let since = Instant::now();
-        for _ in 0..self.buyer.hang_ups {
-            self.hang_up(&payment).await;
-        }
-        loop {
-            let told = self.present(&payment).await;
-            match told {
-                NextStep::Answered => {
-                    self.stands(End::Answered(payment.key));
-                    let now = (self.field.phase(), self.field.interruptions());
-                    if self.buyer.steady && begun == now {
-                        self.field.record.timed(begun.0, since.elapsed());
-                    }
-                    return Ok(());
-                }
-                // The terms may have changed.
-                NextStep::SignNew => {
-                    match self.offer().await {
-                        Some(now) => offer = now,
-                        None => return Ok(()),
-                    }
-                    payment = self.sign(&offer)?;
-                }
-                NextStep::Again(after) => {
-                    if !self.field.sleep(after).await {
-                        return Ok(());
-                    }
-                }
-                NextStep::LookUp(after) => {
-                    if after > SOON {
-                        self.stands(End::Waiting);
-                    }
-                    if !self.field.sleep(after).await {
-                        return self.look_once(&payment).await;
-                    }
-                    if !self.look_up(&payment).await {
-                        return Ok(());
-                    }
-                }
-                NextStep::Refused(why) => {
-                    self.stands(End::Refused(why));
-                    return Ok(());
-                }
-            }
-        }
-    }
-
-    /// Asks for the price of the call until the server states it; `None` when the siege is over
-    /// first.
-    async fn offer(&mut self) -> Option<Offer> {
-        loop {
-            let request = self.buyer.addressed(Request::get(&self.target));
-            let answer = self.client.send(&request).await;
-            let seen = match &answer {
-                Ok(answer) => brief(answer),
-                Err(error) => error.to_string(),
-            };
-            if let Some(offer) = answer.ok().as_ref().and_then(Offer::of) {
-                return Some(offer);
-            }
-            self.stands(End::Open(format!("no offer: {seen}")));
-            if !self.field.sleep(SOON).await {
-                return None;
-            }
-        }
-    }
-
-    fn sign(&mut self, offer: &Offer) -> Result<Signed, SiegeError> {
-        let wallet = &self.buyer.wallet;
-        let payment = wallet.sign(offer, &self.target, VALID_SECONDS, self.chance)?;
-        self.field.record.signed(self.number, payment.key);
-        Ok(payment)
-    }
-
-    async fn present(&mut self, payment: &Signed) -> NextStep {
-        // With code that accepts every signature, anybody who observes an authorization can pay
-        // with it under any signature.
-        if !self.buyer.steady && !self.buyer.name.starts_with(DELEGATED_KIND) {
-            self.field.overheard(payment);
-        }
-        let request = self.buyer.addressed(payment.request());
-        match self.client.send(&request).await {
-            Ok(answer) => {
-                let record = &self.field.record;
-                record.answered("buyer", payment.key, &self.target, &answer);
-                let told = NextStep::by(&answer);
-                self.stands(End::Open(format!("{}, told {told:?}", brief(&answer))));
-                told
-            }
-            // Whatever the outcome, repeating the same payment never charges twice.
-            Err(error) => {
-                self.stands(End::Open(error.to_string()));
-                NextStep::Again(SOON)
-            }
-        }
-    }
-
-    /// Sends the payment and closes the connection at a moment that the seed determines.
-    async fn hang_up(&mut self, payment: &Signed) {
-        let request = self.buyer.addressed(payment.request());
-        let bytes = request.to_bytes(self.field.api);
-        let pause = match self.chance.percent(50) {
-            true => self.chance.millis(0, 8),
-            false => self.chance.millis(0, 400),
-        };
-        let cut = self.chance.percent(15);
-        if let Ok(mut stream) = TcpStream::connect(self.field.api).await {
-            let most = if cut { bytes.len() / 2 } else { bytes.len() };
-            // The server may have closed first; closing is all that matters.
-            let _ = stream
-                .write_all(bytes.get(..most).unwrap_or_default())
-                .await;
-            tokio::time::sleep(pause).await;
-        }
-    }
-
-    /// Asks for the payment's state until it can be sent again; false when the siege is over first.
-    async fn look_up(&mut self, payment: &Signed) -> bool {
-        loop {
-            let request = self.buyer.addressed(Request::get(payment.key.look_up()));
-            let answer = self.client.send(&request).await;
-            let state = answer.ok().and_then(|answer| state(&answer));
-            let open = matches!(
-                state.as_deref(),
-                None | Some("in_flight" | "unknown" | "undecidable")
-            );
-            if !open {
-                return true;
-            }
-            let state = state.unwrap_or_else(|| "no answer".to_owned());
-            self.stands(End::Open(format!("looked up: {state}")));
-            if !self.field.sleep(Duration::from_secs(1)).await {
-                return false;
-            }
-        }
-    }
-
-    /// The siege ends while this buyer waits: it fetches answers that were settled meanwhile.
-    async fn look_once(&mut self, payment: &Signed) -> Result<(), SiegeError> {
-        let request = self.buyer.addressed(Request::get(payment.key.look_up()));
-        let answer = self.client.send(&request).await.ok();
-        if answer.as_ref().and_then(state).as_deref() == Some("settled")
-            && self.present(payment).await == NextStep::Answered
-        {
-            self.stands(End::Answered(payment.key));
-        }
-        Ok(())
-    }
-
-    fn stands(&self, end: End) {
-        self.field.record.stands(self.number, end);
     }
 }
 
@@ -319,7 +164,7 @@ pub async fn keep_buying(
     every: Duration,
 ) -> Result<(), SiegeError> {
     let mut chance = Chance::of(field.seed, &buyer.name);
-    let mut client = Client::new(field.api);
+    let mut client = field.client();
     let mut begun = tokio::task::JoinSet::new();
     let mut number = 0_u64;
     // Spreads the starts.
@@ -333,7 +178,7 @@ pub async fn keep_buying(
             let (buyer, field) = (buyer.clone(), field.clone());
             let mut chance = Chance::of(field.seed, &format!("{} {number}", buyer.name));
             begun.spawn(async move {
-                let mut client = Client::new(field.api);
+                let mut client = field.client();
                 buyer.buy(&field, &mut client, &mut chance).await
             });
         }
@@ -397,5 +242,17 @@ mod tests {
             told(404, &json!({"error": {"code": "not_found", "reason": "r"}})),
             NextStep::Refused("404 not_found (r)".to_owned())
         );
+    }
+    #[test]
+    fn of_the_answers_of_several_servers_the_boldest_counts() {
+        let of = |steps: &[NextStep]| NextStep::of_all(steps.to_vec()).unwrap();
+        let (look_up, again) = (NextStep::LookUp(SOON), NextStep::Again(SOON));
+        assert_eq!(of(&[look_up.clone(), NextStep::SignNew]), NextStep::SignNew);
+        assert_eq!(
+            of(&[NextStep::SignNew, NextStep::Answered]),
+            NextStep::Answered
+        );
+        assert_eq!(of(&[again, look_up.clone()]), look_up);
+        assert_eq!(NextStep::of_all([]), None);
     }
 }

@@ -1,5 +1,6 @@
 //! A client that keeps its connection while possible.
 
+use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -97,10 +98,60 @@ impl Request {
     }
 }
 
-/// A caller of one server.
+/// A caller of one server, or of several that serve the same.
 #[derive(Debug)]
 pub struct Client {
-    server: SocketAddr,
+    /// The first one is asked.
+    servers: VecDeque<Peer>,
+}
+
+impl Client {
+    /// A caller of one server that has not connected yet.
+    pub fn new(server: SocketAddr) -> Self {
+        Self::of_all([server])
+    }
+
+    /// A caller of several servers. It asks the first one until it is told to go on to the next.
+    pub fn of_all(servers: impl IntoIterator<Item = SocketAddr>) -> Self {
+        let peer = |address| Peer {
+            address,
+            open: None,
+        };
+        Self {
+            servers: servers.into_iter().map(peer).collect(),
+        }
+    }
+
+    /// Sends the following requests to the next server; after the last one comes the first one. The
+    /// connections stay open.
+    pub fn go_on(&mut self) {
+        if let Some(first) = self.servers.pop_front() {
+            self.servers.push_back(first);
+        }
+    }
+
+    /// Sends a request and reads the whole answer. A connection that breaks is opened again by the
+    /// next request.
+    ///
+    /// # Errors
+    /// When no whole answer arrives.
+    pub async fn send(&mut self, request: &Request) -> Result<HttpAnswer, ClientError> {
+        let Some(server) = self.servers.front_mut() else {
+            return Err(io::Error::from(io::ErrorKind::AddrNotAvailable).into());
+        };
+        let answer = tokio::time::timeout(PATIENCE, server.exchange(request)).await;
+        let answer = answer.unwrap_or(Err(ClientError::Late));
+        if answer.is_err() {
+            server.open = None;
+        }
+        answer
+    }
+}
+
+/// A server, and the connection to it.
+#[derive(Debug)]
+struct Peer {
+    address: SocketAddr,
     open: Option<Open>,
 }
 
@@ -116,26 +167,7 @@ impl Drop for Open {
     }
 }
 
-impl Client {
-    /// A caller that has not connected yet.
-    pub fn new(server: SocketAddr) -> Self {
-        Self { server, open: None }
-    }
-
-    /// Sends a request and reads the whole answer. A connection that breaks is opened again by the
-    /// next request.
-    ///
-    /// # Errors
-    /// When no whole answer arrives.
-    pub async fn send(&mut self, request: &Request) -> Result<HttpAnswer, ClientError> {
-        let answer = tokio::time::timeout(PATIENCE, self.exchange(request)).await;
-        let answer = answer.unwrap_or(Err(ClientError::Late));
-        if answer.is_err() {
-            self.open = None;
-        }
-        answer
-    }
-
+impl Peer {
     async fn exchange(&mut self, request: &Request) -> Result<HttpAnswer, ClientError> {
         let mut open = match self.open.take() {
             Some(open) if !open.sender.is_closed() => open,
@@ -144,7 +176,7 @@ impl Client {
         let mut builder = http::Request::builder()
             .method(request.method.clone())
             .uri(&request.target)
-            .header(http::header::HOST, self.server.to_string());
+            .header(http::header::HOST, self.address.to_string());
         for (name, value) in &request.headers {
             builder = builder.header(name, value);
         }
@@ -161,7 +193,7 @@ impl Client {
     }
 
     async fn connect(&self) -> Result<Open, ClientError> {
-        let stream = TcpStream::connect(self.server).await?;
+        let stream = TcpStream::connect(self.address).await?;
         stream.set_nodelay(true)?;
         let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
         let connection = tokio::spawn(async move {
@@ -169,5 +201,33 @@ impl Client {
             let _ended = connection.await;
         });
         Ok(Open { sender, connection })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::{Reply, serve};
+
+    #[tokio::test]
+    async fn the_next_server_is_asked_when_the_caller_goes_on() {
+        let mut servers = Vec::new();
+        for name in ["one", "two"] {
+            let answer = move |_| std::future::ready(Reply::json(200, name));
+            servers.push(serve(answer).await.unwrap());
+        }
+        let mut client = Client::of_all(servers);
+        let mut answers = Vec::new();
+        for go_on in [false, true, true] {
+            let answer = client.send(&Request::get("/")).await.unwrap();
+            answers.push(answer.body);
+            if go_on {
+                client.go_on();
+            }
+        }
+        answers.push(client.send(&Request::get("/")).await.unwrap().body);
+        assert_eq!(answers, ["one", "one", "two", "one"]);
+        let nowhere = Client::of_all([]).send(&Request::get("/")).await;
+        assert!(matches!(nowhere, Err(ClientError::Connection(_))));
     }
 }

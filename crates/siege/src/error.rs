@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use bench::BenchError;
+use postgres_cluster::ClusterError;
 
 /// Why the siege could not be set up. A broken promise is a finding, not an error.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +23,9 @@ pub enum SiegeError {
     /// A server could not be started, observed or stopped.
     #[error("{0}")]
     Server(#[source] Box<BenchError>),
+    /// Several servers need PostgreSQL, and it is not installed or did not start.
+    #[error("several servers share a PostgreSQL database: {0}")]
+    Database(#[from] ClusterError),
     /// The chain could not be built or read.
     #[error("the chain of the siege: {0}")]
     Chain(#[from] dev_chain::DevChainError),

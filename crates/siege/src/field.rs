@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http::HeaderValue;
 use tokio::sync::watch;
@@ -18,8 +18,8 @@ use crate::record::{Phase, Record};
 /// The servers, the phase, and the record.
 #[derive(Debug)]
 pub struct Field {
-    /// The address of the paid API.
-    pub api: SocketAddr,
+    /// The addresses of the paid API's servers.
+    pub apis: Vec<SocketAddr>,
     /// The address of the agent rail.
     pub rail: SocketAddr,
     /// The seed of all randomness.
@@ -35,7 +35,9 @@ pub struct Field {
     phase: watch::Sender<Phase>,
     offers: Mutex<HashMap<String, Offer>>,
     heard: Mutex<Vec<Signed>>,
-    interruptions: AtomicU32,
+    /// The end of the last disturbance.
+    disturbed: Mutex<Option<Instant>>,
+    turns: AtomicUsize,
 }
 
 /// How many payments of others an attacker remembers.
@@ -44,7 +46,7 @@ const MEMORY: usize = 64;
 impl Field {
     /// A field before the siege.
     pub fn new(
-        api: SocketAddr,
+        apis: Vec<SocketAddr>,
         rail: SocketAddr,
         seed: u64,
         rich: Vec<Wallet>,
@@ -52,7 +54,7 @@ impl Field {
         refusing: Vec<Wallet>,
     ) -> Self {
         Self {
-            api,
+            apis,
             rail,
             seed,
             record: Record::default(),
@@ -62,7 +64,8 @@ impl Field {
             phase: watch::Sender::new(Phase::Peace),
             offers: Mutex::default(),
             heard: Mutex::default(),
-            interruptions: AtomicU32::new(0),
+            disturbed: Mutex::default(),
+            turns: AtomicUsize::new(0),
         }
     }
 
@@ -76,18 +79,41 @@ impl Field {
         self.phase.send_replace(phase);
     }
 
-    /// Records that the paid API is being killed, or listens again, perhaps with other terms.
-    pub fn interrupted(&self) {
+    /// A server of the paid API, another one each time; `None` when there is none.
+    pub fn next_api(&self) -> Option<SocketAddr> {
+        self.apis.get(self.turn()?).copied()
+    }
+
+    /// A caller of all servers of the paid API, which begins with another one each time.
+    pub fn client(&self) -> Client {
+        let (later, first) = self.apis.split_at(self.turn().unwrap_or_default());
+        Client::of_all(first.iter().chain(later).copied())
+    }
+
+    fn turn(&self) -> Option<usize> {
+        let turn = self.turns.fetch_add(1, Ordering::Relaxed);
+        turn.checked_rem(self.apis.len())
+    }
+
+    /// Records that a server of the paid API is being killed, or listens again, perhaps with other
+    /// terms. Calls that begin before the end of `effect` are not measured.
+    pub fn interrupted(&self, effect: Duration) {
         let mut offers = self.offers.lock().unwrap_or_else(PoisonError::into_inner);
         offers.clear();
         drop(offers);
-        self.interruptions.fetch_add(1, Ordering::Relaxed);
+        let mut disturbed = self
+            .disturbed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *disturbed = (*disturbed).max(Instant::now().checked_add(effect));
     }
 
-    /// The number of interruptions so far. A call with different numbers before and after it is not
-    /// measured.
-    pub fn interruptions(&self) -> u32 {
-        self.interruptions.load(Ordering::Relaxed)
+    /// Whether no interruption had an effect on calls that began then and have just ended.
+    pub fn is_undisturbed_since(&self, begin: Instant) -> bool {
+        let disturbed = self.disturbed.lock();
+        disturbed
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_none_or(|end| end < begin)
     }
 
     /// Sleeps this long, or until the siege is over. Returns whether it continues.
@@ -129,7 +155,7 @@ impl Field {
                 offer
             }
         };
-        Some(offer.at(self.api, target))
+        Some(offer.at(target))
     }
 
     /// Records a payment that attackers observed on the wire.
@@ -172,7 +198,7 @@ impl Attacker {
         Self {
             name,
             field: field.clone(),
-            client: Client::new(field.api),
+            client: field.client(),
             valid_seconds: crate::buyer::VALID_SECONDS,
             chance,
             address: HeaderValue::try_from(address).unwrap_or(HeaderValue::from_static("")),
@@ -184,9 +210,10 @@ impl Attacker {
         request.with(CLIENT_ADDRESS, self.address.clone())
     }
 
-    /// Sends a request and records the answer.
+    /// Sends a request to the next server, and records the answer.
     pub async fn throw(&mut self, request: &Request) {
         let request = self.addressed(request.clone());
+        self.client.go_on();
         let outcome = match self.client.send(&request).await {
             Ok(answer) => answer.status.as_u16().to_string(),
             Err(_) => "no answer".to_owned(),
@@ -194,9 +221,10 @@ impl Attacker {
         self.field.record.crowd(self.name, outcome);
     }
 
-    /// Sends a payment with a request, and records the answer.
+    /// Sends a payment with a request to the next server, and records the answer.
     pub async fn pay(&mut self, payment: &Signed, target: &str) {
         let request = self.addressed(payment.request_of(target));
+        self.client.go_on();
         self.field.record.sent(payment.key);
         let outcome = match self.client.send(&request).await {
             Ok(answer) => {
@@ -223,5 +251,37 @@ impl Attacker {
         };
         let payment = wallet.sign(&offer, target, self.valid_seconds, &mut self.chance)?;
         Ok(Some(payment))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn field(servers: u16) -> Field {
+        let address = |port| SocketAddr::from(([127, 0, 0, 1], port));
+        let apis = (1..=servers).map(address).collect();
+        Field::new(apis, address(9), 1, Vec::new(), Vec::new(), Vec::new())
+    }
+
+    #[test]
+    fn callers_are_spread_over_the_servers() {
+        let of_two = field(2);
+        let ports: Vec<_> = (0..4).map(|_| of_two.next_api().unwrap().port()).collect();
+        assert_eq!(ports, [1, 2, 1, 2]);
+        assert_eq!(field(0).next_api(), None);
+    }
+
+    #[test]
+    fn a_call_is_undisturbed_when_it_begins_after_the_effect() {
+        let field = field(1);
+        let before = Instant::now();
+        assert!(field.is_undisturbed_since(before));
+        field.interrupted(Duration::from_secs(3));
+        // A shorter effect of a later interruption does not end it.
+        field.interrupted(Duration::ZERO);
+        let after = |seconds| before.checked_add(Duration::from_secs(seconds)).unwrap();
+        assert!(!field.is_undisturbed_since(before) && !field.is_undisturbed_since(after(2)));
+        assert!(field.is_undisturbed_since(after(60)));
     }
 }

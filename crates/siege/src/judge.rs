@@ -1,6 +1,7 @@
 //! Judges whether the promises were kept, from the observations alone.
 
 mod findings;
+mod quotas;
 #[cfg(test)]
 mod tests;
 
@@ -20,17 +21,15 @@ pub struct Evidence {
     pub seen: Seen,
     /// The payments on the chain.
     pub charges: Vec<Charge>,
-    /// The final state of every authorization, by the server.
-    pub states: BTreeMap<Key, String>,
-    /// `svc_payments_open` by state.
-    pub open: BTreeMap<String, u64>,
+    /// What each server of the paid API says at the end, in the order in which they ask upstreams.
+    pub testimonies: Vec<Testimony>,
     /// The requests that upstreams got.
     pub calls: Vec<UpstreamCall>,
     /// The limits of the upstreams.
     pub quotas: Vec<Quota>,
     /// Settlement transactions that moved nothing.
     pub failed_transactions: u64,
-    /// The total budget of the newcomers' pool, in millionths of a dollar.
+    /// The total budget of each server's pool for newcomers, in millionths of a dollar.
     pub pool: u64,
     /// The memory and descriptors of the servers' processes.
     pub footprints: Vec<Footprint>,
@@ -38,11 +37,22 @@ pub struct Evidence {
     pub tolerance: Tolerance,
 }
 
+/// What a server of the paid API says of the payments.
+#[derive(Debug, Clone, Default)]
+pub struct Testimony {
+    /// Its number, from 1.
+    pub server: u8,
+    /// The state of every authorization.
+    pub states: BTreeMap<Key, String>,
+    /// `svc_payments_open` by state.
+    pub open: BTreeMap<String, u64>,
+}
+
 /// A server's memory and descriptors when it was warm, and at the end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Footprint {
     /// The server.
-    pub server: &'static str,
+    pub server: String,
     /// Under the crowd, after all code was used once.
     pub warm: Held,
     /// After the crowd.
@@ -56,14 +66,6 @@ pub struct Held {
     pub memory: u64,
     /// Open descriptors.
     pub descriptors: u64,
-}
-
-impl Held {
-    /// Nothing at all.
-    pub const NOTHING: Self = Self {
-        memory: 0,
-        descriptors: 0,
-    };
 }
 
 /// The tolerated deviations. Promises about money have no tolerance.
@@ -135,14 +137,14 @@ pub fn judge(evidence: &Evidence) -> Vec<Finding> {
         findings::purchases_ended(&evidence.seen.purchases, evidence.tolerance.waiting),
         findings::served_is_paid(&evidence.seen.served, &charged),
         findings::one_answer(&evidence.seen.served),
-        findings::charges_known(sent, &charged, &evidence.states),
-        findings::owners(sent, &evidence.states, &evidence.open),
-        findings::quotas(&evidence.calls, &evidence.quotas),
+        findings::charges_known(sent, &charged, &evidence.testimonies),
+        findings::owners(sent, &evidence.testimonies),
+        quotas::quotas(&evidence.calls, &evidence.quotas),
         findings::idle_work(evidence),
         findings::plans(&evidence.seen.plans),
     ];
     for footprint in &evidence.footprints {
-        findings.push(findings::flat(*footprint, evidence.tolerance));
+        findings.push(findings::flat(footprint, evidence.tolerance));
     }
     findings.push(findings::patience(
         &evidence.seen.peace,

@@ -1,8 +1,10 @@
 #![doc = include_str!("../README.md")]
 
+pub mod aftermath;
 pub mod agent;
 pub mod bank;
 pub mod buyer;
+pub mod cast;
 pub mod chance;
 pub mod client;
 pub mod crowd;
@@ -14,6 +16,7 @@ pub mod node;
 pub mod payment;
 pub mod record;
 pub mod run;
+pub mod scale;
 pub mod upstreams;
 pub mod weather;
 pub mod wire;

@@ -15,10 +15,10 @@ use std::process::ExitCode;
 use clap::Parser;
 use siege::SiegeError;
 use siege::judge::Finding;
-use siege::run::{Scale, SiegeOutcome, hold};
-use siege::world::Settlement;
+use siege::run::{SiegeOutcome, hold};
+use siege::scale::{Scale, Settlement};
 
-/// A hostile crowd and failing dependencies against both servers, with honest buyers beside them.
+/// A hostile crowd and failing dependencies against the servers, with honest buyers beside them.
 /// Ends with 1 when a promise was broken, and with 2 when the siege could not be held.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask siege", bin_name = "cargo xtask siege")]
@@ -35,7 +35,11 @@ struct Arguments {
     /// The settler.
     #[arg(long, value_enum, default_value_t = Settlement::Facilitator)]
     settlement: Settlement,
-    /// How often both servers are killed and started again. Their memory is measured after the last
+    /// How many servers the paid API has. Several share a throw-away PostgreSQL, which must be
+    /// installed; one has a SQLite file.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=4))]
+    servers: u8,
+    /// How often each server is killed and started again. Their memory is measured after the last
     /// time.
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=20))]
     kills: u32,
@@ -60,6 +64,7 @@ fn run(arguments: &Arguments, seed: u64) -> Result<SiegeOutcome, SiegeError> {
     let programs = own.parent().unwrap_or(Path::new(".")).to_owned();
     let scale = Scale {
         settlement: arguments.settlement,
+        servers: arguments.servers.into(),
         kills: arguments.kills,
         ..match arguments.quick {
             true => Scale::QUICK,

@@ -1,7 +1,6 @@
 //! Payments in the form of buyers and attackers.
 
 use std::fmt;
-use std::net::SocketAddr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use alloy_primitives::{Address, B256, U256, hex, keccak256};
@@ -82,10 +81,17 @@ impl Offer {
 
     /// The same offer for another query of the same route.
     #[must_use]
-    pub fn at(&self, server: SocketAddr, target: &str) -> Self {
+    pub fn at(&self, target: &str) -> Self {
         let mut offer = self.clone();
-        if let Some(resource) = offer.resource.as_object_mut() {
-            resource.insert("url".to_owned(), format!("http://{server}{target}").into());
+        if let Some(url) = offer.resource.get_mut("url") {
+            // `http:`, nothing, and the host.
+            let origin: Vec<_> = url
+                .as_str()
+                .unwrap_or_default()
+                .split('/')
+                .take(3)
+                .collect();
+            *url = format!("{}{target}", origin.join("/")).into();
         }
         offer
     }

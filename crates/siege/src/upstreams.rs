@@ -37,6 +37,8 @@ pub struct UpstreamCall {
     pub weight: u32,
     /// Whether it asked a model for work.
     pub is_model: bool,
+    /// The address at which it asked, as a place in [`Upstreams::addresses`].
+    pub asked_at: usize,
 }
 
 /// Hosts that honest buyers and agents depend on.
@@ -60,11 +62,11 @@ const CITATIONS: [&str; 5] = [
     "search_results",
 ];
 
-/// Upstreams behind one address.
+/// Upstreams behind an address for each caller.
 #[derive(Debug)]
 pub struct Upstreams {
-    /// Their address.
-    pub address: SocketAddr,
+    /// Their addresses.
+    pub addresses: Vec<SocketAddr>,
     calls: Arc<Mutex<Vec<UpstreamCall>>>,
 }
 
@@ -76,11 +78,15 @@ struct Proxy {
 }
 
 impl Upstreams {
-    /// Serves the recordings.
+    /// Serves the recordings to this many callers.
     ///
     /// # Errors
     /// When there is no port, or the recordings cannot be read.
-    pub async fn open(weather: Arc<Weather>, start: Instant) -> Result<Self, SiegeError> {
+    pub async fn open(
+        callers: usize,
+        weather: Arc<Weather>,
+        start: Instant,
+    ) -> Result<Self, SiegeError> {
         let calls: Arc<Mutex<Vec<UpstreamCall>>> = Arc::default();
         let proxy = Arc::new(Proxy {
             replay: ReplayServer::start(Recordings::embedded()?).await?,
@@ -88,14 +94,16 @@ impl Upstreams {
             calls: calls.clone(),
             start,
         });
-        let address = wire::serve(move |asked| {
+        let mut addresses = Vec::new();
+        for caller in 0..callers {
             let proxy = proxy.clone();
-            async move { proxy.answer(asked).await }
-        });
-        Ok(Self {
-            address: address.await?,
-            calls,
-        })
+            let address = wire::serve(move |asked| {
+                let proxy = proxy.clone();
+                async move { proxy.answer(caller, asked).await }
+            });
+            addresses.push(address.await?);
+        }
+        Ok(Self { addresses, calls })
     }
 
     /// Every call so far.
@@ -106,7 +114,7 @@ impl Upstreams {
 }
 
 impl Proxy {
-    async fn answer(&self, asked: Asked) -> Reply {
+    async fn answer(&self, asked_at: usize, asked: Asked) -> Reply {
         let path = asked.target.trim_start_matches('/');
         let host = path.split(['/', '?']).next().unwrap_or_default().to_owned();
         let is_model = asked.method == Method::POST && MODELS.contains(&host.as_str());
@@ -115,6 +123,7 @@ impl Proxy {
             weight: weight(&host, &asked.body),
             at: self.start.elapsed(),
             is_model,
+            asked_at,
             host,
         };
         let number = {

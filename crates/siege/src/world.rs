@@ -3,19 +3,22 @@
 mod config;
 
 use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use alloy_primitives::{Address, Bytes, U256, address, hex};
 use bench::process::Server;
 use dev_chain::{DevChain, GAS_PAYER, USDC, USDG, USDT0};
+use postgres_cluster::Cluster;
 use tempfile::TempDir;
 
 use self::config::{ApiConfig, LISTEN, rail_config, terms};
 use crate::SiegeError;
 use crate::bank::Bank;
 use crate::judge::Held;
+use crate::scale::{Scale, Settlement};
 use crate::upstreams::Upstreams;
 use crate::weather::Weather;
 use crate::{facilitator, node};
@@ -30,6 +33,10 @@ pub const POOL_MICRO_USD: u64 = 120_000;
 /// The pool's refill per second.
 pub const REFILL_MICRO_USD: u64 = 500;
 
+/// How long one of several servers keeps what it works on without a heartbeat; the least that a
+/// configuration may say.
+pub const LEASE: Duration = Duration::from_secs(3);
+
 /// The accounts with money.
 #[derive(Debug, Clone, Default)]
 pub struct Accounts {
@@ -43,15 +50,6 @@ pub struct Accounts {
     pub delegated: Vec<Address>,
     /// Rich accounts that have delegated to code that refuses every signature.
     pub refusing: Vec<Address>,
-}
-
-/// The settler of payments.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Settlement {
-    /// A facilitator that fails.
-    Facilitator,
-    /// The paid API, with its own gas.
-    Onchain,
 }
 
 /// Contract wallets that accept every signature where their expression is zero, and burn all gas
@@ -100,8 +98,8 @@ fn burning_code(expression: &[u8]) -> Bytes {
 /// The servers and their dependencies.
 #[derive(Debug)]
 pub struct World {
-    /// The paid API.
-    pub api: Server,
+    /// The servers of the paid API.
+    apis: Vec<PaidApi>,
     /// The agent rail.
     pub rail: Server,
     /// The chain.
@@ -113,8 +111,18 @@ pub struct World {
     settlement: Settlement,
     programs: PathBuf,
     files: TempDir,
-    api_config: ApiConfig,
-    /// How often the paid API was killed.
+    /// The database of several servers. It ends after them.
+    _cluster: Option<Cluster>,
+}
+
+/// A server of the paid API.
+#[derive(Debug)]
+struct PaidApi {
+    server: Server,
+    /// Its name in the report.
+    name: String,
+    config: ApiConfig,
+    /// How often it was killed.
     kills: u32,
 }
 
@@ -126,41 +134,84 @@ impl World {
     pub async fn open(
         programs: &Path,
         accounts: &Accounts,
-        settlement: Settlement,
+        scale: Scale,
         weather: Arc<Weather>,
     ) -> Result<Self, SiegeError> {
+        let Scale {
+            servers,
+            settlement,
+            ..
+        } = scale;
         let bank = Bank::new(chain(accounts)?);
         let rpc = node::open(bank.chain().clone(), weather.clone()).await?;
         let facilitator = facilitator::open(bank.clone(), weather.clone()).await?;
-        let upstreams = Upstreams::open(weather.clone(), Instant::now()).await?;
+        let callers = servers.saturating_add(1);
+        let upstreams = Upstreams::open(callers, weather.clone(), Instant::now()).await?;
+        let mut proxies = upstreams.addresses.iter();
         let files = tempfile::Builder::new().prefix("siege-").tempdir()?;
-        let proxy = format!("http://{}", upstreams.address);
+        let cluster = match servers {
+            0 | 1 => None,
+            _ => Some(Cluster::start()?),
+        };
         let key = write(&files, "upstream.key", "siege")?;
         let gas_key = hex::encode_prefixed(GAS_PAYER.key);
         let gas_key = write(&files, "gas.key", &gas_key)?;
         let settles = match settlement {
-            Settlement::Facilitator => {
-                format!("mode = \"facilitator\"\nfacilitator_url = \"http://{facilitator}\"")
-            }
+            Settlement::Facilitator => format!(
+                "mode = \"facilitator\"\nfacilitator_url = \"http://{facilitator}\"\n\
+                 timeout_ms = 3000"
+            ),
             Settlement::Onchain => format!(
-                "mode = \"onchain\"\nprivate_key_file = \"{}\"",
-                gas_key.display()
+                "mode = \"onchain\"\nprivate_key_file = \"{}\"\ntimeout_ms = {}",
+                gas_key.display(),
+                match servers {
+                    0 | 1 => 3_000,
+                    // A call outlives the lease of a dead server that sends for all.
+                    _ => 8_000,
+                }
             ),
         };
-        let api_config = ApiConfig {
-            terms: terms(0),
-            settles,
-            rpc: format!("http://{rpc}"),
-            proxy: proxy.clone(),
-            ledger: files.path().join("service.db"),
-            key,
+        let storage = match &cluster {
+            None => format!(
+                "url = \"sqlite://{}\"",
+                files.path().join("service.db").display()
+            ),
+            Some(cluster) => format!(
+                "url = \"{}\"\nlease_seconds = {}",
+                cluster.url(),
+                LEASE.as_secs()
+            ),
         };
-        let api = write(&files, API_CONFIG, &api_config.to_toml())?;
+        let mut apis = Vec::new();
+        for (number, proxy) in (1..=servers).zip(&mut proxies) {
+            let config = ApiConfig {
+                terms: terms(0),
+                settles: settles.clone(),
+                rpc: format!("http://{rpc}"),
+                proxy: format!("http://{proxy}"),
+                storage: storage.clone(),
+                key: key.clone(),
+                servers,
+            };
+            let name = match servers {
+                1 => "api-server".to_owned(),
+                _ => format!("api-server {number}"),
+            };
+            let file = write(&files, &api_file(&name), &config.to_toml())?;
+            apis.push(PaidApi {
+                server: start(programs, "api-server", &file)?,
+                name,
+                config,
+                kills: 0,
+            });
+        }
         write(&files, "fees.toml", &bench::swap::fees())?;
         let storage = files.path().join("rail.db");
-        let rail = write(&files, RAIL_CONFIG, &rail_config(&proxy, &storage))?;
+        let proxy = proxies.next().map(|proxy| format!("http://{proxy}"));
+        let rail = rail_config(&proxy.unwrap_or_default(), &storage);
+        let rail = write(&files, RAIL_CONFIG, &rail)?;
         Ok(Self {
-            api: start(programs, "api-server", &api)?,
+            apis,
             rail: start(programs, "mcp-server", &rail)?,
             bank,
             upstreams,
@@ -168,24 +219,35 @@ impl World {
             settlement,
             programs: programs.to_owned(),
             files,
-            api_config,
-            kills: 0,
+            _cluster: cluster,
         })
     }
 
-    /// Kills the paid API, and starts it again at the same address. After every other time it has
-    /// another payee, and its assets in another order.
+    /// The addresses of the paid API's servers.
+    pub fn apis(&self) -> Vec<SocketAddr> {
+        let servers = self.apis.iter();
+        servers.map(|api| api.server.address()).collect()
+    }
+
+    /// Kills a server of the paid API, and starts it again at the same address. When it is the only
+    /// one, it has another payee and its assets in another order after every other time. Several
+    /// keep their terms, which may only change for all of them together.
     ///
     /// # Errors
     /// When it does not start again.
-    pub fn kill_and_start_api(&mut self) -> Result<(), SiegeError> {
-        self.kills = self.kills.saturating_add(1);
-        self.api_config.terms = terms(self.kills);
-        let text = self.api_config.to_toml();
-        let config = listening_at(&self.api, &text);
-        let config = write(&self.files, API_CONFIG, &config)?;
-        self.api.kill()?;
-        self.api = start(&self.programs, "api-server", &config)?;
+    pub fn kill_and_start_api(&mut self, number: usize) -> Result<(), SiegeError> {
+        let is_alone = self.apis.len() == 1;
+        let Some(api) = self.apis.get_mut(number) else {
+            return Ok(());
+        };
+        api.kills = api.kills.saturating_add(1);
+        if is_alone {
+            api.config.terms = terms(api.kills);
+        }
+        let config = listening_at(&api.server, &api.config.to_toml());
+        let config = write(&self.files, &api_file(&api.name), &config)?;
+        api.server.kill()?;
+        api.server = start(&self.programs, "api-server", &config)?;
         Ok(())
     }
 
@@ -210,26 +272,31 @@ impl World {
         }
     }
 
-    /// The servers' present memory and descriptors: the paid API, the agent rail.
+    /// The servers' present memory and descriptors, by their names in the report.
     ///
     /// # Errors
     /// When one has ended.
-    pub fn held(&self) -> Result<[Held; 2], SiegeError> {
-        let held = |server: &Server| -> Result<Held, SiegeError> {
-            Ok(Held {
+    pub fn held(&self) -> Result<Vec<(String, Held)>, SiegeError> {
+        let apis = self.apis.iter().map(|api| (api.name.as_str(), &api.server));
+        let all = apis.chain([("mcp-server", &self.rail)]);
+        all.map(|(name, server)| {
+            let held = Held {
                 memory: server.memory_bytes()?,
                 descriptors: server.open_descriptors()?,
-            })
-        };
-        Ok([held(&self.api)?, held(&self.rail)?])
+            };
+            Ok((name.to_owned(), held))
+        })
+        .collect()
     }
 
-    /// Asks both servers to end.
+    /// Asks all servers to end.
     ///
     /// # Errors
     /// When one does not.
     pub fn close(self) -> Result<(), SiegeError> {
-        self.api.stop()?;
+        for api in self.apis {
+            api.server.stop()?;
+        }
         Ok(self.rail.stop()?)
     }
 }
@@ -287,7 +354,10 @@ fn write(files: &TempDir, name: &str, text: &str) -> Result<PathBuf, SiegeError>
     }
 }
 
-/// The file of the paid API's configuration.
-const API_CONFIG: &str = "api-server.toml";
+/// The file of the configuration of a paid API's server.
+fn api_file(name: &str) -> String {
+    format!("{name}.toml")
+}
+
 /// The file of the agent rail's configuration.
 const RAIL_CONFIG: &str = "mcp-server.toml";

@@ -11,6 +11,7 @@
 //! relies on the session of a connection (no session locks, no `SET`, no temporary tables), so a
 //! pooler in transaction mode may sit in between.
 
+mod acknowledged;
 mod address;
 mod column;
 mod error;
@@ -20,6 +21,7 @@ mod pool;
 mod tls;
 mod transaction;
 
+pub use acknowledged::Acknowledged;
 pub use address::Address;
 pub use column::{bytes, damaged, get, number, unsigned};
 pub use error::PostgresError;

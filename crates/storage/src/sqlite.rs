@@ -18,6 +18,7 @@ mod failure;
 mod file;
 mod open;
 mod private;
+mod rename;
 mod worker;
 
 pub use column::{damaged, is_constraint, number, parsed, unsigned, unwritable};
@@ -25,4 +26,5 @@ pub use error::DatabaseError;
 pub use failure::Failure;
 pub use file::{ClaimedFile, create, path_of, size_bytes};
 pub use open::{Checkpoints, Format, Settings, open};
+pub(crate) use rename::rename;
 pub use worker::{Pending, Worker};

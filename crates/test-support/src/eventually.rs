@@ -15,7 +15,7 @@ pub(crate) const POLL: Duration = Duration::from_millis(10);
 /// cost no real time.
 ///
 /// # Panics
-/// With `what` was awaited, when `look` has seen nothing within [`PATIENCE`].
+/// When `look` has seen nothing within [`PATIENCE`]; the message contains `what`.
 pub async fn eventually<T>(what: impl Display, look: impl AsyncFnMut() -> Option<T>) -> T {
     eventually_every(POLL, what, look).await
 }
@@ -59,11 +59,11 @@ fn check_patience(waited: Duration, what: &impl Display) {
     assert!(waited < PATIENCE, "not within {PATIENCE:?}: {what}");
 }
 
-/// Lets simulated time pass: for what must not happen meanwhile, and for what only a clock brings
-/// about. Await anything else with [`eventually`].
+/// Lets simulated time pass: for an effect that must not occur meanwhile, and for one that only a
+/// clock causes. Await anything else with [`eventually`].
 ///
 /// # Panics
-/// In a runtime whose time is not paused: real time is not to be waited for.
+/// In a runtime whose time is not paused: a test does not wait for real time.
 pub async fn pass(time: Duration) {
     let (simulated, real) = (Instant::now(), std::time::Instant::now());
     while real.elapsed().is_zero() {}

@@ -57,6 +57,10 @@ impl Store for MortalRecords {
         })
     }
 
+    fn next_nonce(&self, lane: Lane) -> StoreFuture<'_, Option<u64>> {
+        self.store.next_nonce(lane)
+    }
+
     fn get(&self, key: &str) -> StoreFuture<'_, Option<Record>> {
         self.store.get(key)
     }

@@ -13,6 +13,24 @@ pub use postgres_cluster::Cluster;
 /// The variable with the address of the database.
 const DATABASE: &str = "TEST_POSTGRES_URL";
 
+/// Copies every table of the schema.
+const KEEP: &str = "DO $$ DECLARE name text; BEGIN
+    FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = current_schema() LOOP
+        EXECUTE format('CREATE TABLE %I AS TABLE %I', 'kept_' || name, name);
+    END LOOP;
+END $$";
+
+/// Sets every table back to its copy. Triggers that forbid it do not run.
+const LOSE: &str = "DO $$ DECLARE name text; BEGIN
+    FOR name IN SELECT substr(tablename, 6) FROM pg_tables
+                WHERE schemaname = current_schema() AND starts_with(tablename::text, 'kept_') LOOP
+        EXECUTE format('ALTER TABLE %I DISABLE TRIGGER USER', name);
+        EXECUTE format('DELETE FROM %I', name);
+        EXECUTE format('INSERT INTO %I OVERRIDING SYSTEM VALUE TABLE %I', name, 'kept_' || name);
+        EXECUTE format('ALTER TABLE %I ENABLE TRIGGER USER', name);
+    END LOOP;
+END $$";
+
 /// An empty schema of the database. Dropping the value drops the schema with its content.
 #[derive(Debug)]
 pub struct Schema {
@@ -82,6 +100,27 @@ impl Schema {
     #[must_use]
     pub fn connect(&self) -> Postgres {
         open(&self.url)
+    }
+
+    /// Keeps a copy of every table, for [`Self::lose`].
+    ///
+    /// # Panics
+    /// When the database does not copy them.
+    #[expect(clippy::expect_used, reason = "a test says what it needs by panicking")]
+    pub async fn keep(&self) {
+        let kept = self.connect().query("keep", KEEP, &[]).await;
+        kept.expect("copies of the tables");
+    }
+
+    /// Loses what was committed since [`Self::keep`], as a replica that takes over may. Sequences go
+    /// on.
+    ///
+    /// # Panics
+    /// When there are no copies.
+    #[expect(clippy::expect_used, reason = "a test says what it needs by panicking")]
+    pub async fn lose(&self) {
+        let lost = self.connect().query("lose", LOSE, &[]).await;
+        lost.expect("the tables as they were");
     }
 
     fn run(&self, sql: &str) -> Result<(), PostgresError> {

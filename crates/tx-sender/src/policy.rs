@@ -128,7 +128,9 @@ impl Clock {
         Self(Arc::new(now))
     }
 
-    pub(crate) fn now(&self) -> u64 {
+    /// The present time.
+    #[must_use]
+    pub fn now(&self) -> u64 {
         (self.0)()
     }
 }

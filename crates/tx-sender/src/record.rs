@@ -32,11 +32,16 @@ pub struct Record {
     pub closing: Option<Closing>,
     /// Whether no later block can change its outcome. It is then not checked any more.
     pub is_final: bool,
-    /// The number of writes.
+    /// It rises with each write.
     pub revision: u64,
     /// When it was submitted, in Unix seconds of the sender's clock. For people only: no decision
     /// depends on it.
     pub submitted_at: u64,
+    /// The highest nonce that the request may use, where the account sends one work at a time: the
+    /// one after those of all earlier records. When a block has used it already, records were lost,
+    /// and one of them may have sent this request. `None` for every other request.
+    #[serde(default)]
+    pub highest_nonce: Option<u64>,
 }
 
 /// The state of a transaction.
@@ -177,6 +182,7 @@ impl Record {
             is_final: false,
             revision: 0,
             submitted_at: now,
+            highest_nonce: None,
         }
     }
 

@@ -174,6 +174,11 @@ impl Sender {
     /// turn is not the account's newest any more. The turn may be on another account than the
     /// lane's.
     ///
+    /// Where it is on the lane's own account, nothing else sends for it meanwhile: the request then
+    /// uses the nonce after those of all earlier records, or none. So a request whose record a
+    /// database has lost takes effect once, also when it is submitted again. Its new record ends as
+    /// [`State::Replaced`](crate::State::Replaced).
+    ///
     /// # Errors
     /// As [`Self::submit`], and [`StoreError::TurnLost`]: nothing was submitted.
     pub async fn submit_in_turn(
@@ -185,8 +190,11 @@ impl Sender {
     ) -> Result<Watch, SenderError> {
         self.shared.known(lane)?;
         let now = self.shared.options.clock.now();
-        let record = Record::prepared(key, lane, request, now);
+        let mut record = Record::prepared(key, lane, request, now);
         let store = &self.shared.store;
+        if turn.is_some_and(|turn| turn.account == lane.account) {
+            record.highest_nonce = store.next_nonce(lane).await?;
+        }
         let stands = match turn {
             None => store.insert(record.clone()).await?,
             Some(turn) => store.insert_in_turn(record.clone(), turn).await?,

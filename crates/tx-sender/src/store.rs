@@ -84,6 +84,13 @@ pub trait Store: Send + Sync + 'static {
         })
     }
 
+    /// The nonce after the highest one of the lane's records, and as many more as requests wait for
+    /// theirs. `None` when no record has a nonce, and always in a store that gives out no turns.
+    fn next_nonce(&self, lane: Lane) -> StoreFuture<'_, Option<u64>> {
+        let _ = lane;
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
     /// The record with this key.
     fn get(&self, key: &str) -> StoreFuture<'_, Option<Record>>;
 

@@ -102,6 +102,14 @@ impl Watcher {
             memory,
             ..
         } = &*self.worker;
+        let mandates = Mandates {
+            shared: Arc::clone(shared),
+        };
+        if let Err(error) = mandates.reassert().await {
+            let code = error.code();
+            tracing::warn!(code, "lost cancellations cannot be made again now");
+            return;
+        }
         let due = match shared.store.due(shared.now(), LOOKED_FOR).await {
             Ok(due) => due,
             Err(error) => {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use alloy_primitives::{B256, hex, keccak256};
 use jiff::Timestamp;
+use storage::postgres::Acknowledged;
 use tokio::time::timeout;
 use yield_watch::{Mandate, Mode, MoveKey, MoveOutcome, Record, Rules, State, Watched};
 
@@ -25,6 +26,8 @@ pub(crate) struct Shared {
     pub(crate) store: Arc<dyn Store>,
     clock: Clock,
     mover: OnceLock<Arc<dyn Mover>>,
+    /// The owners and ids of mandates that were cancelled.
+    cancelled: Acknowledged<(String, String)>,
 }
 
 /// The terms that an owner asks for.
@@ -79,6 +82,7 @@ impl Mandates {
                 store,
                 clock,
                 mover: OnceLock::new(),
+                cancelled: Acknowledged::default(),
             }),
         }
     }
@@ -192,6 +196,9 @@ impl Mandates {
     /// # Errors
     /// [`WatchError::NotFound`], also for another owner's mandate; [`WatchError::NotReadBack`].
     pub async fn cancel(&self, owner: &str, id: &str) -> Result<Cancelled, WatchError> {
+        let cancelled = (owner.to_owned(), id.to_owned());
+        self.find(owner, id).await?;
+        self.shared.cancelled.add(cancelled);
         let ended = self.end(owner, id).await?;
         let open = ended.watched.open_move().map(|open| open.key.clone());
         let stopped = match open {
@@ -203,6 +210,36 @@ impl Mandates {
             return Err(WatchError::NotReadBack);
         }
         Ok(Cancelled { kept, stopped })
+    }
+
+    /// Makes the cancellations that this process has acknowledged once more, where the store has
+    /// begun another history and lacks them. The checks do so before each sweep.
+    ///
+    /// # Errors
+    /// [`WatchError::Store`]. A later call tries again.
+    pub async fn reassert(&self) -> Result<(), WatchError> {
+        let Some(history) = self.shared.store.history().await? else {
+            return Ok(());
+        };
+        let Some(cancelled) = self.shared.cancelled.not_in(&history) else {
+            return Ok(());
+        };
+        for (owner, id) in cancelled {
+            match self.end(&owner, &id).await {
+                // The mandate may be lost, too.
+                Ok(_) | Err(WatchError::NotFound) => {}
+                Err(error @ WatchError::Store(_)) => return Err(error),
+                Err(error) => {
+                    tracing::error!(
+                        mandate = id,
+                        code = error.code(),
+                        "a lost cancellation cannot be made again"
+                    );
+                }
+            }
+        }
+        self.shared.cancelled.are_in(history);
+        Ok(())
     }
 
     /// Whether the store can be read and written now.

@@ -149,6 +149,13 @@ pub trait Store: Send + Sync + 'static {
     /// Gives a lease back before its end.
     fn give_back(&self, lease: Lease, holder: &str) -> StoreFuture<'_, ()>;
 
+    /// Names the store's history. A database begins another one when a replica takes over, which
+    /// may lack the last commits. `None` where nothing can be lost, and where the database does not
+    /// tell.
+    fn history(&self) -> StoreFuture<'_, Option<String>> {
+        Box::pin(async { Ok(None) })
+    }
+
     /// Whether the store can be read and written now.
     fn probe(&self) -> StoreFuture<'_, ()>;
 }

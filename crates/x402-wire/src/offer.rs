@@ -182,19 +182,22 @@ impl Mismatch {
     }
 }
 
-impl Offer {
-    pub(crate) fn new(terms: &Terms, price: MicroUsd) -> Self {
+impl Terms {
+    /// Returns the options at one price: every asset with scheme `exact`, then every asset with
+    /// `aggr_deferred`.
+    #[must_use]
+    pub fn offer(&self, price: MicroUsd) -> Offer {
         let schemes = [Scheme::Exact, Scheme::AggrDeferred];
         let options = schemes
             .into_iter()
-            .flat_map(|scheme| terms.assets.iter().map(move |asset| (scheme, asset)))
+            .flat_map(|scheme| self.assets.iter().map(move |asset| (scheme, asset)))
             .map(|(scheme, asset)| PaymentRequirements {
                 scheme,
-                network: terms.network,
+                network: self.network,
                 amount: price.amount(),
                 asset: asset.address,
-                pay_to: terms.pay_to,
-                max_timeout_seconds: terms.max_timeout_seconds,
+                pay_to: self.pay_to,
+                max_timeout_seconds: self.max_timeout_seconds,
                 extra: AssetName {
                     name: asset.name.clone(),
                     version: asset.version.clone(),
@@ -202,9 +205,11 @@ impl Offer {
             })
             .map(|requirements| Arc::new(PaymentOption::new(requirements)))
             .collect();
-        Self { options }
+        Offer { options }
     }
+}
 
+impl Offer {
     /// The options in the order of the `accepts` list.
     pub fn options(&self) -> impl ExactSizeIterator<Item = &PaymentRequirements> {
         self.options.iter().map(|option| &option.requirements)

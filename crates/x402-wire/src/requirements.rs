@@ -4,7 +4,7 @@ use alloy_primitives::{Address, B256, U256, address};
 use alloy_sol_types::Eip712Domain;
 use serde::{Deserialize, Serialize};
 
-use crate::{MicroUsd, Network, Offer, Scheme, ascii_json, strict};
+use crate::{Network, Scheme, ascii_json, strict};
 
 /// A token that pays for calls: an ERC-20 with EIP-3009 and six decimals.
 ///
@@ -100,15 +100,6 @@ pub struct Terms {
     /// The accepted assets. Their order is the order of the options; a client without preferences
     /// pays with the first.
     pub assets: Vec<Asset>,
-}
-
-impl Terms {
-    /// Returns the options at one price: every asset with scheme `exact`, then every asset with
-    /// `aggr_deferred`.
-    #[must_use]
-    pub fn offer(&self, price: MicroUsd) -> Offer {
-        Offer::new(self, price)
-    }
 }
 
 /// `extra` of a payment option: the name and version of the asset's EIP-712 domain. A client needs

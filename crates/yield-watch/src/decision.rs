@@ -1,31 +1,15 @@
 //! The decision of a check, from its inputs only.
 
 use jiff::{SignedDuration, Timestamp};
+use readings::Decimal;
 use readings::defi::{grade::Appetite, market::Market};
-use readings::{Decimal, Figure};
 use rust_decimal::prelude::ToPrimitive as _;
 use serde::{Deserialize, Serialize};
 
-use crate::{MoveKey, Position, Proposal, Rules};
+use crate::{MoveKey, Pool, Position, Proposal, Rules};
 
 /// Basis points of one percent.
 const BPS_OF_PERCENT: i64 = 100;
-
-/// A market in the form for comparison.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Pool {
-    /// Its id.
-    pub pool: String,
-    /// Its protocol.
-    pub project: String,
-    /// Its chain's name.
-    pub chain: String,
-    /// Its assets.
-    pub symbol: String,
-    /// The yield that counts, in percent a year.
-    pub apy_pct: Figure,
-}
 
 /// The snapshot that a check read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

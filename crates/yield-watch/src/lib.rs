@@ -3,13 +3,15 @@
 mod audit;
 mod decision;
 mod mandate;
+mod pool;
 mod position;
 mod rules;
 mod watched;
 
 pub use self::audit::{AuditError, Entry, Event, Head, Record, verify};
-pub use self::decision::{Decision, Inputs, Pool, Snapshot, best_allowed};
+pub use self::decision::{Decision, Inputs, Snapshot, best_allowed};
 pub use self::mandate::{Ended, MAX_ACTIVE, MAX_DAYS, Mandate, Mode, State};
+pub use self::pool::Pool;
 pub use self::position::{MoveKey, MoveOutcome, Position, Proposal};
 pub use self::rules::{Problem, Rules};
 pub use self::watched::{AnnouncedOpportunity, Reading, Watched};

@@ -68,7 +68,7 @@ mod tests {
     #[tokio::test]
     async fn posts_that_were_read_are_known_after_a_restart() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("service.shelf.db");
+        let path = folder.path().join("service.store.db");
         let open = || SqliteStore::open(path.clone(), StoreOptions::default()).unwrap();
         let text = r#"{
             "list": "42", "covered_from": "1970-01-01T00:00:00Z", "seen": {"7": "1970-01-02T00:00:00Z"},

@@ -89,7 +89,7 @@ mod tests {
     #[tokio::test]
     async fn readings_survive_a_restart() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("service.shelf.db");
+        let path = folder.path().join("service.store.db");
         let open = || SqliteStore::open(path.clone(), StoreOptions::default()).unwrap();
         let first = Memory::default();
         assert_eq!(first.compare("a", reading(0, 100)), None);
@@ -112,7 +112,7 @@ mod tests {
     #[tokio::test]
     async fn servers_that_share_a_store_share_their_readings() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("service.shelf.db");
+        let path = folder.path().join("service.store.db");
         let store = SqliteStore::open(path, StoreOptions::default()).unwrap();
         let (one, other) = (Memory::default(), Memory::default());
         one.compare("a", reading(0, 100));

@@ -33,11 +33,7 @@ pub(super) async fn answer(
     let end = limit.map_or(all.len(), |limit| {
         start.saturating_add(limit).min(all.len())
     });
-    let source = found
-        .sources
-        .first()
-        .map(|source| source.source)
-        .unwrap_or_default();
+    let source = found.source();
     let data = || {
         let page = all.get(start..end).unwrap_or_default();
         json!({

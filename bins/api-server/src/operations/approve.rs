@@ -26,12 +26,8 @@ pub(super) async fn answer(
         .await
         .inspect_err(|error| unreviewed.note(error, context.now()))
         .map_err(|error| fault::reply(&error))?;
+    let source = found.source();
     let approval = found.value;
-    let source = found
-        .sources
-        .first()
-        .map(|source| source.source)
-        .unwrap_or_default();
     let mut unavailable = Vec::new();
     if approval.gas_limit.is_none() {
         unavailable.push(Unavailable {

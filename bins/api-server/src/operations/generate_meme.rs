@@ -44,7 +44,7 @@ pub(super) async fn answer(
     let model = call.parameters.text("model").unwrap_or_default();
     let drawn = ai::within_budget(draw(ai, prompt, model)).await?;
     let found = drawn.map_err(|error| fault::reply(&error))?;
-    let source = found.sources.first().map_or("", |source| source.source);
+    let source = found.source();
     let mut report = SourceReport::default();
     let Generated::Made(picture) = report.accept(found) else {
         return Err(ai::blocked());

@@ -7,7 +7,6 @@ use readings::derivatives::{Cursor, HistoryKind, HistoryKinds, Window, page};
 use serde_json::json;
 
 use super::fault;
-use super::sub_wallet::address_or_own;
 use crate::answer::{Answered, Method, Warning, seconds};
 use crate::call::Call;
 use crate::context::Context;
@@ -27,7 +26,7 @@ pub(super) async fn answer(
     hyperliquid: &HyperliquidInfo,
     call: &Call,
 ) -> Result<Answered, ErrorReply> {
-    let user = address_or_own(call)?;
+    let user = call.address_or_own()?;
     let cursor = start_of(call, context.now())?;
     let limit = call
         .parameters

@@ -10,7 +10,6 @@ use serde_json::json;
 use tokio::task::JoinSet;
 
 use super::fault;
-use super::sub_wallet::address_or_own;
 use crate::answer::{Answered, Method};
 use crate::call::Call;
 use crate::context::Context;
@@ -27,7 +26,7 @@ pub(super) async fn answer(
     venue: &HyperliquidInfo,
     call: &Call,
 ) -> Result<Answered, ErrorReply> {
-    let user = address_or_own(call)?;
+    let user = call.address_or_own()?;
     let max_age = call.max_age();
     let asked = call.parameters.text("dex").map(str::trim);
     let main = asked.unwrap_or_default();

@@ -4,7 +4,6 @@
 use readings::defi::idle;
 use serde_json::json;
 
-use super::sub_wallet::address_or_own;
 use super::yields::{Held, holdings};
 use crate::answer::{Answered, Method};
 use crate::call::Call;
@@ -25,7 +24,7 @@ pub(super) async fn answer(
     defi: &Defi,
     call: &Call,
 ) -> Result<Answered, ErrorReply> {
-    let address = address_or_own(call)?;
+    let address = call.address_or_own()?;
     let mut report = SourceReport::default();
     let (held, edition) = tokio::join!(
         holdings(context, accounts, address, None, "idle", &mut report),

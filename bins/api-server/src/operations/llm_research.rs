@@ -61,7 +61,7 @@ fn answered(
     found: Sourced<Generated<Research>>,
     failures: &[Error],
 ) -> Result<Answered, ErrorReply> {
-    let source = found.sources.first().map_or("", |source| source.source);
+    let source = found.source();
     let mut report = SourceReport::default();
     let Generated::Made(research) = report.accept(found) else {
         return Err(ai::blocked());

@@ -9,7 +9,7 @@ use alloy_primitives::Address;
 use readings::chain::NETWORKS;
 use readings::portfolio::{ChainReading, ChainStatus, Holding, Portfolio, portfolio};
 
-use super::{fault, sub_wallet};
+use super::fault;
 use crate::answer::{Answered, Cut, Method, Part};
 use crate::call::Call;
 use crate::context::Context;
@@ -43,7 +43,7 @@ pub(super) async fn answer(
     accounts: &Accounts,
     call: &Call,
 ) -> Result<Answered, ErrorReply> {
-    let address = sub_wallet::address_or_own(call)?;
+    let address = call.address_or_own()?;
     let chains: Vec<u64> = match call.parameters.chains("chains") {
         Some(chains) => chains.iter().map(|chain| chain.id).collect(),
         None => NETWORKS.iter().map(|network| network.id).collect(),

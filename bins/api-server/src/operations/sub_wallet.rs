@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use alloy_primitives::{Address, hex};
+use alloy_primitives::hex;
 use custody::{CustodyError, Wallet};
 use data_sources::Provenance;
 use jiff::Timestamp;
@@ -130,18 +130,6 @@ async fn nonces(
         nonces.push((*chain, nonce));
     }
     nonces
-}
-
-/// The address in the call, or else the payer's sub-wallet.
-pub(super) fn address_or_own(call: &Call) -> Result<Address, ErrorReply> {
-    call.parameters
-        .address("address")
-        .or(call.sub_wallet)
-        .ok_or_else(|| {
-            tracing::debug!(payer = %call.payer, operation = %call.operation, "no sub-wallet");
-            let message = "the payer has no sub-wallet; name an address";
-            ErrorReply::new(ErrorCode::NotFound, message).detail("reason", "no_sub_wallet")
-        })
 }
 
 /// Adds the payer's sub-wallet to the call if the operation is about that wallet or uses it as the

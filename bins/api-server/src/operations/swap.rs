@@ -35,12 +35,8 @@ pub(super) async fn answer(
         .await
         .inspect_err(|error| unreviewed.note(error, context.now()))
         .map_err(|error| fault::reply(&error))?;
+    let source = found.source();
     let quote = found.value;
-    let source = found
-        .sources
-        .first()
-        .map(|source| source.source)
-        .unwrap_or_default();
     let mut unavailable = Vec::new();
     for (missing, field) in [
         (

@@ -155,7 +155,7 @@ pub(super) async fn answer(
         flows: flows.data(),
     };
     let changed = change::since_yesterday(memory, &core.value.id, parts, now);
-    let source = core.sources.first().map_or("", |source| source.source);
+    let source = core.source();
     let mut gathered = Gathered::default();
     // The core comes first: its source is the answer's.
     let token_details = gathered.part("token_details", PartOutcome::Ok(details_of(core)), now);
@@ -213,7 +213,7 @@ async fn articles(
     let found = news.desk.news_of(symbol, max_age).await;
     let found = found.map_err(|error| fault::reply(&error))?;
     let mut report = SourceReport::default();
-    let source = found.sources.first().map_or("", |source| source.source);
+    let source = found.source();
     let headlines = rank(report.accept(found), context.now()).headlines;
     report
         .unavailable

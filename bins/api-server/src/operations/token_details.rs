@@ -38,7 +38,7 @@ pub(super) async fn answer(
     let found = details(context, tokens, &symbol, call.max_age())
         .await
         .map_err(|error| fault::reply(&error))?;
-    let source = found.sources.first().map_or("", |source| source.source);
+    let source = found.source();
     let coin = &found.value;
     let mut answered = Answered::new(coin, fresh_seconds(&found.sources))
         .origin("price_usd", source, Method::Direct)

@@ -5,7 +5,6 @@ use readings::defi::position::{fill_yields, lacks_health, merged, total_usd};
 use serde_json::json;
 
 use super::fault;
-use super::sub_wallet::address_or_own;
 use crate::answer::{Answered, Method, Part, Warning};
 use crate::call::Call;
 use crate::context::Context;
@@ -27,7 +26,7 @@ pub(super) async fn answer(
     defi: &Defi,
     call: &Call,
 ) -> Result<Answered, ErrorReply> {
-    let address = address_or_own(call)?;
+    let address = call.address_or_own()?;
     let max_age = call.max_age();
     let (indexed, on_chain) = tokio::join!(
         defi.okx.positions(address, &CHAINS, max_age),

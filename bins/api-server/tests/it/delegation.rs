@@ -12,6 +12,7 @@ pub(crate) mod sending;
 mod served;
 
 #[path = "../../../../crates/fence-server/tests/it/dying.rs"]
+#[allow(dead_code, reason = "the tests of the stores use all of it")]
 mod dying;
 #[path = "../../../../crates/fence-server/tests/it/onchain.rs"]
 mod onchain;

@@ -5,4 +5,5 @@ mod cancelled;
 mod ports;
 mod restarts;
 mod stage;
+mod turns;
 mod watched;

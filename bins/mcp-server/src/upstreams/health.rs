@@ -23,15 +23,16 @@ impl Health for Upstreams {
             ..
         } = self.0.as_ref();
         let venues = [
-            (lifi.mode(), lifi.health()),
-            (circle.mode(), circle.health()),
-            (polymarket.mode(), polymarket.health()),
-            (hyperliquid.mode(), hyperliquid.health()),
+            lifi.source(),
+            circle.source(),
+            polymarket.source(),
+            hyperliquid.source(),
         ];
         let mut observed: Vec<Observed> = venues
             .into_iter()
-            .flat_map(|(mode, sources)| {
-                sources.into_iter().map(move |seen| observe(mode, seen, ""))
+            .flat_map(|venue| {
+                let seen = venue.health().into_iter();
+                seen.map(|seen| observe(venue.mode(), seen, ""))
             })
             .collect();
         if let Some(prices) = prices {

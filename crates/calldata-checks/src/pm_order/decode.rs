@@ -103,7 +103,11 @@ fn typed_data(data: &TypedData<'_>) -> Result<(Domain, Order), Failure> {
     };
     let message = &data.message;
     let side = Side::from_number(message.side).ok_or_else(|| {
-        let violation = Violation::new("side of the typed data is neither buy nor sell", "0 or 1", message.side);
+        let violation = Violation::new(
+            "side of the typed data is neither buy nor sell",
+            "0 or 1",
+            message.side,
+        );
         Failure::new(SIDE, violation)
     })?;
     let order = Order {

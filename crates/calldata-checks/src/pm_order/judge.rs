@@ -39,11 +39,7 @@ impl PmOrderFacts {
     pub(super) fn judge_domain(&self) -> Verdict {
         let domain = &self.decoded.domain;
         for (message, expected, observed) in [
-            (
-                "the domain has another name",
-                DOMAIN_NAME,
-                &domain.name,
-            ),
+            ("the domain has another name", DOMAIN_NAME, &domain.name),
             (
                 "the domain has another version",
                 DOMAIN_VERSION,

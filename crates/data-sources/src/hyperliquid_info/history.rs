@@ -22,7 +22,7 @@ use serde_json::{json, value::RawValue};
 use super::{
     HISTORY, HyperliquidInfo,
     account::{coin, side},
-    purse::{Purse, weight},
+    purse::{Purse, most, weight},
 };
 use crate::{
     cached::{Ages, Cached},
@@ -246,14 +246,6 @@ enum Span {
     Whole(Vec<HistoryItem>),
     /// More items than the budget allows. The part from `newest` on may be small enough.
     TooMuch { newest: Timestamp },
-}
-
-/// The most items that the venue returns at once.
-pub(super) fn most(kind: HistoryKind) -> usize {
-    match kind {
-        HistoryKind::Fill => 2000,
-        HistoryKind::Funding | HistoryKind::Ledger => 500,
-    }
 }
 
 trait Raw: DeserializeOwned + Send {

@@ -5,7 +5,10 @@ use alloy_primitives::Address;
 use jiff::{SignedDuration, Timestamp};
 use readings::derivatives::{HistoryItem, HistoryKind, Window};
 
-use super::{HyperliquidInfo, history::most, purse::Purse};
+use super::{
+    HyperliquidInfo,
+    purse::{Purse, most},
+};
 use crate::{error::Error, provenance::Sourced};
 
 /// A span that ended this recently counts as ending now.

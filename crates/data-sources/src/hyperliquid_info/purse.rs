@@ -3,12 +3,18 @@
 use jiff::{SignedDuration, Timestamp};
 use readings::derivatives::{HistoryKind, Window};
 
-use super::history::most;
-
 /// The share of the budget that one history may take, in percent: 63 for all three kinds.
 const FILLS_PERCENT: u32 = 33;
 const FUNDING_PERCENT: u32 = 21;
 const LEDGER_PERCENT: u32 = 9;
+
+/// The most items that the venue returns at once.
+pub(super) fn most(kind: HistoryKind) -> usize {
+    match kind {
+        HistoryKind::Fill => 2000,
+        HistoryKind::Funding | HistoryKind::Ledger => 500,
+    }
+}
 
 /// The weight of a call for a list of this many items.
 pub(super) fn weight(items: usize) -> u32 {

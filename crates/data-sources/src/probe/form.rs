@@ -4,6 +4,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fmt,
     sync::OnceLock,
 };
 
@@ -11,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    row::Change,
     shape::{Kind, Shape, parent},
     witness::Exchange,
 };
@@ -57,6 +57,38 @@ impl From<Member> for String {
         let kinds: Vec<&str> = member.kinds.iter().map(|kind| kind.as_str()).collect();
         let mark = if member.needed { "" } else { "?" };
         format!("{mark}{}", kinds.join(" "))
+    }
+}
+
+/// A member that differs from the recorded form.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// Its JSON path; `[]` is any element of a list.
+    pub path: String,
+    /// The kinds that are read.
+    pub expected: Vec<Kind>,
+    /// The observed kinds; empty when the member is missing.
+    pub observed: Vec<Kind>,
+    /// The member that may have replaced it.
+    pub perhaps: Option<String>,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words = |kinds: &[Kind]| {
+            let words: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
+            words.join(" or ")
+        };
+        if self.observed.is_empty() {
+            write!(f, "{} is missing", self.path)?;
+        } else {
+            let (observed, expected) = (words(&self.observed), words(&self.expected));
+            write!(f, "{} is {observed} instead of {expected}", self.path)?;
+        }
+        match &self.perhaps {
+            Some(perhaps) => write!(f, " (perhaps renamed to {perhaps})"),
+            None => Ok(()),
+        }
     }
 }
 

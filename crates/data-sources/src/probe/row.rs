@@ -1,15 +1,15 @@
 //! The result of a probe for one source.
 
-use std::{collections::BTreeMap, fmt};
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    form::{form_key, forms},
+    form::{Change, form_key, forms},
     question::Heard,
-    shape::{Kind, Shape},
+    shape::Shape,
     witness::Exchange,
 };
 use crate::{
@@ -90,38 +90,6 @@ impl State {
             | Self::KeyRefused
             | Self::AccessRefused
             | Self::Malformed => 2,
-        }
-    }
-}
-
-/// A member that differs from the recorded form.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Change {
-    /// Its JSON path; `[]` is any element of a list.
-    pub path: String,
-    /// The kinds that are read.
-    pub expected: Vec<Kind>,
-    /// The observed kinds; empty when the member is missing.
-    pub observed: Vec<Kind>,
-    /// The member that may have replaced it.
-    pub perhaps: Option<String>,
-}
-
-impl fmt::Display for Change {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let words = |kinds: &[Kind]| {
-            let words: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
-            words.join(" or ")
-        };
-        if self.observed.is_empty() {
-            write!(f, "{} is missing", self.path)?;
-        } else {
-            let (observed, expected) = (words(&self.observed), words(&self.expected));
-            write!(f, "{} is {observed} instead of {expected}", self.path)?;
-        }
-        match &self.perhaps {
-            Some(perhaps) => write!(f, " (perhaps renamed to {perhaps})"),
-            None => Ok(()),
         }
     }
 }

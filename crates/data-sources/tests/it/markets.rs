@@ -3,6 +3,7 @@
 
 mod hyperliquid;
 mod hyperliquid_accounts;
+mod hyperliquid_histories;
 mod macros;
 mod venues;
 

@@ -30,7 +30,25 @@ pub struct CctpSpec {
     pub fee_recipient: Address,
 }
 
+/// The most that one burn may take: 10,000,000 USDC.
+const BURN_LIMIT: u64 = 10_000_000_000_000;
+
 impl CctpSpec {
+    /// The bridge of a stage, connected with every other domain.
+    pub(crate) fn of(local_domain: u32, token: Address) -> Self {
+        let others = cctp::DOMAINS.into_iter();
+        Self {
+            local_domain,
+            token,
+            burn_limit: U256::from(BURN_LIMIT),
+            remotes: others
+                .filter(|(domain, _)| *domain != local_domain)
+                .collect(),
+            attester: cctp::ATTESTER.address,
+            fee_recipient: cctp::FEE_RECIPIENT,
+        }
+    }
+
     pub(crate) fn placements(self) -> [Placement; 3] {
         let owner = MINTER.address;
         let messenger = Placement::from(BurnMessengerSpec {

@@ -1,4 +1,4 @@
-//! Plans that are sent on an embedded chain, in simulated time.
+//! Sends plans on an embedded chain, in simulated time.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -11,6 +11,7 @@
 
 mod gas;
 mod kills;
+mod lost;
 mod memory;
 mod mortal;
 mod schedules;

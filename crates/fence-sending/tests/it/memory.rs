@@ -24,6 +24,7 @@ struct Inner {
     until: u64,
     grants: BTreeMap<B256, KeptGrant>,
     ended: BTreeMap<B256, u64>,
+    history: Option<String>,
     plans: BTreeMap<B256, Plan>,
     order: Vec<B256>,
     /// Steps that were ordered although they must not be.
@@ -186,6 +187,21 @@ impl Memory {
         self.0.lock().unwrap().policy = policy;
     }
 
+    /// A replica takes over that has no end of a grant.
+    pub(crate) fn lose_ends(&self, history: &str) {
+        let mut inner = self.0.lock().unwrap();
+        inner.ended.clear();
+        inner.history = Some(history.to_owned());
+    }
+
+    /// A replica takes over that has the acceptance of a plan, and nothing of what followed.
+    pub(crate) fn lose_events(&self, plan: B256) {
+        let mut inner = self.0.lock().unwrap();
+        let plan = inner.plans.get_mut(&plan).unwrap();
+        plan.events.clear();
+        (plan.is_open, plan.used) = (true, None);
+    }
+
     pub(crate) fn violations(&self) -> Vec<String> {
         self.0.lock().unwrap().violations.clone()
     }
@@ -290,6 +306,10 @@ impl Store for Memory {
             inner.holder.clear();
         }
         done(Ok(()))
+    }
+
+    fn history(&self) -> StoreFuture<'_, Option<String>> {
+        done(Ok(self.0.lock().unwrap().history.clone()))
     }
 
     fn probe(&self) -> StoreFuture<'_, ()> {

@@ -21,6 +21,10 @@ impl fence::Store for MortalFence {
         self.store.install(policy, at)
     }
 
+    fn history(&self) -> fence::StoreFuture<'_, Option<String>> {
+        self.store.history()
+    }
+
     fn installed(&self) -> fence::StoreFuture<'_, Option<fence::InstalledPolicy>> {
         Box::pin(async move {
             self.fuse.alive().await;

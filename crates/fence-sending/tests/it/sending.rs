@@ -162,7 +162,7 @@ async fn without_a_node_nothing_goes_out_and_the_halt_is_written() {
         .store(false, std::sync::atomic::Ordering::SeqCst);
     let _process = world.process(Fuse::eternal()).await;
     pass(Duration::from_secs(100)).await;
-    // By the machine's clock alone.
+    // The machine's clock alone decides.
     assert_eq!(world.state(plan), State::Halting);
     world
         .node

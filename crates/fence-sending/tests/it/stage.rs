@@ -26,7 +26,7 @@ use tokio::time::Instant;
 use tx_sender::{MemoryStore, Takeover, Transport};
 
 pub(crate) use self::node::{InProcess, reverts};
-use self::order::{arguments, executable, fence, instance, sign};
+use self::order::{arguments, fence, instance, sign};
 pub(crate) use self::order::{edited_policy, fence_policy};
 pub(crate) use self::process::Process;
 pub(crate) use self::route::TestRoute;
@@ -34,7 +34,6 @@ use crate::memory::Memory;
 use crate::sample::{BASE, Draft, NOW, USDC, WETH, build, policy};
 
 sol! {
-    function snwap(address tokenIn, uint256 amountIn, address recipient, address tokenOut, uint256 amountOutMin, address executor, bytes executorData) external returns (uint256);
     function approve(address spender, uint256 value) external returns (bool);
 }
 
@@ -169,7 +168,7 @@ impl World {
         };
         let arguments = arguments();
         let sealed = build(&arguments, |draft| {
-            executable(draft, number);
+            draft.execute(number);
             edit(draft);
         });
         let envelope = sealed.unwrap().into_json();

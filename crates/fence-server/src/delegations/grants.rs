@@ -114,11 +114,9 @@ impl Delegations {
             let mut account = self.restore(&view)?;
             let before = tightest(&view);
             let after = account.tighten(&received)?;
-            if before == after
-                || self
-                    .write(&view, Change::Limit(Box::new(received)), now)
-                    .await?
-            {
+            let change = Change::Limit(Box::new(received));
+            self.acknowledge(of, &change, now);
+            if before == after || self.write(&view, change, now).await? {
                 let cap = after.per_swap_cap.map_or(cap, |limit| limit.min(cap));
                 return Ok((after, cap));
             }
@@ -148,14 +146,15 @@ impl Delegations {
                 None => self.signer_for(of).await?,
             };
             let received = self.judge_revocation(&signed, owner, &view, now)?;
-            if is_ended(&view, signed.message()) {
-                return self.receipt(&received, &view).await;
-            }
             let change = Change::End {
                 grant_id,
                 ended_at: signed.message().revoked_at,
                 signed: Some(Box::new(signed.clone())),
             };
+            self.acknowledge(of, &change, now);
+            if is_ended(&view, signed.message()) {
+                return self.receipt(&received, &view).await;
+            }
             if self.write(&view, change, now).await? {
                 let view = self.store.view(of, grant_id, None).await?;
                 return self.receipt(&received, &view).await;
@@ -175,14 +174,15 @@ impl Delegations {
         grant_id: B256,
     ) -> Result<(), DelegationError> {
         let now = self.now().await;
+        let change = Change::End {
+            grant_id,
+            ended_at: now.wall.unix(),
+            signed: None,
+        };
+        self.acknowledge(account, &change, now);
         for _ in 0..ATTEMPTS {
             let view = self.store.view(account, grant_id, None).await?;
-            let change = Change::End {
-                grant_id,
-                ended_at: now.wall.unix(),
-                signed: None,
-            };
-            if self.write(&view, change, now).await? {
+            if self.write(&view, change.clone(), now).await? {
                 return Ok(());
             }
         }
@@ -377,7 +377,7 @@ fn is_ended(view: &View, revocation: &Revocation) -> bool {
     }
 }
 
-fn tightest(view: &View) -> Tightest {
+pub(super) fn tightest(view: &View) -> Tightest {
     view.limits
         .iter()
         .fold(Tightest::default(), |tightest, limit| {

@@ -168,6 +168,10 @@ impl Store for PostgresStore {
         Box::pin(async move { Ok(write::give_back(&self.postgres, lease, &holder).await?) })
     }
 
+    fn history(&self) -> StoreFuture<'_, Option<String>> {
+        Box::pin(async move { Ok(self.postgres.history().await?) })
+    }
+
     fn probe(&self) -> StoreFuture<'_, ()> {
         Box::pin(async move {
             let sql = "INSERT INTO fence_probe (id, at) VALUES (1, clock_timestamp())

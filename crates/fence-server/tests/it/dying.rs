@@ -1,7 +1,7 @@
 //! A store that goes away.
 
 use std::sync::{
-    Arc,
+    Arc, Mutex,
     atomic::{AtomicUsize, Ordering},
 };
 
@@ -13,12 +13,13 @@ use fence_server::{
 };
 
 /// A store whose process ends at one of its writes: before it, or after it and before anybody
-/// learns of it. From then on nothing answers.
+/// learns of it. From then on nothing answers. Before that, it may begin another history.
 pub(crate) struct Dying {
     inner: Arc<dyn Store>,
     /// Writes until the end.
     left: AtomicUsize,
     after: bool,
+    history: Mutex<Option<String>>,
 }
 
 impl Dying {
@@ -27,7 +28,18 @@ impl Dying {
             inner,
             left: AtomicUsize::new(left),
             after,
+            history: Mutex::default(),
         }
+    }
+
+    /// A store whose process goes on.
+    pub(crate) fn never(inner: Arc<dyn Store>) -> Self {
+        Self::new(inner, usize::MAX, false)
+    }
+
+    /// A replica takes over.
+    pub(crate) fn begin_history(&self, name: &str) {
+        *self.history.lock().unwrap() = Some(name.to_owned());
     }
 
     pub(crate) fn is_dead(&self) -> bool {
@@ -110,6 +122,10 @@ impl Store for Dying {
     }
     fn give_back(&self, lease: Lease, holder: &str) -> StoreFuture<'_, ()> {
         self.read(self.inner.give_back(lease, holder))
+    }
+    fn history(&self) -> StoreFuture<'_, Option<String>> {
+        let history = self.history.lock().unwrap().clone();
+        self.read(Box::pin(async move { Ok(history) }))
     }
     fn probe(&self) -> StoreFuture<'_, ()> {
         self.read(self.inner.probe())

@@ -1,6 +1,7 @@
 //! A server's operations on received messages.
 
 mod grants;
+mod lost;
 mod plans;
 mod revocations;
 

@@ -36,7 +36,7 @@ async fn of_two_holders_one_gets_a_lease() {
             .collect();
         // The same holder keeps its token.
         assert_eq!(leases.len(), 1, "round {round}");
-        assert!((last..=last + 1).contains(&leases[0].token));
+        assert!(leases[0].token >= last);
         last = leases[0].token;
     }
 }
@@ -63,7 +63,7 @@ async fn a_write_holds_its_lease_or_is_not_made() {
             one.write(step.clone()),
             two.acquire(ACCOUNT, "two", at(NOW + 60), 60),
         );
-        assert_eq!(taken.unwrap().unwrap().token, lease.unwrap().token + 1);
+        assert!(taken.unwrap().unwrap().token > lease.unwrap().token);
         let events = two.submission(plan).await.unwrap().unwrap().events.len();
         match written {
             Ok(_) => assert_eq!(events, 1),
@@ -96,12 +96,14 @@ async fn of_two_plans_of_an_account_one_is_accepted() {
         one.write(accept(1_000_000_007)),
         two.write(accept(1_000_000_008)),
     );
-    let late = Err(StoreError::Conflict { account: ACCOUNT });
-    let next = Ok(view.version + 1);
-    assert!(
-        [(&next, &late), (&late, &next)].contains(&(&first, &second)),
-        "{first:?} {second:?}"
-    );
+    let late = StoreError::Conflict { account: ACCOUNT };
+    match (first, second) {
+        (Ok(next), Err(error)) | (Err(error), Ok(next)) => {
+            assert_eq!(error, late);
+            assert!(next > view.version);
+        }
+        both => panic!("{both:?}"),
+    }
     assert_eq!(one.sendings(at(NOW)).await.unwrap().len(), 1);
     // The loser reads again, and sees the other's plan.
     let view = look(&*two).await;
@@ -132,20 +134,11 @@ async fn writes_of_many_accounts_stay_within_the_budget_of_all() {
         let store = stores[usize::from(number % 2)].clone();
         writes.spawn(async move { store.write(change).await.map_err(|error| error.code()) });
     }
-    let mut outcomes = writes.join_all().await;
-    outcomes.sort_unstable();
+    let outcomes = writes.join_all().await;
+    let made = outcomes.iter().filter(|outcome| outcome.is_ok());
     let exhausted = Err("gas_budget_exhausted");
-    let expected = [
-        Ok(1),
-        Ok(1),
-        Ok(1),
-        exhausted,
-        exhausted,
-        exhausted,
-        exhausted,
-        exhausted,
-    ];
-    assert_eq!(outcomes, expected);
+    let refused = outcomes.iter().filter(|outcome| **outcome == exhausted);
+    assert_eq!((made.count(), refused.count()), (3, 5));
     let spent = stores[1].gas_spent(ACCOUNT, at(NOW)).await.unwrap();
     assert_eq!((spent.of_account, spent.of_all), (0, 30));
 }

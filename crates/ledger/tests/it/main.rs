@@ -8,6 +8,7 @@
     reason = "test code"
 )]
 
+mod connection;
 mod credit;
 mod durability;
 mod files;

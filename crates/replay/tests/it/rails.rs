@@ -114,7 +114,7 @@ async fn a_quote_is_computed_for_the_caller() {
     assert_eq!(quote.to_amount, U256::from(795_600_000_000_000_000u64));
     assert_eq!(quote.to_amount_min, U256::from(787_644_000_000_000_000u64));
     assert_eq!(quote.call_value, U256::ZERO);
-    assert_eq!(world.lifi.mode(), Mode::Replay);
+    assert_eq!(world.lifi.source().mode(), Mode::Replay);
     assert_eq!(world.replay.served("lifi/quote_usdc_weth.json"), 1);
     let elsewhere = SwapAsk {
         to_token: USER,

@@ -2,9 +2,11 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::{ErrorCode, Next, common_query::COMMON_QUERY};
-
-use super::operation::query_parameter;
+use crate::{
+    ErrorCode, Next, Parameter, Rule,
+    common_query::COMMON_QUERY,
+    schema::{self, Detail},
+};
 
 /// The statuses of the errors that every operation may answer, ascending.
 pub(super) const ERROR_STATUSES: [u16; 11] =
@@ -325,6 +327,32 @@ fn refusal() -> Json {
         },
         "required": ["code", "reason", "charged", "retryable", "request_id", "next"],
     })
+}
+
+/// A parameter object of OpenAPI. Only parameters of the example call carry an example: together
+/// the examples of an operation are a call that is served.
+pub(super) fn query_parameter(parameter: &Parameter, shown: bool) -> Json {
+    let mut object = json!({
+        "name": parameter.name,
+        "in": "query",
+        "required": parameter.is_required(),
+        "description": schema::describe(parameter),
+        "schema": schema::of_parameter(parameter, Detail::Full),
+    });
+    if let (true, Some(members)) = (shown, object.as_object_mut()) {
+        members.insert("example".to_owned(), parameter.example_json());
+    }
+    // The description is beside the schema, and lists are written with commas.
+    if let Some(schema) = object.get_mut("schema").and_then(Json::as_object_mut) {
+        schema.remove("description");
+        if schema.remove("items").is_some() {
+            schema.insert("type".to_owned(), "string".into());
+        }
+    }
+    if let (true, Rule::Chains(_), Some(object)) = (shown, parameter.rule, object.as_object_mut()) {
+        object.insert("example".to_owned(), parameter.example.into());
+    }
+    object
 }
 
 #[cfg(test)]

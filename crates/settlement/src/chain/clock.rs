@@ -1,8 +1,6 @@
-//! The machine's clock, and the check that the chain's clock agrees with it.
+//! The check that the chain's clock agrees with the machine's.
 
-use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::Head;
 use crate::Cause;
@@ -10,39 +8,6 @@ use crate::Cause;
 /// How many seconds the machine's clock and the chain's may differ. Payment windows are judged by
 /// the machine's clock and settled by the chain's.
 const TOLERANCE_SECONDS: u64 = 30;
-
-/// A clock in Unix seconds.
-#[derive(Clone)]
-pub struct Clock(Arc<dyn Fn() -> u64 + Send + Sync>);
-
-impl Clock {
-    /// A clock that calls this function.
-    #[must_use]
-    pub fn new(now: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
-        Self(Arc::new(now))
-    }
-
-    pub(crate) fn now(&self) -> u64 {
-        (self.0)()
-    }
-}
-
-/// The system's clock.
-impl Default for Clock {
-    fn default() -> Self {
-        Self::new(|| {
-            SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .map_or(0, |elapsed| elapsed.as_secs())
-        })
-    }
-}
-
-impl fmt::Debug for Clock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Clock")
-    }
-}
 
 /// Compares the times of blocks with the machine's clock.
 ///

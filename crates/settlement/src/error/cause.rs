@@ -5,10 +5,11 @@ use std::time::Duration;
 use alloy_primitives::{Address, U256};
 use thiserror::Error;
 use tx_sender::{Hold, SenderError};
-use x402_wire::Network;
+use x402_wire::{Network, Reason};
 
 use super::asset::AssetFault;
 use super::remote::{Malformation, RemoteCall};
+use crate::text::clip;
 
 /// The reason why an outcome is unavailable. None of these says that a payment failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -194,6 +195,14 @@ impl Cause {
             | Self::QueueTooLong { .. }
             | Self::Clock { .. }
             | Self::ExactUnsupported { .. } => false,
+        }
+    }
+
+    /// The cause for a refusal that decides nothing.
+    pub(crate) fn inconclusive(reason: &Reason) -> Self {
+        Self::Inconclusive {
+            call: RemoteCall::Settle,
+            reason: clip(reason.as_str()),
         }
     }
 

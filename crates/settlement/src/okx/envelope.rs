@@ -4,9 +4,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use x402_wire::Reason;
 
-use crate::answer::{clip, clip_message};
 use crate::http::Reply;
 use crate::reason::{Weight, weight};
+use crate::text::{clip, clip_message};
 use crate::{Cause, Malformation, RemoteCall};
 
 /// Codes of a refused message: an empty parameter, a wrong parameter.

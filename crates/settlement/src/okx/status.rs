@@ -9,6 +9,7 @@ use super::envelope::{Opened, open};
 use super::malformed;
 use crate::answer;
 use crate::reason::is_used;
+use crate::text::clip;
 use crate::{Cause, Malformation, Receipt, Reconciliation, RemoteCall, Settlement, Settler as _};
 
 /// `data` of `GET /settle/status`; members are null when they do not apply.
@@ -101,7 +102,7 @@ impl Okx {
                     .as_deref()
                     .map_or(Reason::TransactionFailed, Reason::from),
             ),
-            state => Progress::Open(answer::clip(
+            state => Progress::Open(clip(
                 state
                     .or(body.error_reason.as_deref())
                     .unwrap_or("unnamed state"),
@@ -161,7 +162,7 @@ impl StatusBody {
                 call: RemoteCall::SettleStatus,
                 member,
                 expected,
-                observed: answer::clip(observed),
+                observed: clip(observed),
             })
         })
     }

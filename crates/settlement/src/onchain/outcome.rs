@@ -4,7 +4,6 @@ use alloy_primitives::B256;
 use x402_wire::{Payment, Reason};
 
 use super::OnchainSettler;
-use crate::answer;
 use crate::chain::{Finding, Proof, RpcFault, TransactionOutcome, proof};
 use crate::reason::is_used;
 use crate::{Cause, Receipt, Reconciliation, Settlement};
@@ -30,7 +29,7 @@ impl OnchainSettler {
             Ok(Finding::Settled(receipt)) => unknown(receipt.transaction, Cause::UsedElsewhere),
             // Two nodes may share one address, and one of them is behind.
             Ok(Finding::Open) if is_used(&reason) => {
-                unknown(transaction, answer::inconclusive(&reason))
+                unknown(transaction, Cause::inconclusive(&reason))
             }
             Ok(Finding::Spent) => Settlement::Failed {
                 transaction,

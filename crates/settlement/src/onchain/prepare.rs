@@ -10,7 +10,6 @@ use x402_wire::{Payment, Reason, SignatureStanding};
 
 use super::OnchainSettler;
 use super::funds::GasState;
-use crate::answer::inconclusive;
 use crate::chain::{Finding, RpcFault, State, calldata};
 use crate::reason::{Weight, is_used, may_have_settled, weight};
 use crate::{Cause, Settlement};
@@ -106,7 +105,9 @@ impl OnchainSettler {
                 unknown(Some(receipt.transaction), Cause::UsedElsewhere)
             }
             // Two nodes may share one address, and one of them is behind.
-            Ok(Finding::Open) if may_have_settled(&reason) => unknown(None, inconclusive(&reason)),
+            Ok(Finding::Open) if may_have_settled(&reason) => {
+                unknown(None, Cause::inconclusive(&reason))
+            }
             Ok(Finding::Spent) => Settlement::rejected(Reason::Cancelled),
             Ok(Finding::Open | Finding::Expired) => rejected(reason),
             Err(cause) => unknown(None, cause),

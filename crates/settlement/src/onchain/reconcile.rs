@@ -36,7 +36,7 @@ impl OnchainSettler {
         };
         // Another mode stored it with the broker, and its batch does not use this authorization.
         if payment.scheme() == Scheme::AggrDeferred {
-            return undecided(answer::inconclusive(&Reason::UnsupportedScheme)).ended(payment, now);
+            return undecided(Cause::inconclusive(&Reason::UnsupportedScheme)).ended(payment, now);
         }
         let finding = match self.chain.find(payment, transaction).await {
             Ok(Finding::Settled(receipt)) => return Reconciliation::Settled(receipt),

@@ -15,10 +15,11 @@ type Acted = Result<Attacker, SiegeError>;
 const IDLE: usize = 120;
 
 fn server(attacker: &mut Attacker) -> SocketAddr {
-    match attacker.chance.percent(70) {
-        true => attacker.field.api,
-        false => attacker.field.rail,
-    }
+    let api = match attacker.chance.percent(70) {
+        true => attacker.field.next_api(),
+        false => None,
+    };
+    api.unwrap_or(attacker.field.rail)
 }
 
 /// Connections that are opened and kept silent.

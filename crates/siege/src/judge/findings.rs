@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use bench::measure::{Ratio, quantile};
 
-use super::{Evidence, Finding, Footprint, Tolerance};
+use super::{Evidence, Finding, Footprint, Testimony, Tolerance};
 use crate::bank::Charge;
 use crate::payment::Key;
 use crate::record::{End, Purchase, Served};
-use crate::upstreams::{Quota, UpstreamCall};
 
 pub(super) const CHARGED_ONCE: &str = "an honest purchase is charged at most once";
 pub(super) const CHARGES_ANSWERED: &str = "what was charged to a buyer was answered";
@@ -18,7 +17,6 @@ pub(super) const SERVED_IS_PAID: &str = "nothing unpaid is served";
 pub(super) const ONE_ANSWER: &str = "a payment buys one answer to one request";
 pub(super) const CHARGES_KNOWN: &str = "the server knows every charge";
 pub(super) const OWNERS: &str = "no payment is in flight without an owner";
-pub(super) const QUOTAS: &str = "no upstream is asked more often than allowed";
 pub(super) const IDLE_WORK: &str = "work for nothing has a budget";
 pub(super) const PLANS: &str = "honest agents get plans beside a flood";
 pub(super) const PATIENCE: &str = "honest p99 beside the crowd";
@@ -159,143 +157,83 @@ pub(super) fn one_answer(served: &[Served]) -> Finding {
     }
 }
 
-/// The server knows of all money that moved.
+/// Every server knows of all money that moved.
 pub(super) fn charges_known(
     sent: &BTreeSet<Key>,
     charged: &Charged<'_>,
-    states: &BTreeMap<Key, String>,
+    testimonies: &[Testimony],
 ) -> Finding {
     let mut broken = Vec::new();
     for (key, charges) in charged {
-        let state = states.get(key).map_or("not asked", String::as_str);
         if !sent.contains(key) {
             broken.push(format!("{key}: charged, and nobody has sent it"));
         } else if charges.len() > 1 {
             broken.push(format!("{key}: charged {} times", charges.len()));
-        } else if state != "settled" {
-            broken.push(format!("{key}: charged on chain, {state} at the server"));
         }
     }
-    for (key, state) in states {
-        if state == "settled" && !charged.contains_key(key) {
-            broken.push(format!(
-                "{key}: settled at the server, and no transfer on chain"
-            ));
+    for Testimony { server, states, .. } in testimonies {
+        for key in charged.keys().filter(|key| sent.contains(key)) {
+            let state = states.get(key).map_or("not asked", String::as_str);
+            if state != "settled" {
+                broken.push(format!(
+                    "{key}: charged on chain, {state} at server {server}"
+                ));
+            }
         }
+        for (key, state) in states {
+            if state == "settled" && !charged.contains_key(key) {
+                broken.push(format!(
+                    "{key}: settled at server {server}, and no transfer on chain"
+                ));
+            }
+        }
+    }
+    if testimonies.is_empty() {
+        broken.push("no server was asked".to_owned());
     }
     Finding {
         promise: CHARGES_KNOWN,
-        measured: format!("{} charges", charged.len()),
-        broken,
-    }
-}
-
-pub(super) fn owners(
-    sent: &BTreeSet<Key>,
-    states: &BTreeMap<Key, String>,
-    open: &BTreeMap<String, u64>,
-) -> Finding {
-    let mut broken = Vec::new();
-    for key in sent {
-        match states.get(key).map(String::as_str) {
-            Some("in_flight") => broken.push(format!("{key}: in_flight")),
-            None => broken.push(format!("{key}: the server does not say")),
-            Some(_) => {}
-        }
-    }
-    match open.get("in_flight") {
-        Some(0) => {}
-        other => broken.push(format!(
-            "svc_payments_open{{state=\"in_flight\"}} is {other:?}"
-        )),
-    }
-    let in_state = |wanted: &str| states.values().filter(|state| *state == wanted).count();
-    let counts = ["settled", "released", "unknown", "undecidable", "not_seen"]
-        .map(|state| format!("{} {state}", in_state(state)));
-    Finding {
-        promise: OWNERS,
-        measured: format!("{} authorizations: {}", sent.len(), counts.join(", ")),
-        broken,
-    }
-}
-
-pub(super) fn quotas(calls: &[UpstreamCall], quotas: &[Quota]) -> Finding {
-    let mut broken = Vec::new();
-    let mut most = (0_u64, String::from("none was asked"));
-    for quota in quotas {
-        let mut asked: Vec<(Duration, u32)> = calls
-            .iter()
-            .filter(|call| call.host == quota.host && counts_in(call, quota))
-            .map(|call| (call.at, call.weight))
-            .collect();
-        asked.sort_unstable();
-        // Calls arrive later than they leave, and with different delays: arrivals at the edge of a
-        // full window do not exceed it.
-        let transit = (quota.window / 50).min(Duration::from_secs(1));
-        let seen = heaviest(&asked, quota.window.saturating_sub(transit));
-        let family = match quota.family {
-            "" => String::new(),
-            family => format!(" ({family})"),
-        };
-        let text = format!(
-            "{}{family}: {seen} of {} in {} s",
-            quota.host,
-            quota.limit,
-            quota.window.as_secs()
-        );
-        if seen > u64::from(quota.limit) {
-            broken.push(text.clone());
-        }
-        let share = seen.saturating_mul(1_000) / u64::from(quota.limit.max(1));
-        if seen > 0 && share >= most.0 {
-            most = (share, text);
-        }
-    }
-    let known: BTreeSet<&str> = quotas.iter().map(|quota| quota.host.as_str()).collect();
-    let strange: BTreeSet<&str> = calls
-        .iter()
-        .map(|call| call.host.as_str())
-        .filter(|host| !known.contains(host))
-        .collect();
-    Finding {
-        promise: QUOTAS,
         measured: format!(
-            "{} calls of {} hosts, {} without a quota; nearest {}",
-            calls.len(),
-            calls
-                .iter()
-                .map(|call| &call.host)
-                .collect::<BTreeSet<_>>()
-                .len(),
-            strange.len(),
-            most.1
+            "{} charges, {} servers asked",
+            charged.len(),
+            testimonies.len()
         ),
         broken,
     }
 }
 
-/// Whether a limit covers a call of its host. A call without a known family counts everywhere.
-fn counts_in(call: &UpstreamCall, quota: &Quota) -> bool {
-    quota.family.is_empty() || call.family.is_empty() || call.family == quota.family
-}
-
-/// The most weight in any stretch of time of this length; `asked` is in the order of time.
-fn heaviest(asked: &[(Duration, u32)], window: Duration) -> u64 {
-    let mut oldest = asked.iter();
-    let mut inside = 0_u64;
-    let mut most = 0;
-    for (at, weight) in asked {
-        inside = inside.saturating_add((*weight).into());
-        while let Some((first, gone)) = oldest.as_slice().first() {
-            if at.saturating_sub(*first) < window {
-                break;
+pub(super) fn owners(sent: &BTreeSet<Key>, testimonies: &[Testimony]) -> Finding {
+    let mut broken = Vec::new();
+    let mut measured = format!("{} authorizations", sent.len());
+    for Testimony {
+        server,
+        states,
+        open,
+    } in testimonies
+    {
+        for key in sent {
+            match states.get(key).map(String::as_str) {
+                Some("in_flight") => broken.push(format!("{key}: in_flight at server {server}")),
+                None => broken.push(format!("{key}: server {server} does not say")),
+                Some(_) => {}
             }
-            inside = inside.saturating_sub((*gone).into());
-            oldest.next();
         }
-        most = most.max(inside);
+        match open.get("in_flight") {
+            Some(0) => {}
+            other => broken.push(format!(
+                "svc_payments_open{{state=\"in_flight\"}} is {other:?} at server {server}"
+            )),
+        }
+        let in_state = |wanted: &str| states.values().filter(|state| *state == wanted).count();
+        let counts = ["settled", "released", "unknown", "undecidable", "not_seen"]
+            .map(|state| format!("{} {state}", in_state(state)));
+        measured.push_str(&format!("; server {server}: {}", counts.join(", ")));
     }
-    most
+    Finding {
+        promise: OWNERS,
+        measured,
+        broken,
+    }
 }
 
 /// The default charge to a payer's credit, or to the newcomers' pool, for a model's call that ends
@@ -305,9 +243,10 @@ pub(super) const MODEL_CALL_MICRO_USD: u64 = 25_000;
 /// The default charge for a settlement transaction that moves no money.
 pub(super) const TRANSACTION_MICRO_USD: u64 = 5_000;
 
-/// Only the crowd asks for models' work or causes failing transactions. The pool and the crowd's
-/// own payments cover the cost, including images that were sold among other calls, so the bound is
-/// generous. Failed transactions are the server's own only where it settles itself.
+/// Only the crowd asks for models' work or causes failing transactions. A pool and the crowd's own
+/// payments cover the cost, including images that were sold among other calls, so the bound is
+/// generous. Each server has a pool, and credit may be spent once at each. Failed transactions are
+/// the service's own only where it settles itself, and any server sends for all of them.
 pub(super) fn idle_work(evidence: &Evidence) -> Finding {
     let honest: BTreeSet<Key> = evidence
         .seen
@@ -321,21 +260,36 @@ pub(super) fn idle_work(evidence: &Evidence) -> Finding {
         .map(|charge| charge.amount)
         .fold(0, u64::saturating_add);
     let allowed = evidence.pool.saturating_add(earned);
-    let calls = evidence.calls.iter().filter(|call| call.is_model).count();
-    let calls = u64::try_from(calls).unwrap_or(u64::MAX);
     let failed = evidence.failed_transactions;
-    let cost = calls
-        .saturating_mul(MODEL_CALL_MICRO_USD)
-        .saturating_add(failed.saturating_mul(TRANSACTION_MICRO_USD));
-    let measured = format!(
-        "{calls} model calls, {failed} failed transactions, {cost} of at most {allowed} micro-USD ({} of the pool, {earned} of the crowd's payments)",
+    let mut measured = format!(
+        "{failed} failed transactions; micro-USD at most {allowed} ({} of the pool, {earned} of the crowd's payments)",
         evidence.pool
     );
-    let broken = (cost > allowed).then(|| format!("{cost} are more than {allowed} micro-USD"));
+    let mut broken = Vec::new();
+    let mut cost = failed.saturating_mul(TRANSACTION_MICRO_USD);
+    for (place, Testimony { server, .. }) in evidence.testimonies.iter().enumerate() {
+        let calls = evidence.calls.iter();
+        let calls = calls.filter(|call| call.is_model && call.asked_at == place);
+        let calls = u64::try_from(calls.count()).unwrap_or(u64::MAX);
+        let of_models = calls.saturating_mul(MODEL_CALL_MICRO_USD);
+        cost = cost.saturating_add(of_models);
+        measured.push_str(&format!("; server {server}: {calls} model calls"));
+        if of_models > allowed {
+            broken.push(format!(
+                "server {server}: {of_models} for models are more than {allowed} micro-USD"
+            ));
+        }
+    }
+    let servers = u64::try_from(evidence.testimonies.len()).unwrap_or(u64::MAX);
+    let of_all = allowed.saturating_mul(servers);
+    measured.push_str(&format!("; {cost} of at most {of_all} micro-USD in all"));
+    if cost > of_all {
+        broken.push(format!("{cost} are more than {of_all} micro-USD"));
+    }
     Finding {
         promise: IDLE_WORK,
         measured,
-        broken: broken.into_iter().collect(),
+        broken,
     }
 }
 
@@ -353,7 +307,7 @@ pub(super) fn plans(plans: &[String]) -> Finding {
     }
 }
 
-pub(super) fn flat(footprint: Footprint, tolerance: Tolerance) -> Finding {
+pub(super) fn flat(footprint: &Footprint, tolerance: Tolerance) -> Finding {
     let Footprint { server, warm, end } = footprint;
     let mut broken = Vec::new();
     let memory = end.memory.saturating_sub(warm.memory);
@@ -372,12 +326,12 @@ pub(super) fn flat(footprint: Footprint, tolerance: Tolerance) -> Finding {
         ));
     }
     Finding {
-        promise: match server {
-            "api-server" => "api-server: memory and descriptors are flat",
-            _ => "mcp-server: memory and descriptors are flat",
+        promise: match server.starts_with("api-server") {
+            true => "api-server: memory and descriptors are flat",
+            false => "mcp-server: memory and descriptors are flat",
         },
         measured: format!(
-            "{} -> {} KiB (at most {} more), {} -> {} descriptors (at most {} more)",
+            "{server}: {} -> {} KiB (at most {} more), {} -> {} descriptors (at most {} more)",
             warm.memory >> 10,
             end.memory >> 10,
             tolerance.memory >> 10,

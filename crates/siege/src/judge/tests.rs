@@ -1,5 +1,7 @@
 //! An invented siege without a breach, and one breach of each promise.
 
+mod budgets;
+
 use alloy_primitives::{Address, B256};
 
 use super::findings::*;
@@ -65,10 +67,13 @@ fn peaceful() -> Evidence {
     Evidence {
         seen,
         charges: vec![charge(1), charge(4)],
-        states: states
-            .map(|(nonce, state)| (key(nonce), state.to_owned()))
-            .into(),
-        open: [("in_flight".to_owned(), 0), ("unknown".to_owned(), 0)].into(),
+        testimonies: vec![Testimony {
+            server: 1,
+            states: states
+                .map(|(nonce, state)| (key(nonce), state.to_owned()))
+                .into(),
+            open: [("in_flight".to_owned(), 0), ("unknown".to_owned(), 0)].into(),
+        }],
         calls: (0..30).map(call).collect(),
         failed_transactions: 0,
         pool: 100_000,
@@ -79,7 +84,7 @@ fn peaceful() -> Evidence {
             window: Duration::from_secs(1),
         }],
         footprints: vec![Footprint {
-            server: "api-server",
+            server: "api-server".to_owned(),
             warm: Held {
                 memory: 50 << 20,
                 descriptors: 40,
@@ -107,6 +112,7 @@ fn call(number: u64) -> UpstreamCall {
         at: Duration::from_millis(number * 100),
         weight: 1,
         is_model: false,
+        asked_at: 0,
     }
 }
 
@@ -134,7 +140,9 @@ fn a_peaceful_siege_keeps_every_promise() {
 fn a_purchase_that_is_charged_by_two_authorizations_is_caught() {
     let broken = broken(|evidence| {
         evidence.charges.push(charge(3));
-        evidence.states.insert(key(3), "settled".to_owned());
+        evidence.testimonies[0]
+            .states
+            .insert(key(3), "settled".to_owned());
     });
     assert_eq!(names(&broken), [CHARGED_ONCE]);
     assert!(
@@ -153,7 +161,9 @@ fn an_authorization_that_is_charged_twice_is_caught() {
 fn a_charge_without_an_answer_is_caught() {
     let broken = broken(|evidence| {
         evidence.charges.push(charge(2));
-        evidence.states.insert(key(2), "settled".to_owned());
+        evidence.testimonies[0]
+            .states
+            .insert(key(2), "settled".to_owned());
     });
     assert_eq!(names(&broken), [CHARGES_ANSWERED]);
     assert!(
@@ -212,11 +222,15 @@ fn a_payment_that_bought_two_answers_is_caught() {
 #[test]
 fn a_ledger_that_contradicts_the_chain_is_caught() {
     let unknown = broken(|evidence| {
-        evidence.states.insert(key(1), "unknown".to_owned());
+        evidence.testimonies[0]
+            .states
+            .insert(key(1), "unknown".to_owned());
     });
     assert_eq!(names(&unknown), [CHARGES_KNOWN]);
     let claimed = broken(|evidence| {
-        evidence.states.insert(key(2), "settled".to_owned());
+        evidence.testimonies[0]
+            .states
+            .insert(key(2), "settled".to_owned());
     });
     assert_eq!(names(&claimed), [CHARGES_KNOWN]);
     let strange = broken(|evidence| evidence.charges.push(charge(77)));
@@ -226,106 +240,51 @@ fn a_ledger_that_contradicts_the_chain_is_caught() {
 #[test]
 fn a_payment_without_an_owner_is_caught() {
     let in_flight = broken(|evidence| {
-        evidence.states.insert(key(2), "in_flight".to_owned());
+        evidence.testimonies[0]
+            .states
+            .insert(key(2), "in_flight".to_owned());
     });
     assert_eq!(names(&in_flight), [OWNERS]);
     let silent = broken(|evidence| {
-        evidence.states.remove(&key(3));
+        evidence.testimonies[0].states.remove(&key(3));
     });
     assert_eq!(names(&silent), [OWNERS]);
     let gauge = broken(|evidence| {
-        evidence.open.insert("in_flight".to_owned(), 2);
+        evidence.testimonies[0]
+            .open
+            .insert("in_flight".to_owned(), 2);
     });
     assert_eq!(names(&gauge), [OWNERS]);
-    let no_gauge = broken(|evidence| evidence.open.clear());
+    let no_gauge = broken(|evidence| evidence.testimonies[0].open.clear());
     assert_eq!(names(&no_gauge), [OWNERS]);
 }
 
-#[test]
-fn a_quota_that_is_exceeded_in_any_window_is_caught() {
-    let broken_by = |extra: UpstreamCall| broken(|evidence| evidence.calls.push(extra));
-    let one_more = UpstreamCall {
-        at: Duration::from_millis(1_550),
-        ..call(0)
-    };
-    assert_eq!(names(&broken_by(one_more.clone())), [QUOTAS]);
-    let of_another_host = UpstreamCall {
-        host: "b.example".to_owned(),
-        ..one_more.clone()
-    };
-    assert_eq!(broken_by(of_another_host), []);
-    // The eleventh call of a full second travels for a shorter time than the first one.
-    let arrives = |at: u64| broken(|evidence| evidence.calls[10].at = Duration::from_millis(at));
-    assert_eq!(arrives(985), []);
-    assert_eq!(names(&arrives(950)), [QUOTAS]);
-    let later = UpstreamCall {
-        at: Duration::from_secs(60),
-        ..one_more.clone()
-    };
-    assert_eq!(broken_by(later.clone()), []);
-    let heavy = UpstreamCall {
-        weight: 11,
-        ..later
-    };
-    assert_eq!(names(&broken_by(heavy)), [QUOTAS]);
-}
-
-/// The remainder of one limit of a host is not available for another one.
-#[test]
-fn each_limit_of_a_host_is_judged_by_itself() {
-    let with = |limits: [u32; 2], families: [&'static str; 2]| {
-        broken(|evidence| {
-            let quota = evidence.quotas.remove(0);
-            let of = |(family, limit)| Quota {
-                family,
-                limit,
-                ..quota.clone()
-            };
-            evidence.quotas = ["one", "two"].into_iter().zip(limits).map(of).collect();
-            for (number, call) in (0_usize..).zip(&mut evidence.calls) {
-                call.family = families[number % 2];
-            }
-        })
-    };
-    assert_eq!(with([5, 5], ["one", "two"]), []);
-    let broken = with([9, 1], ["one", "two"]);
-    assert_eq!(names(&broken), [QUOTAS]);
-    assert!(broken[0].1[0].contains("(two): 5 of 1"), "{broken:?}");
-    // A call without a known limit cannot be shown to be allowed.
-    assert_eq!(names(&with([5, 5], ["one", ""])), [QUOTAS]);
+/// A second server that says the same as the first one.
+fn second(evidence: &mut Evidence) -> &mut Testimony {
+    let first = evidence.testimonies[0].clone();
+    evidence.testimonies.push(Testimony { server: 2, ..first });
+    &mut evidence.testimonies[1]
 }
 
 #[test]
-fn work_for_nothing_beyond_its_budget_is_caught() {
-    let calls = |evidence: &mut Evidence, calls| {
-        let model = |number| UpstreamCall {
-            host: "models.example".to_owned(),
-            is_model: true,
-            ..call(number)
-        };
-        evidence.calls.extend((0..calls).map(model));
-    };
-    assert_eq!(broken(|evidence| calls(evidence, 4)), []);
-    assert_eq!(names(&broken(|evidence| calls(evidence, 5))), [IDLE_WORK]);
-    let failed = |evidence: &mut Evidence| {
-        calls(evidence, 3);
-        evidence.failed_transactions = 6;
-    };
-    assert_eq!(names(&broken(failed)), [IDLE_WORK]);
-    // The crowd's payments for other calls cover one more; buyers' payments do not.
-    let paid = |evidence: &mut Evidence, nonce| {
-        let crowds = Charge {
-            amount: 25_000,
-            ..charge(nonce)
-        };
-        evidence.charges.retain(|charge| charge.key != key(nonce));
-        evidence.charges.push(crowds);
-        evidence.seen.keys.insert(key(nonce));
-        evidence.states.insert(key(nonce), "settled".to_owned());
-        calls(evidence, 5);
-    };
-    assert_eq!(broken(|evidence| paid(evidence, 9)), []);
-    assert_eq!(names(&broken(|evidence| paid(evidence, 1))), [IDLE_WORK]);
+fn each_server_has_to_know_every_payment() {
+    let alike = broken(|evidence| {
+        second(evidence);
+    });
+    assert_eq!(alike, []);
+    let unaware = broken(|evidence| {
+        second(evidence)
+            .states
+            .insert(key(1), "released".to_owned());
+    });
+    assert_eq!(names(&unaware), [CHARGES_KNOWN]);
+    assert!(unaware[0].1[0].ends_with("at server 2"), "{unaware:?}");
+    let busy = broken(|evidence| {
+        second(evidence).open.insert("in_flight".to_owned(), 1);
+    });
+    assert_eq!(names(&busy), [OWNERS]);
+    let nobody = broken(|evidence| evidence.testimonies.clear());
+    assert_eq!(names(&nobody), [CHARGES_KNOWN]);
 }
 
 #[test]
@@ -371,7 +330,7 @@ fn a_siege_without_an_honest_agent_is_caught() {
 #[test]
 fn a_finding_names_its_breaches_and_says_how_many_there_are() {
     let finding = Finding {
-        promise: QUOTAS,
+        promise: PLANS,
         measured: "much".to_owned(),
         broken: (0..12).map(|number| format!("breach {number}")).collect(),
     };

@@ -23,9 +23,12 @@ pub(super) struct ApiConfig {
     pub(super) settles: String,
     pub(super) rpc: String,
     pub(super) proxy: String,
-    pub(super) ledger: PathBuf,
+    /// The database, as lines of `[storage]`.
+    pub(super) storage: String,
     /// The file with the key for every upstream.
     pub(super) key: PathBuf,
+    /// How many servers divide the budgets of the upstreams.
+    pub(super) servers: usize,
 }
 
 impl ApiConfig {
@@ -37,9 +40,11 @@ impl ApiConfig {
             settles,
             rpc,
             proxy,
+            storage,
+            servers,
             ..
         } = self;
-        let (ledger, key) = (self.ledger.display(), self.key.display());
+        let key = self.key.display();
         let mut text = format!(
             r#"
 [server]
@@ -57,7 +62,6 @@ settle_budget_seconds = 8
 [settlement]
 {settles}
 rpc_url = "{rpc}"
-timeout_ms = 3000
 reconcile_seconds = 1
 
 [credit]
@@ -65,7 +69,7 @@ pool_micro_usd = {POOL_MICRO_USD}
 pool_refill_micro_usd_per_second = {REFILL_MICRO_USD}
 
 [storage]
-url = "sqlite://{ledger}"
+{storage}
 
 [datasets]
 news = false
@@ -79,7 +83,7 @@ filter = "off"
             // Writing to a `String` cannot fail.
             let _ = writeln!(
                 text,
-                "\n[upstreams.{}]\ntimeout_ms = 2000\napi_key_file = \"{key}\"",
+                "\n[upstreams.{}]\ntimeout_ms = 2000\nservers = {servers}\napi_key_file = \"{key}\"",
                 spec.name
             );
             if spec.name == "okx" {
@@ -194,8 +198,9 @@ mod tests {
             settles: "facilitator_url = \"http://127.0.0.1:1\"".to_owned(),
             rpc: "http://127.0.0.1:2".to_owned(),
             proxy: "http://127.0.0.1:3".to_owned(),
-            ledger: "/x.db".into(),
+            storage: "url = \"sqlite:///x.db\"".to_owned(),
             key: "/x.key".into(),
+            servers: 2,
         };
         for text in [
             api.to_toml(),

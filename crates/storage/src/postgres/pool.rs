@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime, Timeouts};
 use tokio::time::timeout;
-use tokio_postgres::{Row, types::ToSql};
+use tokio_postgres::{Row, error::SqlState, types::ToSql};
 
 use super::{Address, PostgresError, column, tls};
 
@@ -111,6 +111,24 @@ impl Postgres {
         Ok(())
     }
 
+    /// Which history of the database this is: its timeline. A replica that is promoted begins a new
+    /// one, and may lack the last commits of the old one. `None` where the database does not tell.
+    ///
+    /// # Errors
+    ///
+    /// What any statement may end in.
+    pub async fn history(&self) -> Result<Option<String>, PostgresError> {
+        const OPERATION: &str = "history";
+        let sql = "SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8)";
+        match self.query_one(OPERATION, sql, &[]).await {
+            Ok(row) => column::get(&row, 0, OPERATION).map(Some),
+            Err(PostgresError::Query { sqlstate, .. }) if is_untold(sqlstate.as_deref()) => {
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     /// Runs one statement; the rows that it returns.
     ///
     /// # Errors
@@ -184,6 +202,17 @@ impl Postgres {
         let client = self.pool.get().await;
         client.map_err(|error| PostgresError::of_connection(&error))
     }
+}
+
+/// Whether a database refuses to tell its timeline: it forbids the question, or does not know it.
+fn is_untold(sqlstate: Option<&str>) -> bool {
+    [
+        SqlState::INSUFFICIENT_PRIVILEGE,
+        SqlState::FEATURE_NOT_SUPPORTED,
+        SqlState::UNDEFINED_FUNCTION,
+    ]
+    .iter()
+    .any(|state| sqlstate == Some(state.code()))
 }
 
 impl fmt::Debug for Postgres {

@@ -119,7 +119,7 @@ pub fn path_of(address: &str) -> Result<PathBuf, DatabaseError> {
     Ok(PathBuf::from(path))
 }
 
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)

@@ -33,7 +33,7 @@ mod tests {
 
     fn folder_with(write: impl FnOnce(&Connection)) -> (tempfile::TempDir, std::path::PathBuf) {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("service.shelf.db");
+        let path = folder.path().join("service.store.db");
         write(&Connection::open(&path).unwrap());
         (folder, path)
     }

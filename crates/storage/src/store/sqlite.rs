@@ -12,6 +12,11 @@ use super::{
 };
 use crate::sqlite::{self, ClaimedFile, Worker};
 
+/// The extension of the store's file, in place of the ledger's.
+const EXTENSION: &str = "store.db";
+/// The extension in earlier versions.
+const EARLIER_EXTENSION: &str = "shelf.db";
+
 /// The options of a [`SqliteStore`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoreOptions {
@@ -46,15 +51,21 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens the store beside the ledger at a path or `sqlite://` URL: `data/service.shelf.db` for
+    /// Opens the store beside the ledger at a path or `sqlite://` URL: `data/service.store.db` for
     /// `sqlite://data/service.db`. Several servers on one machine may share it. Creates file and
-    /// folder if they are missing, both readable by their owner only.
+    /// folder if they are missing, both readable by their owner only. Renames a file that has the
+    /// name of earlier versions.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Database`].
+    /// [`StoreError::Database`], and [`InUse`](crate::sqlite::DatabaseError::InUse) when a server
+    /// still has the file open under its earlier name.
     pub fn beside(ledger: &str, options: StoreOptions) -> Result<Self, StoreError> {
-        Self::open(beside(ledger)?, options)
+        let ledger = sqlite::path_of(ledger)?;
+        let path = ledger.with_extension(EXTENSION);
+        let earlier = ledger.with_extension(EARLIER_EXTENSION);
+        sqlite::rename(&earlier, &path, &FORMAT, &SETTINGS)?;
+        Self::open(path, options)
     }
 
     /// Opens the store in the file at `path`, which several servers on one machine may share.
@@ -166,28 +177,5 @@ impl ServerStore for SqliteStore {
     async fn prune(&self, now: u64) -> Result<u64, StoreError> {
         let work = move |t: &Transaction<'_>| statements::prune(t, now);
         self.worker.write("prune", work).await
-    }
-}
-
-/// The file of the store beside a ledger. Files of operators have this name, so it does not change.
-fn beside(ledger: &str) -> Result<PathBuf, StoreError> {
-    Ok(sqlite::path_of(ledger)?.with_extension("shelf.db"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_store_stands_beside_its_ledger() {
-        let check = |ledger: &str, store: &str| {
-            assert_eq!(beside(ledger), Ok(PathBuf::from(store)), "{ledger}");
-        };
-        check("sqlite://data/service.db", "data/service.shelf.db");
-        check("sqlite:///var/lib/service.db", "/var/lib/service.shelf.db");
-        check("data/service", "data/service.shelf.db");
-        check("data.d/service.v2.sqlite", "data.d/service.v2.shelf.db");
-        let refused = beside("postgres://user:secret@host/db").unwrap_err();
-        assert_eq!(refused.code(), "database_unsupported_address");
     }
 }

@@ -151,3 +151,11 @@ async fn a_transaction_in_which_a_statement_failed_is_not_committed() {
     });
     assert_eq!(done.await, Err(query(None)));
 }
+
+#[tokio::test]
+async fn a_database_tells_its_history() {
+    let Some(schema) = Schema::new() else { return };
+    let history = open(schema.url()).history().await.unwrap().unwrap();
+    assert_eq!(history.len(), 8);
+    assert_eq!(open(schema.url()).history().await, Ok(Some(history)));
+}

@@ -30,6 +30,31 @@ async fn a_crash_loses_nothing_that_was_answered() {
     assert_eq!(after.lease("job", "b", NOW, 30).await, Ok(false));
 }
 
+/// An installation of an earlier version, whose server was killed, keeps everything.
+#[tokio::test]
+async fn a_file_with_the_name_of_earlier_versions_is_renamed() {
+    let bench = Bench::in_file();
+    let store = bench.open();
+    let image = artifact("image", NOW + 10);
+    store.keep(image.clone(), NOW).await.unwrap();
+
+    let earlier = Bench::in_file();
+    let folder = earlier.path().parent().unwrap().to_owned();
+    for end in ["db", "db-wal"] {
+        let name = bench.path().with_extension(end);
+        fs::copy(name, folder.join(format!("service.shelf.{end}"))).unwrap();
+    }
+    for _start in 0..2 {
+        let after = earlier.open();
+        assert_eq!(
+            after.artifact(image.sha256(), NOW).await,
+            Ok(Some(image.clone()))
+        );
+        assert!(earlier.path().exists());
+        assert!(!folder.join("service.shelf.db").exists());
+    }
+}
+
 /// A log that ends in the middle of a commit loses that commit and nothing before it.
 #[tokio::test]
 async fn a_torn_write_is_as_if_it_had_not_been() {
@@ -83,10 +108,25 @@ fn a_store_of_one_server_refuses_a_second_one() {
 }
 
 #[test]
+fn a_store_stands_beside_its_ledger() {
+    let folder = tempfile::tempdir().unwrap();
+    let check = |ledger: &str, store: &str| {
+        let ledger = format!("sqlite://{}", folder.path().join(ledger).display());
+        drop(SqliteStore::beside(&ledger, StoreOptions::default()).unwrap());
+        assert!(folder.path().join(store).exists(), "{ledger}");
+    };
+    check("service.db", "service.store.db");
+    check("data/service", "data/service.store.db");
+    check("data.d/service.v2.sqlite", "data.d/service.v2.store.db");
+    let refused = SqliteStore::beside("postgres://user:secret@host/db", StoreOptions::default());
+    assert_eq!(refused.unwrap_err().code(), "database_unsupported_address");
+}
+
+#[test]
 fn a_folder_that_cannot_be_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     fs::write(&file, b"").unwrap();
-    let store = SqliteStore::open(file.join("service.shelf.db"), StoreOptions::default());
+    let store = SqliteStore::open(file.join("service.store.db"), StoreOptions::default());
     assert_eq!(store.unwrap_err().code(), "database_cannot_open");
 }

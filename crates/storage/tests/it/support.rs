@@ -34,7 +34,7 @@ impl Bench {
     }
 
     pub(crate) fn path(&self) -> PathBuf {
-        self.folder.path().join("service.shelf.db")
+        self.folder.path().join("service.store.db")
     }
 
     pub(crate) fn open(&self) -> AnyStore {

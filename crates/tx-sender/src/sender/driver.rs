@@ -70,7 +70,10 @@ impl From<Hold> for Stop {
 impl From<StoreError> for Stop {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::Conflict { .. } | StoreError::Fenced { .. } => Self::Again,
+            StoreError::Conflict { .. } | StoreError::Fenced { .. } => {
+                tracing::debug!(%error, "a turn begins again");
+                Self::Again
+            }
             error => Self::Held(Hold::Store(error)),
         }
     }

@@ -120,7 +120,9 @@ impl Driver {
         let included = self.own_inclusions(view, &waiting).await?;
         let mut changed = Vec::new();
         for record in waiting {
-            if record.attempts.is_empty() {
+            let may_have_another =
+                record.nonce < record.highest_nonce || record.highest_nonce.is_none();
+            if record.attempts.is_empty() && may_have_another {
                 // Nothing was ever signed for it, so another nonce is as good.
                 let next = match record.closing {
                     Some(_) => record.withdraw(),

@@ -175,9 +175,12 @@ impl Driver {
                 });
                 break;
             }
-            let Some(nonce) = (view.count..).find(|nonce| !nonces.contains(nonce)) else {
+            let Some(lowest) = (view.count..).find(|nonce| !nonces.contains(nonce)) else {
                 break;
             };
+            // A used nonce shows what has used it: the request is not sent under another one.
+            let highest = record.highest_nonce.filter(|nonce| !nonces.contains(nonce));
+            let nonce = highest.map_or(lowest, |highest| highest.min(lowest));
             nonces.insert(nonce);
             claimed.extend(record.claim(nonce));
         }

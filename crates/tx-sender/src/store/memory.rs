@@ -8,7 +8,7 @@ use alloy_primitives::Address;
 use tokio::time::Instant;
 
 use super::{CLOCKS_DIFFER, Fence, Store, StoreFuture, Takeover, TurnEnd, TurnFence, TurnStore};
-use crate::{Lane, Record, StoreError};
+use crate::{Lane, Record, State, StoreError};
 
 /// A store without durability. It keeps every other promise of [`Store`].
 #[derive(Debug, Default)]
@@ -153,6 +153,16 @@ impl Store for MemoryStore {
     fn insert_in_turn(&self, record: Record, turn: TurnFence) -> StoreFuture<'_, Record> {
         let stands = self.lock().insert(record, Some(turn));
         Box::pin(std::future::ready(stands))
+    }
+
+    fn next_nonce(&self, lane: Lane) -> StoreFuture<'_, Option<u64>> {
+        let inner = self.lock();
+        let of_lane = || inner.records.values().filter(|record| record.lane == lane);
+        let waiting = of_lane().filter(|record| record.state == State::Prepared);
+        let waiting = u64::try_from(waiting.count()).unwrap_or(u64::MAX);
+        let highest = of_lane().filter_map(|record| record.nonce).max();
+        let next = highest.map(|nonce| nonce.saturating_add(1).saturating_add(waiting));
+        Box::pin(std::future::ready(Ok(next)))
     }
 
     fn get(&self, key: &str) -> StoreFuture<'_, Option<Record>> {

@@ -137,29 +137,28 @@ async fn replace(
     book: &str,
     record: &Record,
 ) -> Result<Record, StoreError> {
-    let sql =
-        "UPDATE sender_record SET state = $1, nonce = $2, is_final = $3, revision = $4, body = $5
-               WHERE id = $6 AND revision = $7 AND key = $8 AND book = $9 RETURNING id";
+    // Steps are random, as those of a lane's token are: a record may be amended without a token.
+    let sql = "UPDATE sender_record SET state = $1, nonce = $2, is_final = $3, body = $4,
+                   revision = revision + 1 + (random() * 1000000)::bigint
+               WHERE id = $5 AND revision = $6 AND key = $7 AND book = $8 RETURNING revision";
     let conflict = || StoreError::Conflict {
         key: record.key.clone(),
     };
-    let next = Record {
-        revision: record.revision.saturating_add(1),
-        ..record.clone()
-    };
     let params: Params<'_> = &[
-        &next.state.as_str(),
-        &next.nonce.map(number),
-        &next.is_final,
-        &number(next.revision),
-        &body(&next)?,
+        &record.state.as_str(),
+        &record.nonce.map(number),
+        &record.is_final,
+        &body(record)?,
         &number(record.id),
         &number(record.revision),
         &record.key,
         &book,
     ];
     match transaction.query_opt(sql, params).await {
-        Ok(Some(_)) => Ok(next),
+        Ok(Some(row)) => Ok(Record {
+            revision: unsigned(&row, 0, READ)?,
+            ..record.clone()
+        }),
         Ok(None) => Err(conflict()),
         Err(PostgresError::Constraint { constraint, .. }) if constraint == NONCE => Err(conflict()),
         Err(error) => Err(error.into()),
@@ -246,6 +245,23 @@ impl Store for PostgresStore {
             let known = self.put(sql, &record, Some(turn)).await?;
             let account = turn.account;
             known.ok_or(StoreError::TurnLost { account })
+        })
+    }
+
+    fn next_nonce(&self, lane: Lane) -> StoreFuture<'_, Option<u64>> {
+        Box::pin(async move {
+            let sql = "SELECT max(nonce) + 1 + (
+                           SELECT count(*) FROM sender_record
+                           WHERE book = $3 AND chain_id = $1 AND account = $2
+                               AND NOT is_final AND nonce IS NULL
+                       )
+                       FROM sender_record
+                       WHERE chain_id = $1 AND account = $2 AND nonce IS NOT NULL";
+            let (chain_id, account) = (number(lane.chain_id), lane.account.to_string());
+            let params: Params<'_> = &[&chain_id, &account, &self.book];
+            let rows = self.rows("next nonce", sql, params).await?;
+            let next = rows.first().map(|row| get::<Option<i64>>(row, 0, READ));
+            Ok(next.transpose()?.flatten().map(i64::cast_unsigned))
         })
     }
 

@@ -1,4 +1,4 @@
-//! Seeded schedules of everything that can go wrong, one fault after the other and all at once.
+//! Seeded schedules of all faults, one after the other and all at once.
 
 use std::time::Duration;
 
@@ -12,11 +12,11 @@ use tx_sender::Sender;
 use crate::kills::process;
 use crate::support::{BASE_FEE, CAP, World, name, recipient, submit};
 
-/// The number of schedules of an ordinary run; `TX_SENDER_SCHEDULES` and `TX_SENDER_FIRST_SEED` ask
-/// for others.
+/// The number of schedules of an ordinary run; `TX_SENDER_SCHEDULES` and `TX_SENDER_FIRST_SEED` set
+/// others.
 const SCHEDULES: u64 = 40;
 
-/// How many of them also run on records in a file.
+/// The number of these schedules that also run on records in a file.
 const ON_FILE: u64 = 6;
 
 const KEYS: u64 = 8;
@@ -78,7 +78,7 @@ async fn schedule(seed: u64, world: World) {
         effects_are_single(&world, seed);
     }
 
-    // All faults are over: one process goes on alone.
+    // All faults are over: one process continues alone.
     processes.clear();
     world.chain.clear_faults();
     world.chain.forget_sends(0);

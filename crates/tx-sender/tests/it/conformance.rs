@@ -1,4 +1,4 @@
-//! The tests that every signer has to pass. The crate of the signers that are services runs this
+//! The tests that every signer has to pass. The crates of the signers that are services run this
 //! very file over each of them.
 
 use std::time::Duration;
@@ -80,13 +80,13 @@ pub(crate) enum Behaviour {
     HighS,
     /// It signs, and `r` begins with a byte of zeros.
     ShortR,
-    /// Somebody exchanged the key behind the name for another one.
+    /// Somebody exchanged the key of the name.
     Rotated,
     /// The signature is of another hash.
     OtherHash,
     /// It refuses: no permission, key disabled, policy.
     Refuses,
-    /// It fails in a way that may pass.
+    /// It fails temporarily.
     Fails,
     /// It limits the rate of requests.
     Busy,
@@ -100,8 +100,8 @@ pub(crate) enum Behaviour {
     OtherForm,
 }
 
-/// Whatever the service does, the signer returns the transaction as requested or an error with the
-/// right name; and it answers the next request as if nothing had happened.
+/// In each behaviour of the service, the signer returns the requested transaction or an error with
+/// the right name, and answers the next request as usual.
 #[allow(dead_code, reason = "not every signer is a service")]
 pub(crate) async fn withstands(signer: &dyn TransactionSigner, behave: impl Fn(Behaviour)) {
     use Behaviour::*;

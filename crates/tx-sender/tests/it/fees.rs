@@ -154,8 +154,8 @@ async fn an_empty_account_holds_the_lane_by_name_until_it_is_funded() {
     assert_eq!(sender.status(lane).hold, None);
 }
 
-/// Between the sender's look at the balance and the node's own, the account paid for something
-/// else.
+/// The account paid for something else after the sender's check of the balance and before the
+/// node's own.
 #[tokio::test(start_paused = true)]
 async fn a_balance_that_runs_out_while_sending_is_no_end() {
     let world = World::new();

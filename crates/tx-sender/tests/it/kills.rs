@@ -10,7 +10,7 @@ use tx_sender::{Fence, Lane, Record, RpcNode, Sender, Store, StoreFuture, Takeov
 
 use crate::support::{World, at_once, key, name, recipient, submit};
 
-/// The records as one process sees them.
+/// The records as seen by one process.
 pub(crate) struct Mortal {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) fuse: Arc<Fuse>,
@@ -137,8 +137,8 @@ async fn ends_everywhere(world: fn() -> World) {
         for after in [false, true] {
             let world = world();
             ended &= live(&world, &Fuse::new(effects, after)).await;
-            // The chain goes on while no process works the lane; after the lease another process
-            // does.
+            // The chain makes blocks while no process works the lane; after the lease another
+            // process works it.
             world.chain.mine();
             pass(Duration::from_secs(40)).await;
             let next = process(&world, &Fuse::new(i64::MAX, false)).await;

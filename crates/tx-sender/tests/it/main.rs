@@ -1,4 +1,4 @@
-//! The sender against an EVM in this process, in simulated time.
+//! Runs the sender against an EVM in this process, in simulated time.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -17,6 +17,7 @@ mod guards;
 #[cfg(feature = "keystore")]
 mod keystore;
 mod kills;
+mod lost;
 mod nodes;
 mod nonces;
 mod observed;

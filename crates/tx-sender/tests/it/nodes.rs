@@ -1,4 +1,4 @@
-//! Nodes that are behind, on another fork, down, or that show what does not exist.
+//! Nodes that are behind, on another fork, down, or show facts that do not exist.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -64,7 +64,10 @@ async fn a_node_of_another_chain_is_never_asked_for_anything_else() {
         let asked = world.node.asked.lock().unwrap();
         asked.get("eth_sendRawTransaction").copied()
     };
-    eventually("the second time", async || (sends() == Some(2)).then_some(())).await;
+    eventually("the second time", async || {
+        (sends() == Some(2)).then_some(())
+    })
+    .await;
     world.blocks(2).await;
     assert_eq!(world.state(&name(1)).await, "sealed");
     let asked = other.asked.lock().unwrap().clone();
@@ -171,7 +174,7 @@ async fn null_receipts_are_never_a_failure() {
     assert_eq!(world.chain.transactions().len(), 2);
 }
 
-/// A node that refuses every transaction in these words and answers everything else.
+/// A node that refuses every transaction with this message and answers everything else.
 struct Refuses(InProcess, &'static str);
 
 impl Transport for Refuses {

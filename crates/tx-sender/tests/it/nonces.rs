@@ -72,7 +72,7 @@ async fn a_nonce_that_somebody_else_has_used_is_replaced_and_nothing_waits_for_i
     );
 }
 
-/// Somebody else's transactions came before the sender looked.
+/// Another process's transactions came before the sender's check.
 #[tokio::test(start_paused = true)]
 async fn nonces_that_are_used_already_are_not_claimed() {
     let world = World::new();
@@ -129,8 +129,8 @@ async fn a_gap_is_filled_by_the_next_request() {
     }
 }
 
-/// A node refuses a transaction that it has taken: whatever it says, the sender sends nothing under
-/// another nonce, and the block decides the outcome.
+/// A node refuses a transaction that it has taken. The sender sends nothing under another nonce,
+/// whatever the message, and the block decides the outcome.
 #[tokio::test(start_paused = true)]
 async fn a_refusal_after_the_node_has_taken_it_changes_nothing() {
     for words in [

@@ -16,7 +16,7 @@ use crate::support::{InProcess, LANE, World, key, name, submit, transfer};
 const RECEIPT: &str = "eth_getTransactionReceipt";
 const HEAD: &str = "eth_getBlockByNumber";
 
-/// A world with the rules of a server instead of those that make other tests short.
+/// A world with the rules of a server, which are slower than those of other tests.
 fn world() -> World {
     let mut world = World::new();
     world.policy = Policy {
@@ -115,7 +115,7 @@ async fn a_node_is_not_pestered() {
         world.chain.mine();
     }
     world.until_final(&name(1)).await;
-    // The lane comes to rest.
+    // The lane becomes idle.
     pass(Duration::from_secs(10)).await;
     let over = asked(&world);
     pass(Duration::from_secs(3600)).await;

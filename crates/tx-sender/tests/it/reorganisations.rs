@@ -1,4 +1,4 @@
-//! Blocks that a reorganisation takes back.
+//! Reorganisations that remove blocks.
 
 use alloy_primitives::U256;
 use dev_chain::Fate;
@@ -80,7 +80,7 @@ async fn the_watch_ends_after_64_blocks() {
     drop(sender);
 }
 
-/// A transaction that somebody else's has replaced comes back when the other one's block is gone.
+/// A replaced transaction counts again when the other one's block is gone.
 #[tokio::test(start_paused = true)]
 async fn a_replaced_transaction_comes_back_with_a_reorganisation() {
     let world = World::new();

@@ -33,7 +33,7 @@ async fn two_senders_on_one_store_send_everything_once() {
     eventually("one of them works the lane", differs).await;
     assert_eq!([world.hold(&one), world.hold(&two)], [None, None]);
 
-    // The holder ends; the other one goes on when the lease is over.
+    // The holder ends; the other one continues when the lease is over.
     let (rest, gone) = if is_elsewhere(&one) {
         (one, two)
     } else {
@@ -127,7 +127,7 @@ async fn a_clock_that_is_set_back_holds_nothing_up() {
     world.blocks(8).await;
     assert_eq!(world.state(&name(1)).await, "sealed");
 
-    // A lease that ends a day ahead belongs to nobody.
+    // A lease that ends a day ahead has no holder.
     now.store(NOW, Ordering::Relaxed);
     submit(&first, 2).await;
     world.blocks(2).await;

@@ -1,5 +1,5 @@
-//! Several processes that send from one account and share its records: each of them gets its
-//! requests sent at any time, and the end of one holds the others up for no longer than its lease.
+//! Several processes that send from one account and share its records: each process's requests are
+//! sent at any time, and the end of one process delays the others by no more than its lease.
 //!
 //! The rules run on records in memory in simulated time, and in real time on the database that
 //! `TEST_POSTGRES_URL` names.
@@ -92,7 +92,8 @@ async fn with_blocks<T>(world: &World, work: impl Future<Output = T>) -> T {
     }
 }
 
-/// Every request has taken effect once, and together they have used the first nonces.
+/// Checks that every request has taken effect once, and that together they have used the first
+/// nonces.
 async fn each_took_effect_once(world: &World, store: &Arc<dyn Store>, requests: u64) {
     let mut nonces = Vec::new();
     for number in 1..=requests {
@@ -120,14 +121,14 @@ async fn both_send_at_once(world: World, [a, b]: [Arc<dyn Store>; 2]) {
             match number % 3 {
                 0 => one.send(&mut sent, number),
                 1 => two.send(&mut sent, number),
-                // The same key at both.
+                // Both processes get the same key.
                 _ => {
                     one.send(&mut sent, number);
                     two.send(&mut sent, number);
                 }
             }
         }
-        // Each learns what became of its requests, whoever has sent them.
+        // Each process learns the outcomes of its requests, whichever process has sent them.
         while let Some(record) = sent.join_next().await {
             assert_eq!(record.unwrap().state.as_str(), "sealed");
         }
@@ -136,8 +137,8 @@ async fn both_send_at_once(world: World, [a, b]: [Arc<dyn Store>; 2]) {
     each_took_effect_once(&world, &a, REQUESTS).await;
 }
 
-/// One process ends at one of its effects; what it has begun is ended by the other one, whose own
-/// requests wait for no longer than the lease. Returns whether the process came to that effect.
+/// Ends one process at one of its effects. The other one finishes the begun work, and its own
+/// requests wait for no longer than the lease. Returns whether the process reached that effect.
 async fn one_ends(world: World, [a, b]: [Arc<dyn Store>; 2], effects: i64, after: bool) -> bool {
     const REQUESTS: u64 = 6;
     let one = Process::start(&world, &a, Fuse::new(effects, after)).await;
@@ -155,7 +156,7 @@ async fn one_ends(world: World, [a, b]: [Arc<dyn Store>; 2], effects: i64, after
         }
         let took = began.elapsed();
         assert!(took < Duration::from_secs(LEASE) + BLOCK * 50, "{took:?}");
-        // Somebody asks for what the ended one was asked for.
+        // Another process submits the request of the ended one again.
         for number in 1..=REQUESTS {
             two.send(&mut sent, number);
         }
@@ -168,7 +169,7 @@ async fn one_ends(world: World, [a, b]: [Arc<dyn Store>; 2], effects: i64, after
     one.fuse.is_dead()
 }
 
-/// One process is held up after one of its effects, for longer than its lease. When it wakes up, it
+/// Holds one process up after one of its effects, for longer than its lease. When it wakes up, it
 /// writes and sends nothing under the old lease.
 async fn one_sleeps(world: World, [a, b]: [Arc<dyn Store>; 2], effects: i64) {
     const REQUESTS: u64 = 6;
@@ -195,7 +196,7 @@ async fn one_sleeps(world: World, [a, b]: [Arc<dyn Store>; 2], effects: i64) {
     assert!(one.fuse.is_asleep());
     let before = b.live(LANE).await.unwrap();
     one.fuse.wake();
-    // Its own callers hear of the outcomes.
+    // The callers of the process learn the outcomes.
     while let Some(record) = late.join_next().await {
         assert_eq!(record.unwrap().state.as_str(), "sealed");
     }
@@ -203,7 +204,7 @@ async fn one_sleeps(world: World, [a, b]: [Arc<dyn Store>; 2], effects: i64) {
     sleep(BLOCK * 3).await;
     assert_eq!(b.live(LANE).await.unwrap(), before);
     assert!(world.chain.waiting().is_empty());
-    // It goes on under a new lease.
+    // The process continues under a new lease.
     with_blocks(&world, async {
         one.send(&mut sent, REQUESTS + 1);
         two.send(&mut sent, REQUESTS + 2);

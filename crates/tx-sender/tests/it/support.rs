@@ -32,16 +32,16 @@ pub(crate) const REVERTS: Address = Address::repeat_byte(0xa1);
 /// A contract that uses up all gas.
 pub(crate) const BURNS: Address = Address::repeat_byte(0xa2);
 
-/// How long an answer of the node takes.
+/// The time that an answer of the node takes.
 const LATENCY: Duration = Duration::from_millis(2);
-/// How long the transport waits for an answer that does not come.
+/// The transport's time limit for an answer.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A node that is a chain in this process; tests may put another chain in its place.
 #[derive(Clone)]
 pub(crate) struct InProcess {
     chain: Arc<Mutex<DevChain>>,
-    /// How often the sender called each method.
+    /// The number of the sender's calls of each method.
     pub(crate) asked: Arc<Mutex<HashMap<&'static str, usize>>>,
 }
 
@@ -89,7 +89,7 @@ pub(crate) struct World {
     pub(crate) node: InProcess,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) policy: Policy,
-    /// For how long a lane is leased.
+    /// The length of a lane's lease.
     pub(crate) lease_seconds: u64,
     start: Instant,
     /// Holds the file of the records, if they have one.
@@ -236,7 +236,7 @@ impl World {
         eventually(format_args!("a hold by {cause:?}"), held).await;
     }
 
-    /// How long it takes until the bytes of a new request reach the node.
+    /// Returns the time until the bytes of a new request reach the node.
     pub(crate) async fn time_to_send(&self, sender: &Sender, number: u64) -> Duration {
         let (began, before) = (Instant::now(), self.chain.waiting().len());
         submit(sender, number).await;
@@ -290,8 +290,8 @@ impl World {
     }
 }
 
-/// The answer of a store that works in a thread of its own. Awaiting it would let simulated time go
-/// on.
+/// Returns the answer of a store that works in a thread of its own. Awaiting it would let simulated
+/// time pass.
 pub(crate) fn at_once<T>(answer: StoreFuture<'_, T>) -> Result<T, StoreError> {
     struct Unpark(Thread);
     impl Wake for Unpark {

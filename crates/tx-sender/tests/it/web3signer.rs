@@ -72,7 +72,7 @@ fn high_s(transaction: &Unsigned) -> Bytes {
     transaction.with_signature(Signature::new(low.r(), ORDER - low.s(), !low.v()))
 }
 
-/// The transaction that the call asks for.
+/// The requested transaction of the call.
 fn asked(call: &Value, chain_id: u64) -> Unsigned {
     let word = |name: &str| call[name].as_str().unwrap().to_owned();
     let number = |name: &str| word(name).parse::<U64>().unwrap().to::<u64>();

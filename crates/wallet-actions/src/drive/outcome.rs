@@ -131,6 +131,9 @@ pub(crate) fn is_never_sent(record: &Record) -> bool {
 }
 
 fn unsent(record: &Record) -> &'static str {
+    if let SenderState::Replaced(_) = record.state {
+        return "step_displaced";
+    }
     match record.closing {
         Some(tx_sender::Closing::Expired) => "deadline_passed",
         Some(tx_sender::Closing::Cancelled) if is_never_sent(record) => CANCELLED,

@@ -23,7 +23,8 @@ type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 /// Intents in a PostgreSQL database, which any number of processes may open.
 ///
 /// Each promise of the [`Store`] holds between processes: a payment has one intent, a wallet one
-/// running intent, and of two writes on one reading one is made.
+/// running intent, and of two writes on one reading one is made. Revisions rise by random steps: a
+/// replica that takes over may lack the last ones, and would give them to other writes.
 #[derive(Debug, Clone)]
 pub struct PostgresStore {
     postgres: Postgres,
@@ -218,8 +219,9 @@ impl Store for PostgresStore {
     fn write(&self, intent: Intent) -> StoreFuture<'_, Intent> {
         Box::pin(async move {
             let sql = "UPDATE wallets_intent
-                       SET state = $2, revision = revision + 1, body = $3, is_final = $5
-                       WHERE id = $1 AND revision = $4 RETURNING id";
+                       SET state = $2, revision = revision + 1 + (random() * 1000000)::bigint,
+                           body = $3, is_final = $5
+                       WHERE id = $1 AND revision = $4 RETURNING revision";
             let params: Params<'_> = &[
                 &intent.id.as_str(),
                 &intent.state.as_str(),
@@ -232,8 +234,8 @@ impl Store for PostgresStore {
                 .query_opt("write an intent", sql, params)
                 .await
             {
-                Ok(Some(_)) => Ok(Intent {
-                    revision: intent.revision.saturating_add(1),
+                Ok(Some(row)) => Ok(Intent {
+                    revision: unsigned(&row, 0, READ)?,
                     ..intent
                 }),
                 Ok(None) | Err(PostgresError::Constraint { .. }) => {

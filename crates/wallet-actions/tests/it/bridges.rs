@@ -47,7 +47,7 @@ async fn a_burn_is_minted_after_its_attestation() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_arrives_goes_on_to_the_owner_and_to_nobody_else() {
+async fn a_minted_amount_goes_on_to_the_owner_and_to_no_other_account() {
     let world = World::new();
     give(&world);
     let process = world.process();

@@ -1,4 +1,4 @@
-//! Actions on embedded chains, in simulated time.
+//! Runs actions on embedded chains, in simulated time.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -14,6 +14,7 @@ mod deposits;
 mod funds;
 mod given_up;
 mod kills;
+mod lost;
 mod memory;
 mod mortal;
 mod reorganised;

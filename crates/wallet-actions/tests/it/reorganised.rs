@@ -17,8 +17,8 @@ fn withdraw() -> Action {
     })
 }
 
-/// Takes the newest blocks back, after the end of the action, in this process or before the next
-/// one: `between` happens on the new branch before what was taken back is in a block again.
+/// Removes the newest blocks after the end of the action, in this process or before the next one.
+/// `between` runs on the new branch before the removed transactions are in a block again.
 async fn reorganised(
     restart: bool,
     fate: Fate,
@@ -45,7 +45,7 @@ async fn reorganised(
         intent.state.is_over() && intent.reorganised_at.is_some()
     });
     let ended = ended.await;
-    // And at last nothing is looked after any more.
+    // In the end no intent is watched any more.
     let last = process.until(&done, |intent| intent.is_final).await;
     assert_eq!(last.state, ended.state);
     (world, done, last)

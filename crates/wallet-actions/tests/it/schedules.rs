@@ -120,7 +120,7 @@ async fn run(seed: u64) {
     for intent in world.store.all() {
         process.end(&intent).await;
     }
-    // What a reorganisation took away after the end comes back by the sender.
+    // The sender sends transactions again that a reorganisation removed after the end.
     pass(Duration::from_secs(120)).await;
     for intent in world.store.all() {
         let said = format!("seed {seed}: {intent:#?}");

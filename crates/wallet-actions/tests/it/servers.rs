@@ -34,8 +34,8 @@ fn sent(world: &World) -> usize {
         .sum()
 }
 
-/// Orders an action at the first of two processes, which comes to its fate, and then at the second
-/// one. Whether the first one has done all of it before.
+/// Orders an action at the first of two processes, which meets its fate, and then at the second
+/// one. Returns whether the first one had finished before.
 async fn beside(action: &Action, fate: Fate) -> (World, bool) {
     let mut world = stage();
     world.servers = true;
@@ -60,7 +60,7 @@ async fn beside(action: &Action, fate: Fate) -> (World, bool) {
     let before = sent(&world);
     fuse.wake();
     pass(Duration::from_secs(30)).await;
-    // Who wakes up sends nothing, and changes nothing.
+    // The process sends and changes nothing when it wakes up.
     assert_eq!(sent(&world), before, "{fate:?}");
     let found = second.actions.find(&ended.id).await.unwrap().unwrap();
     assert_eq!(found.steps, ended.steps, "{fate:?}");

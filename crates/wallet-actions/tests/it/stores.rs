@@ -98,7 +98,7 @@ async fn keeps_its_promises(store: &dyn Store) {
         ..first.clone()
     };
     let followed = store.write(followed).await.unwrap();
-    assert_eq!(followed.revision, 2);
+    assert!(followed.revision > first.revision);
     let stale = store.write(first.clone()).await.unwrap_err();
     assert_eq!(
         stale,
@@ -314,4 +314,25 @@ async fn an_order_and_its_prohibition_race() {
             }
         }
     }
+}
+
+/// A replica that takes over may lack the last commits.
+#[tokio::test]
+async fn a_revision_that_the_database_has_lost_is_nobodys() {
+    let Some((schema, [one, two])) = stores().await else {
+        return;
+    };
+    let read = one.insert(intent(1, 1, 1)).await.unwrap();
+    schema.keep().await;
+    let lost = one.write(read.clone()).await.unwrap();
+    schema.lose().await;
+    let cancelled = Intent {
+        state: State::Cancelled,
+        ..read
+    };
+    let cancelled = two.write(cancelled).await.unwrap();
+    // It does not begin again.
+    let id = lost.id.clone();
+    assert_eq!(one.write(lost).await, Err(StoreError::Conflict { id }));
+    assert_eq!(two.get(&cancelled.id).await, Ok(Some(cancelled)));
 }

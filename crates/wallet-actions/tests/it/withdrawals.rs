@@ -6,7 +6,7 @@ use wallet_actions::{Action, GivenUp, State, WithdrawOrder};
 
 use crate::stage::{World, balance, move_tokens, order, owner, reason, steps, wallet};
 
-fn withdraw(amount: Option<&str>) -> Action {
+pub(crate) fn withdraw(amount: Option<&str>) -> Action {
     Action::Withdraw(WithdrawOrder {
         chain_id: 196,
         token: xlayer::USDG,

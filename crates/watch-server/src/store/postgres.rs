@@ -22,6 +22,9 @@ const READ: &str = "read";
 type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 /// Mandates in a PostgreSQL database, which any number of processes may open.
+///
+/// Revisions and tokens rise by random steps: a replica that takes over may lack the last ones, and
+/// would give them to other writes and holders.
 #[derive(Debug, Clone)]
 pub struct PostgresStore {
     postgres: Postgres,
@@ -120,7 +123,8 @@ async fn create(transaction: &Transaction<'_>, creation: &Creation) -> Result<Ke
     let due_at = creation.watched.due_at();
     let sql =
         "INSERT INTO watch_mandate (id, owner, revision, expires_at, has_ended, due_at, state)
-               VALUES ($1, $2, 1, $3, false, $4, $5) ON CONFLICT (id) DO NOTHING RETURNING place";
+               VALUES ($1, $2, 1 + (random() * 1000000)::bigint, $3, false, $4, $5)
+               ON CONFLICT (id) DO NOTHING RETURNING place, revision";
     let params: Params<'_> = &[
         &mandate.id,
         &mandate.owner,
@@ -136,7 +140,7 @@ async fn create(transaction: &Transaction<'_>, creation: &Creation) -> Result<Ke
     transaction.query(sql, params).await?;
     Ok(Kept {
         place: unsigned(&row, 0, READ)?,
-        revision: 1,
+        revision: unsigned(&row, 1, READ)?,
         watched: creation.watched.clone(),
         due_at,
     })
@@ -186,7 +190,8 @@ impl Store for PostgresStore {
             // differs.
             let sql = "WITH written AS (
                            UPDATE watch_mandate
-                           SET revision = revision + 1, has_ended = $4, due_at = $5, state = $6
+                           SET revision = revision + 1 + (random() * 1000000)::bigint,
+                               has_ended = $4, due_at = $5, state = $6
                            WHERE id = $1 AND revision = $2 AND ($3::bigint IS NULL OR token = $3)
                            RETURNING revision
                        ), added AS (
@@ -252,7 +257,8 @@ impl Store for PostgresStore {
         let (id, holder) = (id.to_owned(), holder.to_owned());
         Box::pin(async move {
             let sql = "UPDATE watch_mandate
-                       SET token = token + (holder <> $2)::int, holder = $2, until = $4
+                       SET token = token + CASE WHEN holder = $2 THEN 0 ELSE 1 + (random() * 1000000)::bigint END,
+                           holder = $2, until = $4
                        WHERE id = $1 AND (holder = $2 OR holder = '' OR until <= $3 OR until > $4)
                        RETURNING token";
             let now = now.as_second();
@@ -272,6 +278,10 @@ impl Store for PostgresStore {
             let params: Params<'_> = &[&lease.id, &holder, &number(lease.token)];
             self.rows("give back", sql, params).await.map(drop)
         })
+    }
+
+    fn history(&self) -> StoreFuture<'_, Option<String>> {
+        Box::pin(async move { Ok(self.postgres.history().await?) })
     }
 
     fn probe(&self) -> StoreFuture<'_, ()> {

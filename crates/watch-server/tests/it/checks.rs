@@ -12,11 +12,7 @@ use crate::stage::{Board, HOUR, OWNER, Stage, distinct, market, payment, terms};
 async fn a_mandate_is_checked_when_it_is_due_and_told_once_of_each_rise() {
     let stage = Stage::new();
     let process = stage.process();
-    let kept = process
-        .mandates
-        .create(payment(1), terms(Mode::Notify))
-        .await
-        .unwrap();
+    let kept = process.mandate(Mode::Notify).await;
     stage
         .board
         .show(0, vec![market("a", "5"), market("b", "4")]);
@@ -51,11 +47,7 @@ async fn a_mandate_is_checked_when_it_is_due_and_told_once_of_each_rise() {
 async fn old_yields_and_none_decide_nothing_and_say_so() {
     let stage = Stage::new();
     let process = stage.process();
-    let kept = process
-        .mandates
-        .create(payment(1), terms(Mode::Notify))
-        .await
-        .unwrap();
+    let kept = process.mandate(Mode::Notify).await;
     stage.time.set(60);
     process.watcher.sweep().await;
     stage.board.show(60, vec![market("a", "5")]);
@@ -71,11 +63,7 @@ async fn old_yields_and_none_decide_nothing_and_say_so() {
 async fn the_end_of_its_time_becomes_a_record() {
     let stage = Stage::new();
     let process = stage.process();
-    let kept = process
-        .mandates
-        .create(payment(1), terms(Mode::Notify))
-        .await
-        .unwrap();
+    let kept = process.mandate(Mode::Notify).await;
     stage.time.set(24 * HOUR);
     process.watcher.sweep().await;
     process.watcher.sweep().await;
@@ -94,11 +82,7 @@ async fn the_end_of_its_time_becomes_a_record() {
 async fn a_clock_that_goes_back_makes_no_check_and_lets_cancel() {
     let stage = Stage::new();
     let process = stage.process();
-    let kept = process
-        .mandates
-        .create(payment(1), terms(Mode::Notify))
-        .await
-        .unwrap();
+    let kept = process.mandate(Mode::Notify).await;
     stage.time.set(3 * HOUR);
     process.watcher.sweep().await;
     stage.time.set(HOUR);
@@ -160,11 +144,7 @@ async fn after_an_outage_each_is_checked_once_a_few_at_a_time_and_spread_out() {
 async fn of_two_processes_one_checks() {
     let stage = Stage::new();
     let (one, two) = (stage.process(), stage.process());
-    let kept = one
-        .mandates
-        .create(payment(1), terms(Mode::Notify))
-        .await
-        .unwrap();
+    let kept = one.mandate(Mode::Notify).await;
     for round in 1..=6 {
         stage.time.set(round * 2 * HOUR);
         stage.board.show(round * 2 * HOUR, vec![market("a", "5")]);
@@ -200,11 +180,7 @@ async fn a_cancellation_wins_over_a_check_that_runs() {
         open: Notify::new(),
     });
     let process = stage.process_of(Arc::new(stage.store()), gate.clone());
-    let kept = process
-        .mandates
-        .create(payment(1), terms(Mode::Notify))
-        .await
-        .unwrap();
+    let kept = process.mandate(Mode::Notify).await;
     stage.time.set(60);
     stage.board.show(60, vec![market("a", "5")]);
     let watcher = process.watcher.clone();
@@ -227,11 +203,7 @@ async fn a_cancellation_wins_over_a_check_that_runs() {
 async fn the_audit_is_read_page_by_page() {
     let stage = Stage::new();
     let process = stage.process();
-    let kept = process
-        .mandates
-        .create(payment(1), terms(Mode::Notify))
-        .await
-        .unwrap();
+    let kept = process.mandate(Mode::Notify).await;
     for round in 1..=5 {
         stage.time.set(round * 2 * HOUR);
         process.watcher.sweep().await;

@@ -1,27 +1,40 @@
 //! A store that goes away.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use jiff::Timestamp;
-use watch_server::{Creation, Kept, Lease, SqliteStore, Store, StoreError, StoreFuture, Write};
+use watch_server::{Creation, Kept, Lease, Store, StoreError, StoreFuture, Write};
 use yield_watch::Record;
 
 /// A store whose process ends at one of its writes: before it, or after it and before anybody
-/// learns of it. From then on nothing answers.
+/// learns of it. From then on nothing answers. Before that, it may begin another history.
 pub struct Dying {
-    inner: SqliteStore,
+    inner: Arc<dyn Store>,
     /// Writes until the end.
     left: AtomicUsize,
     after: bool,
+    history: Mutex<Option<String>>,
 }
 
 impl Dying {
-    pub fn new(inner: SqliteStore, left: usize, after: bool) -> Self {
+    pub fn new(inner: Arc<dyn Store>, left: usize, after: bool) -> Self {
         Self {
             inner,
             left: AtomicUsize::new(left),
             after,
+            history: Mutex::default(),
         }
+    }
+
+    /// A store whose process goes on.
+    pub fn never(inner: Arc<dyn Store>) -> Self {
+        Self::new(inner, usize::MAX, false)
+    }
+
+    /// A replica takes over.
+    pub fn begin_history(&self, name: &str) {
+        *self.history.lock().unwrap() = Some(name.to_owned());
     }
 
     pub fn is_dead(&self) -> bool {
@@ -87,6 +100,10 @@ impl Store for Dying {
     }
     fn give_back(&self, lease: Lease, holder: &str) -> StoreFuture<'_, ()> {
         self.write(|| self.inner.give_back(lease, holder))
+    }
+    fn history(&self) -> StoreFuture<'_, Option<String>> {
+        let history = self.history.lock().unwrap().clone();
+        self.read(Box::pin(async move { Ok(history) }))
     }
     fn probe(&self) -> StoreFuture<'_, ()> {
         self.read(self.inner.probe())

@@ -15,7 +15,7 @@ async fn killed_at(left: usize, after: bool) -> bool {
     stage
         .board
         .show(60, vec![market("a", "4"), market("b", "6")]);
-    let store = Arc::new(Dying::new(stage.store(), left, after));
+    let store = Arc::new(Dying::new(Arc::new(stage.store()), left, after));
     let process = stage.process_on(store.clone());
     let created = process.mandates.create(payment(1), terms(Mode::Auto)).await;
     stage.time.set(60);
@@ -29,11 +29,7 @@ async fn killed_at(left: usize, after: bool) -> bool {
 
     // In the next process, the caller sends the same payment again, and cancels after the check.
     let process = stage.process();
-    let kept = process
-        .mandates
-        .create(payment(1), terms(Mode::Auto))
-        .await
-        .unwrap();
+    let kept = process.mandate(Mode::Auto).await;
     // The lease of the ended process must end first.
     stage.time.set(60 + 300);
     process.watcher.sweep().await;
@@ -94,11 +90,7 @@ async fn after_a_restart_the_mover_is_asked_for_the_state_of_an_open_move() {
         .board
         .show(60, vec![market("a", "4"), market("b", "6")]);
     let first = stage.process();
-    let kept = first
-        .mandates
-        .create(payment(1), terms(Mode::Auto))
-        .await
-        .unwrap();
+    let kept = first.mandate(Mode::Auto).await;
     stage.wallet.slow();
     stage.time.set(60);
     first.watcher.sweep().await;

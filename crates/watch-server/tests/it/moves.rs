@@ -3,7 +3,7 @@
 use watch_server::{Kept, MoveStop};
 use yield_watch::{Event, Mode, MoveKey, MoveOutcome, Position};
 
-use crate::stage::{HOUR, OWNER, Process, Stage, Wallet, held, market, payment, terms};
+use crate::stage::{HOUR, OWNER, Process, Stage, Wallet, held, market};
 
 /// A mandate whose wallet holds a product of 4 percent, while another one yields 6.
 async fn acting() -> (Stage, Process, Kept) {
@@ -13,11 +13,7 @@ async fn acting() -> (Stage, Process, Kept) {
         .board
         .show(60, vec![market("a", "4"), market("b", "6")]);
     let process = stage.process();
-    let kept = process
-        .mandates
-        .create(payment(1), terms(Mode::Auto))
-        .await
-        .unwrap();
+    let kept = process.mandate(Mode::Auto).await;
     stage.time.set(60);
     (stage, process, kept)
 }

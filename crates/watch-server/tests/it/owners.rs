@@ -1,8 +1,12 @@
 //! Creating, reading and cancelling.
 
-use watch_server::{WatchError, mandate_id};
+use std::sync::Arc;
+
+use test_support::postgres::Schema;
+use watch_server::{PostgresStore, WatchError, mandate_id};
 use yield_watch::{Event, Mode, State};
 
+use crate::dying::Dying;
 use crate::stage::{HOUR, OTHER, OWNER, Stage, payment, terms};
 
 #[tokio::test]
@@ -79,15 +83,40 @@ async fn an_owner_has_twenty_active_mandates_at_most() {
     assert_eq!(rest[5].watched.mandate().id, mandate_id(payment(1)));
 }
 
+/// A replica that takes over may lack the last commits.
+#[tokio::test]
+async fn a_cancellation_that_the_database_has_lost_is_made_again() {
+    let Some(schema) = Schema::new() else { return };
+    let stage = Stage::new();
+    let store = PostgresStore::open(schema.connect()).await.unwrap();
+    let store = Arc::new(Dying::never(Arc::new(store)));
+    store.begin_history("1");
+    let process = stage.process_on(store.clone());
+    let kept = process
+        .mandates
+        .create(payment(1), terms(Mode::Notify))
+        .await;
+    let id = kept.unwrap().watched.mandate().id.clone();
+    process.watcher.sweep().await;
+    schema.keep().await;
+    process.mandates.cancel(OWNER, &id).await.unwrap();
+    schema.lose().await;
+    let is_active = async || {
+        let kept = process.mandates.find(OWNER, &id).await.unwrap();
+        kept.watched.mandate().ended.is_none()
+    };
+    process.watcher.sweep().await;
+    assert!(is_active().await);
+    store.begin_history("2");
+    process.watcher.sweep().await;
+    assert!(!is_active().await);
+}
+
 #[tokio::test]
 async fn a_cancellation_is_recorded_once_and_repeats_its_time() {
     let stage = Stage::new();
     let process = stage.process();
-    let kept = process
-        .mandates
-        .create(payment(1), terms(Mode::Notify))
-        .await
-        .unwrap();
+    let kept = process.mandate(Mode::Notify).await;
     let id = kept.watched.mandate().id.clone();
     stage.time.set(100);
     let first = process.mandates.cancel(OWNER, &id).await.unwrap();

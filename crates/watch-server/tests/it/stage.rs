@@ -295,6 +295,12 @@ impl Stage {
 }
 
 impl Process {
+    /// The mandate of payment 1, created now if there is none.
+    pub async fn mandate(&self, mode: Mode) -> Kept {
+        let created = self.mandates.create(payment(1), terms(mode)).await;
+        created.unwrap()
+    }
+
     /// The events of an audit, after it has been verified as a caller does.
     pub async fn events(&self, kept: &Kept) -> Vec<Event> {
         let mandate = kept.watched.mandate();

@@ -372,6 +372,7 @@ pub const MEMBERS: &[Member] = &[
             "bench",
             "data-sources",
             "dev-chain",
+            "postgres-cluster",
             "replay",
             "x402-wire",
         ],

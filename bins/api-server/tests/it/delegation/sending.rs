@@ -27,7 +27,6 @@ pub(crate) use crate::delegation::stage::{GRANT_ID, PROJECT};
 use crate::support::World;
 
 sol! {
-    function snwap(address tokenIn, uint256 amountIn, address recipient, address tokenOut, uint256 amountOutMin, address executor, bytes executorData) external returns (uint256);
     function transfer(address to, uint256 value) external returns (bool);
 }
 
@@ -246,19 +245,7 @@ pub(crate) async fn ordered(
     let edit = move |draft: &mut Draft| {
         draft.quote.read_at = UtcSeconds::from_unix(at);
         draft.fees._distributions[1].recipient = OWN;
-        draft.call._transactionId = alloy_primitives::B256::repeat_byte(number);
-        let leg = &mut draft.call._swapData[1];
-        leg.callData = snwapCall {
-            tokenIn: USDC,
-            amountIn: leg.fromAmount,
-            recipient: Address::ZERO,
-            tokenOut: WETH,
-            amountOutMin: U256::ZERO,
-            executor: Address::ZERO,
-            executorData: Bytes::new(),
-        }
-        .abi_encode()
-        .into();
+        draft.execute(number);
     };
     let Request::Swap(request) = Request::parse(Rail::Swap, &arguments.to_string()).unwrap() else {
         panic!("no swap")

@@ -82,7 +82,11 @@ fn a_safe_whose_address_belongs_to_others_over_there() {
         code: AccountCode::of(&hex!("6081")),
         ..source.clone()
     };
-    refused(&safe(foreign), check, "has another contract on the destination");
+    refused(
+        &safe(foreign),
+        check,
+        "has another contract on the destination",
+    );
     let replaced = SafeReading {
         singleton_code: AccountCode::of(&hex!("6083")),
         ..source.clone()

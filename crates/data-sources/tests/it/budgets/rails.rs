@@ -66,11 +66,11 @@ async fn quotes_end_before_the_two_hours_of_lifi_do() {
     // 700 s have passed since the first quote, of 7,200.
     assert_eq!(retry_after(lifi.quote(&swap()).await), 6_501);
     assert_eq!(asked(&server).await, 70);
-    let budget = &lifi.budget()[0];
+    let budget = &lifi.source().budget()[0];
     assert_eq!((budget.family.as_str(), budget.left), ("lifi", 0));
     assert_eq!((budget.limit, budget.window_seconds), (70, 7_200));
-    assert_eq!(lifi.health()[0].budget_left, Some(0));
-    assert_eq!(lifi.health()[0].state.as_str(), "ok");
+    assert_eq!(lifi.source().health()[0].budget_left, Some(0));
+    assert_eq!(lifi.source().health()[0].state.as_str(), "ok");
     clock.advance(Duration::from_secs(6501));
     lifi.quote(&swap()).await.unwrap();
 }
@@ -84,7 +84,7 @@ async fn the_remaining_requests_that_lifi_states_are_believed() {
     let (server, clock) = (answering(told).await, recorded_clock());
     let lifi = lifi(&server, &clock);
     lifi.quote(&swap()).await.unwrap();
-    assert_eq!(lifi.budget()[0].left, 2);
+    assert_eq!(lifi.source().budget()[0].left, 2);
     lifi.quote(&swap()).await.unwrap();
     lifi.quote(&swap()).await.unwrap();
     assert_eq!(retry_after(lifi.quote(&swap()).await), 601);
@@ -101,7 +101,7 @@ async fn keys_and_servers_change_the_share() {
     };
     let limit = |config: LifiConfig| {
         let lifi = Lifi::new(&transport(), config, recorded_clock().shared()).unwrap();
-        let budget = lifi.budget();
+        let budget = lifi.source().budget();
         budget.first().map(|one| (one.limit, one.window_seconds))
     };
     assert_eq!(limit(keyed.clone()), Some((90, 60)));
@@ -124,6 +124,7 @@ async fn keys_and_servers_change_the_share() {
     let polymarket = PolymarketConfig::default();
     let polymarket = Polymarket::new(&transport(), polymarket, recorded_clock().shared()).unwrap();
     let hosts: Vec<_> = polymarket
+        .source()
         .budget()
         .into_iter()
         .map(|one| one.family)
@@ -190,7 +191,7 @@ async fn a_long_window_goes_on_after_a_restart() {
     }
     drop(first);
     let second = start().await;
-    assert_eq!(second.budget()[0].left, 40);
+    assert_eq!(second.source().budget()[0].left, 40);
     for _ in 0..40 {
         second.quote(&swap()).await.unwrap();
     }
@@ -216,7 +217,7 @@ async fn a_store_that_fails_stops_no_call_within_a_budget() {
     lifi.source().keep_limits(store.clone()).await.unwrap();
     store.breaks();
     lifi.quote(&swap()).await.unwrap();
-    assert_eq!(lifi.budget()[0].left, 69);
+    assert_eq!(lifi.source().budget()[0].left, 69);
     assert!(store.windows.lock().unwrap().is_empty());
 }
 
@@ -250,7 +251,7 @@ async fn quotas_of_the_rails_are_kept_paced_and_divided() {
     assert_eq!(served, 13 + 2);
     assert_eq!(asked(&server).await, 15);
     let wait = retry_after(first.quote(&swap()).await);
-    assert_eq!(first.health()[0].quota_left, Some(5));
+    assert_eq!(first.source().health()[0].quota_left, Some(5));
     drop(first);
     let second = start(2).await;
     assert_eq!(retry_after(second.quote(&swap()).await), wait);

@@ -267,7 +267,8 @@ async fn no_route_and_other_business_failures_keep_their_codes() {
     let (okx, _server) = answering(answer(&recorded("swap_no_liquidity"))).await;
     assert_eq!(code(okx.swap(&request()).await), "no_route");
     assert!(
-        okx.health()
+        okx.source()
+            .health()
             .iter()
             .all(|health| health.state.as_str() == "ok")
     );

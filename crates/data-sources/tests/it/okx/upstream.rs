@@ -80,8 +80,11 @@ async fn a_slow_answer_ends_in_time() {
         kind(okx.price(WOKB).await),
         SourceErrorKind::Timeout { limit_ms: 50 }
     );
-    assert_eq!(okx.health()[0].state.as_str(), "unavailable");
-    assert_eq!(okx.health()[0].reason.as_deref(), Some("upstream_timeout"));
+    assert_eq!(okx.source().health()[0].state.as_str(), "unavailable");
+    assert_eq!(
+        okx.source().health()[0].reason.as_deref(),
+        Some("upstream_timeout")
+    );
 }
 
 #[tokio::test]
@@ -186,7 +189,7 @@ async fn failures_inside_success_are_failures() {
     ] {
         let (okx, _server) = answering(answer(&body)).await;
         assert_eq!(code(okx.price(WOKB).await), expected);
-        assert_eq!(okx.health()[0].state.as_str(), "unavailable");
+        assert_eq!(okx.source().health()[0].state.as_str(), "unavailable");
     }
 }
 
@@ -248,8 +251,8 @@ async fn without_a_key_only_a_replay_is_asked() {
     assert_eq!(code(live.price(WOKB).await), "upstream_disabled");
     assert_eq!(
         (
-            live.health()[0].state.as_str(),
-            live.health()[0].reason.as_deref()
+            live.source().health()[0].state.as_str(),
+            live.source().health()[0].reason.as_deref()
         ),
         ("disabled", Some("no api key"))
     );

@@ -161,8 +161,11 @@ async fn health_is_reported_by_source() {
     let circle = circle(config(server.uri()));
     circle.fast_allowance().await.unwrap_err();
     assert_eq!(
-        state(&circle.health(), "circle.allowance"),
+        state(&circle.source().health(), "circle.allowance"),
         ("unavailable", Some("upstream_malformed"))
     );
-    assert_eq!(state(&circle.health(), "circle.fees"), ("ok", None));
+    assert_eq!(
+        state(&circle.source().health(), "circle.fees"),
+        ("ok", None)
+    );
 }

@@ -120,7 +120,7 @@ async fn a_quote_is_read_whole_and_asked_for_exactly() {
          &integrator=svc&allowBridges=none&allowDestinationCall=false&fee=0.003"
     );
     assert_eq!(request.headers["x-lifi-api-key"], "test-key");
-    assert_eq!(state(&lifi.health(), "lifi.quote"), ("ok", None));
+    assert_eq!(state(&lifi.source().health(), "lifi.quote"), ("ok", None));
     assert!(!format!("{lifi:?}").contains("test-key"));
 }
 

@@ -164,6 +164,7 @@ async fn a_market_is_read_whole_for_either_token() {
     );
     // Its fee for a builder code was not asked for.
     let (asked, rest): (Vec<_>, Vec<_>) = venue
+        .source()
         .health()
         .into_iter()
         .partition(|source| source.calls > 0);

@@ -1,16 +1,15 @@
 //! The policy of the fence, and the messages that are signed under it.
 
-use alloy_primitives::{Address, B256, Bytes, U256};
+use alloy_primitives::B256;
 use alloy_signer::SignerSync as _;
 use alloy_signer_local::PrivateKeySigner;
-use alloy_sol_types::SolCall as _;
 use delegation_fence::{
     Domain, Fence, Instance, Message, Name, Policy, Signature, Signed, TypedData,
 };
 use serde_json::{Value, json};
 
-use super::{AMOUNT, snwapCall, wallet};
-use crate::sample::{BASE, Draft, USDC, WETH, policy};
+use super::{AMOUNT, wallet};
+use crate::sample::{BASE, USDC, WETH, policy};
 
 const EXAMPLE: &str = include_str!("../../../../../docs/fence-policy.example.json");
 
@@ -51,21 +50,4 @@ pub(super) fn arguments() -> Value {
         "chainId": BASE, "fromToken": USDC, "toToken": WETH,
         "fromAmount": AMOUNT.to_string(), "slippage": {"maxBps": 50},
     })
-}
-
-/// The venue's leg in an executable form.
-pub(super) fn executable(draft: &mut Draft, number: u8) {
-    draft.call._transactionId = B256::repeat_byte(number);
-    let leg = &mut draft.call._swapData[1];
-    leg.callData = snwapCall {
-        tokenIn: USDC,
-        amountIn: leg.fromAmount,
-        recipient: Address::ZERO,
-        tokenOut: WETH,
-        amountOutMin: U256::ZERO,
-        executor: Address::ZERO,
-        executorData: Bytes::new(),
-    }
-    .abi_encode()
-    .into();
 }

@@ -24,6 +24,7 @@ use crate::turns;
 /// The parts of a process. They end with it.
 pub(crate) struct Process {
     _sendings: Sendings,
+    pub(crate) delegations: Arc<Delegations>,
     pub(crate) sender: Sender,
     pub(crate) turns: Turns,
     pub(crate) funding: GasFunding,
@@ -93,8 +94,9 @@ impl World {
             chain: None,
             delegated: None,
         });
+        let delegations = Arc::new(delegations.await.unwrap());
         let sendings = Sendings::start(Parts {
-            delegations: Arc::new(delegations.await.unwrap()),
+            delegations: Arc::clone(&delegations),
             routes: Vec::from_iter(self.routed.then_some(route)),
             chain,
             sender: sender.clone(),
@@ -113,6 +115,7 @@ impl World {
         });
         Process {
             _sendings: sendings,
+            delegations,
             sender,
             turns,
             funding,

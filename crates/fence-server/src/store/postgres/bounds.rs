@@ -6,8 +6,8 @@ use calldata_checks::UtcSeconds;
 use delegation_fence::require_room_for_tombstone;
 use storage::postgres::{Transaction, number};
 
-use super::{Done, Params, read, write::refused};
-use crate::store::{change::oldest_live, kept::superseded};
+use super::{Done, Params, read};
+use crate::store::{StoreError, change::oldest_live, kept::superseded};
 
 /// # Errors
 /// `too_many_grants`
@@ -22,7 +22,7 @@ pub(super) async fn require_room_for_grant(
                )";
     let params: Params<'_> = &[&account.as_slice(), &number(oldest_live(now))];
     let live = read::count(&transaction.query(sql, params).await?)?;
-    Ok(delegation_fence::require_room_for_grant(live).map_err(refused)?)
+    Ok(delegation_fence::require_room_for_grant(live).map_err(StoreError::from)?)
 }
 
 /// Checks the room for a revocation of a grant that was never received. A received grant can always
@@ -47,7 +47,7 @@ pub(super) async fn require_room_for_end(
                )";
     let params: Params<'_> = &[&account.as_slice(), &B256::ZERO.as_slice()];
     let kept = read::count(&transaction.query(sql, params).await?)?;
-    Ok(require_room_for_tombstone(kept).map_err(refused)?)
+    Ok(require_room_for_tombstone(kept).map_err(StoreError::from)?)
 }
 
 /// Deletes the limits of a grant that add nothing to the tightest of each member.

@@ -3,7 +3,7 @@
 use alloy_primitives::{Address, B256};
 use calldata_checks::UtcSeconds;
 use delegation_fence::onchain::SignedDelegation;
-use delegation_fence::{Entry, LogEvent, Policy, Refusal};
+use delegation_fence::{Entry, LogEvent, Policy};
 use storage::postgres::{
     Postgres, PostgresError, Row, Transaction, damaged, get, number, unsigned,
 };
@@ -55,16 +55,18 @@ pub(super) async fn install(
 /// All changes of a write, on its conditions.
 pub(super) async fn apply(transaction: &Transaction<'_>, write: &Write) -> Done<u64> {
     // First of all: from now on other writes about the account, and holders who want its lease,
-    // wait for this one.
-    let sql = "INSERT INTO fence_account AS a (account, version, holder, token, until)
-               VALUES ($1, 1, '', 0, 0)
-               ON CONFLICT (account) DO UPDATE SET version = a.version + 1
-               RETURNING version, token";
+    // wait for this one. Versions and tokens rise by random steps: a replica that takes over may
+    // lack the last ones, and would give them to other writes and holders.
+    let sql = "WITH step AS MATERIALIZED (SELECT 1 + (random() * 1000000)::bigint AS size)
+               INSERT INTO fence_account AS a (account, version, holder, token, until)
+               SELECT $1::bytea, size, '', 0, 0 FROM step
+               ON CONFLICT (account) DO UPDATE SET version = a.version + excluded.version
+               RETURNING version, version - (SELECT size FROM step), token";
     let params: Params<'_> = &[&write.account.as_slice()];
     let rows = transaction.query(sql, params).await?;
     let row = read::only(&rows)?;
     let next = unsigned(row, 0, READ)?;
-    write.require(next.saturating_sub(1), unsigned(row, 1, READ)?)?;
+    write.require(unsigned(row, 1, READ)?, unsigned(row, 2, READ)?)?;
     for change in &write.changes {
         make(transaction, write, change).await?;
         if let Some((grant_id, entry)) = change.entry(write.at) {
@@ -147,10 +149,6 @@ async fn make(transaction: &Transaction<'_>, write: &Write, change: &Change) -> 
     Ok(())
 }
 
-pub(super) fn refused(refusal: Refusal) -> StoreError {
-    StoreError::Refused(Box::new(refusal))
-}
-
 async fn accept(transaction: &Transaction<'_>, write: &Write, acceptance: &Acceptance) -> Done<()> {
     let Acceptance {
         order,
@@ -160,7 +158,7 @@ async fn accept(transaction: &Transaction<'_>, write: &Write, acceptance: &Accep
         budget,
     } = acceptance;
     let spent = read::gas_spent_within(transaction, write.account, write.at).await?;
-    budget.require_gas(spent).map_err(refused)?;
+    budget.require_gas(spent).map_err(StoreError::from)?;
     let sql = "INSERT INTO fence_plan
                    (payload_digest, account, grant_id, order_digest, signed, request, envelope,
                     admitted, accepted_at, gas_micro_usd, is_open, changed_at, amount)
@@ -318,9 +316,9 @@ pub(super) async fn acquire(
 ) -> Result<Option<u64>, PostgresError> {
     // One statement: of any number of holders that ask at once one gets the lease.
     let sql = "INSERT INTO fence_account AS a (account, version, holder, token, until)
-               VALUES ($1, 0, $2, 1, $3)
+               VALUES ($1, 0, $2, 1 + (random() * 1000000)::bigint, $3)
                ON CONFLICT (account) DO UPDATE SET
-                   token = a.token + (a.holder <> excluded.holder)::int,
+                   token = a.token + CASE WHEN a.holder = excluded.holder THEN 0 ELSE excluded.token END,
                    holder = excluded.holder, until = excluded.until
                WHERE a.holder = excluded.holder OR a.until <= $4 OR a.until > excluded.until
                RETURNING token";

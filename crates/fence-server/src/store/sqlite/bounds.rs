@@ -10,9 +10,8 @@ use storage::sqlite::{number, unsigned};
 use super::{
     Done,
     read::{self, key},
-    write::refused,
 };
-use crate::store::{change::oldest_live, kept::superseded};
+use crate::store::{StoreError, change::oldest_live, kept::superseded};
 
 /// # Errors
 /// `too_many_grants`
@@ -22,7 +21,7 @@ pub(super) fn require_room_for_grant(
     now: UtcSeconds,
 ) -> Done<()> {
     let live = live_grants(transaction, account, now)?;
-    Ok(delegation_fence::require_room_for_grant(live).map_err(refused)?)
+    Ok(delegation_fence::require_room_for_grant(live).map_err(StoreError::from)?)
 }
 
 /// Checks the room for a revocation of a grant that was never received. A received grant can always
@@ -39,7 +38,7 @@ pub(super) fn require_room_for_end(
         return Ok(());
     }
     let kept = tombstones(transaction, account)?;
-    Ok(require_room_for_tombstone(kept).map_err(refused)?)
+    Ok(require_room_for_tombstone(kept).map_err(StoreError::from)?)
 }
 
 /// Deletes the limits of a grant that add nothing to the tightest of each member.

@@ -3,7 +3,7 @@
 use alloy_primitives::{Address, B256};
 use calldata_checks::UtcSeconds;
 use delegation_fence::onchain::SignedDelegation;
-use delegation_fence::{Entry, LogEvent, Policy, Refusal};
+use delegation_fence::{Entry, LogEvent, Policy};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use storage::sqlite::{damaged, is_constraint, number, parsed, unsigned};
 
@@ -156,10 +156,6 @@ fn make(transaction: &Transaction<'_>, write: &Write, change: &Change) -> Done<(
     Ok(())
 }
 
-pub(super) fn refused(refusal: Refusal) -> StoreError {
-    StoreError::Refused(Box::new(refusal))
-}
-
 fn accept(transaction: &Transaction<'_>, write: &Write, acceptance: &Acceptance) -> Done<()> {
     let Acceptance {
         order,
@@ -169,7 +165,7 @@ fn accept(transaction: &Transaction<'_>, write: &Write, acceptance: &Acceptance)
         budget,
     } = acceptance;
     let spent = read::gas_spent(transaction, write.account, write.at)?;
-    budget.require_gas(spent).map_err(refused)?;
+    budget.require_gas(spent).map_err(StoreError::from)?;
     let [account, grant_id] = key(write.account, admitted.grant_id);
     let at = number(write.at.unix());
     let inserted = transaction

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
-use alloy_sol_types::{SolCall as _, sol};
 use calldata_checks::{Rail, UtcSeconds};
 use delegation_fence::onchain::{GrantFile, Level};
 use delegation_fence::{
@@ -35,10 +34,6 @@ use self::grant::{fence_policy, instance, key, sign};
 use crate::base_chain::{self, TRADER};
 use crate::onchain::install;
 use crate::sending::sample::{Aggregator, Draft, WETH, policy};
-
-sol! {
-    function snwap(address tokenIn, uint256 amountIn, address recipient, address tokenOut, uint256 amountOutMin, address executor, bytes executorData) external returns (uint256);
-}
 
 const GRANT_ID: B256 = B256::repeat_byte(0x22);
 pub(crate) struct Stage {
@@ -243,19 +238,7 @@ impl Stage {
         let at = now();
         let edit = move |draft: &mut Draft| {
             draft.quote.read_at = UtcSeconds::from_unix(at);
-            draft.call._transactionId = B256::repeat_byte(number);
-            let leg = &mut draft.call._swapData[1];
-            leg.callData = snwapCall {
-                tokenIn: USDC,
-                amountIn: leg.fromAmount,
-                recipient: Address::ZERO,
-                tokenOut: WETH,
-                amountOutMin: U256::ZERO,
-                executor: Address::ZERO,
-                executorData: Bytes::new(),
-            }
-            .abi_encode()
-            .into();
+            draft.execute(number);
         };
         let Request::Swap(request) = Request::parse(Rail::Swap, &arguments.to_string()).unwrap()
         else {

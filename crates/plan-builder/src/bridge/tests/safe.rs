@@ -170,7 +170,11 @@ fn a_contract_that_only_answers_like_the_safe_gets_no_plan() {
         code: [0x60, 0x81].into(),
         ..safe()
     };
-    refused(Some(safe()), Some(liar), "has another contract on the destination");
+    refused(
+        Some(safe()),
+        Some(liar),
+        "has another contract on the destination",
+    );
     // The Safe's own proxy, before another singleton.
     let other = Address::repeat_byte(0xbb);
     refused(Some(safe()), Some(running(other)), "runs other code");

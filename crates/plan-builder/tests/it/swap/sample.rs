@@ -7,8 +7,8 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use alloy_primitives::{Address, B256, Selector, U256, address};
-use alloy_sol_types::SolCall as _;
+use alloy_primitives::{Address, B256, Bytes, Selector, U256, address};
+use alloy_sol_types::{SolCall as _, sol};
 use calldata_checks::{
     BasisPoints, FeePolicy, Rail, UtcSeconds,
     fees::{
@@ -25,6 +25,10 @@ use plan_builder::{
     verify,
 };
 use serde_json::{Value, json};
+
+sol! {
+    function snwap(address tokenIn, uint256 amountIn, address recipient, address tokenOut, uint256 amountOutMin, address executor, bytes executorData) external returns (uint256);
+}
 
 pub(crate) const BASE: u64 = 8453;
 pub(crate) const NOW: u64 = 1_795_000_000;
@@ -176,6 +180,24 @@ impl Draft {
         }
         self.quote.call_data = [self.call.abi_encode(), self.suffix].concat().into();
         self.quote
+    }
+
+    /// Gives the quote an id of its own, and an exchange leg that the embedded exchange executes.
+    #[allow(dead_code, reason = "the tests that send plans use it")]
+    pub(crate) fn execute(&mut self, number: u8) {
+        self.call._transactionId = B256::repeat_byte(number);
+        let leg = &mut self.call._swapData[1];
+        leg.callData = snwapCall {
+            tokenIn: leg.sendingAssetId,
+            amountIn: leg.fromAmount,
+            recipient: Address::ZERO,
+            tokenOut: leg.receivingAssetId,
+            amountOutMin: U256::ZERO,
+            executor: Address::ZERO,
+            executorData: Bytes::new(),
+        }
+        .abi_encode()
+        .into();
     }
 }
 

@@ -114,7 +114,7 @@ async fn a_block_that_is_contradicted_replaces_nothing() {
     world.comes_to(&name(1), "sealed").await;
 }
 
-/// Somebody else's transaction replaces ours only at the depth that an outcome of ours would need.
+/// Another account's transaction replaces ours only at the depth that our own outcome would need.
 #[tokio::test(start_paused = true)]
 async fn a_replacement_by_somebody_else_has_the_depth_of_an_outcome() {
     let mut world = World::new();

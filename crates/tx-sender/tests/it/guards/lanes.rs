@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// Two processes that were both started to take over at once do not take the lane from each other
-/// for ever.
+/// Two processes that both started to take over at once do not take the lane from each other for
+/// ever.
 #[tokio::test(start_paused = true)]
 async fn a_lane_is_taken_over_at_once_only_once() {
     let world = World::new();
@@ -190,7 +190,7 @@ async fn a_claimed_nonce_that_somebody_else_has_used_is_given_back() {
     assert_eq!(world.state(&name(1)).await, "sealed");
 }
 
-/// A signer that refuses until it is told to sign.
+/// A signer that refuses until a test lets it sign.
 struct Late {
     key: Arc<dyn TransactionSigner>,
     signs: AtomicBool,

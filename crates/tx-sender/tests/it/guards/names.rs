@@ -1,5 +1,4 @@
-//! Guards about causes: whatever keeps a lane waiting has a name, and nothing without a name keeps
-//! a lane waiting.
+//! Guards about causes: every cause that holds a lane has a name, and no other cause holds one.
 
 use alloy_consensus::{Transaction, TxEnvelope};
 use alloy_eips::Decodable2718;
@@ -20,7 +19,7 @@ fn sends(world: &World) -> usize {
         .unwrap_or_default()
 }
 
-/// Their nonces are used: a block has taken them, whatever the node shows of that block.
+/// Their nonces are used: a block has taken them, even if the node does not show that block.
 #[tokio::test(start_paused = true)]
 async fn a_request_that_only_lacks_its_receipt_takes_no_place() {
     let mut world = World::new();
@@ -183,7 +182,7 @@ async fn a_request_is_in_the_way_by_the_time_that_the_market_is_above_its_cap() 
     assert_eq!(closing, tx_sender::Closing::InTheWay);
 }
 
-/// The sender cannot close the nonce yet, but must still stop sending what was given up.
+/// The sender cannot close the nonce yet, but must still stop sending the cancelled request.
 #[tokio::test(start_paused = true)]
 async fn the_bytes_of_a_cancelled_request_are_handed_to_nobody() {
     let mut world = World::new();

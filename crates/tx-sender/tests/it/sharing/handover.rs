@@ -1,5 +1,5 @@
-//! How a lane passes from one process to another, in simulated time: how long a request waits for
-//! it, and which end leaves it to the other process.
+//! Handovers of a lane between processes in simulated time: the wait of a request, and the ends
+//! that leave the request to the other process.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,13 +22,13 @@ async fn two(world: &World) -> [Process; 2] {
     ]
 }
 
-/// The one that works the lane sends for the other one with its next look; a lane that only
+/// The process that works the lane sends for the other one at its next check. A lane that only
 /// watches outcomes is taken at once.
 #[tokio::test(start_paused = true)]
 async fn a_request_waits_for_no_lease_of_another_process() {
     let world = World::new();
     let [one, two] = two(&world).await;
-    // It keeps the lane for as long as this one waits for its confirmations.
+    // The process keeps the lane for as long as the other one waits for its confirmations.
     let deep = Request {
         confirmations: Some(2),
         ..transfer(1)
@@ -75,7 +75,7 @@ async fn a_lane_that_goes_to_and_fro_costs_no_look_at_old_blocks() {
     assert!(most(&looks[30..]) <= most(&looks[..10]), "{looks:?}");
 }
 
-/// A process that ends in order leaves nobody waiting for the end of its lease.
+/// A process that ends in order releases its lease, so no other one waits for its end.
 #[tokio::test(start_paused = true)]
 async fn a_closed_sender_gives_its_lane_back() {
     let world = World::new();
@@ -85,7 +85,7 @@ async fn a_closed_sender_gives_its_lane_back() {
     one.sender.close().await;
     let took = world.time_to_send(&two.sender, 2).await;
     assert!(took < Duration::from_millis(40), "{took:?}");
-    // What comes too late is recorded, and sent by the other one.
+    // A later request is recorded, and sent by the other process.
     one.submit(3).await;
     world.blocks(3).await;
     for number in 1..=3 {
@@ -118,7 +118,7 @@ async fn a_process_without_nodes_makes_way() {
     }
 }
 
-/// How long a [`Slow`] signer takes.
+/// The time that a [`Slow`] signer takes.
 const SIGNING: Duration = Duration::from_secs(4);
 
 /// A signer that takes longer than the lease.
@@ -160,7 +160,7 @@ async fn a_lane_is_kept_during_a_long_turn() {
     }
 }
 
-/// A caller that waits in short pieces hears of an end that another process has written.
+/// A caller that waits in short pieces learns of an end that another process has written.
 #[tokio::test(start_paused = true)]
 async fn a_watch_sees_the_store_however_short_it_is_waited_for() {
     let world = World::new();

@@ -8,9 +8,11 @@ use std::time::Duration;
 
 use alloy_primitives::Address;
 use test_support::eventually;
-use tx_sender::{MemoryStore, Store, StoreError, TurnEnd, TurnFence, TurnStore};
+use tx_sender::{
+    Closing, Lane, MemoryStore, Store, StoreError, Takeover, TurnEnd, TurnFence, TurnStore,
+};
 
-use super::{LANE, record};
+use super::{LANE, NOW, record};
 
 const ACCOUNT: Address = Address::repeat_byte(7);
 /// A lease that no test outlives.
@@ -96,6 +98,30 @@ async fn only_the_newest_turn_submits<S: TurnStore + Store>(store: &S) {
     assert_eq!(store.insert(record("c")).await.unwrap().key, "c");
 }
 
+async fn the_next_nonce_follows_those_of_all_records<S: TurnStore + Store>(store: &S) {
+    let next = async || store.next_nonce(LANE).await.unwrap();
+    let read = store.insert(record("a")).await.unwrap();
+    assert_eq!(next().await, None);
+    let fence = store
+        .acquire(LANE, "one", NOW, 60, Takeover::WhenOver)
+        .await;
+    let fence = fence.unwrap().unwrap();
+    let claimed = vec![read.claim(5).unwrap()];
+    store.write(fence, claimed).await.unwrap();
+    assert_eq!(next().await, Some(6));
+    // Another one waits for its nonce.
+    let waiting = store.insert(record("b")).await.unwrap();
+    assert_eq!(next().await, Some(7));
+    let closed = waiting.close(Closing::Cancelled).unwrap();
+    store.amend(closed).await.unwrap();
+    assert_eq!(next().await, Some(6));
+    let other = Lane {
+        chain_id: LANE.chain_id + 1,
+        ..LANE
+    };
+    assert_eq!(store.next_nonce(other).await.unwrap(), None);
+}
+
 /// Whoever takes the turn finds every record that was inserted under an earlier one.
 async fn submissions_race_a_turn<S: TurnStore + Store>(store: Arc<S>) {
     let one = take(&*store, "a").await.unwrap();
@@ -140,7 +166,8 @@ mod in_memory {
         an_account_has_one_turn_and_a_later_one_a_higher_token,
         interrupted_work_comes_first_for_the_length_of_a_lease,
         a_lease_ends_and_goes_on_only_while_nobody_has_taken_it,
-        only_the_newest_turn_submits
+        only_the_newest_turn_submits,
+        the_next_nonce_follows_those_of_all_records
     );
 
     #[tokio::test(start_paused = true)]
@@ -171,7 +198,8 @@ mod in_postgres {
         an_account_has_one_turn_and_a_later_one_a_higher_token,
         interrupted_work_comes_first_for_the_length_of_a_lease,
         a_lease_ends_and_goes_on_only_while_nobody_has_taken_it,
-        only_the_newest_turn_submits
+        only_the_newest_turn_submits,
+        the_next_nonce_follows_those_of_all_records
     );
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -24,7 +24,7 @@ pub(crate) struct Keys(
 );
 
 impl Keys {
-    /// They sign while `signs` says so.
+    /// The keys sign while `signs` is true.
     pub(crate) fn new(signs: watch::Receiver<bool>) -> Self {
         let key = Self::of(owner_id());
         Self(

@@ -170,7 +170,7 @@ async fn a_hanging_call_ends_in_time() {
         unavailable("meta: no answer within 50 ms")
     );
     assert_eq!(
-        state(&slow.health(), "hyperliquid.meta"),
+        state(&slow.source().health(), "hyperliquid.meta"),
         ("unavailable", Some("upstream_timeout"))
     );
     let gone = venue(

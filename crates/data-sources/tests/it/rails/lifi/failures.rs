@@ -20,7 +20,7 @@ async fn an_answered_request_leaves_the_source_healthy() {
     let server = answering(failure(404, &recorded("lifi/error_no_quote.json"))).await;
     let lifi = lifi(config(server.uri()));
     lifi.quote(&ask()).await.unwrap_err();
-    assert_eq!(state(&lifi.health(), "lifi.quote"), ("ok", None));
+    assert_eq!(state(&lifi.source().health(), "lifi.quote"), ("ok", None));
     assert_eq!(asked(&server).await, 1);
 }
 
@@ -55,7 +55,7 @@ async fn a_wrong_key_makes_the_source_unavailable() {
         unavailable("quote: http status 401 (code 1010)")
     );
     assert_eq!(
-        state(&lifi.health(), "lifi.quote"),
+        state(&lifi.source().health(), "lifi.quote"),
         ("unavailable", Some("upstream_http_401"))
     );
 }
@@ -91,7 +91,7 @@ async fn a_rate_limit_is_reported_and_the_call_is_not_repeated() {
         );
         assert_eq!(asked(&server).await, 1, "{headers:?}");
         assert_eq!(
-            state(&lifi.health(), "lifi.quote"),
+            state(&lifi.source().health(), "lifi.quote"),
             ("unavailable", Some("upstream_rate_limited"))
         );
     }
@@ -187,7 +187,7 @@ async fn a_hanging_answer_ends_in_time() {
         unavailable("quote: no answer within 50 ms")
     );
     assert_eq!(
-        state(&lifi.health(), "lifi.quote"),
+        state(&lifi.source().health(), "lifi.quote"),
         ("unavailable", Some("upstream_timeout"))
     );
 }
@@ -269,7 +269,7 @@ async fn a_disabled_source_is_not_asked() {
     );
     assert_eq!(asked(&server).await, 0);
     assert_eq!(
-        state(&lifi.health(), "lifi.quote"),
+        state(&lifi.source().health(), "lifi.quote"),
         ("disabled", Some("switched off in the configuration"))
     );
 }

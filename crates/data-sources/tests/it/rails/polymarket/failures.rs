@@ -169,7 +169,7 @@ async fn a_token_that_any_source_does_not_know_is_unknown() {
     venue.market(id(YES)).await.unwrap_err();
     // That is an answer, not a failure.
     assert_eq!(
-        state(&venue.health(), "polymarket.markets-by-token"),
+        state(&venue.source().health(), "polymarket.markets-by-token"),
         ("ok", None)
     );
 }
@@ -256,7 +256,7 @@ async fn a_hanging_call_ends_in_time() {
         unavailable("gamma: no answer within 1000 ms")
     );
     assert_eq!(
-        state(&slow.health(), "polymarket.gamma"),
+        state(&slow.source().health(), "polymarket.gamma"),
         ("unavailable", Some("upstream_timeout"))
     );
     let off = venue(PolymarketConfig {

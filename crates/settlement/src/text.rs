@@ -1,0 +1,21 @@
+//! Texts of other parties, cut to what may be passed on.
+
+/// The longest text of a facilitator that is passed on, in characters.
+const MAX_MESSAGE: usize = 300;
+
+/// The first 80 characters of visible ASCII, for identifying members: they go into headers and
+/// logs.
+pub(crate) fn clip(text: &str) -> String {
+    text.chars()
+        .filter(|c| c.is_ascii_graphic() || *c == ' ')
+        .take(80)
+        .collect()
+}
+
+pub(crate) fn clip_message(text: impl AsRef<str>) -> String {
+    text.as_ref()
+        .chars()
+        .filter(|c| !c.is_control())
+        .take(MAX_MESSAGE)
+        .collect()
+}

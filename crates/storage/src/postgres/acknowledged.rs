@@ -1,0 +1,94 @@
+//! What a process has acknowledged, for a database that may lose it.
+
+use std::{
+    collections::VecDeque,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+/// The most that is remembered. Beyond it, the oldest is forgotten.
+const MOST: usize = 4096;
+
+/// Prohibitions that this process has acknowledged, such as revocations, in memory.
+///
+/// A replica that takes over may lack the last commits, and with them what somebody relies on. So
+/// whoever owns this makes everything in it once more where [`Postgres::history`] has changed.
+/// Making it twice must change nothing.
+///
+/// [`Postgres::history`]: super::Postgres::history
+#[derive(Debug)]
+pub struct Acknowledged<T>(Mutex<Inner<T>>);
+
+#[derive(Debug)]
+struct Inner<T> {
+    items: VecDeque<T>,
+    /// The history that has all of them.
+    history: Option<String>,
+}
+
+impl<T> Default for Acknowledged<T> {
+    fn default() -> Self {
+        Self(Mutex::new(Inner {
+            items: VecDeque::new(),
+            history: None,
+        }))
+    }
+}
+
+impl<T: Clone + PartialEq> Acknowledged<T> {
+    /// Remembers an item. The caller does so before it writes it: a write whose outcome is not
+    /// known may have been acknowledged by another process.
+    pub fn add(&self, item: T) {
+        let mut inner = self.lock();
+        if inner.items.contains(&item) {
+            return;
+        }
+        if inner.items.len() >= MOST {
+            inner.items.pop_front();
+        }
+        inner.items.push_back(item);
+    }
+
+    /// Everything that has to be made again in this history; `None` where that is done.
+    #[must_use]
+    pub fn not_in(&self, history: &str) -> Option<Vec<T>> {
+        let inner = self.lock();
+        let is_other = inner.history.as_deref() != Some(history);
+        is_other.then(|| inner.items.iter().cloned().collect())
+    }
+
+    /// Everything was made again in this history.
+    pub fn are_in(&self, history: String) {
+        self.lock().history = Some(history);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner<T>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_history_wants_everything_again() {
+        let acknowledged = Acknowledged::default();
+        for item in [1, 2, 1] {
+            acknowledged.add(item);
+        }
+        assert_eq!(acknowledged.not_in("1"), Some(vec![1, 2]));
+        acknowledged.are_in("1".to_owned());
+        assert_eq!(acknowledged.not_in("1"), None);
+        acknowledged.add(3);
+        assert_eq!(acknowledged.not_in("1"), None);
+        assert_eq!(acknowledged.not_in("2"), Some(vec![1, 2, 3]));
+    }
+
+    #[test]
+    fn the_oldest_is_forgotten() {
+        let acknowledged = Acknowledged::default();
+        (0..=MOST).for_each(|item| acknowledged.add(item));
+        let kept = acknowledged.not_in("1").unwrap();
+        assert_eq!((kept.len(), kept[0]), (MOST, 1));
+    }
+}
