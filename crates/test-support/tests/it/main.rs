@@ -1,4 +1,4 @@
-//! Conditions that are met and that are not, programs and processes that end, a stand-in, and the clock.
+//! Conditions that are met and that are not, programs that end, a stand-in, and the clock.
 
 mod http;
 mod postgres;
