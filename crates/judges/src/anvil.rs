@@ -3,8 +3,9 @@
 use alloy_primitives::{Address, Bytes, U64, address};
 use alloy_sol_types::SolCall;
 use serde_json::json;
+use test_support::process::Server;
 
-use crate::{Daemon, JudgeError, Rpc, Toolchain, TransactionReceipt};
+use crate::{JudgeError, Rpc, Toolchain, TransactionReceipt, start};
 
 /// One of the accounts that anvil funds and unlocks. The keys are public; they are worth nothing
 /// on any other chain.
@@ -42,7 +43,7 @@ impl Account {
 #[derive(Debug)]
 pub struct Anvil {
     rpc: Rpc,
-    _process: Daemon,
+    _process: Server,
 }
 
 impl Anvil {
@@ -82,7 +83,7 @@ impl Anvil {
         let mut command = toolchain.anvil();
         command.args(["--chain-id", &chain_id.to_string(), "--port", "0"]);
         command.args(more);
-        let (process, address) = Daemon::start(command, b"", |line| {
+        let (process, address) = start(command, b"", |line| {
             line.strip_prefix("Listening on ")
                 .map(|address| address.trim().to_owned())
         })

@@ -41,16 +41,6 @@ pub async fn fence_cli() -> Result<PathBuf, JudgeError> {
     build("fence-cli").await
 }
 
-/// The address in a server's start line.
-pub(crate) fn listening(line: &str) -> Option<String> {
-    let (_, address) = line.split_once("listening on http://")?;
-    let end = address.find(|c: char| c == '"' || c.is_whitespace());
-    Some(format!(
-        "http://{}",
-        address.get(..end.unwrap_or(address.len()))?
-    ))
-}
-
 #[derive(Deserialize)]
 struct BuildMessage {
     executable: Option<PathBuf>,

@@ -16,7 +16,7 @@ pub use binary::fence_cli;
 pub use client::{Client, Order, OrderOutcome, Receipt, ServiceAnswer, SpendControls};
 pub use error::JudgeError;
 pub use mcp_server::{McpProgram, McpServer, McpServerConfig};
-pub use process::{Daemon, judge, run};
+pub use process::{judge, run, start};
 pub use rpc::{Log, Rpc, TransactionReceipt};
 pub use service::{Service, ServiceConfig};
 pub use token::{TestToken, Token, contracts, install_tokens};

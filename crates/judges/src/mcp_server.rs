@@ -3,15 +3,15 @@
 
 use std::env;
 use std::path::PathBuf;
-use std::process::ExitStatus;
 
 use tempfile::TempDir;
+use test_support::process::{Ended, Server};
 use tokio::process::Command;
 use tokio::sync::OnceCell;
 
-use crate::binary::{build, listening};
+use crate::JudgeError;
+use crate::binary::build;
 use crate::service::write;
-use crate::{Daemon, JudgeError};
 
 /// The configuration of an instance; everything else is the server's default.
 #[derive(Debug, Clone)]
@@ -35,8 +35,7 @@ pub struct McpServerConfig {
 /// A running `mcp-server serve`; dropping it kills it.
 #[derive(Debug)]
 pub struct McpServer {
-    base_url: String,
-    process: Daemon,
+    process: Server,
     _program: McpProgram,
 }
 
@@ -52,15 +51,16 @@ impl McpServer {
     /// Builds the binary where it is not up to date and starts it on a free port.
     ///
     /// # Errors
-    /// When it cannot be built or does not start.
+    /// When it cannot be built.
+    ///
+    /// # Panics
+    /// When it does not start.
     pub async fn start(config: &McpServerConfig) -> Result<Self, JudgeError> {
         let program = McpProgram::install(config).await?;
         let mut command = Command::new(&program.binary);
         command.arg("serve").arg("--config").arg(&program.config);
-        let (process, base_url) = Daemon::start(command, b"", listening).await?;
         Ok(Self {
-            base_url,
-            process,
+            process: Server::start(command.as_std_mut()).await,
             _program: program,
         })
     }
@@ -68,7 +68,7 @@ impl McpServer {
     /// The protocol's endpoint.
     #[must_use]
     pub fn endpoint(&self) -> String {
-        format!("{}/mcp", self.base_url)
+        self.process.url("/mcp")
     }
 
     /// The server's log so far.
@@ -79,10 +79,11 @@ impl McpServer {
 
     /// Stops it as an operator would and waits for its end.
     ///
-    /// # Errors
+    /// # Panics
     /// When it does not end in time.
-    pub async fn terminate(self) -> Result<ExitStatus, JudgeError> {
-        self.process.terminate().await
+    pub async fn terminate(self) -> Ended {
+        self.process.terminate();
+        self.process.ended().await
     }
 }
 

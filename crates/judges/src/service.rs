@@ -3,14 +3,14 @@
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
 
 use tempfile::TempDir;
+use test_support::process::{Ended, Server};
 use tokio::process::Command;
 use tokio::sync::OnceCell;
 
-use crate::binary::{build, listening};
-use crate::{Account, Daemon, JudgeError, PAYEE};
+use crate::binary::build;
+use crate::{Account, JudgeError, PAYEE};
 
 /// The configuration of an instance; everything else is the service's default.
 #[derive(Debug, Clone)]
@@ -28,8 +28,7 @@ pub struct ServiceConfig {
 /// A running `api-server serve`; dropping it kills it.
 #[derive(Debug)]
 pub struct Service {
-    base_url: String,
-    process: Daemon,
+    process: Server,
     _folder: TempDir,
 }
 
@@ -38,7 +37,10 @@ impl Service {
     /// ledger.
     ///
     /// # Errors
-    /// When it cannot be built or does not start.
+    /// When it cannot be built.
+    ///
+    /// # Panics
+    /// When it does not start.
     pub async fn start(config: &ServiceConfig) -> Result<Self, JudgeError> {
         static BINARY: OnceCell<PathBuf> = OnceCell::const_new();
         let binary = BINARY.get_or_try_init(|| build("api-server")).await?;
@@ -62,10 +64,8 @@ impl Service {
         ] {
             command.env(format!("SVC__UPSTREAMS__OKX__{name}"), value);
         }
-        let (process, base_url) = Daemon::start(command, b"", listening).await?;
         Ok(Self {
-            base_url,
-            process,
+            process: Server::start(command.as_std_mut()).await,
             _folder: folder,
         })
     }
@@ -73,7 +73,7 @@ impl Service {
     /// The URL of a path with its query.
     #[must_use]
     pub fn url(&self, path_and_query: &str) -> String {
-        format!("{}{path_and_query}", self.base_url)
+        self.process.url(path_and_query)
     }
 
     /// The service's log so far.
@@ -84,10 +84,11 @@ impl Service {
 
     /// Stops it as an operator would and waits for its end.
     ///
-    /// # Errors
+    /// # Panics
     /// When it does not end in time.
-    pub async fn terminate(self) -> Result<ExitStatus, JudgeError> {
-        self.process.terminate().await
+    pub async fn terminate(self) -> Ended {
+        self.process.terminate();
+        self.process.ended().await
     }
 }
 

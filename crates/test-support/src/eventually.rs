@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep};
 /// The longest time that a test waits for anything.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
-const POLL: Duration = Duration::from_millis(10);
+pub(crate) const POLL: Duration = Duration::from_millis(10);
 
 /// Looks again and again until `look` sees something, and returns it. In paused time the pauses
 /// cost no real time.

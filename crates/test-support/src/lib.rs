@@ -2,13 +2,18 @@
 
 mod eventually;
 mod fuse;
+mod http;
 mod manual_clock;
 mod mortal;
 pub mod postgres;
+pub mod process;
 mod tcp_proxy;
+mod wait;
 
 pub use eventually::{PATIENCE, eventually, eventually_blocking, eventually_every, pass};
 pub use fuse::Fuse;
+pub use http::{HttpRequest, answer_http};
 pub use manual_clock::ManualClock;
 pub use mortal::{MortalBook, MortalNode, MortalRecords};
 pub use tcp_proxy::TcpProxy;
+pub use wait::wait;

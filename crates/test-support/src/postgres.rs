@@ -3,12 +3,10 @@
 use std::env;
 use std::hash::{BuildHasher as _, RandomState};
 use std::net::SocketAddr;
-use std::panic::resume_unwind;
-use std::sync::LazyLock;
-use std::thread;
 
 use storage::postgres::{Postgres, PostgresError, PostgresOptions};
-use tokio::runtime::Runtime;
+
+use crate::wait;
 
 pub use postgres_cluster::Cluster;
 
@@ -32,19 +30,6 @@ const LOSE: &str = "DO $$ DECLARE name text; BEGIN
         EXECUTE format('ALTER TABLE %I ENABLE TRIGGER USER', name);
     END LOOP;
 END $$";
-
-/// The runtime of connections that outlive the test's own runtime.
-#[expect(clippy::expect_used, reason = "a test says what it needs by panicking")]
-static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().expect("a runtime"));
-
-/// Waits for `work` from synchronous or asynchronous code. It runs on a runtime that lives as long
-/// as the process.
-pub fn wait<T: Send>(work: impl Future<Output = T> + Send) -> T {
-    thread::scope(|scope| {
-        let waited = scope.spawn(|| RUNTIME.block_on(work)).join();
-        waited.unwrap_or_else(|panicked| resume_unwind(panicked))
-    })
-}
 
 /// An empty schema of the database. Dropping the value drops the schema with its content.
 #[derive(Debug)]

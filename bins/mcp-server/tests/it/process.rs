@@ -14,6 +14,6 @@ mod probing;
 mod rails;
 mod safe_shares;
 mod serve;
-mod server;
+pub(crate) mod server;
 mod shares;
 mod stdio;

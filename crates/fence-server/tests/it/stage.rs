@@ -14,7 +14,8 @@ use delegation_fence::{
 };
 use fence_server::{Acceptance, PostgresStore, SqliteStore, Store, View, Write};
 use serde_json::{Value, json};
-use test_support::postgres::{Schema, wait};
+use test_support::postgres::Schema;
+use test_support::wait;
 
 use super::sample::{ACCOUNT, BASE, NOW, USDC, WETH, build, policy};
 

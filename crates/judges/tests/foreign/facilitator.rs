@@ -1,6 +1,6 @@
 //! The facilitator of the x402 project verifies and settles for our service.
 
-use judges::{Account, Client, Daemon, Order, Token, Toolchain};
+use judges::{Account, Client, Order, Token, Toolchain, start};
 use serde_json::{Value, json};
 
 use crate::world::{PRICE, World};
@@ -14,7 +14,7 @@ async fn a_foreign_facilitator_settles_every_asset() {
             "private_key": Account::SETTLER.private_key,
         });
         let command = toolchain.python_x402("facilitator.py");
-        let (process, url) = Daemon::start(command, format!("{order}\n").as_bytes(), |line| {
+        let (process, url) = start(command, format!("{order}\n").as_bytes(), |line| {
             let ready: Value = serde_json::from_str(line).ok()?;
             ready["url"].as_str().map(str::to_owned)
         })

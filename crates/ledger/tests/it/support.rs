@@ -10,7 +10,8 @@ use ledger::{
 };
 use storage::postgres::{self, Postgres, PostgresOptions};
 use tempfile::TempDir;
-use test_support::postgres::{Schema, wait};
+use test_support::postgres::Schema;
+use test_support::wait;
 use x402_wire::{AuthorizationKey, Network, Payment};
 
 pub(crate) const NOW: u64 = 1_790_000_000;

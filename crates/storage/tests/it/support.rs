@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use alloy_primitives::B256;
 use storage::{AnyStore, Artifact, DatasetRecord, StoreOptions};
 use tempfile::TempDir;
-use test_support::postgres::{Schema, wait};
+use test_support::postgres::Schema;
+use test_support::wait;
 
 pub(crate) const NOW: u64 = 1_790_000_000;
 

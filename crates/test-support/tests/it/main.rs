@@ -1,6 +1,8 @@
-//! Conditions that are met and that are not, processes that end, and the clock.
+//! Conditions that are met and that are not, programs that end, a stand-in, and the clock.
 
+mod http;
 mod postgres;
+mod process;
 
 use std::time::Duration;
 

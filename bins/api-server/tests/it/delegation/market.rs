@@ -1,8 +1,6 @@
 //! Tests of the comparisons of a submitted plan with prices, the chain's time, and the account's
 //! balances. A refused try leaves no record.
 
-use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -11,7 +9,7 @@ use alloy_signer_local::PrivateKeySigner;
 use api_server::config::{Config, Usd};
 use dev_chain::BUYER;
 use serde_json::{Value, json};
-use test_support::eventually_every;
+use test_support::{answer_http, eventually_every};
 
 use crate::delegation::sample::{USDC, WETH};
 use crate::delegation::sending::{AMOUNT, Round, now, sign};
@@ -26,36 +24,22 @@ struct Source {
 
 impl Source {
     fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
         let weth: Arc<Mutex<Option<f64>>> = Arc::default();
         let said = Arc::clone(&weth);
-        std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                let mut stream = stream.unwrap();
-                let mut head = Vec::new();
-                let mut byte = [0];
-                while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).unwrap_or(0) > 0 {
-                    head.push(byte[0]);
-                }
-                let asked = String::from_utf8_lossy(&head).to_lowercase();
-                let coin = |token: Address, price: f64| {
-                    let key = format!("base:{token:#x}");
-                    asked.contains(&format!("{token:#x}")).then(|| {
-                        json!({ key: { "price": price, "timestamp": now(), "confidence": 0.99, "symbol": "T", "decimals": 18 } })
-                    })
-                };
-                let coins = match *said.lock().unwrap() {
-                    Some(price) => coin(USDC, 1.0).or_else(|| coin(WETH, price)),
-                    None => None,
-                };
-                let body = json!({ "coins": coins.unwrap_or(json!({})) }).to_string();
-                let answer = format!(
-                    "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
-                    body.len()
-                );
-                drop(stream.write_all(answer.as_bytes()));
-            }
+        let url = answer_http(move |request| {
+            let asked = request.target.to_lowercase();
+            let coin = |token: Address, price: f64| {
+                let key = format!("base:{token:#x}");
+                asked.contains(&format!("{token:#x}")).then(|| {
+                    json!({ key: { "price": price, "timestamp": now(), "confidence": 0.99, "symbol": "T", "decimals": 18 } })
+                })
+            };
+            let coins = match *said.lock().unwrap() {
+                Some(price) => coin(USDC, 1.0).or_else(|| coin(WETH, price)),
+                None => None,
+            };
+            let body = json!({ "coins": coins.unwrap_or(json!({})) });
+            (200, body.to_string())
         });
         Self { url, weth }
     }

@@ -3,7 +3,6 @@
 use dev_chain::DEV_ACCOUNTS;
 
 use crate::process::config::{PAYEE, assert_refused, run_on};
-use crate::process::server::text;
 
 /// An example of EIP-55.
 const GOOD: &str = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed";
@@ -125,7 +124,7 @@ fn a_list_of_wallet_targets_is_used_whole_or_not_at_all() {
     let file = format!("{}[wallets]\nreviewed = 'targets.toml'\n", paid_to(GOOD));
     std::fs::write(&path, file).unwrap();
     let output = run_on("check-config", &path, &[]);
-    let printed = text(&output.stdout);
+    let printed = output.stdout;
     let counted = "  targets      reviewed contracts (2026-11-25): \
                    4 of chain 137, 9 of chain 196, 5 of chain 8453, 5 of chain 42161\n";
     assert!(printed.contains(counted), "{printed}");
@@ -137,9 +136,10 @@ fn the_payees_and_amounts_are_printed() {
     let path = folder.path().join("api.toml");
     let check = |file: &str, environment: &[(&str, &str)]| {
         std::fs::write(&path, file).unwrap();
-        let output = run_on("check-config", &path, environment);
-        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-        text(&output.stdout)
+        run_on("check-config", &path, environment)
+            .ok()
+            .stdout
+            .clone()
     };
     let printed = check(&format!("{PAYEE}{FACILITATOR}"), &[]);
     // The later lines are about upstreams and routes.

@@ -2,15 +2,12 @@
 
 use std::net::TcpListener;
 
-use serde_json::Value;
-
-use crate::process::server::{run, text};
+use crate::process::server::run;
 
 #[test]
 fn the_catalog_is_listed() {
     let output = run(&["routes", "--json"], &[]);
-    assert_eq!(output.status.code(), Some(0));
-    let routes: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let routes = output.ok().json();
     assert_eq!(
         [
             &routes["operations"],
@@ -22,8 +19,7 @@ fn the_catalog_is_listed() {
     assert_eq!(routes["routes"].as_array().unwrap().len(), 45);
 
     let output = run(&["routes"], &[]);
-    assert_eq!(output.status.code(), Some(0));
-    let table = text(&output.stdout);
+    let table = &output.ok().stdout;
     assert!(table.contains("/hyperliquid-market"), "{table}");
     assert!(
         table
@@ -36,8 +32,7 @@ fn the_catalog_is_listed() {
         &["openapi", "--public-url", "https://api.example.test"],
         &[],
     );
-    assert_eq!(output.status.code(), Some(0));
-    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let document = output.ok().json();
     assert_eq!(document["servers"][0]["url"], "https://api.example.test");
     let paths = document["paths"].as_object().unwrap().values();
     let operations = paths.flat_map(|path| path.as_object().unwrap().values());
@@ -52,8 +47,8 @@ fn the_catalog_is_listed() {
 #[test]
 fn the_demo_shows_its_steps_and_ends() {
     let output = run(&["demo", "--listen", "127.0.0.1:0", "--once"], &[]);
-    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
-    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    let (stdout, stderr) = (output.stdout, output.stderr);
+    assert_eq!(output.code, 0, "{stderr}");
     let headings: Vec<&str> = stdout
         .lines()
         .filter(|line| line.starts_with(|c: char| c.is_ascii_digit()))
@@ -120,14 +115,7 @@ fn a_demo_on_a_busy_port_says_so() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let output = run(&["demo", "--listen", &address, "--once"], &[]);
-    let stderr = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{stderr}");
-    assert!(stderr.contains(&address), "{stderr}");
-    assert!(
-        stderr.to_lowercase().contains("address already in use"),
-        "{stderr}"
-    );
-    assert_eq!(text(&output.stdout), "");
+    output.error(1, &[&address, "ddress already in use"]);
 }
 
 #[test]
@@ -155,12 +143,8 @@ fn help_tells_every_command() {
     ] {
         let arguments: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
         let output = run(&arguments, &[]);
-        assert_eq!(output.status.code(), Some(0));
-        help += &format!(
-            "$ api-server {}\n{}\n",
-            arguments.join(" "),
-            text(&output.stdout)
-        );
+        let line = arguments.join(" ");
+        help += &format!("$ api-server {line}\n{}\n", output.ok().stdout);
     }
     insta::assert_snapshot!(help);
 }
@@ -173,9 +157,6 @@ fn a_command_line_that_is_not_understood_is_usage() {
         &["routes", "--yaml"],
         &["demo", "--listen", "x"],
     ] {
-        let output = run(arguments, &[]);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-        assert!(text(&output.stderr).contains("--help"), "{arguments:?}");
-        assert_eq!(text(&output.stdout), "");
+        run(arguments, &[]).error(2, &["--help"]);
     }
 }

@@ -3,11 +3,11 @@
 mod environment;
 
 use std::path::Path;
-use std::process::Output;
 
 use dev_chain::GAS_PAYER;
+use test_support::process::Ended;
 
-use crate::process::server::{Environment, run, text};
+use crate::process::server::{Environment, run};
 
 /// Stands for a secret, which must never be printed.
 const MARKER: &str = "5ec2e7d00dfeed5ec2e7";
@@ -17,9 +17,9 @@ const USABLE: &str = "payment.pay_to = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeA
                       settlement.facilitator_url = 'http://127.0.0.1:9'\n";
 
 /// Runs a command on a configuration file; no output may hold the marker or the gas payer's key.
-pub(crate) fn run_on(command: &str, path: &Path, environment: Environment<'_>) -> Output {
+pub(crate) fn run_on(command: &str, path: &Path, environment: Environment<'_>) -> Ended {
     let output = run(&[command, "--config", path.to_str().unwrap()], environment);
-    let all = text(&output.stdout) + &text(&output.stderr);
+    let all = format!("{}{}", output.stdout, output.stderr);
     for secret in [MARKER, &format!("{:x}", GAS_PAYER.key)] {
         assert!(!all.contains(secret), "{command} prints a secret: {all}");
     }
@@ -34,20 +34,8 @@ pub(crate) fn assert_refused(file: &str, environment: Environment<'_>, says: &[&
     std::fs::write(&path, file).unwrap();
     for command in ["serve", "check-config"] {
         let output = run_on(command, &path, environment);
-        let stderr = text(&output.stderr);
-        assert_eq!(
-            output.status.code(),
-            Some(2),
-            "{command} {file} {environment:?}: {stderr}"
-        );
-        assert_eq!(text(&output.stdout), "");
-        assert!(!stderr.contains("panicked"), "{stderr}");
-        for said in says {
-            assert!(
-                stderr.contains(said),
-                "{command}: expected {said:?} in {stderr}"
-            );
-        }
+        output.error(2, says);
+        assert!(!output.stderr.contains("panicked"), "{output:?}");
     }
 }
 
@@ -274,10 +262,7 @@ fn an_unreadable_or_malformed_file_is_reported() {
     ] {
         for command in ["serve", "check-config"] {
             let output = run_on(command, &path, &[]);
-            assert_eq!(output.status.code(), Some(2));
-            let stderr = text(&output.stderr);
-            assert!(stderr.contains("cannot read the configuration"), "{stderr}");
-            assert!(stderr.contains(says), "{stderr}");
+            output.error(2, &["cannot read the configuration", says]);
         }
     }
     assert_refused("[server\nlisten = 1", &[], &["is not TOML: line 1"]);

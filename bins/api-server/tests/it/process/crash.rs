@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 
 use crate::process::buyer::{Answer, Payment};
 use crate::process::eventually;
-use crate::process::server::Server;
+use crate::process::server::{Server, spawn};
 use crate::process::tripwire::{At, Moment};
 use crate::process::world::{PRICED, World};
 
@@ -335,7 +335,7 @@ async fn crashes_at_random_moments_lose_nothing() {
         server.killer().kill();
         if random.below(2) == 0 {
             // The next server dies during its recovery, or soon after it.
-            server = Server::spawn(&world.config(""), &[]);
+            server = spawn(&world.config(""));
             world.wire.arm(
                 At::Number(1 + random.below(24)),
                 random.moment(),

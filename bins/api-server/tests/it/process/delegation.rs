@@ -6,7 +6,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::process::config::{PAYEE, run_on};
-use crate::process::server::{Server, text};
+use crate::process::server::{Server, start_server};
 
 const POLICY: &str = include_str!("../../../../../docs/fence-policy.example.json");
 const FEES: &str = include_str!("../../../../../docs/fees.example.toml");
@@ -54,13 +54,7 @@ impl Configured {
     /// Asserts that neither command accepts the configuration, and that both name the reason.
     fn assert_refused(&self, says: &str) {
         for command in ["serve", "check-config"] {
-            let output = run_on(command, &self.path(), &[]);
-            let stderr = text(&output.stderr);
-            assert_eq!(output.status.code(), Some(2), "{command}: {stderr}");
-            assert!(
-                stderr.contains(says),
-                "{command}: expected {says:?} in {stderr}"
-            );
+            run_on(command, &self.path(), &[]).error(2, &[says]);
         }
     }
 }
@@ -78,14 +72,14 @@ async fn get(server: &Server, path: &str) -> (u16, Value) {
 async fn a_pinned_policy_is_served_and_outlives_a_restart() {
     let configured = Configured::new();
     let checked = run_on("check-config", &configured.path(), &[]);
-    let said = text(&checked.stdout);
+    let said = checked.stdout;
     assert!(
         said.contains("  fence        svc-base-swap-fence.v1 0x"),
         "{said}"
     );
     let policy = delegation_fence::Policy::parse(POLICY).unwrap();
     for _ in 0..2 {
-        let server = Server::start(&configured.path(), &[]).await;
+        let server = start_server(&configured.path(), &[]).await;
         let (status, record) = get(&server, "/delegation/status").await;
         assert_eq!((status, &record["present"]), (200, &Value::Bool(true)));
         assert_eq!(record["policy_name"], policy.name().to_string());
@@ -104,13 +98,8 @@ async fn a_pinned_policy_is_served_and_outlives_a_restart() {
     changed.section = changed
         .section
         .replace(&policy.digest().to_string(), &digest.to_string());
-    let output = run_on("serve", &changed.path(), &[]);
-    let stderr = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{stderr}");
-    assert!(
-        stderr.contains("delegation.policy: the policy svc-base-swap-fence.v1"),
-        "{stderr}"
-    );
+    run_on("serve", &changed.path(), &[])
+        .error(2, &["delegation.policy: the policy svc-base-swap-fence.v1"]);
 }
 
 #[test]
@@ -216,15 +205,12 @@ fn the_redeemer_and_its_enforcers_are_shown() {
     let node = "[chains.8453]\nrpc_urls = ['http://127.0.0.1:9']\n";
     let check = |configured: &Configured, environment: &[(&str, &str)]| {
         let output = run_on("check-config", &configured.path(), environment);
-        (
-            output.status.code(),
-            text(&output.stdout) + &text(&output.stderr),
-        )
+        (output.code, output.stdout + &output.stderr)
     };
     let variable = "SVC__DELEGATION__REDEEMER_KEY";
     let mut configured = Configured::new();
     let (code, said) = check(&configured, &[(variable, KEY)]);
-    assert_eq!(code, Some(2), "{said}");
+    assert_eq!(code, 2, "{said}");
     assert!(
         said.contains("chains.8453.rpc_urls: is missing: plans are sent on this chain"),
         "{said}"
@@ -232,10 +218,10 @@ fn the_redeemer_and_its_enforcers_are_shown() {
     configured.section += node;
     let stock = "  redeemer     0xa0Ee7A142d267C1f36714E4a8F75612F20a79720, held by the framework's own enforcers";
     let (code, said) = check(&configured, &[(variable, KEY)]);
-    assert_eq!((code, said.contains(stock)), (Some(0), true), "{said}");
+    assert_eq!((code, said.contains(stock)), (0, true), "{said}");
     assert!(!said.contains(&KEY[2..]));
     let (code, said) = check(&configured, &[(variable, "0x01")]);
-    assert_eq!(code, Some(2), "{said}");
+    assert_eq!(code, 2, "{said}");
     assert!(said.contains("delegation.redeemer_key: expected a private key of 32 bytes"));
     let file = configured.folder.path().join("redeemer");
     std::fs::write(&file, KEY).unwrap();
@@ -245,12 +231,12 @@ fn the_redeemer_and_its_enforcers_are_shown() {
     );
     configured.section = configured.section.replacen("project_id", &lines, 1);
     let (code, said) = check(&configured, &[]);
-    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(code, 0, "{said}");
     assert!(said.contains("held by the enforcer at 0x"), "{said}");
     // The account that settles must not send anything else, because both would count its nonces.
     let own = [("SVC__SETTLEMENT__PRIVATE_KEY", KEY)];
     let (code, said) = check(&configured, &own);
-    assert_eq!(code, Some(2), "{said}");
+    assert_eq!(code, 2, "{said}");
     assert!(
         said.contains("delegation.redeemer_key: is the key that settles payments"),
         "{said}"

@@ -7,7 +7,7 @@ use tokio::task::JoinSet;
 
 use crate::process::buyer::{Answer, Payment};
 use crate::process::eventually;
-use crate::process::server::Server;
+use crate::process::server::{Server, start_limited, start_server};
 use crate::process::world::World;
 
 const PAGE: usize = 4096;
@@ -86,7 +86,7 @@ impl Filled {
 async fn a_full_ledger_refuses_uncharged_and_keeps_what_it_has() {
     let world = World::new(Mining::Auto).await;
     let small = "storage.max_bytes = 131072";
-    let server = Server::start(&world.config(small), &[]).await;
+    let server = start_server(&world.config(small), &[]).await;
     let mut filled = fill(&world, &server, 1).await;
     assert_eq!(filled.present_again(&world, &server).await, 0);
     assert_eq!(world.buyer.get(&server, "/healthz").await.status, 200);
@@ -101,11 +101,11 @@ async fn a_full_ledger_refuses_uncharged_and_keeps_what_it_has() {
     server.stop().await;
 
     // A restart alone changes nothing, and does not fail.
-    let server = Server::start(&world.config(small), &[]).await;
+    let server = start_server(&world.config(small), &[]).await;
     assert_eq!(filled.present_again(&world, &server).await, 0);
     server.stop().await;
 
-    let server = Server::start(&world.config("storage.max_bytes = 1048576"), &[]).await;
+    let server = start_server(&world.config("storage.max_bytes = 1048576"), &[]).await;
     for payment in std::mem::take(&mut filled.refused) {
         // The payment was not used, so it still buys its answer.
         let answer = world.buyer.present(&server, &payment).await;
@@ -125,17 +125,17 @@ async fn a_charge_that_finds_no_room_is_not_lost() {
     for pages in 32..48 {
         let world = World::new(Mining::Auto).await;
         let limit = format!("storage.max_bytes = {}", pages * PAGE);
-        let server = Server::start(&world.config(&limit), &[]).await;
+        let server = start_server(&world.config(&limit), &[]).await;
         let filled = fill(&world, &server, 4).await;
         unrecorded += filled.present_again(&world, &server).await;
         server.stop().await;
 
         // The next start decides open entries, even without room.
-        let server = Server::start(&world.config(&limit), &[]).await;
+        let server = start_server(&world.config(&limit), &[]).await;
         filled.present_again(&world, &server).await;
         server.stop().await;
 
-        let server = Server::start(&world.config(""), &[]).await;
+        let server = start_server(&world.config(""), &[]).await;
         eventually("every answer", async || {
             (filled.present_again(&world, &server).await == 0).then_some(())
         })
@@ -154,14 +154,15 @@ async fn a_charge_that_finds_no_room_is_not_lost() {
 async fn a_disk_that_takes_no_more_refuses_uncharged_and_loses_nothing() {
     for kib in [160, 200, 256] {
         let world = World::new(Mining::Auto).await;
-        let server = Server::start_with_files_up_to(kib, &world.config("")).await;
+        let limits = format!(r#"trap "" XFSZ; ulimit -f {}"#, 2 * kib);
+        let server = start_limited(&limits, &world.config("")).await;
         let mut filled = fill(&world, &server, 4).await;
         filled.present_again(&world, &server).await;
         let ready = world.buyer.get(&server, "/readyz").await;
         assert_eq!(ready.status, 503, "{}", ready.text);
         server.stop().await;
 
-        let server = Server::start(&world.config(""), &[]).await;
+        let server = start_server(&world.config(""), &[]).await;
         for payment in std::mem::take(&mut filled.refused) {
             let answer = world.buyer.present(&server, &payment).await;
             world.assert_paid(&payment, &answer);

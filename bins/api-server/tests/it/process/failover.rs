@@ -10,14 +10,14 @@ use crate::process::buyer::{Answer, Payment};
 use crate::process::crash::{Book, present};
 use crate::process::eventually;
 use crate::process::postgres::both_answer;
-use crate::process::server::Server;
+use crate::process::server::{Server, start_server};
 use crate::process::world::World;
 
 /// Longer than a test, so only the promotion ends a lease.
 const LEASE: &str = "storage.lease_seconds = 600\n";
 
 async fn start(world: &World) -> Server {
-    Server::start(&world.config(LEASE), &[]).await
+    start_server(&world.config(LEASE), &[]).await
 }
 
 /// A primary with a replica, and the proxy that leads the servers to the one that sells.

@@ -10,7 +10,6 @@ use tempfile::TempDir;
 
 use crate::process::config::{PAYEE, assert_refused, run_on};
 use crate::process::online;
-use crate::process::server::text;
 
 const FILE: &str = include_str!("../../../../../fixtures/keystores/cast.json");
 const PASSWORD: &str = "correct horse";
@@ -57,8 +56,7 @@ fn the_account_of_the_file_pays_the_gas() {
     )
     .unwrap();
     let output = run_on("check-config", &path, &[]);
-    let stdout = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let stdout = &output.ok().stdout;
     assert!(
         stdout.contains(&format!("gas account  {account}")),
         "{stdout}"
@@ -121,8 +119,7 @@ fn an_instance_of_web3signer_has_an_account_and_is_alone() {
     let path = folder.path().join("api.toml");
     fs::write(&path, format!("{usual}{account}")).unwrap();
     let output = run_on("check-config", &path, &[]);
-    let stdout = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let stdout = &output.ok().stdout;
     assert!(
         stdout.contains(&format!("gas account  {}", GAS_PAYER.address)),
         "{stdout}"
@@ -162,7 +159,7 @@ async fn the_file_serves_online_too() {
         last.starts_with("settlement.private_key: ok: settles exact;"),
         "{last}"
     );
-    assert_eq!(exit, Some(0), "{lines:#?}");
+    assert_eq!(exit, 0, "{lines:#?}");
 }
 
 /// An instance with another key would delay every settlement, and the first settlement would be the
@@ -212,6 +209,6 @@ async fn an_instance_of_web3signer_is_asked_online_for_its_accounts() {
             Some(&format!("settlement.web3signer_url: {expected}")),
             "{lines:#?}"
         );
-        assert_eq!(exit, Some(code), "{lines:#?}");
+        assert_eq!(exit, code, "{lines:#?}");
     }
 }

@@ -15,10 +15,11 @@ use ledger::{
 };
 use serde_json::Value;
 use tempfile::TempDir;
+use test_support::process::Ended;
 use x402_wire::{Payment, SettlementResponse};
 
 use crate::process::config::PAYEE;
-use crate::process::server::{run, text};
+use crate::process::server::run;
 
 const NOW: u64 = 1_790_000_000;
 const SIGNATURE: &str = "0x5ec2e7d00dfeed5ec2e7";
@@ -49,22 +50,26 @@ impl Desk {
     }
 
     /// Runs the command. Returns its exit code, standard output and standard error.
-    fn run(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
+    fn run(&self, arguments: &[&str]) -> (i32, String, String) {
         let config = self.folder.path().join("api.toml");
         let config = ["--config", config.to_str().unwrap()];
-        let output = run(&[&["ledger"], arguments, &config].concat(), &[]);
-        let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+        let arguments = [&["ledger"], arguments, &config].concat();
+        let Ended {
+            code,
+            stdout,
+            stderr,
+        } = run(&arguments, &[]);
         assert!(!stderr.contains("panicked"), "{stderr}");
         assert!(
             !format!("{stdout}{stderr}").contains(SIGNATURE),
             "a signature may still be usable: {stdout}{stderr}"
         );
-        (output.status.code(), stdout, stderr)
+        (code, stdout, stderr)
     }
 
     fn listed(&self) -> Vec<Value> {
         let (code, stdout, stderr) = self.run(&["list", "--json"]);
-        assert_eq!(code, Some(0), "{stderr}");
+        assert_eq!(code, 0, "{stderr}");
         serde_json::from_str(&stdout).unwrap()
     }
 }
@@ -145,13 +150,13 @@ async fn undecidable_payments_are_listed_and_decided() {
         &["resolve", "--entry", "1", "--released", "why"],
     ] {
         let (code, stdout, stderr) = desk.run(arguments);
-        assert_eq!((code, &*stdout), (Some(2), ""), "{stderr}");
+        assert_eq!((code, &*stdout), (2, ""), "{stderr}");
         assert!(stderr.contains("in use by another server"), "{stderr}");
     }
     drop(ledger);
 
     let (code, stdout, _) = desk.run(&["list"]);
-    assert_eq!(code, Some(0));
+    assert_eq!(code, 0);
     for said in [
         &*format!("entry {first}: GET /price"),
         &format!("entry {second}: GET /price"),
@@ -172,18 +177,18 @@ async fn undecidable_payments_are_listed_and_decided() {
     let number = first.to_string();
     let (code, stdout, stderr) =
         desk.run(&["resolve", "--entry", &number, "--settled", &transaction]);
-    assert_eq!(code, Some(0), "{stderr}");
+    assert_eq!(code, 0, "{stderr}");
     assert!(stdout.contains(&transaction), "{stdout}");
     let number = second.to_string();
     let released = ["resolve", "--entry", &number, "--released", "never used"];
-    assert_eq!(desk.run(&released).0, Some(0));
+    assert_eq!(desk.run(&released).0, 0);
     assert!(desk.listed().is_empty());
     let (_, stdout, _) = desk.run(&["list"]);
     assert_eq!(stdout, "no payment is undecidable\n");
 
     // A second decision is too late.
     let (code, _, stderr) = desk.run(&released);
-    assert_eq!(code, Some(1));
+    assert_eq!(code, 1);
     assert!(
         stderr.contains(&format!("entry {second} is not undecidable")),
         "{stderr}"
@@ -207,7 +212,7 @@ async fn undecidable_payments_are_listed_and_decided() {
 fn impossible_commands_name_the_reason() {
     let desk = Desk::new();
     let (code, _, stderr) = desk.run(&["list"]);
-    assert_eq!(code, Some(2));
+    assert_eq!(code, 2);
     assert!(
         stderr.contains("storage.url: there is no ledger at"),
         "{stderr}"
@@ -228,6 +233,6 @@ fn impossible_commands_name_the_reason() {
         ],
     ] {
         let (code, _, stderr) = desk.run(arguments);
-        assert_eq!(code, Some(2), "{arguments:?}: {stderr}");
+        assert_eq!(code, 2, "{arguments:?}: {stderr}");
     }
 }

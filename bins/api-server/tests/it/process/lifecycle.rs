@@ -6,7 +6,7 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 use crate::process::config::{PAYEE, run_on};
 use crate::process::eventually;
-use crate::process::server::{Server, run, text};
+use crate::process::server::{demo, run, start_server};
 use crate::process::world::{PRICED, World};
 
 /// Stands for a secret in the environment.
@@ -24,7 +24,7 @@ async fn a_facilitator_that_is_down_stops_payments_and_nothing_else() {
         ("SVC__SETTLEMENT__MODE", "facilitator"),
         ("SVC__SETTLEMENT__FACILITATOR_URL", &facilitator),
     ];
-    let server = Server::start(&world.config(""), &environment).await;
+    let server = start_server(&world.config(""), &environment).await;
 
     assert_eq!(world.buyer.get(&server, "/healthz").await.status, 200);
     let ready = world.buyer.get(&server, "/readyz").await;
@@ -102,8 +102,7 @@ async fn sigterm_finishes_calls_in_flight() {
     world.upstream.open();
     let answer = call.await.unwrap().expect("an answer");
     world.assert_paid(&payment, &answer);
-    let (status, log) = server.ended().await;
-    assert_eq!(status.code(), Some(0), "{log}");
+    server.ended().await.ok();
 
     // The server has flushed its journal.
     let server = world.start().await;
@@ -116,7 +115,7 @@ async fn sigterm_finishes_calls_in_flight() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sigterm_says_draining_and_goes_on_serving_for_the_configured_time() {
     let world = World::new(Mining::Auto).await;
-    let server = Server::start(&world.config("server.drain_seconds = 4"), &[]).await;
+    let server = start_server(&world.config("server.drain_seconds = 4"), &[]).await;
     let ready = world.buyer.get(&server, "/readyz").await;
     assert_eq!(ready.status, 200, "{}", ready.text);
     let asked = std::time::Instant::now();
@@ -136,8 +135,7 @@ async fn sigterm_says_draining_and_goes_on_serving_for_the_configured_time() {
     let payment = newcomer.sign(&server, PRICED[0], 0).await;
     world.assert_paid(&payment, &newcomer.present(&server, &payment).await);
     assert_eq!(newcomer.get(&server, "/healthz").await.status, 200);
-    let (status, log) = server.ended().await;
-    assert_eq!(status.code(), Some(0), "{log}");
+    server.ended().await.ok();
     let took = asked.elapsed();
     assert!(took > std::time::Duration::from_secs(3), "{took:?}");
 }
@@ -146,7 +144,7 @@ async fn sigterm_says_draining_and_goes_on_serving_for_the_configured_time() {
 async fn the_grace_period_ends() {
     let world = World::new(Mining::Auto).await;
     let config = world.config("server.shutdown_grace_seconds = 1");
-    let server = Server::start(&config, &[]).await;
+    let server = start_server(&config, &[]).await;
     let payment = world.buyer.sign(&server, PRICED[0], 0).await;
     world.upstream.close();
     let (buyer, url) = (world.buyer.clone(), server.url(&payment.target));
@@ -155,8 +153,7 @@ async fn the_grace_period_ends() {
     world.upstream.holds(1).await;
     server.terminate();
     let asked = std::time::Instant::now();
-    let (status, log) = server.ended().await;
-    assert_eq!(status.code(), Some(0), "{log}");
+    server.ended().await.ok();
     // The upstream alone would time out after four seconds.
     assert!(
         asked.elapsed() < std::time::Duration::from_millis(3500),
@@ -187,15 +184,14 @@ async fn one_ledger_has_one_server() {
     let config = world.config("");
     let second =
         tokio::task::block_in_place(|| run(&["serve", "--config", config.to_str().unwrap()], &[]));
-    let stderr = text(&second.stderr);
-    assert_eq!(second.status.code(), Some(2), "{stderr}");
-    assert!(stderr.contains("storage.url: "), "{stderr}");
-    assert!(
-        stderr.contains(world.ledger().to_str().unwrap()),
-        "{stderr}"
-    );
-    assert!(stderr.contains("in use by another server"), "{stderr}");
-    assert!(!stderr.contains("listening on"), "{stderr}");
+    let ledger = world.ledger();
+    let says = [
+        "storage.url: ",
+        ledger.to_str().unwrap(),
+        "in use by another server",
+    ];
+    second.error(2, &says);
+    assert!(!second.stderr.contains("listening on"), "{second:?}");
     // The first server continues.
     let payment = world.buyer.sign(&server, PRICED[0], 0).await;
     world.assert_paid(&payment, &world.buyer.present(&server, &payment).await);
@@ -233,13 +229,11 @@ async fn a_restart_keeps_the_answers() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_demo_stays_up_and_its_lines_work() {
-    let demo = Server::spawn_with(&["demo", "--listen", "127.0.0.1:0"], &[]);
+    let demo = demo().await;
     let buyer = crate::process::buyer::Buyer::new();
-    let log = eventually("the demo's invitation", async || {
-        let log = demo.log();
-        log.contains("/delegation/status").then_some(log)
-    })
-    .await;
+    let last = |line: &str| line.contains("/delegation/status").then_some(());
+    demo.says(last).await.expect("the demo's invitation");
+    let text = demo.stdout();
     let quoted = |line: &str| -> Vec<String> {
         line.split('\'')
             .skip(1)
@@ -247,13 +241,13 @@ async fn the_demo_stays_up_and_its_lines_work() {
             .map(str::to_owned)
             .collect()
     };
-    let lines: Vec<Vec<String>> = log
+    let lines: Vec<Vec<String>> = text
         .lines()
         .filter(|line| line.starts_with("curl "))
         .map(quoted)
         .collect();
     let [costs, pays, all, _fence] = &lines[..] else {
-        panic!("four lines to try: {log}")
+        panic!("four lines to try: {text}")
     };
     let unpaid = buyer.try_get(&costs[0], None).await.unwrap();
     assert_eq!(unpaid.status, 402, "{}", unpaid.text);
@@ -300,22 +294,18 @@ async fn a_token_that_differs_from_the_configuration_is_refused_by_name() {
         (
             196,
             &version[..],
-            vec![USDC.to_string(), "`USD Coin` version `2`".to_owned()],
+            vec![&*USDC.to_string(), "`USD Coin` version `2`"],
         ),
         (
             196,
             &name[..],
-            vec![USDT0.to_string(), "`USD\u{20ae}0` version `1`".to_owned()],
+            vec![&*USDT0.to_string(), "`USD\u{20ae}0` version `1`"],
         ),
-        (
-            196,
-            &right[..2],
-            vec![USDG.to_string(), "has no code".to_owned()],
-        ),
+        (196, &right[..2], vec![&*USDG.to_string(), "has no code"]),
         (
             1,
             &right[..],
-            vec!["settlement.rpc_url: expected chain 196, observed 1".to_owned()],
+            vec!["settlement.rpc_url: expected chain 196, observed 1"],
         ),
     ] {
         let builder = DevChain::builder().chain_id(chain_id);
@@ -344,11 +334,7 @@ async fn a_token_that_differs_from_the_configuration_is_refused_by_name() {
             ];
             run_on("serve", &path, &environment)
         });
-        let stderr = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{stderr}");
-        assert!(!stderr.contains("listening on"), "{stderr}");
-        for said in says {
-            assert!(stderr.contains(&said), "expected {said:?} in {stderr}");
-        }
+        output.error(2, &says);
+        assert!(!output.stderr.contains("listening on"), "{output:?}");
     }
 }

@@ -7,7 +7,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::Value;
 use tokio::net::TcpStream;
 
-use crate::process::server::Server;
+use crate::process::server::{start_limited, start_server};
 use crate::process::world::{PRICED, World};
 
 /// An account with a recorded history.
@@ -72,7 +72,7 @@ async fn a_monthly_quota_outlives_restarts_and_is_shown() {
     ];
     let (due, mut budget) = (due_calls(), None);
     for used in 0..due + 2 {
-        let server = Server::start(&config, &live).await;
+        let server = start_server(&config, &live).await;
         let get = |path: &'static str| world.buyer.get(&server, path);
         let used = used.min(due);
         let before = get("/status").await.body();
@@ -125,7 +125,7 @@ async fn a_monthly_quota_outlives_restarts_and_is_shown() {
         server.stop().await;
     }
     // A server that shares with no other has twice the budget.
-    let server = Server::start(&world.config(""), &live).await;
+    let server = start_server(&world.config(""), &live).await;
     let status = world.buyer.get(&server, "/status").await.body();
     assert_eq!(row(&status)["budget_limit"], budget.unwrap() * 2);
     assert_eq!(row(&status)["quota_left"], Value::Null);
@@ -146,7 +146,7 @@ async fn the_use_of_a_minutes_budget_outlives_a_restart() {
     ];
     let left = |status: &Value| row_of(status, ROW)["budget_left"].as_u64().unwrap();
 
-    let first = Server::start(&config, &live).await;
+    let first = start_server(&config, &live).await;
     let whole = left(&world.buyer.get(&first, "/status").await.body());
     let path = format!("/hl-transaction-history?address={ACCOUNT}");
     let payment = world.buyer.sign(&first, &path, 0).await;
@@ -156,7 +156,7 @@ async fn the_use_of_a_minutes_budget_outlives_a_restart() {
     assert!(used > 0);
     first.stop().await;
 
-    let second = Server::start(&config, &live).await;
+    let second = start_server(&config, &live).await;
     let status = world.buyer.get(&second, "/status").await.body();
     assert_eq!(row_of(&status, ROW)["budget_limit"], whole);
     // The highest weight of a call is written before it; its real weight is not written.
@@ -181,7 +181,7 @@ async fn a_paid_call_succeeds_beside_more_idle_sockets_than_descriptors() {
     .unwrap();
     let world = World::new(Mining::Auto).await;
     let config = world.config("server.header_timeout_seconds = 120");
-    let server = Server::start_with_descriptors(DESCRIPTORS, &config).await;
+    let server = start_limited(&format!("ulimit -n {DESCRIPTORS}"), &config).await;
     // The buyer's own connection is open before them.
     let payments = [
         world.buyer.sign(&server, PRICED[0], 0).await,

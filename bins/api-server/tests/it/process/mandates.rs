@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use yield_watch::verify;
 
 use crate::process::buyer::{Answer, Payment};
-use crate::process::server::Server;
+use crate::process::server::{Server, start_server};
 use crate::process::tripwire::{At, Moment};
 use crate::process::world::World;
 
@@ -31,7 +31,7 @@ async fn start(world: &World) -> Server {
 
 /// Starts a server with further lines in its configuration.
 pub(crate) async fn start_with(world: &World, further: &str) -> Server {
-    Server::start(&world.config(further), &GATHERING).await
+    start_server(&world.config(further), &GATHERING).await
 }
 
 pub(crate) fn terms() -> Value {

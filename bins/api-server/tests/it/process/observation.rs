@@ -4,7 +4,7 @@ use dev_chain::{GAS_PAYER, Mining};
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 
-use crate::process::server::Server;
+use crate::process::server::start_server;
 use crate::process::world::{PRICED, World};
 
 /// Stands for a secret in the environment.
@@ -13,7 +13,7 @@ const MARKER: &str = "5ec2e7d00dfeed5ec2e7";
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_free_endpoints_answer() {
     let world = World::new(Mining::Auto).await;
-    let server = Server::start(
+    let server = start_server(
         &world.config("server.public_url = 'https://api.example.test'"),
         &[],
     )
@@ -175,7 +175,7 @@ async fn logs_name_requests_and_neither_payments_nor_secrets() {
         ("SVC__UPSTREAMS__OKX__SECRET_KEY", MARKER),
         ("SVC__UPSTREAMS__OKX__PASSPHRASE", MARKER),
     ];
-    let server = Server::start(&world.config(""), &environment).await;
+    let server = start_server(&world.config(""), &environment).await;
     let payment = world.buyer.sign(&server, PRICED[0], 0).await;
     let answer = world.buyer.present(&server, &payment).await;
     world.assert_paid(&payment, &answer);
@@ -233,7 +233,7 @@ async fn an_empty_gas_account_has_no_settlements_left() {
         "0x".to_owned() + &"5a".repeat(32),
     )
     .unwrap();
-    let server = Server::start(&config, &[]).await;
+    let server = start_server(&config, &[]).await;
     // A scraper that asks nothing else sees it.
     let metrics = world.buyer.get(&server, "/metrics").await.text;
     for series in ["svc_settlements_left 0", "svc_gas_balance_wei 0"] {
@@ -246,7 +246,7 @@ async fn an_empty_gas_account_has_no_settlements_left() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_scrape_of_the_metrics_alone_shows_the_gas_account() {
     let world = World::new(Mining::Auto).await;
-    let server = Server::start(&world.config(""), &[]).await;
+    let server = start_server(&world.config(""), &[]).await;
     let metrics = world.buyer.get(&server, "/metrics").await.text;
     for series in ["svc_settlements_left ", "svc_gas_balance_wei "] {
         let line = metrics.lines().find(|line| line.starts_with(series));
@@ -265,7 +265,7 @@ async fn a_scrape_of_the_metrics_alone_shows_the_gas_account() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn clocks_that_disagree_are_a_reason_and_a_gauge() {
     let world = World::new(Mining::Auto).await;
-    let server = Server::start(&world.config(""), &[]).await;
+    let server = start_server(&world.config(""), &[]).await;
     world.chain.advance_time(3_600);
     world.chain.mine();
     let ready = world.buyer.get(&server, "/readyz").await;

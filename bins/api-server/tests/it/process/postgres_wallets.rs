@@ -6,8 +6,8 @@ use alloy_signer_local::PrivateKeySigner;
 use alloy_sol_types::SolCall as _;
 use delegation_fence::Grant;
 use dev_chain::{BUYER, DEV_ACCOUNTS, DevChain, base};
-use rustix::process::Signal;
 use serde_json::{Value, json};
+use test_support::process::Signal;
 use yield_watch::verify;
 
 use crate::delegation::sending::{
@@ -16,7 +16,7 @@ use crate::delegation::sending::{
 use crate::process::actions::SEND;
 use crate::process::actions::desk::{Act, Desk, Standing, swap};
 use crate::process::buyer::Payment;
-use crate::process::postgres::{LEASE, signal, world};
+use crate::process::postgres::{LEASE, world};
 use crate::process::server::Server;
 use crate::process::tripwire::{At, Moment};
 use crate::process::world::World;
@@ -82,9 +82,9 @@ async fn a_server_that_was_held_up_in_an_action_sends_nothing_afterwards() {
     };
     let held_up = async {
         eventually("the first transaction", sends).await;
-        signal(&a, Signal::STOP);
+        a.signal(Signal::STOP);
         assert_done_once(&desk, &b, &act, &payment, &before).await;
-        signal(&a, Signal::CONT);
+        a.signal(Signal::CONT);
     };
     let (late, ()) = tokio::join!(desk.send(&a, &act, &payment), held_up);
     let late = late.unwrap();

@@ -8,10 +8,11 @@ use alloy_signer_local::PrivateKeySigner;
 use custody::{Custody as _, ExportRequest, LocalCustody, Owner};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use test_support::process::Ended;
 
 use crate::process::config::PAYEE;
 use crate::process::online;
-use crate::process::server::{run, text};
+use crate::process::server::run;
 
 const OWNER: Owner = Owner::new(196, address!("70997970C51812dc3A010C7d01b50e0d17dc79C8"));
 const SECRET: &str = "5ec2e7d00dfeed under which they are";
@@ -44,16 +45,20 @@ impl Desk {
     }
 
     /// Runs the command. Returns its exit code, standard output and standard error.
-    fn run(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
+    fn run(&self, arguments: &[&str]) -> (i32, String, String) {
         let config = self.path("api.toml");
         let config = ["--config", &config];
-        let output = run(&[&["wallets"], arguments, &config].concat(), &[]);
-        let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+        let arguments = [&["wallets"], arguments, &config].concat();
+        let Ended {
+            code,
+            stdout,
+            stderr,
+        } = run(&arguments, &[]);
         assert!(!stderr.contains("panicked"), "{stderr}");
         for secret in [SECRET, NEW] {
             assert!(!format!("{stdout}{stderr}").contains(secret));
         }
-        (output.status.code(), stdout, stderr)
+        (code, stdout, stderr)
     }
 }
 
@@ -62,7 +67,7 @@ async fn wallets_are_listed_checked_and_written_under_another_secret() {
     let desk = Desk::new();
     // No command creates a missing folder, because a volume may not be mounted.
     let (code, _, stderr) = desk.run(&["list"]);
-    assert_eq!(code, Some(2));
+    assert_eq!(code, 2);
     assert!(
         stderr.contains("custody.directory: there is no folder at "),
         "{stderr}"
@@ -75,7 +80,7 @@ async fn wallets_are_listed_checked_and_written_under_another_secret() {
     let address = wallet.address.to_string();
 
     let (code, stdout, _) = desk.run(&["list"]);
-    assert_eq!(code, Some(0));
+    assert_eq!(code, 0);
     assert!(
         stdout.starts_with(&format!("{OWNER}  {address}  20")),
         "{stdout}"
@@ -87,7 +92,7 @@ async fn wallets_are_listed_checked_and_written_under_another_secret() {
     assert_eq!(listed[0]["created_at"], wallet.created_at.unwrap());
 
     let (code, stdout, _) = desk.run(&["check"]);
-    assert_eq!(code, Some(0), "{stdout}");
+    assert_eq!(code, 0, "{stdout}");
     assert_eq!(
         stdout.trim(),
         format!("{OWNER}: ok: {address}\n1 wallet, 0 cannot be opened")
@@ -96,23 +101,23 @@ async fn wallets_are_listed_checked_and_written_under_another_secret() {
     let (to, new) = (desk.path("rotated"), desk.path("new-secret"));
     let same = desk.path("wallets");
     let (code, _, stderr) = desk.run(&["rotate", "--to", &same, "--secret-file", &new]);
-    assert_eq!(code, Some(2));
+    assert_eq!(code, 2);
     assert!(stderr.contains("--to: expected another folder"), "{stderr}");
     let missing = desk.path("nothing");
     let (code, _, stderr) = desk.run(&["rotate", "--to", &to, "--secret-file", &missing]);
-    assert_eq!(code, Some(2));
+    assert_eq!(code, 2);
     assert!(stderr.contains("--secret-file: cannot read "), "{stderr}");
 
     // While a server has the folder open, nothing is written; here `custody` takes the place of a
     // server.
     let rotate = ["rotate", "--to", &to, "--secret-file", &new];
     let (code, _, stderr) = desk.run(&rotate);
-    assert_eq!(code, Some(2));
+    assert_eq!(code, 2);
     assert!(stderr.contains("(custody_folder_in_use)"), "{stderr}");
     assert!(!std::path::Path::new(&to).exists());
     drop(custody);
     let (code, stdout, stderr) = desk.run(&rotate);
-    assert_eq!(code, Some(0), "{stderr}");
+    assert_eq!(code, 0, "{stderr}");
     assert!(stdout.starts_with("1 wallet written to "), "{stdout}");
     let rotated = LocalCustody::open(to.as_ref(), NEW.into()).unwrap();
     assert_eq!(rotated.find(OWNER).await.unwrap(), Some(wallet));
@@ -121,7 +126,7 @@ async fn wallets_are_listed_checked_and_written_under_another_secret() {
     let file = folder.join(format!("eip155-196-{:#x}.json", OWNER.address()));
     std::fs::write(&file, "{}").unwrap();
     let (code, stdout, _) = desk.run(&["check"]);
-    assert_eq!(code, Some(1));
+    assert_eq!(code, 1);
     assert!(stdout.contains(&format!("{OWNER}: custody_")), "{stdout}");
     assert!(
         stdout.trim().ends_with("1 wallet, 1 cannot be opened"),
@@ -142,19 +147,14 @@ async fn no_server_starts_while_the_wallets_are_written_anew() {
         ("SVC__SERVER__LISTEN", "127.0.0.1:0"),
     ];
     let output = run(&["serve", "--config", &config], &variables);
-    assert_eq!(output.status.code(), Some(2));
-    let stderr = text(&output.stderr);
-    assert!(
-        stderr.contains("the folder of the wallets is in use"),
-        "{stderr}"
-    );
+    output.error(2, &["the folder of the wallets is in use"]);
     for verb in ["list", "check"] {
         let (code, _, stderr) = desk.run(&[verb]);
-        assert_eq!(code, Some(2));
+        assert_eq!(code, 2);
         assert!(stderr.contains("(custody_folder_in_use)"), "{stderr}");
     }
     drop(rotating);
-    assert_eq!(desk.run(&["list"]).0, Some(0));
+    assert_eq!(desk.run(&["list"]).0, 0);
 }
 
 /// The key of `OWNER`: account 1 of the development phrase.
@@ -239,7 +239,7 @@ async fn a_wallet_is_exported_to_its_owner_once_and_for_good() {
         (&good, &desk.path("secret"), "exists and has other content"),
     ] {
         let (code, stdout, stderr) = export(&put("request.json", request), out);
-        assert_eq!((code, stdout.as_str()), (Some(2), ""), "{stderr}");
+        assert_eq!((code, stdout.as_str()), (2, ""), "{stderr}");
         assert!(stderr.contains(says), "{says}: {stderr}");
         assert_eq!(
             (marks(), std::path::Path::new(out).exists()),
@@ -247,12 +247,12 @@ async fn a_wallet_is_exported_to_its_owner_once_and_for_good() {
         );
     }
     let (code, _, stderr) = export(&desk.path("none"), &out);
-    assert_eq!(code, Some(2));
+    assert_eq!(code, 2);
     assert!(stderr.contains("--request: cannot read "), "{stderr}");
 
     let file = put("request.json", &good);
     let (code, stdout, stderr) = export(&file, &out);
-    assert_eq!(code, Some(0), "{stderr}");
+    assert_eq!(code, 0, "{stderr}");
     assert!(
         stdout.contains("this service never signs with the wallet again"),
         "{stdout}"
@@ -265,7 +265,7 @@ async fn a_wallet_is_exported_to_its_owner_once_and_for_good() {
 
     // The same request again, with the same file or another one, gives the same bytes.
     for out in [&out, &other] {
-        assert_eq!(export(&file, out).0, Some(0));
+        assert_eq!(export(&file, out).0, 0);
         assert_eq!(std::fs::read_to_string(out).unwrap(), document);
     }
     assert!(custody.find(OWNER).await.unwrap().unwrap().exported);
@@ -300,7 +300,7 @@ fn verbs_of_keys_that_are_at_turnkey_say_what_to_do_there() {
         ),
     ] {
         let (code, _, stderr) = desk.run(arguments);
-        assert_eq!(code, Some(2));
+        assert_eq!(code, 2);
         assert!(stderr.contains(says), "{stderr}");
         assert!(!stderr.contains("3333"), "{stderr}");
     }
@@ -316,9 +316,7 @@ fn without_custody_there_are_no_wallets() {
         &["wallets", "list", "--config", path.to_str().unwrap()],
         &[],
     );
-    assert_eq!(output.status.code(), Some(2));
-    let stderr = text(&output.stderr);
-    assert!(stderr.contains("custody: is missing"), "{stderr}");
+    output.error(2, &["custody: is missing"]);
 }
 
 /// Without this question, the first payer would be the first to see that Turnkey does not know the
@@ -371,6 +369,6 @@ async fn turnkey_is_asked_online_for_our_identity() {
             line.starts_with(&format!("custody.organization_id: {expected}")),
             "{line}"
         );
-        assert_eq!(exit, Some(code), "{lines:#?}");
+        assert_eq!(exit, code, "{lines:#?}");
     }
 }

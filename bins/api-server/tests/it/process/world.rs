@@ -20,7 +20,7 @@ use tokio::sync::watch;
 
 use crate::process::buyer::{Answer, Buyer, Payment};
 use crate::process::facilitator::Facilitator;
-use crate::process::server::Server;
+use crate::process::server::{Server, start_server};
 use crate::process::tripwire::Tripwire;
 use crate::process::{PATIENCE, eventually};
 
@@ -169,7 +169,7 @@ datasets.yields = false
     }
 
     pub(crate) async fn start(&self) -> Server {
-        Server::start(&self.config(""), &[]).await
+        start_server(&self.config(""), &[]).await
     }
 
     /// The sum that the payee has received, in all three assets.

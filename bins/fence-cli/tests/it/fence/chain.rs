@@ -5,7 +5,7 @@ mod reading;
 
 use serde_json::{Value, json};
 
-use crate::fence::desk::{ACCOUNT, DELEGATE, Desk, NOW};
+use crate::fence::desk::{ACCOUNT, DELEGATE, Desk, NOW, Refused as _};
 use crate::fence::node::BLOCK;
 
 const REDEEMER: &str = "0x90F79bf6EB2c4f870365E785982E1f101E93b906";

@@ -1,15 +1,10 @@
 //! A person's desk: a folder with the person's files, and runs of the binary in it.
 
-use std::{
-    fs,
-    io::Write as _,
-    os::unix::fs::PermissionsExt as _,
-    path::PathBuf,
-    process::{Command, Output, Stdio},
-};
+use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf, process::Command};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use test_support::process::{Ended, run, run_on};
 
 /// The well-known key in every key file of `fixtures/keystores`.
 pub(crate) const KEY: &str = "59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d";
@@ -25,14 +20,6 @@ pub(crate) const NOW: &str = "2026-11-21T01:00:00Z";
 
 pub(crate) struct Desk {
     folder: TempDir,
-}
-
-/// The end of a run.
-#[derive(Debug)]
-pub(crate) struct Ended {
-    pub(crate) code: i32,
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
 }
 
 impl Desk {
@@ -81,8 +68,7 @@ impl Desk {
         command
             .current_dir(self.folder.path())
             .env("HOME", self.folder.path())
-            .env_remove("XDG_CONFIG_HOME")
-            .stdin(Stdio::null());
+            .env_remove("XDG_CONFIG_HOME");
         let ours = std::env::vars_os().map(|(name, _)| name);
         for name in ours.filter(|name| name.to_string_lossy().starts_with("SVC_FENCE_")) {
             command.env_remove(name);
@@ -101,26 +87,13 @@ impl Desk {
     /// Runs the tool with further arguments that may hold spaces.
     pub(crate) fn run_with(&self, arguments: &str, more: &[&str]) -> Ended {
         let mut command = self.fence_cli();
-        command.args(arguments.split_whitespace()).args(more);
-        ended(command.output().unwrap())
+        run(command.args(arguments.split_whitespace()).args(more))
     }
 
     /// Runs the tool with a text on standard input.
     pub(crate) fn run_piping(&self, arguments: &str, input: &str) -> Ended {
         let mut command = self.fence_cli();
-        command
-            .args(arguments.split_whitespace())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        child
-            .stdin
-            .take()
-            .unwrap()
-            .write_all(input.as_bytes())
-            .unwrap();
-        ended(child.wait_with_output().unwrap())
+        run_on(input.as_bytes(), command.args(arguments.split_whitespace()))
     }
 
     /// Writes `grant.json`, with further arguments.
@@ -162,42 +135,17 @@ impl Desk {
     }
 }
 
-impl Ended {
-    #[track_caller]
-    pub(crate) fn ok(&self) -> &Self {
-        assert_eq!(self.code, 0, "{self:?}");
-        self
-    }
-
+/// What only this tool's runs end with.
+pub(crate) trait Refused {
     /// Asserts a refusal by this name, without data on standard output.
-    #[track_caller]
-    pub(crate) fn refused_by(&self, check: &str) -> &str {
-        assert_eq!((self.code, self.stdout.as_str()), (1, ""), "{self:?}");
-        let start = format!("refused: {check}: ");
-        assert!(self.stderr.contains(&start), "not {check}: {self:?}");
-        &self.stderr
-    }
-
-    /// Asserts an error of this code whose message has these parts.
-    #[track_caller]
-    pub(crate) fn error(&self, code: i32, parts: &[&str]) {
-        assert_eq!((self.code, self.stdout.as_str()), (code, ""), "{self:?}");
-        for part in parts {
-            assert!(self.stderr.contains(part), "{part}: {self:?}");
-        }
-    }
-
-    #[track_caller]
-    pub(crate) fn json(&self) -> Value {
-        serde_json::from_str(&self.stdout).unwrap_or_else(|_| panic!("not JSON: {self:?}"))
-    }
+    fn refused_by(&self, check: &str) -> &str;
 }
 
-pub(crate) fn ended(output: Output) -> Ended {
-    Ended {
-        code: output.status.code().unwrap(),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
+impl Refused for Ended {
+    #[track_caller]
+    fn refused_by(&self, check: &str) -> &str {
+        self.error(1, &[&format!("refused: {check}: ")]);
+        &self.stderr
     }
 }
 

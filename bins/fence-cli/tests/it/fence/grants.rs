@@ -4,7 +4,9 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::json;
 
-use crate::fence::desk::{ACCOUNT, DELEGATE, Desk, GRANT_ID, NOW, PROJECT, SALT, vector};
+use crate::fence::desk::{
+    ACCOUNT, DELEGATE, Desk, GRANT_ID, NOW, PROJECT, Refused as _, SALT, vector,
+};
 
 const OTHER: &str = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
 

@@ -2,7 +2,7 @@
 
 use delegation_fence::{Entry, Head, LogEvent};
 
-use crate::fence::desk::Desk;
+use crate::fence::desk::{Desk, Refused as _};
 
 /// A log of three records, as the service returns it.
 pub(crate) fn log() -> String {

@@ -2,19 +2,21 @@
 
 use std::{fs, process::Command};
 
+use test_support::process::{Ended, run};
+
 use crate::fence::{
-    desk::{ACCOUNT, DELEGATE, Desk, GRANT_ID, KEY, NOW, PROJECT, SALT, ended, pinned_policy},
+    desk::{ACCOUNT, DELEGATE, Desk, GRANT_ID, KEY, NOW, PROJECT, SALT, pinned_policy},
     orders::{NEW, SIGN, ordering},
 };
 
 /// Runs the tool where even the loopback interface is down.
-fn without_network(desk: &Desk, arguments: &str) -> crate::fence::desk::Ended {
+fn without_network(desk: &Desk, arguments: &str) -> Ended {
     let mut command = Command::new("unshare");
     command
         .args(["--net", "--map-root-user", env!("CARGO_BIN_EXE_fence-cli")])
         .args(arguments.split_whitespace());
     desk.settle(&mut command);
-    ended(command.output().unwrap())
+    run(&mut command)
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! Tests of the commands that ask a server, against a stand-in that follows the specification.
 
 use serde_json::{Value, json};
+use test_support::process::Ended;
 
 use crate::fence::{
-    desk::{ACCOUNT, DELEGATE, Desk, Ended, GRANT_ID, NOW, PASSWORD, PROJECT, SALT},
+    desk::{ACCOUNT, DELEGATE, Desk, GRANT_ID, NOW, PASSWORD, PROJECT, Refused as _, SALT},
     service::{Service, State, refusal},
     terminal::Terminal,
 };

@@ -1,13 +1,9 @@
 //! A stand-in of a chain's endpoint with scripted answers, on a port of its own.
 
-use std::{
-    io::{BufRead as _, BufReader, Read as _, Write as _},
-    net::TcpListener,
-    sync::{Arc, Mutex},
-    thread,
-};
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
+use test_support::answer_http;
 
 use crate::fence::desk::ACCOUNT;
 
@@ -33,31 +29,11 @@ pub(crate) const BLOCK: &str = "0xababababababababababababababababababababababab
 
 impl Node {
     fn start(chain: Chain) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
         let chain = Arc::new(Mutex::new(chain));
         let shared = Arc::clone(&chain);
-        thread::spawn(move || {
-            for stream in listener.incoming() {
-                let mut reader = BufReader::new(stream.unwrap());
-                let (mut line, mut length) = (String::new(), 0);
-                while reader.read_line(&mut line).unwrap() > 2 {
-                    let lower = line.to_ascii_lowercase();
-                    if let Some(value) = lower.strip_prefix("content-length:") {
-                        length = value.trim().parse().unwrap();
-                    }
-                    line.clear();
-                }
-                let mut body = vec![0; length];
-                reader.read_exact(&mut body).unwrap();
-                let request: Value = serde_json::from_slice(&body).unwrap();
-                let text = answer(&mut shared.lock().unwrap(), &request);
-                let head = format!(
-                    "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-                    text.len()
-                );
-                drop(reader.get_mut().write_all((head + &text).as_bytes()));
-            }
+        let url = answer_http(move |asked| {
+            let request = serde_json::from_str(&asked.body).unwrap();
+            (200, answer(&mut shared.lock().unwrap(), &request))
         });
         Self { url, chain }
     }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::fence::{
-    desk::{ACCOUNT, DELEGATE, Desk, GRANT_ID, NOW, fixture},
+    desk::{ACCOUNT, DELEGATE, Desk, GRANT_ID, NOW, Refused as _, fixture},
     service::{Service, State},
 };
 

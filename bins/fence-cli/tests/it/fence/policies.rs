@@ -1,8 +1,9 @@
 //! Tests of `policy show`, `digest` and `lint`.
 
 use serde_json::{Value, json};
+use test_support::process::run;
 
-use crate::fence::desk::{Desk, pinned_policy, vector};
+use crate::fence::desk::{Desk, Refused as _, pinned_policy, vector};
 
 #[test]
 fn the_digest_is_that_of_the_vector() {
@@ -128,7 +129,7 @@ fn settings_come_from_flag_then_environment_then_file() {
     command
         .args(["policy", "digest", "--json"])
         .env("SVC_FENCE_POLICY_FILE", desk.path("policy.json"));
-    let ended = crate::fence::desk::ended(command.output().unwrap());
+    let ended = run(&mut command);
     assert_eq!(ended.json()["policy_name"], "svc-base-swap-fence.v1");
     desk.put(".config/svc-fence/config.toml", "password = \"hunter2\"\n");
     let ended = desk.run("policy digest");

@@ -1,10 +1,11 @@
 //! Tests of `revoke new`, `sign` and `attach`, which work offline.
 
 use serde_json::json;
+use test_support::process::Ended;
 
-use crate::fence::desk::{ACCOUNT, Desk, GRANT_ID, PROJECT, SALT};
+use crate::fence::desk::{ACCOUNT, Desk, GRANT_ID, PROJECT, Refused as _, SALT};
 
-fn new(desk: &Desk, more: &str) -> crate::fence::desk::Ended {
+fn new(desk: &Desk, more: &str) -> Ended {
     desk.run(&format!(
         "revoke new --account {ACCOUNT} --grant-id {GRANT_ID} --project-id {PROJECT} --salt {SALT} \
          --now 2026-11-22T01:00:00Z --out revocation.json --force {more}"

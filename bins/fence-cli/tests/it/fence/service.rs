@@ -1,14 +1,10 @@
 //! A stand-in of the server for the delegation endpoints as specified, for one grant, on a port of
 //! its own.
 
-use std::{
-    io::{BufRead as _, BufReader, Read as _, Write as _},
-    net::{TcpListener, TcpStream},
-    sync::{Arc, Mutex},
-    thread,
-};
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
+use test_support::{HttpRequest, answer_http};
 
 /// The behaviour of the server, and the requests that it got.
 #[derive(Default)]
@@ -42,15 +38,9 @@ pub(crate) struct Service {
 
 impl Service {
     pub(crate) fn start(state: State) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
         let state = Arc::new(Mutex::new(state));
         let shared = Arc::clone(&state);
-        thread::spawn(move || {
-            for stream in listener.incoming() {
-                serve(stream.unwrap(), &shared);
-            }
-        });
+        let url = answer_http(move |asked| answer(&mut shared.lock().unwrap(), asked));
         Self { url, state }
     }
 
@@ -59,42 +49,8 @@ impl Service {
     }
 }
 
-fn serve(stream: TcpStream, state: &Mutex<State>) {
-    let mut reader = BufReader::new(stream);
-    let mut line = String::new();
-    if reader.read_line(&mut line).unwrap_or(0) == 0 {
-        return;
-    }
-    let mut words = line.split(' ').map(str::to_owned);
-    let (method, path) = (words.next().unwrap(), words.next().unwrap());
-    let mut length = 0;
-    loop {
-        let mut header = String::new();
-        reader.read_line(&mut header).unwrap();
-        if header.trim().is_empty() {
-            break;
-        }
-        if let Some(value) = header.to_ascii_lowercase().strip_prefix("content-length:") {
-            length = value.trim().parse().unwrap();
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).unwrap();
-    let body = String::from_utf8(body).unwrap();
-    let (status, text) = answer(&mut state.lock().unwrap(), &method, &path, &body);
-    let head = format!(
-        "HTTP/1.1 {status} Answer\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-        text.len()
-    );
-    let stream = reader.get_mut();
-    drop(
-        stream
-            .write_all(head.as_bytes())
-            .and_then(|()| stream.write_all(text.as_bytes())),
-    );
-}
-
-fn answer(state: &mut State, method: &str, path: &str, body: &str) -> (u16, String) {
+fn answer(state: &mut State, asked: &HttpRequest) -> (u16, String) {
+    let (method, path, body) = (&*asked.method, &*asked.target, &*asked.body);
     state
         .asked
         .push((method.to_owned(), path.to_owned(), body.to_owned()));

@@ -2,7 +2,9 @@
 
 use std::{fs::OpenOptions, process::Stdio, time::Instant};
 
-use crate::fence::desk::{Desk, ended};
+use test_support::process::Ended;
+
+use crate::fence::desk::Desk;
 
 #[test]
 fn completions_and_the_manual_name_every_command() {
@@ -40,7 +42,7 @@ fn data_that_cannot_be_written_is_no_success() {
         command
             .args(arguments.split_whitespace())
             .stdout(Stdio::from(full));
-        let ended = ended(command.output().unwrap());
+        let ended = Ended::from(command.output().unwrap());
         assert_eq!(ended.code, 3, "{arguments}: {ended:?}");
         assert!(ended.stderr.contains("No space left"), "{ended:?}");
     }
@@ -50,7 +52,7 @@ fn data_that_cannot_be_written_is_no_success() {
     command
         .args(["grant", "inspect", "--in", "policy.json", "--json"])
         .stdout(Stdio::from(full));
-    assert_eq!(ended(command.output().unwrap()).code, 1);
+    assert_eq!(Ended::from(command.output().unwrap()).code, 1);
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! Tests of `order submit` and `log fetch`, against a stand-in that follows the specification.
 
 use serde_json::{Value, json};
+use test_support::process::Ended;
 
 use crate::fence::{
-    desk::{Desk, Ended, GRANT_ID},
+    desk::{Desk, GRANT_ID, Refused as _},
     logs::log,
     orders::{NEW, SIGN, ordering},
     service::{Service, State, refusal},

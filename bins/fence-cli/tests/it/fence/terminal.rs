@@ -1,11 +1,9 @@
 //! Tests of a session at a terminal: the texts of the tool, their order, and the typed answers.
 
-use std::{
-    io::Write as _,
-    process::{Command, Stdio},
-};
+use std::process::{Command, Stdio};
 
-use serde_json::{Value, json};
+use serde_json::json;
+use test_support::process::run_on;
 
 use crate::fence::desk::{ACCOUNT, DELEGATE, Desk, NOW, PASSWORD, PROJECT, SALT};
 
@@ -69,23 +67,15 @@ impl Terminal {
         let mut command = Command::new("python3");
         command.args(["-c", TALK]);
         desk.settle(&mut command);
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
         let spec = json!({
             "program": env!("CARGO_BIN_EXE_fence-cli"),
             "arguments": arguments.split_whitespace().collect::<Vec<_>>(),
             "talk": talk,
             "quiet": ["Password of the key file: ", "New password: ", "The same again: "],
         });
-        let mut stdin = child.stdin.take().unwrap();
-        stdin.write_all(spec.to_string().as_bytes()).unwrap();
-        drop(stdin);
-        let output = child.wait_with_output().unwrap();
-        assert!(output.status.success(), "{output:?}");
-        let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let said = run_on(spec.to_string().as_bytes(), &mut command)
+            .ok()
+            .json();
         assert_eq!(said["unasked"], 0, "{said}");
         Self {
             code: said["code"].as_i64().unwrap(),

@@ -1,8 +1,9 @@
 //! Tests of accepted plans: exit code 0.
 
 use serde_json::{Value, json};
+use test_support::process::run;
 
-use crate::plan_verify::case::{Case, RAILS, ended, fence_cli};
+use crate::plan_verify::case::{Case, RAILS, fence_cli};
 
 #[test]
 fn a_plan_is_accepted_with_every_check_and_its_observation() {
@@ -43,10 +44,8 @@ fn the_description_follows_the_calldata() {
         let case = Case::of("swap");
         std::fs::write(case.path("plan"), plan).unwrap();
         let mut command = fence_cli();
-        command
-            .args(["plan", "show", "--plan"])
-            .arg(case.path("plan"));
-        ended(command.output().unwrap())
+        command.args(["plan", "show", "--plan"]);
+        run(command.arg(case.path("plan")))
     };
     let honest = show(&Case::of("swap").plan);
     assert_eq!((honest.code, honest.stderr.as_str()), (0, ""));

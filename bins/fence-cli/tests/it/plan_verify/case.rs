@@ -1,15 +1,11 @@
 //! A run of the binary on files of its own.
 
-use std::{
-    fs,
-    io::Write as _,
-    path::PathBuf,
-    process::{Command, Output, Stdio},
-};
+use std::{fs, path::PathBuf, process::Command};
 
 use serde_json::{Value, json};
 use sha3::{Digest as _, Keccak256};
 use tempfile::TempDir;
+use test_support::process::{Ended, run, run_on};
 
 /// The time at which the vectors were verified.
 pub(crate) const NOW: &str = "2026-09-21T14:13:30Z";
@@ -21,14 +17,6 @@ pub(crate) struct Case {
     pub(crate) request: Vec<u8>,
     pub(crate) fees: Vec<u8>,
     folder: TempDir,
-}
-
-/// The end of a run.
-#[derive(Debug)]
-pub(crate) struct Ended {
-    pub(crate) code: i32,
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
 }
 
 impl Case {
@@ -99,7 +87,7 @@ impl Case {
             fs::write(self.path(name), bytes).unwrap();
             command.arg(format!("--{name}")).arg(self.path(name));
         }
-        ended(command.args(more).output().unwrap())
+        run(command.args(more))
     }
 
     /// Verifies the plan with the named file on standard input.
@@ -121,15 +109,7 @@ impl Case {
                 command.arg(self.path(name));
             }
         }
-        let mut child = command
-            .args(["--now", NOW])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        child.stdin.take().unwrap().write_all(input).unwrap();
-        ended(child.wait_with_output().unwrap())
+        run_on(input, command.args(["--now", NOW]))
     }
 
     /// Asserts a refusal by this name, in text and in JSON; returns the text beside the name.
@@ -150,32 +130,15 @@ impl Case {
     }
 }
 
-impl Ended {
-    /// Standard output as JSON.
-    pub(crate) fn json(&self) -> Value {
-        serde_json::from_str(&self.stdout).unwrap_or_else(|_| panic!("not JSON: {self:?}"))
-    }
-}
-
 /// The binary.
 pub(crate) fn fence_cli() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_fence-cli"));
-    command.stdin(Stdio::null());
-    command
+    Command::new(env!("CARGO_BIN_EXE_fence-cli"))
 }
 
 pub(crate) fn verify() -> Command {
     let mut command = fence_cli();
     command.args(["plan", "verify"]);
     command
-}
-
-pub(crate) fn ended(output: Output) -> Ended {
-    Ended {
-        code: output.status.code().unwrap(),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
 }
 
 fn vector(name: &str) -> Vec<u8> {

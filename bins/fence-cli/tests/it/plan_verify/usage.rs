@@ -1,11 +1,13 @@
 //! Tests of usage errors (exit code 2), and of the tool's texts about itself.
 
-use crate::plan_verify::case::{ended, fence_cli};
+use test_support::process::run;
+
+use crate::plan_verify::case::fence_cli;
 
 #[test]
 fn help_tells_the_whole_use() {
     let help = |arguments: &[&str]| {
-        let ended = ended(fence_cli().args(arguments).arg("--help").output().unwrap());
+        let ended = run(fence_cli().args(arguments).arg("--help"));
         assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
         ended.stdout
     };
@@ -16,7 +18,7 @@ fn help_tells_the_whole_use() {
 
 #[test]
 fn the_version_is_the_package_version() {
-    let ended = ended(fence_cli().arg("--version").output().unwrap());
+    let ended = run(fence_cli().arg("--version"));
     let expected = format!("fence-cli {}\n", env!("CARGO_PKG_VERSION"));
     assert_eq!((ended.code, ended.stdout), (0, expected));
 }
@@ -24,13 +26,7 @@ fn the_version_is_the_package_version() {
 #[test]
 fn a_wrong_command_line_is_a_usage_error() {
     let check = |line: &str, said: &str| {
-        let ended = ended(fence_cli().args(line.split_whitespace()).output().unwrap());
-        assert_eq!(
-            (ended.code, ended.stdout.as_str()),
-            (2, ""),
-            "{line}: {ended:?}"
-        );
-        assert!(ended.stderr.contains(said), "{line}: {ended:?}");
+        run(fence_cli().args(line.split_whitespace())).error(2, &[said]);
     };
     check("", "Usage: fence-cli <COMMAND>");
     check("plan", "Usage: fence-cli plan <COMMAND>");

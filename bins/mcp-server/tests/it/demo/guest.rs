@@ -1,33 +1,24 @@
 //! A newcomer who runs the demo and tries the lines that it prints.
 
-use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
 
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use test_support::process::{self, Ended, Server, Signal, program};
+use test_support::wait;
 
-/// The end of a run.
-pub(crate) struct Ended {
-    pub(crate) code: Option<i32>,
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
-}
+use crate::process::server::exchange;
 
-/// Runs the binary to its end.
+const BINARY: &str = env!("CARGO_BIN_EXE_mcp-server");
+
+/// Runs the binary to its end, with nothing in its environment.
 pub(crate) fn run(arguments: &[&str]) -> Ended {
-    let output = command(arguments).output().unwrap();
-    Ended {
-        code: output.status.code(),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
+    process::run(program(BINARY, &[]).args(arguments))
 }
 
 /// A demo that keeps serving. It is killed when this is dropped.
 pub(crate) struct Guest {
-    demo: Child,
+    demo: Server,
     /// The curl commands of the invitation.
     pub(crate) lines: Vec<Line>,
     verify: String,
@@ -45,23 +36,19 @@ pub(crate) struct Line {
 impl Guest {
     /// Starts the demo, and reads until its last line.
     pub(crate) fn invited(arguments: &[&str]) -> Self {
-        let mut demo = command(arguments).stdout(Stdio::piped()).spawn().unwrap();
-        let said = BufReader::new(demo.stdout.take().unwrap());
-        let mut guest = Self {
-            demo,
-            lines: Vec::new(),
-            verify: String::new(),
+        let demo = Server::spawn(program(BINARY, &[]).args(arguments));
+        let last = |line: &str| {
+            let is_last = line.starts_with("fence-cli plan verify ");
+            is_last.then(|| line.to_owned())
         };
-        for line in said.lines().map(Result::unwrap) {
-            if line.starts_with("curl ") {
-                guest.lines.push(Line::parse(&line));
-            }
-            if line.starts_with("fence-cli plan verify ") {
-                guest.verify = line;
-                return guest;
-            }
+        let verify = wait(demo.says(last)).expect("an invitation");
+        let said = demo.stdout();
+        let lines = said.lines().filter(|line| line.starts_with("curl "));
+        Self {
+            lines: lines.map(Line::parse).collect(),
+            verify,
+            demo,
         }
-        panic!("the demo ended before it invited anybody");
     }
 
     /// The file that the last line gives for an option.
@@ -72,18 +59,9 @@ impl Guest {
     }
 
     /// Ends the demo as Ctrl-C does.
-    pub(crate) fn leave(mut self) -> Option<i32> {
-        let id = self.demo.id().try_into().unwrap();
-        kill_process(Pid::from_raw(id).unwrap(), Signal::INT).unwrap();
-        self.demo.wait().unwrap().code()
-    }
-}
-
-impl Drop for Guest {
-    fn drop(&mut self) {
-        // The demo may have ended by itself.
-        let _ = self.demo.kill();
-        let _ = self.demo.wait();
+    pub(crate) fn leave(self) -> Ended {
+        self.demo.signal(Signal::INT);
+        wait(self.demo.ended())
     }
 }
 
@@ -125,23 +103,14 @@ impl Line {
             });
         let method = if body.is_some() { "POST" } else { "GET" };
         let body = body.unwrap_or_default();
-        let head = [
-            format!("{method} {} HTTP/1.1", self.path),
-            format!("Host: {}", self.address),
-            "Connection: close".to_owned(),
-            format!("Content-Length: {}", body.len()),
-        ];
-        let head = head
+        let stream = TcpStream::connect(self.address).unwrap();
+        let headers: String = self
+            .headers
             .iter()
-            .chain(&self.headers)
-            .map(|line| format!("{line}\r\n"));
-        let request: String = head.chain(["\r\n".to_owned(), body]).collect();
-        let mut stream = TcpStream::connect(self.address).unwrap();
-        stream.write_all(request.as_bytes()).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        let (_, body) = answer.split_once("\r\n\r\n").unwrap();
-        serde_json::from_str(body).unwrap_or_else(|_| panic!("not JSON: {answer}"))
+            .map(|line| format!("{line}\r\n"))
+            .collect();
+        let answer = exchange(stream, &format!("{method} {}", self.path), &headers, &body);
+        serde_json::from_str(&answer).unwrap_or_else(|_| panic!("not JSON: {answer}"))
     }
 }
 
@@ -156,11 +125,4 @@ fn words(line: &str) -> Vec<String> {
         }
     }
     words
-}
-
-/// The binary with nothing in its environment.
-fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-server"));
-    command.env_clear().args(arguments).stdin(Stdio::null());
-    command
 }

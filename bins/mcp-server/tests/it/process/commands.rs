@@ -1,19 +1,14 @@
 //! Tests of commands and their exit codes.
 
-use serde_json::Value;
-
-use crate::process::server::{run, text};
+use crate::process::server::run;
 
 #[test]
 fn the_tools_are_listed() {
     let output = run(&["tools"], &[]);
-    assert_eq!(output.status.code(), Some(0));
-    let table = text(&output.stdout);
+    let table = &output.ok().stdout;
     assert!(table.contains("svc_delegation_fence_status"), "{table}");
 
-    let output = run(&["tools", "--json"], &[]);
-    assert_eq!(output.status.code(), Some(0));
-    let tools: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let tools = run(&["tools", "--json"], &[]).ok().json();
     assert_eq!(tools.as_array().unwrap().len(), table.lines().count());
     for tool in tools.as_array().unwrap() {
         assert_eq!(tool["inputSchema"]["type"], "object");
@@ -31,12 +26,8 @@ fn help_tells_every_command() {
             .filter(|part| !part.is_empty())
             .collect();
         let output = run(&arguments, &[]);
-        assert_eq!(output.status.code(), Some(0));
-        help += &format!(
-            "$ mcp-server {}\n{}\n",
-            arguments.join(" "),
-            text(&output.stdout)
-        );
+        let line = arguments.join(" ");
+        help += &format!("$ mcp-server {line}\n{}\n", output.ok().stdout);
     }
     insta::assert_snapshot!(help);
 }
@@ -50,9 +41,6 @@ fn a_command_line_that_is_not_understood_is_usage() {
         &["tools", "--yaml"],
         &["check-config"],
     ] {
-        let output = run(arguments, &[]);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-        assert!(text(&output.stderr).contains("--help"), "{arguments:?}");
-        assert_eq!(text(&output.stdout), "");
+        run(arguments, &[]).error(2, &["--help"]);
     }
 }

@@ -1,6 +1,6 @@
 //! Tests of unusable configurations: the messages name every key and show no secret.
 
-use crate::process::server::{Configured, Environment, RECIPIENT, RECORDED_FEES, fees, run, text};
+use crate::process::server::{Configured, Environment, RECIPIENT, RECORDED_FEES, fees, run};
 
 /// Stands for a secret, which must never be printed.
 const MARKER: &str = "5ec2e7d00dfeed5ec2e7";
@@ -13,22 +13,11 @@ fn assert_refused(file: &str, environment: Environment<'_>, says: &[&str]) {
 fn refuses(configured: &Configured, environment: Environment<'_>, says: &[&str]) {
     for command in ["serve", "stdio", "check-config"] {
         let output = configured.run(command, environment);
-        let stderr = text(&output.stderr);
-        assert_eq!(
-            output.status.code(),
-            Some(2),
-            "{command} {environment:?} {says:?}: {stderr}"
-        );
-        assert_eq!(text(&output.stdout), "");
+        output.error(2, says);
+        let stderr = output.stderr;
         assert!(stderr.starts_with("mcp-server: "), "{stderr}");
         assert!(!stderr.contains("panicked"), "{stderr}");
         assert!(!stderr.contains(MARKER), "{stderr}");
-        for said in says {
-            assert!(
-                stderr.contains(said),
-                "{command}: expected {said:?} in {stderr}"
-            );
-        }
     }
 }
 
@@ -177,7 +166,7 @@ fn without_a_reviewed_fee_configuration_nothing_starts() {
     // A relative path in the environment also starts at the folder of the file.
     let output = Configured::with_fees("", &good)
         .run("check-config", &[("SVC__PLANS__FEE_CONFIG", "fees.toml")]);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(output.code, 0, "{}", output.stderr);
 }
 
 #[test]
@@ -218,8 +207,8 @@ fn a_file_of_both_servers_can_be_used_and_the_environment_wins() {
             ("SVC__CHAINS__8453__RPC_URLS", "https://rpc.example/key"),
         ],
     );
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    insta::assert_snapshot!(text(&output.stdout), @r#"
+    assert_eq!(output.code, 0, "{}", output.stderr);
+    insta::assert_snapshot!(output.stdout, @r#"
     the configuration can be used: listening on 127.0.0.1:9999, tools named acme_…
       fees         version "2026-11-01", at most 60 bps together
       swaps        on chain 8453: 1 reviewed legs, 0 of them run code of the quote's choosing
@@ -230,25 +219,33 @@ fn a_file_of_both_servers_can_be_used_and_the_environment_wins() {
       builder      of perpetuals orders: 10 tenths of a bp to 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed
       storage      quotas, budgets and shares are kept in x.rail.db
     "#);
-    assert_eq!(text(&output.stderr), "");
+    assert_eq!(output.stderr, "");
 }
 
 #[test]
 fn an_empty_file_listens_on_the_documented_address() {
     let output = Configured::new("").run("check-config", &[]);
-    assert!(text(&output.stdout).contains("listening on 127.0.0.1:8403, tools named svc_…"));
+    assert!(
+        output
+            .stdout
+            .contains("listening on 127.0.0.1:8403, tools named svc_…")
+    );
 }
 
 #[test]
 fn a_file_that_is_not_there_and_a_port_that_is_taken_are_named() {
     let output = run(&["serve", "--config", "/nowhere/mcp.toml"], &[]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("cannot read the configuration /nowhere/mcp.toml"));
+    assert_eq!(output.code, 2);
+    assert!(
+        output
+            .stderr
+            .contains("cannot read the configuration /nowhere/mcp.toml")
+    );
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let output = Configured::new("").run("serve", &[("SVC__SERVER__LISTEN", &address)]);
-    assert_eq!(output.status.code(), Some(2));
-    let stderr = text(&output.stderr);
+    assert_eq!(output.code, 2);
+    let stderr = output.stderr;
     assert!(
         stderr.contains(&format!("server.listen: cannot listen on {address}")),
         "{stderr}"

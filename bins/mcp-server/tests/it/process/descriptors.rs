@@ -4,10 +4,11 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
 use calldata_checks::Rail;
+use test_support::wait;
 
 use crate::process::rails::REQUESTS;
 use crate::process::rails::stage::{Venues, name};
-use crate::process::server::{Configured, Running, get_text, post_over};
+use crate::process::server::{Configured, before_listening, get_text, post_over};
 
 /// Opens connections that send nothing. They stay open as long as the result is held.
 fn idle(address: SocketAddr, count: usize) -> Vec<TcpStream> {
@@ -60,10 +61,8 @@ fn swap() -> String {
 fn under_a_low_limit_idle_sockets_keep_no_call_from_its_upstream() {
     let venues = Venues::open();
     let configured = Configured::new(&venues.configuration());
-    let path = configured.path();
-    let arguments = ["serve", "--config", path.to_str().unwrap()];
-    let server = Running::start_limited("-n 128", &arguments);
-    let (address, before) = server.listens();
+    let server = configured.serve_limited("ulimit -n 128");
+    let (address, before) = (server.address(), before_listening(&server));
     assert_eq!(before.len(), 2, "{before:?}");
     for part in ["limit of open descriptors", "limit=128", "connections=64"] {
         assert!(before[1].contains(part), "{before:?}");
@@ -79,17 +78,14 @@ fn under_a_low_limit_idle_sockets_keep_no_call_from_its_upstream() {
     let answer = post_over(caller, &swap());
     assert_eq!(answer["result"]["isError"], false, "{answer}");
     drop(crowd);
-    server.terminate();
-    assert_eq!(server.ended().0.code(), Some(0));
+    wait(server.stop());
 }
 
 #[test]
 fn the_soft_limit_is_raised_to_the_hard_one() {
     let configured = Configured::new("server.listen = '127.0.0.1:0'\nserver.max_connections = 300");
-    let path = configured.path();
-    let arguments = ["serve", "--config", path.to_str().unwrap()];
-    let server = Running::start_limited("-S -n 128", &arguments);
-    let (address, before) = server.listens();
+    let server = configured.serve_limited("ulimit -S -n 128");
+    let (address, before) = (server.address(), before_listening(&server));
     assert!(
         before.iter().all(|line| !line.contains("descriptors")),
         "{before:?}"
@@ -98,6 +94,5 @@ fn the_soft_limit_is_raised_to_the_hard_one() {
     let crowd = idle(address, 200);
     assert!(get_text(address, "/metrics").contains("svc_connections 201"));
     drop(crowd);
-    server.terminate();
-    assert_eq!(server.ended().0.code(), Some(0));
+    wait(server.stop());
 }

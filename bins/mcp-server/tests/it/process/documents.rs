@@ -5,18 +5,18 @@ use mcp_server::Config;
 use mcp_server::config::{PlansSection, SharesSection};
 use serde_json::Value;
 
-use crate::process::server::{run, text};
+use crate::process::server::run;
 
 const EXAMPLE: &str = include_str!("../../../../../docs/mcp-server.example.toml");
 
 #[test]
 fn the_registry_entry_is_about_this_server() {
     let entry: Value = serde_json::from_str(include_str!("../../../server.json")).unwrap();
-    let version = text(&run(&["--version"], &[]).stdout);
+    let version = run(&["--version"], &[]).stdout;
     let expected = format!("mcp-server {}", entry["version"].as_str().unwrap());
     assert_eq!(version.trim(), expected);
     let listed = &entry["_meta"]["io.modelcontextprotocol.registry/publisher-provided"]["tools"];
-    let tools: Value = serde_json::from_slice(&run(&["tools", "--json"], &[]).stdout).unwrap();
+    let tools = run(&["tools", "--json"], &[]).json();
     let names = tools.as_array().unwrap().iter();
     assert_eq!(
         *listed,

@@ -1,54 +1,34 @@
 //! Tests of the status tool against a paid API with scripted answers.
 
-use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
 use serde_json::{Value, json};
-use test_support::eventually_blocking;
+use test_support::process::Server;
+use test_support::{answer_http, eventually_blocking};
 
-use crate::process::server::{Configured, Running, post, text};
+use crate::process::server::{Configured, post};
 
 const DIGEST: &str = "0x609a8fda4ad5df10b28252f78de1a7dc8dd69788dd6da9dd7baacb8c76fc7da6";
 const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"svc_delegation_fence_status","arguments":{}}}"#;
 
 /// Answers every request with a status and a body, and counts them.
-#[derive(Clone)]
 struct Api {
-    address: SocketAddr,
+    url: String,
     said: Arc<Mutex<(u16, String, u32)>>,
 }
 
 impl Api {
     fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let api = Self {
-            address: listener.local_addr().unwrap(),
-            said: Arc::new(Mutex::new((200, record(true).to_string(), 0))),
-        };
-        let said = Arc::clone(&api.said);
-        thread::spawn(move || {
-            for stream in listener.incoming() {
-                let mut reader = BufReader::new(stream.unwrap());
-                let mut line = String::new();
-                while reader.read_line(&mut line).unwrap_or(0) > 2 {
-                    line.clear();
-                }
-                let (status, body) = {
-                    let mut said = said.lock().unwrap();
-                    said.2 += 1;
-                    (said.0, said.1.clone())
-                };
-                let answer = format!(
-                    "HTTP/1.1 {status} Answer\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
-                     Connection: close\r\n\r\n{body}",
-                    body.len()
-                );
-                drop(reader.get_mut().write_all(answer.as_bytes()));
-            }
+        let said = Arc::new(Mutex::new((200, record(true).to_string(), 0)));
+        let shared = Arc::clone(&said);
+        let url = answer_http(move |_| {
+            let mut said = shared.lock().unwrap();
+            said.2 += 1;
+            (said.0, said.1.clone())
         });
-        api
+        Self { url, said }
     }
 
     fn says(&self, status: u16, body: &Value) {
@@ -61,16 +41,16 @@ impl Api {
     }
 
     /// A rail that pins the usual record.
-    fn rail(&self) -> (Configured, Running, SocketAddr) {
+    fn rail(&self) -> (Configured, Server, SocketAddr) {
         let configured = Configured::new(&format!(
             "server.listen = '127.0.0.1:0'\nserver.probe_hours = 0\n[delegation]\n\
-             status_url = 'http://{}/delegation/status'\npolicy_name = 'svc-base-swap-fence.v3'\n\
+             status_url = '{}/delegation/status'\npolicy_name = 'svc-base-swap-fence.v3'\n\
              policy_digest = '{DIGEST}'\nper_swap_cap_usd = 5000\nproject_id = 'shop'\n\
              policy = 'a-key-of-the-other-server.json'\n",
-            self.address
+            self.url
         ));
-        let rail = Running::start(&["serve", "--config", configured.path().to_str().unwrap()]);
-        let (address, _) = rail.listens();
+        let rail = configured.serve();
+        let address = rail.address();
         (configured, rail, address)
     }
 }
@@ -130,22 +110,14 @@ fn the_fence_is_present_while_it_reads_back_as_the_pinned_one() {
 
 #[test]
 fn a_fence_that_cannot_be_reached_is_not_present() {
-    let api = Api::start();
-    let (configured, rail, address) = {
-        let gone = TcpListener::bind("127.0.0.1:0")
-            .unwrap()
-            .local_addr()
-            .unwrap();
-        let away = Api {
-            address: gone,
-            ..api
-        };
-        away.rail()
-    };
+    let mut api = Api::start();
+    let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr();
+    api.url = format!("http://{}", gone.unwrap());
+    let (configured, rail, address) = api.rail();
     assert_eq!(ask(address), record(false));
     drop(rail);
     let checked = configured.run("check-config", &[]);
-    let said = text(&checked.stdout);
+    let said = &checked.ok().stdout;
     assert!(
         said.contains("fence        svc-base-swap-fence.v3 0x609a"),
         "{said}"
@@ -155,8 +127,8 @@ fn a_fence_that_cannot_be_reached_is_not_present() {
 #[test]
 fn without_the_section_the_record_is_empty() {
     let configured = Configured::new("server.listen = '127.0.0.1:0'\nserver.probe_hours = 0\n");
-    let rail = Running::start(&["serve", "--config", configured.path().to_str().unwrap()]);
-    let (address, _) = rail.listens();
+    let rail = configured.serve();
+    let address = rail.address();
     let empty = json!({"present": false, "policy_name": "", "per_swap_cap_usd": 0, "project_id": "", "rules_digest": ""});
     assert_eq!(ask(address), empty);
 }
@@ -166,15 +138,12 @@ fn a_section_that_pins_nothing_is_refused_by_its_keys() {
     let configured =
         Configured::new("[delegation]\nstatus_url = 'api.example'\npolicy_digest = '0x00'\n");
     let refused = configured.run("check-config", &[]);
-    assert_eq!(refused.status.code(), Some(2));
-    let said = text(&refused.stderr);
-    for key in [
+    let keys = [
         "delegation.status_url: expected an http:// or https:// URL",
         "delegation.policy_name: is missing",
         "delegation.project_id: is missing",
         "delegation.policy_digest: expected 0x and 64",
         "delegation.per_swap_cap_usd: expected",
-    ] {
-        assert!(said.contains(key), "{key}: {said}");
-    }
+    ];
+    refused.error(2, &keys);
 }

@@ -1,14 +1,15 @@
 //! Tests of the remaining limits of upstreams: they outlive a restart and are shown to operators.
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use calldata_checks::Rail;
 use serde_json::{Value, json};
+use test_support::process::Server;
+use test_support::{answer_http, wait};
 
 use crate::process::rails::stage::Venues;
-use crate::process::server::{Configured, Running, get, get_text};
+use crate::process::server::{Configured, before_listening, get, get_text};
 use crate::process::shares::ask;
 
 /// A server over recorded venues that it treats as live, with the file for its used limits.
@@ -35,17 +36,11 @@ impl Stage {
         (Self::new(&format!("{url}{lines}")), file)
     }
 
-    fn start(&self) -> (Running, SocketAddr, Vec<String>) {
-        let path = self.configured.path();
-        let server = Running::start(&["serve", "--config", path.to_str().unwrap()]);
-        let (address, before) = server.listens();
-        (server, address, before)
+    fn start(&self) -> (Server, SocketAddr) {
+        let server = self.configured.serve();
+        let address = server.address();
+        (server, address)
     }
-}
-
-fn end(server: Running) {
-    server.terminate();
-    assert_eq!(server.ended().0.code(), Some(0));
 }
 
 fn upstream(address: SocketAddr, id: &str) -> Value {
@@ -67,7 +62,8 @@ const QUOTAS: &str = "upstreams.lifi.monthly_quota = 1500\n\
 #[test]
 fn budgets_and_quotas_continue_from_the_last_server() {
     let (stage, file) = Stage::kept(QUOTAS);
-    let (server, address, before) = stage.start();
+    let (server, address) = stage.start();
+    let before = before_listening(&server);
     let says = format!("kept in {}", file.display());
     assert!(before.iter().any(|line| line.contains(&says)), "{before:?}");
     for rail in Rail::ALL {
@@ -88,15 +84,15 @@ fn budgets_and_quotas_continue_from_the_last_server() {
     let weight = budgets(address);
     assert_eq!(weight[0], 69);
     assert!(weight[1] < 1_100, "{weight:?}");
-    end(server);
+    wait(server.stop());
 
-    let (server, address, _) = stage.start();
+    let (server, address) = stage.start();
     assert_eq!(quotas(address), left);
     // A slice of Hyperliquid's minute, and a second of its use, may have passed.
     let again = budgets(address);
     assert_eq!(again[0], 69);
     assert!(again[1] < 1_100, "{again:?}");
-    end(server);
+    wait(server.stop());
 
     #[cfg(unix)]
     {
@@ -110,7 +106,8 @@ fn budgets_and_quotas_continue_from_the_last_server() {
 #[test]
 fn without_a_file_everything_begins_anew_and_the_log_says_so() {
     let stage = Stage::new(QUOTAS);
-    let (server, address, before) = stage.start();
+    let (server, address) = stage.start();
+    let before = before_listening(&server);
     assert_eq!(before.len(), 1, "{before:?}");
     assert!(before[0].contains("in memory"), "{before:?}");
     assert!(before[0].contains("storage.url"), "{before:?}");
@@ -120,10 +117,10 @@ fn without_a_file_everything_begins_anew_and_the_log_says_so() {
         (seen["budget_left"].clone(), seen["quota_left"].clone())
     };
     assert_eq!(left(address), (json!(69), json!(1_499)));
-    end(server);
-    let (server, address, _) = stage.start();
+    wait(server.stop());
+    let (server, address) = stage.start();
     assert_eq!(left(address), (json!(70), json!(1_500)));
-    end(server);
+    wait(server.stop());
 }
 
 /// One call a month: paced, it may be made at once. The next one is due in the next month, for any
@@ -131,19 +128,19 @@ fn without_a_file_everything_begins_anew_and_the_log_says_so() {
 #[test]
 fn a_quota_that_is_spent_refuses_over_a_restart_with_the_time_of_the_next_call() {
     let (stage, file) = Stage::kept("upstreams.lifi.monthly_quota = 1\n");
-    let (server, address, _) = stage.start();
+    let (server, address) = stage.start();
     assert_eq!(ask(address, Rail::Swap, "192.0.2.1"), None);
     let refused = ask(address, Rail::Swap, "192.0.2.1").unwrap();
     assert_eq!(refused["check"], "rate_limited", "{refused}");
     assert!(refused["retry_after"].as_u64().unwrap() > 0);
-    end(server);
-    let (server, address, _) = stage.start();
+    wait(server.stop());
+    let (server, address) = stage.start();
     let refused = ask(address, Rail::Swap, "192.0.2.1").unwrap();
     assert_eq!(refused["check"], "rate_limited", "{refused}");
     assert_eq!(upstream(address, "lifi.quote")["calls"], 0);
     // Other upstreams are not affected.
     assert_eq!(ask(address, Rail::Bridge, "192.0.2.1"), None);
-    end(server);
+    wait(server.stop());
     std::fs::remove_dir_all(file.parent().unwrap().parent().unwrap()).unwrap();
 }
 
@@ -154,41 +151,38 @@ const SCARCE: &str = "server.client_address_header = 'x-forwarded-for'\n\
 #[test]
 fn a_used_share_is_used_after_a_restart_too() {
     let (stage, file) = Stage::kept(SCARCE);
-    let (server, address, _) = stage.start();
+    let (server, address) = stage.start();
     let (greedy, modest) = ("192.0.2.1", "2001:db8:0:1::9");
     while ask(address, Rail::Swap, greedy).is_none() {}
-    end(server);
-    let (server, address, _) = stage.start();
+    wait(server.stop());
+    let (server, address) = stage.start();
     let refused = ask(address, Rail::Swap, greedy).unwrap();
     assert_eq!(refused["check"], "rate_limited", "{refused}");
     assert_eq!(upstream(address, "lifi.quote")["calls"], 0);
     // The pool is still empty, and an unused share is full.
     assert_eq!(ask(address, Rail::Swap, modest), None);
     assert!(ask(address, Rail::Swap, modest).is_some());
-    end(server);
-    let (server, address, _) = stage.start();
+    wait(server.stop());
+    let (server, address) = stage.start();
     assert!(ask(address, Rail::Swap, modest).is_some());
-    end(server);
+    wait(server.stop());
     std::fs::remove_dir_all(file.parent().unwrap().parent().unwrap()).unwrap();
 }
 
 #[test]
 fn a_second_server_on_the_file_is_refused_by_its_key() {
     let (stage, file) = Stage::kept("");
-    let (server, ..) = stage.start();
-    let output = stage.configured.run("serve", &[]);
-    assert_eq!(output.status.code(), Some(2));
-    let says = String::from_utf8(output.stderr).unwrap();
-    assert!(says.contains("storage.url: the database "), "{says}");
-    assert!(says.contains("in use by another server"), "{says}");
-    end(server);
+    let (server, _) = stage.start();
+    let says = ["storage.url: the database ", "in use by another server"];
+    stage.configured.run("serve", &[]).error(2, &says);
+    wait(server.stop());
     std::fs::remove_dir_all(file.parent().unwrap().parent().unwrap()).unwrap();
 }
 
 #[test]
 fn remaining_limits_are_in_the_metrics() {
     let stage = Stage::new(QUOTAS);
-    let (server, address, _) = stage.start();
+    let (server, address) = stage.start();
     for rail in Rail::ALL {
         assert_eq!(ask(address, rail, "192.0.2.1"), None, "{rail:?}");
     }
@@ -219,38 +213,17 @@ fn remaining_limits_are_in_the_metrics() {
     assert_eq!(quote["quota_left"], 1_499);
     let resets = quote["quota_resets_at"].as_str().unwrap();
     assert!(resets.ends_with("-01T00:00:00Z"), "{resets}");
-    end(server);
-}
-
-/// Starts a venue that wants to be paid: it answers every request with 402.
-fn wants_to_be_paid() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    std::thread::spawn(move || {
-        for mut stream in listener.incoming().map_while(Result::ok) {
-            let mut head = Vec::new();
-            let mut byte = [0];
-            while !head.ends_with(b"\r\n\r\n") && matches!(stream.read(&mut byte), Ok(1)) {
-                head.push(byte[0]);
-            }
-            let answer = "HTTP/1.1 402 Payment Required\r\nContent-Type: application/json\r\n\
-                Content-Length: 2\r\nConnection: close\r\n\r\n{}";
-            // The client may have disconnected.
-            let _ = stream.write_all(answer.as_bytes());
-        }
-    });
-    address
+    wait(server.stop());
 }
 
 #[test]
 fn an_upstream_that_wants_to_be_paid_is_a_state_of_its_own() {
+    let venue = answer_http(|_| (402, "{}".to_owned()));
     let configured = Configured::new(&format!(
-        "server.listen = '127.0.0.1:0'\nupstreams.lifi.base_url = 'http://{}'\n",
-        wants_to_be_paid()
+        "server.listen = '127.0.0.1:0'\nupstreams.lifi.base_url = '{venue}'\n"
     ));
-    let path = configured.path();
-    let server = Running::start(&["serve", "--config", path.to_str().unwrap()]);
-    let (address, _) = server.listens();
+    let server = configured.serve();
+    let address = server.address();
     let refused = ask(address, Rail::Swap, "192.0.2.1").unwrap();
     assert_eq!(refused["check"], "quote_unavailable", "{refused}");
     let quote = upstream(address, "lifi.quote");
@@ -271,5 +244,5 @@ fn an_upstream_that_wants_to_be_paid_is_a_state_of_its_own() {
     assert_eq!(get(address, "/readyz")["ready"], true);
     let reasons = get(address, "/readyz")["reasons"].clone();
     assert_eq!(reasons[0]["component"], "lifi.quote", "{reasons}");
-    end(server);
+    wait(server.stop());
 }

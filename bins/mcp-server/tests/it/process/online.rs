@@ -1,14 +1,11 @@
 //! Tests of `check-config --online` and `/readyz` against a node whose router refuses a reviewed
 //! leg.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
-
-use serde_json::{Value, json};
+use serde_json::json;
 use test_support::eventually_blocking;
 
 use crate::process::node::Node;
-use crate::process::server::{Configured, Running, run, text};
+use crate::process::server::{Configured, get, run};
 
 /// SushiSwap, the one reviewed leg of the recorded fee configuration.
 const LEG: &str = "ac4c6e212a361c968f1725b4d055b47e63f80b75";
@@ -30,12 +27,12 @@ fn configured(url: &str) -> Configured {
     ))
 }
 
-fn check(url: &str) -> (Option<i32>, String) {
+fn check(url: &str) -> (i32, String) {
     let configured = configured(url);
     let path = configured.path();
     let path = path.to_str().unwrap();
-    let output = run(&["check-config", "--config", path, "--online"], &[]);
-    (output.status.code(), text(&output.stdout).to_owned())
+    let ended = run(&["check-config", "--config", path, "--online"], &[]);
+    (ended.code, ended.stdout)
 }
 
 #[test]
@@ -45,19 +42,19 @@ fn reviewed_legs_are_compared_with_the_router() {
         said.contains("chains.8453.rpc_urls: ok: the router accepts all 2 reviewed calls"),
         "{said}"
     );
-    assert_eq!(code, Some(0));
+    assert_eq!(code, 0);
 
     let (code, said) = check(&node(8453, LEG));
     assert!(
         said.contains("plans.fee_config chains[0].legs[0]: contradicts: leg_not_whitelisted: "),
         "{said}"
     );
-    assert_eq!(code, Some(2));
+    assert_eq!(code, 2);
 
     let url = node(1, "");
     let (code, said) = check(&url);
     assert!(said.contains("is a node of chain 1"), "{said}");
-    assert_ne!(code, Some(0));
+    assert_ne!(code, 0);
     assert!(!said.contains(&url), "{said}");
 
     let (code, said) = check("http://127.0.0.1:9");
@@ -65,42 +62,24 @@ fn reviewed_legs_are_compared_with_the_router() {
         said.contains("chains.8453.rpc_urls: not reached: "),
         "{said}"
     );
-    assert_eq!(code, Some(1));
+    assert_eq!(code, 1);
 }
 
 /// The server is ready for the chain's other legs, and names the refused one.
 #[test]
 fn a_leg_that_the_router_refuses_is_a_reason_but_no_end() {
     let configured = configured(&node(8453, LEG));
-    let path = configured.path();
-    let server = Running::start(&["serve", "--config", path.to_str().unwrap()]);
-    let (address, _) = server.listens();
+    let server = configured.serve();
+    let address = server.address();
     eventually_blocking("the reason", || {
-        let (status, body) = get(&address.to_string(), "/readyz");
-        assert_eq!(status, 200, "{body}");
-        let ready: Value = serde_json::from_str(&body).unwrap();
+        let ready = get(address, "/readyz");
         assert_eq!(ready["ready"], true);
-        let found = ready["reasons"].as_array().unwrap().iter().any(|reason| {
+        let mut reasons = ready["reasons"].as_array().unwrap().iter();
+        let found = reasons.any(|reason| {
+            let says = reason["reason"].as_str().unwrap();
             reason["component"] == "plans.fee_config chains[0].legs[0]"
-                && reason["reason"]
-                    .as_str()
-                    .unwrap()
-                    .starts_with("leg_not_whitelisted")
+                && says.starts_with("leg_not_whitelisted")
         });
         found.then_some(())
     });
-}
-
-fn get(address: &str, path: &str) -> (u16, String) {
-    let mut stream = TcpStream::connect(address).unwrap();
-    write!(
-        stream,
-        "GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
-    )
-    .unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    let status = answer[9..12].parse().unwrap();
-    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
-    (status, body.to_owned())
 }

@@ -6,10 +6,11 @@ pub(crate) mod stage;
 use calldata_checks::{Rail, UtcSeconds};
 use plan_builder::{FeeDocument, Policy, Request, verify};
 use serde_json::{Value, json};
+use test_support::wait;
 
 use self::stage::{Stage, Venues, name, now};
 use crate::process::node::Node;
-use crate::process::server::{Configured, Running, fees, get, post, run};
+use crate::process::server::{Configured, fees, get, post, run};
 
 /// A request for each rail that the recordings can answer.
 pub(crate) const REQUESTS: [(Rail, &str); 4] = [
@@ -83,8 +84,7 @@ fn every_rail_gives_a_plan_that_anyone_can_verify() {
         (&json!("ok"), &json!("replay"), &json!(2))
     );
     assert_eq!(get(stage.address, "/readyz")["ready"], true);
-    stage.server.terminate();
-    assert_eq!(stage.server.ended().0.code(), Some(0));
+    wait(stage.server.stop());
 }
 
 #[test]
@@ -159,9 +159,8 @@ fn a_venue_that_is_away_is_refused_by_name_and_seen_by_operators() {
          upstreams.lifi = {{ base_url = '{nobody}', timeout_ms = 500 }}\n\
          upstreams.circle.enabled = false\n"
     ));
-    let path = configured.path();
-    let server = Running::start(&["serve", "--config", path.to_str().unwrap()]);
-    let (address, _) = server.listens();
+    let server = configured.serve();
+    let address = server.address();
     for (rail, arguments) in &REQUESTS[..2] {
         let params = format!(r#"{{"name":"{}","arguments":{arguments}}}"#, name(*rail));
         let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
@@ -192,9 +191,8 @@ fn a_required_reading_without_a_node_is_refused() {
             .configuration()
             .replace("plans.allow_unread_accounts = true\n", "");
         let configured = Configured::new(&format!("{lines}{strict}"));
-        let path = configured.path();
-        let server = Running::start(&["serve", "--config", path.to_str().unwrap()]);
-        let (address, _) = server.listens();
+        let server = configured.serve();
+        let address = server.address();
         let (rail, arguments) = REQUESTS[rail];
         let params = format!(r#"{{"name":"{}","arguments":{arguments}}}"#, name(rail));
         let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
@@ -228,8 +226,8 @@ fn a_required_reading_without_a_node_is_refused() {
 
 #[test]
 fn every_tool_describes_itself_tightly() {
-    let output = run(&["tools", "--json"], &[]);
-    let tools: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
+    let tools = run(&["tools", "--json"], &[]).json();
+    let tools = tools.as_array().unwrap();
     let names: Vec<&str> = tools
         .iter()
         .map(|tool| tool["name"].as_str().unwrap())
@@ -244,7 +242,7 @@ fn every_tool_describes_itself_tightly() {
             "svc_delegation_fence_status",
         ]
     );
-    for tool in &tools {
+    for tool in tools {
         let text = tool.to_string();
         for keyword in ["$ref", "$defs", "x-mcp-header", "uint64"] {
             assert!(!text.contains(keyword), "{keyword}");

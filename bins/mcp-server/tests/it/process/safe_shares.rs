@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::process::node::Node;
 use crate::process::rails::REQUESTS;
 use crate::process::rails::stage::Venues;
-use crate::process::server::{Configured, Running};
+use crate::process::server::Configured;
 use crate::process::shares::send;
 
 /// A Safe that answers on each chain.
@@ -83,9 +83,8 @@ fn a_safe_costs_the_requests_that_it_causes() {
         destination.url,
         venues.configuration()
     ));
-    let path = configured.path();
-    let server = Running::start(&["serve", "--config", path.to_str().unwrap()]);
-    let (address, _) = server.listens();
+    let server = configured.serve();
+    let address = server.address();
     let ask = || {
         let refused = send(address, Rail::Bridge, &arguments("safe"), "192.0.2.1");
         let asked = [&at_source, &at_destination].map(|asked| asked.swap(0, Ordering::Relaxed));
@@ -105,14 +104,12 @@ fn shares_that_no_plan_fits_into_are_refused() {
     for (key, least) in [("pool", 24), ("address", 5)] {
         let few = least - 1;
         let configured = Configured::new(&format!("plans.shares.bridge.{key} = {few}\n"));
-        let output = configured.run("check-config", &[]);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned()
-            + &String::from_utf8_lossy(&output.stdout);
-        assert_ne!(output.status.code(), Some(0));
-        assert!(
-            said.contains(&format!("plans.shares.bridge.{key}"))
-                && said.contains(&format!("at least {least}")),
-            "{said}"
+        let (key, least) = (
+            format!("plans.shares.bridge.{key}"),
+            format!("at least {least}"),
         );
+        configured
+            .run("check-config", &[])
+            .error(2, &[&key, &least]);
     }
 }

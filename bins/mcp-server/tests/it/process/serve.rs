@@ -4,14 +4,15 @@ use std::io::Read;
 use std::net::TcpStream;
 
 use serde_json::json;
+use test_support::wait;
 
-use crate::process::server::{Configured, Running, get, get_text, post};
+use crate::process::server::{Configured, before_listening, get, get_text, post};
 
 #[test]
 fn the_server_prints_its_address_serves_and_ends_on_sigterm() {
     let configured = Configured::new("server.listen = '127.0.0.1:0'\nplans.brand = 'acme'");
-    let server = Running::start(&["serve", "--config", configured.path().to_str().unwrap()]);
-    let (address, before) = server.listens();
+    let server = configured.serve();
+    let (address, before) = (server.address(), before_listening(&server));
     assert_eq!(before.len(), 1, "{before:?}");
     assert!(before[0].contains("are kept in memory"), "{before:?}");
     let body = json!({
@@ -25,11 +26,11 @@ fn the_server_prints_its_address_serves_and_ends_on_sigterm() {
     // Connections without a request do not delay the end.
     let mut idle = TcpStream::connect(address).unwrap();
     server.terminate();
-    let (status, output, errors) = server.ended();
-    assert_eq!(status.code(), Some(0), "{errors:?}");
-    assert_eq!(output, Vec::<String>::new());
-    assert_eq!(errors.len(), 1, "{errors:?}");
-    assert!(errors[0].contains("shutting down"), "{errors:?}");
+    let ended = wait(server.ended());
+    assert_eq!(ended.ok().stdout, "");
+    let log: Vec<&str> = ended.stderr.lines().skip(before.len() + 1).collect();
+    assert_eq!(log.len(), 1, "{log:?}");
+    assert!(log[0].contains("shutting down"), "{log:?}");
     let mut rest = Vec::new();
     // The server may close the connection in order or reset it, because there was no request.
     let _ = idle.read_to_end(&mut rest);
@@ -40,25 +41,25 @@ fn the_server_prints_its_address_serves_and_ends_on_sigterm() {
 #[test]
 fn a_server_for_the_world_that_only_knows_localhost_says_so() {
     let configured = Configured::new("server.listen = '0.0.0.0:0'");
-    let server = Running::start(&["serve", "--config", configured.path().to_str().unwrap()]);
-    let (_, before) = server.listens();
+    let server = configured.serve();
+    let before = before_listening(&server);
     assert_eq!(before.len(), 2, "{before:?}");
     assert!(before[1].contains("server.allowed_hosts"), "{before:?}");
-    server.terminate();
-    assert_eq!(server.ended().0.code(), Some(0));
+    wait(server.stop());
 }
 
 #[test]
 fn a_server_that_drains_serves_on_and_is_not_ready() {
     let configured = Configured::new("server.listen = '127.0.0.1:0'\nserver.drain_seconds = 3600");
-    let server = Running::start(&["serve", "--config", configured.path().to_str().unwrap()]);
-    let (address, _) = server.listens();
+    let server = configured.serve();
+    let address = server.address();
     assert_eq!(
         get(address, "/readyz"),
         json!({ "ready": true, "reasons": [] })
     );
     server.terminate();
-    server.warns("draining");
+    let draining = |line: &str| line.contains("draining").then_some(());
+    wait(server.says(draining)).unwrap();
     let reason = json!({ "component": "server", "reason": "draining" });
     assert_eq!(
         get(address, "/readyz"),
@@ -71,8 +72,8 @@ fn a_server_that_drains_serves_on_and_is_not_ready() {
 #[test]
 fn metrics_are_there_before_anything_has_happened() {
     let configured = Configured::new("server.listen = '127.0.0.1:0'");
-    let server = Running::start(&["serve", "--config", configured.path().to_str().unwrap()]);
-    let (address, _) = server.listens();
+    let server = configured.serve();
+    let address = server.address();
     let metrics = get_text(address, "/metrics");
     let version = env!("CARGO_PKG_VERSION");
     for line in [

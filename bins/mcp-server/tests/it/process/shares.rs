@@ -4,17 +4,19 @@ use std::net::SocketAddr;
 
 use calldata_checks::Rail;
 use serde_json::Value;
+use test_support::process::Server;
+use test_support::wait;
 
 use crate::process::rails::REQUESTS;
 use crate::process::rails::stage::{Venues, name};
-use crate::process::server::{Configured, Running, get, post_with};
+use crate::process::server::{Configured, get, post_with};
 
 /// A pool of eight requests and four for each address, without a refill during a test.
 const SCARCE: &str = "server.client_address_header = 'x-forwarded-for'\n\
     plans.shares.swap = { pool = 8, pool_per_hour = 1, address = 4, address_per_hour = 1 }\n";
 
 struct Stage {
-    server: Running,
+    server: Server,
     address: SocketAddr,
     _configured: Configured,
     _venues: Venues,
@@ -33,9 +35,8 @@ impl Stage {
     fn over(lines: &str, configuration: fn(&Venues) -> String) -> Self {
         let venues = Venues::open();
         let configured = Configured::new(&format!("{lines}{}", configuration(&venues)));
-        let path = configured.path();
-        let server = Running::start(&["serve", "--config", path.to_str().unwrap()]);
-        let (address, _) = server.listens();
+        let server = configured.serve();
+        let address = server.address();
         Self {
             server,
             address,
@@ -118,8 +119,7 @@ fn a_hammering_caller_is_refused_and_others_are_served() {
     // A call that is refused before any request keeps its own error, and costs nothing.
     let wrong = stage.send(Rail::Swap, "{}", greedy).unwrap();
     assert_eq!(wrong["check"], "input_invalid");
-    stage.server.terminate();
-    assert_eq!(stage.server.ended().0.code(), Some(0));
+    wait(stage.server.stop());
 }
 
 #[test]
@@ -243,6 +243,5 @@ fn a_flood_from_one_address_empties_no_upstream_and_honest_callers_are_served_be
         }
         assert_eq!(asked(stage.address, rail), before);
     }
-    stage.server.terminate();
-    assert_eq!(stage.server.ended().0.code(), Some(0));
+    wait(stage.server.stop());
 }

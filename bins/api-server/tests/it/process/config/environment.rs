@@ -1,9 +1,9 @@
 //! Tests of the environment beside the configuration file.
 
 use dev_chain::GAS_PAYER;
+use test_support::process::{program, run};
 
 use super::{MARKER, PAYEE, USABLE, assert_refused, run_on};
-use crate::process::server::text;
 
 #[test]
 fn secrets_do_not_belong_in_the_file_and_are_not_repeated() {
@@ -78,9 +78,8 @@ fn the_environment_wins_over_the_file() {
             ("SERVER__LISTEN", "not ours"),
         ],
     );
-    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
-    assert_eq!(output.status.code(), Some(0), "{stderr}");
-    assert_eq!(stderr, "");
+    let stdout = &output.ok().stdout;
+    assert_eq!(output.stderr, "");
     assert!(stdout.contains("listening on 127.0.0.1:0"), "{stdout}");
     assert!(
         stdout.contains(&format!("paid to {payee}, settled by onchain")),
@@ -161,17 +160,9 @@ fn an_environment_that_is_not_text_is_no_reason_to_panic() {
     let path = folder.path().join("api.toml");
     std::fs::write(&path, USABLE).unwrap();
     for (name, expected) in [("LC_SOMETHING", 0), ("SVC__SERVER__LISTEN", 2)] {
-        let output = std::process::Command::new(env!("CARGO_BIN_EXE_api-server"))
-            .args(["check-config", "--config", path.to_str().unwrap()])
-            .env_clear()
-            .env(name, OsStr::from_bytes(b"\xff"))
-            .output()
-            .unwrap();
-        assert_eq!(
-            output.status.code(),
-            Some(expected),
-            "{}",
-            text(&output.stderr)
-        );
+        let mut command = program(env!("CARGO_BIN_EXE_api-server"), &[]);
+        command.args(["check-config", "--config", path.to_str().unwrap()]);
+        let output = run(command.env(name, OsStr::from_bytes(b"\xff")));
+        assert_eq!(output.code, expected, "{}", output.stderr);
     }
 }

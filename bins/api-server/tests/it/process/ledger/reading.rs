@@ -82,7 +82,7 @@ pub(super) fn objects_in(text: &str) -> Vec<Value> {
 impl Desk {
     pub(super) fn lines(&self, arguments: &[&str]) -> Vec<String> {
         let (code, stdout, stderr) = self.run(arguments);
-        assert_eq!(code, Some(0), "{arguments:?}: {stderr}");
+        assert_eq!(code, 0, "{arguments:?}: {stderr}");
         stdout.lines().map(str::to_owned).collect()
     }
 
@@ -233,7 +233,7 @@ async fn missing_entries_are_named() {
     for (desk, url, _schema) in desks() {
         for arguments in [&["stats"][..], &["list", "--state", "all"]] {
             let (code, stdout, stderr) = desk.run(arguments);
-            assert_eq!((code, &*stdout), (Some(2), ""));
+            assert_eq!((code, &*stdout), (2, ""));
             let said = match url.starts_with("postgres://") {
                 true => "storage.url: the database has no ledger",
                 false => "storage.url: there is no ledger at",
@@ -263,7 +263,7 @@ async fn missing_entries_are_named() {
             (&["export"], 2, "required arguments were not provided"),
         ] {
             let (observed, stdout, stderr) = desk.run(arguments);
-            assert_eq!((observed, &*stdout), (Some(code), ""), "{arguments:?}");
+            assert_eq!((observed, &*stdout), (code, ""), "{arguments:?}");
             assert!(stderr.contains(said), "{arguments:?}: {stderr}");
         }
         assert_eq!(desk.objects(&["stats", "--json"])[0]["payments"], 0);
@@ -280,7 +280,7 @@ async fn tables_of_another_version_are_left_alone() {
     let newer = "UPDATE schema_version SET version = 99 WHERE component = 'ledger'";
     postgres.query("change", newer, &[]).await.unwrap();
     let (code, _, stderr) = desk.run(&["stats"]);
-    assert_eq!(code, Some(2));
+    assert_eq!(code, 2);
     assert!(stderr.contains("has schema 99"), "{stderr}");
 }
 
@@ -301,7 +301,7 @@ async fn on_postgresql_a_payment_is_decided_while_its_server_runs() {
     desk.lines(&["resolve", "--entry", &number, "--released", "never used"]);
     assert!(desk.listed().is_empty());
     let (code, _, stderr) = desk.run(&arguments);
-    assert_eq!(code, Some(1));
+    assert_eq!(code, 1);
     assert!(stderr.contains("is not undecidable"), "{stderr}");
     // The running server gives the answer, and accepts the other authorization again.
     match server.reserve(claim(1)).await.unwrap() {
@@ -321,19 +321,19 @@ async fn a_ledger_moves_from_a_file_into_a_database() {
     let file = format!("sqlite://{}", folder.path().join("old.db").display());
     let import = ["import", "--from", &file];
     let (code, _, stderr) = Desk::new().run(&import);
-    assert_eq!(code, Some(2));
+    assert_eq!(code, 2);
     assert!(stderr.contains("not into a file"), "{stderr}");
     let Some(schema) = Schema::new() else { return };
     let (desk, url) = desk_in(&schema);
     let (code, _, stderr) = desk.run(&import);
-    assert_eq!(code, Some(2));
+    assert_eq!(code, 2);
     assert!(stderr.contains("--from: there is no ledger at"), "{stderr}");
     assert!(!folder.path().join("old.db").exists());
 
     let old = open(&file).await;
     three(&old).await;
     let (code, _, stderr) = desk.run(&import);
-    assert_eq!(code, Some(2));
+    assert_eq!(code, 2);
     assert!(stderr.contains("--from: the ledger "), "{stderr}");
     assert!(stderr.contains("in use by another server"), "{stderr}");
     let expected = old.entries(&Filter::default(), None, 10).await.unwrap();
@@ -347,7 +347,7 @@ async fn a_ledger_moves_from_a_file_into_a_database() {
     let observed = ledger.entries(&Filter::default(), None, 10).await.unwrap();
     assert_eq!(observed, expected);
     let (code, stdout, stderr) = desk.run(&import);
-    assert_eq!((code, &*stdout), (Some(2), ""));
+    assert_eq!((code, &*stdout), (2, ""));
     assert!(stderr.contains("the ledger is not empty"), "{stderr}");
     ledger.close().await.unwrap();
 }

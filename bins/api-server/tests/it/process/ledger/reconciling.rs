@@ -7,7 +7,7 @@ use test_support::postgres::Schema;
 
 use crate::process::buyer::Buyer;
 use crate::process::eventually;
-use crate::process::server::Server;
+use crate::process::server::start_server;
 use crate::process::tripwire::{At, Moment};
 use crate::process::world::{PRICED, World};
 
@@ -55,10 +55,10 @@ async fn unknown_and_open_payments_are_looked_at() {
         // The command leaves out the payments of a running server.
         let (code, stdout, stderr) = desk.run(&reconcile);
         if url.starts_with("sqlite://") {
-            assert_eq!((code, &*stdout), (Some(2), ""), "{stderr}");
+            assert_eq!((code, &*stdout), (2, ""), "{stderr}");
             assert!(stderr.contains("in use by another server"), "{stderr}");
         } else {
-            assert_eq!(code, Some(0), "{stderr}");
+            assert_eq!(code, 0, "{stderr}");
             assert_eq!(
                 rows(&objects_in(&stdout)),
                 [
@@ -98,7 +98,7 @@ async fn unknown_and_open_payments_are_looked_at() {
 
         // The log says why the other payment stays unknown. The next server may look at it.
         let (code, table, stderr) = desk.run(&["reconcile"]);
-        assert_eq!(code, Some(0));
+        assert_eq!(code, 0);
         let lines: Vec<&str> = table.lines().collect();
         assert_eq!(lines.len(), 2, "{table}");
         assert!(
@@ -133,7 +133,7 @@ fn stores() -> impl Iterator<Item = Option<Schema>> {
 /// Decides the payment of a server that died at this moment of this request.
 async fn decide(world: &World, request: &'static str, moment: Moment) {
     let config = world.config("storage.lease_seconds = 3\n");
-    let server = Server::start(&config, &[]).await;
+    let server = start_server(&config, &[]).await;
     let payment = world.buyer.sign(&server, PRICED[0], 0).await;
     let at = At::Name(request);
     world.wire.arm(at, moment, server.killer());
@@ -145,8 +145,8 @@ async fn decide(world: &World, request: &'static str, moment: Moment) {
     let config_path = config.to_str().unwrap();
     let decided = eventually("the lease of the dead server is over", async || {
         let output = run(&[&arguments[..], &[config_path]].concat(), &[]);
-        let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
-        assert_eq!(output.status.code(), Some(0), "{stderr}");
+        let (stdout, stderr) = (output.stdout, output.stderr);
+        assert_eq!(output.code, 0, "{stderr}");
         assert!(!format!("{stdout}{stderr}").contains(&payment.signature));
         objects_in(&stdout).into_iter().next()
     })
@@ -158,7 +158,7 @@ async fn decide(world: &World, request: &'static str, moment: Moment) {
     assert_eq!(decided["transaction"].as_str(), transaction.as_deref());
 
     // The payer gets the bought answer.
-    let server = Server::start(&config, &[]).await;
+    let server = start_server(&config, &[]).await;
     let answer = world.buyer.present(&server, &payment).await;
     world.assert_paid(&payment, &answer);
     server.stop().await;
@@ -203,7 +203,7 @@ async fn the_age_of_the_oldest_unknown_payment_is_a_metric() {
             ("SVC__DATASETS__NEWS", "false"),
             ("SVC__DATASETS__YIELDS", "false"),
         ];
-        let server = Server::start(&desk.folder.path().join("api.toml"), &environment).await;
+        let server = start_server(&desk.folder.path().join("api.toml"), &environment).await;
         let metrics = Buyer::new().get(&server, "/metrics").await.text;
         let value = |series: &str| {
             let mut lines = metrics.lines();

@@ -17,14 +17,13 @@ fn desk(storage: &str) -> Desk {
 }
 
 /// Runs a command of the program. Returns the exit code and its whole output.
-fn written(desk: &Desk, command: &[&str]) -> (Option<i32>, String) {
+fn written(desk: &Desk, command: &[&str]) -> (i32, String) {
     let config = desk.folder.path().join("api.toml");
     let config = ["--config", config.to_str().unwrap()];
     let output = run(&[command, &config].concat(), &[]);
-    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
-    let all = format!("{stdout}{stderr}");
+    let all = output.stdout + &output.stderr;
     assert!(!all.contains(PASSWORD), "{command:?}: {all}");
-    (output.status.code(), all)
+    (output.code, all)
 }
 
 /// The arguments of every command on the ledger.
@@ -56,13 +55,13 @@ async fn no_command_prints_the_password_of_the_database() {
     let desk = desk(&format!("storage.url = '{away}'"));
     for command in commands(&old) {
         let (code, said) = written(&desk, &command);
-        assert_eq!(code, Some(2), "{command:?}: {said}");
+        assert_eq!(code, 2, "{command:?}: {said}");
         assert!(said.contains("storage.url: "), "{command:?}: {said}");
     }
     let (code, said) = written(&desk, &["serve"]);
-    assert_eq!(code, Some(2), "{said}");
+    assert_eq!(code, 2, "{said}");
     let (code, said) = written(&desk, &["check-config"]);
-    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(code, 0, "{said}");
     assert!(said.contains("ledger postgres://127.0.0.1:9/payments\n"));
     written(&desk, &["check-config", "--online"]);
 
@@ -85,7 +84,7 @@ fn the_address_is_read_from_a_file() {
     std::fs::write(&secret, format!("{url}\n")).unwrap();
     let from_file = desk(&format!("storage.url_file = '{}'", secret.display()));
     let (code, said) = written(&from_file, &["check-config"]);
-    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(code, 0, "{said}");
     assert!(
         said.contains("ledger postgres://db.example:5432/payments\n"),
         "{said}"
@@ -95,7 +94,7 @@ fn the_address_is_read_from_a_file() {
     let config = from_file.folder.path().join("api.toml");
     let arguments = ["check-config", "--config", config.to_str().unwrap()];
     let output = run(&arguments, &[("SVC__STORAGE__URL", "sqlite://x/other.db")]);
-    let said = text(&output.stdout);
+    let said = output.stdout;
     assert!(said.contains("ledger sqlite://x/other.db\n"), "{said}");
 
     for (content, expected) in [
@@ -108,11 +107,11 @@ fn the_address_is_read_from_a_file() {
     ] {
         std::fs::write(&secret, content).unwrap();
         let (code, said) = written(&from_file, &["check-config"]);
-        assert_eq!(code, Some(2), "{said}");
+        assert_eq!(code, 2, "{said}");
         assert!(said.contains(expected), "{said}");
     }
     std::fs::remove_file(&secret).unwrap();
     let (code, said) = written(&from_file, &["check-config"]);
-    assert_eq!(code, Some(2), "{said}");
+    assert_eq!(code, 2, "{said}");
     assert!(said.contains("storage.url_file: cannot read"), "{said}");
 }

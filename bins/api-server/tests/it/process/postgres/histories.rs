@@ -5,9 +5,9 @@
 
 use std::time::Duration;
 
-use rustix::process::Signal;
+use test_support::process::Signal;
 
-use super::{Database, both_answer, signal, start, world};
+use super::{Database, both_answer, start, world};
 use crate::process::crash::{Book, Random, present};
 use crate::process::server::Server;
 use crate::process::tripwire::{At, Moment};
@@ -114,9 +114,9 @@ impl Pair {
             Fault::Kill(at, moment) => self.world.wire.arm(at, moment, self.victim.killer()),
             Fault::HoldUp(after, length) => {
                 tokio::time::sleep(after).await;
-                signal(&self.victim, Signal::STOP);
+                self.victim.signal(Signal::STOP);
                 tokio::time::sleep(length).await;
-                signal(&self.victim, Signal::CONT);
+                self.victim.signal(Signal::CONT);
             }
             Fault::Cut(answers) => self.database.proxy.cut_after(answers),
             Fault::Away(after, length) => {

@@ -1,9 +1,10 @@
 //! Tests of readings of a chain: the end of a grant, and an allowance.
 
 use serde_json::{Value, json};
+use test_support::process::Ended;
 
 use super::{MANAGER, ROUTER, SIGN, delegated, hashes};
-use crate::fence::desk::{DELEGATE, Desk, Ended};
+use crate::fence::desk::{DELEGATE, Desk, Refused as _};
 use crate::fence::node::Node;
 use crate::fence::service::{Service, State};
 

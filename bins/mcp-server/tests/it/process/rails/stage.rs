@@ -9,13 +9,14 @@ use alloy_primitives::{Address, hex};
 use calldata_checks::Rail;
 use replay::{Recordings, ReplayServer};
 use serde_json::Value;
+use test_support::process::Server;
 use tokio::runtime::Runtime;
 
-use crate::process::server::{Configured, RECIPIENT, RECORDED_RECIPIENT, Running, post};
+use crate::process::server::{Configured, RECIPIENT, RECORDED_RECIPIENT, post};
 
 /// A server, and the venues that it asks.
 pub(super) struct Stage {
-    pub(super) server: Running,
+    pub(super) server: Server,
     pub(super) address: SocketAddr,
     pub(super) tools: Vec<Value>,
     _configured: Configured,
@@ -99,9 +100,8 @@ impl Stage {
     pub(super) fn open() -> Self {
         let venues = Venues::open();
         let configured = Configured::new(&venues.configuration());
-        let path = configured.path();
-        let server = Running::start(&["serve", "--config", path.to_str().unwrap()]);
-        let (address, _) = server.listens();
+        let server = configured.serve();
+        let address = server.address();
         let list = post(address, r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
         let tools = list["result"]["tools"].as_array().unwrap().clone();
         Self {
