@@ -12,7 +12,7 @@ use crate::BenchError;
 use crate::measure::Quantity;
 use crate::process::{children, times};
 
-/// Why there is no database.
+/// The reason why there is no database.
 pub const NONE: &str = "PostgreSQL is not installed here, and --database names none";
 
 /// How long a statement that fills a table may take.

@@ -1,4 +1,4 @@
-//! Why a chain cannot be read.
+//! The reason why a chain cannot be read.
 
 use thiserror::Error;
 use tx_sender::NodeFault;
@@ -6,7 +6,7 @@ use tx_sender::NodeFault;
 /// The JSON-RPC code of a call that reverts (geth and others).
 const REVERTED: i64 = 3;
 
-/// Why the chain cannot be read now. The caller retries and draws no conclusion from it.
+/// The reason why the chain cannot be read now. The caller retries and draws no conclusion from it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ReadFault {

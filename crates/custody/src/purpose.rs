@@ -1,4 +1,4 @@
-//! What a key signs for.
+//! The purpose of a key.
 
 /// The purpose of a signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

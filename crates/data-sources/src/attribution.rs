@@ -12,12 +12,12 @@ pub struct Attribution {
     pub text: &'static str,
     /// Where the words link to.
     pub url: &'static str,
-    /// Why the source is named.
+    /// The reason why the source is named.
     #[serde(skip)]
     pub why: Why,
 }
 
-/// Why a source is named.
+/// The reason why a source is named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
     /// Its terms ask for it, in these or like words.

@@ -100,7 +100,7 @@ pub struct Cached<K, T, E = Error> {
     clock: Arc<dyn Clock>,
 }
 
-/// Why a fetch gives no value.
+/// The reason why a fetch gives no value.
 pub trait Failure: From<SourceError> + Clone + Send + Sync + 'static {
     /// The reason that accompanies an older value that is served instead.
     fn reason(&self) -> String;

@@ -7,7 +7,7 @@ use exact::DecimalError;
 
 use crate::slippage::SlippageError;
 
-/// Why an operation gave no value.
+/// The reason why an operation gave no value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// An upstream did not give a usable answer.
@@ -146,7 +146,7 @@ pub struct SourceError {
     pub kind: SourceErrorKind,
 }
 
-/// Why an upstream gave no usable answer.
+/// The reason why an upstream gave no usable answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SourceErrorKind {
     /// No complete answer arrived within the time limit, retries included.
@@ -234,7 +234,7 @@ pub enum SourceErrorKind {
     /// The source is switched off or has no key.
     #[error("disabled: {reason}")]
     Disabled {
-        /// Why it is disabled.
+        /// The reason why it is disabled.
         reason: &'static str,
     },
 }

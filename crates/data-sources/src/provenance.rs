@@ -70,7 +70,7 @@ pub enum SourceStatus {
     Ok,
     /// No newer answer was available; this one is older than its time to live.
     Stale {
-        /// Why it was not refreshed, as in [`SourceStatus::Unavailable`].
+        /// The reason why it was not refreshed, as in [`SourceStatus::Unavailable`].
         reason: String,
     },
     /// It contributed nothing.
@@ -90,7 +90,7 @@ impl SourceStatus {
         }
     }
 
-    /// Why the source is not `ok`.
+    /// The reason why the source is not `ok`.
     pub fn reason(&self) -> Option<&str> {
         match self {
             Self::Ok => None,

@@ -75,7 +75,7 @@ impl VenueConfig {
     }
 }
 
-/// Why a reply gives no value; an answer to the request is an error of the port.
+/// The reason why a reply gives no value; an answer to the request is an error of the port.
 pub(crate) type Fault = source::Fault<PortErrorReason>;
 
 impl Source {

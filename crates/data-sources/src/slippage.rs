@@ -66,7 +66,7 @@ impl fmt::Display for SlippagePercent {
     }
 }
 
-/// Why text is not a slippage tolerance.
+/// The reason why text is not a slippage tolerance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SlippageError {
     /// Not a decimal of at most six fraction digits.

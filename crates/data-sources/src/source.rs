@@ -165,7 +165,7 @@ impl Source {
         self.inner.config.mode
     }
 
-    /// Why the upstream is not asked at all; `None` if it may be asked.
+    /// The reason why the upstream is not asked at all; `None` if it may be asked.
     pub fn disabled(&self) -> Option<&'static str> {
         let config = &self.inner.config;
         if !config.enabled {

@@ -30,7 +30,7 @@ pub struct Refusal {
     pub rule: Rule,
     /// The defect, in one clause.
     pub message: Cow<'static, str>,
-    /// What the rule requires.
+    /// The requirement of the rule.
     pub expected: String,
     /// The observed value.
     pub observed: String,

@@ -12,7 +12,8 @@ use crate::{
     state::StateAt,
 };
 
-/// Why a raw transaction was refused. The messages are those that clients of go-ethereum look for.
+/// The reason why a raw transaction was refused. The messages are those that clients of go-ethereum
+/// look for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refusal {
     #[error("rlp: {0}")]

@@ -72,7 +72,7 @@ impl DevChainError {
     }
 }
 
-/// Why the EVM did not run a transaction.
+/// The reason why the EVM did not run a transaction.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExecutionError {
     /// The transaction may not be part of a block on this state.

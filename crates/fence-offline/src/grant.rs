@@ -40,7 +40,7 @@ pub struct Sign {
     /// The key that signs, and the consent to it
     #[command(flatten)]
     pub signing: Signing,
-    /// Whose key has to sign for a sub-wallet
+    /// The owner that signs for a sub-wallet
     #[arg(long, value_name = "ADDRESS", value_parser = exact::address::parse)]
     pub owner: Option<Address>,
     /// For eoa7702: with a redeemer the delegations on the chain are signed as well
@@ -109,7 +109,7 @@ pub struct Attach {
     /// The signature that a wallet gave: 0x and 130 hexadecimal digits
     #[arg(long, value_name = "HEX")]
     pub signature: String,
-    /// Whose key has to have signed for a sub-wallet
+    /// The owner that must have signed for a sub-wallet
     #[arg(long, value_name = "ADDRESS", value_parser = exact::address::parse)]
     pub owner: Option<Address>,
     /// Where the signed grant goes

@@ -113,7 +113,7 @@ pub fn new(arguments: &New) -> Result<CommandOutcome, Failure> {
 /// `limit sign`.
 #[derive(Debug, Args)]
 pub struct SignLimit {
-    /// What is signed, and by whom
+    /// The message and its signer
     #[command(flatten)]
     pub sign: signing::Sign,
     /// The policy of the grant, for the token's decimals

@@ -85,7 +85,7 @@ pub struct Sign {
     /// The key that signs, and the consent to it
     #[command(flatten)]
     pub signing: Signing,
-    /// Whose key has to sign: the owner of a sub-wallet [default: whoever's key file it is]
+    /// The account that must sign: the owner of a sub-wallet [default: the key file's account]
     #[arg(long, value_name = "ADDRESS", value_parser = exact::address::parse)]
     pub owner: Option<Address>,
     /// Where the signed revocation goes
@@ -121,7 +121,7 @@ pub struct Attach {
     /// The signature that a wallet gave: 0x and 130 hexadecimal digits
     #[arg(long, value_name = "HEX")]
     pub signature: String,
-    /// Whose key has to have signed: the owner of a sub-wallet [default: any key]
+    /// The account that must have signed: the owner of a sub-wallet [default: any account]
     #[arg(long, value_name = "ADDRESS", value_parser = exact::address::parse)]
     pub owner: Option<Address>,
     /// Where the signed revocation goes

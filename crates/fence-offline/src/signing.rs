@@ -23,7 +23,7 @@ pub struct Sign {
     /// The key that signs, and the consent to it
     #[command(flatten)]
     pub signing: Signing,
-    /// Whose key has to sign [default: whoever's key file it is]
+    /// The account that must sign [default: the key file's account]
     #[arg(long, value_name = "ADDRESS", value_parser = exact::address::parse)]
     pub signer: Option<Address>,
     /// Where the signed message goes
@@ -43,7 +43,7 @@ pub struct Attach {
     /// The signature that a wallet gave: 0x and 130 hexadecimal digits
     #[arg(long, value_name = "HEX")]
     pub signature: String,
-    /// Whose key has to have signed [default: any key]
+    /// The account that must have signed [default: any account]
     #[arg(long, value_name = "ADDRESS", value_parser = exact::address::parse)]
     pub signer: Option<Address>,
     /// Where the signed message goes

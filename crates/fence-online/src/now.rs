@@ -32,7 +32,7 @@ pub struct RevokeNow {
     /// The key that signs, and the consent to it
     #[command(flatten)]
     pub signing: Signing,
-    /// Whose key has to sign for a sub-wallet
+    /// The owner that signs for a sub-wallet
     #[arg(long, value_name = "ADDRESS", value_parser = exact::address::parse)]
     pub owner: Option<Address>,
     /// How the chain is read, for eoa7702

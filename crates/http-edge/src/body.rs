@@ -7,7 +7,7 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Body, Incoming};
 use thiserror::Error;
 
-/// Why a body was not read.
+/// The reason why a body was not read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum BodyError {
     /// It is longer than allowed, by its declared or its real length.

@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-/// Why an operation on a server failed.
+/// The reason why an operation on a server failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClusterError {

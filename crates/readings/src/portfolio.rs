@@ -105,7 +105,7 @@ pub struct ChainBalances {
     pub chain_id: u64,
     /// `ok`, `partial` when a part is unknown, or `unavailable`.
     pub status: ChainStatus,
-    /// Why it is not `ok`.
+    /// The reason why it is not `ok`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
     /// The tokens that were searched.

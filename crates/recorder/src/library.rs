@@ -18,7 +18,7 @@ pub struct Library {
     hosts: BTreeMap<String, String>,
 }
 
-/// Why a recording failed.
+/// The reason why a recording failed.
 #[derive(Debug, thiserror::Error)]
 pub enum LibraryError {
     /// A file or folder cannot be read or written.

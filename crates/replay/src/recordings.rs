@@ -152,7 +152,7 @@ impl Recordings {
     }
 }
 
-/// Why recordings cannot be used.
+/// The reason why recordings cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecordingError {
     /// The manifest is not valid.

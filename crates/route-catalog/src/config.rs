@@ -16,7 +16,7 @@ pub struct CatalogConfig {
     pub terms: Terms,
 }
 
-/// Why a catalog cannot be built.
+/// The reason why a catalog cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CatalogError {
     /// The public URL does not begin with `http://` or `https://`.

@@ -19,7 +19,7 @@ pub struct Offering {
     pub unpayable: Vec<Scheme>,
 }
 
-/// Why an operation is not served.
+/// The reason why an operation is not served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unserved {
     /// A stable code, such as `no_custody_connected`.
@@ -62,7 +62,7 @@ impl Unserved {
 }
 
 impl Offering {
-    /// Why `operation` is not served; `None` if it is served.
+    /// The reason why `operation` is not served; `None` if it is served.
     #[must_use]
     pub fn of(&self, operation: Operation) -> Option<&Unserved> {
         self.unserved.get(&operation)

@@ -34,7 +34,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Why a configuration cannot be used. The process exits with code 2.
+/// The reason why a configuration cannot be used. The process exits with code 2.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ConfigError {
     /// The file cannot be read.

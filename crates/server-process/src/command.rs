@@ -17,7 +17,7 @@ pub struct ServeArguments {
     pub config: PathBuf,
 }
 
-/// Why a command failed. Each variant has its exit code.
+/// The reason why a command failed. Each variant has its exit code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
     /// Code 2: the configuration cannot be used.

@@ -47,7 +47,7 @@ pub enum Settlement {
     /// remote party still holds the authorization, so the money may move until the authorization is
     /// void ([`Settler::is_void`](crate::Settler::is_void)): reconcile.
     StillOpen {
-        /// Why it was refused, as a code of x402 v2 section 9.
+        /// The reason why it was refused, as a code of x402 v2 section 9.
         reason: Reason,
         /// The reason for people, at most 300 characters.
         message: Option<String>,
@@ -65,7 +65,7 @@ pub enum Settlement {
     /// The payment is not taken: nothing was broadcast, so the authorization is untouched, and the
     /// caller may release it or settle it again.
     NotSent {
-        /// Why it was not sent.
+        /// The reason why it was not sent.
         cause: Cause,
     },
     /// The payment may or may not be taken. It is not a failure: reconcile before doing anything
@@ -73,7 +73,7 @@ pub enum Settlement {
     Unknown {
         /// The hash of the transaction that may have taken it, when one is known.
         transaction: Option<String>,
-        /// Why the outcome is unknown.
+        /// The reason why the outcome is unknown.
         cause: Cause,
     },
 }
@@ -99,7 +99,7 @@ pub enum Reconciliation {
     Undecided {
         /// The hash of the transaction that may have taken it, when one is known.
         transaction: Option<String>,
-        /// Why the outcome is unknown.
+        /// The reason why the outcome is unknown.
         cause: Cause,
     },
     /// The outcome stays open for ever: the payment's window is over, and no party that could know
@@ -108,7 +108,7 @@ pub enum Reconciliation {
     Undecidable {
         /// The hash of the transaction that may have taken it, when one is known.
         transaction: Option<String>,
-        /// Why the outcome is unknown.
+        /// The reason why the outcome is unknown.
         cause: Cause,
     },
 }

@@ -40,7 +40,7 @@ pub async fn decided(
     }
 }
 
-/// What each server of the paid API says of the payments.
+/// The state of the payments according to each server of the paid API.
 pub async fn testimonies(field: &Field) -> Vec<Testimony> {
     let mut testimonies = Vec::new();
     for (number, server) in (1..).zip(&field.apis) {

@@ -20,7 +20,7 @@ pub const CLIENT_ADDRESS: HeaderName = HeaderName::from_static("x-forwarded-for"
 /// The time limit of an answer: longer than any time limit of the servers.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// No connection.

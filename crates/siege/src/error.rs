@@ -1,4 +1,4 @@
-//! Why a siege could not be held.
+//! The reason why a siege could not be held.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use bench::BenchError;
 use postgres_cluster::ClusterError;
 
-/// Why the siege could not be set up. A broken promise is a finding, not an error.
+/// The reason why the siege could not be set up. A broken promise is a finding, not an error.
 #[derive(Debug, thiserror::Error)]
 pub enum SiegeError {
     /// A file could not be used.

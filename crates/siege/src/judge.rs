@@ -21,7 +21,8 @@ pub struct Evidence {
     pub seen: Seen,
     /// The payments on the chain.
     pub charges: Vec<Charge>,
-    /// What each server of the paid API says at the end, in the order in which they ask upstreams.
+    /// The account of each server of the paid API at the end, in the order in which they ask
+    /// upstreams.
     pub testimonies: Vec<Testimony>,
     /// The requests that upstreams got.
     pub calls: Vec<UpstreamCall>,
@@ -37,7 +38,7 @@ pub struct Evidence {
     pub tolerance: Tolerance,
 }
 
-/// What a server of the paid API says of the payments.
+/// The state of the payments according to a server of the paid API.
 #[derive(Debug, Clone, Default)]
 pub struct Testimony {
     /// Its number, from 1.

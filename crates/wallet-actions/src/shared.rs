@@ -65,7 +65,7 @@ impl Default for Pace {
     }
 }
 
-/// What drivers and planners share.
+/// The parts that drivers and planners share.
 pub(crate) struct Shared {
     pub(crate) custody: Arc<dyn Custody>,
     pub(crate) policy: SigningPolicy,

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-/// Why a step failed.
+/// The reason why a step failed.
 #[derive(Debug, thiserror::Error)]
 pub enum XtaskError {
     /// A program could not be started.

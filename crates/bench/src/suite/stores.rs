@@ -32,7 +32,7 @@ const PACE: &str = "paid calls, PostgreSQL, 64 connections";
 const P99: &str = "paid call, PostgreSQL, p99, 64 conn.";
 const P99_MANY: &str = "paid call, PostgreSQL, p99, 1,024 conn.";
 
-/// Why the latency over many connections is missing.
+/// The reason why the latency over many connections is missing.
 const OVERLOADED: &str = "the database was too slow for them, and calls were answered 503";
 
 /// The findings that need a database.

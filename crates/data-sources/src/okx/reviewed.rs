@@ -41,7 +41,8 @@ impl ReviewedDocument {
     /// The set.
     ///
     /// # Errors
-    /// Why the set cannot be used, in words; the text starts with the name of the member.
+    /// The reason why the set cannot be used, in words; the text starts with the name of the
+    /// member.
     pub fn review(self) -> Result<ReviewedContracts, String> {
         let token = |token: TokenDocument| SourceToken {
             address: token.address,

@@ -113,7 +113,7 @@ pub struct Row {
     pub age_seconds: Option<u64>,
     /// Calls left of the quota.
     pub quota_left: Option<u64>,
-    /// Why the state is not `ok`. It holds no URL and no key.
+    /// The reason why the state is not `ok`. It holds no URL and no key.
     pub detail: Option<String>,
     /// The members that differ from the recorded form.
     pub changes: Vec<Change>,

@@ -19,9 +19,9 @@ use super::{
 };
 use crate::source::Source;
 
-/// Why models get no questions.
+/// The reason why models get no questions.
 const COSTS: &str = "each question to a model costs money";
-/// Why a background probe skips an upstream.
+/// The reason why a background probe skips an upstream.
 const PAYING_CALLERS: &str = "the rest of its budget or quota is for paying callers";
 /// The pause between two questions of a background probe.
 const PAUSE: Duration = Duration::from_secs(2);

@@ -35,7 +35,7 @@ pub struct Exchange {
     pub keyed: bool,
     /// The answer; `None` when no answer came, or when the upstream was not asked.
     pub reply: Option<Answered>,
-    /// Why the answer could not be used.
+    /// The reason why the answer could not be used.
     pub fault: Option<SourceErrorKind>,
     /// Whether the request was sent at all.
     pub asked: bool,

@@ -41,7 +41,7 @@ pub(crate) struct Revert {
     pub(crate) message: String,
 }
 
-/// Why a node gives no outcome.
+/// The reason why a node gives no outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NodeError {
     /// The node gave no usable answer, or was not asked.

@@ -24,7 +24,7 @@ use crate::{
 /// Counts rows and figures that could not be read and were left out.
 const TOLERATED: &str = "svc_upstream_tolerated_total";
 
-/// Why a reply gives no value.
+/// The reason why a reply gives no value.
 #[derive(Debug)]
 pub(crate) enum Fault<E> {
     /// The upstream is at fault, or our access to it.

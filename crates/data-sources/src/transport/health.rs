@@ -22,7 +22,7 @@ pub struct SourceHealth {
     pub source: &'static str,
     /// Its state.
     pub state: HealthState,
-    /// Why it is not `ok`: the reason of the last failure, or why it is disabled.
+    /// The reason why it is not `ok`: the reason of the last failure, or why it is disabled.
     pub reason: Option<String>,
     /// When it last answered usably.
     pub last_ok: Option<Timestamp>,

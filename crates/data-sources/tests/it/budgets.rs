@@ -33,7 +33,7 @@ pub(crate) fn config(server: &MockServer, urls: &[(&str, &str)]) -> SourceConfig
     }
 }
 
-/// Why a source gave nothing.
+/// The reason why a source gave nothing.
 pub(crate) fn kind<T: std::fmt::Debug>(told: Result<T, Error>) -> SourceErrorKind {
     match told.unwrap_err() {
         Error::Source(error) => error.kind,

@@ -167,7 +167,7 @@ fn output(result: ExecutionResult) -> Result<Bytes, RpcError> {
     }
 }
 
-/// Why the EVM stopped, in go-ethereum's words.
+/// The reason why the EVM stopped, in go-ethereum's words.
 pub(super) fn halted(reason: &HaltReason) -> String {
     match reason {
         HaltReason::OutOfGas(_) => "out of gas".to_owned(),

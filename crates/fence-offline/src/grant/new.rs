@@ -25,7 +25,7 @@ pub struct New {
     /// The account whose tokens may be swapped
     #[arg(long, value_name = "ADDRESS", value_parser = exact::address::parse)]
     pub account: Address,
-    /// Who may order swaps: an agent's own key, never a key of the service
+    /// The account that may order swaps: an agent's own key, never a key of the service
     #[arg(long, value_name = "ADDRESS", value_parser = exact::address::parse)]
     pub delegate: Address,
     /// The service's public project id
@@ -34,10 +34,10 @@ pub struct New {
     /// The service instance's salt: 0x and 64 hexadecimal digits
     #[arg(long, value_name = "HEX", env = "SVC_FENCE_SALT")]
     pub salt: Option<B256>,
-    /// What the account is
+    /// The kind of the account
     #[arg(long, value_name = "KIND", default_value = "eoa7702")]
     pub kind: Kind,
-    /// Whose key signs for a sub-wallet
+    /// The owner that signs for a sub-wallet
     #[arg(long, value_name = "ADDRESS", value_parser = exact::address::parse)]
     pub owner: Option<Address>,
     /// The most of one swap in whole tokens, like 1000 or 0.5 [default: the policy's]

@@ -35,10 +35,10 @@ pub struct Verify {
     /// The service instance's salt: 0x and 64 hexadecimal digits
     #[arg(long, value_name = "HEX", env = "SVC_FENCE_SALT")]
     pub salt: Option<B256>,
-    /// What the account has to be
+    /// The required kind of the account
     #[arg(long, value_name = "KIND")]
     pub kind: Option<Kind>,
-    /// Whose key signs for a sub-wallet
+    /// The owner that signs for a sub-wallet
     #[arg(long, value_name = "ADDRESS", value_parser = exact::address::parse)]
     pub owner: Option<Address>,
     /// Judge as if it were this time [default: now]

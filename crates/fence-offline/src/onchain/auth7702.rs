@@ -27,7 +27,7 @@ pub struct Auth7702 {
     /// The code: MetaMask's EIP7702StatelessDeleGator 1.3.0 and no other
     #[arg(long, value_name = "ADDRESS", value_parser = exact::address::parse, conflicts_with = "clear")]
     pub implementation: Option<Address>,
-    /// Whose key has to sign [default: whoever's key file it is]
+    /// The account that must sign [default: the key file's account]
     #[arg(long, value_name = "ADDRESS", value_parser = exact::address::parse)]
     pub account: Option<Address>,
     /// The account's key, and the consent to it

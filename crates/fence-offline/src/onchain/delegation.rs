@@ -23,7 +23,7 @@ pub struct Delegate {
     /// The policy of the grant
     #[command(flatten)]
     pub policy: PolicyArguments,
-    /// Who redeems and who enforces
+    /// The redeemer and the enforcing contracts
     #[command(flatten)]
     pub chain: Chain,
     /// Print the typed data of each delegation for a wallet, as a JSON list, and sign nothing

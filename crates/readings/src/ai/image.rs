@@ -35,7 +35,7 @@ pub enum ImageFormat {
     Webp,
 }
 
-/// Why bytes are not accepted as an image.
+/// The reason why bytes are not accepted as an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImageError {
     /// The beginning matches no accepted format.

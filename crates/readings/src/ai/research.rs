@@ -37,7 +37,7 @@ pub struct Research {
     pub searches: Option<u64>,
 }
 
-/// Why findings are not an answer.
+/// The reason why findings are not an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResearchError {
     /// There is no text.

@@ -104,7 +104,7 @@ pub struct Evidence {
     pub basis: &'static str,
     /// The number of nodes that agree.
     pub nodes: u8,
-    /// Why only one node confirms it.
+    /// The reason why only one node confirms it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'static str>,
 }

@@ -73,7 +73,8 @@ pub struct Transaction {
 pub const DEPOSIT_KIND: u64 = 0x7e;
 
 impl Transaction {
-    /// Why its value, logs and fee do not determine the balance changes; `None` when they do.
+    /// The reason why its value, logs and fee do not determine the balance changes; `None` when
+    /// they do.
     ///
     /// Deposits of Arbitrum and zkSync create coins, and move them between accounts, without a
     /// record in any node's data.

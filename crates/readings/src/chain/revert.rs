@@ -1,4 +1,4 @@
-//! Why a call reverted, from the data that it returned.
+//! The reason why a call reverted, from the data that it returned.
 
 use alloy_primitives::{Selector, U256};
 use alloy_sol_types::{Panic, PanicKind, Revert, SolError};

@@ -47,7 +47,7 @@ pub struct Earnings {
     pub breakeven_days: Option<Figure>,
 }
 
-/// Why a product does not fit the amount or the risk.
+/// The reason why a product does not fit the amount or the risk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unfit {
     /// Its grade is worse than the accepted risk.

@@ -65,7 +65,7 @@ pub struct CountedYield {
     pub left_out: bool,
 }
 
-/// Why a pool is not shown.
+/// The reason why a pool is not shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exclusion {
     /// Less than [`MIN_TVL_USD`], or impossibly large.

@@ -26,7 +26,7 @@ pub struct Headline {
     pub url: String,
     /// When it was published.
     pub published_at: Option<Timestamp>,
-    /// Why there is no `published_at`.
+    /// The reason why there is no `published_at`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published_at_flag: Option<DateFlag>,
     /// The highest importance that a source states; without one, derived from the number of

@@ -26,7 +26,7 @@ const WHOLE_PCT: Decimal = Decimal::from_parts(1005, 0, 0, false, 1);
 pub struct Holding {
     /// The figure, if the lists allow one.
     pub concentration: Option<Concentration>,
-    /// Why there is none: `no_holder_list`, `holder_lists_disagree` or
+    /// The reason why there is none: `no_holder_list`, `holder_lists_disagree` or
     /// `holder_shares_exceed_whole`.
     pub missing: Option<&'static str>,
 }

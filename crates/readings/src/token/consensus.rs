@@ -41,7 +41,7 @@ pub struct Quote {
     pub certainty_ratio: Option<Figure>,
 }
 
-/// Why a single price is weak.
+/// The reason why a single price is weak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Weakness {
@@ -85,7 +85,7 @@ pub struct Consensus {
     /// Difference between the highest and the lowest in percent of the lowest; `None` for one
     /// quote.
     pub spread_pct: Option<Figure>,
-    /// Why the only price is weak.
+    /// The reason why the only price is weak.
     pub weakness: Option<Weakness>,
 }
 
@@ -105,7 +105,7 @@ impl Consensus {
 }
 
 impl Quote {
-    /// Why the quote confirms nothing at `now`.
+    /// The reason why the quote confirms nothing at `now`.
     #[must_use]
     pub fn weakness(&self, now: Timestamp) -> Option<Weakness> {
         let age = |as_of: Timestamp| now.duration_since(as_of).as_secs();

@@ -1,4 +1,4 @@
-//! What a process has acknowledged, for a database that may lose it.
+//! Writes that a process has acknowledged, for a database that may lose them.
 
 use std::{
     collections::VecDeque,

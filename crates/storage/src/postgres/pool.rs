@@ -111,12 +111,12 @@ impl Postgres {
         Ok(())
     }
 
-    /// Which history of the database this is: its timeline. A replica that is promoted begins a new
+    /// Reads the database's history: its timeline. A replica that is promoted begins a new
     /// one, and may lack the last commits of the old one. `None` where the database does not tell.
     ///
     /// # Errors
     ///
-    /// What any statement may end in.
+    /// The errors of any statement.
     pub async fn history(&self) -> Result<Option<String>, PostgresError> {
         const OPERATION: &str = "history";
         let sql = "SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8)";

@@ -29,6 +29,7 @@ impl Driver {
         let (market, balance) = tokio::try_join!(view.market(), view.balance())?;
         self.balance = balance;
         self.clear_the_way(view, market, records).await?;
+        self.read_prepared_again(records).await?;
         self.admit(view, market, balance, records).await?;
         let closes = |record: &Record| record.is_outstanding() && record.closing.is_some();
         let noop_gas = match self.policy.noop_gas {
@@ -122,6 +123,21 @@ impl Driver {
         }
         let closed = first.close(Closing::InTheWay).ok();
         self.write(records, closed.into_iter().collect()).await
+    }
+
+    /// Reads the requests without a nonce once more, because callers may have withdrawn some while
+    /// the nodes were asked. Nonces are claimed for all or for none, so one withdrawn request would
+    /// fail the claim. Where callers withdraw steadily, that would happen in each turn.
+    async fn read_prepared_again(&self, records: &mut Vec<Record>) -> Result<(), Stop> {
+        let is_prepared = |record: &Record| record.state == State::Prepared;
+        if records.iter().any(is_prepared) {
+            let mut current = self.shared.store.live(self.lane).await?;
+            current.retain(is_prepared);
+            records.retain(|record| !is_prepared(record));
+            records.extend(current);
+            records.sort_unstable_by_key(|record| record.id);
+        }
+        Ok(())
     }
 
     /// Assigns nonces to as many requests as may be pending: each record claims the lowest free

@@ -49,7 +49,7 @@ impl PostgresStore {
         Ok(Self { postgres, book })
     }
 
-    /// What [`open`](Self::open) would do to the tables. Writes nothing.
+    /// Returns the migration that [`open`](Self::open) would run. Writes nothing.
     ///
     /// # Errors
     /// As [`open`](Self::open).

@@ -1,6 +1,9 @@
 //! Requests that the caller or the sender gives up.
 
+use std::time::Duration;
+
 use alloy_primitives::U256;
+use test_support::pass;
 use tx_sender::{Closing, Request, SenderError, State};
 
 use crate::support::{BASE_FEE, CAP, LANE, NOW, World, name, submit, transfer};
@@ -122,5 +125,31 @@ async fn a_request_whose_time_is_over_is_not_sent() {
         assert_eq!(record.closing, Some(Closing::Expired));
         assert_eq!(record.state.as_str(), "abandoned");
         assert_eq!(world.effect(number), U256::ZERO);
+    }
+}
+
+/// Nodes are slow, and there are always requests that are withdrawn before the nodes have answered.
+#[tokio::test(start_paused = true)]
+async fn a_request_is_sent_while_callers_withdraw_others() {
+    let mut world = World::new();
+    world.node.latency = Duration::from_millis(300);
+    let sender = world.sender().await;
+    let withdrawals = async {
+        for number in 100.. {
+            submit(&sender, number).await;
+            if number >= 110 {
+                sender.withdraw(&name(number - 10)).await.unwrap();
+            }
+            pass(Duration::from_millis(50)).await;
+        }
+    };
+    let sent = async {
+        pass(Duration::from_secs(2)).await;
+        submit(&sender, 1).await;
+        world.comes_to(&name(1), "broadcast").await;
+    };
+    tokio::select! {
+        () = withdrawals => {}
+        () = sent => {}
     }
 }

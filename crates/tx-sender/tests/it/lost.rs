@@ -18,7 +18,7 @@ async fn submit_in_turn(store: &MemoryStore, sender: &Sender, number: u64) {
     store.end_turn(turn, TurnEnd::Finished).await.unwrap();
 }
 
-/// What a replica has of a record.
+/// The part of a record that a replica has.
 #[derive(Debug, Clone, Copy)]
 enum Left {
     Nothing,
@@ -110,7 +110,7 @@ async fn every_lost_request_takes_effect_once() {
     }
 }
 
-/// Whoever sends with the account's key, beside the sender, takes a nonce from nobody but work that
+/// A foreign transaction with the account's key takes a nonce from no request but one that
 /// has the account to itself.
 #[tokio::test(start_paused = true)]
 async fn a_foreign_transaction_displaces_no_request_without_a_turn() {

@@ -32,7 +32,7 @@ pub(crate) const REVERTS: Address = Address::repeat_byte(0xa1);
 /// A contract that uses up all gas.
 pub(crate) const BURNS: Address = Address::repeat_byte(0xa2);
 
-/// The time that an answer of the node takes.
+/// The time that an answer of a fast node takes.
 const LATENCY: Duration = Duration::from_millis(2);
 /// The transport's time limit for an answer.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -43,6 +43,8 @@ pub(crate) struct InProcess {
     chain: Arc<Mutex<DevChain>>,
     /// The number of the sender's calls of each method.
     pub(crate) asked: Arc<Mutex<HashMap<&'static str, usize>>>,
+    /// The time that an answer takes.
+    pub(crate) latency: Duration,
 }
 
 impl InProcess {
@@ -50,6 +52,7 @@ impl InProcess {
         Self {
             chain: Arc::new(Mutex::new(chain.clone())),
             asked: Arc::default(),
+            latency: LATENCY,
         }
     }
 
@@ -69,7 +72,7 @@ impl Transport for InProcess {
         body: Vec<u8>,
     ) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, NodeFault>> + Send + '_>> {
         Box::pin(async move {
-            tokio::time::sleep(LATENCY).await;
+            tokio::time::sleep(self.latency).await;
             *self.asked.lock().unwrap().entry(method).or_default() += 1;
             let reply = self.chain.lock().unwrap().answer(&body);
             match reply {

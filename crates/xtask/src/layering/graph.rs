@@ -11,7 +11,7 @@ use crate::XtaskError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PackageIndex(usize);
 
-/// Why one package depends on another.
+/// The reason why one package depends on another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EdgeKind {
     /// Linked into it, or used by its build script.

@@ -68,7 +68,7 @@ fn anchors(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Why a link of a document leads nowhere.
+/// The reason why a link of a document leads nowhere.
 fn fault(document: &Path, text: &str, link: &str) -> Option<String> {
     let is_elsewhere = ["http://", "https://", "mailto:"]
         .iter()

@@ -135,7 +135,7 @@ impl Desk {
     }
 }
 
-/// What only this tool's runs end with.
+/// Assertions on runs that this tool refuses.
 pub(crate) trait Refused {
     /// Asserts a refusal by this name, without data on standard output.
     fn refused_by(&self, check: &str) -> &str;

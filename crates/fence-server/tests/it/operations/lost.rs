@@ -1,5 +1,5 @@
-//! What a server has acknowledged and its database has lost: a replica that takes over may lack the
-//! last commits.
+//! Writes that a server has acknowledged and its database has lost: a replica that takes over may
+//! lack the last commits.
 
 use std::sync::Arc;
 

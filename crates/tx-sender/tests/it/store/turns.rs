@@ -122,7 +122,7 @@ async fn the_next_nonce_follows_those_of_all_records<S: TurnStore + Store>(store
     assert_eq!(store.next_nonce(other).await.unwrap(), None);
 }
 
-/// Whoever takes the turn finds every record that was inserted under an earlier one.
+/// The next holder of a turn finds every record that was inserted under an earlier one.
 async fn submissions_race_a_turn<S: TurnStore + Store>(store: Arc<S>) {
     let one = take(&*store, "a").await.unwrap();
     let mut submissions = tokio::task::JoinSet::new();
