@@ -31,7 +31,7 @@ pub async fn ask(number: u64, field: Arc<Field>, siege: Duration) {
             Ok(answer) => rail::why_no_plan(&answer).unwrap_or_default(),
             Err(error) => error.to_string(),
         };
-        if got.is_empty() || got.contains("rate_limited") {
+        if got.is_empty() || is_used_up(&got) {
             break;
         }
         used_by_itself = true;
@@ -39,9 +39,44 @@ pub async fn ask(number: u64, field: Arc<Field>, siege: Duration) {
     }
     // A failing upstream does not break a promise of the rail; a share that other callers used up
     // does.
-    if got.is_empty() || (got.contains("rate_limited") && !used_by_itself) {
+    if got.is_empty() || (is_used_up(&got) && !used_by_itself) {
         field.record.seen().plans.push(got);
     } else {
         field.record.crowd("honest agents, upstream failed", got);
+    }
+}
+
+/// Returns whether a refusal says that the rail has nothing left for this agent. An upstream that
+/// answers 429 for a second is refused by the same name, and is a failing upstream.
+fn is_used_up(refusal: &str) -> bool {
+    refusal.contains("rate_limited") && !refusal.contains("rate limited, retry in 1 s")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_used_up;
+
+    #[test]
+    fn an_upstream_that_is_busy_for_a_second_uses_nothing_up() {
+        for (refusal, used_up) in [
+            (
+                r#"{"check":"rate_limited","message":"this caller's share of swap plans is used up"}"#,
+                true,
+            ),
+            (
+                r#"{"check":"rate_limited","message":"lifi: rate limited, retry in 6120 s"}"#,
+                true,
+            ),
+            (
+                r#"{"check":"rate_limited","message":"lifi: rate limited, retry in 1 s"}"#,
+                false,
+            ),
+            (
+                r#"{"check":"quote_unavailable","message":"lifi: unavailable"}"#,
+                false,
+            ),
+        ] {
+            assert_eq!(is_used_up(refusal), used_up, "{refusal}");
+        }
     }
 }
