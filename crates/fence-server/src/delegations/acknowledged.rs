@@ -50,10 +50,10 @@ impl Delegations {
         let Some(acknowledged) = self.acknowledged.not_in(&history) else {
             return Ok(());
         };
-        for told in acknowledged {
-            match self.make_again(&told).await {
+        for item in acknowledged {
+            match self.make_again(&item).await {
                 Err(DelegationError::Refused(refusal)) => {
-                    tracing::error!(account = %told.account, %refusal, "a lost revocation or limit is refused now");
+                    tracing::error!(account = %item.account, %refusal, "a lost revocation or limit is refused now");
                 }
                 other => other?,
             }
@@ -62,20 +62,20 @@ impl Delegations {
         Ok(())
     }
 
-    async fn make_again(&self, told: &Acknowledgement) -> Result<(), DelegationError> {
-        let account = told.account;
+    async fn make_again(&self, item: &Acknowledgement) -> Result<(), DelegationError> {
+        let account = item.account;
         for _ in 0..ATTEMPTS {
-            let view = self.store.view(account, grant_of(&told.change), None);
+            let view = self.store.view(account, grant_of(&item.change), None);
             let view = view.await?;
-            if !is_missing(&view, &told.change) {
+            if !is_missing(&view, &item.change) {
                 return Ok(());
             }
             let write = Write {
                 account,
                 version: view.version,
                 lease: None,
-                at: told.at,
-                changes: vec![told.change.clone()],
+                at: item.at,
+                changes: vec![item.change.clone()],
             };
             match self.store.write(write).await {
                 Ok(_) => {

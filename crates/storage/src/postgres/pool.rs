@@ -122,7 +122,7 @@ impl Postgres {
         let sql = "SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8)";
         match self.query_one(OPERATION, sql, &[]).await {
             Ok(row) => column::get(&row, 0, OPERATION).map(Some),
-            Err(PostgresError::Query { sqlstate, .. }) if is_untold(sqlstate.as_deref()) => {
+            Err(PostgresError::Query { sqlstate, .. }) if hides_history(sqlstate.as_deref()) => {
                 Ok(None)
             }
             Err(error) => Err(error),
@@ -204,8 +204,8 @@ impl Postgres {
     }
 }
 
-/// Whether a database refuses to tell its timeline: it forbids the question, or does not know it.
-fn is_untold(sqlstate: Option<&str>) -> bool {
+/// Returns whether a database hides its timeline: it forbids the statement, or does not know it.
+fn hides_history(sqlstate: Option<&str>) -> bool {
     [
         SqlState::INSUFFICIENT_PRIVILEGE,
         SqlState::FEATURE_NOT_SUPPORTED,
