@@ -15,7 +15,7 @@ use http_edge::{ClientAddress, Draining, Handler, RequestId, read_body};
 use hyper::body::Incoming;
 use ledger::{Answer, Journal, RequestBinding};
 use route_catalog::{
-    Allow, Catalog, ErrorCode, FREE_ROUTES, Operation, Problem, Resolution, resolve,
+    Allow, Catalog, ErrorCode, FREE_ROUTES, Operation, Problem, Resolution, WorkClass, resolve,
 };
 use settlement::Settler;
 use x402_wire::PaymentPayload;
@@ -277,6 +277,21 @@ impl Worker for Operations {
         let sources = &self.0;
         let answered = operations::answer(sources, call).await?;
         Ok(answered.at(call, sources.now()))
+    }
+
+    async fn has_begun(&self, operation: Operation, payment: B256) -> bool {
+        let actions = self.0.wallets.actions.as_ref();
+        let Some(actions) = actions.filter(|_| operation.route().work == WorkClass::Transaction)
+        else {
+            return false;
+        };
+        match actions.of_payment(payment).await {
+            Ok(intent) => intent.is_some_and(|intent| !intent.came_to_nothing()),
+            Err(error) => {
+                tracing::error!(code = error.code(), "an intent cannot be read");
+                true
+            }
+        }
     }
 }
 

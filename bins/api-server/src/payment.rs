@@ -100,6 +100,9 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                     let state = State::Reserved;
                     Refusal::InFlight { state }.into()
                 }
+                Err(Ended::Refused(Refusal::Declined(declined))) => {
+                    processor.unless_begun(&call, declined).await.into()
+                }
                 Err(ended) => ended,
             };
             let took = started.elapsed();

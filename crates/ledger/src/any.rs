@@ -259,12 +259,8 @@ impl Journal for AnyLedger {
         either!(self, ledger => ledger.owner())
     }
 
-    async fn retire(
-        &self,
-        key: &AuthorizationKey,
-        request: &RequestBinding,
-    ) -> Result<bool, LedgerError> {
-        either!(self, ledger => ledger.retire(key, request).await)
+    async fn retire(&self, key: &AuthorizationKey) -> Result<bool, LedgerError> {
+        either!(self, ledger => ledger.retire(key).await)
     }
 
     async fn close(&self) -> Result<(), LedgerError> {

@@ -73,6 +73,7 @@ pub(crate) struct EntryRow {
     pub(crate) transaction: Option<String>,
     pub(crate) receipt: Option<String>,
     pub(crate) cause: Option<String>,
+    pub(crate) retired: bool,
     pub(crate) answer: Option<AnswerRow>,
 }
 
@@ -116,6 +117,7 @@ impl Tally {
             row.changed_at,
             row.attempted.into(),
             row.private.into(),
+            row.retired.into(),
         ] {
             self.hasher.update(number.to_be_bytes());
         }

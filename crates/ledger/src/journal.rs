@@ -226,20 +226,15 @@ pub trait Journal: Send + Sync + 'static {
         0
     }
 
-    /// Retires a released authorization for a request: no server reserves it for this request any
-    /// more, and each of them answers [`Retired`](PaymentStatus::Retired). Returns `false` when it
-    /// was reserved again meanwhile.
+    /// Retires a released authorization: it is never reserved again, for no request, and its status
+    /// is [`Retired`](PaymentStatus::Retired). Returns `false` when it was reserved again meanwhile.
     ///
     /// A server calls it before it asks a payer to sign a new payment although the present one
-    /// could still be settled: another server may hold a copy that it has not claimed yet. In a
-    /// journal of one server copies meet in memory, and nothing is written.
+    /// could still be settled: a copy of it may arrive later, here or at another server.
     fn retire(
         &self,
-        _key: &AuthorizationKey,
-        _request: &RequestBinding,
-    ) -> impl Future<Output = Result<bool, LedgerError>> + Send {
-        async { Ok(true) }
-    }
+        key: &AuthorizationKey,
+    ) -> impl Future<Output = Result<bool, LedgerError>> + Send;
 
     /// Gives the lease up after this server's last move, so that other servers need not wait for
     /// its end.

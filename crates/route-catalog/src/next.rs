@@ -9,7 +9,7 @@ use x402_wire::push_ascii_escaped;
 /// the member `next`, the 402 inside `refusal`.
 ///
 /// A client that follows this advice never pays twice: [`SignNew`](Self::SignNew) is given only for
-/// a payment that can move no money any more, or that was never used.
+/// a payment that can move no money any more, or that this service never takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next {
     /// Sign a new payment.
@@ -24,7 +24,8 @@ pub enum Next {
         /// The URL to ask.
         url: String,
     },
-    /// Wait: the payment may still be executed until its window is over. Then ask for its state.
+    /// Wait: until its window is over the payment may still be executed, or be taken under other
+    /// terms. Then ask for its state.
     Wait {
         /// Seconds to wait.
         after_seconds: u64,
@@ -102,7 +103,7 @@ impl Next {
             "description": "What to do about the payment. `sign_new`: sign a new one. \
                             `send_same_again`: send the same header for the same request, after \
                             `after_seconds`. `look_up`: ask `url` for the state of the payment, \
-                            free of charge. `wait`: the payment may still be executed; after \
+                            free of charge. `wait`: the payment may still be charged; after \
                             `after_seconds` ask `url`. A client that signs a new payment only \
                             when told to never pays twice.",
             "properties": {

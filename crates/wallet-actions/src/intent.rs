@@ -309,6 +309,12 @@ impl Intent {
         self.steps.iter().any(sealed)
     }
 
+    /// Whether it is over without a chargeable effect. Its payment may then begin another one.
+    #[must_use]
+    pub fn came_to_nothing(&self) -> bool {
+        self.state.is_over() && !self.has_effect()
+    }
+
     /// Whether a transaction was ordered.
     #[must_use]
     pub fn has_begun(&self) -> bool {

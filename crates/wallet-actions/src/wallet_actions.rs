@@ -69,7 +69,7 @@ impl WalletActions {
     pub async fn begin(&self, order: &Order) -> Result<Intent, Refused> {
         let shared = &self.shared;
         if let Some(known) = shared.store.of_payment(order.payment).await?
-            && (!known.state.is_over() || known.has_effect())
+            && !known.came_to_nothing()
         {
             return Ok(known);
         }

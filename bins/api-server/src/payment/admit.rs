@@ -74,7 +74,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     ) -> Result<OwnedSemaphorePermit, Ended> {
         self.recognise(call).await?;
         let place = self.place(false)?;
-        self.ask_about(payment, proof).await?;
+        self.ask_about(call, payment, proof).await?;
         Ok(place)
     }
 
@@ -89,13 +89,18 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
 
     /// Refuses a signature that this process cannot judge, unless a remote verification may accept
     /// it.
-    async fn ask_about(&self, payment: &Payment, proof: Proof) -> Result<(), Refusal> {
+    async fn ask_about(
+        &self,
+        call: &PaidCall,
+        payment: &Payment,
+        proof: Proof,
+    ) -> Result<(), Refusal> {
         match proof {
             Proof::Recovered => Ok(()),
-            Proof::WalletForm | Proof::Session => self.supports(payment).await,
+            Proof::WalletForm | Proof::Session => self.supports(call, payment).await,
             Proof::PerhapsWallet(invalid) => {
                 match self.settler().accepts_wallet(payment.payer()).await {
-                    Ok(true) => self.supports(payment).await,
+                    Ok(true) => self.supports(call, payment).await,
                     Ok(false) => Err(Declined::from(invalid).into()),
                     Err(cause) => {
                         tracing::debug!(%cause, "the payer's code cannot be read");
@@ -106,11 +111,12 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
     }
 
-    async fn supports(&self, payment: &Payment) -> Result<(), Refusal> {
+    async fn supports(&self, call: &PaidCall, payment: &Payment) -> Result<(), Refusal> {
         match self.settler().supports(payment.scheme()).await {
             Verification::Valid => Ok(()),
             Verification::Invalid { reason, message } => {
-                Err(Declined::by_settler(reason, message).into())
+                let declined = Declined::by_settler(reason, message);
+                Err(self.declined_for_now(call, declined).into())
             }
             Verification::Unavailable { cause } => {
                 tracing::debug!(%cause, "the settler's supported schemes are unknown");

@@ -2,13 +2,13 @@
 //! call these methods; they call no stage.
 
 use ledger::{Journal, LedgerError, PaymentStatus};
-use route_catalog::Next;
+use route_catalog::{Next, Operation};
 use settlement::{Cause, Settler};
 use x402_wire::{AuthorizationKey, Reason};
 
 use super::call::Presented;
 use super::ended::Pending;
-use super::{Declined, Delivered, Ended, PaymentProcessor, Refusal, Worker};
+use super::{Declined, Delivered, Ended, PaidCall, PaymentProcessor, Refusal, Worker};
 
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     /// Ends a call whose payment the journal knows.
@@ -79,6 +79,75 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         // The broker may still pay a deferred payment in a batch, whatever the state of the
         // authorization.
         Ok(presented.is_exact && settler.is_spent(key, authorization).await?)
+    }
+
+    /// Declines a payment that this service does not take now, but may take later.
+    pub(super) fn declined_for_now(&self, call: &PaidCall, declined: Declined) -> Declined {
+        let operation = call.request.operation;
+        match &call.presented {
+            Some(presented) => declined.advising(self.next_for_now(presented, operation)),
+            None => declined,
+        }
+    }
+
+    /// The payer's next step with a payment that this service does not take now, but may take until
+    /// its window has become too short for the operation.
+    pub(super) fn next_for_now(&self, presented: &Presented, operation: Operation) -> Next {
+        let needed = self.seconds_needed(operation);
+        let last = presented.ends_at().saturating_sub(needed);
+        match last.checked_sub(self.now()) {
+            Some(left) => Next::Wait {
+                after_seconds: left.saturating_add(1),
+                url: self.catalog().payment_url(&presented.key),
+            },
+            None => Next::SignNew,
+        }
+    }
+
+    /// Replaces the advice to sign a new payment when the work of the present one has begun
+    /// something: the new one would begin it again.
+    pub(super) async fn unless_begun(&self, call: &PaidCall, declined: Declined) -> Refusal {
+        let operation = call.request.operation;
+        match call.presented {
+            Some(presented) if self.has_begun(operation, &presented, &declined).await => {
+                self.begun(operation, &presented, declined).into()
+            }
+            _ => declined.into(),
+        }
+    }
+
+    /// Whether a payment whose payer is to sign a new one has begun something.
+    pub(super) async fn has_begun(
+        &self,
+        operation: Operation,
+        presented: &Presented,
+        declined: &Declined,
+    ) -> bool {
+        let worker = &self.shared.worker;
+        declined.next == Next::SignNew && worker.has_begun(operation, presented.key.digest()).await
+    }
+
+    /// Declines a payment that has begun something. While its window lasts, the same payment can be
+    /// charged and gets the answer.
+    pub(super) fn begun(
+        &self,
+        operation: Operation,
+        presented: &Presented,
+        declined: Declined,
+    ) -> Declined {
+        let url = self.catalog().payment_url(&presented.key);
+        let ends_at = self.now().saturating_add(self.seconds_needed(operation));
+        let next = match presented.ends_at() >= ends_at {
+            true => Next::SendSameAgain { after_seconds: 5 },
+            false => Next::LookUp { url },
+        };
+        Declined {
+            message: format!(
+                "{}; this payment has begun an action, and a new one would begin it again",
+                declined.message
+            ),
+            ..declined.advising(next)
+        }
     }
 
     /// Advises the payer to wait until the payment can no longer be executed, and to look it up

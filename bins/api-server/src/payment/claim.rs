@@ -2,7 +2,7 @@
 
 use alloy_primitives::{B256, U256};
 use credit::Cost;
-use ledger::{Claim, Journal, PaymentStatus, RequestBinding, Reservation};
+use ledger::{Claim, Journal, PaymentStatus, Reservation};
 use settlement::Settler;
 use x402_wire::Payment;
 
@@ -17,8 +17,6 @@ pub(super) struct Claimed {
     pub(super) open: OpenEntry,
     pub(super) payment: Payment,
     pub(super) work: Call,
-    /// The binding of the authorization in the journal.
-    pub(super) binding: RequestBinding,
     /// The digest of the request, by which work stores its answers.
     pub(super) request: B256,
     /// The amount of the same asset that the payer's other calls in flight will take.
@@ -70,7 +68,6 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         let claimed = Box::new(Claimed {
             open,
             committed,
-            binding: call.binding.clone(),
             request: call.request.binding.digest(),
             payment,
             work,

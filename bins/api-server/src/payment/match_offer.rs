@@ -1,9 +1,9 @@
 //! Stage: does the payment pay for this request? This process decides that alone.
 
 use ledger::Journal;
-use route_catalog::{Operation, WorkClass};
+use route_catalog::{Next, Operation, WorkClass};
 use settlement::Settler;
-use x402_wire::{Invalid, Payment, PaymentPayload, Reason, SignatureStanding};
+use x402_wire::{Invalid, Mismatch, Payment, PaymentPayload, Reason, SignatureStanding};
 
 use super::call::Presented;
 use super::kept_call::KeptCall;
@@ -41,11 +41,13 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         payload: PaymentPayload,
     ) -> Result<Matched, Refusal> {
         let offer = self.catalog().offer(call.request.operation);
-        let payment = Payment::matching(offer, payload).map_err(Declined::from)?;
+        let payment = Payment::matching(offer, payload);
+        let payment = payment.map_err(|mismatch| self.mismatched(call, mismatch))?;
         payment.check_terms().map_err(Declined::from)?;
+        let now = self.now();
         payment
-            .check_window(self.now(), self.seconds_needed(call.request.operation))
-            .map_err(Declined::from)?;
+            .check_window(now, self.seconds_needed(call.request.operation))
+            .map_err(|invalid| self.out_of_window(call, invalid, now))?;
         let proof = self.prove(&payment).map_err(Declined::from)?;
         self.check_resource(call, &payment)?;
         let work = self.parse(call, &payment)?;
@@ -54,6 +56,36 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             work,
             proof,
         })
+    }
+
+    /// Declines a payment that matches no option. The operator may change some parts of an offer,
+    /// so a payment for other terms may match later.
+    fn mismatched(&self, call: &PaidCall, mismatch: Mismatch) -> Declined {
+        let is_final = matches!(
+            mismatch,
+            Mismatch::Scheme { .. }
+                | Mismatch::Network { .. }
+                | Mismatch::PaymentFlow { .. }
+                | Mismatch::TransferMethod { .. }
+        );
+        let declined = Declined::from(mismatch);
+        match is_final {
+            true => declined,
+            false => self.declined_for_now(call, declined),
+        }
+    }
+
+    /// Declines a payment that is not valid at this time, but may be later.
+    fn out_of_window(&self, call: &PaidCall, invalid: Invalid, now: u64) -> Declined {
+        match invalid {
+            Invalid::NotYetValid { valid_after, .. } => {
+                let begins = u64::try_from(valid_after).unwrap_or(u64::MAX);
+                let after_seconds = begins.saturating_sub(now);
+                Declined::from(invalid).advising(Next::SendSameAgain { after_seconds })
+            }
+            Invalid::EndsTooLate { .. } => self.declined_for_now(call, invalid.into()),
+            _ => invalid.into(),
+        }
     }
 
     /// The seconds for which a payment must still be valid at the beginning of its call.

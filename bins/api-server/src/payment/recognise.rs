@@ -1,7 +1,7 @@
 //! Looks payments up in the journal, for the stages before the claim.
 
-use ledger::{Journal, PaymentRecord, PaymentStatus, RequestBinding, State};
-use route_catalog::Next;
+use ledger::{Journal, PaymentRecord, PaymentStatus, State};
+use route_catalog::{Next, Operation};
 use settlement::Settler;
 use x402_wire::Payment;
 
@@ -82,24 +82,27 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     }
 
     /// Like [`Self::advise`], for a payment whose entry has just been released. Before its payer is
-    /// told to sign a new one, the journal retires this one on every server, because another server
-    /// may hold a copy of it.
+    /// told to sign a new one, the journal retires this one, because a copy of it may arrive later,
+    /// here or at another server.
     pub(super) async fn advise_after_release(
         &self,
         payment: &Payment,
-        binding: &RequestBinding,
+        operation: Operation,
         declined: Declined,
     ) -> Refusal {
         let presented = Presented::of(payment);
+        if self.has_begun(operation, &presented, &declined).await {
+            return self.begun(operation, &presented, declined).into();
+        }
         match self.journal().look_up(&presented.key).await {
             Ok(Some(record)) if record.attempted => {
                 let next = self.after_attempt(&presented).await;
                 declined.unless_signing_anew(next).into()
             }
             Ok(_) if declined.next == Next::SignNew => {
-                match self.journal().retire(&presented.key, binding).await {
+                match self.journal().retire(&presented.key).await {
                     Ok(true) => declined.into(),
-                    // Another server has claimed the payment meanwhile.
+                    // Another call has claimed the payment meanwhile.
                     Ok(false) => Refusal::InFlight {
                         state: State::Reserved,
                     },

@@ -81,9 +81,10 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
 
     /// Ends a call whose payment window closed before the settlement.
     pub(super) async fn too_late(&self, claimed: Claimed, spent: Cost, late: Declined) -> Refusal {
+        let operation = claimed.work.operation;
         self.release(claimed.open, late.reason.as_str(), spent)
             .await;
-        self.advise_after_release(&claimed.payment, &claimed.binding, late)
+        self.advise_after_release(&claimed.payment, operation, late)
             .await
     }
 

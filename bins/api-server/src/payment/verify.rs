@@ -3,7 +3,7 @@
 use credit::Cost;
 use data_sources::Usage;
 use ledger::Journal;
-use route_catalog::Next;
+use route_catalog::{Next, Operation};
 use settlement::{Cause, Settler, Verification};
 use x402_wire::{Payment, Reason};
 
@@ -94,12 +94,15 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             return refusal.into();
         }
         self.release(claimed.open, reason.as_str(), spent).await;
-        let next = self.next_after(&reason, &claimed.payment).await;
+        let next = self
+            .next_after(&reason, &claimed.payment, claimed.work.operation)
+            .await;
         let declined = Declined::by_settler(reason, message).advising(next);
         if is_used {
             return Refusal::from(declined).into();
         }
-        let advised = self.advise_after_release(&claimed.payment, &claimed.binding, declined);
+        let operation = claimed.work.operation;
+        let advised = self.advise_after_release(&claimed.payment, operation, declined);
         advised.await.into()
     }
 
@@ -129,21 +132,21 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     }
 
     /// The payer's next step with a payment that would not settle.
-    async fn next_after(&self, reason: &Reason, payment: &Payment) -> Next {
+    async fn next_after(&self, reason: &Reason, payment: &Payment, operation: Operation) -> Next {
+        let presented = Presented::of(payment);
         match reason {
             // The payment settles as soon as the account has the amount.
             Reason::InsufficientFunds => Next::SendSameAgain { after_seconds: 5 },
             // The nonce was used outside of this server: money may have moved, unless the chain
             // shows otherwise.
-            Reason::InvalidExactEvmNonceAlreadyUsed => {
-                let presented = Presented::of(payment);
-                match self.can_never_pay(&presented).await {
-                    Ok(true) => Next::SignNew,
-                    Ok(false) | Err(_) => Next::LookUp {
-                        url: self.catalog().payment_url(&presented.key),
-                    },
-                }
-            }
+            Reason::InvalidExactEvmNonceAlreadyUsed => match self.can_never_pay(&presented).await {
+                Ok(true) => Next::SignNew,
+                Ok(false) | Err(_) => Next::LookUp {
+                    url: self.catalog().payment_url(&presented.key),
+                },
+            },
+            // The wallet's code may accept the same signature later.
+            Reason::InvalidExactEvmPayloadSignature => self.next_for_now(&presented, operation),
             _ => Next::SignNew,
         }
     }

@@ -2,6 +2,7 @@
 
 use alloy_primitives::B256;
 use ledger::Answer;
+use route_catalog::Operation;
 
 use crate::call::Call;
 use crate::reply::ErrorReply;
@@ -14,4 +15,9 @@ pub(crate) trait Worker: Send + Sync + 'static {
         call: &Call,
         request: B256,
     ) -> impl Future<Output = Result<Answer, ErrorReply>> + Send;
+
+    /// Whether an earlier call with the payment of this digest has begun something that goes on
+    /// without a call or has had an effect. A new payment would do it a second time. Work that
+    /// cannot be read counts as begun.
+    fn has_begun(&self, operation: Operation, payment: B256) -> impl Future<Output = bool> + Send;
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use alloy_primitives::B256;
 use data_sources::SystemClock;
 use ledger::{Answer, AnyLedger};
-use route_catalog::ErrorCode;
+use route_catalog::{ErrorCode, Operation};
 use settlement::AnySettler;
 
 use super::open::{catalog, open_settler};
@@ -51,5 +51,9 @@ impl Worker for NoWork {
     async fn answer(&self, _call: &Call, _request: B256) -> Result<Answer, ErrorReply> {
         let message = "this process takes no calls";
         Err(ErrorReply::new(ErrorCode::Internal, message))
+    }
+
+    async fn has_begun(&self, _operation: Operation, _payment: B256) -> bool {
+        true
     }
 }

@@ -88,7 +88,7 @@ async fn take_again<S: Settler, J: Journal, W: Worker>(
         // Reads that fail are tried again after the pause.
         match (actions.find(id).await, processor.state(&call).await) {
             (_, Ok(Some(State::Settled | State::Undecidable))) | (Ok(None), _) => return,
-            (Ok(Some(intent)), _) if came_to_nothing(&intent) => return,
+            (Ok(Some(intent)), _) if intent.came_to_nothing() => return,
             (Ok(Some(intent)), Ok(None | Some(State::Released))) => {
                 if processor.is_expired(&call) {
                     return go_on_uncharged(actions, processor, intent, &call).await;
@@ -125,7 +125,7 @@ async fn go_on_uncharged<S: Settler, J: Journal, W: Worker>(
     // The action counts as uncharged only once one of its transactions has an effect.
     while !intent.has_effect() {
         match actions.wait(&id, Instant::now() + LOOK).await {
-            Ok(Some(found)) if found.state.is_over() && !found.has_effect() => return,
+            Ok(Some(found)) if found.came_to_nothing() => return,
             Ok(Some(found)) => intent = found,
             Ok(None) => return,
             Err(error) => {
@@ -145,8 +145,4 @@ async fn go_on_uncharged<S: Settler, J: Journal, W: Worker>(
             tracing::error!(intent = %id, code = error.code(), %error, "an uncharged action cannot be recorded in the ledger");
         }
     }
-}
-
-fn came_to_nothing(intent: &Intent) -> bool {
-    intent.state.is_over() && !intent.has_effect()
 }

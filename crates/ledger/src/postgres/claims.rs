@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use alloy_primitives::B256;
 use storage::postgres::{PostgresError, get, number};
 use x402_wire::Payment;
 
@@ -90,8 +89,8 @@ impl Inner {
                  valid_before = excluded.valid_before, reserved_at = excluded.reserved_at,
                  changed_at = excluded.changed_at, amount = excluded.amount, method = excluded.method,
                  path = excluded.path, payment_id = excluded.payment_id, private = false, answered = false,
-                 transaction_hash = NULL, receipt = NULL, cause = NULL, retired = false
-             WHERE e.state = $17 AND NOT (e.retired AND e.request = excluded.request)
+                 transaction_hash = NULL, receipt = NULL, cause = NULL
+             WHERE e.state = $17 AND NOT e.retired
              RETURNING id",
         );
         let content = claim.request.content_digest();
@@ -126,11 +125,11 @@ impl Inner {
             .transpose()
     }
 
-    /// Returns whether a released authorization can no longer be reserved for a request.
-    pub(super) async fn retire(&self, digest: &[u8], request: B256) -> Result<bool, LedgerError> {
+    /// Retires an authorization. Returns `false` unless it is released.
+    pub(super) async fn retire(&self, digest: &[u8]) -> Result<bool, LedgerError> {
         let sql = "UPDATE ledger_entry SET retired = true
-                   WHERE authorization_digest = $1 AND request = $2 AND state = $3 RETURNING id";
-        let params: Params<'_> = &[&digest, &request.as_slice(), &code(State::Released)];
+                   WHERE authorization_digest = $1 AND state = $2 RETURNING id";
+        let params: Params<'_> = &[&digest, &code(State::Released)];
         let row = self.postgres.query_opt("retire", sql, params).await?;
         Ok(row.is_some())
     }

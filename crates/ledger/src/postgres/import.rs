@@ -104,9 +104,10 @@ async fn write_entry(
 ) -> Result<(), PostgresError> {
     let sql = "INSERT INTO ledger_entry (id, attempt, owner, state, open, authorization_digest, request,
                    content, network, asset, payer, nonce, valid_before, reserved_at, changed_at, amount,
-                   method, path, payment_id, attempted, private, answered, transaction_hash, receipt, cause)
+                   method, path, payment_id, attempted, private, answered, transaction_hash, receipt, cause,
+                   retired)
                VALUES ($1, '', $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15::text::numeric,
-                   $16, $17, $18, $19, $20, $21, $22, $23, $24)";
+                   $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)";
     let open = i16::try_from(row.open).unwrap_or(i16::MAX);
     transaction
         .query(
@@ -136,6 +137,7 @@ async fn write_entry(
                 &row.transaction,
                 &row.receipt,
                 &row.cause,
+                &row.retired,
             ],
         )
         .await?;
@@ -167,7 +169,7 @@ async fn written(transaction: &Transaction<'_>) -> Result<Copied, PostgresError>
                    e.asset, e.payer, e.nonce, e.valid_before, e.reserved_at, e.changed_at, e.amount::text,
                    e.method, e.path, e.payment_id, e.attempted, e.private, e.transaction_hash, e.receipt,
                    e.cause, e.answered, a.payload, a.requirements, a.status, a.headers, a.body_digest,
-                   a.body
+                   a.body, e.retired
                FROM ledger_entry AS e LEFT JOIN ledger_answer AS a ON a.entry = e.id
                WHERE e.id > $1 ORDER BY e.id LIMIT $2";
     let mut tally = Tally::default();
@@ -231,6 +233,7 @@ fn entry(row: &Row) -> Result<EntryRow, PostgresError> {
         transaction: get(row, 19, IMPORT)?,
         receipt: get(row, 20, IMPORT)?,
         cause: get(row, 21, IMPORT)?,
+        retired: get(row, 29, IMPORT)?,
         answer,
     })
 }

@@ -231,13 +231,9 @@ impl Journal for PostgresLedger {
         self.0.instance.id()
     }
 
-    async fn retire(
-        &self,
-        key: &AuthorizationKey,
-        request: &RequestBinding,
-    ) -> Result<bool, LedgerError> {
-        let (digest, request) = (kept(key.digest()), request.digest());
-        self.write(move |inner| async move { inner.retire(&digest, request).await })
+    async fn retire(&self, key: &AuthorizationKey) -> Result<bool, LedgerError> {
+        let digest = kept(key.digest());
+        self.write(move |inner| async move { inner.retire(&digest).await })
             .await
     }
 

@@ -65,9 +65,8 @@ impl Inner {
             return Ok(None);
         };
         if found.state == State::Released {
-            let is_retired = found.retired && found.request == request;
             let reason = found.cause.unwrap_or_default();
-            return Ok(is_retired.then_some(PaymentStatus::Retired { reason }));
+            return Ok(found.retired.then_some(PaymentStatus::Retired { reason }));
         }
         if found.request != request {
             return Ok(Some(PaymentStatus::BoundElsewhere));

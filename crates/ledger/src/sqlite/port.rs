@@ -70,6 +70,14 @@ impl Journal for SqliteLedger {
         self.submit("look_up", move |store| store.look_up(digest))
     }
 
+    fn retire(
+        &self,
+        key: &AuthorizationKey,
+    ) -> impl Future<Output = Result<bool, LedgerError>> + Send {
+        let digest = key.digest();
+        self.submit("retire", move |store| store.retire(digest))
+    }
+
     fn start_work(&self, entry: EntryId) {
         // The writer adds the mark to its next batch. A mark is not worth a wake-up or a commit.
         self.marks

@@ -178,7 +178,7 @@ async fn a_ledger_without_sums_begins_with_what_is_left_of_credit() {
         file.execute_batch(
             "ALTER TABLE credit DROP COLUMN paid; ALTER TABLE entry DROP COLUMN private;
              ALTER TABLE entry DROP COLUMN network; ALTER TABLE entry DROP COLUMN asset;
-             ALTER TABLE entry DROP COLUMN nonce;
+             ALTER TABLE entry DROP COLUMN nonce; ALTER TABLE entry DROP COLUMN retired;
              ALTER TABLE answer DROP COLUMN digest_kind; DROP INDEX entry_authorization;
              CREATE TABLE generation (id INTEGER PRIMARY KEY);
              CREATE TABLE bucket (id INTEGER PRIMARY KEY);

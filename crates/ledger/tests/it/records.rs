@@ -184,7 +184,8 @@ async fn an_entry_of_an_earlier_version_says_what_it_knows() {
     ledger.change(|file| {
         file.execute_batch(
             "ALTER TABLE entry DROP COLUMN network; ALTER TABLE entry DROP COLUMN asset;
-             ALTER TABLE entry DROP COLUMN nonce; PRAGMA user_version = 9;",
+             ALTER TABLE entry DROP COLUMN nonce; ALTER TABLE entry DROP COLUMN retired;
+             PRAGMA user_version = 9;",
         )
         .unwrap();
     });

@@ -242,3 +242,33 @@ async fn a_lost_caller_loses_no_reservation() {
         Ok::<(), LedgerError>(())
     );
 }
+
+/// A payment whose payer was told to sign a new one is never reserved again, for no request and
+/// under no signature, while its window lasts.
+#[tokio::test]
+async fn a_retired_payment_is_never_reserved_again() {
+    let mut ledger = Bench::new();
+    assert_eq!(ledger.retire(&key(1)).await, Ok(false), "not known");
+    let entry = reserved(&ledger, claim(1)).await;
+    assert_eq!(ledger.retire(&key(1)).await, Ok(false), "reserved");
+    let released = ledger.release(entry, "refused", Spent::NOTHING, NOW);
+    assert_eq!(released.await, Ok(()));
+    assert_eq!(ledger.retire(&key(1)).await, Ok(true));
+    let retired = PaymentStatus::Retired {
+        reason: "refused".to_owned(),
+    };
+    let other = Claim {
+        request: request(7),
+        ..claim(1)
+    };
+    for reopened in [false, true] {
+        if reopened {
+            ledger.reopen();
+        }
+        assert_eq!(refused(&ledger, claim(1)).await, retired);
+        assert_eq!(refused(&ledger, other.clone()).await, retired);
+        assert_eq!(find(&ledger, 1, NOW).await, Some(retired.clone()));
+        assert_eq!(look_up(&ledger, 1).await.unwrap().state, State::Released);
+    }
+    reserved(&ledger, claim(2)).await;
+}

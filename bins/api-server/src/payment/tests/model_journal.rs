@@ -331,19 +331,8 @@ impl Journal for ModelJournal {
         self.instance.load(Ordering::SeqCst)
     }
 
-    async fn retire(
-        &self,
-        key: &AuthorizationKey,
-        request: &RequestBinding,
-    ) -> Result<bool, LedgerError> {
-        match self.owner() {
-            // The only server.
-            0 => Ok(true),
-            _ => {
-                self.call("retire", |books| Ok(books.retire(key, request)))
-                    .await
-            }
-        }
+    async fn retire(&self, key: &AuthorizationKey) -> Result<bool, LedgerError> {
+        self.call("retire", |books| Ok(books.retire(key))).await
     }
 
     async fn probe(&self) -> Result<(), LedgerError> {

@@ -10,7 +10,7 @@ use alloy_primitives::{Address, B256, U256};
 use data_sources::Clock;
 use jiff::Timestamp;
 use ledger::Answer;
-use route_catalog::ErrorCode;
+use route_catalog::{ErrorCode, Operation};
 use settlement::{
     Cause, Readiness, Receipt, Reconciliation, RemoteCall as Asked, Settlement, Settler,
     Verification,
@@ -67,6 +67,8 @@ pub(super) struct Script {
     /// The number of settlements that the settler's account can pay; `None` when it pays for none.
     pub(super) affords: Mutex<Option<usize>>,
     pub(super) work: Mutex<Work>,
+    /// Whether the work of an earlier call has begun something.
+    pub(super) has_begun: Mutex<bool>,
     /// Each question about the supported schemes waits for one of these permits.
     pub(super) gate: Semaphore,
     clock: Arc<Hand>,
@@ -98,6 +100,7 @@ impl Default for Script {
             paid_by: Mutex::new(Ok(None)),
             affords: Mutex::new(None),
             work: Mutex::new(Work::Answers),
+            has_begun: Mutex::new(false),
             gate: Semaphore::new(Semaphore::MAX_PERMITS),
             clock: Arc::new(Hand(AtomicI64::new(NOW.try_into().unwrap()))),
             asked: Mutex::default(),
@@ -274,5 +277,9 @@ impl Worker for ScriptedWorker {
             Work::Takes(seconds) => self.0.pass(seconds),
         }
         Ok(Answer::new(200, Vec::new(), "{}".into()))
+    }
+
+    async fn has_begun(&self, _operation: Operation, _payment: B256) -> bool {
+        now(&self.0.has_begun)
     }
 }

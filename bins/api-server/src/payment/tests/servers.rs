@@ -3,14 +3,15 @@
 use std::pin::pin;
 use std::time::Duration;
 
+use alloy_primitives::Address;
 use ledger::State;
 use route_catalog::Next;
 use settlement::{Reconciliation, Settlement, Verification};
-use x402_wire::Reason;
+use x402_wire::{Reason, Terms};
 
 use super::payer::Payer;
 use super::script::{Reconciles, Script, Settles, unreachable};
-use super::stage::{Stage, declined, refused, served};
+use super::stage::{Stage, declined, refused, served, terms};
 
 /// After one server has refused a payment for good, no other one takes it, not even from an earlier
 /// copy.
@@ -32,6 +33,121 @@ async fn a_payment_that_must_be_signed_anew_is_taken_by_no_server() {
     assert_eq!(stage.script.asked("settle"), 0);
     // A new payment is taken.
     served(two.buy(&stage.sign(&payer)).await);
+}
+
+/// One server alone does not take such a payment again either, not even for another request.
+#[tokio::test(start_paused = true)]
+async fn a_payment_that_must_be_signed_anew_is_never_taken() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    let payment = stage.sign(&payer);
+    let reason = Reason::InvalidExactEvmTransactionSimulationFailed;
+    let invalid = Verification::Invalid {
+        reason: reason.clone(),
+        message: None,
+    };
+    Script::set(&stage.script.verifies, invalid);
+    assert_eq!(declined(stage.buy(&payment).await).next, Next::SignNew);
+    Script::set(&stage.script.verifies, Verification::Valid);
+    let stage = stage.restarted(terms());
+    for _ in 0..2 {
+        let copy = declined(stage.buy(&payment).await);
+        assert_eq!((copy.reason, copy.next), (reason.clone(), Next::SignNew));
+        let elsewhere = declined(stage.buy_with(Some("max_age=5"), &payment).await);
+        assert_eq!(elsewhere.next, Next::SignNew);
+    }
+    assert_eq!(stage.script.asked("settle"), 0);
+    served(stage.buy(&stage.sign(&payer)).await);
+}
+
+/// An action that a crash has interrupted goes on. Its payer must not order it a second time, and
+/// its payment must stay chargeable.
+#[tokio::test(start_paused = true)]
+async fn a_payment_that_has_begun_an_action_is_not_replaced() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    let payment = stage.sign(&payer);
+    Script::set(&stage.script.has_begun, true);
+    let invalid = Verification::Invalid {
+        reason: Reason::InvalidExactEvmTransactionSimulationFailed,
+        message: None,
+    };
+    Script::set(&stage.script.verifies, invalid);
+    let again = Next::SendSameAgain { after_seconds: 5 };
+    assert_eq!(declined(stage.buy(&payment).await).next, again);
+    Script::set(&stage.script.verifies, Verification::Valid);
+    served(stage.buy(&payment).await);
+
+    let late = stage.sign(&payer);
+    let record = stage.record(&late).await;
+    assert_eq!(record, None);
+    stage.script.pass(60);
+    let refused = declined(stage.buy(&late).await);
+    assert!(matches!(refused.next, Next::LookUp { .. }), "{refused:?}");
+    assert!(refused.message.contains("has begun an action"));
+    Script::set(&stage.script.has_begun, false);
+    assert_eq!(declined(stage.buy(&late).await).next, Next::SignNew);
+}
+
+/// The code of a wallet may accept a signature later that it refuses now.
+#[tokio::test(start_paused = true)]
+async fn a_signature_that_a_wallet_refuses_is_not_replaced_at_once() {
+    let stage = Stage::new();
+    Script::set(&stage.script.wallets, Ok(true));
+    let payment = stage.of_wallet(0xcc);
+    let invalid = Verification::Invalid {
+        reason: Reason::InvalidExactEvmPayloadSignature,
+        message: None,
+    };
+    Script::set(&stage.script.verifies, invalid);
+    let next = declined(stage.buy(&payment).await).next;
+    assert!(matches!(next, Next::Wait { .. }), "{next:?}");
+    Script::set(&stage.script.verifies, Verification::Valid);
+    served(stage.buy(&payment).await);
+}
+
+/// The operator may change the terms and change them back while a payment is valid. Its payer waits
+/// until no server takes it any more.
+#[tokio::test(start_paused = true)]
+async fn a_payment_for_other_terms_is_not_replaced_while_they_may_return() {
+    let payer = Payer::new(1);
+    let other = || Terms {
+        pay_to: Address::repeat_byte(0x92),
+        ..terms()
+    };
+    let stage = Stage::new();
+    let payment = stage.sign(&payer);
+    let stage = stage.restarted(other());
+    let Next::Wait { after_seconds, .. } = declined(stage.buy(&payment).await).next else {
+        panic!("the payer may sign a new one");
+    };
+    stage.script.pass(i64::try_from(after_seconds).unwrap() - 1);
+    let advice = declined(stage.buy(&payment).await).next;
+    assert!(
+        matches!(
+            advice,
+            Next::Wait {
+                after_seconds: 1,
+                ..
+            }
+        ),
+        "{advice:?}"
+    );
+    // Meanwhile the earlier terms return.
+    let stage = stage.restarted(terms());
+    served(stage.buy(&payment).await);
+
+    let late = stage.sign(&payer);
+    let stage = stage.restarted(other());
+    let Next::Wait { after_seconds, .. } = declined(stage.buy(&late).await).next else {
+        panic!("the payer may sign a new one");
+    };
+    stage.script.pass(i64::try_from(after_seconds).unwrap());
+    assert_eq!(declined(stage.buy(&late).await).next, Next::SignNew);
+    let stage = stage.restarted(terms());
+    let copy = declined(stage.buy(&late).await);
+    assert_eq!(
+        copy.reason,
+        Reason::InvalidExactEvmPayloadAuthorizationValidBefore
+    );
 }
 
 /// A claim that took long counts only while every server would still take the payment.

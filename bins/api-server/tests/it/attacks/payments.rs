@@ -170,37 +170,44 @@ async fn the_window_must_hold_the_work_and_the_settlement() {
     let world = World::onchain().await;
     let target = world.price();
     let now = jiff::Timestamp::now().as_second() as u64;
-    for (after, before, reason) in [
+    for (after, before, reason, next) in [
         (
             0,
             now - 1,
             "invalid_exact_evm_payload_authorization_valid_before",
+            "sign_new",
         ),
         (
             0,
             now + 20,
             "invalid_exact_evm_payload_authorization_valid_before",
+            "sign_new",
         ),
         (
             0,
             now + 90_000,
             "invalid_exact_evm_payload_authorization_valid_before",
+            // It is within the limit an hour later.
+            "wait",
         ),
         (
             now + 100,
             now + 300,
             "invalid_exact_evm_payload_authorization_valid_after",
+            "send_same_again",
         ),
     ] {
         let mut draft = world.buyer.draft(Method::GET, &target).await;
         draft.authorization.valid_after = U256::from(after);
         draft.authorization.valid_before = U256::from(before);
         let payment = header_of(&world.buyer.signed(&draft));
-        world
-            .buyer
-            .get_paid(&target, &payment)
-            .await
-            .is_refused(402, reason);
+        let refused = world.buyer.get_paid(&target, &payment).await;
+        refused.is_refused(402, reason);
+        assert_eq!(
+            refused.body()["refusal"]["next"]["action"],
+            next,
+            "{reason}"
+        );
     }
     assert_eq!(
         world.replay.served("okx/market_price_okb.json"),

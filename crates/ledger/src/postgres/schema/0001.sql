@@ -33,7 +33,7 @@ CREATE TABLE ledger_entry (
     private boolean NOT NULL DEFAULT false,
     -- There is a row in ledger_answer.
     answered boolean NOT NULL DEFAULT false,
-    -- Released for good: the payer of this request was told to sign a new payment.
+    -- Released for good: its payer was told to sign a new payment.
     retired boolean NOT NULL DEFAULT false,
     transaction_hash text,
     -- The header of the receipt, as long as the answer is kept.

@@ -80,7 +80,7 @@ fn a_ledger_of_version_1_is_brought_up() {
     let version: u32 = connection
         .pragma_query_value(None, "user_version", |row| row.get(0))
         .unwrap();
-    assert_eq!(version, 10);
+    assert_eq!(version, 11);
 }
 
 const ENTRIES: u8 = 29;
@@ -181,7 +181,7 @@ fn settings_hold() {
     assert_eq!(number("max_page_count"), 256);
     assert_eq!(number("wal_autocheckpoint"), 0);
     assert_eq!(number("cache_size"), -4096);
-    assert_eq!(number("user_version"), 10);
+    assert_eq!(number("user_version"), 11);
 }
 
 #[test]
@@ -211,7 +211,7 @@ fn a_newer_schema_is_refused() {
     assert_eq!(
         open(&path, None).unwrap_err(),
         LedgerError::NewerSchema {
-            expected: 10,
+            expected: 11,
             observed: 99
         }
     );

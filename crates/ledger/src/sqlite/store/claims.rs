@@ -111,6 +111,13 @@ impl Store<'_> {
         }))
     }
 
+    /// Retires an authorization. Returns `false` unless it is released.
+    pub(in crate::sqlite) fn retire(&mut self, digest: B256) -> Result<bool, Failure> {
+        let sql = "UPDATE entry SET retired = 1 WHERE authorization = ?1 AND state = ?2";
+        let released = params![kept(digest), State::Released.code()];
+        Ok(self.statements.execute(sql, released)? > 0)
+    }
+
     /// Deletes a released entry before a new reservation of its authorization. Returns whether a
     /// settlement of it was attempted.
     fn forget_released(&mut self, entry: EntryId) -> rusqlite::Result<bool> {

@@ -23,7 +23,7 @@ impl Store<'_> {
              e.payer, e.nonce, e.valid_before, e.reserved_at, e.changed_at, e.amount, e.method, e.path,
              e.payment_id, e.attempted, e.private, coalesce(r.transaction_hash, e.transaction_hash),
              r.header, e.cause, e.answer, a.payload, a.requirements, a.status, a.headers,
-             a.body_digest, a.body, a.digest_kind
+             a.body_digest, a.body, a.digest_kind, e.retired
              FROM entry AS e LEFT JOIN receipt AS r ON r.id = e.receipt
              LEFT JOIN answer AS a ON a.id = e.answer
              WHERE e.id > ?1 ORDER BY e.id LIMIT ?2",
@@ -86,6 +86,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<EntryRow> {
         transaction: row.get(19)?,
         receipt: row.get(20)?,
         cause: row.get(21)?,
+        retired: row.get(30)?,
         answer,
     })
 }

@@ -89,7 +89,8 @@ impl Store<'_> {
         })
     }
 
-    /// Returns the status of a found entry for a request; `None` when it is released.
+    /// Returns the status of a found entry for a request; `None` when it is released and may be
+    /// reserved again.
     pub(super) fn status(
         &mut self,
         found: &Found,
@@ -97,7 +98,7 @@ impl Store<'_> {
         now: u64,
     ) -> Result<Option<PaymentStatus>, Failure> {
         if found.state == State::Released {
-            return Ok(None);
+            return Ok(self.retired(found.entry)?);
         }
         if found.request != request {
             return Ok(Some(PaymentStatus::BoundElsewhere));
@@ -114,6 +115,16 @@ impl Store<'_> {
             },
             State::Settled => self.settled(found, now)?,
             state => PaymentStatus::InFlight { entry, state },
+        }))
+    }
+
+    /// Returns the status of a released entry if it is retired.
+    fn retired(&mut self, entry: EntryId) -> rusqlite::Result<Option<PaymentStatus>> {
+        let sql = "SELECT cause FROM entry WHERE id = ?1 AND retired = 1";
+        let cause = |row: &rusqlite::Row<'_>| row.get::<_, Option<String>>(0);
+        let cause = self.statements.find(sql, [entry.number()], cause)?;
+        Ok(cause.map(|cause| PaymentStatus::Retired {
+            reason: cause.unwrap_or_default(),
         }))
     }
 

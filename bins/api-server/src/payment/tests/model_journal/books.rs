@@ -174,9 +174,8 @@ impl Books {
         let transaction = found.transaction.clone();
         Some(match found.state {
             State::Released => {
-                let is_retired = found.retired && found.request.digest() == request.digest();
                 let reason = found.cause.clone().unwrap_or_default();
-                return is_retired.then_some(PaymentStatus::Retired { reason });
+                return found.retired.then_some(PaymentStatus::Retired { reason });
             }
             _ if found.request.digest() != request.digest() => PaymentStatus::BoundElsewhere,
             State::Unknown => PaymentStatus::Unknown { entry, transaction },
@@ -190,12 +189,10 @@ impl Books {
         })
     }
 
-    pub(super) fn retire(&mut self, key: &AuthorizationKey, request: &RequestBinding) -> bool {
+    pub(super) fn retire(&mut self, key: &AuthorizationKey) -> bool {
         let id = self.by_authorization.get(&key.digest());
         let entry = id.and_then(|id| self.entries.get_mut(id));
-        let released = entry.filter(|entry| {
-            entry.state == State::Released && entry.request.digest() == request.digest()
-        });
+        let released = entry.filter(|entry| entry.state == State::Released);
         released.map(|entry| entry.retired = true).is_some()
     }
 

@@ -115,6 +115,9 @@ impl<S: Store> Buyer<S> {
                 }
                 Heard::Refused { why, next, .. } => {
                     let given_up = !self.follow(next, signed).await;
+                    if signed.advised_to_sign_new {
+                        self.copy_later(wanted, signed, &mut others);
+                    }
                     purchase.gave_up = Some(why);
                     if given_up {
                         break;
@@ -253,6 +256,24 @@ impl<S: Store> Buyer<S> {
                 let what = format!("a forged copy of {} got an answer", name(nonce));
                 server.world.violation(what);
             }
+        });
+    }
+
+    /// Lets a copy of an abandoned payment arrive later, from a proxy or from somebody who has seen
+    /// it.
+    fn copy_later(&self, wanted: Wanted, signed: &Signed, others: &mut JoinSet<()>) {
+        let world = &self.server.world;
+        if !world.goes_wrong(world.rates.callers) {
+            return;
+        }
+        let server = Arc::clone(&self.server);
+        let (payment, address) = (signed.payment.clone(), self.address);
+        let seconds = world.chance.pick(&[1, 5, 20, 60]);
+        let name = name(signed.order.nonce);
+        world.note(|| format!("buyer: a copy of {name} arrives in {seconds} s"));
+        others.spawn(async move {
+            server.world.sleep(seconds).await;
+            server.send(wanted, &payment, address).await;
         });
     }
 

@@ -242,13 +242,9 @@ impl Journal for PostgresJournal {
         self.0.instance().id()
     }
 
-    async fn retire(
-        &self,
-        key: &AuthorizationKey,
-        request: &RequestBinding,
-    ) -> Result<bool, LedgerError> {
-        let (key, request) = (*key, request.clone());
-        self.wait(|ledger| async move { ledger.retire(&key, &request).await })
+    async fn retire(&self, key: &AuthorizationKey) -> Result<bool, LedgerError> {
+        let key = *key;
+        self.wait(|ledger| async move { ledger.retire(&key).await })
     }
 
     async fn probe(&self) -> Result<(), LedgerError> {

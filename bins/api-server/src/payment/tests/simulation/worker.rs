@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use alloy_primitives::B256;
 use ledger::Answer;
-use route_catalog::ErrorCode;
+use route_catalog::{ErrorCode, Operation};
 
 use super::world::{Life, World};
 use crate::call::Call;
@@ -51,5 +51,9 @@ impl Worker for SimulatedWorker {
         self.life.step(&self.world).await;
         let body = format!("{request}/{number}");
         Ok(Answer::new(200, Vec::new(), body.into()))
+    }
+
+    async fn has_begun(&self, _operation: Operation, _payment: B256) -> bool {
+        false
     }
 }
