@@ -145,8 +145,12 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                     url: self.catalog().payment_url(&presented.key),
                 },
             },
-            // The wallet's code may accept the same signature later.
-            Reason::InvalidExactEvmPayloadSignature => self.next_for_now(&presented, operation),
+            // A wallet that is deployed or changed meanwhile may accept the same signature. The
+            // refusal says nothing about other signatures of the authorization.
+            Reason::InvalidExactEvmPayloadSignature
+            | Reason::InvalidExactEvmFailedToVerifySignature
+            | Reason::InvalidExactEvmPayloadUndeployedSmartWallet
+            | Reason::Eip6492FactoryNotAllowed => self.next_for_now(&presented, operation),
             _ => Next::SignNew,
         }
     }

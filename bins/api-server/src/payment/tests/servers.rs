@@ -9,7 +9,7 @@ use route_catalog::Next;
 use settlement::{Reconciliation, Settlement, Verification};
 use x402_wire::{Reason, Terms};
 
-use super::payer::Payer;
+use super::payer::{Payer, written};
 use super::script::{Reconciles, Script, Settles, unreachable};
 use super::stage::{Stage, declined, refused, served, terms};
 
@@ -87,21 +87,28 @@ async fn a_payment_that_has_begun_an_action_is_not_replaced() {
     assert_eq!(declined(stage.buy(&late).await).next, Next::SignNew);
 }
 
-/// The code of a wallet may accept a signature later that it refuses now.
+/// A wallet may accept a signature later that it refuses now, and nothing is known about another
+/// signature of the same authorization.
 #[tokio::test(start_paused = true)]
 async fn a_signature_that_a_wallet_refuses_is_not_replaced_at_once() {
     let stage = Stage::new();
     Script::set(&stage.script.wallets, Ok(true));
-    let payment = stage.of_wallet(0xcc);
-    let invalid = Verification::Invalid {
-        reason: Reason::InvalidExactEvmPayloadSignature,
-        message: None,
-    };
-    Script::set(&stage.script.verifies, invalid);
-    let next = declined(stage.buy(&payment).await).next;
-    assert!(matches!(next, Next::Wait { .. }), "{next:?}");
-    Script::set(&stage.script.verifies, Verification::Valid);
-    served(stage.buy(&payment).await);
+    for reason in [
+        Reason::InvalidExactEvmPayloadSignature,
+        Reason::InvalidExactEvmPayloadUndeployedSmartWallet,
+    ] {
+        let order = stage.order();
+        let signed = |byte| written(Address::repeat_byte(0xcc), &order, &[byte; 66]);
+        let invalid = Verification::Invalid {
+            reason,
+            message: None,
+        };
+        Script::set(&stage.script.verifies, invalid);
+        let next = declined(stage.buy(&signed(8)).await).next;
+        assert!(matches!(next, Next::Wait { .. }), "{next:?}");
+        Script::set(&stage.script.verifies, Verification::Valid);
+        served(stage.buy(&signed(7)).await);
+    }
 }
 
 /// The operator may change the terms and change them back while a payment is valid. Its payer waits

@@ -9,6 +9,7 @@ use test_support::eventually;
 use wallet_actions::{Intent, State, Status, Store as _};
 use x402_wire::PaymentPayload;
 
+use crate::support::buyer::header_of;
 use crate::wallets::stage::Stage;
 
 const COUNTED: &str = "svc_wallet_actions_uncharged_total{operation=\"withdraw\"}";
@@ -98,6 +99,12 @@ async fn an_action_after_its_payments_window_is_uncharged_and_counted_once() {
     assert_eq!(standing["state"], "released");
     assert_eq!(standing["reason"], "expired_uncharged");
     assert_eq!(stage.world.paid(), paid);
+    // A caller that returns is not told to order it again.
+    let buyer = &stage.world.buyer;
+    let header = header_of(&payment);
+    let again = buyer.post_paid("/auto-withdraw", &body, &header).await;
+    again.is_refused(402, "invalid_exact_evm_payload_authorization_valid_before");
+    assert_eq!(again.action(), "look_up", "{}", again.text);
 
     // Once is once. The restarted server looks at both actions, and the second one sends a
     // transaction before it counts.
