@@ -58,6 +58,9 @@ pub fn gather(field: &Arc<Field>) -> Crowd {
     join("payments of others, same request", pace(1, 80, 300), |a| {
         Box::pin(payments::same(a))
     });
+    join("payments that were replaced", pace(1, 80, 300), |a| {
+        Box::pin(payments::replaced(a))
+    });
     join("known nonces, other signatures", pace(1, 40, 160), |a| {
         Box::pin(payments::resigned(a))
     });

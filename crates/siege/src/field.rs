@@ -35,6 +35,8 @@ pub struct Field {
     phase: watch::Sender<Phase>,
     offers: Mutex<HashMap<String, Offer>>,
     heard: Mutex<Vec<Signed>>,
+    /// Payments that their buyers have replaced.
+    replaced: Mutex<Vec<Signed>>,
     /// The end of the last disturbance.
     disturbed: Mutex<Option<Instant>>,
     turns: AtomicUsize,
@@ -64,6 +66,7 @@ impl Field {
             phase: watch::Sender::new(Phase::Peace),
             offers: Mutex::default(),
             heard: Mutex::default(),
+            replaced: Mutex::default(),
             disturbed: Mutex::default(),
             turns: AtomicUsize::new(0),
         }
@@ -160,18 +163,36 @@ impl Field {
 
     /// Records a payment that attackers observed on the wire.
     pub fn overheard(&self, payment: &Signed) {
-        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        if heard.len() >= MEMORY {
-            heard.remove(0);
-        }
-        heard.push(payment.clone());
+        remember(&self.heard, payment);
     }
 
     /// A payment of another participant.
     pub fn somebodys(&self, chance: &mut Chance) -> Option<Signed> {
-        let heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        chance.pick(&heard).cloned()
+        pick(&self.heard, chance)
     }
+
+    /// Records a payment that its buyer replaces with a new one.
+    pub fn replaced(&self, payment: &Signed) {
+        remember(&self.replaced, payment);
+    }
+
+    /// A payment that its buyer has replaced.
+    pub fn somebodys_replaced(&self, chance: &mut Chance) -> Option<Signed> {
+        pick(&self.replaced, chance)
+    }
+}
+
+fn remember(payments: &Mutex<Vec<Signed>>, payment: &Signed) {
+    let mut payments = payments.lock().unwrap_or_else(PoisonError::into_inner);
+    if payments.len() >= MEMORY {
+        payments.remove(0);
+    }
+    payments.push(payment.clone());
+}
+
+fn pick(payments: &Mutex<Vec<Signed>>, chance: &mut Chance) -> Option<Signed> {
+    let payments = payments.lock().unwrap_or_else(PoisonError::into_inner);
+    chance.pick(&payments).cloned()
 }
 
 /// One of the crowd.

@@ -54,6 +54,7 @@ impl Buying<'_> {
                         Some(now) => offer = now,
                         None => return Ok(()),
                     }
+                    self.field.replaced(&payment);
                     payment = self.sign(&offer)?;
                 }
                 NextStep::Again(after) => {

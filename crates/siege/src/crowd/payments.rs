@@ -136,6 +136,15 @@ pub(super) async fn same(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
+/// A late copy of a payment that its buyer has replaced: it buys nothing.
+pub(super) async fn replaced(mut attacker: Attacker) -> Acted {
+    let field = attacker.field.clone();
+    if let Some(payment) = field.somebodys_replaced(&mut attacker.chance) {
+        attacker.pay(&payment, &payment.target).await;
+    }
+    Ok(attacker)
+}
+
 /// Another buyer's authorization under another signature.
 pub(super) async fn resigned(mut attacker: Attacker) -> Acted {
     let field = attacker.field.clone();
