@@ -1,8 +1,8 @@
 //! The state that outlives a restart: the use of the upstreams' limits, and the callers' shares.
 //!
-//! Quotas and long windows are written before the calls that they count. Shares change with every
-//! call, so they are written together every few seconds and at the end. A crash therefore gives
-//! back the shares that were used since the last write.
+//! All of it is written before the requests that it counts. A call writes the most that its plan
+//! can cost. The unused part, and repeated requests beyond that cost, are written by the next call
+//! or else within seconds: after a crash, a call of that time counts at that cost.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,11 +10,12 @@ use std::time::Duration;
 use data_sources::{Clock, QuotaStore};
 use jiff::Timestamp;
 use storage::{Level, ServerStore, SqliteStore, StoreError, StoreOptions};
+use tokio::sync::Mutex;
 use tokio::time::{Instant, interval_at};
 
 use crate::shares::Shares;
 
-/// The time between two writes of shares.
+/// The time between two writes of shares without a call.
 const SAVE_EVERY: Duration = Duration::from_secs(5);
 /// The number of writes after which old rows are deleted: about an hour.
 const PRUNE_AFTER: u32 = 720;
@@ -28,6 +29,8 @@ pub(crate) struct LimitsFile {
     store: Arc<SqliteStore>,
     shares: Option<Arc<Shares>>,
     clock: Arc<dyn Clock>,
+    /// Held during a write of shares. Whether the last one failed.
+    failing: Arc<Mutex<bool>>,
 }
 
 impl LimitsFile {
@@ -53,6 +56,7 @@ impl LimitsFile {
             store,
             shares,
             clock,
+            failing: Arc::default(),
         })
     }
 
@@ -78,11 +82,22 @@ impl LimitsFile {
         }
     }
 
-    /// Writes the shares that changed since the last write.
+    /// Returns when every earlier change of a share is in the file. Calls that come during a write
+    /// have the next one in common.
     pub(crate) async fn save(&self) {
+        let file = self.clone();
+        // The write ends even when the caller disconnects.
+        let write = tokio::spawn(async move { file.write().await });
+        if let Err(error) = write.await {
+            tracing::error!(%error, "a write of the callers' shares ended abnormally");
+        }
+    }
+
+    async fn write(&self) {
         let Some(shares) = &self.shares else {
             return;
         };
+        let mut failing = self.failing.lock().await;
         let changed = shares.changed();
         if changed.is_empty() {
             return;
@@ -93,11 +108,15 @@ impl LimitsFile {
             Level { name, amount, at }
         };
         let levels = changed.iter().copied().map(level).collect();
-        if let Err(error) = self.store.keep_levels(levels, MOST_LEVELS).await {
-            tracing::error!(%error, "cannot write the callers' shares: a restart would forget their use");
+        let written = self.store.keep_levels(levels, MOST_LEVELS).await;
+        if let Err(error) = &written {
+            if !*failing {
+                tracing::error!(%error, "cannot write the callers' shares: a restart would forget their use");
+            }
             // The next write includes them.
             changed.into_iter().for_each(|key| shares.note(key));
         }
+        *failing = written.is_err();
     }
 }
 

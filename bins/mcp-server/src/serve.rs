@@ -97,6 +97,7 @@ impl Parts<Tools<Upstreams>> {
         };
         let kept = LimitsFile::open(&file, self.toolbox.shares(), Arc::new(SystemClock)).await?;
         self.toolbox.ports().keep_limits(&kept.limits()).await;
+        self.toolbox.keep_shares(kept.clone());
         Ok(Some(kept))
     }
 }

@@ -4,13 +4,14 @@ mod fence;
 mod output;
 mod rails;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use calldata_checks::Rail;
 use data_sources::Clock;
 use plan_builder::ports::{Accounts, BridgeFees, PerpVenue, PmVenue, Simulator, SwapQuotes};
 use plan_builder::{Moment, Policy, Refusal, Request, Sealed, bridge, perp_order, pm_order, swap};
 
+use crate::limits_file::LimitsFile;
 use crate::mcp::{ToolCall, ToolDescription, ToolResult, Toolbox};
 use crate::monotonic::monotonic;
 use crate::shares::{ShareRules, Shares};
@@ -41,6 +42,8 @@ pub struct Tools<P> {
     clock: Arc<dyn Clock>,
     entropy: Entropy,
     shares: Option<Arc<Shares>>,
+    /// The file of the shares; unset when they are in memory only.
+    kept: OnceLock<LimitsFile>,
 }
 
 impl<P: Ports> Tools<P> {
@@ -61,6 +64,7 @@ impl<P: Ports> Tools<P> {
             clock,
             entropy,
             shares: None,
+            kept: OnceLock::new(),
         }
     }
 
@@ -86,6 +90,12 @@ impl<P: Ports> Tools<P> {
         self.shares.clone()
     }
 
+    /// From now on writes the callers' shares into `file` before they are used.
+    pub(crate) fn keep_shares(&self, file: LimitsFile) {
+        // The first file stays.
+        let _ = self.kept.set(file);
+    }
+
     /// The ports of the constructors.
     pub(crate) fn ports(&self) -> &P {
         &self.ports
@@ -98,6 +108,9 @@ impl<P: Ports> Tools<P> {
             None => self.build(&request).await,
             Some(shares) => {
                 let share = shares.take(&request, call.client)?;
+                if let Some(kept) = self.kept.get() {
+                    kept.save().await;
+                }
                 share.spend(self.build(&request)).await
             }
         }

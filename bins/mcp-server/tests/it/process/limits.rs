@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::mpsc;
 
 use calldata_checks::Rail;
 use serde_json::{Value, json};
@@ -10,7 +11,7 @@ use test_support::{answer_http, wait};
 
 use crate::process::rails::stage::Venues;
 use crate::process::server::{Configured, before_listening, get, get_text};
-use crate::process::shares::ask;
+use crate::process::shares::{ask, begin};
 
 /// A server over recorded venues that it treats as live, with the file for its used limits.
 struct Stage {
@@ -167,6 +168,46 @@ fn a_used_share_is_used_after_a_restart_too() {
     assert!(ask(address, Rail::Swap, modest).is_some());
     wait(server.stop());
     std::fs::remove_dir_all(file.parent().unwrap().parent().unwrap()).unwrap();
+}
+
+/// A share is in the file before the first request of its call, so a killed server's callers get no
+/// new one. Here the venue has not answered when the server is killed.
+#[test]
+fn a_used_share_is_used_after_a_kill_too() {
+    let (asked, venue_is_asked) = mpsc::channel();
+    let venue = answer_http(move |_| {
+        let _ = asked.send(());
+        loop {
+            std::thread::park();
+        }
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let configured = Configured::new(&format!(
+        "storage.url = 'sqlite://{}'\n\
+         server.listen = '127.0.0.1:0'\n\
+         server.client_address_header = 'x-forwarded-for'\n\
+         plans.shares.swap = {{ pool = 4, pool_per_hour = 1, address = 4, address_per_hour = 1 }}\n\
+         upstreams.lifi.base_url = '{venue}'\n",
+        folder.path().join("rail.db").display()
+    ));
+    let (server, greedy) = (configured.serve(), "192.0.2.1");
+    // The first call takes the pool, the second one the share of the address.
+    let calls = [greedy, greedy].map(|client| {
+        let call = begin(server.address(), Rail::Swap, client);
+        venue_is_asked.recv().unwrap();
+        call
+    });
+    server.killer().kill();
+    drop((server, calls));
+
+    let server = configured.serve();
+    let refused = ask(server.address(), Rail::Swap, greedy).unwrap();
+    assert_eq!(refused["check"], "rate_limited", "{refused}");
+    assert_eq!(upstream(server.address(), "lifi.quote")["calls"], 0);
+    // The share of another address is unused.
+    let _call = begin(server.address(), Rail::Swap, "192.0.2.2");
+    venue_is_asked.recv().unwrap();
+    server.killer().kill();
 }
 
 #[test]

@@ -110,9 +110,14 @@ pub(crate) fn post_over(stream: TcpStream, body: &str) -> Value {
 }
 
 fn send(stream: TcpStream, headers: &str, body: &str) -> Value {
+    begin_post(&stream, headers, body);
+    serde_json::from_str(&body_of_answer(stream)).unwrap()
+}
+
+/// Sends a message with further header lines, and does not wait for the answer.
+pub(crate) fn begin_post(stream: &TcpStream, headers: &str, body: &str) {
     let headers = format!("Content-Type: application/json\r\n{headers}");
-    let answer = exchange(stream, "POST /mcp", &headers, body);
-    serde_json::from_str(&answer).unwrap()
+    write_request(stream, "POST /mcp", &headers, body);
 }
 
 /// Gets a document.
@@ -127,13 +132,21 @@ pub(crate) fn get_text(address: SocketAddr, path: &str) -> String {
 }
 
 /// Sends a request with further header lines, and reads the body of the answer.
-pub(crate) fn exchange(mut stream: TcpStream, what: &str, headers: &str, body: &str) -> String {
+pub(crate) fn exchange(stream: TcpStream, what: &str, headers: &str, body: &str) -> String {
+    write_request(&stream, what, headers, body);
+    body_of_answer(stream)
+}
+
+fn write_request(mut stream: &TcpStream, what: &str, headers: &str, body: &str) {
     let (address, length) = (stream.peer_addr().unwrap(), body.len());
     let head = format!(
         "{what} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{headers}\
          Content-Length: {length}\r\n\r\n"
     );
     stream.write_all((head + body).as_bytes()).unwrap();
+}
+
+fn body_of_answer(mut stream: TcpStream) -> String {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     let (_, body) = answer.split_once("\r\n\r\n").unwrap();

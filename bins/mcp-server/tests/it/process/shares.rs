@@ -1,6 +1,6 @@
 //! Tests of shares by client address over HTTP: one caller cannot use up the venues' limits.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpStream};
 
 use calldata_checks::Rail;
 use serde_json::Value;
@@ -9,7 +9,7 @@ use test_support::wait;
 
 use crate::process::rails::REQUESTS;
 use crate::process::rails::stage::{Venues, name};
-use crate::process::server::{Configured, get, post_with};
+use crate::process::server::{Configured, begin_post, get, post_with};
 
 /// A pool of eight requests and four for each address, without a refill during a test.
 const SCARCE: &str = "server.client_address_header = 'x-forwarded-for'\n\
@@ -65,8 +65,7 @@ impl Stage {
 /// Asks for a plan as a proxy forwards the request of a client. Returns the refusal, if there is
 /// one.
 pub(crate) fn ask(address: SocketAddr, rail: Rail, forwarded: &str) -> Option<Value> {
-    let (_, arguments) = REQUESTS.iter().find(|(found, _)| *found == rail).unwrap();
-    send(address, rail, arguments, forwarded)
+    send(address, rail, arguments(rail), forwarded)
 }
 
 pub(crate) fn send(
@@ -75,14 +74,32 @@ pub(crate) fn send(
     arguments: &str,
     forwarded: &str,
 ) -> Option<Value> {
-    let params = format!(r#"{{"name":"{}","arguments":{arguments}}}"#, name(rail));
-    let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
-    let header = format!("X-Forwarded-For: {forwarded}\r\n");
-    let answer = post_with(address, &header, &body);
+    let answer = post_with(address, &header(forwarded), &body(rail, arguments));
     let result = &answer["result"];
     let refused = result["structuredContent"].get("refused").cloned();
     assert_eq!(result["isError"], refused.is_some(), "{answer}");
     refused
+}
+
+/// Asks like [`ask`], and leaves the answer on the connection.
+pub(crate) fn begin(address: SocketAddr, rail: Rail, forwarded: &str) -> TcpStream {
+    let stream = TcpStream::connect(address).unwrap();
+    begin_post(&stream, &header(forwarded), &body(rail, arguments(rail)));
+    stream
+}
+
+fn arguments(rail: Rail) -> &'static str {
+    let (_, arguments) = REQUESTS.iter().find(|(found, _)| *found == rail).unwrap();
+    arguments
+}
+
+fn header(forwarded: &str) -> String {
+    format!("X-Forwarded-For: {forwarded}\r\n")
+}
+
+fn body(rail: Rail, arguments: &str) -> String {
+    let params = format!(r#"{{"name":"{}","arguments":{arguments}}}"#, name(rail));
+    format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#)
 }
 
 #[test]
