@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use alloy_primitives::hex;
 use dev_chain::DevChain;
 use serde_json::{Value, json};
 
@@ -23,6 +24,9 @@ const STRUCK: [&str; 5] = [
     "eth_getTransactionReceipt",
     "eth_getTransactionByHash",
 ];
+
+/// The call that sends a transaction.
+const SEND: &str = "eth_sendRawTransaction";
 
 /// Serves a chain that fails.
 ///
@@ -44,6 +48,15 @@ async fn answer(chain: Arc<DevChain>, weather: Arc<Weather>, number: u64, asked:
     let first = calls.as_ref().map(|calls| calls.get(0).unwrap_or(calls));
     let method = first.and_then(|call| call.get("method"));
     let method = method.and_then(Value::as_str).unwrap_or_default();
+    if method == SEND {
+        let calls = calls.as_ref().map_or(&[][..], |calls| match calls {
+            Value::Array(calls) => calls.as_slice(),
+            call => std::slice::from_ref(call),
+        });
+        let raw = calls.iter().filter_map(|call| call.pointer("/params/0"));
+        let raw = raw.filter_map(|raw| hex::decode(raw.as_str()?).ok());
+        raw.for_each(|raw| weather.sent(&raw));
+    }
     if !STRUCK.contains(&method) || weather.spares_request(&text) {
         return ask(&chain, &asked.body);
     }

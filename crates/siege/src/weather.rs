@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use alloy_primitives::{Address, B256, hex};
+use alloy_primitives::{Address, B256, hex, keccak256};
 
 use crate::chance::Chance;
 
@@ -58,6 +58,14 @@ impl Weather {
         }
     }
 
+    /// Spares a transaction whose bytes name a spared address.
+    pub fn sent(&self, raw: &[u8]) {
+        let is_steady = |payer: &Address| raw.windows(20).any(|bytes| bytes == payer.as_slice());
+        if self.steady.iter().any(is_steady) {
+            self.transactions().insert(hex::encode(keccak256(raw)));
+        }
+    }
+
     /// Whether a request names a spared address (in calldata or topics) or a spared transaction.
     pub fn spares_request(&self, body: &str) -> bool {
         if self.is_calm() {
@@ -104,6 +112,13 @@ mod tests {
         assert!(!weather.spares_request(&receipt));
         weather.settled(steady, transaction);
         assert!(weather.spares_request(&receipt));
+        let bytes_of = |payer: Address| [b"to the token", payer.as_slice(), b"and more"].concat();
+        let [of_other, of_steady] = [other, steady].map(bytes_of);
+        weather.sent(&of_other);
+        weather.sent(&of_steady);
+        let receipt = |raw: &[u8]| format!(r#"["{}"]"#, keccak256(raw));
+        assert!(weather.spares_request(&receipt(&of_steady)));
+        assert!(!weather.spares_request(&receipt(&of_other)));
         weather.calm_down();
         assert!(weather.spares(other) && weather.spares_request(&call(other)));
     }

@@ -88,6 +88,26 @@ async fn a_question_that_is_not_answered_is_put_once_more() {
     }
 }
 
+/// A silent question is not waited for to its limit when the second one has failed at once.
+#[tokio::test]
+async fn a_silent_question_and_a_failed_one_are_over_soon() {
+    let chain = builder().build().unwrap();
+    let server = serve(&chain).await;
+    let settler = settler(&[server.url()]);
+    settles(&chain, &settler, 1).await;
+    chain.inject(InjectedFault::new("eth_getCode", BadAnswer::Never));
+    let overloaded = BadAnswer::Raw {
+        status: 503,
+        body: b"overloaded".to_vec(),
+    };
+    chain.inject(InjectedFault::new("eth_getCode", overloaded));
+    let began = Instant::now();
+    let payer = payment(USDC).payer();
+    let accepts = settler.accepts_wallet(payer).await;
+    assert_eq!(accepts.map_err(|cause| cause.code()), Err("http_status"));
+    assert!(began.elapsed() < Duration::from_secs(10));
+}
+
 #[tokio::test]
 async fn an_endpoint_that_is_behind_is_asked_last() {
     let (behind, first, chain, second) = pair().await;

@@ -170,6 +170,7 @@ impl InOrder {
         }
         left.reverse();
         let (mut asked, mut failure) = (JoinSet::new(), None);
+        let interrupted = || TransportErrorKind::custom(Cause::Interrupted { call });
         loop {
             let patience = match left.pop() {
                 Some(endpoint) => {
@@ -177,8 +178,10 @@ impl InOrder {
                     asked.spawn(async move { endpoint.ask(call, body).await });
                     patience
                 }
+                None if failure.is_some() => self.patience(),
                 None => self.longest(),
             };
+            let is_last_wait = left.is_empty() && failure.is_some();
             match tokio::time::timeout(patience, asked.join_next()).await {
                 Ok(Some(Ok(Ok(answer)))) => return Ok(answer),
                 Ok(Some(Ok(Err(error)))) => {
@@ -189,13 +192,21 @@ impl InOrder {
                     }
                     failure.get_or_insert(error);
                 }
+                // A question has failed, and the others are silent for longer than usual. The caller
+                // may ask again, which is sooner than the end of their time limit.
+                Err(_) if is_last_wait => return Err(failure.unwrap_or_else(interrupted)),
                 Ok(Some(Err(_)) | None) | Err(_) => {}
             }
             if left.is_empty() && asked.is_empty() {
-                let interrupted = || TransportErrorKind::custom(Cause::Interrupted { call });
                 return Err(failure.unwrap_or_else(interrupted));
             }
         }
+    }
+
+    /// The longest time in which an endpoint usually answers.
+    fn patience(&self) -> Duration {
+        let all = self.0.iter().map(|endpoint| endpoint.health().patience);
+        all.max().unwrap_or_default()
     }
 
     fn longest(&self) -> Duration {
