@@ -227,7 +227,8 @@ pub trait Journal: Send + Sync + 'static {
     }
 
     /// Retires a released authorization: it is never reserved again, for no request, and its status
-    /// is [`Retired`](PaymentStatus::Retired). Returns `false` when it was reserved again meanwhile.
+    /// is [`Retired`](PaymentStatus::Retired). Returns `false` when it was reserved again
+    /// meanwhile.
     ///
     /// A server calls it before it asks a payer to sign a new payment although the present one
     /// could still be settled: a copy of it may arrive later, here or at another server.

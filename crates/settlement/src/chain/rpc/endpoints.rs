@@ -192,8 +192,8 @@ impl InOrder {
                     }
                     failure.get_or_insert(error);
                 }
-                // A question has failed, and the others are silent for longer than usual. The caller
-                // may ask again, which is sooner than the end of their time limit.
+                // A question has failed, and the others are silent for longer than usual. The
+                // caller may ask again, which is sooner than the end of their time limit.
                 Err(_) if is_last_wait => return Err(failure.unwrap_or_else(interrupted)),
                 Ok(Some(Err(_)) | None) | Err(_) => {}
             }
