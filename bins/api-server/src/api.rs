@@ -279,21 +279,45 @@ impl Worker for Operations {
         Ok(answered.at(call, sources.now()))
     }
 
-    async fn has_begun(&self, operation: Operation, payment: B256) -> bool {
-        let actions = self.0.wallets.actions.as_ref();
-        let Some(actions) = actions.filter(|_| operation.route().work == WorkClass::Transaction)
-        else {
-            return false;
+    async fn has_begun(&self, payment: B256) -> bool {
+        let intent = match &self.0.wallets.actions {
+            Some(actions) => actions.of_payment(payment).await,
+            None => Ok(None),
         };
-        match actions.of_payment(payment).await {
-            Ok(intent) => intent.is_some_and(|intent| !intent.came_to_nothing()),
+        let acts = match intent {
+            Ok(intent) => intent.is_some_and(|intent| intent.may_have_effect()),
             Err(error) => {
                 tracing::error!(code = error.code(), "an intent cannot be read");
                 true
             }
+        };
+        let watches = async {
+            match self.0.mandates() {
+                Some(mandates) => mandates.is_active(payment).await.unwrap_or_else(|error| {
+                    tracing::error!(code = error.code(), "a mandate cannot be read");
+                    true
+                }),
+                None => false,
+            }
+        };
+        acts || watches.await
+    }
+
+    async fn forbid(&self, operation: Operation, payment: B256) -> bool {
+        let actions = self.0.wallets.actions.as_ref();
+        let actions = actions.filter(|_| operation.route().work == WorkClass::Transaction);
+        if let Some(actions) = actions
+            && let Err(error) = actions.forbid(payment, REPLACED).await
+        {
+            tracing::error!(code = error.code(), "an action cannot be forbidden");
+            return true;
         }
+        self.has_begun(payment).await
     }
 }
+
+/// The reason for which a payment that its payer replaces begins no action.
+const REPLACED: &str = "payment_replaced";
 
 /// A request that is answered already, or one that still has to wait for something.
 ///

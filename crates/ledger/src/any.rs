@@ -259,8 +259,8 @@ impl Journal for AnyLedger {
         either!(self, ledger => ledger.owner())
     }
 
-    async fn retire(&self, key: &AuthorizationKey) -> Result<bool, LedgerError> {
-        either!(self, ledger => ledger.retire(key).await)
+    async fn retire(&self, entry: EntryId) -> Result<bool, LedgerError> {
+        either!(self, ledger => ledger.retire(entry).await)
     }
 
     async fn close(&self) -> Result<(), LedgerError> {

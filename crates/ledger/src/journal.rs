@@ -226,16 +226,13 @@ pub trait Journal: Send + Sync + 'static {
         0
     }
 
-    /// Retires a released authorization: it is never reserved again, for no request, and its status
-    /// is [`Retired`](PaymentStatus::Retired). Returns `false` when it was reserved again
-    /// meanwhile.
+    /// Retires the authorization of a released entry: it is never reserved again, for no request,
+    /// and its status is [`Retired`](PaymentStatus::Retired). Returns `false` when it was reserved
+    /// again meanwhile, or when others may have seen it in a settlement.
     ///
     /// A server calls it before it asks a payer to sign a new payment although the present one
     /// could still be settled: a copy of it may arrive later, here or at another server.
-    fn retire(
-        &self,
-        key: &AuthorizationKey,
-    ) -> impl Future<Output = Result<bool, LedgerError>> + Send;
+    fn retire(&self, entry: EntryId) -> impl Future<Output = Result<bool, LedgerError>> + Send;
 
     /// Gives the lease up after this server's last move, so that other servers need not wait for
     /// its end.

@@ -315,6 +315,12 @@ impl Intent {
         self.state.is_over() && !self.has_effect()
     }
 
+    /// Whether it goes on, has had an effect, or may still get one by a reorganisation.
+    #[must_use]
+    pub fn may_have_effect(&self) -> bool {
+        !self.came_to_nothing() || (self.has_begun() && !self.is_final)
+    }
+
     /// Whether a transaction was ordered.
     #[must_use]
     pub fn has_begun(&self) -> bool {

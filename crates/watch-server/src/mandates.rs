@@ -159,6 +159,15 @@ impl Mandates {
             .ok_or(WatchError::NotFound)
     }
 
+    /// Whether a payment has created a mandate that is active.
+    ///
+    /// # Errors
+    /// [`WatchError::Store`].
+    pub async fn is_active(&self, payment: B256) -> Result<bool, WatchError> {
+        let kept = self.shared.store.find(&mandate_id(payment)).await?;
+        Ok(kept.is_some_and(|kept| kept.watched.mandate().ended.is_none()))
+    }
+
     /// At most `most` mandates of an owner, the newest first, including ended ones. With `before`,
     /// only those created before that one.
     ///

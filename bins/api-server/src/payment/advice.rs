@@ -94,7 +94,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     /// its window has become too short for the operation.
     pub(super) fn next_for_now(&self, presented: &Presented, operation: Operation) -> Next {
         let needed = self.seconds_needed(operation);
-        let last = presented.ends_at().saturating_sub(needed);
+        let last = presented.ends_at().saturating_add(CLOCK_MARGIN_SECONDS);
+        let last = last.saturating_sub(needed);
         match last.checked_sub(self.now()) {
             Some(left) => Next::Wait {
                 after_seconds: left.saturating_add(1),
@@ -108,23 +109,13 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     /// something: the new one would begin it again.
     pub(super) async fn unless_begun(&self, call: &PaidCall, declined: Declined) -> Refusal {
         let operation = call.request.operation;
-        match call.presented {
-            Some(presented) if self.has_begun(operation, &presented, &declined).await => {
-                self.begun(operation, &presented, declined).into()
-            }
-            _ => declined.into(),
+        let Some(presented) = call.presented.filter(|_| declined.next == Next::SignNew) else {
+            return declined.into();
+        };
+        match self.shared.worker.has_begun(presented.key.digest()).await {
+            true => self.begun(operation, &presented, declined).into(),
+            false => declined.into(),
         }
-    }
-
-    /// Whether a payment whose payer is to sign a new one has begun something.
-    pub(super) async fn has_begun(
-        &self,
-        operation: Operation,
-        presented: &Presented,
-        declined: &Declined,
-    ) -> bool {
-        let worker = &self.shared.worker;
-        declined.next == Next::SignNew && worker.has_begun(operation, presented.key.digest()).await
     }
 
     /// Declines a payment that has begun something. While its window lasts, the same payment can be
@@ -137,7 +128,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     ) -> Declined {
         let url = self.catalog().payment_url(&presented.key);
         let ends_at = self.now().saturating_add(self.seconds_needed(operation));
-        let next = match presented.ends_at() >= ends_at {
+        let is_used = declined.reason == Reason::InvalidExactEvmNonceAlreadyUsed;
+        let next = match presented.ends_at() >= ends_at && !is_used {
             true => Next::SendSameAgain { after_seconds: 5 },
             false => Next::LookUp { url },
         };
@@ -161,6 +153,10 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
     }
 }
+
+/// How far the clocks of a service's servers may be apart. For so long after a window has become
+/// too short here, another server may still take the payment.
+const CLOCK_MARGIN_SECONDS: u64 = 2;
 
 /// The seconds after its window in which a payment may still show up in a block that was made
 /// before.

@@ -167,6 +167,11 @@ impl Presence {
         others
     }
 
+    /// Whether the payer is proven.
+    pub(super) fn is_proven(&self) -> bool {
+        self.proven
+    }
+
     /// Moves the call to the payer's own calls, because the payer is proven.
     pub(super) fn prove(&mut self) {
         if self.proven {

@@ -1,9 +1,12 @@
 //! Stage: does the payment pay for this request? This process decides that alone.
 
+use alloy_primitives::U256;
 use ledger::Journal;
 use route_catalog::{Next, Operation, WorkClass};
 use settlement::Settler;
-use x402_wire::{Invalid, Mismatch, Payment, PaymentPayload, Reason, SignatureStanding};
+use x402_wire::{
+    Invalid, MAX_WINDOW_SECONDS, Mismatch, Payment, PaymentPayload, Reason, SignatureStanding,
+};
 
 use super::call::Presented;
 use super::kept_call::KeptCall;
@@ -77,14 +80,23 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
 
     /// Declines a payment that is not valid at this time, but may be later.
     fn out_of_window(&self, call: &PaidCall, invalid: Invalid, now: u64) -> Declined {
-        match invalid {
-            Invalid::NotYetValid { valid_after, .. } => {
-                let begins = u64::try_from(valid_after).unwrap_or(u64::MAX);
-                let after_seconds = begins.saturating_sub(now);
-                Declined::from(invalid).advising(Next::SendSameAgain { after_seconds })
+        let begins = match &invalid {
+            Invalid::NotYetValid { valid_after, .. } => *valid_after,
+            Invalid::EndsTooLate { valid_before, .. } => {
+                valid_before.saturating_sub(U256::from(MAX_WINDOW_SECONDS))
             }
-            Invalid::EndsTooLate { .. } => self.declined_for_now(call, invalid.into()),
-            _ => invalid.into(),
+            _ => return self.declined_for_now(call, invalid.into()),
+        };
+        let begins = u64::try_from(begins).unwrap_or(u64::MAX);
+        let after_seconds = begins.saturating_sub(now);
+        let needed = self.seconds_needed(call.request.operation);
+        let ends_at = call.presented.map_or(0, |presented| presented.ends_at());
+        let is_ever_taken = begins.saturating_add(needed) <= ends_at;
+        let declined = Declined::from(invalid);
+        match is_ever_taken && after_seconds <= MAX_WINDOW_SECONDS {
+            true => declined.advising(Next::SendSameAgain { after_seconds }),
+            // A time beyond a day is a mistake. Nobody should wait for it.
+            false => declined,
         }
     }
 

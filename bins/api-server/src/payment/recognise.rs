@@ -1,12 +1,12 @@
 //! Looks payments up in the journal, for the stages before the claim.
 
-use ledger::{Journal, PaymentRecord, PaymentStatus, State};
+use ledger::{EntryId, Journal, PaymentRecord, PaymentStatus, State};
 use route_catalog::{Next, Operation};
 use settlement::Settler;
-use x402_wire::Payment;
 
 use super::advice::unreadable;
 use super::call::Presented;
+use super::claim::Claimed;
 use super::{Declined, Ended, PaidCall, PaymentProcessor, Refusal, Worker};
 
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
@@ -81,36 +81,75 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
     }
 
-    /// Like [`Self::advise`], for a payment whose entry has just been released. Before its payer is
-    /// told to sign a new one, the journal retires this one, because a copy of it may arrive later,
-    /// here or at another server.
+    /// Like [`Self::advise`], for a payment whose entry has just been released.
+    ///
+    /// A copy of the payment may arrive later, here or at another server. So before its payer is
+    /// told to sign a new one, the journal retires a payment that is proven to be its payer's. A
+    /// forged one must not retire the authorization that it names: its sender waits.
     pub(super) async fn advise_after_release(
         &self,
-        payment: &Payment,
-        operation: Operation,
+        released: Released,
         declined: Declined,
     ) -> Refusal {
-        let presented = Presented::of(payment);
-        if self.has_begun(operation, &presented, &declined).await {
-            return self.begun(operation, &presented, declined).into();
-        }
+        let Released {
+            entry,
+            presented,
+            operation,
+            retires,
+        } = released;
         match self.journal().look_up(&presented.key).await {
             Ok(Some(record)) if record.attempted => {
                 let next = self.after_attempt(&presented).await;
-                declined.unless_signing_anew(next).into()
+                return declined.unless_signing_anew(next).into();
             }
-            Ok(_) if declined.next == Next::SignNew => {
-                match self.journal().retire(&presented.key).await {
-                    Ok(true) => declined.into(),
-                    // Another call has claimed the payment meanwhile.
-                    Ok(false) => Refusal::InFlight {
-                        state: State::Reserved,
-                    },
-                    Err(error) => unreadable(&error),
-                }
+            Ok(_) if declined.next != Next::SignNew => return declined.into(),
+            Ok(_) if !retires => {
+                let next = self.next_for_now(&presented, operation);
+                return declined.advising(next).into();
             }
-            Ok(_) => declined.into(),
+            Ok(_) => {}
+            Err(error) => return unreadable(&error),
+        }
+        let payment = presented.key.digest();
+        if self.shared.worker.forbid(operation, payment).await {
+            return self.begun(operation, &presented, declined).into();
+        }
+        match self.journal().retire(entry).await {
+            Ok(true) => declined.into(),
+            // Another call has claimed the payment meanwhile.
+            Ok(false) => Refusal::InFlight {
+                state: State::Reserved,
+            },
             Err(error) => unreadable(&error),
+        }
+    }
+}
+
+/// A payment whose entry is released.
+pub(super) struct Released {
+    entry: EntryId,
+    presented: Presented,
+    operation: Operation,
+    retires: bool,
+}
+
+impl Released {
+    /// A payment that was refused itself. It is retired if its payer is proven.
+    pub(super) fn refused(claimed: &Claimed) -> Self {
+        Self {
+            retires: claimed.open.presence.is_proven(),
+            ..Self::too_late(claimed)
+        }
+    }
+
+    /// A payment whose window is too short. It is not retired, because every server looks at the
+    /// window after its claim.
+    pub(super) fn too_late(claimed: &Claimed) -> Self {
+        Self {
+            entry: claimed.open.id,
+            presented: Presented::of(&claimed.payment),
+            operation: claimed.work.operation,
+            retires: false,
         }
     }
 }

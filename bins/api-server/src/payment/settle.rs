@@ -14,6 +14,7 @@ use super::call::Presented;
 use super::claim::Claimed;
 use super::credit_book::Earning;
 use super::open_entry::{OpenEntry, Written, pauses};
+use super::recognise::Released;
 use super::work::Answered;
 use super::{Declined, Delivered, Ended, PaymentProcessor, Refusal, Worker};
 use crate::observe;
@@ -81,11 +82,10 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
 
     /// Ends a call whose payment window closed before the settlement.
     pub(super) async fn too_late(&self, claimed: Claimed, spent: Cost, late: Declined) -> Refusal {
-        let operation = claimed.work.operation;
+        let released = Released::too_late(&claimed);
         self.release(claimed.open, late.reason.as_str(), spent)
             .await;
-        self.advise_after_release(&claimed.payment, operation, late)
-            .await
+        self.advise_after_release(released, late).await
     }
 
     /// Records a settled payment and delivers its answer.

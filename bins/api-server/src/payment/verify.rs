@@ -3,13 +3,14 @@
 use credit::Cost;
 use data_sources::Usage;
 use ledger::Journal;
-use route_catalog::{Next, Operation};
+use route_catalog::Next;
 use settlement::{Cause, Settler, Verification};
 use x402_wire::{Payment, Reason};
 
 use super::call::Presented;
 use super::claim::Claimed;
 use super::payer_credit::out_of_credit;
+use super::recognise::Released;
 use super::{Declined, Ended, PaymentProcessor, Refusal, Worker};
 use crate::observe;
 
@@ -93,17 +94,15 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             self.release(claimed.open, "no_answer", spent).await;
             return refusal.into();
         }
+        let released = Released::refused(&claimed);
         self.release(claimed.open, reason.as_str(), spent).await;
-        let next = self
-            .next_after(&reason, &claimed.payment, claimed.work.operation)
-            .await;
+        let presented = Presented::of(&claimed.payment);
+        let next = self.next_after(&reason, &presented).await;
         let declined = Declined::by_settler(reason, message).advising(next);
         if is_used {
             return Refusal::from(declined).into();
         }
-        let operation = claimed.work.operation;
-        let advised = self.advise_after_release(&claimed.payment, operation, declined);
-        advised.await.into()
+        self.advise_after_release(released, declined).await.into()
     }
 
     /// Returns the refusal for a payment to this service that the chain shows and the journal does
@@ -132,25 +131,22 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     }
 
     /// The payer's next step with a payment that would not settle.
-    async fn next_after(&self, reason: &Reason, payment: &Payment, operation: Operation) -> Next {
-        let presented = Presented::of(payment);
+    async fn next_after(&self, reason: &Reason, presented: &Presented) -> Next {
         match reason {
             // The payment settles as soon as the account has the amount.
             Reason::InsufficientFunds => Next::SendSameAgain { after_seconds: 5 },
             // The nonce was used outside of this server: money may have moved, unless the chain
             // shows otherwise.
-            Reason::InvalidExactEvmNonceAlreadyUsed => match self.can_never_pay(&presented).await {
+            Reason::InvalidExactEvmNonceAlreadyUsed => match self.can_never_pay(presented).await {
                 Ok(true) => Next::SignNew,
                 Ok(false) | Err(_) => Next::LookUp {
                     url: self.catalog().payment_url(&presented.key),
                 },
             },
-            // A wallet that is deployed or changed meanwhile may accept the same signature. The
-            // refusal says nothing about other signatures of the authorization.
-            Reason::InvalidExactEvmPayloadSignature
-            | Reason::InvalidExactEvmFailedToVerifySignature
-            | Reason::InvalidExactEvmPayloadUndeployedSmartWallet
-            | Reason::Eip6492FactoryNotAllowed => self.next_for_now(&presented, operation),
+            // By the server's clock it is valid, so the chain's newest block is a little older.
+            Reason::InvalidExactEvmPayloadAuthorizationValidAfter => {
+                Next::SendSameAgain { after_seconds: 5 }
+            }
             _ => Next::SignNew,
         }
     }

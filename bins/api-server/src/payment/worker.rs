@@ -19,5 +19,9 @@ pub(crate) trait Worker: Send + Sync + 'static {
     /// Whether an earlier call with the payment of this digest has begun something that goes on
     /// without a call or has had an effect. A new payment would do it a second time. Work that
     /// cannot be read counts as begun.
-    fn has_begun(&self, operation: Operation, payment: B256) -> impl Future<Output = bool> + Send;
+    fn has_begun(&self, payment: B256) -> impl Future<Output = bool> + Send;
+
+    /// Sees to it that the payment of this digest begins nothing any more, also in a call that was
+    /// held up before it began. Returns the same as [`has_begun`](Self::has_begun).
+    fn forbid(&self, operation: Operation, payment: B256) -> impl Future<Output = bool> + Send;
 }

@@ -53,7 +53,11 @@ impl Worker for NoWork {
         Err(ErrorReply::new(ErrorCode::Internal, message))
     }
 
-    async fn has_begun(&self, _operation: Operation, _payment: B256) -> bool {
+    async fn has_begun(&self, _payment: B256) -> bool {
+        true
+    }
+
+    async fn forbid(&self, _operation: Operation, _payment: B256) -> bool {
         true
     }
 }

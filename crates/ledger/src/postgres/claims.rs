@@ -125,11 +125,12 @@ impl Inner {
             .transpose()
     }
 
-    /// Retires an authorization. Returns `false` unless it is released.
-    pub(super) async fn retire(&self, digest: &[u8]) -> Result<bool, LedgerError> {
+    /// Retires the authorization of an entry. Returns `false` unless it is released and no
+    /// settlement of it was attempted.
+    pub(super) async fn retire(&self, entry: EntryId) -> Result<bool, LedgerError> {
         let sql = "UPDATE ledger_entry SET retired = true
-                   WHERE authorization_digest = $1 AND state = $2 RETURNING id";
-        let params: Params<'_> = &[&digest, &code(State::Released)];
+                   WHERE id = $1 AND state = $2 AND NOT attempted RETURNING id";
+        let params: Params<'_> = &[&entry.number(), &code(State::Released)];
         let row = self.postgres.query_opt("retire", sql, params).await?;
         Ok(row.is_some())
     }

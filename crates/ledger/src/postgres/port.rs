@@ -231,9 +231,8 @@ impl Journal for PostgresLedger {
         self.0.instance.id()
     }
 
-    async fn retire(&self, key: &AuthorizationKey) -> Result<bool, LedgerError> {
-        let digest = kept(key.digest());
-        self.write(move |inner| async move { inner.retire(&digest).await })
+    async fn retire(&self, entry: EntryId) -> Result<bool, LedgerError> {
+        self.write(move |inner| async move { inner.retire(entry).await })
             .await
     }
 

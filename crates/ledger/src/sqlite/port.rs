@@ -70,12 +70,8 @@ impl Journal for SqliteLedger {
         self.submit("look_up", move |store| store.look_up(digest))
     }
 
-    fn retire(
-        &self,
-        key: &AuthorizationKey,
-    ) -> impl Future<Output = Result<bool, LedgerError>> + Send {
-        let digest = key.digest();
-        self.submit("retire", move |store| store.retire(digest))
+    fn retire(&self, entry: EntryId) -> impl Future<Output = Result<bool, LedgerError>> + Send {
+        self.submit("retire", move |store| store.retire(entry))
     }
 
     fn start_work(&self, entry: EntryId) {

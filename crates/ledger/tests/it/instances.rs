@@ -11,7 +11,7 @@ use storage::postgres::{Postgres, PostgresOptions};
 use test_support::postgres::Schema;
 
 use crate::support::{
-    NOW, OPTIONS, bring, claim, credit, find, key, look_up, receipt, refused, reserved, settlement,
+    NOW, OPTIONS, bring, claim, credit, find, look_up, receipt, refused, reserved, settlement,
     stored,
 };
 
@@ -271,7 +271,7 @@ async fn a_retired_payment_is_reserved_by_no_server() {
     let entry = reserved(&a, claim(1)).await;
     let released = a.release(entry, "refused", Spent::NOTHING, NOW);
     assert_eq!(released.await, Ok(()));
-    assert_eq!(a.retire(&key(1)).await, Ok(true));
+    assert_eq!(a.retire(entry).await, Ok(true));
     let reason = "refused".to_owned();
     let retired = PaymentStatus::Retired { reason };
     assert_eq!(refused(&b, claim(1)).await, retired);

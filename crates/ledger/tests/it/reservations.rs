@@ -248,12 +248,16 @@ async fn a_lost_caller_loses_no_reservation() {
 #[tokio::test]
 async fn a_retired_payment_is_never_reserved_again() {
     let mut ledger = Bench::new();
-    assert_eq!(ledger.retire(&key(1)).await, Ok(false), "not known");
     let entry = reserved(&ledger, claim(1)).await;
-    assert_eq!(ledger.retire(&key(1)).await, Ok(false), "reserved");
+    assert_eq!(ledger.retire(entry).await, Ok(false), "reserved");
     let released = ledger.release(entry, "refused", Spent::NOTHING, NOW);
     assert_eq!(released.await, Ok(()));
-    assert_eq!(ledger.retire(&key(1)).await, Ok(true));
+    // Another claim has a new entry.
+    let again = reserved(&ledger, claim(1)).await;
+    let released = ledger.release(again, "refused", Spent::NOTHING, NOW);
+    assert_eq!(released.await, Ok(()));
+    assert_eq!(ledger.retire(entry).await, Ok(false), "reserved again");
+    assert_eq!(ledger.retire(again).await, Ok(true));
     let retired = PaymentStatus::Retired {
         reason: "refused".to_owned(),
     };
@@ -270,5 +274,10 @@ async fn a_retired_payment_is_never_reserved_again() {
         assert_eq!(find(&ledger, 1, NOW).await, Some(retired.clone()));
         assert_eq!(look_up(&ledger, 1).await.unwrap().state, State::Released);
     }
+    // Others may have seen a payment in a settlement, so it stays open to a claim.
+    let attempted = bring(&ledger, 2, State::Settling).await;
+    let released = ledger.release(attempted, "refused", Spent::NOTHING, NOW);
+    assert_eq!(released.await, Ok(()));
+    assert_eq!(ledger.retire(attempted).await, Ok(false), "attempted");
     reserved(&ledger, claim(2)).await;
 }

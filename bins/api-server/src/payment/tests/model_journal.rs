@@ -331,8 +331,8 @@ impl Journal for ModelJournal {
         self.instance.load(Ordering::SeqCst)
     }
 
-    async fn retire(&self, key: &AuthorizationKey) -> Result<bool, LedgerError> {
-        self.call("retire", |books| Ok(books.retire(key))).await
+    async fn retire(&self, entry: EntryId) -> Result<bool, LedgerError> {
+        self.call("retire", |books| Ok(books.retire(entry))).await
     }
 
     async fn probe(&self) -> Result<(), LedgerError> {

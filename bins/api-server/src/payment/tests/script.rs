@@ -279,7 +279,12 @@ impl Worker for ScriptedWorker {
         Ok(Answer::new(200, Vec::new(), "{}".into()))
     }
 
-    async fn has_begun(&self, _operation: Operation, _payment: B256) -> bool {
+    async fn has_begun(&self, _payment: B256) -> bool {
+        now(&self.0.has_begun)
+    }
+
+    async fn forbid(&self, _operation: Operation, _payment: B256) -> bool {
+        self.0.ask("forbid").await;
         now(&self.0.has_begun)
     }
 }

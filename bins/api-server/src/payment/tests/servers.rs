@@ -87,6 +87,32 @@ async fn a_payment_that_has_begun_an_action_is_not_replaced() {
     assert_eq!(declined(stage.buy(&late).await).next, Next::SignNew);
 }
 
+/// Whoever knows the nonce of a payment can send a forged one. It must not make the payment itself
+/// useless, whatever the settler says of the forged one.
+#[tokio::test(start_paused = true)]
+async fn a_forged_payment_retires_nothing() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    Script::set(&stage.script.wallets, Ok(true));
+    let order = stage.order();
+    let payment = payer.sign(&order);
+    let forged = written(payer.address(), &order, &[7; 66]);
+    for reason in [
+        Reason::InvalidExactEvmTransactionSimulationFailed,
+        Reason::InvalidExactEvmPayloadUndeployedSmartWallet,
+    ] {
+        let invalid = Verification::Invalid {
+            reason,
+            message: None,
+        };
+        Script::set(&stage.script.verifies, invalid);
+        let next = declined(stage.buy(&forged).await).next;
+        assert!(matches!(next, Next::Wait { .. }), "{next:?}");
+    }
+    assert_eq!(stage.script.asked("forbid"), 0);
+    Script::set(&stage.script.verifies, Verification::Valid);
+    served(stage.buy(&payment).await);
+}
+
 /// A wallet may accept a signature later that it refuses now, and nothing is known about another
 /// signature of the same authorization.
 #[tokio::test(start_paused = true)]
@@ -126,13 +152,13 @@ async fn a_payment_for_other_terms_is_not_replaced_while_they_may_return() {
     let Next::Wait { after_seconds, .. } = declined(stage.buy(&payment).await).next else {
         panic!("the payer may sign a new one");
     };
-    stage.script.pass(i64::try_from(after_seconds).unwrap() - 1);
+    stage.script.pass(i64::try_from(after_seconds).unwrap() - 4);
     let advice = declined(stage.buy(&payment).await).next;
     assert!(
         matches!(
             advice,
             Next::Wait {
-                after_seconds: 1,
+                after_seconds: 4,
                 ..
             }
         ),

@@ -188,7 +188,7 @@ async fn the_window_must_hold_the_work_and_the_settlement() {
             now + 90_000,
             "invalid_exact_evm_payload_authorization_valid_before",
             // It is within the limit an hour later.
-            "wait",
+            "send_same_again",
         ),
         (
             now + 100,

@@ -111,10 +111,11 @@ impl Store<'_> {
         }))
     }
 
-    /// Retires an authorization. Returns `false` unless it is released.
-    pub(in crate::sqlite) fn retire(&mut self, digest: B256) -> Result<bool, Failure> {
-        let sql = "UPDATE entry SET retired = 1 WHERE authorization = ?1 AND state = ?2";
-        let released = params![kept(digest), State::Released.code()];
+    /// Retires the authorization of an entry. Returns `false` unless it is released and no
+    /// settlement of it was attempted.
+    pub(in crate::sqlite) fn retire(&mut self, entry: EntryId) -> Result<bool, Failure> {
+        let sql = "UPDATE entry SET retired = 1 WHERE id = ?1 AND state = ?2 AND attempted = 0";
+        let released = params![entry.number(), State::Released.code()];
         Ok(self.statements.execute(sql, released)? > 0)
     }
 

@@ -189,10 +189,9 @@ impl Books {
         })
     }
 
-    pub(super) fn retire(&mut self, key: &AuthorizationKey) -> bool {
-        let id = self.by_authorization.get(&key.digest());
-        let entry = id.and_then(|id| self.entries.get_mut(id));
-        let released = entry.filter(|entry| entry.state == State::Released);
+    pub(super) fn retire(&mut self, entry: EntryId) -> bool {
+        let entry = self.entries.get_mut(&entry);
+        let released = entry.filter(|entry| entry.state == State::Released && !entry.attempted);
         released.map(|entry| entry.retired = true).is_some()
     }
 

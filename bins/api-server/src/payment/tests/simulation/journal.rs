@@ -282,9 +282,9 @@ impl<S: Store> Journal for FaultyJournal<S> {
         self.inner().owner()
     }
 
-    async fn retire(&self, key: &AuthorizationKey) -> Result<bool, LedgerError> {
+    async fn retire(&self, entry: EntryId) -> Result<bool, LedgerError> {
         let inner = self.inner();
-        let effect = async { inner.retire(key).await };
+        let effect = async { inner.retire(entry).await };
         self.call("retire", effect).await
     }
 

@@ -242,9 +242,8 @@ impl Journal for PostgresJournal {
         self.0.instance().id()
     }
 
-    async fn retire(&self, key: &AuthorizationKey) -> Result<bool, LedgerError> {
-        let key = *key;
-        self.wait(|ledger| async move { ledger.retire(&key).await })
+    async fn retire(&self, entry: EntryId) -> Result<bool, LedgerError> {
+        self.wait(|ledger| async move { ledger.retire(entry).await })
     }
 
     async fn probe(&self) -> Result<(), LedgerError> {

@@ -53,7 +53,11 @@ impl Worker for SimulatedWorker {
         Ok(Answer::new(200, Vec::new(), body.into()))
     }
 
-    async fn has_begun(&self, _operation: Operation, _payment: B256) -> bool {
+    async fn has_begun(&self, _payment: B256) -> bool {
+        false
+    }
+
+    async fn forbid(&self, _operation: Operation, _payment: B256) -> bool {
         false
     }
 }
