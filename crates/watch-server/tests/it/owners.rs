@@ -34,6 +34,20 @@ async fn one_payment_makes_one_mandate() {
     assert!(matches!(late, Err(WatchError::Invalid(problems)) if problems.len() == 1));
 }
 
+/// The payer of a mandate is not told to pay for another one while it is active.
+#[tokio::test]
+async fn a_payment_has_an_active_mandate_until_it_ends() {
+    let stage = Stage::new();
+    let mandates = stage.process().mandates;
+    assert_eq!(mandates.is_active(payment(1)).await, Ok(false));
+    let kept = mandates.create(payment(1), terms(Mode::Notify));
+    let id = kept.await.unwrap().watched.mandate().id.clone();
+    assert_eq!(mandates.is_active(payment(1)).await, Ok(true));
+    assert_eq!(mandates.is_active(payment(2)).await, Ok(false));
+    mandates.cancel(OWNER, &id).await.unwrap();
+    assert_eq!(mandates.is_active(payment(1)).await, Ok(false));
+}
+
 #[tokio::test]
 async fn a_mandate_is_its_owners_alone() {
     let stage = Stage::new();
