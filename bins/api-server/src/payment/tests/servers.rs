@@ -47,6 +47,7 @@ async fn a_payment_that_must_be_signed_anew_is_never_taken() {
     };
     Script::set(&stage.script.verifies, invalid);
     assert_eq!(declined(stage.buy(&payment).await).next, Next::SignNew);
+    assert_eq!(stage.script.asked("forbid"), 1);
     Script::set(&stage.script.verifies, Verification::Valid);
     let stage = stage.restarted(terms());
     for _ in 0..2 {

@@ -172,16 +172,18 @@ impl InOrder {
         let (mut asked, mut failure) = (JoinSet::new(), None);
         let interrupted = || TransportErrorKind::custom(Cause::Interrupted { call });
         loop {
+            // The only endpoint has failed to answer the repeated question, and is silent about the
+            // first one. The caller may ask again sooner than the time limit of that one.
+            let gives_up = alone && left.is_empty() && failure.is_some();
             let patience = match left.pop() {
                 Some(endpoint) => {
                     let (patience, body) = (endpoint.health().patience, body.clone());
                     asked.spawn(async move { endpoint.ask(call, body).await });
                     patience
                 }
-                None if failure.is_some() => self.patience(),
+                None if gives_up => self.patience(),
                 None => self.longest(),
             };
-            let is_last_wait = left.is_empty() && failure.is_some();
             match tokio::time::timeout(patience, asked.join_next()).await {
                 Ok(Some(Ok(Ok(answer)))) => return Ok(answer),
                 Ok(Some(Ok(Err(error)))) => {
@@ -192,9 +194,7 @@ impl InOrder {
                     }
                     failure.get_or_insert(error);
                 }
-                // A question has failed, and the others are silent for longer than usual. The
-                // caller may ask again, which is sooner than the end of their time limit.
-                Err(_) if is_last_wait => return Err(failure.unwrap_or_else(interrupted)),
+                Err(_) if gives_up => return Err(failure.unwrap_or_else(interrupted)),
                 Ok(Some(Err(_)) | None) | Err(_) => {}
             }
             if left.is_empty() && asked.is_empty() {
