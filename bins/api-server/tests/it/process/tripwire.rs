@@ -1,4 +1,6 @@
-//! Kills a server at a chosen one of its requests to the outside world.
+//! A tripwire kills a server at one of the server's requests to the outside world. The stand-ins
+//! for the chain and the upstreams lead every request through it. A test chooses the request and
+//! the moment.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -12,11 +14,12 @@ pub(crate) enum Moment {
     Before,
     /// The request has had its effect, and the answer is not sent.
     After,
-    /// This long after the request arrived, at any step of the server.
+    /// This long after the request has arrived, whatever the server does then.
     Later(Duration),
 }
 
-/// Sees every request of the server to the chain and to the upstreams.
+/// Counts the requests of the server to the chain and to the upstreams, and kills it at the chosen
+/// one.
 #[derive(Default)]
 pub(crate) struct Tripwire {
     armed: Mutex<Option<Armed>>,
@@ -27,7 +30,8 @@ pub(crate) struct Tripwire {
 pub(crate) enum At {
     /// The request with this number, from 1.
     Number(u64),
-    /// The first request with this name, because concurrent requests have no certain numbers.
+    /// The first request with this name. Concurrent requests have no certain numbers, so a name is
+    /// safer.
     Name(&'static str),
     /// The request with this name and this number, from 1.
     Nth(&'static str, u64),
@@ -55,7 +59,7 @@ impl Armed {
 }
 
 impl Tripwire {
-    /// Counts requests from now on, and kills the server at the chosen one.
+    /// Counts requests from now on, and kills `victim` at the chosen one.
     pub(crate) fn arm(&self, at: At, moment: Moment, victim: Killer) {
         *self.armed.lock().unwrap() = Some(Armed {
             at,

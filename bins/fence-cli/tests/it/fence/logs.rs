@@ -4,7 +4,7 @@ use delegation_fence::{Entry, Head, LogEvent};
 
 use crate::fence::desk::{Desk, Refused as _};
 
-/// A log of three records, as the service returns it.
+/// A log of three records in the form that the service returns.
 pub(crate) fn log() -> String {
     let mut head = Head::EMPTY;
     let events = [
