@@ -1,4 +1,5 @@
-//! The moves of an entry: each is one conditional statement that makes all writes of the move.
+//! The moves of an entry on PostgreSQL. Each is one conditional statement that makes all writes of
+//! the move.
 
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use crate::{
     state::{EntryId, Transition},
 };
 
-/// The pauses before a move is sent again, while the database cannot be reached or has cut the
+/// The pauses before a move is sent again when the database cannot be reached or has cut the
 /// connection. A move records a fact, so it waits longer than a claim.
 const AGAIN_AFTER: [Duration; 4] = [
     Duration::from_millis(100),
@@ -26,7 +27,7 @@ const AGAIN_AFTER: [Duration; 4] = [
     Duration::from_millis(3_000),
 ];
 
-/// The statement that ends an entry as charged. The caller inserts the condition for its instance.
+/// The statement that ends an entry as charged. The caller gives the condition about its instance.
 macro_rules! end_charged {
     ($owner:expr, $alive:expr) => {
         concat!(
@@ -118,7 +119,7 @@ impl Inner {
             .await
     }
 
-    /// Records that the payer was charged; the payer earns the amount.
+    /// Records that the payer was charged. The payer earns the amount as credit.
     pub(super) async fn end_charged(
         &self,
         entry: EntryId,
@@ -139,7 +140,7 @@ impl Inner {
     }
 
     /// Records that the payer was not charged, deletes the answer, and subtracts `spent`. With
-    /// `instance`, the entry moves only under that number, which has to have its lease.
+    /// `instance`, the entry moves only under that number, which must have its lease.
     pub(super) async fn end_uncharged(
         &self,
         instance: Option<i64>,
@@ -243,10 +244,11 @@ impl Inner {
         .await
     }
 
-    /// Runs a conditional statement until its outcome is known, and returns the reason if it has
-    /// moved nothing. Its first parameters are the instance, the entry, the new state, the first
-    /// and the last state that allow the move, and the time. It returns a row when it has moved the
-    /// entry. Without `instance` the entry moves under the present number of this instance.
+    /// Runs a conditional statement until its outcome is known. Returns an error with the reason
+    /// when it has moved nothing. The statement's first parameters are the instance, the entry, the
+    /// new state, the first and the last state that allow the move, and the time. It must return a
+    /// row when it has moved the entry. Without `instance`, the entry moves under the present
+    /// number of this instance.
     async fn advance(
         &self,
         instance: Option<i64>,
@@ -263,7 +265,7 @@ impl Inner {
         );
         let to = code(transition.to());
         let mut waits = AGAIN_AFTER.iter();
-        // Whether an earlier try may have moved the entry.
+        // Set when an earlier try may have moved the entry.
         let mut interrupted = false;
         loop {
             let tried = async {
@@ -284,7 +286,7 @@ impl Inner {
                     self.working().remove(&number);
                     return Ok(());
                 }
-                // Only an earlier try of this move leads to this state.
+                // Only an earlier try of this same move can have led to this state.
                 Ok(Some(LedgerError::WrongState { observed, .. }))
                     if interrupted && observed == transition.to() =>
                 {
@@ -310,7 +312,7 @@ impl Inner {
         }
     }
 
-    /// Returns the reason why a move found no entry to move.
+    /// Returns why a move found no entry to move.
     async fn why_not(
         &self,
         entry: EntryId,

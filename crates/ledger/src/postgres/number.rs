@@ -7,14 +7,14 @@ use storage::postgres::PostgresError;
 use super::{Inner, Params, claims::random};
 
 /// The fewest numbers of entries that an instance skips when it continues under a new number.
-/// Running calls may own these numbers although the database has lost their entries.
+/// Running calls may hold these numbers, although the database has lost their entries.
 const PASSED_OVER: i64 = 1 << 20;
 
 impl Inner {
-    /// Returns the number of this instance. A new number means that the lease was lost or that the
-    /// database has another history. The instance then first takes along the open entries that no
-    /// other instance has taken over, and skips numbers of entries: otherwise a call whose entry
-    /// the database has lost could mistake a later payment's entry for its own.
+    /// Returns the number of this instance. A new number means that the lease was lost, or that the
+    /// database has another history. In that case this first takes along the open entries that no
+    /// other instance has taken over, and skips numbers of entries. Otherwise a call whose entry
+    /// the database has lost could mistake the entry of a later payment for its own.
     pub(super) async fn number(&self) -> Result<i64, PostgresError> {
         const SQL: &str = concat!(
             "WITH kept AS (
@@ -28,7 +28,8 @@ impl Inner {
         let before = self.number.load(Ordering::Acquire);
         if number != before {
             let [low, high, ..] = random()?;
-            // The number is random, so that a second loss does not lead to the same numbers.
+            // The size of the gap is random, so that a second loss does not lead to the same
+            // numbers.
             let passed_over = PASSED_OVER * (1 + i64::from(u16::from_le_bytes([low, high])));
             let params: Params<'_> = &[&number, &before, &passed_over];
             let went_on = self.postgres.query_opt("go_on", SQL, params).await?;
