@@ -1,4 +1,4 @@
-//! The four constructors together: one request type, one schema, one verifier.
+//! Combines the four constructors: one request type, one schema and one verifier.
 
 use calldata_checks::{Rail, UtcSeconds};
 use serde::Deserialize;
@@ -113,8 +113,8 @@ impl Request {
 }
 
 /// Verifies a plan for exactly the request that it answers. The verifier trusts no member of the
-/// envelope: it decodes the plan's bytes again, runs every check again, judges both digests and the
-/// clock, and rebuilds and compares every member that follows from the rest.
+/// envelope. It decodes the plan's bytes again, runs every check again, judges both digests and the
+/// clock, and rebuilds and compares every member that the others determine.
 ///
 /// # Errors
 /// The first check that does not hold, by name.
