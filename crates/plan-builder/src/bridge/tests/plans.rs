@@ -315,7 +315,7 @@ fn the_whole_limit_moves_in_one_burn() {
 }
 
 #[test]
-fn a_whole_envelope_is_as_recorded() {
+fn a_whole_envelope() {
     let request = request(json!({"transferSpeed": "fast"}));
     let chains = Chains::default().with(8453, Account::default());
     let plan = built(&request, &Fees::default(), &chains).unwrap();

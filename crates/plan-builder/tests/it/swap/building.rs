@@ -1,4 +1,4 @@
-//! The content of a plan, and the refusals that follow a port's failure.
+//! Tests of what a plan contains, and of the refusals after a failure of a port.
 
 use alloy_primitives::U256;
 use calldata_checks::{BasisPoints, UtcSeconds, swap::calldata::FeeDistribution};
@@ -272,7 +272,7 @@ fn failures_of_the_aggregator_by_name() {
 }
 
 #[test]
-fn a_stale_quote() {
+fn a_stale_quote_is_refused() {
     let read = |read_at: u64| {
         build(&arguments(), |draft| {
             draft.quote.read_at = UtcSeconds::from_unix(read_at);
@@ -308,7 +308,7 @@ fn a_recipient_that_is_paid_nothing_is_named() {
 }
 
 #[test]
-fn a_configuration_without_an_own_recipient_asks_for_nothing() {
+fn without_an_own_recipient_the_aggregator_is_not_asked() {
     let mut policy = policy();
     policy.fees.recipients.remove(0);
     let quotes = Aggregator::new(|_| {});
