@@ -1,8 +1,8 @@
-//! Cleans upstream text, such as token names and messages. It is untrusted, and is cleaned before
-//! it is shown.
+//! Cleans texts of upstreams, such as the names of tokens and messages. They are untrusted, so they
+//! are cleaned before they are shown.
 
-/// A copy of `text` without control, formatting and bidirectional characters, with runs of white
-/// space reduced to one space, cut after `max_chars` characters. Letters of every script stay:
+/// Returns `text` without control, formatting and bidirectional characters, with each run of white
+/// space reduced to one space, and cut after `max_chars` characters. Letters of every script stay:
 /// `USD₮0` keeps its `₮`.
 #[must_use]
 pub fn clean(text: &str, max_chars: usize) -> String {
@@ -31,9 +31,9 @@ pub fn clean(text: &str, max_chars: usize) -> String {
     cleaned
 }
 
-/// Characters that show nothing, or that change how the text around them is shown: bidirectional
-/// controls, zero-width characters, variation selectors, tags, interlinear marks, soft hyphen,
-/// byte-order mark.
+/// Whether a character shows nothing, or changes how the text around it is shown. These are
+/// bidirectional controls, zero-width characters, variation selectors, tags, interlinear marks, the
+/// soft hyphen, and the byte-order mark.
 fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{00ad}' | '\u{034f}' | '\u{061c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
