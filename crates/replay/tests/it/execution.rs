@@ -1,4 +1,5 @@
-//! Quotes and readings through the real adapters, and their effects on the chains of dev-chain.
+//! Tests that run quotes and readings of the real adapters on the chains of `dev-chain` and compare
+//! the effects.
 
 mod bridge;
 mod lending;
@@ -16,7 +17,7 @@ sol! {
     function approve(address spender, uint256 value) external returns (bool);
 }
 
-/// The time of the recorded quotes, of the adapters and of the chains.
+/// The time of the recorded quotes, the adapters' clock and the chains' clock, in Unix seconds.
 pub(crate) const NOW: u64 = 1_795_222_800;
 
 pub(crate) fn clock() -> Arc<Timestamp> {
@@ -39,7 +40,8 @@ fn ask(chain: &DevChain, method: &str, params: &Value) -> Value {
     }
 }
 
-/// Sends a call of an account that needs no signature; returns the hash or the refusal.
+/// Sends a call from an account without a signature. Returns the transaction's hash or the text of
+/// the refusal.
 pub(crate) fn send(
     chain: &DevChain,
     from: Address,
@@ -54,7 +56,7 @@ pub(crate) fn send(
     }
 }
 
-/// Approves `spender`; panics on failure.
+/// Approves `spender`. Panics when the call fails.
 pub(crate) fn approve(
     chain: &DevChain,
     from: Address,
