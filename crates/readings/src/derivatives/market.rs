@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_coin_without_a_rank_is_named() {
+    fn a_coin_without_a_place_in_the_ranking_is_named() {
         let mut listed = reading(Venue::Binance, "0.0001", 8, "1", "7");
         listed.open_interest = None;
         let markets = [

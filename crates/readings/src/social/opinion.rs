@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn at_most_fifty_leaders_count() {
+    fn fifty_leaders_are_the_most() {
         let posts = (0..80).map(|n| Post {
             followers: Some(n),
             ..post(&format!("v{n}"), 1, "BTC looks strong")
