@@ -35,43 +35,45 @@ use crate::{IntentId, StepKind};
 pub struct Intent {
     /// Its id.
     pub id: IntentId,
-    /// How many times the record was written.
+    /// Rises with every write of the record.
     #[serde(skip)]
     pub revision: u64,
     /// The owner of the wallet, as a CAIP-10 id.
     pub owner: String,
     /// The wallet.
     pub wallet: Address,
-    /// The digest of the payment's authorization: one payment buys one intent.
+    /// The digest of the payment's authorization. A payment begins another intent only when its
+    /// earlier one had no effect.
     pub payment: B256,
-    /// The paid call, in the form that the user of this crate stores it. It is never shown.
+    /// The paid call, as the caller of this crate has encoded it. Answers never show it.
     pub call: String,
     /// The price of the call, in micro US dollars.
     pub price_micro_usd: u64,
     /// The kind of action.
     pub operation: Operation,
-    /// The time of creation, in Unix seconds.
+    /// When the intent was created, in Unix seconds.
     pub created_at: u64,
-    /// The Unix second from which on nothing new begins for it.
+    /// From this Unix second on, no further transaction is ordered. Only a clearing, a mint and a
+    /// transfer that follow an effect are ordered later.
     pub not_after: u64,
     /// The state of the intent.
     pub state: State,
-    /// The reason for which it halted, if it did.
+    /// Why the intent halted. `None` when it did not halt.
     pub halted: Option<String>,
     /// Its transactions, in the order of sending.
     pub steps: Vec<Step>,
-    /// The allowance that it gives, if any.
+    /// The allowance that the action gives. `None` when it gives none.
     pub allowance: Option<Allowance>,
-    /// The destination side, for a bridge.
+    /// The destination side. `None` for an action that is no bridge.
     pub bridge: Option<Bridge>,
     /// The request and the plan, for answers.
     pub plan: Value,
-    /// The time of its end, in Unix seconds.
+    /// When the intent ended, in Unix seconds. `None` while it is open.
     pub ended_at: Option<u64>,
-    /// Whether it is over and no reorganisation can change its result.
+    /// Whether the intent is over and no reorganisation can change its result.
     #[serde(default)]
     pub is_final: bool,
-    /// The time of the last change by a reorganisation after its end, in Unix seconds.
+    /// When a reorganisation last reopened the intent after its end, in Unix seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reorganised_at: Option<u64>,
 }
@@ -93,7 +95,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// The name in answers and metrics.
+    /// Returns the name that answers and metrics use.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -112,7 +114,8 @@ impl Operation {
 pub enum State {
     /// Transactions are being sent.
     Running,
-    /// The transactions on the source chain are sealed. The mint on the other chain is missing.
+    /// The transactions on the source chain are sealed. The mint on the other chain is still
+    /// missing.
     Following,
     /// The action is complete.
     Completed,
@@ -120,14 +123,14 @@ pub enum State {
     Partial,
     /// The action failed. Transactions before the decisive one may have been executed.
     Failed,
-    /// It was cancelled before anything was signed.
+    /// The intent was cancelled, and none of its transactions had an effect.
     Cancelled,
-    /// It was over, and a reorganisation removed a transaction of it. It continues.
+    /// The intent was over when a reorganisation removed one of its transactions. It continues.
     Reopened,
 }
 
 impl State {
-    /// The name in answers and in the store.
+    /// Returns the name that answers and the store use.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -148,38 +151,38 @@ impl State {
     }
 }
 
-/// A transaction of an intent. It carries no coins.
+/// A transaction of an intent. It transfers no coins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
-    /// Its purpose.
+    /// What the transaction is for.
     pub kind: StepKind,
     /// Its chain.
     pub chain_id: u64,
-    /// The contract or account that it calls.
+    /// The contract or account that the transaction calls.
     pub to: Address,
     /// Its calldata.
     pub input: Bytes,
-    /// The amount that it must deliver, if that is measured.
+    /// The amount that the transaction must deliver. `None` when it is not measured.
     pub expects: Option<Expected>,
     /// Whether the call is simulated before sending and must return at least
     /// [`Expected::at_least`].
     pub returns_amount: bool,
-    /// The call is simulated before sending and must not return more than this: the shares that a
-    /// vault takes for the amount that it pays out.
+    /// The most that the simulated call may return: the shares that a vault takes for the amount
+    /// that it pays out. `None` when nothing limits it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub returns_at_most: Option<U256>,
     /// Its status.
     pub status: Status,
 }
 
-/// An amount that a transaction must deliver, measured by the token's logs.
+/// An amount that a transaction must deliver. The logs of the token show the delivered amount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expected {
     /// The token.
     pub token: Address,
     /// The account that receives it.
     pub receiver: Address,
-    /// The least amount that counts as success, in the token's smallest unit.
+    /// The smallest amount that counts as success, in the token's smallest unit.
     pub at_least: U256,
 }
 
@@ -187,35 +190,35 @@ pub struct Expected {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// It is not ordered yet.
+    /// The transaction is not ordered yet.
     Planned,
-    /// The order is recorded: the sender has the transaction, or receives it next.
+    /// The order is recorded. The sender of transactions has the transaction, or receives it next.
     Ordered {
         /// Its gas limit.
         gas_limit: u64,
     },
-    /// It is in a sealed block and was executed.
+    /// The transaction is in a sealed block, and it succeeded.
     Sealed {
         /// Its block.
         at: At,
         /// Its gas limit.
         gas_limit: u64,
-        /// The amount that it delivered, if that is measured.
+        /// The amount that the transaction delivered. `None` when it is not measured.
         received: Option<U256>,
     },
-    /// It is in a sealed block and was reverted.
+    /// The transaction is in a sealed block, and it was reverted.
     Reverted {
         /// Its block.
         at: At,
     },
-    /// It was not sent, and never will be.
+    /// The transaction was not sent, and never will be.
     Unsent,
     /// The intent halted before it was ordered.
     Skipped,
 }
 
 impl Status {
-    /// The name in answers.
+    /// Returns the name that answers use.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -228,7 +231,7 @@ impl Status {
         }
     }
 
-    /// The block of the transaction, if it has one.
+    /// Returns the transaction's block. `None` when it is in no block.
     #[must_use]
     pub const fn at(self) -> Option<At> {
         match self {
@@ -238,7 +241,7 @@ impl Status {
     }
 }
 
-/// A transaction and its block.
+/// The block in which a transaction is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct At {
     /// The hash of the transaction.
@@ -249,7 +252,7 @@ pub struct At {
     pub block: B256,
 }
 
-/// An allowance that an intent gives.
+/// An allowance that an intent gives, and what is left of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Allowance {
     /// Its chain.
@@ -258,9 +261,10 @@ pub struct Allowance {
     pub token: Address,
     /// The account that may spend it.
     pub spender: Address,
-    /// The last reading after the intent's transactions, in the token's smallest unit.
+    /// What was left after the intent's transactions when it was last read, in the token's smallest
+    /// unit. `None` before that.
     pub left: Option<U256>,
-    /// How many clearing transactions were planned.
+    /// How many transactions that clear the allowance were planned.
     pub clears: u8,
 }
 
@@ -283,14 +287,14 @@ pub struct Bridge {
     pub amount: U256,
     /// The highest fee that the protocol may deduct.
     pub max_fee: U256,
-    /// The account that receives the minted amount, if it is not the wallet.
+    /// The account to which the minted amount is forwarded. `None` when the wallet keeps it.
     pub forward_to: Option<Address>,
     /// Whether another account has submitted the message to the destination chain.
     pub minted_by_others: bool,
 }
 
 impl At {
-    /// The block.
+    /// Returns the block.
     #[must_use]
     pub const fn block(self) -> Block {
         Block {
@@ -301,40 +305,41 @@ impl At {
 }
 
 impl Intent {
-    /// Whether a chargeable effect exists: a transaction of the wallet that is sealed and was
-    /// executed.
+    /// Whether the action had an effect that is charged: one of its transactions is in a sealed
+    /// block and succeeded.
     #[must_use]
     pub fn has_effect(&self) -> bool {
         let sealed = |step: &Step| matches!(step.status, Status::Sealed { .. });
         self.steps.iter().any(sealed)
     }
 
-    /// Whether it is over without a chargeable effect. Its payment may then begin another one.
+    /// Whether the intent is over without such an effect. Its payment may then begin another
+    /// intent.
     #[must_use]
     pub fn came_to_nothing(&self) -> bool {
         self.state.is_over() && !self.has_effect()
     }
 
-    /// Whether it goes on, has had an effect, or may still get one by a reorganisation.
+    /// Whether the intent continues, had an effect, or may still get one by a reorganisation.
     #[must_use]
     pub fn may_have_effect(&self) -> bool {
         !self.came_to_nothing() || (self.has_begun() && !self.is_final)
     }
 
-    /// Whether a transaction was ordered.
+    /// Whether any transaction was ordered.
     #[must_use]
     pub fn has_begun(&self) -> bool {
         let planned = |step: &Step| matches!(step.status, Status::Planned | Status::Skipped);
         !self.steps.iter().all(planned)
     }
 
-    /// The key of a transaction at the sender.
+    /// Returns the key under which the sender of transactions records this transaction.
     #[must_use]
     pub fn key(&self, index: usize) -> String {
         format!("wallet/{}/{index}", self.id)
     }
 
-    /// The amounts that the measured transactions delivered.
+    /// Returns the amounts that the measured transactions delivered.
     pub fn received(&self) -> impl Iterator<Item = (&Step, Expected, U256)> {
         self.steps.iter().filter_map(|step| match step.status {
             Status::Sealed {

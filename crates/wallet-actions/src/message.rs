@@ -1,4 +1,7 @@
 //! Parses the message of a burn (CCTP V2), in the form that the destination chain accepts.
+//!
+//! This module checks that a message belongs to a bridge. It leaves the attestation to the
+//! destination chain.
 
 use alloy_primitives::{Address, B256, U256};
 
@@ -7,13 +10,12 @@ use crate::intent::Bridge;
 /// The length of a message with an empty hook.
 const LENGTH: usize = 148 + 228;
 
-/// The members of a burn's message that this crate checks. The destination chain checks the
-/// attestation.
+/// The parts of a burn's message that this crate checks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BurnMessage {
     source_domain: u32,
     destination_domain: u32,
-    /// The nonce. The destination chain accepts it once.
+    /// The nonce. The destination chain accepts each nonce once.
     pub(crate) nonce: B256,
     burn_token: B256,
     mint_recipient: B256,
@@ -24,7 +26,7 @@ pub(crate) struct BurnMessage {
 }
 
 impl BurnMessage {
-    /// Parses a message. Returns `None` for another version or length.
+    /// Parses a message. `None` when it has another version or length.
     pub(crate) fn read(message: &[u8]) -> Option<Self> {
         if message.len() != LENGTH {
             return None;
@@ -45,8 +47,8 @@ impl BurnMessage {
         })
     }
 
-    /// Whether the message belongs to this wallet's bridge, pays the wallet, and deducts at most
-    /// the agreed fee.
+    /// Whether the message belongs to this bridge, pays this wallet, and deducts at most the agreed
+    /// fee.
     pub(crate) fn is_of(&self, bridge: &Bridge, wallet: Address) -> bool {
         self.source_domain == bridge.source_domain
             && self.destination_domain == bridge.destination_domain

@@ -1,28 +1,30 @@
-//! The request for an action.
+//! The order: a paid request for one action.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use custody::Owner;
 
-/// A paid request for one action.
+/// A paid request for one action of an owner's wallet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
-    /// The owner of the wallet: the payer.
+    /// The owner of the wallet. The owner is also the payer.
     pub owner: Owner,
-    /// The digest of the payment's authorization: one payment buys one intent.
+    /// The digest of the payment's authorization. It buys one intent.
     pub payment: B256,
-    /// The paid call, in the form in which its receiver can find it after a restart. It is never
-    /// shown.
+    /// The paid call, in a form by which the caller of this crate finds it after a restart. Answers
+    /// never show it.
     pub call: String,
-    /// The price of the call, in micro US dollars. The payment is verified and counts towards the
-    /// owner's payments.
+    /// The price of the call, in micro US dollars. The payment is verified already, and counts
+    /// towards the owner's payments.
     pub price_micro_usd: u64,
     /// The requested action.
     pub action: Action,
-    /// The authorization that moves the principal to the wallet, if the wallet lacks it.
+    /// The authorization that moves the missing tokens to the wallet. `None` when the caller sends
+    /// none.
     pub principal: Option<Principal>,
-    /// The Unix second from which on nothing may be sent.
+    /// From this Unix second on, no transaction is ordered, except those that complete or clear an
+    /// effect.
     pub deadline: Option<u64>,
-    /// The most slippage of a deposit or of its withdrawal, in basis points. It only narrows the
+    /// The most slippage of a deposit or of its withdrawal, in basis points. It can only narrow the
     /// general limits. A swap has its own slippage.
     pub max_slippage_bps: Option<u64>,
 }
@@ -30,7 +32,7 @@ pub struct Order {
 /// The requested action. Amounts are in whole tokens, as the caller wrote them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
-    /// Swaps a token for another one of the same chain.
+    /// Swaps a token for another one on the same chain.
     Swap(SwapOrder),
     /// Moves native USDC to another chain.
     Bridge(BridgeOrder),
@@ -53,7 +55,7 @@ pub struct SwapOrder {
     pub to_token: Address,
     /// The amount to sell.
     pub amount: String,
-    /// The most that the output may fall below the quote, in percent.
+    /// How far the output may fall below the quote, in percent.
     pub slippage_pct: String,
 }
 
@@ -68,7 +70,7 @@ pub struct BridgeOrder {
     pub token: Address,
     /// The amount to move.
     pub amount: String,
-    /// The wallet or its owner. The wallet when absent.
+    /// The wallet or its owner. `None` means the wallet.
     pub recipient: Option<Address>,
 }
 
@@ -79,7 +81,7 @@ pub struct WithdrawOrder {
     pub chain_id: u64,
     /// The token.
     pub token: Address,
-    /// The amount. The whole balance when absent.
+    /// The amount. `None` means the whole balance.
     pub amount: Option<String>,
 }
 
@@ -94,16 +96,16 @@ pub struct InvestOrder {
     pub asset: String,
     /// The amount of the asset.
     pub amount: String,
-    /// The product, when the protocol has several for the asset.
+    /// The product. `None` when the protocol has only one for the asset.
     pub product_id: Option<String>,
-    /// The least shares to accept.
+    /// The fewest shares to accept. `None` when the caller sets no minimum.
     pub min_shares: Option<String>,
 }
 
-/// The withdrawal of a deposit, whole or in part.
+/// The withdrawal of a whole deposit, or of a part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DivestOrder {
-    /// The product's id, or the position's id in `/yield-farming-active`.
+    /// The id of the product, or of its position in `/yield-farming-active`.
     pub product: String,
     /// The part to withdraw.
     pub size: Size,
@@ -112,9 +114,9 @@ pub struct DivestOrder {
 /// A part of a position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Size {
-    /// This amount of the asset.
+    /// An amount of the asset.
     Amount(String),
-    /// This fraction of the position, above 0 and at most 1.
+    /// A fraction of the position, above 0 and at most 1.
     Ratio(String),
 }
 
@@ -129,9 +131,9 @@ pub struct Principal {
     pub to: Address,
     /// The amount, in the token's smallest unit.
     pub value: U256,
-    /// The Unix second from which on it is valid.
+    /// The authorization is valid after this Unix second.
     pub valid_after: U256,
-    /// The Unix second from which on it is not valid any more.
+    /// The authorization is valid before this Unix second.
     pub valid_before: U256,
     /// 32 random bytes.
     pub nonce: B256,

@@ -1,5 +1,8 @@
 //! Plans an action: turns an order into an intent, after every check that is possible before the
 //! first signature.
+//!
+//! The planner reads chains, asks for quotes, judges every transaction by the signing policy, and
+//! simulates them. It signs and stores nothing.
 
 mod account;
 mod bridge;
@@ -30,11 +33,11 @@ use crate::amount::atoms;
 use crate::intent::{Allowance, Bridge, Intent, Operation, State, Status, Step};
 use crate::{Action, IntentId, Order, PlannedStep, Refused, Shared, StepKind};
 
-/// How many seconds after planning an action may begin, when no deadline is nearer.
+/// How many seconds after planning an action may still begin, when no deadline is nearer.
 const BEGUN_WITHIN: u64 = 600;
 
-/// Assumed gas of a step on chains without simulation. The values allow for proxies and for calls
-/// through several contracts.
+/// The gas that a step is assumed to use on chains without simulation. The values allow for proxies
+/// and for calls through several contracts.
 const GAS_OF_APPROVAL: u64 = 120_000;
 const GAS_OF_CALL: u64 = 900_000;
 
@@ -56,7 +59,7 @@ pub(crate) struct Planner<'a> {
     pub(crate) now: u64,
 }
 
-/// A wallet's balance of a token at a block.
+/// An account's balance of a token, and the token's decimals.
 #[derive(Clone, Copy)]
 pub(crate) struct Held {
     pub(crate) balance: U256,
@@ -122,8 +125,8 @@ impl Planner<'_> {
         })
     }
 
-    /// Checks that the wallet's key would sign every transaction. An action with a refused
-    /// transaction does not begin.
+    /// Checks that the policy lets the wallet's key sign every transaction. An action with a
+    /// refused transaction does not begin.
     fn judge(&self, draft: &Draft) -> Result<(), Refused> {
         for step in &draft.steps {
             self.judge_call(step.chain_id, step.to, &step.input)?;
@@ -145,8 +148,7 @@ impl Planner<'_> {
         Ok(judged?)
     }
 
-    /// Simulates the transactions on top of a block, and returns the gas that they may use
-    /// together.
+    /// Simulates the transactions on top of a block. Returns the gas that they may use together.
     async fn foresee(
         &self,
         chain: &ChainReader,
@@ -192,7 +194,7 @@ impl Planner<'_> {
         Ok(gas)
     }
 
-    /// The wallet's account on a chain.
+    /// Returns the wallet's account on a chain.
     pub(crate) fn account(&self, chain_id: u64) -> Result<Account<'_>, Refused> {
         Ok(Account {
             chain: self.shared.chain(chain_id)?,
@@ -205,7 +207,8 @@ impl Planner<'_> {
         self.account(chain_id)?.held(token).await
     }
 
-    /// Reads a contract's present answer. Returns `None` when the call reverts.
+    /// Reads a contract's current answer. `None` when the call reverts or its answer has another
+    /// form.
     pub(crate) async fn read<C: SolCall>(
         &self,
         chain_id: u64,
@@ -216,8 +219,8 @@ impl Planner<'_> {
     }
 }
 
-/// Parses an amount into the token's smallest unit. It must be above zero and must not have more
-/// digits than the token.
+/// Parses an amount into the token's smallest unit. The amount must be above zero, and must not
+/// have more decimal digits than the token.
 pub(crate) fn amount_of(path: &'static str, text: &str, decimals: u8) -> Result<U256, Refused> {
     match atoms(text, decimals) {
         Some(amount) if !amount.is_zero() => Ok(amount),
@@ -229,7 +232,7 @@ pub(crate) fn amount_of(path: &'static str, text: &str, decimals: u8) -> Result<
     }
 }
 
-/// The refusal reason for a transaction that would revert.
+/// Returns the reason of the refusal when such a transaction would revert.
 const fn would_revert(kind: StepKind) -> &'static str {
     match kind {
         StepKind::Principal => "principal_auth_refused",
@@ -264,7 +267,7 @@ pub(crate) fn step(kind: StepKind, chain_id: u64, to: Address, call: &impl SolCa
     }
 }
 
-/// A step from a transaction of a foreign plan.
+/// Makes a step from a transaction of a swap's or a bridge's plan.
 pub(crate) fn planned(chain_id: u64, planned: PlannedStep) -> Step {
     Step {
         kind: planned.kind,

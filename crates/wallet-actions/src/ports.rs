@@ -1,4 +1,6 @@
 //! The ports of wallet actions: plans of swaps and bridges, and the attestation of a burn.
+//!
+//! The implementations reach the outside world. This crate decides what it does with their answers.
 
 use std::pin::Pin;
 
@@ -11,18 +13,18 @@ use crate::StepKind;
 /// The future that a port returns.
 pub type PortFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Builds and checks the transactions of swaps and bridges. Every returned plan has passed the
-/// checks of its rail on its own bytes. This crate checks the recipient and the remaining balances,
-/// and not the encoding of a route.
+/// Builds and checks the transactions of swaps and bridges. An implementation checks the bytes of
+/// every plan that it returns. This crate checks the recipients and the remaining balances, and
+/// does not check the encoding of a route.
 pub trait Plans: Send + Sync + 'static {
-    /// The transactions of a swap.
+    /// Plans the transactions of a swap.
     fn swap(&self, ask: SwapAsk) -> PortFuture<'_, Result<SwapPlan, PlanRefused>>;
 
-    /// The transactions of a bridge on its source chain.
+    /// Plans the transactions of a bridge on its source chain.
     fn bridge(&self, ask: BridgeAsk) -> PortFuture<'_, Result<BridgePlan, PlanRefused>>;
 
-    /// The message and attestation that complete a bridge on its destination chain. `None` while
-    /// the burn is not attested.
+    /// Asks for the message and the attestation that complete a bridge on its destination chain.
+    /// `None` while the burn is not attested.
     fn attestation(&self, burn: Burn) -> PortFuture<'_, Result<Option<Attested>, PlanRefused>>;
 }
 
@@ -31,36 +33,36 @@ pub trait Plans: Send + Sync + 'static {
 pub struct SwapAsk {
     /// The chain of both tokens.
     pub chain_id: u64,
-    /// The account that sells and receives.
+    /// The account that sells, and receives the output.
     pub wallet: Address,
     /// The input token.
     pub from_token: Address,
     /// The output token.
     pub to_token: Address,
-    /// The input as the caller wrote it, in whole tokens.
+    /// The input in whole tokens, as the caller wrote it.
     pub amount: String,
     /// The input in the token's smallest unit.
     pub atoms: U256,
-    /// The most that the output may fall below the quote, in percent, as the caller wrote it.
+    /// How far the output may fall below the quote, in percent, as the caller wrote it.
     pub slippage_pct: String,
-    /// The same in basis points.
+    /// The same slippage in basis points.
     pub slippage_bps: u64,
 }
 
 /// A planned and checked swap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwapPlan {
-    /// The transactions, in order; the last one swaps.
+    /// The transactions, in order. The last one swaps.
     pub steps: Vec<PlannedStep>,
     /// The account that may take the input token.
     pub spender: Address,
     /// The quoted output, in the output token's smallest unit.
     pub quoted: U256,
-    /// The least output that the calldata accepts.
+    /// The smallest output that the calldata accepts.
     pub at_least: U256,
-    /// The Unix second from which on the quote is stale.
+    /// The quote is stale from this Unix second on.
     pub valid_until: u64,
-    /// The evidence of the checks, for the answer: the digest of the plan and the names of its
+    /// The evidence of the checks, for the answer: the digest of the plan, and the names of its
     /// checks.
     pub evidence: Value,
 }
@@ -78,18 +80,18 @@ pub struct BridgeAsk {
     pub recipient: Address,
     /// The token on the source chain.
     pub token: Address,
-    /// The amount to move, in its smallest unit.
+    /// The amount to move, in the token's smallest unit.
     pub atoms: U256,
 }
 
 /// A planned and checked bridge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BridgePlan {
-    /// The transactions on the source chain, in order; the last one burns.
+    /// The transactions on the source chain, in order. The last one burns.
     pub steps: Vec<PlannedStep>,
     /// The account that may take the token.
     pub spender: Address,
-    /// The highest fee that the protocol may deduct at the mint.
+    /// The highest fee that the protocol may deduct when it mints.
     pub max_fee: U256,
     /// The protocol's domain number of the source chain.
     pub source_domain: u32,
@@ -99,20 +101,20 @@ pub struct BridgePlan {
     pub minted_token: Address,
     /// The contract on the destination chain that accepts the attested message.
     pub transmitter: Address,
-    /// The Unix second from which on the fees are stale.
+    /// The fees are stale from this Unix second on.
     pub valid_until: u64,
     /// The evidence of the checks, for the answer.
     pub evidence: Value,
 }
 
-/// A transaction of a plan.
+/// A transaction of a plan. It transfers no coins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedStep {
-    /// Its purpose.
+    /// What the transaction is for.
     pub kind: StepKind,
-    /// The contract or account that it calls.
+    /// The contract or account that the transaction calls.
     pub to: Address,
-    /// Its calldata. It carries no coins.
+    /// Its calldata.
     pub input: Bytes,
 }
 
@@ -125,17 +127,17 @@ pub struct Burn {
     pub transaction: B256,
 }
 
-/// A message and its attestation. They are untrusted input: only the destination chain verifies the
+/// A message and its attestation. Both are untrusted input: only the destination chain verifies the
 /// attestation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attested {
     /// The message.
     pub message: Bytes,
-    /// The signatures over it.
+    /// The signatures over the message.
     pub attestation: Bytes,
 }
 
-/// The reason why no plan exists. Nothing was signed.
+/// Why there is no plan. Nothing was signed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{check}: {message}")]
 pub struct PlanRefused {
@@ -152,10 +154,10 @@ pub struct PlanRefused {
 /// The kinds of refusals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlanCause {
-    /// An upstream does not answer, or its answer is unusable.
+    /// An upstream does not answer, or its answer cannot be used.
     Unavailable,
     /// No route exists, or the chain or token is not supported.
     NoRoute,
-    /// A check fails on the bytes of the quote.
+    /// The bytes of the quote fail a check.
     Refused,
 }

@@ -1,4 +1,7 @@
-//! The reasons why an action does not begin.
+//! Why an action does not begin.
+//!
+//! Each reason has a stable name for callers and a message for people. When an action is refused,
+//! nothing was signed, and nothing is charged.
 
 use alloy_primitives::{Address, U256};
 use custody::{CustodyError, PolicyRefusal};
@@ -7,7 +10,7 @@ use thiserror::Error;
 
 use crate::{IntentId, PlanRefused, StoreError};
 
-/// The reason why an action did not begin. Nothing was signed, and nothing is charged.
+/// Why an action did not begin. Nothing was signed, and nothing is charged.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum Refused {
@@ -23,13 +26,15 @@ pub enum Refused {
         wallet: Address,
         /// How many wei are missing.
         missing: U256,
-        /// The reason why no top-up is possible: `no_gas_account`, `gas_topup_too_large`.
+        /// Why no top-up is possible: `no_gas_account` or `gas_topup_too_large`.
         reason: &'static str,
     },
-    /// The action has no object: an empty balance, or an unknown position, product or route.
+    /// There is nothing to act on: the balance is empty, or the position, product or route is
+    /// unknown.
     #[error("{message}")]
     Nothing {
-        /// `nothing_to_withdraw`, `no_such_position`, `no_such_product`, `no_route`.
+        /// The stable name of the reason: `nothing_to_withdraw`, `no_such_position`,
+        /// `no_such_product` or `no_route`.
         reason: &'static str,
         /// A message for people.
         message: String,
@@ -45,18 +50,18 @@ pub enum Refused {
     /// A member of the request is invalid.
     #[error("{path}: {message}")]
     Invalid {
-        /// The member.
+        /// The path of the member.
         path: &'static str,
         /// A message for people.
         message: String,
     },
-    /// No plan of the swap or bridge exists.
+    /// There is no plan of the swap or bridge.
     #[error(transparent)]
     Plan(#[from] PlanRefused),
     /// The wallet's signing policy refuses a transaction.
     #[error("{0}")]
     Policy(PolicyRefusal),
-    /// The order is forbidden: it can never begin.
+    /// The order is forbidden and can never begin.
     #[error("the order was forbidden: {0}")]
     Forbidden(String),
     /// The wallet is busy with another intent.
@@ -72,12 +77,12 @@ pub enum Refused {
     },
 }
 
-/// The tokens that the owner must bring, and the authorization that does it.
+/// The tokens that the owner must bring, and the authorization that brings them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FundsRequired {
     /// The chain.
     pub chain_id: u64,
-    /// The wallet that lacks it.
+    /// The wallet that lacks the token.
     pub wallet: Address,
     /// The token.
     pub token: Address,
@@ -91,7 +96,7 @@ pub struct FundsRequired {
 }
 
 impl Refused {
-    /// The stable name of the reason.
+    /// Returns the stable name of the reason.
     #[must_use]
     pub fn reason(&self) -> &str {
         match self {

@@ -1,5 +1,5 @@
 //! The parts that drivers and planners share: custody, policy, chains, the sender of transactions,
-//! and the store.
+//! and the store. The caller of this crate supplies them as [`Parts`].
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,17 +24,17 @@ pub struct Parts {
     pub policy: SigningPolicy,
     /// The chains, by id.
     pub chains: Vec<ChainReader>,
-    /// The sender of transactions. It must be the only sender for these wallets.
+    /// The sender of transactions. No other sender may send for these wallets.
     pub sender: Sender,
-    /// Turns on wallets, shared with every other part that sends for them.
+    /// The turns on wallets, shared with every other part that sends for them.
     pub turns: Turns,
     /// The store of intents.
     pub store: Arc<dyn Store>,
     /// Plans swaps and bridges.
     pub plans: Arc<dyn Plans>,
-    /// Tops up wallets with coins for gas, shared with every other part that sends for them.
+    /// Tops up wallets with coins for gas. It is shared with every other part that sends for them.
     pub funding: GasFunding,
-    /// The pauses.
+    /// The pauses of the background work.
     pub pace: Pace,
     /// The machine's clock, in Unix seconds.
     pub clock: Arc<dyn Fn() -> u64 + Send + Sync>,
@@ -43,7 +43,7 @@ pub struct Parts {
 /// The pauses of the background work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pace {
-    /// The pause before the next look at something that changes soon.
+    /// The pause before the next look at something that may change soon.
     pub look: Duration,
     /// The pause after a fault.
     pub after_fault: Duration,
@@ -88,7 +88,7 @@ impl Shared {
         (self.clock)()
     }
 
-    /// The chain of a request.
+    /// Returns a chain for a request. A chain without nodes refuses the request.
     pub(crate) fn chain(&self, chain_id: u64) -> Result<&ChainReader, Refused> {
         self.chains.get(&chain_id).ok_or_else(|| {
             let message = format!("no node of chain {chain_id} is configured for wallets");
@@ -96,7 +96,8 @@ impl Shared {
         })
     }
 
-    /// The chain of an intent.
+    /// Returns a chain for the work on an intent. A chain without nodes is a fault, and the work
+    /// waits.
     pub(crate) fn chain_of(&self, chain_id: u64) -> Result<&ChainReader, Fault> {
         self.chains.get(&chain_id).ok_or(Fault::Chain(chain_id))
     }

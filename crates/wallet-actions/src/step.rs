@@ -14,7 +14,7 @@ pub enum StepKind {
     Approve,
     /// The action's own call.
     Call,
-    /// Clears the rest of an allowance.
+    /// Clears what is left of an allowance.
     Clear,
     /// Mints the burned amount of a bridge on the destination chain.
     Mint,
@@ -23,7 +23,7 @@ pub enum StepKind {
 }
 
 impl StepKind {
-    /// The name in answers and keys.
+    /// Returns the name that answers and keys use.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

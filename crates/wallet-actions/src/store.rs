@@ -1,4 +1,7 @@
 //! The store of wallet actions: intents and forbidden orders.
+//!
+//! Drivers and planners use the port [`Store`]. [`SqliteStore`] keeps the records in a file of one
+//! machine, and [`PostgresStore`] in a database that several servers share.
 
 mod postgres;
 mod sqlite;
@@ -13,63 +16,65 @@ use crate::{Intent, IntentId, PortFuture};
 /// The future that a store returns.
 pub type StoreFuture<'a, T> = PortFuture<'a, Result<T, StoreError>>;
 
-/// Stores intents durably. Every write is conditional, and is on disk when it returns.
+/// Stores intents durably. What a write has changed is on disk when it returns. A write that
+/// depends on earlier content is conditional.
 pub trait Store: Send + Sync + 'static {
-    /// Stores a new intent. When the payment has one already, returns that one unchanged, unless it
-    /// ended without effect.
+    /// Stores a new intent. When the payment has an intent already, returns that one unchanged,
+    /// unless it ended without effect.
     ///
     /// # Errors
     /// [`StoreError::Busy`] while another intent of the wallet is running;
-    /// [`StoreError::Forbidden`].
+    /// [`StoreError::Forbidden`] when the payment is forbidden.
     fn insert(&self, intent: Intent) -> StoreFuture<'_, Intent>;
 
-    /// The intent with this id.
+    /// Returns the intent with this id.
     fn get(&self, id: &IntentId) -> StoreFuture<'_, Option<Intent>>;
 
-    /// The intent of this payment.
+    /// Returns the intent of this payment.
     fn of_payment(&self, payment: B256) -> StoreFuture<'_, Option<Intent>>;
 
     /// Forbids this payment to begin anything, for ever. The first reason is kept. An intent that
     /// exists already stays unchanged.
     fn forbid(&self, payment: B256, reason: &str, at: u64) -> StoreFuture<'_, Forbidden>;
 
-    /// The reason for which this payment is forbidden, if it is.
+    /// Returns why this payment is forbidden. `None` when it is not.
     fn forbidden(&self, payment: B256) -> StoreFuture<'_, Option<String>>;
 
-    /// Replaces the intent that was read, and returns the written one.
+    /// Replaces the intent that was read. Returns it with its new revision.
     ///
     /// # Errors
-    /// [`StoreError::Conflict`] when the intent was written since.
+    /// [`StoreError::Conflict`] when the intent was written since it was read.
     fn write(&self, intent: Intent) -> StoreFuture<'_, Intent>;
 
-    /// The open intents, the oldest first.
+    /// Lists the open intents, the oldest first.
     fn open(&self) -> StoreFuture<'_, Vec<IntentId>>;
 
-    /// The intents that have ended and are not final, the oldest first. A reorganisation may still
-    /// change their result.
+    /// Lists the intents that have ended and are not final, the oldest first. A reorganisation may
+    /// still change their result.
     fn unsettled(&self) -> StoreFuture<'_, Vec<IntentId>>;
 
-    /// All intents that were created since this Unix second.
+    /// Returns all intents that were created since this Unix second.
     fn since(&self, created_at: u64) -> StoreFuture<'_, Vec<Intent>>;
 
-    /// The newest intents of an owner (a CAIP-10 id) that were created since this Unix second, at
-    /// most `most`.
+    /// Returns the newest intents of an owner (a CAIP-10 id) that were created since this Unix
+    /// second, at most `most` of them.
     fn of_owner(&self, owner: &str, created_at: u64, most: u32) -> StoreFuture<'_, Vec<Intent>>;
 
-    /// The running intent of the wallet, if any.
+    /// Returns the running intent of the wallet. `None` when no intent of it is running.
     fn is_busy(&self, wallet: Address) -> StoreFuture<'_, Option<IntentId>>;
 }
 
-/// A payment that can begin nothing any more.
+/// A payment that can no longer begin anything.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forbidden {
     /// The first reason.
     pub reason: String,
-    /// The intent that the payment had before.
+    /// The intent that the payment had before. `None` when it had none.
     pub intent: Option<Intent>,
 }
 
-/// The reason why a store operation failed. Nothing was written.
+/// Why a store operation failed. Nothing was written, except that a write may have taken effect
+/// before [`Unavailable`](Self::Unavailable).
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -91,16 +96,16 @@ pub enum StoreError {
         /// The first reason.
         reason: String,
     },
-    /// The records cannot be read or written. The code names no path.
+    /// The records cannot be read or written. The code contains no path.
     #[error("the records of actions cannot be used: {code}")]
     Unavailable {
-        /// The database's name of the error.
+        /// The name that the database gives to the error.
         code: &'static str,
     },
 }
 
 impl StoreError {
-    /// The stable code.
+    /// Returns the stable code.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {

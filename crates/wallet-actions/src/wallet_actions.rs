@@ -1,4 +1,7 @@
 //! The public interface: begins, follows and finds the actions of all wallets.
+//!
+//! A supervisor task keeps a driver running for each open intent. Planning is left to the module
+//! `plan`, and the steps of an intent to the module `drive`.
 
 mod give_up;
 mod holdings;
@@ -20,7 +23,7 @@ use crate::store::StoreError;
 use crate::{IntentId, Order, Refused};
 
 /// Carries out wallet actions. Cheap to clone. Dropping the last clone stops the work at the
-/// present step. The next start continues from the records.
+/// current step, and the next start continues from the records.
 #[derive(Clone)]
 pub struct WalletActions {
     shared: Arc<Shared>,
@@ -36,7 +39,7 @@ impl Drop for Supervisor {
 }
 
 impl WalletActions {
-    /// Starts the work, and continues what an earlier process has left.
+    /// Starts the work, and continues the open intents of an earlier process.
     #[must_use]
     pub fn start(parts: Parts) -> Self {
         let chains = parts.chains.into_iter();
@@ -61,8 +64,8 @@ impl WalletActions {
         }
     }
 
-    /// Plans an action, stores its intent, and begins. The same payment gets the intent that it
-    /// already has.
+    /// Plans an action, stores its intent, and begins it. A payment that has an intent already gets
+    /// that one.
     ///
     /// # Errors
     /// [`Refused`]: nothing was signed, and nothing will be.
@@ -88,8 +91,8 @@ impl WalletActions {
         Ok(kept)
     }
 
-    /// Waits until the intent is over, only the mint on another chain is missing, or `until` has
-    /// passed. Returns the intent as it is then.
+    /// Waits until the intent no longer runs, or `until` has passed. It no longer runs when it is
+    /// over, or when only the mint on another chain is missing. Returns the intent as it is then.
     ///
     /// # Errors
     /// Errors of the store.
@@ -111,13 +114,13 @@ impl WalletActions {
         }
     }
 
-    /// The present time, in Unix seconds.
+    /// Returns the current time, in Unix seconds.
     #[must_use]
     pub fn now(&self) -> u64 {
         self.shared.now()
     }
 
-    /// The intent with this id.
+    /// Returns the intent with this id.
     ///
     /// # Errors
     /// Errors of the store.
@@ -125,7 +128,7 @@ impl WalletActions {
         self.shared.store.get(id).await
     }
 
-    /// The intent of a payment.
+    /// Returns the intent of a payment.
     ///
     /// # Errors
     /// Errors of the store.
@@ -136,7 +139,8 @@ impl WalletActions {
         self.shared.store.of_payment(payment).await
     }
 
-    /// The newest intents of an owner that were created since this Unix second.
+    /// Returns the newest intents of an owner that were created since this Unix second, at most
+    /// `most` of them.
     ///
     /// # Errors
     /// Errors of the store.
@@ -152,8 +156,8 @@ impl WalletActions {
             .await
     }
 
-    /// The intents that were created since this Unix second. After a restart, some of their calls
-    /// may be unanswered.
+    /// Returns the intents that were created since this Unix second. After a restart, the calls of
+    /// some of them may be unanswered.
     ///
     /// # Errors
     /// Errors of the store.
@@ -161,12 +165,13 @@ impl WalletActions {
         self.shared.store.since(created_at).await
     }
 
-    /// The products that accept deposits: chain, product id, protocol, contract and asset.
+    /// Returns the reviewed products into which wallets can deposit. It does not check whether they
+    /// accept deposits now.
     pub fn products(&self) -> impl Iterator<Item = crate::ListedProduct> + '_ {
         crate::plan::Product::all(&self.shared.policy).map(Into::into)
     }
 
-    /// Stops after the present step. The next start continues the rest.
+    /// Stops after the current step. The next start continues from the records.
     pub async fn close(self) {
         self.supervisor.0.abort();
         tokio::task::yield_now().await;

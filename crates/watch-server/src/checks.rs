@@ -1,4 +1,8 @@
 //! Runs the checks of all mandates, each when it is due.
+//!
+//! A [`Watcher`] looks for due mandates in short intervals and limits how many it checks.
+//! [`Checks`] runs it in the background. The module `tend` does the work for one mandate. A process
+//! may be killed at any point: the next one continues from the store.
 
 mod tend;
 
@@ -12,8 +16,8 @@ use tokio::time::Instant;
 use crate::mandates::Shared;
 use crate::{Mandates, Yields};
 
-/// The most mandates that one sweep reads. It is more than the number of checks at once, because
-/// other processes may hold the leases of some.
+/// The most mandates that one sweep reads. It exceeds the default of [`Pace::at_once`], because
+/// other processes may hold the leases of some of them.
 const LOOKED_FOR: u32 = 512;
 
 /// The pace and the limits of checks.
@@ -21,14 +25,14 @@ const LOOKED_FOR: u32 = 512;
 pub struct Pace {
     /// The pause between two sweeps.
     pub sweep: Duration,
-    /// The most mandates that one sweep begins, so that missed checks do not come all at once after
-    /// an outage. A mandate gets one check, not one for each missed one.
+    /// The most mandates that one sweep begins, so that missed checks do not come all at the same
+    /// time after an outage. A mandate gets one check, however many it has missed.
     pub per_sweep: usize,
-    /// The most mandates that are checked at a time.
+    /// The most mandates that are checked at the same time.
     pub at_once: usize,
     /// How long a mandate rests after a failure.
     pub rest: Duration,
-    /// The life of a lease in seconds. It must be longer than a check.
+    /// How long a lease lasts, in seconds. It must be longer than a check.
     pub lease_seconds: u32,
     /// The longest time that one call of the mover may take.
     pub patience: Duration,
@@ -47,7 +51,8 @@ impl Default for Pace {
     }
 }
 
-/// Checks mandates. Its memory is only a cache: losing it does no harm. Clones share it.
+/// Checks mandates. Clones share one memory. Losing that memory does no harm, because the store has
+/// everything else.
 #[derive(Clone)]
 pub struct Watcher {
     worker: Arc<Worker>,
@@ -58,21 +63,21 @@ struct Worker {
     shared: Arc<Shared>,
     yields: Arc<dyn Yields>,
     pace: Pace,
-    /// The name of this process in leases. No other process has the same.
+    /// The name of this process in leases. No other process has the same name.
     holder: String,
     memory: Mutex<Memory>,
 }
 
 #[derive(Default)]
 struct Memory {
-    /// Mandates that are being checked.
+    /// The mandates that are being checked.
     tended: HashSet<String>,
-    /// Mandates that rest after a failure, and until when.
+    /// The mandates that rest after a failure, and until when.
     resting: HashMap<String, Instant>,
 }
 
 impl Watcher {
-    /// A watcher of the mandates of a server.
+    /// Makes a watcher of a server's mandates.
     #[must_use]
     pub fn new(mandates: &Mandates, yields: Arc<dyn Yields>, pace: Pace) -> Self {
         let worker = Worker {
@@ -87,14 +92,14 @@ impl Watcher {
         }
     }
 
-    /// Checks the mandates that are due now, and returns when that is done.
+    /// Checks the mandates that are due now, and returns when all of them are checked.
     pub async fn sweep(&self) {
         let mut tasks = JoinSet::new();
         self.begin(&mut tasks).await;
         while tasks.join_next().await.is_some() {}
     }
 
-    /// Begins the checks of mandates that are due now.
+    /// Begins to check the mandates that are due now. First makes lost cancellations again.
     async fn begin(&self, tasks: &mut JoinSet<()>) {
         let Worker {
             shared,
@@ -157,19 +162,19 @@ impl Watcher {
     }
 }
 
-/// A running watcher. Dropping the last handle stops the checks at the present step. The next start
-/// continues from the store.
+/// A running watcher. Dropping it stops the checks at the current step. The next start continues
+/// from the store.
 #[derive(Debug)]
 pub struct Checks(JoinHandle<()>);
 
 impl Checks {
-    /// Starts the checks, and continues what an earlier process has left.
+    /// Starts the checks, and continues the open work of an earlier process.
     #[must_use]
     pub fn start(watcher: Watcher) -> Self {
         Self(tokio::spawn(watcher.run()))
     }
 
-    /// Stops the checks.
+    /// Stops the checks at the current step.
     pub async fn close(mut self) {
         self.0.abort();
         // The checks end with the task that began them.
@@ -195,7 +200,7 @@ fn lock(memory: &Mutex<Memory>) -> MutexGuard<'_, Memory> {
     memory.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A name that is unique to this process.
+/// Makes a name that is unique to this process.
 fn holder() -> String {
     let mut bytes = [0; 16];
     if getrandom::fill(&mut bytes).is_err() {

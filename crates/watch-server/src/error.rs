@@ -5,7 +5,7 @@ use yield_watch::{AuditError, MAX_ACTIVE, Problem};
 
 use crate::StoreError;
 
-/// The reason why an operation on a mandate failed.
+/// Why an operation on a mandate failed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum WatchError {
@@ -15,28 +15,29 @@ pub enum WatchError {
     /// The owner has no mandate of this id.
     #[error("the owner has no mandate of this id")]
     NotFound,
-    /// The owner has the most active mandates that are allowed.
+    /// The owner already has the largest allowed number of active mandates.
     #[error("the owner has {MAX_ACTIVE} active mandates, the maximum")]
     TooMany,
-    /// The payment has created another mandate before.
+    /// The payment has already created a mandate with other terms.
     #[error("the payment has made a mandate with other terms")]
     OtherTerms,
-    /// The mandate would act, and this server has no mover.
+    /// The mandate would move money, and this server has no mover.
     #[error("this server moves no money for mandates")]
     NoMover,
-    /// The store cannot be used now.
+    /// The store refuses the write, or cannot be used now.
     #[error(transparent)]
     Store(StoreError),
     /// A record could not be computed.
     #[error(transparent)]
     Audit(#[from] AuditError),
-    /// Other writes keep coming in between, or the store does not read back what was written.
+    /// Other writes came in between too many times, or the store does not read back what was
+    /// written.
     #[error("the store does not read back what was written")]
     NotReadBack,
 }
 
 impl WatchError {
-    /// The stable code.
+    /// Returns the stable code.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {

@@ -1,4 +1,7 @@
-//! The owners' operations on mandates: create, find, list, cancel.
+//! The operations of owners on their mandates: create, find, list and cancel.
+//!
+//! Every operation writes to the store on the condition that nobody else wrote meanwhile, and tries
+//! again otherwise. The checks of mandates are left to [`crate::Watcher`].
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -11,7 +14,7 @@ use yield_watch::{Mandate, Mode, MoveKey, MoveOutcome, Record, Rules, State, Wat
 
 use crate::{Clock, Creation, Kept, Lease, Mover, Stop, Store, StoreError, WatchError, Write};
 
-/// How many times a write is tried when other writes about the same mandate come in between.
+/// How many times a write is tried when other writes to the same mandate come in between.
 const TRIES: u32 = 16;
 /// The longest time that a cancellation waits for the mover.
 const STOP_PATIENCE: Duration = Duration::from_secs(5);
@@ -26,20 +29,20 @@ pub(crate) struct Shared {
     pub(crate) store: Arc<dyn Store>,
     clock: Clock,
     mover: OnceLock<Arc<dyn Mover>>,
-    /// The owners and ids of mandates that were cancelled.
+    /// The owners and ids of the mandates that this process was asked to cancel.
     cancelled: Acknowledged<(String, String)>,
 }
 
-/// The terms that an owner asks for.
+/// The terms that an owner requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Terms {
     /// The owner, as CAIP-10.
     pub owner: String,
     /// The rules.
     pub rules: Rules,
-    /// Whether the mandate only notifies or also acts.
+    /// Whether the mandate only notifies, or also moves money.
     pub mode: Mode,
-    /// The time of its end, in whole seconds.
+    /// When the mandate ends. It is truncated to whole seconds.
     pub expires_at: Timestamp,
 }
 
@@ -48,23 +51,24 @@ pub struct Terms {
 pub struct Cancelled {
     /// The mandate, which has ended.
     pub kept: Kept,
-    /// The result for the move that was open. `None` when none was.
+    /// What happened to the move that was open. `None` when no move was open.
     pub stopped: Option<MoveStop>,
 }
 
-/// The fate of the move that was open at a cancellation.
+/// What happened to a move that was open when its mandate was cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MoveStop {
     /// Nothing was signed, and nothing will be.
     Stopped,
-    /// Something was signed. The move continues to its end, which the audit will show.
+    /// Something was signed. The move continues to its end, and the audit will show that end.
     TooLate,
-    /// The mover has not answered. Checks ask it until it does, and the audit will show the result.
+    /// The mover has not answered. The checks ask it until it does, and the audit will show the
+    /// result.
     NotKnown,
 }
 
-/// The id of the mandate that a payment creates: 128 bits of a hash over the digest of its
-/// authorization. The same payment always has the same id.
+/// Returns the id of the mandate that a payment creates: 128 bits of a hash over the digest of the
+/// payment's authorization. The same payment always gets the same id.
 #[must_use]
 pub fn mandate_id(payment: B256) -> String {
     let mut bytes = b"yield-watch mandate of payment ".to_vec();
@@ -74,7 +78,7 @@ pub fn mandate_id(payment: B256) -> String {
 }
 
 impl Mandates {
-    /// Mandates over a store, without a mover.
+    /// Makes the mandates of a store, without a mover.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, clock: Clock) -> Self {
         Self {
@@ -87,31 +91,32 @@ impl Mandates {
         }
     }
 
-    /// Sets the mover of mandates that act. Only the first call counts.
+    /// Sets the mover of mandates that move money. Only the first call has an effect.
     pub fn move_with(&self, mover: Arc<dyn Mover>) {
         if self.shared.mover.set(mover).is_err() {
             tracing::warn!("mandates have a mover already");
         }
     }
 
-    /// Whether mandates can act.
+    /// Whether mandates can move money.
     #[must_use]
     pub fn can_act(&self) -> bool {
         self.shared.mover().is_some()
     }
 
-    /// The present time in whole seconds, by the clock of the mandates.
+    /// Returns the current time in whole seconds, by the clock of the mandates.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.shared.now()
     }
 
-    /// Creates the mandate of a payment, or returns the one that the payment has created before.
+    /// Creates the mandate of a payment, or returns the mandate that the payment has already
+    /// created.
     ///
     /// The mandate exists from now on, whatever happens to the payment. When a process ends before
-    /// the payment is settled and the same payment comes again, it gets the same mandate. An
-    /// uncharged mandate costs only its checks, and [`MAX_ACTIVE`](yield_watch::MAX_ACTIVE) bounds
-    /// their number.
+    /// the payment is settled and the same payment comes again, it gets the same mandate. A mandate
+    /// that was never charged costs only its checks, and [`MAX_ACTIVE`](yield_watch::MAX_ACTIVE)
+    /// limits the number of such mandates.
     ///
     /// # Errors
     /// [`WatchError::Invalid`], [`WatchError::NoMover`], [`WatchError::TooMany`],
@@ -129,7 +134,7 @@ impl Mandates {
             last_check_at: None,
             ended: None,
         };
-        // An existing mandate is returned even when its terms would be out of bounds now.
+        // Return an existing mandate even when its terms would be out of bounds now.
         if let Some(kept) = store.find(&mandate.id).await? {
             return same_terms(kept, &mandate);
         }
@@ -149,17 +154,17 @@ impl Mandates {
         same_terms(store.create(creation).await?, &mandate)
     }
 
-    /// A mandate of an owner.
+    /// Returns a mandate of an owner.
     ///
     /// # Errors
-    /// [`WatchError::NotFound`], also for another owner's mandate.
+    /// [`WatchError::NotFound`], also for the mandate of another owner.
     pub async fn find(&self, owner: &str, id: &str) -> Result<Kept, WatchError> {
         let kept = self.shared.store.find(id).await?;
         kept.filter(|kept| kept.watched.mandate().owner == owner)
             .ok_or(WatchError::NotFound)
     }
 
-    /// Whether a payment has created a mandate that is active.
+    /// Whether a payment has created a mandate whose end is not recorded yet.
     ///
     /// # Errors
     /// [`WatchError::Store`].
@@ -168,8 +173,8 @@ impl Mandates {
         Ok(kept.is_some_and(|kept| kept.watched.mandate().ended.is_none()))
     }
 
-    /// At most `most` mandates of an owner, the newest first, including ended ones. With `before`,
-    /// only those created before that one.
+    /// Returns at most `most` mandates of an owner, the newest first, including ended ones. With
+    /// `before`, returns only mandates of a lower [place](Kept::place).
     ///
     /// # Errors
     /// [`WatchError::Store`].
@@ -182,10 +187,10 @@ impl Mandates {
         Ok(self.shared.store.list(owner, before, most).await?)
     }
 
-    /// At most `most` records of a mandate's audit, from a number on.
+    /// Returns at most `most` records of a mandate's audit, from the record with number `from` on.
     ///
     /// # Errors
-    /// [`WatchError::NotFound`], also for another owner's mandate.
+    /// [`WatchError::NotFound`], also for the mandate of another owner.
     pub async fn audit(
         &self,
         owner: &str,
@@ -198,12 +203,13 @@ impl Mandates {
         Ok(self.shared.store.records(id, from, most).await?)
     }
 
-    /// Cancels a mandate. A mandate that has ended before stays as it ended. The end is durable
-    /// before the open move is stopped, so that no other move begins. The result is read back from
-    /// the store at the end.
+    /// Cancels a mandate. A mandate that had ended before keeps its end. The end is durable before
+    /// the open move is stopped, so no other move begins. The result is read back from the store at
+    /// the end.
     ///
     /// # Errors
-    /// [`WatchError::NotFound`], also for another owner's mandate; [`WatchError::NotReadBack`].
+    /// [`WatchError::NotFound`], also for the mandate of another owner;
+    /// [`WatchError::NotReadBack`].
     pub async fn cancel(&self, owner: &str, id: &str) -> Result<Cancelled, WatchError> {
         let cancelled = (owner.to_owned(), id.to_owned());
         self.find(owner, id).await?;
@@ -221,8 +227,8 @@ impl Mandates {
         Ok(Cancelled { kept, stopped })
     }
 
-    /// Makes the cancellations that this process has acknowledged once more, where the store has
-    /// begun another history and lacks them. The checks do so before each sweep.
+    /// Makes the cancellations of this process again, when the store has begun another history and
+    /// may lack them. The checks do so before each sweep.
     ///
     /// # Errors
     /// [`WatchError::Store`]. A later call tries again.
@@ -235,7 +241,7 @@ impl Mandates {
         };
         for (owner, id) in cancelled {
             match self.end(&owner, &id).await {
-                // The mandate may be lost, too.
+                // The store may have lost the mandate, too.
                 Ok(_) | Err(WatchError::NotFound) => {}
                 Err(error @ WatchError::Store(_)) => return Err(error),
                 Err(error) => {
@@ -259,7 +265,7 @@ impl Mandates {
         Ok(self.shared.store.probe().await?)
     }
 
-    /// Writes the end, unless it is written already.
+    /// Writes the end of a mandate, unless it is written already.
     async fn end(&self, owner: &str, id: &str) -> Result<Kept, WatchError> {
         for _ in 0..TRIES {
             let mut kept = self.find(owner, id).await?;
@@ -276,7 +282,7 @@ impl Mandates {
         Err(WatchError::NotReadBack)
     }
 
-    /// Stops the open move, and records that if the mover has stopped it.
+    /// Stops the open move. When the mover has stopped it, records that.
     async fn stop(&self, owner: &str, id: &str, key: &MoveKey) -> Result<MoveStop, WatchError> {
         let Some(mover) = self.shared.mover() else {
             return Ok(MoveStop::NotKnown);
@@ -307,7 +313,7 @@ impl Mandates {
                 Ok(()) => return Ok(MoveStop::Stopped),
             }
         }
-        // The mover has stopped the move. The next check writes the record.
+        // The mover has stopped the move. The next check records it.
         Ok(MoveStop::Stopped)
     }
 }
@@ -321,7 +327,7 @@ impl Shared {
         self.mover.get()
     }
 
-    /// Writes the changes to `kept`, on the condition of its revision.
+    /// Writes the changes to `kept`, on the condition that its revision is still the stored one.
     pub(crate) async fn write(
         &self,
         kept: &Kept,
@@ -341,7 +347,7 @@ impl Shared {
     }
 }
 
-/// The outcome of a stopped move, from the state of its mandate.
+/// Returns the outcome of a stopped move. The state of its mandate gives the reason.
 pub(crate) fn stopped_because(kept: &Kept) -> MoveOutcome {
     let reason = match kept.watched.mandate().ended.map(|ended| ended.state) {
         Some(State::Cancelled) => "cancelled",
@@ -353,7 +359,7 @@ pub(crate) fn stopped_because(kept: &Kept) -> MoveOutcome {
     }
 }
 
-/// The mandate of a payment, if its terms are the requested ones.
+/// Returns a payment's mandate, if its terms are the requested ones.
 fn same_terms(kept: Kept, asked: &Mandate) -> Result<Kept, WatchError> {
     let made = kept.watched.mandate();
     let terms = |of: &Mandate| (of.owner.clone(), of.rules.clone(), of.mode, of.expires_at);
@@ -363,7 +369,7 @@ fn same_terms(kept: Kept, asked: &Mandate) -> Result<Kept, WatchError> {
     }
 }
 
-/// Truncates to whole seconds, as in records, so that times compare equal.
+/// Truncates to whole seconds, as records do, so that times can be compared.
 fn whole_seconds(time: Timestamp) -> Timestamp {
     Timestamp::from_second(time.as_second()).unwrap_or(time)
 }

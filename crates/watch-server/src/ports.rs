@@ -1,4 +1,6 @@
 //! The ports of checks: the clock, the yields, and the mover of money.
+//!
+//! The server supplies the implementations. The checks decide when to ask them.
 
 use std::collections::BTreeSet;
 use std::pin::Pin;
@@ -14,7 +16,7 @@ pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
 /// The source of yields.
 pub trait Yields: Send + Sync + 'static {
-    /// The newest edition, of any age; `None` when there is none.
+    /// Returns the newest edition, of any age. `None` when there is none.
     fn latest(&self) -> EditionFuture<'_>;
 }
 
@@ -34,13 +36,14 @@ pub struct Edition {
 pub type MoverFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, MoverError>> + Send + 'a>>;
 
 /// Moves the money of mandates that act, from their owners' sub-wallets. It uses the same actions
-/// and signing policy as every other action of a wallet.
+/// and the same signing policy as every other action of a wallet.
 ///
-/// A move has a key, which is in the mandate's audit before the mover gets it. All calls with one
-/// key concern one move, which happens at most once, also across restarts. Dropping a future undoes
-/// nothing. The mover makes the moves of one wallet one at a time.
+/// A move has a key. The key is in the mandate's audit before the mover gets it. All calls with one
+/// key concern one move, and it happens at most once, also across restarts. Dropping a future
+/// undoes nothing. The mover makes the moves of one wallet one after another.
 pub trait Mover: Send + Sync + 'static {
-    /// The position of the owner's money, and the `markets` that the wallet could move into.
+    /// Returns the position of the owner's money, and those of the `markets` into which the wallet
+    /// could move.
     ///
     /// # Errors
     /// The wallet cannot be read now. The check then decides nothing.
@@ -48,7 +51,7 @@ pub trait Mover: Send + Sync + 'static {
     -> MoverFuture<'a, Holdings>;
 
     /// Begins a move, or returns the state of the move with this key. It moves at most
-    /// `max_move_usd` out of the present product or the idle money, with at most
+    /// `max_move_usd` out of the current product or out of the idle money, with at most
     /// `max_slippage_bps`. It signs nothing after `valid_until`, and nothing for a cancelled key.
     ///
     /// # Errors
@@ -59,7 +62,7 @@ pub trait Mover: Send + Sync + 'static {
         proposal: &'a Proposal,
     ) -> MoverFuture<'a, MoveState>;
 
-    /// The state of a move. `None` when the key was never proposed nor cancelled.
+    /// Returns the state of a move. `None` when the key was neither proposed nor cancelled.
     ///
     /// # Errors
     /// The state is unknown now.
@@ -73,23 +76,23 @@ pub trait Mover: Send + Sync + 'static {
     fn cancel<'a>(&'a self, key: &'a MoveKey) -> MoverFuture<'a, Stop>;
 }
 
-/// The position of a wallet's money, and the markets in reach.
+/// The position of a wallet's money, and the markets in its reach.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holdings {
-    /// The position of its money. With several products, it is the one with the lowest yield among
-    /// those for which a better market is in reach, so that the rest of a bounded move is moved
-    /// next. Its `pool` has the same id as the market.
+    /// The position of the wallet's money. When a wallet has several products, a better market must
+    /// be in reach of this one, and it has the lowest yield of those. The next move then moves the
+    /// rest of a bounded move. Its `pool` has the same id as the market.
     pub position: Position,
-    /// The ids of the markets that it could move into.
+    /// The ids of the markets into which the wallet could move.
     pub reachable: BTreeSet<String>,
 }
 
 /// The state of a move.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MoveState {
-    /// It is under way.
+    /// The move is under way.
     UnderWay,
-    /// It has ended, finally.
+    /// The move has ended, and its outcome does not change.
     Ended(MoveOutcome),
 }
 
@@ -98,11 +101,11 @@ pub enum MoveState {
 pub enum Stop {
     /// Nothing was signed, and nothing will be.
     Stopped,
-    /// Something was signed. The move continues to its end, or has reached it.
+    /// Something was signed. The move continues to its end, or has ended.
     TooLate,
 }
 
-/// A mover has no answer now.
+/// The mover has no answer now.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("the wallet cannot be asked: {reason}")]
 pub struct MoverError {

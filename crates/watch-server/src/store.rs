@@ -1,4 +1,7 @@
 //! The port to the durable mandates and their audits.
+//!
+//! [`SqliteStore`] keeps them in a file of one machine, [`PostgresStore`] in a database that
+//! several servers share, and [`MemoryStore`] in memory.
 
 mod memory;
 mod postgres;
@@ -20,13 +23,13 @@ pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>>
 /// A stored mandate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// Its rank among all mandates, by creation.
+    /// Its place in the order of creation. A later mandate of the same owner has a higher place.
     pub place: u64,
     /// Rises with every write.
     pub revision: u64,
     /// The mandate with the head of its audit.
     pub watched: Watched,
-    /// The time of its next work. `None` when nothing is left to do.
+    /// When the next work is due. `None` when nothing is left to do.
     pub due_at: Option<Timestamp>,
 }
 
@@ -35,30 +38,30 @@ pub struct Kept {
 pub struct Creation {
     /// The mandate.
     pub watched: Watched,
-    /// Its first record.
+    /// The first record of its audit.
     pub record: Record,
     /// The time, by the server's clock. Mandates that have expired by then do not count as active.
     pub now: Timestamp,
 }
 
-/// The write about a mandate, all or nothing.
+/// A write to one mandate and its audit. All of it is written, or nothing.
 #[derive(Clone, Debug)]
 pub struct Write {
-    /// The revision that the write was judged on.
+    /// The revision on which the write is based.
     pub revision: u64,
-    /// The lease that must still be held. Checks need it.
+    /// The lease that the writer must still hold. Checks have one. Owners need none.
     pub lease: Option<Lease>,
     /// The new state of the mandate.
     pub watched: Watched,
-    /// The records that it appends to the audit.
+    /// The records that the write appends to the audit.
     pub records: Vec<Record>,
-    /// The time of its next work.
+    /// When the next work is due. `None` when nothing is left to do.
     pub due_at: Option<Timestamp>,
 }
 
 /// The right to check a mandate. Each new holder gets a higher token, and the store refuses every
-/// write with a lower one. A process that stalled for longer than its lease can write nothing any
-/// more.
+/// write with another token. A process that was suspended for longer than its lease can no longer
+/// write once another process has the lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
     /// The mandate.
@@ -67,30 +70,30 @@ pub struct Lease {
     pub token: u64,
 }
 
-/// The reason why a store operation failed.
+/// Why a store operation failed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The mandate was written since it was read, or does not exist. The caller reads and judges
-    /// again.
+    /// The mandate was written since it was read, or does not exist. The caller reads it and
+    /// decides again.
     #[error("the mandate has changed since it was read")]
     Conflict,
     /// Another process has taken the lease.
     #[error("the lease of the mandate was taken by another process")]
     Fenced,
-    /// The owner has [`MAX_ACTIVE`](yield_watch::MAX_ACTIVE) active mandates.
+    /// The owner already has [`MAX_ACTIVE`](yield_watch::MAX_ACTIVE) active mandates.
     #[error("the owner has the maximum of active mandates")]
     TooMany,
     /// The store cannot be used now. The code contains no path.
     #[error("the records of mandates cannot be used: {code}")]
     Unavailable {
-        /// The database's name of the error.
+        /// The name that the database gives to the error.
         code: &'static str,
     },
 }
 
 impl StoreError {
-    /// The stable code.
+    /// Returns the stable code.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
@@ -102,24 +105,25 @@ impl StoreError {
     }
 }
 
-/// Stores mandates and their audits durably. Several processes may share a store.
+/// Stores mandates and their audits. Several processes may share a file or a database.
 ///
-/// When a write returns `Ok`, its effect survives a crash and a loss of power. When it returns
-/// [`StoreError::Unavailable`], it may or may not have happened, and the caller reads again.
-/// Records are appended and never changed. Times are in whole seconds and come from the caller.
+/// When a write to a file or a database returns `Ok`, its effect survives a crash and a loss of
+/// power. When it returns [`StoreError::Unavailable`], it may or may not have happened, and the
+/// caller reads again. Records are appended and never changed. Times are in whole seconds and come
+/// from the caller.
 pub trait Store: Send + Sync + 'static {
-    /// Stores a new mandate. If its id exists, returns the existing mandate unchanged, whatever its
-    /// terms.
+    /// Stores a new mandate. If its id exists already, returns the existing mandate unchanged,
+    /// whatever its terms.
     ///
     /// # Errors
     /// [`StoreError::TooMany`].
     fn create(&self, creation: Creation) -> StoreFuture<'_, Kept>;
 
-    /// A mandate.
+    /// Returns the mandate with this id.
     fn find(&self, id: &str) -> StoreFuture<'_, Option<Kept>>;
 
-    /// At most `most` mandates of an owner, the newest first. With `before`, only those of a lower
-    /// place.
+    /// Returns at most `most` mandates of an owner, the newest first. With `before`, returns only
+    /// mandates of a lower place.
     fn list(&self, owner: &str, before: Option<u64>, most: u32) -> StoreFuture<'_, Vec<Kept>>;
 
     /// Makes a write, and returns the new revision.
@@ -128,16 +132,18 @@ pub trait Store: Send + Sync + 'static {
     /// [`StoreError::Conflict`] and [`StoreError::Fenced`].
     fn write(&self, write: Write) -> StoreFuture<'_, u64>;
 
-    /// At most `most` records of an audit, from a number on.
+    /// Returns at most `most` records of an audit, from the record with number `from` on.
     fn records(&self, id: &str, from: u64, most: u32) -> StoreFuture<'_, Vec<Record>>;
 
-    /// At most `most` mandates that are due at `now`, the longest due first.
+    /// Returns the ids of at most `most` mandates that are due at `now`, the longest due first.
     fn due(&self, now: Timestamp, most: u32) -> StoreFuture<'_, Vec<String>>;
 
-    /// Takes or renews the lease of a mandate for `holder`, for `seconds` after `now`. Returns
-    /// `None` while another holder has it, and for an unknown mandate. The same holder keeps its
-    /// token; a new one gets a higher token. A stored lease that ends later than a lease taken at
-    /// `now` could end counts as over, because the clock was set back.
+    /// Takes or renews the lease of a mandate for `holder`, for `seconds` after `now`. `None` while
+    /// another holder has the lease, and for an unknown mandate. The same holder keeps its token. A
+    /// new holder gets a higher one.
+    ///
+    /// No lease that is taken at `now` can end later than `seconds` after it. A stored lease that
+    /// does so shows that the clock was set back. It counts as over.
     fn acquire(
         &self,
         id: &str,
@@ -149,9 +155,9 @@ pub trait Store: Send + Sync + 'static {
     /// Gives a lease back before its end.
     fn give_back(&self, lease: Lease, holder: &str) -> StoreFuture<'_, ()>;
 
-    /// Names the store's history. A database begins another one when a replica takes over, which
-    /// may lack the last commits. `None` where nothing can be lost, and where the database does not
-    /// tell.
+    /// Names the store's history. A database begins another history when a replica takes over,
+    /// which may lack the last commits. `None` when the store can lose nothing, or when the
+    /// database does not tell its history.
     fn history(&self) -> StoreFuture<'_, Option<String>> {
         Box::pin(async { Ok(None) })
     }

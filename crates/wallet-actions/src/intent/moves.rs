@@ -1,12 +1,12 @@
-//! The state changes of an intent. Each returns the new record, or [`IllegalMove`] when the present
-//! record does not allow it. None writes anything.
+//! The state changes of an intent. Each function returns the changed record, or [`IllegalMove`]
+//! when the current record does not allow the change. None of them writes anything.
 
 use alloy_primitives::U256;
 use thiserror::Error;
 
 use super::{At, Intent, State, Status, Step};
 
-/// A change that the present record does not allow. Nothing was written.
+/// A change that the current record does not allow. Nothing was written.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("the intent {id} is {state}, and cannot be {what}")]
 pub struct IllegalMove {
@@ -17,7 +17,7 @@ pub struct IllegalMove {
 
 type Moved = Result<Intent, IllegalMove>;
 
-/// A transaction that is not where the intent's record has it.
+/// A transaction that is no longer where the intent's record says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Lost {
     /// Its index in the intent.
@@ -27,7 +27,7 @@ pub(crate) struct Lost {
 }
 
 impl Intent {
-    /// `planned → ordered`.
+    /// Changes a transaction from `planned` to `ordered`.
     pub(crate) fn order(&self, index: usize, gas_limit: u64) -> Moved {
         self.step_from(index, "ordered", |step| match step.status {
             Status::Planned => Some(Status::Ordered { gas_limit }),
@@ -35,7 +35,7 @@ impl Intent {
         })
     }
 
-    /// `ordered → sealed`.
+    /// Changes a transaction from `ordered` to `sealed`.
     pub(crate) fn seal(&self, index: usize, at: At, received: Option<U256>) -> Moved {
         self.step_from(index, "sealed", |step| match step.status {
             Status::Ordered { gas_limit } => Some(Status::Sealed {
@@ -47,7 +47,7 @@ impl Intent {
         })
     }
 
-    /// `ordered → reverted`.
+    /// Changes a transaction from `ordered` to `reverted`.
     pub(crate) fn revert(&self, index: usize, at: At) -> Moved {
         self.step_from(index, "reverted", |step| match step.status {
             Status::Ordered { .. } => Some(Status::Reverted { at }),
@@ -55,7 +55,7 @@ impl Intent {
         })
     }
 
-    /// `ordered → unsent`.
+    /// Changes a transaction from `ordered` to `unsent`.
     pub(crate) fn leave_unsent(&self, index: usize) -> Moved {
         self.step_from(index, "left unsent", |step| match step.status {
             Status::Ordered { .. } => Some(Status::Unsent),
@@ -63,8 +63,9 @@ impl Intent {
         })
     }
 
-    /// `sealed | reverted | unsent → ordered`, for transactions that are not where the record has
-    /// them. An intent that was over continues. Its allowance and its result are read again.
+    /// Returns transactions that are no longer where the record says to `ordered`. Each of them
+    /// must be `sealed`, `reverted` or `unsent`.
+    /// An intent that was over continues. Its allowance and its result are read again.
     pub(crate) fn reopen(&self, lost: &[Lost], now: u64) -> Moved {
         let mut next = self.clone();
         for Lost { index, gas_limit } in lost {
@@ -101,7 +102,7 @@ impl Intent {
         Ok(next)
     }
 
-    /// Marks the intent as final: no reorganisation can change its result.
+    /// Marks an intent that is over as final: no reorganisation can change its result.
     pub(crate) fn finish(&self) -> Moved {
         match self.state.is_over() {
             true => Ok(Self {
@@ -112,7 +113,7 @@ impl Intent {
         }
     }
 
-    /// Halts the intent: planned transactions are skipped. The first reason is kept.
+    /// Halts the intent: its planned transactions are skipped. The first reason is kept.
     pub(crate) fn halt(&self, reason: &str) -> Moved {
         let mut next = self.running("halted")?;
         for step in &mut next.steps {
@@ -124,7 +125,7 @@ impl Intent {
         Ok(next)
     }
 
-    /// Records the rest of the allowance, and appends a transaction that clears it, if one is
+    /// Records what is left of the allowance. Appends the transaction that clears it, if one is
     /// given.
     pub(crate) fn read_allowance(&self, left: U256, clear: Option<Step>) -> Moved {
         let mut next = self.running("read")?;
@@ -147,7 +148,7 @@ impl Intent {
         Ok(next)
     }
 
-    /// `running → following`: only the mint is missing.
+    /// Changes the intent from `running` to `following`: only the mint is missing.
     pub(crate) fn follow(&self) -> Moved {
         let mut next = self.running("followed")?;
         match next.bridge {
@@ -166,7 +167,7 @@ impl Intent {
         Ok(next)
     }
 
-    /// Ends the intent.
+    /// Ends the intent in this state.
     pub(crate) fn end(&self, state: State, now: u64) -> Moved {
         let mut next = self.running("ended")?;
         if !state.is_over() {
@@ -179,7 +180,7 @@ impl Intent {
         Ok(next)
     }
 
-    /// Cancels the intent before anything was ordered.
+    /// Cancels an intent of which nothing was ordered.
     pub(crate) fn cancel(&self, reason: &str, now: u64) -> Moved {
         if self.has_begun() {
             return Err(self.illegal("cancelled"));
@@ -187,7 +188,7 @@ impl Intent {
         self.halt(reason)?.end(State::Cancelled, now)
     }
 
-    /// Cancels the intent after an order whose transaction is never signed.
+    /// Cancels an intent whose ordered transaction is never signed.
     pub(crate) fn withdraw(&self, index: usize, reason: &str, now: u64) -> Moved {
         if self.has_effect() {
             return Err(self.illegal("withdrawn"));

@@ -1,4 +1,4 @@
-//! Decides the next step of an intent from its record alone.
+//! Decides the next step of an intent from its record alone. The driver carries the step out.
 
 use super::{Intent, State, Status, Step};
 use crate::StepKind;
@@ -18,7 +18,7 @@ pub(crate) enum Next {
     Await(usize),
     /// Read the rest of the allowance.
     ReadAllowance,
-    /// The source chain is done. Wait for the mint from now on.
+    /// The transactions on the source chain are done. Wait for the mint from now on.
     Follow,
     /// Ask for the attested message and submit it to the destination chain.
     Mint,
@@ -29,7 +29,7 @@ pub(crate) enum Next {
 }
 
 impl Intent {
-    /// The next step.
+    /// Decides the next step.
     pub(crate) fn next(&self) -> Next {
         if self.state.is_over() {
             return Next::Nothing;
@@ -60,7 +60,7 @@ impl Intent {
         Next::End(self.outcome())
     }
 
-    /// Whether an approval of the intent may be effective on the chain.
+    /// Whether an approval of the intent may be in effect on the chain.
     fn may_be_allowed(&self) -> bool {
         self.steps.iter().any(|step| {
             step.kind == StepKind::Approve
@@ -79,7 +79,7 @@ impl Intent {
             .is_some_and(|bridge| !bridge.minted_by_others && !self.steps.iter().any(minted))
     }
 
-    /// The end state, when nothing is left to do.
+    /// Returns the state in which the intent ends, when nothing is left to do.
     fn outcome(&self) -> State {
         let decisive = |step: &&Step| {
             matches!(step.kind, StepKind::Call | StepKind::Transfer)

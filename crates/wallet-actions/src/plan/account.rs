@@ -1,4 +1,4 @@
-//! Reads what one account has on one chain, through the chain's nodes. It needs neither key nor
+//! Reads what one account holds on one chain, through the chain's nodes. It needs neither key nor
 //! custody.
 
 use alloy_primitives::{Address, Bytes, U256};
@@ -38,7 +38,8 @@ impl Account<'_> {
         })
     }
 
-    /// Reads a contract's present answer to the account. Returns `None` when the call reverts.
+    /// Reads a contract's current answer to the account. `None` when the call reverts or its answer
+    /// has another form.
     pub(crate) async fn read<C: SolCall>(
         &self,
         to: Address,

@@ -1,4 +1,5 @@
-//! Plans a bridge of native USDC to another chain.
+//! Plans a bridge of native USDC to another chain: the burn on the source chain, and the checks of
+//! the mint that follows.
 
 use exact::format_units;
 use serde_json::json;
@@ -8,7 +9,7 @@ use crate::intent::{Allowance, Bridge, Operation};
 use crate::{BridgeAsk, BridgeOrder, Order, Refused};
 
 impl Planner<'_> {
-    /// Plans the burn on the source chain. The mint follows after the attestation.
+    /// Plans the burn on the source chain. The mint is planned after the attestation.
     pub(super) async fn bridge(
         &self,
         order: &Order,
@@ -35,7 +36,7 @@ impl Planner<'_> {
                 ));
             }
         };
-        // The mint is sent on the destination chain, so that chain must be configured too.
+        // The wallet sends the mint on the destination chain, so that chain must be configured too.
         self.shared.chain(to_chain)?;
         let held = self.held(from_chain, token).await?;
         let wanted = amount_of("amount", amount, held.decimals)?;
@@ -92,8 +93,8 @@ impl Planner<'_> {
         })
     }
 
-    /// Checks that the key would sign the transactions on the destination chain. USDC is not burned
-    /// for a mint that the policy forbids.
+    /// Checks that the policy allows the transactions on the destination chain. Otherwise USDC
+    /// would be burned for a mint that the key may not sign.
     fn judge_arrival(&self, bridge: &Bridge) -> Result<(), Refused> {
         let mint = crate::drive::mint_step(bridge, Default::default(), Default::default());
         self.judge_call(bridge.chain_id, bridge.transmitter, &mint.input)?;

@@ -1,5 +1,8 @@
-//! Plans a deposit into a product from any account: its transactions and the expected shares.
-//! Sub-wallets and callers with their own keys get the same transactions.
+//! Plans a deposit into a product from any account: its transactions, and the shares that it must
+//! give. Sub-wallets and callers with their own keys get the same transactions.
+//!
+//! Each function refuses a deposit that the product does not accept now. None of them checks that
+//! the account holds the amount.
 
 use alloy_primitives::{Address, U256};
 use exact::format_units;
@@ -12,12 +15,12 @@ use crate::amount::less_bps;
 use crate::intent::{Expected, Step};
 use crate::{Refused, StepKind};
 
-/// How far a vault's shares may fall below its preview, in basis points. Other deposits may come
-/// first, and ERC-4626 has no slippage guard of its own.
+/// How far a vault's shares may fall below its preview, in basis points. Other deposits may be
+/// executed first, and ERC-4626 has no slippage limit of its own.
 const PREVIEW_TOLERANCE_BPS: u64 = 10;
 
-/// How far the shares' worth may fall below the deposit, in basis points, for the vault's fees. A
-/// vault whose empty pool was inflated by a donation takes more.
+/// How far the worth of the shares may fall below the deposit, in basis points. It allows for the
+/// vault's fees. A vault that a donation inflated while it was empty takes more.
 const MOST_LOSS_BPS: u64 = 100;
 
 /// A deposit that the product accepts now.
@@ -28,14 +31,15 @@ pub(crate) struct Deposit {
     pub(crate) shares: Address,
     /// The worth of the shares in the asset, by the product's own conversion.
     pub(crate) worth: U256,
-    /// The exact approval, after a reset when an allowance exists already.
+    /// The approval of exactly the amount. A reset comes first when an allowance exists already.
     pub(crate) approvals: Vec<Step>,
-    /// The deposit itself.
+    /// The transaction that deposits.
     pub(crate) call: Step,
 }
 
 impl Account<'_> {
-    /// Plans a deposit of `amount` whole tokens of the asset. The account holds `held` of it.
+    /// Plans a deposit of `amount` whole tokens of the asset. `held` is the account's balance of
+    /// the asset.
     ///
     /// # Errors
     /// [`Refused`]: the amount is not a valid amount of the asset, the product does not accept it
@@ -62,7 +66,8 @@ impl Account<'_> {
         })
     }
 
-    /// The exact approval, after a reset when an allowance exists already.
+    /// Makes the approval of exactly the amount. A reset comes first when an allowance exists
+    /// already.
     async fn approvals(
         &self,
         token: Address,
@@ -79,8 +84,8 @@ impl Account<'_> {
         })
     }
 
-    /// The deposit into a reserve that accepts it: active, neither frozen nor paused, and below its
-    /// cap.
+    /// Plans the deposit into an Aave v3 reserve. The reserve must be active, neither frozen nor
+    /// paused, and below its cap.
     async fn supply(
         &self,
         product: &Product,
@@ -112,7 +117,7 @@ impl Account<'_> {
                 return refuse("product_at_cap", &format!("at its cap: {left} are left"));
             }
         }
-        // One share is one unit of the asset. A market may round down by one.
+        // A share is a unit of the asset. A market may round down by one unit.
         let floor = amount.saturating_sub(U256::from(1));
         let at_least = match min_shares {
             Some(text) => amount_of("min_shares", text, held.decimals)?,
@@ -136,7 +141,7 @@ impl Account<'_> {
         Ok((reserve.shares, amount, supply))
     }
 
-    /// The deposit into a vault. The least shares are the vault's preview less a tolerance.
+    /// Plans the deposit into a vault. It must give the previewed shares less a tolerance.
     async fn deposit(
         &self,
         product: &Product,

@@ -1,4 +1,7 @@
-//! Plans the withdrawal of a deposit, whole or in part, to the wallet.
+//! Plans the withdrawal of a whole deposit, or of a part of it, to the wallet.
+//!
+//! The plan limits how far the payout may fall below the preview. The module `slippage` adds the
+//! limit of the order.
 
 use alloy_primitives::{Address, U256};
 use exact::format_units;
@@ -19,8 +22,8 @@ const RATIO_DIGITS: u8 = 6;
 const RATIO_ONE: u64 = 1_000_000;
 
 impl Planner<'_> {
-    /// Withdraws an amount, or a fraction of the position. Withdrawing the whole position leaves no
-    /// shares.
+    /// Plans the withdrawal of an amount, or of a fraction of the position. Withdrawing the whole
+    /// position leaves no shares.
     pub(super) async fn divest(&self, asked: &DivestOrder) -> Result<Draft, Refused> {
         let product = self.product_of(&asked.product).await?;
         let (shares, balance) = self.shares(&product).await?;
@@ -62,8 +65,8 @@ impl Planner<'_> {
         })
     }
 
-    /// Withdraws from an Aave v3 pool, where each share is one unit of the asset. The largest
-    /// number withdraws everything, with the interest up to then.
+    /// Plans a withdrawal from an Aave v3 pool, where each share is a unit of the asset. An amount
+    /// of `U256::MAX` withdraws everything, with the interest up to that block.
     fn out_of_reserve(
         &self,
         product: &Product,
@@ -88,7 +91,7 @@ impl Planner<'_> {
         Ok((step, at_least))
     }
 
-    /// Withdraws from a vault: a fraction of the position by shares, an amount by assets.
+    /// Plans a withdrawal from a vault. A fraction is withdrawn by shares, and an amount by assets.
     async fn out_of_vault(
         &self,
         product: &Product,
@@ -167,9 +170,9 @@ impl Planner<'_> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     All,
-    /// In millionths.
+    /// A fraction, in millionths.
     Ratio(u64),
-    /// In the asset's smallest unit.
+    /// An amount, in the asset's smallest unit.
     Amount(U256),
 }
 

@@ -8,7 +8,7 @@ use crate::intent::{Allowance, Operation};
 use crate::{InvestOrder, Order, Refused};
 
 impl Planner<'_> {
-    /// Plans the exact approval and the deposit.
+    /// Plans the missing principal, the exact approval and the deposit.
     pub(super) async fn invest(
         &self,
         order: &Order,
@@ -68,7 +68,7 @@ impl Planner<'_> {
         })
     }
 
-    /// Checks a deposit, except the wallet's balance of the asset and its coins for gas.
+    /// Checks a deposit, except whether the wallet holds the asset and the coins for gas.
     pub(crate) async fn judge_invest(
         &self,
         order: &Order,

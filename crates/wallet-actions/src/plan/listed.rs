@@ -1,4 +1,7 @@
-//! The reviewed products, for ranking, and deposit plans that any account can sign.
+//! The reviewed products, for rankings, and plans of deposits that any account can sign.
+//!
+//! A plan passes the same checks as a deposit of a sub-wallet. Its transactions are neither
+//! simulated nor signed.
 
 use alloy_primitives::{Address, U256};
 use chain_reader::ChainReader;
@@ -9,7 +12,7 @@ use super::{Account, Product};
 use crate::intent::Step;
 use crate::{PlannedStep, Refused};
 
-/// A product that accepts deposits.
+/// A product of the reviewed list, into which this crate can deposit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedProduct {
     /// Its chain.
@@ -28,7 +31,7 @@ pub struct ListedProduct {
 /// signed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DepositPlan {
-    /// The transactions in the order of sending. None carries coins.
+    /// The transactions, in the order of sending. None of them transfers coins.
     pub steps: Vec<PlannedStep>,
     /// The amount to deposit, in the asset's smallest unit.
     pub amount: U256,
@@ -36,18 +39,19 @@ pub struct DepositPlan {
     pub worth: U256,
     /// The share token.
     pub shares: Address,
-    /// The least shares to expect, in their smallest unit. The calldata does not enforce it.
+    /// The fewest shares to expect, in their smallest unit. The calldata does not enforce this
+    /// number.
     pub at_least: U256,
 }
 
 impl ListedProduct {
-    /// The products of a reviewed list whose protocol this crate supports.
+    /// Returns the products of a reviewed list whose protocol this crate supports.
     #[must_use]
     pub fn all(policy: &SigningPolicy) -> Vec<Self> {
         Product::all(policy).map(Self::from).collect()
     }
 
-    /// The asset's symbol, as the token states it. Empty when the token has none.
+    /// Reads the asset's symbol from the token. Returns an empty text when the token has none.
     ///
     /// # Errors
     /// [`Refused::Unavailable`]: the chain cannot be read.

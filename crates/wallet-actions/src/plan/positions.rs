@@ -23,7 +23,7 @@ pub struct Position {
     pub decimals: u8,
 }
 
-/// A wallet's balance of the asset of a reviewed product, free to deposit.
+/// A wallet's balance of the asset of a reviewed product. The wallet can deposit it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Idle {
     /// The chain.
@@ -37,7 +37,8 @@ pub struct Idle {
 }
 
 impl Planner<'_> {
-    /// The wallet's positions on every chain where it acts. Products without shares are left out.
+    /// Reads the wallet's positions on every chain where wallets act. Products without shares are
+    /// left out.
     pub(crate) async fn positions(&self) -> Result<Vec<Position>, Refused> {
         let mut positions = Vec::new();
         for product in self.products() {
@@ -69,8 +70,8 @@ impl Planner<'_> {
         Ok(positions)
     }
 
-    /// The wallet's balances of the products' assets on every chain where it acts. Zero balances
-    /// are left out.
+    /// Reads the wallet's balances of the products' assets on every chain where wallets act. Zero
+    /// balances are left out.
     pub(crate) async fn idle(&self) -> Result<Vec<Idle>, Refused> {
         let tokens: BTreeSet<_> = self
             .products()

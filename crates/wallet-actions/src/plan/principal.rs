@@ -1,4 +1,8 @@
-//! Tokens that the wallet lacks, and the owner's authorization that brings them (EIP-3009).
+//! Brings the tokens that the wallet lacks, by the owner's authorization (EIP-3009).
+//!
+//! When the order has no authorization, the refusal contains the typed data to sign. When it has
+//! one, the token itself verifies the signature: the plan calls it with the authorization before
+//! anything is sent.
 
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use alloy_sol_types::SolValue;
@@ -10,15 +14,16 @@ use crate::intent::{Expected, Step};
 use crate::refused::FundsRequired;
 use crate::{Order, Principal, Refused, StepKind};
 
-/// How many seconds a requested authorization is valid.
+/// For how many seconds a requested authorization is valid.
 const VALID_SECONDS: u64 = 3_600;
 
-/// How many seconds an authorization must still be valid, so that its transaction can reach a
+/// For how many more seconds an authorization must be valid, so that its transaction can reach a
 /// block.
 const MARGIN_SECONDS: u64 = 60;
 
 impl Planner<'_> {
-    /// The transaction that brings the tokens that the wallet lacks. `None` when it lacks none.
+    /// Plans the transaction that brings the tokens that the wallet lacks. `None` when it lacks
+    /// none.
     pub(super) async fn bring(
         &self,
         order: &Order,
@@ -45,7 +50,7 @@ impl Planner<'_> {
         Ok(Some(pull))
     }
 
-    /// The refusal that states the missing amount and the authorization to sign.
+    /// Makes the content of a refusal: the missing amount, and the authorization to sign.
     async fn require(
         &self,
         chain_id: u64,
@@ -67,7 +72,7 @@ impl Planner<'_> {
         })
     }
 
-    /// The typed data for the owner to sign.
+    /// Makes the typed data for the owner to sign, with a random nonce.
     fn authorization(&self, domain: Value, missing: U256) -> Result<Value, Refused> {
         let mut nonce = [0; 32];
         getrandom::fill(&mut nonce)
@@ -97,8 +102,8 @@ impl Planner<'_> {
         }))
     }
 
-    /// The EIP-712 domain of a token, from its own name and version. `None` when these do not give
-    /// the token's domain separator.
+    /// Returns the EIP-712 domain of a token, from the name and version that the token states.
+    /// `None` when the token accepts no authorizations, or when its domain separator differs.
     async fn domain(&self, chain_id: u64, token: Address) -> Result<Option<Value>, Refused> {
         let separator = self
             .read(chain_id, token, &token::DOMAIN_SEPARATORCall {})
@@ -113,7 +118,7 @@ impl Planner<'_> {
         let (Some(separator), Some(name), true) = (separator, name, takes_authorizations) else {
             return Ok(None);
         };
-        // Tokens that state no version use version 1 or 2.
+        // A token that states no version uses version 1 or 2.
         let versions = match version {
             Some(version) => vec![version],
             None => vec!["1".to_owned(), "2".to_owned()],
@@ -131,8 +136,8 @@ impl Planner<'_> {
         }))
     }
 
-    /// Checks that the authorization moves enough from the owner to its wallet. The token checks
-    /// the signature.
+    /// Checks that the authorization moves enough from the owner to the owner's wallet, and is
+    /// valid now. The token checks the signature.
     fn judge_principal(&self, principal: &Principal, missing: U256) -> Result<(), Refused> {
         let wrong = |path, expected: String, observed: String| {
             Err(Refused::invalid(
@@ -173,7 +178,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// The transaction that submits the authorization, in the form that the token accepts.
+    /// Makes the transaction that submits the authorization, in the form that the token accepts.
     async fn pull(
         &self,
         chain_id: u64,
@@ -210,8 +215,8 @@ impl Planner<'_> {
     }
 }
 
-/// The forms in which tokens accept an authorization: a key's signature in three parts, or any
-/// signature as one byte string.
+/// Makes a transaction in each form in which tokens accept an authorization: a key's signature in
+/// three parts, or any signature as one byte string.
 fn forms(chain_id: u64, token: Address, principal: &Principal) -> Vec<Step> {
     let &Principal {
         ref signature,
@@ -251,7 +256,7 @@ fn forms(chain_id: u64, token: Address, principal: &Principal) -> Vec<Step> {
     forms
 }
 
-/// The EIP-712 domain separator of a token with this name and version.
+/// Computes the EIP-712 domain separator of a token with this name and version.
 fn separator_of(name: &str, version: &str, chain_id: u64, token: Address) -> B256 {
     const TYPE: &[u8] =
         b"EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)";
@@ -272,7 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_separator_is_the_deployed_one_of_usdc_on_base() {
+    fn the_computed_domain_separator_of_usdc_on_base_is_the_deployed_one() {
         let token = address!("833589fCD6eDb6E08f4c7C32D4f71b54bdA02913");
         let separator = separator_of("USD Coin", "2", 8453, token);
         assert_eq!(
@@ -282,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn both_forms_have_their_selectors() {
+    fn the_two_forms_have_the_selectors_of_tokens() {
         let principal = Principal {
             signature: vec![1; 65].into(),
             from: Address::repeat_byte(1),

@@ -1,4 +1,7 @@
 //! Finds reviewed products, and reads a wallet's shares in them.
+//!
+//! A product comes from the signing policy's list. Whether it accepts a deposit now is checked by
+//! the module `deposit`.
 
 use alloy_primitives::{Address, U256};
 use custody::{SigningPolicy, Target, Vault};
@@ -7,7 +10,7 @@ use super::{Account, Planner};
 use crate::Refused;
 use crate::abi::{pool, vault};
 
-/// A product that accepts deposits.
+/// A product of the reviewed list, with a protocol that this crate supports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Product {
     pub(crate) chain_id: u64,
@@ -41,19 +44,19 @@ impl Protocol {
     }
 }
 
-/// The members of an Aave v3 reserve that deposits depend on.
+/// The parts of an Aave v3 reserve on which deposits depend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Reserve {
     pub(crate) shares: Address,
     pub(crate) is_active: bool,
     pub(crate) is_frozen: bool,
     pub(crate) is_paused: bool,
-    /// In whole tokens. Zero means no cap.
+    /// The cap on deposits, in whole tokens. Zero means no cap.
     pub(crate) supply_cap: u64,
 }
 
 impl Reserve {
-    /// Reads the bits of `DataTypes.ReserveConfigurationMap`.
+    /// Reads the bits of Aave's `DataTypes.ReserveConfigurationMap`.
     fn of(reserve: &pool::Reserve) -> Self {
         let bits = reserve.configuration;
         let cap: U256 = (bits >> 116) & ((U256::from(1) << 36) - U256::from(1));
@@ -68,7 +71,7 @@ impl Reserve {
 }
 
 impl Product {
-    /// The products of the reviewed list whose protocol this crate supports.
+    /// Returns the products of the reviewed list whose protocol this crate supports.
     pub(crate) fn all(policy: &SigningPolicy) -> impl Iterator<Item = Self> {
         let of = |target: &'_ Target| {
             let products = target.vaults().iter();
@@ -90,7 +93,7 @@ impl Product {
         })
     }
 
-    /// The position's id in `/yield-farming-active`.
+    /// Returns the id that `/yield-farming-active` gives to a position in the product.
     fn position_id(&self, symbol: &str) -> String {
         let symbol = symbol.to_lowercase().replace('₮', "t");
         format!("{}-{}-{symbol}", self.chain_id, self.protocol.as_str())
@@ -98,7 +101,8 @@ impl Product {
 }
 
 impl Planner<'_> {
-    /// Finds the only product of a chain, protocol and asset.
+    /// Finds the only product of a chain, protocol and asset. With `product_id`, only the product
+    /// with this id counts.
     pub(super) async fn product(
         &self,
         chain_id: u64,
@@ -170,7 +174,7 @@ impl Planner<'_> {
         self.account(chain_id)?.symbol(token).await
     }
 
-    /// The share token of a product, and the wallet's balance of it.
+    /// Returns the share token of a product, and the wallet's balance of it.
     pub(super) async fn shares(&self, product: &Product) -> Result<(Address, U256), Refused> {
         let shares = match product.protocol {
             Protocol::AaveV3 => {
@@ -197,7 +201,7 @@ impl Planner<'_> {
 }
 
 impl Account<'_> {
-    /// Reads a reserve of an Aave v3 pool.
+    /// Reads the reserve of a product's asset in its Aave v3 pool.
     pub(super) async fn reserve(&self, product: &Product) -> Result<Reserve, Refused> {
         let call = pool::getReserveDataCall {
             asset: product.asset,
@@ -223,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_bits_of_a_reserve_are_those_of_aave() {
+    fn the_configuration_bits_of_a_reserve_are_those_of_aave() {
         let configuration = (U256::from(1) << 56)
             | (U256::from(1) << 60)
             | (U256::from(5_000_000_u64) << 116)

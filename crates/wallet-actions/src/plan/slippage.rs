@@ -1,7 +1,7 @@
 //! The slippage limit that an order sets for its deposit or withdrawal.
 //!
-//! The general limits are in the modules of deposits and withdrawals. This module adds the caller's
-//! own limit. It compares with the worth that the product itself states for the shares, so fees
+//! The modules of deposits and withdrawals set the general limits. This module adds the limit of
+//! the order. It compares with the worth that the product itself states for the shares, so fees
 //! count as slippage.
 
 use alloy_primitives::{Bytes, U256};
@@ -17,7 +17,7 @@ const ALL_BPS: u64 = 10_000;
 
 impl Planner<'_> {
     /// Narrows the limits of a draft's call to those of the order. An Aave v3 pool gives one share
-    /// for each unit, so the general limit already covers it.
+    /// for each unit of the asset, so its general limit is narrow enough.
     pub(super) async fn limit_slippage(
         &self,
         order: &Order,
@@ -61,7 +61,7 @@ impl Planner<'_> {
             let worth = vault::convertToAssetsCall { shares };
             let worth = self.of_contract(chain_id, contract, &worth).await?;
             judge(assets, less_bps(worth, bps))?;
-            // The most shares whose worth exceeds the payout by no more than the limit.
+            // The most shares for which the payout stays within the limit.
             let kept = U256::from(ALL_BPS.saturating_sub(bps));
             let most = assets.saturating_mul(U256::from(ALL_BPS)) / kept;
             step.returns_at_most = Some(part(shares, most, worth).max(shares));
@@ -86,7 +86,7 @@ impl Planner<'_> {
     }
 }
 
-/// Checks that a call takes at most `most` shares.
+/// Checks that a simulated call takes at most `most` shares.
 pub(crate) fn judge_taken(output: &Bytes, most: U256) -> Result<(), Refused> {
     let taken = U256::try_from_be_slice(output).unwrap_or(U256::MAX);
     match taken <= most {
@@ -110,7 +110,8 @@ fn above(message: String) -> Refused {
     Refused::unsupported("slippage_above_limit", message)
 }
 
-/// `shares * wanted / worth`, rounded up. All shares when that cannot be computed.
+/// Computes `shares * wanted / worth`, rounded up. Returns all shares when the result cannot be
+/// computed.
 fn part(shares: U256, wanted: U256, worth: U256) -> U256 {
     match shares.checked_mul(wanted) {
         Some(product) if !worth.is_zero() => product.div_ceil(worth),
@@ -123,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_above_the_limit_are_refused_by_name() {
+    fn calls_above_the_limit_are_refused_with_their_reason() {
         let least = U256::from(9_950);
         assert_eq!(judge(least, least), Ok(()));
         let refused = judge(U256::from(9_949), least).unwrap_err();

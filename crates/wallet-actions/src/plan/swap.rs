@@ -8,11 +8,12 @@ use crate::amount::atoms;
 use crate::intent::{Allowance, Expected, Operation};
 use crate::{Order, Refused, SwapAsk, SwapOrder};
 
-/// The least and the most slippage, in basis points.
+/// The allowed slippage, in basis points.
 const SLIPPAGE_BPS: std::ops::RangeInclusive<u64> = 10..=5_000;
 
 impl Planner<'_> {
-    /// Plans the transactions of a checked quote, after the one that brings the principal.
+    /// Plans the transactions of a checked quote. The transaction that brings missing tokens comes
+    /// first.
     pub(super) async fn swap(&self, order: &Order, asked: &SwapOrder) -> Result<Draft, Refused> {
         let &SwapOrder {
             chain_id,
@@ -33,7 +34,7 @@ impl Planner<'_> {
         let held = self.held(chain_id, from_token).await?;
         let bought = self.held(chain_id, to_token).await?;
         let wanted = amount_of("amount", amount, held.decimals)?;
-        // A token that cannot be withdrawn to the owner is not bought.
+        // Refuse to buy a token that the wallet could not withdraw to its owner.
         let owner = self.wallet.owner.address();
         let out = transfer(chain_id, to_token, owner, wanted);
         self.judge_call(chain_id, to_token, &out.input)

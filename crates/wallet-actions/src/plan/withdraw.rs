@@ -10,7 +10,7 @@ use crate::refused::FundsRequired;
 use crate::{Refused, WithdrawOrder};
 
 impl Planner<'_> {
-    /// A transfer to the owner. No other recipient is possible.
+    /// Plans a transfer to the owner. No other recipient is possible.
     pub(super) async fn withdraw(&self, asked: &WithdrawOrder) -> Result<Draft, Refused> {
         let &WithdrawOrder {
             chain_id,

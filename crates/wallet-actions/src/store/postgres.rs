@@ -22,19 +22,21 @@ type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 /// Intents in a PostgreSQL database, which any number of processes may open.
 ///
-/// Each promise of the [`Store`] holds between processes: a payment has one intent, a wallet one
-/// running intent, and of two writes on one reading one is made. Revisions rise by random steps: a
-/// replica that takes over may lack the last ones, and would give them to other writes.
+/// Each promise of [`Store`] holds between processes: a payment has one intent, and a wallet has
+/// one running intent. Of two writes that depend on the same reading, one succeeds.
+///
+/// A revision rises by a random step. After a failover, a replica may lack the last revisions. With
+/// steps of one, it would give the same numbers to other writes.
 #[derive(Debug, Clone)]
 pub struct PostgresStore {
     postgres: Postgres,
 }
 
 impl PostgresStore {
-    /// Opens the intents, and brings their tables up.
+    /// Opens the intents, and migrates their tables to the current version.
     ///
     /// # Errors
-    /// The defect of the database.
+    /// [`PostgresError`] when the database cannot be opened or migrated.
     pub async fn open(postgres: Postgres) -> Result<Self, PostgresError> {
         postgres.migrate(&COMPONENT).await?;
         Ok(Self { postgres })
@@ -57,7 +59,7 @@ impl From<PostgresError> for StoreError {
     }
 }
 
-/// Reads the columns revision and body.
+/// Reads an intent from the columns revision and body.
 fn read(row: &Row) -> Result<Intent, StoreError> {
     let body: &str = get(row, 1, READ)?;
     let intent: Intent =
@@ -68,7 +70,7 @@ fn read(row: &Row) -> Result<Intent, StoreError> {
     })
 }
 
-/// Reads the column id.
+/// Reads an id from the first column.
 fn read_id(row: &Row) -> Result<IntentId, StoreError> {
     let id: &str = get(row, 0, READ)?;
     Ok(id
@@ -104,15 +106,16 @@ async fn forbidden(
     Ok(row.map(|row| get(&row, 0, READ)).transpose()?)
 }
 
-/// Inserts an intent in a serializable transaction. An intent of the payment or of the wallet, or a
-/// prohibition, that another transaction commits meanwhile ends this one, which runs again and then
-/// sees it.
+/// Inserts an intent in a serializable transaction. When another transaction commits an intent of
+/// the payment or of the wallet, or a prohibition, meanwhile, this one is undone. It then runs
+/// again and sees the other one's write.
 async fn insert(transaction: &Transaction<'_>, intent: &Intent) -> Result<Intent, StoreError> {
     if let Some(known) = of_payment(transaction, intent.payment).await? {
         if !known.state.is_over() || known.has_effect() {
             return Ok(known);
         }
-        // It came to nothing and was not charged: the payment is free for another one.
+        // The earlier intent had no effect and was not charged, so the payment may begin another
+        // one.
         let sql = "UPDATE wallets_intent SET payment = $2 WHERE id = $1";
         let id = known.id.as_str();
         transaction.query(sql, &[&id, &id.as_bytes()]).await?;

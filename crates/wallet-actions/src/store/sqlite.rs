@@ -1,4 +1,6 @@
 //! Intents in a SQLite file.
+//!
+//! The file keeps each intent as one JSON text, next to the columns that the queries need.
 
 use std::path::PathBuf;
 
@@ -11,7 +13,7 @@ use storage::sqlite::{
 use super::{Forbidden, Store, StoreError, StoreFuture};
 use crate::{Intent, IntentId};
 
-/// `x4wa`.
+/// The format of the file. Its id is `x4wa` in ASCII.
 const FORMAT: Format = Format {
     application_id: 0x7834_7761,
     migrations: &[
@@ -30,11 +32,11 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens the file at `path`, and creates file and folder if they are missing, both readable by
-    /// their owner only.
+    /// Opens the file at `path`. Creates the file and its folder if they are missing. Only their
+    /// owner can read them.
     ///
     /// # Errors
-    /// The defect of the file.
+    /// [`DatabaseError`] when the file cannot be opened or migrated.
     pub fn open(path: PathBuf) -> Result<Self, DatabaseError> {
         let worker = Worker::shared(path, &FORMAT, &SETTINGS)?;
         Ok(Self { worker })

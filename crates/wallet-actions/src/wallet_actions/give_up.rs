@@ -1,4 +1,7 @@
-//! Forbids orders, and cancels intents while nothing is signed.
+//! Forbids orders, and cancels intents of which nothing is signed.
+//!
+//! A caller that no longer waits for an action uses these functions. Each answer is final: what is
+//! cancelled or forbidden never happens, also across restarts.
 
 use alloy_primitives::B256;
 use tx_sender::{Lane, SenderError};
@@ -19,7 +22,7 @@ pub enum GivenUp {
 
 impl WalletActions {
     /// Forbids a payment to begin anything, for ever, also across restarts. The first reason is
-    /// kept. An intent that the payment already has goes on; [`Self::give_up`] stops it.
+    /// kept. An intent that the payment already has continues. [`Self::give_up`] stops it.
     ///
     /// # Errors
     /// Errors of the store. The payment may or may not be forbidden then.
@@ -28,7 +31,7 @@ impl WalletActions {
         self.shared.store.forbid(payment, reason, at).await
     }
 
-    /// The reason for which a payment is forbidden. `None` when it is not.
+    /// Returns why a payment is forbidden. `None` when it is not.
     ///
     /// # Errors
     /// Errors of the store.
@@ -36,8 +39,8 @@ impl WalletActions {
         self.shared.store.forbidden(payment).await
     }
 
-    /// Whether any transaction of the intent was signed, whatever its outcome. A transaction that
-    /// is in no block, and whose record the sender has pruned, counts as not signed.
+    /// Whether any transaction of the intent was signed, whatever its outcome. A transaction counts
+    /// as not signed when it is in no block and the sender has pruned its record.
     ///
     /// # Errors
     /// Errors of the sender.
@@ -59,8 +62,8 @@ impl WalletActions {
         Ok(false)
     }
 
-    /// Cancels an intent if nothing was signed for it. The record says `cancelled` when this
-    /// returns. Returns `None` for an unknown id.
+    /// Cancels an intent if nothing was signed for it. Its record says `cancelled` when this
+    /// returns. `None` when the id is unknown.
     ///
     /// # Errors
     /// Errors of the store and of the sender. The intent may or may not be cancelled then.
@@ -104,9 +107,11 @@ impl WalletActions {
         }
     }
 
-    /// Makes sure that an ordered transaction is never signed, unless it was signed already. When
-    /// the sender has no record yet, it gets a closed one, so that a later hand-over of the
-    /// transaction finds it and sends nothing.
+    /// Makes sure that an ordered transaction is never signed. Returns whether that succeeded: it
+    /// fails when the transaction was signed already.
+    ///
+    /// When the sender has no record yet, it stores a closed one. A later hand-over of the
+    /// transaction finds the closed record, and nothing is sent.
     async fn is_withdrawn(&self, intent: &Intent, index: usize) -> Result<bool, Refused> {
         let Some(step) = intent.steps.get(index) else {
             return Ok(false);
@@ -121,7 +126,8 @@ impl WalletActions {
         if is_never_sent(&record) || !record.attempts.is_empty() {
             return Ok(is_never_sent(&record));
         }
-        // Closing the record needs its signer. After a restart the sender does not know it yet.
+        // The sender needs the account's signer to close the record. After a restart it does not
+        // know the signer yet.
         self.shared
             .lend_key(intent)
             .await
@@ -133,7 +139,7 @@ impl WalletActions {
         }
     }
 
-    /// Writes an end. Returns `None` when the record does not allow it.
+    /// Writes the end of an intent. `None` when the record does not allow it.
     async fn write_end(
         &self,
         moved: Result<Intent, IllegalMove>,

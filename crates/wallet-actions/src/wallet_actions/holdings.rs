@@ -1,5 +1,5 @@
-//! Answers questions about wallets: their holdings, their possible deposits, and whether they are
-//! busy.
+//! Answers questions about wallets: what they hold, whether they could make a deposit, and whether
+//! they are busy.
 
 use custody::Owner;
 
@@ -8,8 +8,8 @@ use crate::plan::{Idle, Planner, Position};
 use crate::{Action, IntentId, Order, Refused};
 
 impl WalletActions {
-    /// The positions of the owner's wallet in reviewed products, on every chain where wallets act.
-    /// Empty when the owner has no wallet.
+    /// Returns the positions of the owner's wallet in reviewed products, on every chain where
+    /// wallets act. Empty when the owner has no wallet.
     ///
     /// # Errors
     /// A position cannot be read now.
@@ -20,8 +20,8 @@ impl WalletActions {
         }
     }
 
-    /// The balances of the owner's wallet of these products' assets. Empty when the owner has no
-    /// wallet.
+    /// Returns the balances of the owner's wallet of the assets of reviewed products. Empty when
+    /// the owner has no wallet.
     ///
     /// # Errors
     /// A balance cannot be read now.
@@ -32,8 +32,8 @@ impl WalletActions {
         }
     }
 
-    /// Checks a deposit that follows another action, except the balances of the wallet, which
-    /// arrive later. Stores nothing.
+    /// Checks a deposit that follows another action. It does not check the wallet's balances,
+    /// because the tokens and coins arrive later. It stores no intent.
     ///
     /// # Errors
     /// [`Refused`] when the deposit would be refused now, or when the action is not a deposit.
@@ -50,7 +50,7 @@ impl WalletActions {
         planner.judge_invest(order, asked).await
     }
 
-    /// The running intent of the owner's wallet.
+    /// Returns the running intent of the owner's wallet. `None` when none is running.
     ///
     /// # Errors
     /// Errors of the store and of custody.
@@ -61,7 +61,8 @@ impl WalletActions {
         }
     }
 
-    /// The planner for the owner's wallet. `None` when the owner has no wallet; none is created.
+    /// Returns the planner for the owner's wallet. `None` when the owner has no wallet. It creates
+    /// none.
     async fn planner(&self, owner: Owner) -> Result<Option<Planner<'_>>, Refused> {
         let wallet = self.shared.custody.find(owner).await?;
         Ok(wallet.map(|wallet| Planner {

@@ -1,4 +1,4 @@
-//! USDC from Base to Arbitrum, and the mint to its end.
+//! Tests of bridges of USDC from Base to Arbitrum, up to the mint.
 
 use std::time::Duration;
 
@@ -71,7 +71,7 @@ async fn a_minted_amount_goes_on_to_the_owner_and_to_no_other_account() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn while_the_mint_is_awaited_the_wallet_acts() {
+async fn the_wallet_acts_while_a_mint_is_missing() {
     let world = World::new();
     give(&world);
     world.iris.pend_first(20);

@@ -1,4 +1,5 @@
-//! Deposits into an Aave market and a vault, with their traps, and withdrawals.
+//! Tests of deposits into an Aave market and a vault, of their withdrawals, and of markets and
+//! vaults that must be refused.
 
 use alloy_primitives::U256;
 use dev_chain::abi::{AavePool, TokenVault};
@@ -54,7 +55,7 @@ fn act(world: &World, call: &impl alloy_sol_types::SolCall, to: alloy_primitives
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_market_takes_a_deposit_and_gives_all_of_it_back() {
+async fn a_market_accepts_a_deposit_and_pays_all_of_it_back() {
     let (world, process) = stage();
     let done = process.run(order(1, invest("40"))).await.unwrap();
     assert_eq!(done.state, State::Completed, "{done:#?}");
@@ -72,7 +73,7 @@ async fn a_market_takes_a_deposit_and_gives_all_of_it_back() {
         .await
         .unwrap();
     assert_eq!(part.state, State::Completed, "{part:#?}");
-    // The name is the position's in /yield-farming-active.
+    // This is the id of the position in /yield-farming-active.
     let rest = process
         .run(order(3, divest("196-aave-v3-usdg", ratio("1"))))
         .await
@@ -149,12 +150,12 @@ async fn a_market_that_closes_after_the_approval_leaves_no_allowance() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_vault_takes_a_deposit_above_its_floor_and_gives_it_back() {
+async fn a_vault_accepts_a_deposit_above_its_floor_and_pays_it_back() {
     let (world, process) = stage();
     let done = process.run(order(1, vault("50"))).await.unwrap();
     assert_eq!(done.state, State::Completed, "{done:#?}");
     let shares = balance(&world.xlayer, xlayer::STATA_USDG, wallet());
-    // A hundred shares are 105 tokens.
+    // A hundred shares are worth 105 tokens.
     assert!((47_619_000..=47_619_048).contains(&shares), "{shares}");
     let part = process
         .run(order(
@@ -187,7 +188,7 @@ async fn the_traps_of_vaults_are_refused_before_signing() {
     act(&world, &TokenVault::setCapCall { assets: cap }, to);
     refused(vault("10"), "product_at_cap").await;
     act(&world, &TokenVault::setCapCall { assets: U256::ZERO }, to);
-    // The preview promises more than the deposit gives, which the simulated deposit shows.
+    // The preview promises more than the deposit gives. The simulation of the deposit shows it.
     act(
         &world,
         &TokenVault::setLieCall {
@@ -208,7 +209,7 @@ async fn the_traps_of_vaults_are_refused_before_signing() {
         asked.min_shares = Some("9.6".to_owned());
     }
     refused(greedy, "preview_below_minimum").await;
-    // A donation makes small deposits worth nothing.
+    // A donation raises the worth of a share so far that a small deposit gets no shares.
     move_tokens(
         &world.xlayer,
         xlayer::USDG,
@@ -224,7 +225,7 @@ async fn the_traps_of_vaults_are_refused_before_signing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_orders_own_slippage_counts_the_fees_of_a_vault() {
+async fn the_slippage_limit_of_an_order_includes_the_fees_of_a_vault() {
     let (world, process) = stage();
     let within = |number, action, bps| wallet_actions::Order {
         max_slippage_bps: Some(bps),
@@ -261,7 +262,7 @@ async fn the_orders_own_slippage_counts_the_fees_of_a_vault() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn positions_and_idle_money_are_read_by_product() {
+async fn positions_are_read_by_product_and_idle_money_by_asset() {
     let (_world, process) = stage();
     let owner = crate::stage::owner_id();
     assert_eq!(process.actions.positions(owner).await.unwrap(), []);

@@ -1,4 +1,4 @@
-//! The principal, and coins for gas.
+//! Tests of the principal that an owner brings, and of coins for gas.
 
 use alloy_primitives::{U256, address};
 use dev_chain::{GAS_PAYER, xlayer};
@@ -21,7 +21,7 @@ pub(crate) fn invest(amount: &str) -> Action {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_refusal_says_what_to_sign_and_the_principal_goes_from_owner_to_wallet() {
+async fn the_refusal_contains_the_typed_data_to_sign_and_the_signed_principal_is_moved() {
     let world = World::new();
     let process = world.process();
     move_tokens(
@@ -87,7 +87,7 @@ async fn an_authorization_for_something_else_is_refused_by_name() {
         |it, _| it.valid_before = U256::from(1),
         "principal_auth.authorization",
     );
-    // The signature covers another amount, or is nobody's.
+    // The signature covers another amount, or no key has made it.
     case(|it, _| it.value = U256::from(10_000_001), "principal_auth");
     case(|it, _| it.signature = vec![7; 65].into(), "principal_auth");
     for (principal, path) in cases {
@@ -100,7 +100,7 @@ async fn an_authorization_for_something_else_is_refused_by_name() {
     funded.principal = Some(good.clone());
     let done = process.run(funded).await.unwrap();
     assert_eq!(done.state, State::Completed);
-    // The same authorization counts once.
+    // The token accepts the same authorization only once.
     let mut again = order(2, invest("10"));
     again.principal = Some(good);
     let refused = process.run(again).await.unwrap_err();
@@ -123,8 +123,8 @@ fn funder(of_owner: u64) -> Funder {
 #[tokio::test(start_paused = true)]
 async fn gas_is_topped_up_within_the_budgets_and_the_principal_never_pays_for_it() {
     let world = World::with_coins(U256::ZERO);
-    // Without a price a coin of X Layer counts as a thousand dollars, and a deposit's gas as about
-    // a tenth of one.
+    // Without a price, a coin of X Layer counts as a thousand dollars. The gas of a deposit then
+    // counts as about a tenth of a dollar.
     world.xlayer.set_base_fee(90_000_000);
     move_tokens(
         &world.xlayer,
@@ -141,7 +141,7 @@ async fn gas_is_topped_up_within_the_budgets_and_the_principal_never_pays_for_it
     assert_eq!(reason(&refused), "no_gas_account");
 
     *world.funder.lock().unwrap() = Some(funder(250_000));
-    // The owner's payments bound its top-ups; the payment of this call counts.
+    // The owner's payments limit its top-ups. The payment of this call counts.
     *world.paid.lock().unwrap() = 0;
     let poor = world.process().run(order(1, invest("10"))).await.unwrap();
     assert_eq!(
@@ -149,7 +149,7 @@ async fn gas_is_topped_up_within_the_budgets_and_the_principal_never_pays_for_it
         (State::Failed, Some("coin_price_unavailable"))
     );
     assert!(!poor.has_effect());
-    // With a price the budget itself is the bound.
+    // With a known price, the reason is the exhausted budget.
     *world.prices.lock().unwrap() = Some(1_000);
     let poor = world.process().run(order(1, invest("10"))).await.unwrap();
     assert_eq!(poor.halted.as_deref(), Some("gas_budget_exhausted"));

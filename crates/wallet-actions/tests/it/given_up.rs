@@ -1,4 +1,4 @@
-//! Cancels an action in each of its states.
+//! Tests that cancel an action in each of its states.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -41,7 +41,7 @@ async fn give_up(process: &Process, intent: &Intent) -> GivenUp {
     given_up.unwrap().unwrap()
 }
 
-/// Waits until the sender's record of the only transaction is in such a state.
+/// Waits until `is` holds for the state of the only transaction at its sender.
 async fn until(sender: &Sender, intent: &Intent, is: fn(SenderState) -> bool) {
     let found = async || {
         let record = sender.find(&intent.key(0)).await.unwrap();
@@ -50,7 +50,8 @@ async fn until(sender: &Sender, intent: &Intent, is: fn(SenderState) -> bool) {
     eventually("the transaction is in this state", found).await;
 }
 
-/// The answer says so at once, and nothing of it ever happens, not even in the next process.
+/// Checks that the answer says `cancelled`, and that nothing of the action ever happens, not even
+/// in the next process.
 async fn stays_cancelled(world: &World, process: Process, given_up: GivenUp) {
     let GivenUp::Cancelled(cancelled) = given_up else {
         panic!("{given_up:?}");
@@ -75,7 +76,7 @@ async fn stays_cancelled(world: &World, process: Process, given_up: GivenUp) {
     );
     assert!(!next.actions.was_signed(&found).await.unwrap());
     assert_eq!(balance(&world.xlayer, xlayer::USDG, wallet()), HELD);
-    // The payment and the wallet are free.
+    // The payment and the wallet can begin another action.
     let done = next.run(order(1, withdraw())).await.unwrap();
     assert_ne!(done.id, cancelled.id);
     assert_eq!(done.state, State::Completed);
@@ -91,9 +92,9 @@ async fn a_planned_action_is_cancelled() {
     stays_cancelled(&world, process, given_up).await;
 }
 
-/// A process ended between the order and its hand-over to the sender of transactions.
+/// Orders an action in a process that ends before or after it gives the transaction to the sender.
 async fn ordered(world: &World, records: i64, after: bool) -> Intent {
-    // The process wrote the intent and the order.
+    // The first two effects of the process are the writes of the intent and of the order.
     let fuse = Fuse::new(2 + records, after);
     let process = world.process_until(fuse.clone());
     let begun = begin(&process).await;
@@ -121,7 +122,7 @@ async fn an_order_without_a_record_is_made_impossible() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_record_that_waits_is_cancelled() {
+async fn an_action_whose_record_waits_is_cancelled() {
     let world = stage();
     let begun = ordered(&world, 0, true).await;
     let process = world.process();
@@ -149,7 +150,8 @@ async fn a_record_with_a_nonce_and_without_a_signature_is_cancelled() {
     stays_cancelled(&world, process, given_up).await;
 }
 
-/// The process ends after it has closed the hand-over, and before it writes so.
+/// The process ends after it has closed the sender's record, and before it writes the end of the
+/// intent.
 #[tokio::test(start_paused = true)]
 async fn a_half_cancelled_action_is_cancelled_by_the_next_process() {
     let world = stage();

@@ -1,5 +1,5 @@
-//! A process that ends before and after every write and every transaction that it sends, and the
-//! next one that continues.
+//! Tests of a process that ends before or after each of its effects, and of the next process, which
+//! continues. An effect is a write or the sending of a transaction.
 
 use dev_chain::{arbitrum, base, xlayer};
 use test_support::Fuse;
@@ -11,7 +11,7 @@ use crate::funds::invest;
 use crate::stage::{World, balance, move_tokens, order, owner, wallet};
 use crate::swaps::swap;
 
-/// The wallet's tokens that a test compares.
+/// The wallet's balances that a test compares.
 pub(crate) fn worth(world: &World) -> [u64; 6] {
     [
         balance(&world.xlayer, xlayer::USDG, wallet()),
@@ -31,8 +31,9 @@ pub(crate) fn stage() -> World {
     world
 }
 
-/// Runs an action in a process that ends at its n-th effect, and once more with the same payment in
-/// the next one. `None` when the first process finished by itself.
+/// Runs an action in a process that ends at its effect number `effects`, and then again with the
+/// same payment in the next process. Returns the intent of the first process, if that process has
+/// finished by itself.
 async fn killed(action: &Action, effects: i64, after: bool) -> (World, Option<Intent>) {
     let world = stage();
     let fuse = Fuse::new(effects, after);
@@ -56,7 +57,7 @@ async fn killed(action: &Action, effects: i64, after: bool) -> (World, Option<In
     (world, None)
 }
 
-/// At whichever effect the process ends, the action happens once, and as a whole.
+/// Checks that the action happens once and as a whole, at whichever effect the process ends.
 async fn at_every_effect(action: Action) {
     let (world, ended) = killed(&action, i64::MAX, false).await;
     assert_eq!(ended.unwrap().state, State::Completed);

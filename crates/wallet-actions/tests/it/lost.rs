@@ -1,4 +1,4 @@
-//! Records that a database has lost: a replica that takes over may lack the last commits.
+//! Tests of records that a database has lost. A replica may lack the last commits after a failover.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::memory::Memory;
 use crate::stage::{World, balance, order, steps, wallet};
 use crate::withdrawals::{give, withdraw};
 
-/// The intent and its record are lost, and the caller sends the same payment again.
+/// The intent and the sender's record of it are lost, and the caller sends the same payment again.
 #[tokio::test(start_paused = true)]
 async fn a_withdrawal_whose_records_are_lost_happens_once() {
     let mut world = World::new();
@@ -36,7 +36,7 @@ async fn a_withdrawal_whose_records_are_lost_happens_once() {
     assert_eq!(again.halted.as_deref(), Some("step_displaced"));
     assert_eq!(steps(&again), ["transfer not_sent"]);
     assert_eq!(balance(&world.xlayer, xlayer::USDG, wallet()), 7_000_000);
-    // The wallet goes on.
+    // The wallet can act again.
     let next = process.run(order(3, withdraw(Some("3")))).await.unwrap();
     assert_eq!(next.state, State::Completed);
     assert_eq!(balance(&world.xlayer, xlayer::USDG, wallet()), 4_000_000);

@@ -1,4 +1,4 @@
-//! Runs actions on embedded chains, in simulated time.
+//! Integration tests: they run actions on embedded chains, in simulated time.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

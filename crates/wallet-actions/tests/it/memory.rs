@@ -1,5 +1,5 @@
-//! Intents in memory, for simulated time: a file's thread would not wait for it. `stores.rs` runs
-//! the same tests on it as on the file.
+//! A store of intents in memory, for tests in simulated time. That time does not wait for the
+//! thread of a file's store. `stores.rs` runs the same tests on both stores.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;

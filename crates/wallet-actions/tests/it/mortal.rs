@@ -1,4 +1,5 @@
-//! The records of intents, and a node, as seen by a process that ends at its n-th effect.
+//! A store of intents as a process sees it that ends at one of its effects, and a node over an
+//! embedded chain.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use wallet_actions::{Forbidden, Intent, IntentId, Store, StoreFuture};
 
 use crate::memory::Memory;
 
-/// The records of intents as one process sees them.
+/// A store of intents for one process. It stops to answer when the process's fuse blows.
 pub(crate) struct MortalIntents {
     pub(crate) store: Arc<Memory>,
     pub(crate) fuse: Arc<Fuse>,
@@ -85,10 +86,10 @@ impl Store for MortalIntents {
     }
 }
 
-/// How long an answer of the node takes.
+/// How long the node takes for an answer.
 const LATENCY: Duration = Duration::from_millis(2);
 
-/// A node that is a chain in this process.
+/// A node over a chain in this process. It is unreachable while `up` is false.
 pub(crate) struct InProcess {
     pub(crate) chain: DevChain,
     pub(crate) up: Arc<AtomicBool>,
@@ -113,7 +114,7 @@ impl Transport for InProcess {
     }
 }
 
-/// The key that identifies the payments of a test.
+/// Makes the digest of a test's payment.
 pub(crate) fn payment(number: u8) -> B256 {
     B256::repeat_byte(number)
 }

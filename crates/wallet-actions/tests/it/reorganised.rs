@@ -1,4 +1,4 @@
-//! Reorganisations after the end of an action: its record follows the chain.
+//! Tests of reorganisations after the end of an action: the record follows the chain.
 
 use dev_chain::{BUYER, Fate, xlayer};
 use wallet_actions::{Action, Intent, State, WithdrawOrder};
@@ -17,8 +17,9 @@ fn withdraw() -> Action {
     })
 }
 
-/// Removes the newest blocks after the end of the action, in this process or before the next one.
-/// `between` runs on the new branch before the removed transactions are in a block again.
+/// Runs an action, and then removes the newest blocks. With `restart`, the process ends first and
+/// the next one continues. `between` runs on the new branch before the removed transactions are in
+/// a block again.
 async fn reorganised(
     restart: bool,
     fate: Fate,
@@ -45,7 +46,7 @@ async fn reorganised(
         intent.state.is_over() && intent.reorganised_at.is_some()
     });
     let ended = ended.await;
-    // In the end no intent is watched any more.
+    // Afterwards, the intent becomes final, and no longer needs to be watched.
     let last = process.until(&done, |intent| intent.is_final).await;
     assert_eq!(last.state, ended.state);
     (world, done, last)
@@ -70,7 +71,7 @@ async fn a_transaction_that_is_included_again_is_where_the_record_says() {
 async fn a_transaction_that_is_reverted_on_the_new_branch_did_not_happen() {
     for restart in [false, true] {
         let (world, _, after) = reorganised(restart, Fate::Dropped, |world| {
-            // The wallet's tokens have moved by then.
+            // The wallet no longer has the tokens, so its transfer reverts.
             let (from, to) = (wallet(), BUYER.address);
             move_tokens(&world.xlayer, xlayer::USDG, from, to, HELD);
         })
@@ -86,10 +87,10 @@ async fn a_transaction_that_is_reverted_on_the_new_branch_did_not_happen() {
     }
 }
 
-/// While another action of the wallet runs, the action of the lost block waits, says so, and blocks
-/// no other.
+/// An intent whose block was removed says `reopened` until its transaction is in a block again. The
+/// wallet then runs its next action.
 #[tokio::test(start_paused = true)]
-async fn a_reopened_intent_says_so_and_does_not_keep_the_wallet() {
+async fn a_reopened_intent_says_so_and_then_completes() {
     let world = World::new();
     give(&world, HELD);
     let process = world.process();

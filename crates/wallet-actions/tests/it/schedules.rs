@@ -1,5 +1,5 @@
-//! Seeded schedules: actions of every kind, processes that end and start, nodes that fail, and
-//! blocks that are removed.
+//! Tests of seeded schedules: actions of every kind, processes that end and start, nodes that fail,
+//! and blocks that are removed.
 //!
 //! `WALLET_SCHEDULES` sets the number of schedules, and `WALLET_FIRST_SEED` the first seed.
 
@@ -44,8 +44,8 @@ fn action(random: &mut StdRng) -> Action {
     }
 }
 
-/// The holdings of the owner and its wallet in millionths of a dollar: USDG with its deposits, and
-/// USDC on both chains with its swaps.
+/// Returns what the owner and its wallet hold, in millionths of a dollar: USDG with its deposits,
+/// and USDC on both chains with its swaps.
 fn wealth(world: &World) -> (u64, u64) {
     let mut usdg = 0;
     let mut usdc = 0;
@@ -120,7 +120,7 @@ async fn run(seed: u64) {
     for intent in world.store.all() {
         process.end(&intent).await;
     }
-    // The sender sends transactions again that a reorganisation removed after the end.
+    // After the end, the sender sends again the transactions that a reorganisation removed.
     pass(Duration::from_secs(120)).await;
     for intent in world.store.all() {
         let said = format!("seed {seed}: {intent:#?}");
@@ -131,7 +131,7 @@ async fn run(seed: u64) {
             intent.has_effect() || intent.state != State::Completed,
             "{said}"
         );
-        // The rest of every allowance is known to be zero.
+        // The chain has no allowance left.
         if let Some(allowance) = intent.allowance {
             let chain = if allowance.chain_id == 196 {
                 &world.xlayer
@@ -144,7 +144,7 @@ async fn run(seed: u64) {
             assert!(left.is_zero(), "{said}");
         }
     }
-    // One payment has at most one intent with effect, and a refusal has none.
+    // A payment has at most one intent with an effect. A refused payment has none.
     for (asked, refusal) in bought {
         let all = world.store.all();
         let of: Vec<_> = all
@@ -157,7 +157,7 @@ async fn run(seed: u64) {
             "seed {seed}: {refusal:?} {of:#?}"
         );
     }
-    // Nothing is lost: interest, and roundings of a few millionths.
+    // Nothing is lost. The total changes only by interest and by roundings of a few millionths.
     let after = wealth(&world);
     for (before, after) in [(before.0, after.0), (before.1, after.1)] {
         assert!(

@@ -1,5 +1,5 @@
-//! Two processes over the same records, both of which drive every intent: one is killed or held up
-//! at any of its effects.
+//! Tests of two processes over the same records. Both drive every intent. One of them is killed or
+//! suspended at any of its effects.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,16 +13,16 @@ use crate::kills::{stage, worth};
 use crate::stage::{World, order, wallet};
 use crate::swaps::swap;
 
-/// The fate of the first process.
+/// What happens to the first process.
 #[derive(Debug, Clone, Copy)]
 enum Fate {
     DiesBefore(i64),
     DiesAfter(i64),
-    /// The process is held up for longer than its leases.
+    /// The process is suspended for longer than its leases.
     SleepsAfter(i64),
 }
 
-/// Transactions of the wallet, on all chains.
+/// Counts the transactions of the wallet on all chains.
 fn sent(world: &World) -> usize {
     let of = |chain: &DevChain| {
         let all = chain.transactions();
@@ -34,8 +34,8 @@ fn sent(world: &World) -> usize {
         .sum()
 }
 
-/// Orders an action at the first of two processes, which meets its fate, and then at the second
-/// one. Returns whether the first one had finished before.
+/// Orders an action at the first of two processes, which is killed or suspended, and then at the
+/// second one. Returns whether the first one had finished before.
 async fn beside(action: &Action, fate: Fate) -> (World, bool) {
     let mut world = stage();
     world.servers = true;
@@ -60,14 +60,14 @@ async fn beside(action: &Action, fate: Fate) -> (World, bool) {
     let before = sent(&world);
     fuse.wake();
     pass(Duration::from_secs(30)).await;
-    // The process sends and changes nothing when it wakes up.
+    // When the process wakes up, it sends and changes nothing.
     assert_eq!(sent(&world), before, "{fate:?}");
     let found = second.actions.find(&ended.id).await.unwrap().unwrap();
     assert_eq!(found.steps, ended.steps, "{fate:?}");
     (world, came_to_its_end)
 }
 
-/// Whatever the fate of the first process, the action happens once and as a whole.
+/// Checks that the action happens once and as a whole, whatever happens to the first process.
 async fn at_every_effect(action: Action) {
     let (world, ended) = beside(&action, Fate::SleepsAfter(i64::MAX)).await;
     assert!(ended);

@@ -1,5 +1,5 @@
-//! Three chains whose blocks and clock a test controls, wallets of two owners, and processes that
-//! act for them.
+//! A stage for tests: three chains whose blocks and clock a test controls, the owner and its
+//! wallet, and processes that act for it.
 
 mod keys;
 mod plans;
@@ -40,7 +40,7 @@ use crate::turns;
 
 pub(crate) const NOW: u64 = 1_795_219_200;
 pub(crate) const PRICE: u64 = 50_000;
-/// Between two blocks, and between two looks at what takes blocks.
+/// The pause between two blocks, and between two looks at something that needs blocks.
 const SECOND: Duration = Duration::from_secs(1);
 
 sol! {
@@ -54,7 +54,7 @@ pub(crate) fn key(number: u8) -> PrivateKeySigner {
     PrivateKeySigner::from_bytes(&B256::repeat_byte(number)).unwrap()
 }
 
-/// The first owner, who has tokens.
+/// The owner of the wallet, who has tokens.
 pub(crate) fn owner() -> PrivateKeySigner {
     key(0x51)
 }
@@ -71,7 +71,7 @@ impl PaidTotals for Paid {
     }
 }
 
-/// The same price in dollars for every coin, or none.
+/// A price in dollars that is the same for every coin. `None` when no price is known.
 struct Prices(Option<u64>);
 
 impl CoinPrices for Prices {
@@ -96,7 +96,7 @@ pub(crate) struct World {
     pub(crate) signs: watch::Sender<bool>,
     pub(crate) funder: Mutex<Option<Funder>>,
     pub(crate) paid: Mutex<u64>,
-    /// The price of a coin of every chain, in dollars.
+    /// The price in dollars of a coin of any chain. `None` when it is unknown.
     pub(crate) prices: Mutex<Option<u64>>,
     /// Whether several processes run at the same time.
     pub(crate) servers: bool,
@@ -104,7 +104,7 @@ pub(crate) struct World {
     start: Instant,
 }
 
-/// The parts of a process. They end with it.
+/// A process and its parts. Dropping it ends them.
 pub(crate) struct Process {
     pub(crate) actions: WalletActions,
     pub(crate) fuse: Arc<Fuse>,
@@ -112,8 +112,8 @@ pub(crate) struct Process {
 }
 
 impl World {
-    /// The owner has 1,000 of each token of X Layer and USDC on Base; the wallet has coins for gas,
-    /// and no tokens.
+    /// Makes a world in which the owner has 1,000 USDT0, USDG and USDC on X Layer and 1,000 USDC on
+    /// Base. The wallet has coins for gas, and no tokens.
     pub(crate) fn new() -> Self {
         Self::with_coins(U256::from(10_u64.pow(18)))
     }
@@ -144,7 +144,7 @@ impl World {
             .watching(base::DOMAIN, &base)
             .watching(arbitrum::DOMAIN, &arbitrum);
         let mining = Arc::new(AtomicBool::new(true));
-        // A block each second.
+        // Mine a block each second.
         tokio::spawn({
             let (chains, mining) = (
                 [xlayer.clone(), base.clone(), arbitrum.clone()],
@@ -309,7 +309,7 @@ impl Process {
         Ok(self.end(&intent).await)
     }
 
-    /// Runs an action to its end as soon as no other one keeps the wallet.
+    /// Runs an action to its end. Waits first until no other action occupies the wallet.
     pub(crate) async fn run_when_free(&self, order: Order) -> Intent {
         let run = async || match self.run(order.clone()).await {
             Ok(ended) => Some(ended),
@@ -324,7 +324,7 @@ impl Process {
         self.until(intent, |intent| intent.state.is_over()).await
     }
 
-    /// Waits until the record of an intent says something.
+    /// Waits until `is` holds for the record of an intent.
     pub(crate) async fn until(&self, intent: &Intent, is: impl Fn(&Intent) -> bool) -> Intent {
         let found = async || self.actions.find(&intent.id).await.unwrap().filter(&is);
         let begun = std::fmt::from_fn(|f| write!(f, "what is to become of {intent:#?}"));
@@ -332,7 +332,7 @@ impl Process {
     }
 }
 
-/// Makes the owner's signature over the typed data of a refusal.
+/// Signs the typed data of a refusal with the owner's key.
 pub(crate) fn sign_principal(asked: &Value) -> Principal {
     let typed: TypedData = serde_json::from_value(asked.clone()).unwrap();
     let hash = typed.eip712_signing_hash().unwrap();
@@ -350,7 +350,7 @@ pub(crate) fn sign_principal(asked: &Value) -> Principal {
     }
 }
 
-/// Describes the transactions in words.
+/// Returns the kind and the status of each transaction.
 pub(crate) fn steps(intent: &Intent) -> Vec<String> {
     let steps = intent.steps.iter();
     steps
@@ -358,7 +358,7 @@ pub(crate) fn steps(intent: &Intent) -> Vec<String> {
         .collect()
 }
 
-/// Returns the name of a refusal.
+/// Returns the name of a refusal's reason.
 pub(crate) fn reason(refused: &Refused) -> String {
     match refused {
         Refused::Nothing { reason, .. }
@@ -374,12 +374,12 @@ pub(crate) fn reason(refused: &Refused) -> String {
     }
 }
 
-/// Tokens of an account.
+/// Returns an account's balance of a token.
 pub(crate) fn balance(chain: &DevChain, token: Address, account: Address) -> u64 {
     chain.balance_of(token, account).unwrap().to()
 }
 
-/// Moves tokens of any account.
+/// Moves tokens from any account to another one.
 pub(crate) fn move_tokens(
     chain: &DevChain,
     token: Address,

@@ -1,5 +1,5 @@
-//! The promises of every store: the file, the database, and the one in memory for tests in
-//! simulated time.
+//! Tests of the promises of every store: the file, the database, and the store in memory for tests
+//! in simulated time.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ fn intent(id: u8, number: u8, wallet: u8) -> Intent {
     }
 }
 
-/// A forbidden payment begins nothing; its earlier intent stays.
+/// Checks that a forbidden payment begins nothing, and that its earlier intent stays.
 async fn forbids_for_ever(store: &dyn Store) {
     assert_eq!(store.forbidden(payment(20)).await.unwrap(), None);
     let forbidden = store.forbid(payment(20), "cancelled", 7).await.unwrap();
@@ -56,7 +56,7 @@ async fn forbids_for_ever(store: &dyn Store) {
         store.forbidden(payment(20)).await.unwrap().as_deref(),
         Some("cancelled")
     );
-    // An existing intent continues, and no other one follows after it has ended without effect.
+    // An existing intent continues. After it has ended without effect, no other one may begin.
     let begun = store.insert(intent(21, 21, 21)).await.unwrap();
     let forbidden = store.forbid(payment(21), "cancelled", 9).await.unwrap();
     assert_eq!(forbidden.intent, Some(begun.clone()));
@@ -75,7 +75,7 @@ async fn keeps_its_promises(store: &dyn Store) {
     assert_eq!(first.revision, 1);
     // The same payment returns its intent.
     assert_eq!(store.insert(intent(2, 1, 1)).await.unwrap(), first);
-    // A wallet does one thing at a time; another wallet is independent.
+    // A wallet has one running intent. Another wallet is independent.
     let busy = store.insert(intent(3, 3, 1)).await.unwrap_err();
     assert_eq!(
         busy,
@@ -115,7 +115,7 @@ async fn keeps_its_promises(store: &dyn Store) {
     };
     let ended = store.write(ended).await.unwrap();
     assert_eq!(store.open().await.unwrap(), vec![other.id.clone()]);
-    // The intent is watched until it is final; a reopened one is open, and blocks no other.
+    // An ended intent is listed until it is final. A reopened one is open, and blocks no other.
     assert_eq!(store.unsettled().await.unwrap(), vec![ended.id.clone()]);
     let reopened = Intent {
         state: State::Reopened,
@@ -133,7 +133,7 @@ async fn keeps_its_promises(store: &dyn Store) {
     let ended = store.write(last).await.unwrap();
     assert_eq!(store.open().await.unwrap(), vec![other.id.clone()]);
     assert!(store.unsettled().await.unwrap().is_empty());
-    // The intent had no effect: its payment is free.
+    // The intent had no effect, so its payment may begin another one.
     let again = store.insert(intent(5, 1, 1)).await.unwrap();
     assert_ne!(again.id, ended.id);
     assert_eq!(
@@ -174,11 +174,11 @@ async fn a_file_keeps_its_promises_and_its_content() {
 }
 
 #[tokio::test]
-async fn memory_keeps_the_same_promises() {
+async fn a_store_in_memory_keeps_the_same_promises() {
     keeps_its_promises(&Memory::default()).await;
 }
 
-/// Two handles on a database; without a database the test does nothing.
+/// Opens a database twice. `None` when there is no database; the test then does nothing.
 async fn stores() -> Option<(Schema, [Arc<dyn Store>; 2])> {
     let schema = Schema::new()?;
     let stores: [Arc<dyn Store>; 2] = [
@@ -203,7 +203,7 @@ async fn a_database_keeps_its_promises_and_is_shared() {
     );
 }
 
-/// Runs `race` with each number below 16 at once, on two handles in turn.
+/// Runs `race` with each number below 16 at the same time, on the two handles in turn.
 async fn race<T, F>(stores: &[Arc<dyn Store>; 2], race: impl Fn(u8, Arc<dyn Store>) -> F) -> Vec<T>
 where
     T: Send + 'static,
@@ -222,7 +222,7 @@ async fn orders_race_in_two_processes() {
     let Some((_schema, stores)) = stores().await else {
         return;
     };
-    // One payment with many orders gives one intent.
+    // Many orders with one payment give one intent.
     let same = |number, store: Arc<dyn Store>| async move {
         store.insert(intent(number, 1, 1)).await.unwrap().id
     };
@@ -230,7 +230,7 @@ async fn orders_race_in_two_processes() {
     assert!(ids.iter().all(|id| *id == ids[0]));
     assert_eq!(stores[0].open().await.unwrap(), ids[..1]);
 
-    // One wallet with many payments: one of them begins, and the others get its intent.
+    // Many payments for one wallet: one of them begins, and the others are refused with its id.
     let others = |number, store: Arc<dyn Store>| async move {
         store.insert(intent(100 + number, 100 + number, 2)).await
     };
@@ -252,7 +252,7 @@ async fn orders_race_in_two_processes() {
     }
     assert_eq!(made, 1);
 
-    // A payment whose intent had no effect begins once more, and only once.
+    // A payment whose intent had no effect begins another one, and only one.
     let kept = stores[0].get(&running).await.unwrap().unwrap();
     let number = u8::try_from(kept.created_at - 100).unwrap();
     let ended = Intent {
@@ -267,8 +267,8 @@ async fn orders_race_in_two_processes() {
     assert!(ids.iter().all(|id| *id == ids[0] && *id != running));
 }
 
-/// Each driver of an intent writes on its last reading: of many drivers one continues, and one that
-/// has slept writes nothing.
+/// Each driver of an intent writes on the condition of its last reading. Of many drivers, one
+/// continues. A driver that was suspended writes nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn drivers_race_in_two_processes() {
     let Some((_schema, stores)) = stores().await else {
@@ -293,7 +293,8 @@ async fn drivers_race_in_two_processes() {
     assert_eq!(late, Err(StoreError::Conflict { id: sleeper.id }));
 }
 
-/// An order and its prohibition never miss each other: the order came first, or it never begins.
+/// An order and its prohibition always see each other: either the order came first, or it never
+/// begins.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_order_and_its_prohibition_race() {
     let Some((_schema, [one, two])) = stores().await else {
@@ -316,9 +317,9 @@ async fn an_order_and_its_prohibition_race() {
     }
 }
 
-/// A replica that takes over may lack the last commits.
+/// After a failover, a replica may lack the last commits.
 #[tokio::test]
-async fn a_revision_that_the_database_has_lost_is_nobodys() {
+async fn a_write_with_a_revision_that_the_database_has_lost_is_refused() {
     let Some((schema, [one, two])) = stores().await else {
         return;
     };
@@ -331,7 +332,7 @@ async fn a_revision_that_the_database_has_lost_is_nobodys() {
         ..read
     };
     let cancelled = two.write(cancelled).await.unwrap();
-    // It does not begin again.
+    // The cancelled intent does not begin again.
     let id = lost.id.clone();
     assert_eq!(one.write(lost).await, Err(StoreError::Conflict { id }));
     assert_eq!(two.get(&cancelled.id).await, Ok(Some(cancelled)));

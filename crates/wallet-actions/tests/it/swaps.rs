@@ -1,4 +1,4 @@
-//! Swaps on one chain.
+//! Tests of swaps on one chain.
 
 use alloy_primitives::U256;
 use dev_chain::base;
@@ -27,7 +27,7 @@ fn give(world: &World) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_swap_delivers_what_it_promised_and_leaves_no_allowance() {
+async fn a_swap_delivers_the_promised_amount_and_leaves_no_allowance() {
     let world = World::new();
     give(&world);
     let process = world.process();
@@ -90,7 +90,7 @@ async fn the_fault_of_a_swap_is_named() {
     }
     let mut unsellable = swap("1", "1");
     if let Action::Swap(asked) = &mut unsellable {
-        // The list allows calls of the contract, and no transfer of its token.
+        // The policy allows calls of this contract, and no transfer of it as a token.
         asked.to_token = base::EXCHANGE;
     }
     assert!(process.run(order(1, unsellable)).await.is_err());

@@ -1,4 +1,4 @@
-//! The turns on accounts as seen by one of several processes: a suspended process renews nothing.
+//! The turns on accounts as one of several processes sees them. A suspended process renews nothing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use custody::Turns;
 use test_support::Fuse;
 use tx_sender::{StoreFuture, TurnEnd, TurnFence, TurnStore};
 
-/// The length of a turn that is not renewed.
+/// How long a turn lasts when it is not renewed.
 pub(crate) const LEASE: Duration = Duration::from_secs(10);
 
-/// The turns of a process with this fuse, shared over a store.
+/// Makes the turns of a process with this fuse, shared over a store.
 pub(crate) fn shared(store: Arc<dyn TurnStore>, fuse: Arc<Fuse>) -> Turns {
     Turns::shared(Arc::new(MortalTurns { store, fuse }), LEASE)
 }

@@ -1,4 +1,4 @@
-//! Withdrawals of tokens to the owner.
+//! Tests of withdrawals of tokens to the owner, and of giving up a withdrawal.
 
 use alloy_primitives::{Address, U256};
 use dev_chain::{BUYER, xlayer};
@@ -14,7 +14,7 @@ pub(crate) fn withdraw(amount: Option<&str>) -> Action {
     })
 }
 
-/// Gives the wallet tokens.
+/// Gives the wallet tokens of the owner.
 pub(crate) fn give(world: &World, amount: u64) {
     let from = owner().address();
     move_tokens(&world.xlayer, xlayer::USDG, from, wallet(), amount);
@@ -35,7 +35,7 @@ async fn everything_leaves_no_dust() {
         balance(&world.xlayer, xlayer::USDG, owner().address()),
         1_000_000_000
     );
-    // The same payment again gives the same intent, and moves nothing.
+    // The same payment gives the same intent again, and moves nothing.
     give(&world, 5);
     let again = process.run(order(1, withdraw(None))).await.unwrap();
     assert_eq!(again.id, done.id);
@@ -43,7 +43,7 @@ async fn everything_leaves_no_dust() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_amount_is_exact_and_bounded() {
+async fn an_amount_must_be_exact_and_within_the_balance() {
     let world = World::new();
     let process = world.process();
     give(&world, 10_000_000);
@@ -83,7 +83,7 @@ async fn an_unreviewed_token_is_refused_before_the_action_begins() {
         let refused = process.run(order(1, action)).await.unwrap_err();
         assert_eq!(reason(&refused), expected);
     }
-    // The token is not on the list.
+    // The signing policy does not list this token.
     move_tokens(&world.xlayer, xlayer::WOKB, xlayer::DEX_ROUTER, wallet(), 7);
     let refused = process
         .run(order(1, of(196, xlayer::WOKB)))
@@ -94,7 +94,7 @@ async fn an_unreviewed_token_is_refused_before_the_action_begins() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wallet_does_one_thing_at_a_time() {
+async fn a_wallet_runs_one_action_at_a_time() {
     let world = World::new();
     let process = world.process();
     give(&world, 10_000_000);
@@ -143,7 +143,7 @@ async fn only_an_unsigned_action_is_given_up() {
         (State::Cancelled, false)
     );
     world.up.store(true, std::sync::atomic::Ordering::SeqCst);
-    // The payment is free for another try.
+    // The payment may begin another intent.
     let second = Box::pin(process.actions.begin(&order(1, withdraw(Some("1")))))
         .await
         .unwrap();

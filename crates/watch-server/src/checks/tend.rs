@@ -1,9 +1,9 @@
-//! Handles one due mandate, write by write.
+//! Does the due work of one mandate, write by write.
 //!
-//! Every write leaves the mandate in a state from which another process can continue. A check and
-//! its requested move are one write, and the mover gets the move only afterwards. From that write
-//! on, this process does the same as a process after a restart: it asks the mover for the state of
-//! the move.
+//! Every write leaves the mandate in a state from which another process can continue. One write
+//! records a check and the move that it requests. The mover gets the move only afterwards. From
+//! that write on, this process does the same as a process after a restart: it asks the mover for
+//! the state of the move.
 
 use jiff::{SignedDuration, Timestamp};
 use readings::defi::market::Market;
@@ -16,14 +16,14 @@ use super::Worker;
 use crate::mandates::stopped_because;
 use crate::{Edition, Kept, Lease, MoveState, Mover, MoverFuture, Stop, StoreError, WatchError};
 
-/// The most steps for one mandate in a row: a check, a look at its move, and repetitions after a
-/// conflict.
+/// The most steps for one mandate in a row. A step is a check, a look at the mandate's move, or a
+/// repetition after a conflict.
 const STEPS: u32 = 8;
-/// The least and the most seconds between two looks at a move that is under way. In between, the
-/// pause is a quarter of the move's age.
+/// The shortest and the longest pause between two looks at a move that is under way, in seconds. In
+/// between, the pause is a quarter of the move's age.
 const LOOK_SECONDS: (i64, i64) = (5, 900);
 
-/// Whether more work follows at once.
+/// Whether more work follows immediately.
 enum Next {
     Again,
     Rest,
@@ -56,7 +56,7 @@ impl Worker {
             };
             match self.step(kept, lease).await {
                 Ok(Next::Rest) => return Ok(()),
-                // The owner has written in between, so the step is judged again.
+                // Another write came in between, so the step is decided again.
                 Ok(Next::Again) | Err(WatchError::Store(StoreError::Conflict)) => {}
                 Err(error) => return Err(error),
             }
@@ -71,7 +71,7 @@ impl Worker {
         }
         let state = kept.watched.mandate().state(now);
         let is_recorded = kept.watched.mandate().ended.is_some();
-        // The end is recorded before the look at the move, so that the move of an ended mandate is
+        // Record the end before looking at the move, so that the move of an ended mandate is
         // stopped.
         if state == State::Expired && !is_recorded {
             let record = kept.watched.end(now)?;
@@ -90,7 +90,7 @@ impl Worker {
         self.check(kept, lease).await
     }
 
-    /// Makes a check, and writes its record and the requested move together.
+    /// Makes a check. One write records the check and the move that it requests.
     async fn check(&self, mut kept: Kept, lease: &Lease) -> Result<Next, WatchError> {
         let reading = self.read(&kept).await;
         let records = kept.watched.check(reading)?;
@@ -125,8 +125,8 @@ impl Worker {
         }
     }
 
-    /// The best market that the wallet can move into, and the position of its money. The wallet is
-    /// not asked when the yields are missing or too old for a decision.
+    /// Returns the best market into which the wallet can move, and the position of its money. The
+    /// wallet is not asked when the yields are missing or too old for a decision.
     async fn wallet(
         &self,
         kept: &Kept,
@@ -155,7 +155,8 @@ impl Worker {
         }
     }
 
-    /// Looks at the open move: records its end, or begins it if it has not begun and still may.
+    /// Looks at the open move. Records its end, or begins the move if it has not begun and still
+    /// may.
     async fn look(
         &self,
         mut kept: Kept,
@@ -176,7 +177,10 @@ impl Worker {
         Ok(Next::Rest)
     }
 
-    /// The end of the open move. `None` while it is unknown.
+    /// Returns the outcome of the open move. `None` while it is unknown.
+    ///
+    /// A move that must not begin any more is cancelled first. A move that the mover does not know
+    /// is proposed to it.
     async fn outcome(&self, kept: &Kept, open: &Proposal) -> Option<MoveOutcome> {
         let mover = self.shared.mover()?;
         let is_over = kept.watched.mandate().ended.is_some();
@@ -206,7 +210,7 @@ impl Worker {
         self.asked(mover.propose(mandate, open)).await
     }
 
-    /// The mover's answer. `None` when it fails or takes too long.
+    /// Waits for the mover's answer. `None` when the mover fails or takes too long.
     async fn asked<T>(&self, answer: MoverFuture<'_, T>) -> Option<T> {
         match timeout(self.pace.patience, answer).await {
             Ok(Ok(answer)) => Some(answer),
@@ -221,7 +225,8 @@ impl Worker {
         }
     }
 
-    /// The time of the next look at a move that is under way. The pauses grow.
+    /// Returns the time of the next look at a move that is under way. The pauses grow with the
+    /// move's age.
     fn next_look(&self, kept: &Kept) -> Timestamp {
         let now = self.shared.now();
         let asked_at = kept.watched.mandate().last_check_at.unwrap_or(now);

@@ -1,4 +1,5 @@
-//! A store in memory, for tests and for servers without durable state.
+//! A store of mandates in memory, for tests and for servers without durable state. It keeps the
+//! rules of [`Store`] within one process, and loses its content when the process ends.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

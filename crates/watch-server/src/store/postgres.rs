@@ -23,18 +23,18 @@ type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 /// Mandates in a PostgreSQL database, which any number of processes may open.
 ///
-/// Revisions and tokens rise by random steps: a replica that takes over may lack the last ones, and
-/// would give them to other writes and holders.
+/// Revisions and tokens rise by random steps. After a failover, a replica may lack the last of
+/// them. With steps of one, it would give the same numbers to other writes and holders.
 #[derive(Debug, Clone)]
 pub struct PostgresStore {
     postgres: Postgres,
 }
 
 impl PostgresStore {
-    /// Opens the mandates, and brings their tables up.
+    /// Opens the mandates, and migrates their tables to the current version.
     ///
     /// # Errors
-    /// The defect of the database.
+    /// [`PostgresError`] when the database cannot be opened or migrated.
     pub async fn open(postgres: Postgres) -> Result<Self, PostgresError> {
         postgres.migrate(&COMPONENT).await?;
         Ok(Self { postgres })
@@ -49,8 +49,9 @@ impl PostgresStore {
         Ok(self.postgres.query(operation, sql, params).await?)
     }
 
-    /// The reason why a write on the condition of a revision and a token has found no row. This is
-    /// read after the write: while a statement runs it does not see what was committed meanwhile.
+    /// Returns why a conditional write has found no row: another revision, or another token. It
+    /// reads the row after the write, because a running statement does not see what others commit
+    /// meanwhile.
     async fn not_written(&self, write: &Write) -> Result<StoreError, StoreError> {
         let sql = "SELECT revision, token FROM watch_mandate WHERE id = $1";
         let id = &write.watched.mandate().id;
@@ -90,7 +91,7 @@ fn seconds(time: Option<Timestamp>) -> Option<i64> {
     time.map(Timestamp::as_second)
 }
 
-/// Reads the columns place, revision, state and `due_at`.
+/// Reads a mandate from the columns place, revision, state and `due_at`.
 fn kept(row: &Row) -> Result<Kept, StoreError> {
     let due_at: Option<i64> = get(row, 3, READ)?;
     let due_at = due_at.map(Timestamp::from_second).transpose();
@@ -104,9 +105,9 @@ fn kept(row: &Row) -> Result<Kept, StoreError> {
 
 const FIND: &str = "SELECT place, revision, state, due_at FROM watch_mandate WHERE id = $1";
 
-/// Creates a mandate in a serializable transaction: of two creations for one owner that run at
-/// once, one runs again after the other. So their number is exact, and a later creation of an owner
-/// has a higher place: the reader of a page never misses one that comes in below it.
+/// Creates a mandate in a serializable transaction. Of two creations for one owner at the same
+/// time, one runs again after the other. So the number of active mandates is exact. A later mandate
+/// of an owner also has a higher place, so a reader of pages misses none.
 async fn create(transaction: &Transaction<'_>, creation: &Creation) -> Result<Kept, StoreError> {
     let mandate = creation.watched.mandate();
     if let Some(row) = transaction.query_opt(FIND, &[&mandate.id]).await? {
@@ -162,8 +163,8 @@ impl Store for PostgresStore {
     fn find(&self, id: &str) -> StoreFuture<'_, Option<Kept>> {
         let id = id.to_owned();
         Box::pin(async move {
-            // Callers pass on what their clients send, and a text of PostgreSQL has no such
-            // character.
+            // Callers pass on what their clients send. A text in PostgreSQL cannot have this
+            // character, so no mandate has such an id.
             if id.contains('\0') {
                 return Ok(None);
             }
@@ -186,8 +187,8 @@ impl Store for PostgresStore {
 
     fn write(&self, write: Write) -> StoreFuture<'_, u64> {
         Box::pin(async move {
-            // A row that another write holds is looked at again after it: then its revision
-            // differs.
+            // While another write holds the row, this one waits and then looks at the row again.
+            // Its revision differs then.
             let sql = "WITH written AS (
                            UPDATE watch_mandate
                            SET revision = revision + 1 + (random() * 1000000)::bigint,
@@ -286,7 +287,7 @@ impl Store for PostgresStore {
 
     fn probe(&self) -> StoreFuture<'_, ()> {
         Box::pin(async move {
-            // It changes nothing, and a database that takes no writes refuses it.
+            // The statement changes nothing. A database that accepts no writes refuses it.
             let sql = "DELETE FROM watch_mandate WHERE false";
             self.rows("probe", sql, &[]).await.map(drop)
         })

@@ -1,4 +1,7 @@
 //! Mandates in a SQLite file.
+//!
+//! The file keeps each mandate and each record as one JSON text, next to the columns that the
+//! queries need.
 
 use std::path::PathBuf;
 
@@ -12,7 +15,7 @@ use yield_watch::{MAX_ACTIVE, Record};
 
 use super::{Creation, Kept, Lease, Store, StoreError, StoreFuture, Write};
 
-/// A file of mandates (`x4yw`).
+/// The format of the file. Its id is `x4yw` in ASCII.
 const FORMAT: Format = Format {
     application_id: 0x7834_7977,
     migrations: &[include_str!("0001.sql")],
@@ -21,19 +24,19 @@ const FORMAT: Format = Format {
 const SETTINGS: Settings = Settings::of_records(2048);
 
 /// Mandates in one SQLite file, which several processes of one machine may have open. One thread
-/// does all work of a handle, in the order of the calls. Between handles SQLite's write lock
-/// decides.
+/// does all work of a handle, in the order of the calls. SQLite's write lock orders the writes of
+/// several handles.
 #[derive(Debug)]
 pub struct SqliteStore {
     worker: Worker,
 }
 
 impl SqliteStore {
-    /// Opens the file at `path`, and creates file and folder if they are missing, both readable by
-    /// their owner only.
+    /// Opens the file at `path`. Creates the file and its folder if they are missing. Only their
+    /// owner can read them.
     ///
     /// # Errors
-    /// The defect of the file.
+    /// [`DatabaseError`] when the file cannot be opened or migrated.
     pub fn open(path: PathBuf) -> Result<Self, DatabaseError> {
         let worker = Worker::shared(path, &FORMAT, &SETTINGS)?;
         Ok(Self { worker })

@@ -1,4 +1,4 @@
-//! Checks of mandates that notify, and their times.
+//! Tests of the checks of mandates that notify, and of their times.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use yield_watch::{Decision, Event, Mode, State, verify};
 use crate::stage::{Board, HOUR, OWNER, Stage, distinct, market, payment, terms};
 
 #[tokio::test]
-async fn a_mandate_is_checked_when_it_is_due_and_told_once_of_each_rise() {
+async fn a_mandate_is_checked_when_it_is_due_and_records_each_rise_once() {
     let stage = Stage::new();
     let process = stage.process();
     let kept = process.mandate(Mode::Notify).await;
@@ -20,7 +20,7 @@ async fn a_mandate_is_checked_when_it_is_due_and_told_once_of_each_rise() {
         stage.time.set(at);
         stage.board.show(at, vec![market("a", yields)]);
         process.watcher.sweep().await;
-        // The mandate is not due again at once.
+        // The mandate is not due again immediately.
         process.watcher.sweep().await;
     }
     let found = process
@@ -44,7 +44,7 @@ async fn a_mandate_is_checked_when_it_is_due_and_told_once_of_each_rise() {
 }
 
 #[tokio::test]
-async fn old_yields_and_none_decide_nothing_and_say_so() {
+async fn old_or_missing_yields_decide_nothing_and_are_recorded() {
     let stage = Stage::new();
     let process = stage.process();
     let kept = process.mandate(Mode::Notify).await;
@@ -60,7 +60,7 @@ async fn old_yields_and_none_decide_nothing_and_say_so() {
 }
 
 #[tokio::test]
-async fn the_end_of_its_time_becomes_a_record() {
+async fn the_expiry_of_a_mandate_is_recorded() {
     let stage = Stage::new();
     let process = stage.process();
     let kept = process.mandate(Mode::Notify).await;
@@ -79,7 +79,7 @@ async fn the_end_of_its_time_becomes_a_record() {
 }
 
 #[tokio::test]
-async fn a_clock_that_goes_back_makes_no_check_and_lets_cancel() {
+async fn a_clock_that_is_set_back_makes_no_check_and_allows_a_cancellation() {
     let stage = Stage::new();
     let process = stage.process();
     let kept = process.mandate(Mode::Notify).await;
@@ -101,7 +101,7 @@ async fn a_clock_that_goes_back_makes_no_check_and_lets_cancel() {
 }
 
 #[tokio::test]
-async fn after_an_outage_each_is_checked_once_a_few_at_a_time_and_spread_out() {
+async fn after_an_outage_each_mandate_is_checked_once_in_batches_and_the_next_checks_are_spread_out() {
     let stage = Stage::new();
     let process = stage.process_on(Arc::new(MemoryStore::default()));
     let mut all = Vec::new();
@@ -141,7 +141,7 @@ async fn after_an_outage_each_is_checked_once_a_few_at_a_time_and_spread_out() {
 }
 
 #[tokio::test]
-async fn of_two_processes_one_checks() {
+async fn of_two_processes_one_checks_a_mandate() {
     let stage = Stage::new();
     let (one, two) = (stage.process(), stage.process());
     let kept = one.mandate(Mode::Notify).await;
@@ -172,7 +172,7 @@ impl Yields for Gate {
 }
 
 #[tokio::test]
-async fn a_cancellation_wins_over_a_check_that_runs() {
+async fn a_cancellation_wins_over_a_running_check() {
     let stage = Stage::new();
     let gate = Arc::new(Gate {
         board: stage.board.clone(),

@@ -1,4 +1,4 @@
-//! A store that goes away.
+//! A store whose process ends at one of its writes.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -7,11 +7,12 @@ use jiff::Timestamp;
 use watch_server::{Creation, Kept, Lease, Store, StoreError, StoreFuture, Write};
 use yield_watch::Record;
 
-/// A store whose process ends at one of its writes: before it, or after it and before anybody
-/// learns of it. From then on nothing answers. Before that, it may begin another history.
+/// A store whose process ends at one of its writes: before the write, or after it and before the
+/// caller gets the answer. From then on, every call fails. Until then, a test may let the store
+/// begin another history.
 pub struct Dying {
     inner: Arc<dyn Store>,
-    /// Writes until the end.
+    /// How many writes are left until the process ends.
     left: AtomicUsize,
     after: bool,
     history: Mutex<Option<String>>,
@@ -27,12 +28,12 @@ impl Dying {
         }
     }
 
-    /// A store whose process goes on.
+    /// Makes a store whose process does not end.
     pub fn never(inner: Arc<dyn Store>) -> Self {
         Self::new(inner, usize::MAX, false)
     }
 
-    /// A replica takes over.
+    /// Begins another history, as a database does when a replica takes over.
     pub fn begin_history(&self, name: &str) {
         *self.history.lock().unwrap() = Some(name.to_owned());
     }

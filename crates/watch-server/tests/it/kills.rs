@@ -1,4 +1,4 @@
-//! A process that ends at each of its writes, and another one that goes on.
+//! Tests of a process that ends at each of its writes, and of the next process, which continues.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use yield_watch::{Event, Mode};
 use crate::dying::Dying;
 use crate::stage::{HOUR, OWNER, Stage, held, market, payment, terms};
 
-/// Creates, checks, moves and cancels in a process that ends at write `left`; then a second one
-/// continues.
+/// Creates, checks, moves and cancels in a process that ends at its write number `left`. Then a
+/// second process continues. Returns whether the first process has ended at a write.
 async fn killed_at(left: usize, after: bool) -> bool {
     let stage = Stage::new();
     stage.wallet.holds(held("a", "4"));
@@ -27,10 +27,10 @@ async fn killed_at(left: usize, after: bool) -> bool {
     let died = store.is_dead();
     drop((process, store));
 
-    // In the next process, the caller sends the same payment again, and cancels after the check.
+    // In the next process, the caller sends the same payment again. After the check, it cancels.
     let process = stage.process();
     let kept = process.mandate(Mode::Auto).await;
-    // The lease of the ended process must end first.
+    // The lease of the ended process must be over first.
     stage.time.set(60 + 300);
     process.watcher.sweep().await;
     process.watcher.sweep().await;
@@ -69,7 +69,7 @@ async fn killed_at(left: usize, after: bool) -> bool {
 }
 
 #[tokio::test]
-async fn a_process_that_ends_at_any_write_leaves_what_the_next_one_goes_on_with() {
+async fn the_next_process_continues_whatever_write_ended_the_first_one() {
     for after in [false, true] {
         let mut left = 1;
         while killed_at(left, after).await {

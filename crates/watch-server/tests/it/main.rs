@@ -1,4 +1,4 @@
-//! Mandates as a server keeps them, through the public interface.
+//! Integration tests of the mandates of a server, through the public interface.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

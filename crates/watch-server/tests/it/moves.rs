@@ -1,11 +1,11 @@
-//! Mandates that act, with a mover that a test directs.
+//! Tests of mandates that move money, with a mover that a test directs.
 
 use watch_server::{Kept, MoveStop};
 use yield_watch::{Event, Mode, MoveKey, MoveOutcome, Position};
 
 use crate::stage::{HOUR, OWNER, Process, Stage, Wallet, held, market};
 
-/// A mandate whose wallet holds a product of 4 percent, while another one yields 6.
+/// Makes a mandate whose wallet holds a product of 4 percent, while another product yields 6.
 async fn acting() -> (Stage, Process, Kept) {
     let stage = Stage::new();
     stage.wallet.holds(held("a", "4"));
@@ -23,7 +23,7 @@ fn key(kept: &Kept) -> MoveKey {
 }
 
 #[tokio::test]
-async fn an_opportunity_moves_the_money_once_inside_the_rules() {
+async fn an_opportunity_moves_the_money_once_within_the_rules() {
     let (stage, process, kept) = acting().await;
     process.watcher.sweep().await;
     process.watcher.sweep().await;
@@ -37,7 +37,7 @@ async fn an_opportunity_moves_the_money_once_inside_the_rules() {
     let events = process.events(&kept).await;
     assert_eq!(events[..3], asked);
     assert_eq!(events[3..], [Event::Moved]);
-    // No market yields more than the present one.
+    // No market yields more than the current one.
     stage.wallet.holds(held("b", "6"));
     stage.time.set(2 * HOUR);
     stage
@@ -49,7 +49,7 @@ async fn an_opportunity_moves_the_money_once_inside_the_rules() {
 }
 
 #[tokio::test]
-async fn idle_money_is_invested_and_no_money_is_not() {
+async fn idle_money_is_invested_and_an_empty_wallet_moves_nothing() {
     let (stage, process, kept) = acting().await;
     let idle = |usd: &str| Position::Idle {
         idle_usd: usd.parse().unwrap(),
@@ -66,7 +66,7 @@ async fn idle_money_is_invested_and_no_money_is_not() {
 }
 
 #[tokio::test]
-async fn old_yields_and_an_unread_wallet_move_nothing() {
+async fn old_yields_or_a_silent_wallet_move_nothing() {
     let (stage, process, kept) = acting().await;
     stage.wallet.silent(true);
     process.watcher.sweep().await;
@@ -122,7 +122,7 @@ async fn a_cancellation_stops_a_move_that_is_not_signed() {
 }
 
 #[tokio::test]
-async fn a_signed_move_ends_after_the_cancellation_and_is_recorded() {
+async fn a_signed_move_ends_after_the_cancellation_and_its_end_is_recorded() {
     let (stage, process, kept) = acting().await;
     stage.wallet.slow();
     process.watcher.sweep().await;
@@ -145,7 +145,7 @@ async fn a_signed_move_ends_after_the_cancellation_and_is_recorded() {
 }
 
 #[tokio::test]
-async fn a_mover_that_is_silent_is_asked_until_it_answers() {
+async fn a_silent_mover_is_asked_until_it_answers() {
     let (stage, process, kept) = acting().await;
     stage.wallet.slow();
     process.watcher.sweep().await;
@@ -163,9 +163,9 @@ async fn a_mover_that_is_silent_is_asked_until_it_answers() {
 }
 
 #[tokio::test]
-async fn a_move_that_was_not_begun_while_its_yields_were_fresh_is_stopped() {
+async fn a_move_that_is_not_signed_before_its_yields_are_stale_is_stopped() {
     let (stage, process, kept) = acting().await;
-    // The check is written, and the mover is not reached in time.
+    // The check is recorded, and the mover does not sign in time.
     stage.wallet.slow();
     process.watcher.sweep().await;
     stage.time.set(60 + 5_401);

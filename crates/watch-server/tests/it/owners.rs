@@ -1,4 +1,4 @@
-//! Creating, reading and cancelling.
+//! Tests of creating, reading and cancelling mandates.
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use crate::dying::Dying;
 use crate::stage::{HOUR, OTHER, OWNER, Stage, payment, terms};
 
 #[tokio::test]
-async fn one_payment_makes_one_mandate() {
+async fn a_payment_creates_one_mandate() {
     let stage = Stage::new();
     let process = stage.process();
     let first = process.mandates.create(payment(1), terms(Mode::Notify));
     let first = first.await.unwrap();
     assert_eq!(first.watched.mandate().id, mandate_id(payment(1)));
-    // The payment comes later, at another process, when its terms would be too late for a new
+    // The payment comes again later, at another process, when its terms would be refused for a new
     // mandate.
     stage.time.set(48 * HOUR);
     let other = stage.process();
@@ -34,7 +34,7 @@ async fn one_payment_makes_one_mandate() {
     assert!(matches!(late, Err(WatchError::Invalid(problems)) if problems.len() == 1));
 }
 
-/// The payer of a mandate is not told to pay for another one while it is active.
+/// While a payment's mandate is active, the server does not ask the payer to pay for another one.
 #[tokio::test]
 async fn a_payment_has_an_active_mandate_until_it_ends() {
     let stage = Stage::new();
@@ -49,7 +49,7 @@ async fn a_payment_has_an_active_mandate_until_it_ends() {
 }
 
 #[tokio::test]
-async fn a_mandate_is_its_owners_alone() {
+async fn an_owner_cannot_see_or_cancel_the_mandate_of_another_one() {
     let stage = Stage::new();
     let process = stage.process();
     let kept = process.mandates.create(payment(1), terms(Mode::Notify));
@@ -64,7 +64,7 @@ async fn a_mandate_is_its_owners_alone() {
 }
 
 #[tokio::test]
-async fn an_owner_has_twenty_active_mandates_at_most() {
+async fn an_owner_has_at_most_twenty_active_mandates() {
     let stage = Stage::new();
     let process = stage.process();
     for number in 1..=20 {
@@ -85,7 +85,7 @@ async fn an_owner_has_twenty_active_mandates_at_most() {
         .unwrap();
     let made = process.mandates.create(payment(21), terms(Mode::Notify));
     assert!(made.await.is_ok());
-    // The list has the newest first, and includes the ended one.
+    // The list is sorted by age, the newest first, and includes the ended one.
     let page = process.mandates.list(OWNER, None, 15).await.unwrap();
     let rest = process
         .mandates
@@ -97,7 +97,7 @@ async fn an_owner_has_twenty_active_mandates_at_most() {
     assert_eq!(rest[5].watched.mandate().id, mandate_id(payment(1)));
 }
 
-/// A replica that takes over may lack the last commits.
+/// After a failover, a replica may lack the last commits.
 #[tokio::test]
 async fn a_cancellation_that_the_database_has_lost_is_made_again() {
     let Some(schema) = Schema::new() else { return };
@@ -127,7 +127,7 @@ async fn a_cancellation_that_the_database_has_lost_is_made_again() {
 }
 
 #[tokio::test]
-async fn a_cancellation_is_recorded_once_and_repeats_its_time() {
+async fn a_repeated_cancellation_keeps_the_first_record_and_its_time() {
     let stage = Stage::new();
     let process = stage.process();
     let kept = process.mandate(Mode::Notify).await;

@@ -1,4 +1,4 @@
-//! A world around the mandates: a clock, yields and a mover that tests direct.
+//! A stage for tests of mandates: a clock, yields and a mover that a test directs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -69,7 +69,7 @@ pub fn market(pool: &str, apy: &str) -> Market {
     }
 }
 
-/// A clock in seconds from the beginning.
+/// A clock that a test sets, in seconds from the beginning.
 #[derive(Default)]
 pub struct Time(AtomicI64);
 
@@ -88,7 +88,7 @@ impl Time {
 pub struct Board(Mutex<Option<Edition>>);
 
 impl Board {
-    /// An edition that is taken at this second, fresh for an hour and a half.
+    /// Shows an edition that was taken at this second. It is fresh for an hour and a half.
     pub fn show(&self, taken: i64, markets: Vec<Market>) {
         let snapshot = Snapshot {
             id: format!("yields-{taken}"),
@@ -107,7 +107,7 @@ impl Yields for Board {
     }
 }
 
-/// A wallet that a test directs. Its actions survive the processes that ask it.
+/// A mover that a test directs. It survives the processes that ask it, as a wallet does.
 #[derive(Default)]
 pub struct Wallet(Mutex<Moves>);
 
@@ -115,7 +115,7 @@ pub struct Wallet(Mutex<Moves>);
 struct Moves {
     position: Option<Position>,
     keys: BTreeMap<MoveKey, MoveState>,
-    /// Moves that were signed.
+    /// The moves that were signed.
     signed: Vec<Proposal>,
     /// Whether a proposal waits before it is signed.
     slow: bool,
@@ -145,7 +145,7 @@ impl Wallet {
         self.0.lock().unwrap().signed.clone()
     }
 
-    /// Signs every waiting move, which is then under way.
+    /// Signs this move. Its state does not change.
     pub fn sign(&self, proposal: Proposal) {
         let mut moves = self.0.lock().unwrap();
         moves.signed.push(proposal);
@@ -239,7 +239,8 @@ pub fn held(pool: &str, apy: &str) -> Position {
     }
 }
 
-/// A file of mandates with its world. Processes on it come and go.
+/// A file of mandates with its clock, yields and mover. Several processes may open it, one after
+/// another or at the same time.
 pub struct Stage {
     pub time: Arc<Time>,
     pub board: Arc<Board>,
@@ -247,7 +248,7 @@ pub struct Stage {
     folder: TempDir,
 }
 
-/// A process on the file.
+/// A process that has the file open.
 pub struct Process {
     pub mandates: Mandates,
     pub watcher: Watcher,
@@ -295,13 +296,13 @@ impl Stage {
 }
 
 impl Process {
-    /// The mandate of payment 1, created now if there is none.
+    /// Returns the mandate of payment 1. Creates it if it does not exist.
     pub async fn mandate(&self, mode: Mode) -> Kept {
         let created = self.mandates.create(payment(1), terms(mode)).await;
         created.unwrap()
     }
 
-    /// The events of an audit, after it has been verified as a caller does.
+    /// Returns the events of a mandate's audit, after verifying the audit as a caller does.
     pub async fn events(&self, kept: &Kept) -> Vec<Event> {
         let mandate = kept.watched.mandate();
         let records = self.mandates.audit(&mandate.owner, &mandate.id, 0, 9_999);
@@ -309,7 +310,7 @@ impl Process {
     }
 }
 
-/// Reads the events of records, after verifying them.
+/// Returns the events of records, after verifying the records.
 pub fn events(records: &[Record]) -> Vec<Event> {
     let values: Vec<_> = records
         .iter()

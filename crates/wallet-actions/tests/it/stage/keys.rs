@@ -1,4 +1,4 @@
-//! The keys of the wallets, and the list of the calls that they may sign.
+//! The keys of the wallets, and the list of calls that they may sign.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -17,14 +17,14 @@ use tokio::sync::watch;
 
 use super::{owner_id, snwapCall};
 
-/// Keys in memory, one for each owner. The first owner's key exists already.
+/// Keys in memory, one for each owner. The key of the first owner exists from the start.
 pub(crate) struct Keys(
     Mutex<BTreeMap<Address, (Owner, PrivateKeySigner)>>,
     watch::Receiver<bool>,
 );
 
 impl Keys {
-    /// The keys sign while `signs` is true.
+    /// Makes keys that sign while `signs` is true.
     pub(crate) fn new(signs: watch::Receiver<bool>) -> Self {
         let key = Self::of(owner_id());
         Self(
@@ -99,7 +99,7 @@ impl Custody for Keys {
     }
 }
 
-/// The list of the calls that wallets may sign on the three stages.
+/// Makes the list of the calls that wallets may sign on the three chains.
 pub(crate) fn policy() -> SigningPolicy {
     let token = "\"0x095ea7b3\", \"0xa9059cbb\", \"0xe3ee160e\", \"0xcf092995\"";
     let pool = "\"0x617ba037\", \"0x69328dec\"";

@@ -1,4 +1,4 @@
-//! The builder of swaps and bridges.
+//! A stand-in for the builder of swaps and bridges.
 
 use std::sync::{Arc, Mutex};
 
@@ -15,14 +15,14 @@ use wallet_actions::{
 
 use super::{approveCall, depositForBurnCall, snwapCall};
 
-/// Swaps at the exchange of Base, and burns towards Arbitrum.
+/// Plans swaps at the exchange of Base, and burns towards Arbitrum.
 pub(crate) struct TestPlans {
     pub(super) now: Arc<dyn Fn() -> u64 + Send + Sync>,
     pub(super) iris: Iris,
-    /// The least output of swaps, in place of the exchange's rate.
+    /// The smallest output that a swap's plan states. `None` for the exchange's rate.
     pub(crate) at_least: Mutex<Option<U256>>,
     pub(crate) refuses: Mutex<Option<PlanRefused>>,
-    /// The calldata's request to the exchange.
+    /// The smallest output that the calldata requests from the exchange.
     pub(crate) asks_for: Mutex<U256>,
 }
 
