@@ -5,6 +5,8 @@ use std::{cell::RefCell, fmt};
 use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
+use crate::shortened;
+
 /// Most defects that one text's list has.
 const MOST_DEFECTS: usize = 32;
 
@@ -74,7 +76,7 @@ impl fmt::Display for Path<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Root => f.write_str("$"),
-            Self::Member(parent, name) => write!(f, "{parent}.{}", shortened(name)),
+            Self::Member(parent, name) => write!(f, "{parent}.{}", shortened(name, SHOWN)),
             Self::Item(parent, index) => write!(f, "{parent}[{index}]"),
         }
     }
@@ -164,18 +166,6 @@ impl<'de> Visitor<'de> for Node<'_> {
         }
         Ok(Value::Object(members))
     }
-}
-
-fn shortened(text: &str) -> String {
-    let mut short: String = text
-        .chars()
-        .filter(|c| !c.is_control())
-        .take(SHOWN)
-        .collect();
-    if text.chars().nth(SHOWN).is_some() {
-        short.push('…');
-    }
-    short
 }
 
 #[cfg(test)]

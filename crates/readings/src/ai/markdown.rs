@@ -87,20 +87,11 @@ fn is_web(rest: impl Iterator<Item = char>, after_space: bool) -> bool {
     start.starts_with("http://") || start.starts_with("https://")
 }
 
-/// Line breaks, tabs, and every visible character.
+/// Line breaks, tabs, and every visible character. Characters that no standard assigns (private use)
+/// show something else on every device.
 fn is_shown(c: char) -> bool {
-    matches!(c, '\n' | '\t') || !(c.is_control() || is_hidden(c))
-}
-
-/// Characters that show nothing, or that change how the text around them is shown: bidirectional
-/// controls, zero-width characters, variation selectors, tags, interlinear marks, line and
-/// paragraph separators, soft hyphen, byte-order mark.
-fn is_hidden(c: char) -> bool {
-    matches!(c,
-        '\u{00ad}' | '\u{034f}' | '\u{061c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
-        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{e000}'..='\u{f8ff}' | '\u{fe00}'..='\u{fe0f}'
-        | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{10ffff}')
+    let private = matches!(c, '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{10ffff}');
+    matches!(c, '\n' | '\t') || (exact::is_plain(c) && !private)
 }
 
 /// A growing text with the positions of the original in it.
