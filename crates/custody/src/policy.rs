@@ -1,4 +1,7 @@
 //! The upper bound of what a wallet's key may sign, whichever caller asks.
+//!
+//! [`SigningPolicy`] reads no chain and no plan: it judges the bytes alone. A caller may refuse
+//! more.
 
 mod arguments;
 mod document;

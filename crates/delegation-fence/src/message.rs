@@ -1,4 +1,7 @@
 //! The four messages that people and agents sign, and their typed data.
+//!
+//! This module gives each message one set of bytes to sign. [`Fence`](crate::Fence) and
+//! [`Instance`](crate::Instance) judge what a message permits and who signed it.
 
 mod grant;
 mod limit;

@@ -1,4 +1,7 @@
-//! The builder of a chain.
+//! The builder of a chain: what is on it before its first block.
+//!
+//! A chain from the same calls of the builder has the same state, so tests may rely on balances and
+//! addresses. The clock is the caller's.
 
 mod genesis;
 mod parts;

@@ -1,4 +1,8 @@
 //! The operations of a server on delegations, except the sending.
+//!
+//! [`Delegations`] reads the store before each decision, and writes on the condition that nothing
+//! changed meanwhile. The rules are those of `delegation_fence`; this module brings them the
+//! records, the prices, the chain and the clocks. `fence-sending` sends the accepted plans.
 
 mod acknowledged;
 mod chain;
@@ -27,7 +31,7 @@ use crate::{
     Store, StoreError, View,
 };
 
-/// How many times a write is tried when other writes about the same account come in between.
+/// How many times a write is tried when other writes about the same account keep coming in between.
 const ATTEMPTS: usize = 16;
 
 /// The decimals of a price in computations.
@@ -184,7 +188,8 @@ impl Delegations {
         now: Now,
         at_least: u64,
     ) -> Result<delegation_fence::Admitted, DelegationError> {
-        // It changes the account's version: then this confirmation leads to no write.
+        // A record that is written again raises the account's version. The write after this
+        // confirmation then conflicts, and the caller confirms anew.
         self.reassert().await?;
         let read_back = self.read_back().await;
         self.fence.confirm(&read_back)?;

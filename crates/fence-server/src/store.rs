@@ -1,4 +1,7 @@
-//! The port to the durable store.
+//! The port to the durable store of grants and plans.
+//!
+//! A store keeps records, orders the writes and holds leases. It judges no signature and no rule,
+//! except the budgets for gas inside a write.
 
 mod change;
 mod kept;

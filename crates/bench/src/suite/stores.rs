@@ -73,7 +73,7 @@ pub(super) async fn run(
     };
     let bare = paid::baseline(site, &sqlite, &payers(&sqlite).await?).await?;
     let mut sellers = vec![
-        // The baseline sells the offer of the server that it stands for.
+        // The baseline sells the offer of the real server, so that both read the same payments.
         Seller::new(&bare, None, payers(&sqlite).await?),
         Seller::new(&sqlite, None, payers(&sqlite).await?),
     ];

@@ -50,7 +50,7 @@ async fn two_servers_that_create_at_once_have_one_wallet() {
             it.has_unique_names = has_unique_names;
         });
         race(&stand_in).await;
-        // At the border of two steps of time the bytes differ.
+        // At the border of two steps of time, the requests have different bytes.
         let made = stand_in.keys();
         assert!(made == keys || (is_idempotent && made == 2), "{made}");
     }
@@ -165,7 +165,7 @@ async fn the_owner_of_the_api_key_is_reported() {
     let refused = other.whoami().await.unwrap_err();
     assert_eq!(refused.code(), "custody_provider_refused");
     assert!(!refused.to_string().contains(WORDS));
-    // A key that Turnkey does not know.
+    // The key of an API user whom Turnkey does not know.
     let key = p256::ecdsa::SigningKey::from_slice(&[0x44; 32]).unwrap();
     let public = key.verifying_key().to_encoded_point(true);
     let unknown = TurnkeyConfig {

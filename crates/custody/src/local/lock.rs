@@ -21,7 +21,7 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// The folder is open here, and may be open elsewhere.
+    /// Takes the lock of an open folder, which other processes may have open as well.
     pub(super) fn shared(folder: &Path) -> Result<Self, CustodyError> {
         let file = file(folder, OPEN)?;
         let locked = file.try_lock_shared();
@@ -33,7 +33,7 @@ impl Lock {
         )
     }
 
-    /// The folder is open here and nowhere else.
+    /// Takes the lock of an open folder, which no other process may have open.
     pub(super) fn alone(folder: &Path) -> Result<Self, CustodyError> {
         let file = file(folder, OPEN)?;
         let locked = file.try_lock();
@@ -45,7 +45,8 @@ impl Lock {
         )
     }
 
-    /// Held while a key signs. Waits while a wallet is being marked, which takes milliseconds.
+    /// Takes the lock of a signing key. Waits while a wallet is being marked, which takes
+    /// milliseconds.
     pub(super) fn while_signing(folder: &Path) -> Result<Self, CustodyError> {
         let file = file(folder, SIGNING)?;
         file.lock_shared().map_err(CustodyError::io(LOCKING))?;
@@ -55,7 +56,7 @@ impl Lock {
         })
     }
 
-    /// Held while a wallet is marked. Waits until no key signs.
+    /// Takes the lock of a wallet that is being marked. Waits until no key signs.
     pub(super) fn while_marking(folder: &Path) -> Result<Self, CustodyError> {
         let file = file(folder, SIGNING)?;
         file.lock().map_err(CustodyError::io(LOCKING))?;

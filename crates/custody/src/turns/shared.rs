@@ -1,4 +1,7 @@
-//! A turn in a store that several processes share: it is renewed while it is held.
+//! A turn in a store that several processes share: a task renews it while it is held.
+//!
+//! The store judges the time. A process that is suspended for longer than the lease loses the turn
+//! without noticing it at once: the fence of its writes tells it.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
@@ -100,7 +103,7 @@ impl Held {
     pub(super) async fn lost(&self) {
         let mut lost = self.lost.clone();
         if lost.wait_for(|lost| *lost).await.is_err() {
-            // The task has ended with the runtime.
+            // The task ended with the runtime, which does not mean that the turn was lost.
             std::future::pending::<()>().await;
         }
     }

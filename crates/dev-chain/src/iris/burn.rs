@@ -1,4 +1,5 @@
-//! One burn: the logged message, and the attested one.
+//! One burn: the message that the chain logged, and the message that the service attests, which
+//! differs from it in the members that the service fills in.
 
 use std::ops::Range;
 

@@ -1,4 +1,7 @@
 //! Plain decimal text, kept as it was written: prices, human-readable amounts and percentages.
+//!
+//! [`DecimalText`] converts to whole numbers of the smallest unit exactly or not at all. The caller
+//! knows the unit.
 
 use std::{cmp::Ordering, fmt, str::FromStr};
 

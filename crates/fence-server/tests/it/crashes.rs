@@ -65,7 +65,7 @@ async fn a_server_that_ends_at_any_write_goes_on_where_the_records_end() {
                 }
                 assert_eq!(answer, expected, "{at}");
             }
-            // Every step is one write.
+            // Every step made one write, so the server ended in the step with that number.
             assert_eq!(ended_at, Some(left).filter(|left| *left <= STEPS));
             let store = location.open();
             assert_eq!(
