@@ -1,4 +1,7 @@
 //! The tools of the agent rail: the four constructors and the fence's public record.
+//!
+//! A call reads the arguments, takes the caller's share, builds a plan and returns it or a refusal.
+//! The tools sign and send nothing.
 
 mod fence;
 mod output;

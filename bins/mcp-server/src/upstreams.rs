@@ -1,4 +1,7 @@
 //! The venues and chains of a configuration, from which plans are built.
+//!
+//! An [`Upstreams`] implements the ports of `plan-builder`. It reads only; it has no key that could
+//! sign.
 
 mod configs;
 mod health;

@@ -1,4 +1,5 @@
-//! `key new`, `import`, `list` and `address`.
+//! `key new`, `import`, `list` and `address`: key files (Web3 Secret Storage, version 3), as `cast
+//! wallet` uses them. No command prints a private key.
 
 use std::{
     fs,

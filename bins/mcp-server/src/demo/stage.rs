@@ -135,7 +135,7 @@ impl Running {
         let address = service.local_addr();
         let (stop, stopped) = oneshot::channel::<()>();
         let task = tokio::spawn(service.run(async move {
-            // Dropping the server drops the sender.
+            // Dropping the server drops the sender of `stopped`, which ends the wait.
             drop(stopped.await);
         }));
         Ok(Self {
