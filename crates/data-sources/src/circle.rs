@@ -149,8 +149,8 @@ impl BridgeFees for Circle {
         let query = if forward { "?forward=true" } else { "" };
         let path = format!("/v2/burn/USDC/fees/{source_domain}/{destination_domain}{query}");
         let subject = format!("route from domain {source_domain} to domain {destination_domain}");
-        // Only routes that exist are asked for. When there are no fees for one, the service is at
-        // fault, not the caller.
+        // The caller asks for existing routes only. When the service knows no fees for one, the
+        // service is at fault, not the caller.
         let no_fees = || {
             Fault::Answer(PortErrorReason::Refused {
                 detail: format!("no fees for the {subject}"),

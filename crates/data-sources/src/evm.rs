@@ -61,8 +61,8 @@ const TRANSACTION: &str = "rpc.transaction";
 const RECEIPT: &str = "rpc.receipt";
 const BLOCK: &str = "rpc.block";
 
-/// The storage slot of a proxy's implementation: the hash of `eip1967.proxy.implementation`, less
-/// one.
+/// The storage slot in which a proxy names its implementation (EIP-1967): the hash of
+/// `eip1967.proxy.implementation`, less one.
 const IMPLEMENTATION_SLOT: B256 =
     b256!("360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc");
 /// Receipts with thousands of logs are larger than other answers.

@@ -57,7 +57,7 @@ pub(crate) fn read<T: DeserializeOwned>(reply: &Reply) -> Result<T, SourceErrorK
 /// The time limit of the list of models. Other calls think for long, this one does not.
 pub(crate) const LIST_TIME: Duration = Duration::from_secs(10);
 
-/// The models of a list, by their ids.
+/// The ids of the models in a list.
 pub(crate) fn ids(reply: &Reply) -> Result<Vec<String>, SourceErrorKind> {
     #[derive(Deserialize)]
     struct List {

@@ -172,7 +172,7 @@ impl Goplus {
         }
         let path = "/api/v1/supported_chains?name=token_security";
         let answer: Sourced<Opened<Vec<Chain>>> = self.keyed(SUPPORTED_CHAINS, path).await?;
-        // Other chains than EVM chains have words for ids.
+        // Chains that are not EVM chains have words as ids.
         let id = |chain: &Chain| match &chain.id {
             Value::String(text) => text.parse().ok(),
             other => other.as_u64(),

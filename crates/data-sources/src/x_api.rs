@@ -187,7 +187,7 @@ impl XApi {
                 reading.complete = true;
                 break;
             }
-            // Pages that repeat each other would never end.
+            // A page without a new row repeats an earlier one, and such pages would never end.
             if !news {
                 break;
             }

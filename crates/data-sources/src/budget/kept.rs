@@ -87,7 +87,7 @@ impl KeptUse {
             (age, u32::try_from(weight).unwrap_or(u32::MAX))
         };
         let spent = spent.into_iter().map(aged).collect();
-        // The first store stays.
+        // `set` keeps the store that was set first.
         let _ = self.store.set(store);
         Ok(spent)
     }

@@ -1,4 +1,5 @@
-//! The limits of an upstream, as they are known in advance.
+//! The limits of an upstream that are known in advance, and the sources that share each of them.
+//! [`Window`](super::window::Window) enforces them.
 
 use std::num::NonZeroU32;
 

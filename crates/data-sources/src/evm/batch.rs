@@ -1,5 +1,7 @@
 //! Many calls in one: `aggregate3` of the deployed multicall contract. Each call may fail
 //! separately.
+//!
+//! All calls of a batch run on one block. The meaning of the returned bytes is for the caller.
 
 use std::time::Duration;
 

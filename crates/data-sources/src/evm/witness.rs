@@ -1,4 +1,7 @@
 //! Asks several nodes of a chain for one transaction at the same time, and compares their reports.
+//!
+//! Two nodes that agree outvote a third. When only one node reports, its report counts and is
+//! marked as unconfirmed.
 
 use std::{sync::atomic::Ordering, time::Duration};
 

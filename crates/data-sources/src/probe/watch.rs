@@ -1,4 +1,7 @@
 //! Probes of all upstreams: on an operator's request, and in the background of a server.
+//!
+//! A background probe leaves the budgets and quotas to paying callers, and never asks a question
+//! that costs money.
 
 use std::{
     collections::BTreeMap,

@@ -1,4 +1,5 @@
-//! Makes a call: the checks before it, and the consequences of its outcome.
+//! Makes a call: the checks before it, and the consequences of its outcome for budgets, pauses,
+//! health and metrics. The transport has the tries and the time limits.
 
 use std::time::Duration;
 

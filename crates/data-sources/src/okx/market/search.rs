@@ -29,7 +29,7 @@ const SOURCE: &str = "okx.token-search";
 const PATH: &str = "/api/v6/dex/market/token/search";
 const MAX_CURSOR_LEN: usize = 128;
 
-/// A search.
+/// The request of a page of search results.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct TokenSearch {
     text: String,

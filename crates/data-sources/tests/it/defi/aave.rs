@@ -238,7 +238,7 @@ async fn positions_are_read_with_debt_and_health() {
         ]
     );
     assert_eq!(found[0].health.unwrap().to_string(), "12.56");
-    // 1112.44 × 0.9999 + 500.12 − 100.1 × 0.9995.
+    // The total: 1112.44 × 0.9999 + 500.12 − 100.1 × 0.9995.
     assert_eq!(total_usd(found).unwrap().to_string(), "1512.39");
 }
 
@@ -285,7 +285,7 @@ async fn rows_that_do_not_cover_the_account_are_incomplete() {
             "{found:?}"
         );
     }
-    // Roundings.
+    // Differences within roundings do not count.
     let (held, _server) = aave(|selector, _, outcome| {
         if selector == ACCOUNT {
             plus(outcome, 0, 1_000_000);

@@ -114,7 +114,7 @@ async fn the_first_days_of_a_year_are_in_the_file_before() {
     })
     .await;
     let clock = recorded_clock();
-    // 2027-01-02.
+    // Moves the clock to 2027-01-02.
     clock.advance(Duration::from_secs(42 * 86_400));
     let curve = connect_at(&server, &clock, Treasury::new)
         .curve(None)

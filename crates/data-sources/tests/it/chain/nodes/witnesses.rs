@@ -135,6 +135,7 @@ async fn the_node_that_answered_is_asked_first_afterwards() {
     let good = node(replies()).await;
     let reader = reader(&[&down, &good]);
     reader.transaction(196, HASH, None).await.unwrap();
-    // It was asked for the transaction, at the same time as the other one, and not for the block.
+    // The silent node was asked for the transaction together with the other node, and was not asked
+    // for the block.
     assert_eq!(methods(&down).await, ["eth_chainId"]);
 }
