@@ -1,4 +1,5 @@
-//! The operator's view: metrics and the log.
+//! The operator's view: metrics and the log. Series exist before their first event, except those
+//! with an account as a label. No label takes its value from a caller's text.
 
 mod table;
 

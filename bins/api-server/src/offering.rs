@@ -133,7 +133,8 @@ fn unserved(operation: Operation, config: &Config, sources: &Sources) -> Option<
     }
 }
 
-/// Unserved while no custodian is configured or no chain of the wallets has a node.
+/// The reason why actions are unserved: no custodian is configured, or no chain of the wallets has
+/// a node.
 fn acting(config: &Config) -> Option<Unserved> {
     let (reason, needs) = match config.custody.is_some() {
         false => (NO_CUSTODY, "custody.provider".to_owned()),
@@ -149,8 +150,8 @@ fn acting(config: &Config) -> Option<Unserved> {
     })
 }
 
-/// Unserved while no product is reviewed or no chain of the products can be read, because no plan
-/// can be made then. Custody is needed only when a plan runs.
+/// The reason why plans are unserved: no product is reviewed, or no chain of the products can be
+/// read. Custody is needed only when a plan runs.
 fn planning(wallets: &Wallets) -> Option<Unserved> {
     let Some(product) = wallets.reviewed.first() else {
         return Some(Unserved {
@@ -164,7 +165,7 @@ fn planning(wallets: &Wallets) -> Option<Unserved> {
     })
 }
 
-/// Unserved when none of these sources may be asked.
+/// The reason why a route is unserved: none of these sources may be asked.
 fn any_of(sources: &[&Source]) -> Option<Unserved> {
     let needs: Option<Vec<String>> = sources.iter().map(|source| needed(source)).collect();
     Some(Unserved {

@@ -1,4 +1,5 @@
 //! `check-config --online`: compares a configuration with the facilitator, the nodes and the clock.
+//! The requests read only. A finding says what was observed, and repeats no secret.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

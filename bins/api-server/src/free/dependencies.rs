@@ -1,4 +1,5 @@
-//! The dependencies of paid calls: the settlement, the ledger, and the records beside it.
+//! The dependencies of paid calls: the settlement, the ledger, and the records beside it. Frequent
+//! probes share one check. The upstreams of data are not among them.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

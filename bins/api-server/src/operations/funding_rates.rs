@@ -1,5 +1,8 @@
 //! `GET /funding-rates`: funding, open interest and long/short ratios of perpetuals, venue by
 //! venue.
+//!
+//! The venues are read at the same time. A venue that does not answer is listed as unavailable, and
+//! the others are still an answer.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! `GET /portfolio`: the token balances of an account on many chains.
+//! `GET /portfolio`: the token balances of an account on many chains. An unknown balance is listed
+//! as unavailable and is never zero.
 
 mod fallback;
 mod native;

@@ -1,4 +1,5 @@
-//! `GET /sub-wallet`, and the payer's own wallet as the default address of other routes.
+//! `GET /sub-wallet`, and the payer's own wallet as the default address of other routes. Looking
+//! the default address up never creates a wallet.
 
 use std::collections::BTreeMap;
 

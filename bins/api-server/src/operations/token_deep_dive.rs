@@ -1,4 +1,5 @@
-//! `GET /token-deep-dive`: one token in all its parts, which are compared with each other.
+//! `GET /token-deep-dive`: one token in all its parts, which are compared with each other. The
+//! token's details are the core; every other part may fail and is then listed.
 
 mod change;
 mod checks;

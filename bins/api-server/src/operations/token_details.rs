@@ -1,4 +1,5 @@
-//! `GET /token-details`: price, market capitalisation and change of the coin with a symbol.
+//! `GET /token-details`: price, market capitalisation and change of the coin with a symbol. Several
+//! coins may have the symbol: the answer warns and names how many.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! The `/yield-watch` routes: the mandates of the call's payer.
+//! The `/yield-watch` routes: the mandates of the call's payer. Another payer's mandate counts as
+//! unknown. The checks and moves of mandates run in the background, without a call.
 
 mod view;
 

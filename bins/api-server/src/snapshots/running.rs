@@ -1,4 +1,5 @@
-//! All datasets of a server.
+//! All datasets of a server, and the tasks that keep the store beside them. The tasks end with the
+//! server.
 
 use std::fmt;
 use std::sync::Arc;

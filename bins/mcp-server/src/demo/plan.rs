@@ -289,7 +289,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn steps_are_told_in_words() {
+    fn steps_are_described_in_words() {
         let (mut plan, _, _) = sample();
         let words = |plan: &Plan| {
             plan.payload

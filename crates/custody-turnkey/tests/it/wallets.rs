@@ -67,7 +67,7 @@ async fn a_creation_whose_answer_was_lost_is_found() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_that_was_exported_there_signs_nothing() {
+async fn a_key_that_was_exported_at_turnkey_signs_nothing() {
     let stand_in = StandIn::start().await;
     let custody = stand_in.connect();
     let wallet = custody.get_or_create(ALICE).await.unwrap();

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn one_process_holds_it_for_as_long_as_it_works() {
+    async fn one_process_holds_a_turn_for_as_long_as_it_works() {
         let [one, two] = two();
         let turn = one.take(ACCOUNT, "a").await;
         assert!(turn.fence().is_some());
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_sleeper_loses_it_and_its_work_stops() {
+    async fn a_suspended_process_loses_its_turn_and_its_work_stops() {
         let (store, asleep) = (
             Arc::new(MemoryStore::default()),
             Arc::new(AtomicBool::new(false)),

@@ -1,4 +1,5 @@
-//! `[settlement]`: how payments reach the chain.
+//! `[settlement]`: how payments reach the chain, and with which key. The checks here ask no
+//! settler.
 
 use std::path::PathBuf;
 use std::sync::Arc;

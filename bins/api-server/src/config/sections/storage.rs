@@ -1,4 +1,4 @@
-//! `[storage]`.
+//! `[storage]`: the place of the ledger and of all stores beside it, and how long they keep what.
 
 use std::path::PathBuf;
 

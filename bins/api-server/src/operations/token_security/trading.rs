@@ -1,4 +1,5 @@
-//! Live quotes in both directions: whether a token can be bought and sold, and at what cost.
+//! Live quotes in both directions: whether a token can be bought and sold, and at what cost. A
+//! quote binds nobody and costs no gas.
 
 use std::time::Duration;
 

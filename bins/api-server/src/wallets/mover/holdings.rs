@@ -1,4 +1,5 @@
-//! The money of a mandate's owner, and the products that it could move into.
+//! The money of a mandate's owner, and the products that it could move into. It reads chains and
+//! prices; the decision is that of `yield-watch`.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

@@ -36,7 +36,7 @@ async fn a_plan_is_accepted_once() {
 /// The delegate's key alone cannot order a plan far below the market: `dry_run`, submission and the
 /// first step ask the prices.
 #[tokio::test]
-async fn a_plan_is_held_against_the_prices_until_it_has_begun() {
+async fn a_plan_is_compared_with_the_prices_until_it_has_begun() {
     let world = granted().await;
     let plan = ordered(AMOUNT, GRANT_ID);
     let minimum = plan.order.message().min_amount_out;
