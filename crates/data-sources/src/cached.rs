@@ -226,8 +226,8 @@ where
         let now = self.clock.now();
         let state = slot.lock();
         match (&state.value, &state.failure) {
-            // After a fetch that ended without an outcome, the old value is still in place, whatever
-            // its age. It is not the outcome of the fetch.
+            // After a fetch that ended without an outcome, the old value is still in place,
+            // whatever its age. It is not the outcome of the fetch.
             (Some(held), None) if landed && !state.broken_off => Ok(held.sourced.clone()),
             (Some(held), failure) if held.age(now) <= stale => {
                 let reason = match failure {

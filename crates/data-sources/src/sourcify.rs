@@ -1,4 +1,5 @@
-//! Sourcify: interfaces of verified contracts, and a signature database.
+//! Sourcify: interfaces of verified contracts, and a signature database. A signature of the
+//! database is a guess; a verified interface is not.
 
 use std::{collections::BTreeMap, sync::Arc};
 

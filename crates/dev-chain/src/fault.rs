@@ -1,4 +1,5 @@
-//! Injected faults, so that tests can meet a misbehaving node.
+//! Injected faults, so that tests can meet a misbehaving node. They change answers, connections and
+//! receipts, and never the chain itself.
 
 use std::collections::HashMap;
 

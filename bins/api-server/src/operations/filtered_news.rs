@@ -1,4 +1,5 @@
-//! `GET /filtered-news`: headlines about a topic, from the snapshot and from a search.
+//! `GET /filtered-news`: headlines about a topic, from the snapshot and from a search. Either
+//! source alone is an answer; that nothing was found needs both.
 
 use std::collections::BTreeSet;
 

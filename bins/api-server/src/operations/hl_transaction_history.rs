@@ -1,5 +1,5 @@
 //! `GET /hl-transaction-history`: the fills, funding payments and transfers of a Hyperliquid
-//! account.
+//! account. All requested kinds have to be complete within the covered time.
 
 use data_sources::hyperliquid_info::HyperliquidInfo;
 use jiff::{SignedDuration, Timestamp};

@@ -1,5 +1,5 @@
 //! `GET /market-alpha`: live prices of the curated tokens, and of the most liquid and trending
-//! ones.
+//! ones. The prices are the core; the rankings only add rows.
 
 use data_sources::okx::Okx;
 use std::collections::BTreeMap;

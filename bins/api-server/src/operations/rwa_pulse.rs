@@ -1,4 +1,5 @@
-//! `GET /rwa-pulse`: markets of real-world assets, with macro readings and news.
+//! `GET /rwa-pulse`: markets of real-world assets, with macro readings and news. Each of the three
+//! has its own age, and a missing one is named.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! `GET /token-alpha`: news, social mood, derivatives and price of one symbol.
+//! `GET /token-alpha`: news, social mood, derivatives and price of one symbol. Venues list coins by
+//! tickers, so figures of another coin with the symbol are left out.
 
 use data_sources::{Error, Provenance, Sourced};
 use readings::derivatives::SymbolMarket;

@@ -1,4 +1,5 @@
-//! The parts of a returned plan that the agent reads.
+//! The parts of a returned plan that the demo's agent reads. It trusts nothing in them: the
+//! verifier judges the plan itself.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_sol_types::{SolCall, sol};

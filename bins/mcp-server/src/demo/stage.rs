@@ -1,4 +1,5 @@
-//! Stand-ins for the outside world: a chain, an aggregator, and an aggregator that lies.
+//! Stand-ins for the outside world of the demo: a chain, an aggregator, and an aggregator that
+//! lies. The server itself is the real one.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;

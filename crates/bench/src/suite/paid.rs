@@ -1,4 +1,5 @@
-//! Paid calls against recovery and one durable record, genuine and forged.
+//! Paid calls, genuine and forged, against a baseline that recovers the signature and makes one
+//! durable record.
 
 use std::sync::Arc;
 

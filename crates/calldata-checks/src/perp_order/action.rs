@@ -1,4 +1,5 @@
-//! An action's values: its text with every number, name and id in canonical form.
+//! An action's values, read from its text. Only the canonical form of every number, name and id is
+//! accepted. Whether a value is the requested one is for the checks.
 
 use std::str::FromStr as _;
 

@@ -1,4 +1,5 @@
-//! The order that an account signs.
+//! The order that an account signs, with its side. The struct is that of the venue's exchange
+//! contracts.
 
 use alloy_primitives::{Address, B256, U256};
 

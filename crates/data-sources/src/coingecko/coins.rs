@@ -1,4 +1,5 @@
-//! `GET /api/v3/coins/markets` by symbol, and the contracts of `GET /api/v3/coins/{id}`.
+//! `GET /api/v3/coins/markets` by symbol, and the contracts of `GET /api/v3/coins/{id}`. Several
+//! coins may share a symbol: the caller chooses.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 

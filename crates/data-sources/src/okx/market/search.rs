@@ -1,4 +1,5 @@
-//! `GET /api/v6/dex/market/token/search`.
+//! `GET /api/v6/dex/market/token/search`: tokens of a chain by symbol, name or address, page by
+//! page. Imitations are not told apart here.
 
 use std::{sync::Arc, time::Duration};
 
