@@ -30,7 +30,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// The longest answer in bytes. The list of a thousand keys has less than one million.
 const MAX_BODY: usize = 8 * 1024 * 1024;
 
-/// Below the idle time-out of common servers.
+/// How long an idle connection is kept: less than the idle time-out of common servers.
 const POOL_IDLE: Duration = Duration::from_secs(15);
 
 /// The organisation, and the key that its requests are stamped with.

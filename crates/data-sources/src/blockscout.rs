@@ -27,7 +27,7 @@ const TOKEN_BALANCES: &str = "blockscout.token-balances";
 /// Most rows that are read.
 const MAX_ROWS: usize = 2_000;
 const MAX_SYMBOL_CHARS: usize = 32;
-/// More decimals than any token has.
+/// The most decimals that are believed: more than any token has.
 const MAX_DECIMALS: u8 = 36;
 
 /// The same account is not asked for again within this time.

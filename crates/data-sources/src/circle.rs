@@ -41,7 +41,7 @@ const STANDARD: u64 = 2000;
 const USDC_DECIMALS: u8 = 6;
 /// The whole of an amount, in basis points: no fee is higher.
 const WHOLE: u128 = 10_000;
-/// Circle allows 35 requests in a second.
+/// The budget of one address. Circle allows 35 requests in a second.
 const RATE: Rate = Rate::per(30, 1);
 const LOCKOUT: Duration = Duration::from_secs(300);
 

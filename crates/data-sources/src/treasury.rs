@@ -23,7 +23,7 @@ use crate::{
 
 const CURVE: &str = "treasury.yield-curve";
 
-/// The tenors that are read: the column and the instrument of each.
+/// The tenors that are read, each with its column and its instrument.
 const TENORS: [(&str, &Instrument); 4] = [
     ("3 Mo", &Instrument::US3M),
     ("2 Yr", &Instrument::US2Y),

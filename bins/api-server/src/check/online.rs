@@ -18,7 +18,7 @@ use crate::serve::{Stores, settlement_config};
 /// The allowed difference between the machine's clock and the newest block, in seconds.
 const CLOCK_TOLERANCE_SECONDS: u64 = 30;
 
-/// A chain that is in use makes a block in less time.
+/// How long to wait for a newer block. A chain that is in use makes one in less time.
 const NEXT_BLOCK: Duration = Duration::from_secs(5);
 
 /// Asks every party that the configuration names, in the order of the sections.

@@ -12,7 +12,7 @@ use watch_server::Mandates;
 use crate::observe;
 use crate::payment::{PaymentProcessor, Worker};
 
-/// Frequent probes must not turn into one facilitator call each.
+/// How long a result is reused, so that frequent probes do not turn into one facilitator call each.
 const KEPT: Duration = Duration::from_secs(2);
 
 /// The checked dependencies, and the last result.

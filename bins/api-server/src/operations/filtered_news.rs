@@ -20,7 +20,7 @@ use crate::source_report::SourceReport;
 use crate::sources::News;
 
 const SEARCH: &str = "okx.news";
-/// A search is repeated after ten minutes.
+/// For how many seconds a search counts as fresh. It is repeated after ten minutes.
 const SEARCH_FRESH_SECONDS: u64 = 600;
 /// The most headlines of an answer.
 const MOST: usize = 50;

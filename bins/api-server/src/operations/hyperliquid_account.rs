@@ -18,7 +18,7 @@ use crate::context::Context;
 use crate::reply::ErrorReply;
 use crate::source_report::SourceReport;
 
-/// Accounts are read again after five seconds.
+/// For how many seconds an account counts as fresh. It is read again after five seconds.
 const FRESH_SECONDS: u64 = 10;
 const ACCOUNT: &str = "hyperliquid.account";
 const ORDERS: &str = "hyperliquid.open-orders";

@@ -23,7 +23,8 @@ use crate::source_report::SourceReport;
 use crate::sources::News;
 use crate::sources::Tradfi;
 
-/// Prices are read again after a minute. The macro readings and the news have their own pace.
+/// For how many seconds the prices count as fresh. They are read again after a minute. The macro
+/// readings and the news have bounds of their own.
 const FRESH_SECONDS: u64 = 60;
 /// The most dexes that are asked. Each costs the venue's allowance of a whole second.
 const DEXES: usize = 16;

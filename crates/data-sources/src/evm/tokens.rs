@@ -22,7 +22,7 @@ const KEPT_FOR: Duration = Duration::from_secs(86_400);
 const MAX_BATCHES: usize = 16;
 /// Most characters of a symbol.
 const MAX_SYMBOL_CHARS: usize = 32;
-/// More decimals than any token has.
+/// The most decimals that are believed: more than any token has.
 const MAX_DECIMALS: u8 = 36;
 
 sol! {

@@ -26,7 +26,7 @@ use crate::{
 const SOURCE: &str = "okx.balances";
 /// Source id of the list of chains.
 pub(super) const CHAINS: &str = "okx.balance-chains";
-/// The list changes when a chain is added.
+/// How old the list of chains may be. It changes when a chain is added.
 pub(super) const CHAINS_AGES: Ages = Ages::seconds(24 * 3600, 7 * 24 * 3600).with_floor(300);
 /// Most chains that the interface takes.
 const MAX_CHAINS: usize = 50;

@@ -19,7 +19,8 @@ pub struct DecimalText {
 }
 
 impl DecimalText {
-    /// Longest text that is read, in bytes: two 256-bit numbers in sequence fit.
+    /// The longest text that is read, in bytes. A 256-bit number fits, with a point and 21 digits
+    /// after it.
     pub const MAX_LEN: usize = 100;
 
     /// Reads decimal text.
