@@ -116,7 +116,7 @@ struct Served {
     seconds: Histogram,
 }
 
-/// By operation. Each is looked up at its first use.
+/// The metrics of each operation. Each is looked up at its first use.
 static SERVED: [OnceLock<Served>; Operation::ALL.len()] =
     [const { OnceLock::new() }; Operation::ALL.len()];
 

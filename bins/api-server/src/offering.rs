@@ -17,15 +17,15 @@ use crate::config::{Config, SettlementMode};
 use crate::sources::Wallets;
 use crate::wallets::acting_chains;
 
-/// No upstream that could serve it has a key, or all are switched off.
+/// The reason of a route whose upstreams have no key or are all switched off.
 const NO_UPSTREAM: &str = "no_upstream_configured";
-/// No custodian is configured.
+/// The reason of a route that needs a custodian where none is configured.
 const NO_CUSTODY: &str = "no_custody_connected";
-/// Custody is configured, but no chain on which wallets act has a node.
+/// The reason of a route whose wallets have a custodian, but no node of a chain to act on.
 pub(crate) const NO_CHAIN: &str = "no_chain_connected";
-/// The reviewed list names no product for deposits.
+/// The reason of a route that deposits where the reviewed list names no product.
 pub(crate) const NO_PRODUCTS: &str = "no_reviewed_products";
-/// The dataset behind the route is switched off.
+/// The reason of a route whose dataset is switched off.
 const NOT_GATHERED: &str = "dataset_not_gathered";
 
 /// Lists what a configuration does not serve, given its connected sources.

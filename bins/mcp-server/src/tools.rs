@@ -95,7 +95,7 @@ impl<P: Ports> Tools<P> {
 
     /// From now on writes the callers' shares into `file` before they are used.
     pub(crate) fn keep_shares(&self, file: LimitsFile) {
-        // The first file stays.
+        // A file that was set before stays.
         let _ = self.kept.set(file);
     }
 

@@ -140,7 +140,7 @@ impl Upstreams {
 
     /// Sets the fee configuration whose legs are compared with the routers' own whitelists.
     pub(crate) fn reviewed_by(self, fees: &FeePolicy) -> Self {
-        // Set once, where the server is composed.
+        // The composition of the server sets it, once.
         let _ = self.0.fees.set(fees.clone());
         self
     }

@@ -172,7 +172,7 @@ mod tests {
             key("c", Some(("10", "5"))),
             key("b", Some(("9", "900"))),
             key("a", Some(("9", "901"))),
-            // The same moment: the lower id.
+            // Of two keys from the same moment, the one with the lower id counts.
             key("bb", Some(("9", "900"))),
         ];
         for turn in 0..list.len() {

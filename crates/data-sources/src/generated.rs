@@ -19,7 +19,7 @@ use crate::{
     transport::{Limits, Reply},
 };
 
-/// Time, size and tries of one call: a model may think for long, and is asked once.
+/// The limits of one call: much time, because a model may think for long; and one try.
 pub(crate) const LIMITS: Limits = Limits {
     attempts: 1,
     ..Limits::USUAL
@@ -160,7 +160,7 @@ pub(crate) fn is_plain(name: &str) -> bool {
     (1..=64).contains(&name.len()) && name.bytes().all(is_plain) && !name.starts_with('.')
 }
 
-/// Refuses a configured model whose name a path cannot contain.
+/// The failure of a configured model whose name a path cannot contain.
 pub(crate) const UNUSABLE_MODEL: SourceErrorKind = SourceErrorKind::Disabled {
     reason: "image_model is not the name of a model",
 };

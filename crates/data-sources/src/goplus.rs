@@ -39,7 +39,7 @@ const PARTIAL: i64 = 2;
 const RATE_LIMITED: i64 = 4029;
 /// Code of an unknown or expired access token.
 const TOKEN_UNKNOWN: i64 = 4023;
-/// After this time an unfinished scan is asked for again.
+/// How long an unfinished scan is kept before it is asked for again.
 const UNFINISHED: Duration = Duration::from_secs(15);
 
 /// GoPlus. Clones share everything.

@@ -262,7 +262,7 @@ mod tests {
             "Date,\"10 Yr\"\n11/21/2026,4.08\n",
             "Date,\"10 Yr\"\n11/20/2026,NaN\n",
             "Date,\"10 Yr\"\n11/20/2026,4.08%\n",
-            // A Sunday.
+            // The row is of a Sunday.
             "Date,\"10 Yr\"\n11/15/2026,4.08\n",
         ] {
             assert!(curve(text).is_err(), "{text}");

@@ -20,7 +20,7 @@ pub use self::{
 };
 use crate::{Domain, Refusal, Rule, domain::DomainRecord, json, refusal::same};
 
-/// Unix time after which no time in a message lies: the end of the year 9999.
+/// The latest Unix time of a message: the end of the year 9999.
 const LAST_TIME: u64 = 253_402_300_799;
 
 /// A message of the fence. There are exactly four.

@@ -28,7 +28,7 @@ use crate::{
     },
 };
 
-/// Wei per gas of every block.
+/// The base fee of every block, in wei per gas.
 const BASE_FEE: u64 = 20_000_000;
 
 /// The funds of each account in the presets: 10,000 native coins.

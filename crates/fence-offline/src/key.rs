@@ -94,7 +94,7 @@ fn store(
     as_json: bool,
     key: impl FnOnce() -> Result<Key, KeystoreError>,
 ) -> Result<CommandOutcome, Failure> {
-    // Before any question.
+    // An existing file ends the command before any question.
     if path.symlink_metadata().is_ok() {
         return Err(Failure::file(format!(
             "{}: exists already; a key file is never replaced",

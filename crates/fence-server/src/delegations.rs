@@ -37,8 +37,8 @@ const ATTEMPTS: usize = 16;
 /// The decimals of a price in computations.
 const PRICE_DECIMALS: u8 = 18;
 
-/// Such a price times wei is in units of 10^-36 dollars. One millionth of a dollar has this many
-/// units.
+/// How many units a millionth of a dollar has. A price of 18 decimals times wei is in units of
+/// 10^-36 dollars.
 const PER_MICRO_USD: u128 = 10_u128.pow(30);
 
 /// The most records in one page of a log.

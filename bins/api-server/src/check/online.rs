@@ -211,7 +211,7 @@ async fn settler(config: &Config, terms: &Terms) -> Finding {
     };
     let mut section = settlement_config(config);
     if config.settlement.mode != SettlementMode::Onchain {
-        // The node has its own lines.
+        // Other lines report the node.
         section.rpc_url = None;
     }
     let key = key.to_owned();

@@ -132,7 +132,7 @@ fn observe_readiness(readiness: &Readiness) {
         Readiness::NotReady {
             reason: Cause::NoGas { .. },
         } => observe::settlements_left(Some(0)),
-        // The account was not checked.
+        // The settler did not check the account, so the gauges keep their values.
         Readiness::NotReady { .. } => {}
     }
 }

@@ -153,7 +153,7 @@ impl fmt::Debug for Running {
 /// A name for this server among those that share a store.
 pub(crate) fn holder() -> String {
     let mut bytes = [0; 8];
-    // Without randomness the process number must do.
+    // Without randomness, the process number makes the name.
     match fill(&mut bytes) {
         Ok(()) => alloy_primitives::hex::encode(bytes),
         Err(_) => std::process::id().to_string(),

@@ -216,7 +216,7 @@ pub enum Protection {
 }
 
 impl Protection {
-    /// Both.
+    /// Both purposes.
     pub const ALL: [Self; 2] = [Self::TakeProfit, Self::StopLoss];
 
     /// The name on the wire.

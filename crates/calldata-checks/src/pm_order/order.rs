@@ -78,7 +78,7 @@ pub struct SideApproval {
 }
 
 impl Side {
-    /// Both.
+    /// Both sides.
     pub const ALL: [Self; 2] = [Self::Buy, Self::Sell];
 
     /// The name in a request and in the REST form.

@@ -6,11 +6,12 @@ use std::path::Path;
 
 use crate::CustodyError;
 
-/// Held shared by every process that has the folder open, and exclusively by the one that rewrites
-/// all wallets.
+/// The file of the lock on the folder. Every process that has the folder open holds it shared; the
+/// one that rewrites all wallets holds it exclusively.
 const OPEN: &str = "open.lock";
 
-/// Held shared while a key signs, and exclusively while a wallet is marked as exported.
+/// The file of the lock on signing. It is held shared while a key signs, and exclusively while a
+/// wallet is marked as exported.
 const SIGNING: &str = "signing.lock";
 
 /// A lock that is held until this is dropped.

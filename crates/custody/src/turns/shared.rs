@@ -14,7 +14,7 @@ use tx_sender::{TurnEnd, TurnFence, TurnStore};
 
 use super::Place;
 
-/// Parts of a lease between two renewals: two may fail before it is over.
+/// How many times a lease is renewed within its length. Two renewals may fail before it is over.
 const BEATS_OF_A_LEASE: u32 = 3;
 
 /// The longest pause between two attempts to take a turn, in milliseconds; the shortest is half.

@@ -18,7 +18,7 @@ use super::{QuotaStore, QuotaStoreError, Rate, window::TRANSIT};
 /// The shortest window that is written down, in seconds. A shorter window is over before a server
 /// has restarted.
 const LEAST_WINDOW: u32 = 60;
-/// Slices of a window.
+/// The number of slices of a window.
 const SLICES: u32 = 60;
 /// The divisor of a budget that gives the most weight written ahead of its use.
 const AHEAD: u32 = 64;

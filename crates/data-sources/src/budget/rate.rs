@@ -58,7 +58,7 @@ pub struct Family {
 }
 
 impl Families {
-    /// No budget at all. A pause covers the whole upstream.
+    /// Limits of an upstream without a budget. A pause covers the whole upstream.
     pub const UNLIMITED: Self = Self::Groups(&[]);
 
     /// Each family: its name within the upstream, empty for the only one, and its rate. `addresses`

@@ -149,7 +149,7 @@ mod tests {
             (424, 1012, "http status 424 (code 1012)"),
             (400, 1013, "refused: Why (code 1013)"),
             (418, 4242, "http status 418 (code 4242)"),
-            // Inside a success.
+            // The failure arrives inside a success.
             (200, 1002, "no route: Why (code 1002)"),
             // A server's failure with a code of the request is still the server's failure.
             (503, 1002, "http status 503 (code 1002)"),

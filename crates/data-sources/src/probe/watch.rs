@@ -258,7 +258,7 @@ impl Board {
                 );
             }
             let key = (row.upstream.clone(), row.source);
-            // A kept value is no new result.
+            // A kept value says nothing new about the source.
             let known = rows.contains_key(&key);
             if row.state != State::Kept || !known {
                 rows.insert(key, (now, row));

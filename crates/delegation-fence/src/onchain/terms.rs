@@ -256,7 +256,8 @@ impl ChainTerms<'_> {
         vec![
             caveat(ALLOWED_TARGETS, self.policy.input_token().to_vec()),
             bytes_at(SPENDER, self.policy.router().into_word().as_slice()),
-            // Allowances of ERC-20 tokens, by `approve(spender, 0)`.
+            // The terms admit one kind of revocation: of an ERC-20 allowance, by `approve(spender,
+            // 0)`.
             caveat(APPROVAL_REVOCATION, vec![0x01]),
         ]
     }

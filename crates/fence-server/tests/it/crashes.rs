@@ -13,7 +13,8 @@ use crate::{
     world::{Clock, Custody, code, desk, log, ordered},
 };
 
-/// All requests of a client, in order; the client repeats each until it is answered.
+/// The number of a client's requests. The client sends them in order, and repeats each until it is
+/// answered.
 const STEPS: usize = 6;
 
 async fn step(desk: &Delegations, number: usize) -> &'static str {

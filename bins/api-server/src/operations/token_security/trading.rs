@@ -181,7 +181,7 @@ impl Trading {
                 Traded::Unavailable(reason) => Traded::Unavailable(reason.clone()),
             };
         };
-        // The answers until then stay.
+        // After the time limit, the answers that came until then stay.
         let _ = tokio::time::timeout(PATIENCE, trade).await;
         (probe, asked)
     }

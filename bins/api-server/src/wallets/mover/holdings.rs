@@ -14,7 +14,7 @@ use super::amounts::usd;
 use super::first_half::market_of_product;
 use super::{WalletMover, owner_of, reason_of, unknown};
 
-/// Less than this many dollars stays where it is, because gas would cost more than it earns.
+/// The least amount in dollars that is moved: for less, gas would cost more than the move earns.
 const DUST_USD: i64 = 1;
 
 /// Money in one place.

@@ -164,7 +164,7 @@ async fn a_reserve_with_a_missing_figure_is_left_out() {
 #[tokio::test]
 async fn reserves_that_take_no_deposits_are_no_markets() {
     let changes: [Change; 3] = [
-        // Frozen, not active, a price of zero.
+        // The reserve is frozen, or not active, or has a price of zero.
         |selector, asset, outcome| {
             if selector == CONFIGURATION && asset == USDG {
                 let mut words = outcome.returnData.to_vec();

@@ -300,7 +300,7 @@ async fn yahoo_answers_about_another_symbol_or_time_are_refused() {
             ResponseTemplate::new(429).set_body_raw("Too Many Requests", "text/html"),
             "upstream_rate_limited",
         ),
-        // The same words inside a success.
+        // The words of a rate limit arrive inside a success.
         (
             ResponseTemplate::new(200).set_body_raw("Edge: Too Many Requests", "text/plain"),
             "upstream_wrong_content_type",

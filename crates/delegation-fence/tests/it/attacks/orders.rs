@@ -140,7 +140,7 @@ fn a_plan_is_ordered_once() {
     assert_eq!(stage.account.accept(&stage.order), Ok(Novelty::Again));
     let first = stage.order.clone();
     stage.reorder(|order| order.deadline -= 1);
-    // Decided before `plan_in_flight`.
+    // This rule comes before `plan_in_flight`.
     assert_eq!(stage.refused_by(), Rule::OrderAlreadyUsed);
     stage.account.release(first.message().payload_digest);
     assert_eq!(stage.refused_by(), Rule::OrderAlreadyUsed);
