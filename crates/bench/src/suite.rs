@@ -1,6 +1,6 @@
 //! The measurements: the load of each server, and the limit of its cost.
 //!
-//! Each group measures the server against a baseline that does the least possible work. Both take
+//! Most groups measure the server against a baseline that does the least possible work. Both take
 //! turns in rounds, and medians are compared.
 
 mod data;

@@ -1,7 +1,7 @@
 //! Requests to Turnkey: stamped JSON over HTTP, bounded in time and size.
 //!
 //! The client polls an activity until it ends. It maps every failure to a [`CustodyError`] that
-//! repeats no text of the service. It does not know wallets or owners.
+//! repeats no message of the service. It does not know wallets or owners.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 

@@ -1,5 +1,5 @@
-//! Injected faults, so that tests can meet a misbehaving node. They change answers, connections and
-//! receipts, and never the chain itself.
+//! Injected faults, so that tests can meet a misbehaving node. They lose or change answers,
+//! withhold receipts and forget transactions. The blocks themselves stay correct.
 
 use std::collections::HashMap;
 
