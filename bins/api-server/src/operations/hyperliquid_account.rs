@@ -1,6 +1,6 @@
 //! `GET /hyperliquid-account`: the margin, positions and orders of a Hyperliquid account, at the
-//! venue's own dex and at those of other deployers. A dex that does not answer is listed as
-//! unavailable.
+//! venue's own dex or a named one, and at those of other deployers. The first dex is the core;
+//! another one that does not answer is listed as unavailable.
 
 use data_sources::hyperliquid_info::HyperliquidInfo;
 use data_sources::{Error, Meter, Sourced};
