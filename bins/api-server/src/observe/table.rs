@@ -1,4 +1,5 @@
-//! Every metric of this server as one table, for the recorder and for `docs/OPERATIONS.md`.
+//! Every metric of this server as one table, for the recorder and for `docs/OPERATIONS.md`. A test
+//! compares the document with it.
 
 use metrics::{describe_counter, describe_gauge, describe_histogram};
 
