@@ -103,7 +103,9 @@ impl TurnkeyClient {
     pub(crate) fn new(config: &TurnkeyConfig) -> Result<Self, TurnkeyConfigError> {
         config.check()?;
         let api_key = ApiKey::new(&config.api_private_key, &config.api_public_key)?;
+        let tls = outbound_tls::http().map_err(|_| TurnkeyConfigError::Tls)?;
         let client = Client::builder()
+            .tls_backend_preconfigured(tls)
             .user_agent(concat!(
                 env!("CARGO_PKG_NAME"),
                 "/",
