@@ -33,13 +33,13 @@ are refused with `upstream_payment_required`.
 set, the quota of the table below holds; 0 is none. A quota is paced: at any time at most its linear share of the period
 so far, plus a tenth of it, has been spent, and never more than the quota. Beyond that calls are refused with
 `upstream_quota_spent` and the time of the next possible one. Counters are kept beside the ledger (a file, or the same
-PostgreSQL database), and by the agent rail in the file of its `[storage]`. They are written before the calls that they count, in slices of a thousandth of the
-quota (at least 1 and at most 100 calls), so a crash counts up to a slice too much and never too little. A counter that
-cannot be written refuses calls. An upstream's month may begin on another day than the first: leave room for that. With
-a paid plan, set the quota of the plan. OKX publishes no reliable quotas of its plans, so it has none unless
-`monthly_quota` is set; a trial key is said to allow one request a second, less than the budgets below. CoinGecko's key
-is one of the free plan unless `plan = \"pro\"` says otherwise: then it goes to `https://pro-api.coingecko.com` (or
-`base_url`), and there is no quota unless `monthly_quota` is set.
+PostgreSQL database), and by the agent rail in the file of its `[storage]`. They are written before the calls that they
+count, in slices of a thousandth of the quota (at least 1 and at most 100 calls), so a crash counts up to a slice too
+much and never too little. A counter that cannot be written refuses calls. An upstream's month may begin on another day
+than the first: leave room for that. With a paid plan, set the quota of the plan. OKX publishes no reliable quotas of
+its plans, so it has none unless `monthly_quota` is set; a trial key is said to allow one request a second, less than
+the budgets below. CoinGecko's key is one of the free plan unless `plan = \"pro\"` says otherwise: then it goes to
+`https://pro-api.coingecko.com` (or `base_url`), and there is no quota unless `monthly_quota` is set.
 
 **Several servers** that use one address or one key set `servers = N` (1 to 8) in the table of the upstream: every
 budget and quota is divided by it. `api-server` and `mcp-server` on one machine are two servers for Hyperliquid, LI.FI,
