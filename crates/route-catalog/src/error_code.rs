@@ -7,8 +7,8 @@ macro_rules! error_codes {
         /// A stable error code with its HTTP status (listed in `docs/ERRORS.md`).
         ///
         /// A call that ends with an error has charged nothing that the server knows of. After
-        /// [`ErrorCode::SettlementPending`], and after a 402 whose `next` is `wait`, the payment may
-        /// still be charged: the same payment then fetches the stored answer.
+        /// [`ErrorCode::SettlementPending`], and after a 402 whose `next` is `wait`, the payment
+        /// may still be charged: the same payment then fetches the stored answer.
         ///
         /// `retryable` answers one question: can the same call (method, path, query, body) succeed
         /// when it is sent again, with a payment or later, without changing what is asked?

@@ -92,8 +92,8 @@ fn response(status: u16) -> Json {
         402 => "Not charged, unless `next` is `wait`: then the payment may still be charged.",
         409 => "Not charged by this call.",
         _ if codes.contains(&ErrorCode::SettlementPending) => {
-            "Not charged, unless a pending settlement turns out to have succeeded; the same payment \
-             then fetches its answer."
+            "Not charged, unless a pending settlement turns out to have succeeded; the same \
+             payment then fetches its answer."
         }
         _ => "Not charged.",
     };
