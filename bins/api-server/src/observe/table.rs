@@ -215,7 +215,7 @@ pub(super) const METRICS: [Metric; 37] = [
         name: "svc_sender_depth",
         kind: Gauge,
         labels: &["chain", "account"],
-        help: "mode `onchain`: own transactions that are not final yet. Like the following metrics, it exists from the first transaction on",
+        help: "own transactions (settlements in mode `onchain`, wallets, the fence) that are not final yet. Like the following metrics, it exists from the first transaction on",
     },
     Metric {
         name: "svc_sender_oldest_seconds",
