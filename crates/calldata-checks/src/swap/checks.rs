@@ -53,7 +53,7 @@ impl Facts for SwapFacts {
         },
         Check {
             name: FEE_SET,
-            establishes: "the fee body names the complete versioned recipient set, each once; a recipient whose share rounds to zero may be omitted",
+            establishes: "the fee body names the complete versioned recipient set, each once; whose share rounds to nothing may be left out",
             judge: fees::fee_recipient_set_versioned,
         },
         Check {
