@@ -6,6 +6,7 @@ use dev_chain::{
     BUYER, BadAnswer, DEV_ACCOUNTS, DevChain, GAS_PAYER, InjectedFault, RpcServer,
     USDC as USDC_ADDRESS,
 };
+use serde_json::json;
 use settlement::{
     GasPolicy, OnchainSettler, Readiness, Reconciliation, Settlement, Settler, Verification,
 };
@@ -191,15 +192,9 @@ async fn no_transaction_may_use_more_than_the_cap() {
     let outcome = settler_by(&server, policy).settle(&next).await;
     assert!(matches!(outcome, Settlement::Settled(_)), "{outcome:?}");
     let hash = chain.transactions()[2].hash;
-    let request = format!(
-        r#"{{"jsonrpc":"2.0","id":1,"method":"eth_getTransactionByHash","params":["{hash}"]}}"#
-    );
-    let dev_chain::Reply::Http { body, .. } = chain.answer(request.as_bytes()) else {
-        panic!()
-    };
-    let sent: serde_json::Value = serde_json::from_slice(&body).unwrap();
+    let sent = chain.request("eth_getTransactionByHash", json!([hash]));
     let limit = format!("{:#x}", policy.gas_cap);
-    assert_eq!(sent["result"]["gas"], limit);
+    assert_eq!(sent.unwrap()["gas"], limit);
 }
 
 #[tokio::test]
