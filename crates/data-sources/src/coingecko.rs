@@ -18,9 +18,9 @@ use readings::token::{
 use crate::{
     budget::{Families, QuotaSpec, Rate},
     cached::{Ages, Cached},
-    ports::TokenSnapshot,
     provenance::Clock,
     source::{Ask, Conduct, KeyRule, Source, SourceConfig, UpstreamSpec},
+    tokens::TokenSnapshot,
     transport::{Limits, Transport, TransportError},
 };
 

@@ -36,9 +36,9 @@ use crate::{
     cached::{Ages, Cached},
     error::{SourceError, SourceErrorKind},
     json::{Json, read_json},
-    ports::TokenSnapshot,
     provenance::{Clock, Mode, Provenance, Sourced},
     source::{Ask, Conduct, Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
+    tokens::TokenSnapshot,
     transport::{Limits, Transport, TransportError},
 };
 
@@ -166,8 +166,7 @@ impl Default for OkxConfig {
     }
 }
 
-/// OKX as a provider of [`TokenPrices`](crate::TokenPrices), [`TokenList`](crate::TokenList),
-/// [`Approvals`](crate::Approvals) and [`Swaps`](crate::Swaps). Clones share everything.
+/// OKX: prices, tokens, approvals, swaps, balances, scans and markets. Clones share everything.
 #[derive(Clone)]
 pub struct Okx {
     source: Source,
