@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use watch_server::{Creation, Kept, Lease, Store, StoreError, StoreFuture, Write};
-use yield_watch::Record;
+use yield_watch::AuditRecord;
 
 /// The store of a process that ends at one of its writes.
 pub struct Dying(test_support::Dying<dyn Store, StoreError>);
@@ -43,7 +43,7 @@ impl Store for Dying {
     fn write(&self, write: Write) -> StoreFuture<'_, u64> {
         self.0.write(|store| store.write(write))
     }
-    fn records(&self, id: &str, from: u64, most: u32) -> StoreFuture<'_, Vec<Record>> {
+    fn records(&self, id: &str, from: u64, most: u32) -> StoreFuture<'_, Vec<AuditRecord>> {
         self.0.read(|store| store.records(id, from, most))
     }
     fn due(&self, now: Timestamp, most: u32) -> StoreFuture<'_, Vec<String>> {
