@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use alloy_primitives::{Address, B256};
 use calldata_checks::UtcSeconds;
-use delegation_fence::{Entry, Policy, Record, Spent};
+use delegation_fence::{LogEntry, LogRecord, Policy, Spent};
 use fence_server::{
     InstalledPolicy, KeptSubmission, Lease, Store, StoreError, StoreFuture, View, Write,
 };
@@ -50,7 +50,7 @@ impl Store for Dying {
         &self,
         account: Address,
         grant_id: B256,
-        refusal: Entry,
+        refusal: LogEntry,
         most: u32,
     ) -> StoreFuture<'_, ()> {
         self.0
@@ -62,7 +62,7 @@ impl Store for Dying {
         grant_id: B256,
         from: u64,
         most: u32,
-    ) -> StoreFuture<'_, Vec<Record>> {
+    ) -> StoreFuture<'_, Vec<LogRecord>> {
         self.0
             .read(|store| store.log(account, grant_id, from, most))
     }
