@@ -6,11 +6,11 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    budget::{Families, QuotaSpec, Rate},
+    budget::{Families, Rate},
     error::{SourceError, SourceErrorKind},
     json::read_json,
     provenance::Sourced,
-    source::{Conduct, Fault, KeyRule, UpstreamSpec, upstream},
+    source::{Fault, KeyRule, UpstreamSpec, upstream},
     text::clean,
     transport::{Limits, QUOTED_CHARS},
 };
@@ -31,10 +31,8 @@ upstream!(
         key: KeyRule::Keyless,
         sources: &[SOURCE],
         families: Families::One(Rate::per_minute(30)),
-        quota: QuotaSpec::NONE,
-        models: false,
         limits: Limits::USUAL.up_to_bytes(64 * 1024),
-        conduct: Conduct::DATA,
+        ..UpstreamSpec::DATA
     }
 );
 

@@ -13,12 +13,12 @@ use readings::{
 use serde::Deserialize;
 
 use crate::{
-    budget::{Families, QuotaSpec, Rate},
+    budget::{Families, Rate},
     cached::{Ages, Cached},
     error::{Error, SourceError, SourceErrorKind},
     json::read_json,
     provenance::{Clock, Sourced},
-    source::{Conduct, Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
+    source::{Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
     text::clean,
     transport::{Limits, Transport, TransportError},
 };
@@ -60,10 +60,8 @@ impl Blockscout {
         key: KeyRule::Keyless,
         sources: &[TOKEN_BALANCES],
         families: Families::EachAddress(Rate::per_minute(120)),
-        quota: QuotaSpec::NONE,
-        models: false,
         limits: Limits::USUAL.up_to_bytes(8 * 1024 * 1024),
-        conduct: Conduct::DATA,
+        ..UpstreamSpec::DATA
     };
 
     /// Builds the adapter. It makes no connection yet.

@@ -15,13 +15,13 @@ use plan_builder::ports::{BridgeFeeReading, BridgeFees, PortError, PortErrorReas
 
 pub use self::messages::AttestedMessage;
 use crate::{
-    budget::{Families, QuotaSpec, Rate},
+    budget::{Families, Rate},
     error::SourceErrorKind,
     json::{Json, Object},
     provenance::Clock,
     rail::{Fault, VenueConfig},
     source::{Conduct, KeyRule, Source, SourceConfig, UpstreamSpec},
-    transport::{Limits, Reply, Transport, TransportError},
+    transport::{Reply, Transport, TransportError},
 };
 
 /// Circle's public host.
@@ -88,14 +88,12 @@ impl Circle {
         key: KeyRule::Keyless,
         sources: &SOURCES,
         families: Families::One(RATE),
-        quota: QuotaSpec::NONE,
-        models: false,
-        limits: Limits::USUAL,
         conduct: Conduct {
             usual_pause: LOCKOUT,
             shortest_pause: LOCKOUT,
             ..Conduct::PLANS
         },
+        ..UpstreamSpec::DATA
     };
 
     /// Builds the adapter. It makes no connection yet.

@@ -25,10 +25,10 @@ use readings::{
 pub use self::pools::PoolList;
 use self::pools::Tagged;
 use crate::{
-    budget::{Families, QuotaSpec, Rate},
+    budget::{Families, Rate},
     cached::{Ages, Cached},
     provenance::Clock,
-    source::{Conduct, KeyRule, Source, SourceConfig, UpstreamSpec},
+    source::{KeyRule, Source, SourceConfig, UpstreamSpec},
     transport::{Limits, Transport, TransportError},
 };
 
@@ -70,10 +70,8 @@ impl Defillama {
             "defillama.coins",
         ],
         families: Families::EachAddress(Rate::per_minute(120)),
-        quota: QuotaSpec::NONE,
-        models: false,
         limits: Limits::USUAL.within_seconds(20),
-        conduct: Conduct::DATA,
+        ..UpstreamSpec::DATA
     };
 
     /// Builds the adapter. It makes no connection yet.

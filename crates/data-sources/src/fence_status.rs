@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use crate::{
-    budget::{Families, QuotaSpec},
+    budget::Families,
     error::SourceError,
     provenance::{Clock, Mode},
     source::{Conduct, KeyRule, Source, UpstreamSpec},
@@ -33,10 +33,9 @@ static SPEC: UpstreamSpec = UpstreamSpec {
     key: KeyRule::Keyless,
     sources: &SOURCES,
     families: Families::UNLIMITED,
-    quota: QuotaSpec::NONE,
-    models: false,
     limits: LIMITS,
     conduct: Conduct::PLANS,
+    ..UpstreamSpec::DATA
 };
 
 /// The record. It has exactly these members.

@@ -11,13 +11,13 @@ use readings::{
 use serde::Deserialize;
 
 use crate::{
-    budget::{Families, QuotaSpec, Rate},
+    budget::{Families, Rate},
     cached::{Ages, Cached},
     error::{Error, SourceErrorKind},
     json::read_json,
     provenance::{Clock, Sourced},
-    source::{Conduct, KeyRule, Source, SourceConfig, UpstreamSpec},
-    transport::{Limits, Transport, TransportError},
+    source::{KeyRule, Source, SourceConfig, UpstreamSpec},
+    transport::{Transport, TransportError},
     wire::malformed,
 };
 
@@ -62,10 +62,7 @@ impl Frankfurter {
         key: KeyRule::Keyless,
         sources: &[RATES],
         families: Families::One(Rate::per_minute(60)),
-        quota: QuotaSpec::NONE,
-        models: false,
-        limits: Limits::USUAL,
-        conduct: Conduct::DATA,
+        ..UpstreamSpec::DATA
     };
 
     /// Builds the adapter. It makes no connection yet.

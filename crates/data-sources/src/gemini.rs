@@ -6,12 +6,12 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
-    budget::{Families, QuotaSpec, Rate},
+    budget::{Families, Rate},
     error::{Error, SourceError, SourceErrorKind},
     generated::{self, LIMITS, NAME_CHARS, UNUSABLE_MODEL},
     json::read_json,
     provenance::Sourced,
-    source::{Conduct, Fault, KeyRule, UpstreamSpec, upstream},
+    source::{Fault, KeyRule, UpstreamSpec, upstream},
     text::clean,
     transport::Reply,
 };
@@ -33,10 +33,9 @@ upstream!(
         key: KeyRule::Required,
         sources: &[IMAGES, MODELS],
         families: Families::One(Rate::per_minute(60)),
-        quota: QuotaSpec::NONE,
         models: true,
-        conduct: Conduct::DATA,
         limits: LIMITS,
+        ..UpstreamSpec::DATA
     }
 );
 

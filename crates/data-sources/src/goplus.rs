@@ -16,14 +16,14 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, value::RawValue};
 
 use crate::{
-    budget::{Families, QuotaSpec, Rate},
+    budget::{Families, Rate},
     cached::{Ages, Cached},
     error::{Error, SourceError, SourceErrorKind},
     json::read_json,
     provenance::{Clock, Sourced},
-    source::{Ask, Conduct, Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
+    source::{Ask, Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
     text::clean,
-    transport::{Limits, QUOTED_CHARS, Transport, TransportError},
+    transport::{QUOTED_CHARS, Transport, TransportError},
 };
 
 /// Source id of the scans.
@@ -59,10 +59,7 @@ impl Goplus {
         key: KeyRule::Optional,
         sources: &[TOKEN_SECURITY, SUPPORTED_CHAINS],
         families: Families::One(Rate::per_minute(25)),
-        quota: QuotaSpec::NONE,
-        models: false,
-        limits: Limits::USUAL,
-        conduct: Conduct::DATA,
+        ..UpstreamSpec::DATA
     };
 
     /// Builds the adapter. It makes no connection yet. With `api_key` and `secret_key` (its app key

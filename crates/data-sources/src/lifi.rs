@@ -15,7 +15,7 @@ use secrecy::{ExposeSecret, SecretString};
 use url::form_urlencoded;
 
 use crate::{
-    budget::{Families, QuotaSpec, Rate},
+    budget::{Families, Rate},
     json::Json,
     provenance::Clock,
     rail::VenueConfig,
@@ -152,10 +152,9 @@ const fn spec(rate: Rate) -> UpstreamSpec {
         key: KeyRule::Optional,
         sources: &SOURCES,
         families: Families::One(rate),
-        quota: QuotaSpec::NONE,
-        models: false,
         limits: LIMITS,
         conduct: Conduct::PLANS,
+        ..UpstreamSpec::DATA
     }
 }
 

@@ -11,14 +11,14 @@ use plan_builder::ports::{PmBuilderFee, PmMarket, PmVenue, PortError, PortErrorR
 use serde_json::Value;
 
 use crate::{
-    budget::{Families, Family, QuotaSpec, Rate},
+    budget::{Families, Family, Rate},
     error::SourceErrorKind,
     json::Json,
     provenance::Clock,
     rail::{Fault, VenueConfig},
     source::{Conduct, KeyRule, Source, SourceConfig, UpstreamSpec},
     text::clean,
-    transport::{Limits, Reply, Transport, TransportError},
+    transport::{Reply, Transport, TransportError},
 };
 
 /// Public host of the order book.
@@ -105,10 +105,8 @@ impl Polymarket {
                 rate: RATE,
             },
         ]),
-        quota: QuotaSpec::NONE,
-        models: false,
-        limits: Limits::USUAL,
         conduct: Conduct::PLANS,
+        ..UpstreamSpec::DATA
     };
 
     /// Builds the adapter. It makes no connection yet.

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use self::endpoint::{Endpoint, NodeError, RpcReply, nothing};
 use crate::{
-    budget::{Families, QuotaSpec},
+    budget::Families,
     error::SourceErrorKind,
     json::Json,
     provenance::{Clock, Mode},
@@ -49,13 +49,12 @@ pub(crate) const fn node(sources: &'static [&'static str]) -> UpstreamSpec {
         key: KeyRule::Keyless,
         sources,
         families: Families::UNLIMITED,
-        quota: QuotaSpec::NONE,
-        models: false,
         limits: LIMITS,
         conduct: Conduct {
             usual_pause: Duration::from_secs(2),
             ..Conduct::PLANS
         },
+        ..UpstreamSpec::DATA
     }
 }
 

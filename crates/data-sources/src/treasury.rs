@@ -12,11 +12,11 @@ use readings::{
 };
 
 use crate::{
-    budget::{Families, QuotaSpec, Rate},
+    budget::{Families, Rate},
     cached::{Ages, Cached},
     error::{Error, SourceErrorKind},
     provenance::{Clock, Sourced},
-    source::{Conduct, KeyRule, Source, SourceConfig, UpstreamSpec},
+    source::{KeyRule, Source, SourceConfig, UpstreamSpec},
     transport::{Limits, Media, Transport, TransportError},
     wire::malformed,
 };
@@ -55,10 +55,8 @@ impl Treasury {
         key: KeyRule::Keyless,
         sources: &[CURVE],
         families: Families::One(Rate::per_minute(20)),
-        quota: QuotaSpec::NONE,
-        models: false,
         limits: Limits::USUAL.within_seconds(10),
-        conduct: Conduct::DATA,
+        ..UpstreamSpec::DATA
     };
 
     /// Builds the adapter. It makes no connection yet.

@@ -17,13 +17,13 @@ use url::form_urlencoded;
 pub use self::archive::Archive;
 use self::archive::{Page, Reading};
 use crate::{
-    budget::{Families, QuotaSpec, Rate},
+    budget::{Families, Rate},
     error::{SourceError, SourceErrorKind},
     json::read_json,
     news::{post_url, x_handle},
     provenance::{Clock, Mode, Sourced},
-    source::{Conduct, Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
-    transport::{Limits, Transport, TransportError},
+    source::{Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
+    transport::{Transport, TransportError},
 };
 
 const SOURCE: &str = "x.list";
@@ -117,10 +117,7 @@ impl XApi {
         key: KeyRule::Required,
         sources: &[SOURCE],
         families: Families::One(Rate::per_minute(30)),
-        quota: QuotaSpec::NONE,
-        models: false,
-        limits: Limits::USUAL,
-        conduct: Conduct::DATA,
+        ..UpstreamSpec::DATA
     };
 
     /// Builds the adapter. It makes no connection yet.

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use alloy_consensus::Transaction as _;
 use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_sol_types::{SolCall, SolEvent};
+use serde_json::{Value, json};
 
 use crate::{
     abi::MessageTransmitter,
@@ -100,6 +101,24 @@ impl DevChain {
     #[must_use]
     pub fn answer(&self, body: &[u8]) -> Reply {
         rpc::answer(&mut self.lock(), body)
+    }
+
+    /// Asks for one method, as over HTTP, and returns the result. Injected faults apply here too.
+    ///
+    /// # Errors
+    ///
+    /// The error object; `null` when an injected fault leaves neither a result nor an error.
+    pub fn request(&self, method: &str, params: Value) -> Result<Value, Value> {
+        let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        let Reply::Http { body, .. } = self.answer(request.to_string().as_bytes()) else {
+            return Err(Value::Null);
+        };
+        let mut answer: Value = serde_json::from_slice(&body).unwrap_or_default();
+        let mut take = |member| answer.get_mut(member).map(Value::take);
+        match take("result") {
+            Some(result) => Ok(result),
+            None => Err(take("error").unwrap_or_default()),
+        }
     }
 
     /// The chain's time, in Unix seconds.

@@ -14,8 +14,8 @@ use std::{fmt, sync::Arc};
 use alloy_primitives::{Address, B256, U256};
 use calldata_checks::Decimal;
 use delegation_fence::{
-    Account, AccountKind, Budget, Confirmation, Fence, FenceStatus, Grant, Instance, Now, Phase,
-    Policy, ReadBack, Record, Refusal, Rule, Submission, admit,
+    Account, AccountKind, Budget, Confirmation, Fence, FenceStatus, Grant, Instance, LogRecord,
+    Now, Phase, Policy, ReadBack, Refusal, Rule, Submission, admit,
 };
 use storage::postgres::Acknowledged;
 use tokio::sync::{Notify, futures::Notified};
@@ -344,7 +344,7 @@ impl Delegations {
         account: Address,
         grant_id: B256,
         seq: u64,
-    ) -> Result<Record, DelegationError> {
+    ) -> Result<LogRecord, DelegationError> {
         let records = self.store.log(account, grant_id, seq, 1).await?;
         let first = records.into_iter().next();
         first

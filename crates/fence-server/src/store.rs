@@ -13,7 +13,7 @@ use std::pin::Pin;
 
 use alloy_primitives::{Address, B256};
 use calldata_checks::UtcSeconds;
-use delegation_fence::{Entry, Policy, Record, Refusal, Spent};
+use delegation_fence::{LogEntry, LogRecord, Policy, Refusal, Spent};
 use thiserror::Error;
 
 pub use self::{
@@ -132,7 +132,7 @@ pub trait Store: Send + Sync + 'static {
         &self,
         account: Address,
         grant_id: B256,
-        refusal: Entry,
+        refusal: LogEntry,
         most: u32,
     ) -> StoreFuture<'_, ()>;
 
@@ -143,7 +143,7 @@ pub trait Store: Send + Sync + 'static {
         grant_id: B256,
         from: u64,
         most: u32,
-    ) -> StoreFuture<'_, Vec<Record>>;
+    ) -> StoreFuture<'_, Vec<LogRecord>>;
 
     /// An ordered plan with its events and the account's view. One consistent reading.
     fn submission(&self, payload_digest: B256) -> StoreFuture<'_, Option<KeptSubmission>>;

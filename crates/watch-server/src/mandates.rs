@@ -7,7 +7,7 @@ use alloy_primitives::{B256, hex, keccak256};
 use jiff::Timestamp;
 use storage::postgres::Acknowledged;
 use tokio::time::timeout;
-use yield_watch::{Mandate, Mode, MoveKey, MoveOutcome, Record, Rules, State, Watched};
+use yield_watch::{AuditRecord, Mandate, Mode, MoveKey, MoveOutcome, Rules, State, Watched};
 
 use crate::{Clock, Creation, Kept, Lease, Mover, Stop, Store, StoreError, WatchError, Write};
 
@@ -192,7 +192,7 @@ impl Mandates {
         id: &str,
         from: u64,
         most: u32,
-    ) -> Result<Vec<Record>, WatchError> {
+    ) -> Result<Vec<AuditRecord>, WatchError> {
         let kept = self.find(owner, id).await?;
         let id = &kept.watched.mandate().id;
         Ok(self.shared.store.records(id, from, most).await?)
@@ -326,7 +326,7 @@ impl Shared {
         &self,
         kept: &Kept,
         lease: Option<&Lease>,
-        records: Vec<Record>,
+        records: Vec<AuditRecord>,
         due_at: Option<Timestamp>,
     ) -> Result<(), WatchError> {
         let write = Write {

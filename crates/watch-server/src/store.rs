@@ -8,7 +8,7 @@ use std::pin::Pin;
 
 use jiff::Timestamp;
 use thiserror::Error;
-use yield_watch::{Record, Watched};
+use yield_watch::{AuditRecord, Watched};
 
 pub use self::memory::MemoryStore;
 pub use self::postgres::PostgresStore;
@@ -36,7 +36,7 @@ pub struct Creation {
     /// The mandate.
     pub watched: Watched,
     /// Its first record.
-    pub record: Record,
+    pub record: AuditRecord,
     /// The time, by the server's clock. Mandates that have expired by then do not count as active.
     pub now: Timestamp,
 }
@@ -51,7 +51,7 @@ pub struct Write {
     /// The new state of the mandate.
     pub watched: Watched,
     /// The records that it appends to the audit.
-    pub records: Vec<Record>,
+    pub records: Vec<AuditRecord>,
     /// The time of its next work.
     pub due_at: Option<Timestamp>,
 }
@@ -129,7 +129,7 @@ pub trait Store: Send + Sync + 'static {
     fn write(&self, write: Write) -> StoreFuture<'_, u64>;
 
     /// At most `most` records of an audit, from a number on.
-    fn records(&self, id: &str, from: u64, most: u32) -> StoreFuture<'_, Vec<Record>>;
+    fn records(&self, id: &str, from: u64, most: u32) -> StoreFuture<'_, Vec<AuditRecord>>;
 
     /// At most `most` mandates that are due at `now`, the longest due first.
     fn due(&self, now: Timestamp, most: u32) -> StoreFuture<'_, Vec<String>>;

@@ -1,7 +1,7 @@
 //! `POST /swap`: a quote and the judged calldata of a swap on the home chain.
 
 use data_sources::okx::Okx;
-use data_sources::{SwapRequest, Swaps, Trim};
+use data_sources::{SwapRequest, Trim};
 use serde_json::{Value, json};
 
 use super::fault;

@@ -29,8 +29,8 @@ use crate::{
     cached::{Ages, Cached},
     error::SourceErrorKind,
     json::read_json,
-    ports::TokenPrice,
     provenance::Clock,
+    tokens::TokenPrice,
     transport::QUOTED_CHARS,
 };
 

@@ -8,9 +8,9 @@ use super::{DATA, Okx, lower};
 use crate::{
     error::{Error, SourceError, SourceErrorKind},
     json::Json,
-    ports::{RouteHop, SwapQuote, SwapRequest, Swaps, TokenStanding},
     provenance::{Provenance, Sourced},
     text::clean,
+    tokens::{RouteHop, SwapQuote, SwapRequest, TokenStanding},
 };
 
 pub(super) const SOURCE: &str = "okx.swap";
@@ -19,8 +19,13 @@ const NO_LIQUIDITY: &str = "82000";
 const MAX_HOPS: usize = 64;
 const MAX_TEXT_CHARS: usize = 48;
 
-impl Swaps for Okx {
-    async fn swap(&self, request: &SwapRequest) -> Result<Sourced<SwapQuote>, Error> {
+impl Okx {
+    /// A quote for `request`, whose calldata does exactly what the request says.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoRoute`], [`Error::Refused`] with the check that failed, or [`Error::Source`].
+    pub async fn swap(&self, request: &SwapRequest) -> Result<Sourced<SwapQuote>, Error> {
         let reviewed = &self.config.reviewed;
         let path = format!(
             "/api/v6/dex/aggregator/swap?chainIndex={}&amount={}&fromTokenAddress={}&toTokenAddress={}&slippagePercent={}&userWalletAddress={}",
@@ -49,9 +54,7 @@ impl Swaps for Okx {
         let facts = judge(&quote.as_judged(), &request.asked(), reviewed, now)?;
         Ok(self.checked(quote, facts, request, provenance))
     }
-}
 
-impl Okx {
     fn checked(
         &self,
         quote: Quote,

@@ -10,26 +10,30 @@ use super::{DATA, Okx};
 use crate::{
     error::{Error, SourceError, SourceErrorKind},
     json::Json,
-    ports::{Token, TokenList, TokenSnapshot},
     provenance::Sourced,
     text::clean,
+    tokens::{Token, TokenSnapshot},
 };
 
 pub(super) const SOURCE: &str = "okx.all-tokens";
 const MAX_SYMBOL_CHARS: usize = 32;
 const MAX_NAME_CHARS: usize = 64;
 
-impl TokenList for Okx {
-    async fn tokens(&self, max_age: Option<Duration>) -> Result<Sourced<TokenSnapshot>, Error> {
+impl Okx {
+    /// The tokens that can be traded, at most `max_age` old when that is given; the adapter's own
+    /// time to live holds as well.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Source`] when no list is young enough.
+    pub async fn tokens(&self, max_age: Option<Duration>) -> Result<Sourced<TokenSnapshot>, Error> {
         let fetch = || {
             let okx = self.clone();
             async move { Ok(okx.fetch().await?) }
         };
         self.tokens.get((), max_age, fetch).await
     }
-}
 
-impl Okx {
     /// When the kept token list was fetched; `None` before the first one.
     pub async fn token_list_fetched_at(&self) -> Option<Timestamp> {
         Some(self.tokens.peek(&())?.0)

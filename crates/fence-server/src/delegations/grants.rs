@@ -10,7 +10,7 @@ use alloy_primitives::{Address, B256, U256};
 use calldata_checks::UtcSeconds;
 use delegation_fence::onchain::{GrantFile, SignedDelegation};
 use delegation_fence::{
-    AccountKind, Grant, Limit, Message, Novelty, Now, ReceivedRevocation, Record, Refusal,
+    AccountKind, Grant, Limit, LogRecord, Message, Novelty, Now, ReceivedRevocation, Refusal,
     Revocation, RevocationReceipt, Rule, Signed, Tightest,
 };
 
@@ -244,7 +244,7 @@ impl Delegations {
         of: Address,
         grant_id: B256,
         from: u64,
-    ) -> Result<(Vec<Record>, Option<u64>), DelegationError> {
+    ) -> Result<(Vec<LogRecord>, Option<u64>), DelegationError> {
         let records = self.store.log(of, grant_id, from, LOG_PAGE).await?;
         if records.is_empty() {
             // The page is empty: it begins after the end of the log, or there is no log.

@@ -129,10 +129,10 @@ async fn a_log_is_read_in_pages() {
     let other = ordered(AMOUNT + 1, GRANT_ID);
     let store = world.store();
     for number in 0..u64::from(fence_server::LOG_PAGE) {
-        let entry = delegation_fence::Entry {
+        let entry = delegation_fence::LogEntry {
             payload_digest: Some(B256::from(U256::from(number))),
             refused_by: Some(delegation_fence::Rule::PlanExpired),
-            ..delegation_fence::Entry::new(
+            ..delegation_fence::LogEntry::new(
                 crate::stage::at(NOW),
                 delegation_fence::LogEvent::Refused,
             )

@@ -7,7 +7,9 @@ use std::sync::{
 
 use alloy_primitives::{Address, B256};
 use calldata_checks::BasisPoints;
-use delegation_fence::{AccountKind, Admitted, Fence, Foresight, Now, Rates, Record, verify_log};
+use delegation_fence::{
+    AccountKind, Admitted, Fence, Foresight, LogRecord, Now, Rates, verify_log,
+};
 use fence_server::{
     Accounts, Clocks, DelegationError, Delegations, Foresee, Ordered, Parts, PortError, PortFuture,
     Prices, Store,
@@ -174,9 +176,9 @@ impl World {
 /// The events of a grant's log, which verifies.
 pub(crate) async fn log(store: &dyn Store, grant_id: B256) -> Vec<String> {
     let records = store.log(ACCOUNT, grant_id, 0, 1000).await.unwrap();
-    let text: Vec<String> = records.iter().map(Record::to_json).collect();
+    let text: Vec<String> = records.iter().map(LogRecord::to_json).collect();
     verify_log([format!("[{}]", text.join(",")).as_str()]).unwrap();
-    let word = |record: &Record| {
+    let word = |record: &LogRecord| {
         let event = serde_json::to_value(record.event()).unwrap();
         let event = event.as_str().unwrap().to_owned();
         match record.refused_by() {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
-use yield_watch::{MAX_ACTIVE, Record};
+use yield_watch::{AuditRecord, MAX_ACTIVE};
 
 use super::{Creation, Kept, Lease, Store, StoreError, StoreFuture, Write};
 
@@ -15,7 +15,7 @@ pub struct MemoryStore(Arc<Mutex<BTreeMap<String, Row>>>);
 #[derive(Debug)]
 struct Row {
     kept: Kept,
-    records: Vec<Record>,
+    records: Vec<AuditRecord>,
     holder: String,
     token: u64,
     until: i64,
@@ -132,7 +132,7 @@ impl Store for MemoryStore {
         done(self.do_write(write))
     }
 
-    fn records(&self, id: &str, from: u64, most: u32) -> StoreFuture<'_, Vec<Record>> {
+    fn records(&self, id: &str, from: u64, most: u32) -> StoreFuture<'_, Vec<AuditRecord>> {
         let rows = self.rows();
         let all = rows.get(id).map(|row| row.records.as_slice());
         let records = all.unwrap_or_default().iter();

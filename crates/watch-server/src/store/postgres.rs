@@ -7,7 +7,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use storage::postgres::{
     Component, Postgres, PostgresError, Row, ToSql, Transaction, damaged, get, number, unsigned,
 };
-use yield_watch::{MAX_ACTIVE, Record};
+use yield_watch::{AuditRecord, MAX_ACTIVE};
 
 use super::{Creation, Kept, Lease, Store, StoreError, StoreFuture, Write};
 
@@ -223,7 +223,7 @@ impl Store for PostgresStore {
         })
     }
 
-    fn records(&self, id: &str, from: u64, most: u32) -> StoreFuture<'_, Vec<Record>> {
+    fn records(&self, id: &str, from: u64, most: u32) -> StoreFuture<'_, Vec<AuditRecord>> {
         let id = id.to_owned();
         Box::pin(async move {
             let sql = "SELECT record FROM watch_record

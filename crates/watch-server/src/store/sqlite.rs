@@ -8,7 +8,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use storage::sqlite::{
     DatabaseError, Format, Settings, Worker, damaged, number, unsigned, unwritable,
 };
-use yield_watch::{MAX_ACTIVE, Record};
+use yield_watch::{AuditRecord, MAX_ACTIVE};
 
 use super::{Creation, Kept, Lease, Store, StoreError, StoreFuture, Write};
 
@@ -115,7 +115,7 @@ fn create(transaction: &Transaction<'_>, creation: &Creation) -> Done<Kept> {
     Ok(kept.ok_or(rusqlite::Error::QueryReturnedNoRows)?)
 }
 
-fn add(transaction: &Transaction<'_>, id: &str, records: &[Record]) -> rusqlite::Result<()> {
+fn add(transaction: &Transaction<'_>, id: &str, records: &[AuditRecord]) -> rusqlite::Result<()> {
     for record in records {
         transaction
             .prepare_cached("INSERT INTO record (id, seq, record) VALUES (?1, ?2, ?3)")?
@@ -210,7 +210,7 @@ impl Store for SqliteStore {
             .write("write", move |transaction| write(transaction, &change))
     }
 
-    fn records(&self, id: &str, from: u64, most: u32) -> StoreFuture<'_, Vec<Record>> {
+    fn records(&self, id: &str, from: u64, most: u32) -> StoreFuture<'_, Vec<AuditRecord>> {
         let id = id.to_owned();
         self.worker.read("records", move |transaction| {
             let mut statement = transaction.prepare_cached(

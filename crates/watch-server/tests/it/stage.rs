@@ -15,8 +15,8 @@ use watch_server::{
     MoverFuture, Pace, SqliteStore, Stop, Store, Terms, Watcher, Yields,
 };
 use yield_watch::{
-    Event, Mandate, Mode, MoveKey, MoveOutcome, Pool, Position, Proposal, Record, Rules, Snapshot,
-    verify,
+    AuditRecord, Event, Mandate, Mode, MoveKey, MoveOutcome, Pool, Position, Proposal, Rules,
+    Snapshot, verify,
 };
 
 pub const OWNER: &str = "eip155:196:0x00000000000000000000000000000000000000a1";
@@ -310,7 +310,7 @@ impl Process {
 }
 
 /// Reads the events of records, after verifying them.
-pub fn events(records: &[Record]) -> Vec<Event> {
+pub fn events(records: &[AuditRecord]) -> Vec<Event> {
     let values: Vec<_> = records
         .iter()
         .map(|record| serde_json::to_value(record).unwrap())

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use alloy_primitives::{Address, U256};
-use data_sources::{Error, SourceToken, Sourced, TokenList, okx::Okx};
+use data_sources::{Error, SourceToken, Sourced, okx::Okx};
 use jiff::Timestamp;
 use readings::Figure;
 use readings::security::{Probe, Quoted, Traded, Trades, atoms_worth, one_token};

@@ -16,7 +16,7 @@ use test_support::ManualClock;
 use test_support::eventually;
 use watch_server::{Clock, Mandates, SqliteStore, Store, Terms, mandate_id};
 use x402_wire::PaymentPayload;
-use yield_watch::{Mode, Record, verify};
+use yield_watch::{AuditRecord, Mode, verify};
 
 use crate::routes::shop::{Shop, clock_at, recorded_at, well_formed};
 use crate::support::World;
@@ -113,7 +113,7 @@ fn file(folder: &Path) -> SqliteStore {
 }
 
 /// Waits until a mandate has this many records, because checks run in the background.
-async fn recorded(world: &World, id: &str, count: usize) -> Vec<Record> {
+async fn recorded(world: &World, id: &str, count: usize) -> Vec<AuditRecord> {
     let store = file(world.folder());
     let recorded = async || {
         let records = store.records(id, 0, 999).await.unwrap();

@@ -4,7 +4,7 @@ use alloy_primitives::U256;
 
 use super::{ACCOUNT, NOW, USDT0, WOKB, btc, probed, questions};
 use crate::{
-    Approvals, CHAIN_ID, Error, SwapRequest, Swaps, TokenList,
+    CHAIN_ID, Error, SwapRequest,
     news::SocialToken,
     okx::{Okx, defi::OkxDefi},
     probe::Question,

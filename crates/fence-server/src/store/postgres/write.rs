@@ -4,7 +4,7 @@
 use alloy_primitives::{Address, B256};
 use calldata_checks::UtcSeconds;
 use delegation_fence::onchain::SignedDelegation;
-use delegation_fence::{Entry, LogEvent, Policy};
+use delegation_fence::{LogEntry, LogEvent, Policy};
 use storage::postgres::{
     Postgres, PostgresError, Row, Transaction, damaged, get, number, unsigned,
 };
@@ -227,7 +227,7 @@ async fn end_one(
     ended_at: u64,
     signed: Option<&str>,
 ) -> Done<()> {
-    let entry = Entry::new(write.at, LogEvent::Revoked);
+    let entry = LogEntry::new(write.at, LogEvent::Revoked);
     let seq = append(transaction, write.account, grant_id, entry).await?;
     let sql = "INSERT INTO fence_end (account, grant_id, ended_at, seq, signed)
                VALUES ($1, $2, $3, $4, $5)
@@ -249,7 +249,7 @@ async fn append(
     transaction: &Transaction<'_>,
     account: Address,
     grant_id: B256,
-    entry: Entry,
+    entry: LogEntry,
 ) -> Done<u64> {
     let sql = "SELECT seq, hash, at FROM fence_log WHERE account = $1 AND grant_id = $2
                ORDER BY seq DESC LIMIT 1";
@@ -286,7 +286,7 @@ pub(super) async fn note_refusal(
     transaction: &Transaction<'_>,
     account: Address,
     grant_id: B256,
-    refusal: &Entry,
+    refusal: &LogEntry,
     most: u32,
 ) -> Done<()> {
     let sql = "SELECT count(*) FILTER (WHERE at >= $5),

@@ -4,7 +4,7 @@
 use alloy_primitives::{Address, B256};
 use calldata_checks::UtcSeconds;
 use delegation_fence::onchain::SignedDelegation;
-use delegation_fence::{Entry, LogEvent, Policy};
+use delegation_fence::{LogEntry, LogEvent, Policy};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use storage::sqlite::{damaged, is_constraint, number, parsed, unsigned};
 
@@ -237,7 +237,7 @@ fn end_one(
     ended_at: u64,
     signed: Option<&str>,
 ) -> Done<()> {
-    let entry = Entry::new(write.at, LogEvent::Revoked);
+    let entry = LogEntry::new(write.at, LogEvent::Revoked);
     let seq = append(transaction, write.account, grant_id, entry)?;
     let [account, grant_id] = key(write.account, grant_id);
     transaction
@@ -255,7 +255,7 @@ fn append(
     transaction: &Transaction<'_>,
     account: Address,
     grant_id: B256,
-    entry: Entry,
+    entry: LogEntry,
 ) -> Done<u64> {
     let [account, grant_id] = key(account, grant_id);
     let last = transaction
@@ -295,7 +295,7 @@ pub(super) fn note_refusal(
     transaction: &Transaction<'_>,
     account: Address,
     grant_id: B256,
-    refusal: Entry,
+    refusal: LogEntry,
     most: u32,
 ) -> Done<()> {
     let [of, id] = key(account, grant_id);

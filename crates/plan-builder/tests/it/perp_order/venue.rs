@@ -6,17 +6,16 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use alloy_primitives::{Address, B256, address, keccak256};
-use calldata_checks::{
-    BasisPoints, FeePolicy, Rail, UtcSeconds,
-    fees::{BridgeCaps, FeeModel, PerpBuilder, Rounding, SwapPricePolicy},
-};
+use alloy_primitives::{Address, address, keccak256};
+use calldata_checks::{Rail, UtcSeconds, fees::PerpBuilder};
 use plan_builder::{
     Moment, Policy, Refusal, Request, Sealed, Verified, perp_order,
     ports::{PerpAsset, PerpVenue, PortError, PortErrorReason},
     verify,
 };
 use serde_json::{Value, json};
+
+use crate::swap::sample::free;
 
 pub(crate) const ACCOUNT: &str = "0x14791697260E4c9A71f18484C9f997B308e59325";
 pub(crate) const BUILDER: Address = address!("1922810825c90f4270048b96da7b1803cd8609ef");
@@ -91,23 +90,7 @@ impl PerpVenue for Venue {
 }
 
 pub(crate) fn policy() -> Policy {
-    Policy::new(FeePolicy {
-        version: "2026-11-01".to_owned(),
-        fee_model: FeeModel::ForwarderV2,
-        integrator: "svc".to_owned(),
-        aggregate_cap: BasisPoints::new(60).unwrap(),
-        rounding: Rounding::Floor,
-        recipients: Vec::new(),
-        chains: Vec::new(),
-        swap: SwapPricePolicy::default(),
-        pm_builder_code: B256::ZERO,
-        pm_max_builder_fee: FeePolicy::PM_MAX_BUILDER_FEE,
-        perp_builder: None,
-        perp_max_trigger_slippage: BasisPoints::new(1000).unwrap(),
-        perp_price_band: FeePolicy::PERP_PRICE_BAND,
-        perp_assets: Vec::new(),
-        bridge_caps: BridgeCaps::DEFAULT,
-    })
+    Policy::new(free())
 }
 
 pub(crate) fn policy_with_builder() -> Policy {

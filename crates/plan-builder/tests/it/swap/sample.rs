@@ -201,6 +201,27 @@ impl Draft {
     }
 }
 
+/// A fee configuration that charges nothing and has reviewed no chain.
+pub(crate) fn free() -> FeePolicy {
+    FeePolicy {
+        version: "2026-11-01".to_owned(),
+        fee_model: FeeModel::ForwarderV2,
+        integrator: "svc".to_owned(),
+        aggregate_cap: BasisPoints::new(60).unwrap(),
+        rounding: Rounding::Floor,
+        recipients: Vec::new(),
+        chains: Vec::new(),
+        swap: SwapPricePolicy::default(),
+        pm_builder_code: B256::ZERO,
+        pm_max_builder_fee: FeePolicy::PM_MAX_BUILDER_FEE,
+        perp_builder: None,
+        perp_max_trigger_slippage: BasisPoints::new(1000).unwrap(),
+        perp_price_band: FeePolicy::PERP_PRICE_BAND,
+        perp_assets: Vec::new(),
+        bridge_caps: BridgeCaps::DEFAULT,
+    }
+}
+
 pub(crate) fn policy() -> Policy {
     let recipient = |role: &str, address, bps| FeeRecipient {
         role: role.to_owned(),
@@ -208,11 +229,6 @@ pub(crate) fn policy() -> Policy {
         bps: BasisPoints::new(bps).unwrap(),
     };
     let fees = FeePolicy {
-        version: "2026-11-01".to_owned(),
-        fee_model: FeeModel::ForwarderV2,
-        integrator: "svc".to_owned(),
-        aggregate_cap: BasisPoints::new(60).unwrap(),
-        rounding: Rounding::Floor,
         recipients: vec![
             recipient("own", OWN, 30),
             recipient("aggregator", AGGREGATOR, 25),
@@ -227,14 +243,7 @@ pub(crate) fn policy() -> Policy {
                 vec![Selector::from([0x5f, 0x3b, 0xd1, 0xc8])],
             )],
         }],
-        swap: SwapPricePolicy::default(),
-        pm_builder_code: B256::ZERO,
-        pm_max_builder_fee: FeePolicy::PM_MAX_BUILDER_FEE,
-        perp_builder: None,
-        perp_max_trigger_slippage: BasisPoints::new(1000).unwrap(),
-        perp_price_band: FeePolicy::PERP_PRICE_BAND,
-        perp_assets: Vec::new(),
-        bridge_caps: BridgeCaps::DEFAULT,
+        ..free()
     };
     Policy {
         validity: Validity {
