@@ -19,7 +19,7 @@ use http_edge::{ClientAddress, Draining, Handler, RequestId, read_body};
 use hyper::body::Incoming;
 use ledger::{Answer, Journal, RequestBinding};
 use route_catalog::{
-    Allow, Catalog, ErrorCode, FREE_ROUTES, Operation, Problem, Resolution, WorkClass, resolve,
+    Allow, Catalog, ErrorCode, FREE_ROUTES, Operation, Problem, Resolution, resolve,
 };
 use settlement::Settler;
 use x402_wire::PaymentPayload;
@@ -285,44 +285,28 @@ impl Worker for Operations {
     }
 
     async fn has_begun(&self, payment: B256) -> bool {
-        let intent = match &self.0.wallets.actions {
-            Some(actions) => actions.of_payment(payment).await,
-            None => Ok(None),
-        };
-        let acts = match intent {
-            Ok(intent) => intent.is_some_and(|intent| intent.may_have_effect()),
-            Err(error) => {
-                tracing::error!(code = error.code(), "an intent cannot be read");
-                true
+        let begun = async {
+            if let Some(actions) = &self.0.wallets.actions {
+                let intent = actions.of_payment(payment).await;
+                let intent = intent.map_err(|error| error.code())?;
+                if intent.is_some_and(|intent| intent.may_have_effect()) {
+                    return Ok(true);
+                }
             }
-        };
-        let watches = async {
             match self.0.mandates() {
-                Some(mandates) => mandates.is_active(payment).await.unwrap_or_else(|error| {
-                    tracing::error!(code = error.code(), "a mandate cannot be read");
-                    true
-                }),
-                None => false,
+                Some(mandates) => {
+                    let active = mandates.is_active(payment).await;
+                    active.map_err(|error| error.code())
+                }
+                None => Ok(false),
             }
         };
-        acts || watches.await
-    }
-
-    async fn forbid(&self, operation: Operation, payment: B256) -> bool {
-        let actions = self.0.wallets.actions.as_ref();
-        let actions = actions.filter(|_| operation.route().work == WorkClass::Transaction);
-        if let Some(actions) = actions
-            && let Err(error) = actions.forbid(payment, REPLACED).await
-        {
-            tracing::error!(code = error.code(), "an action cannot be forbidden");
-            return true;
-        }
-        self.has_begun(payment).await
+        begun.await.unwrap_or_else(|code| {
+            tracing::error!(code, "what a payment has begun cannot be read");
+            true
+        })
     }
 }
-
-/// The reason for which no action begins any more: its payer was told to replace the payment.
-const REPLACED: &str = "payment_replaced";
 
 /// A request that is answered already, or one that still has to wait for something.
 ///

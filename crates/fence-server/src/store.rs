@@ -26,6 +26,10 @@ pub use self::{
 /// The future that a store returns.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
+/// How many seconds the clocks of processes that share a store may differ. A lease that ends later
+/// by more comes from a clock that was set back.
+const CLOCKS_DIFFER: u64 = 60;
+
 /// The right to drive an account's plan. Each new holder gets a higher token, and the store refuses
 /// every write with a lower one. A process that stalled for longer than its lease can write nothing
 /// any more.
@@ -156,8 +160,8 @@ pub trait Store: Send + Sync + 'static {
 
     /// Takes or renews the lease of an account for `holder`, for `seconds` after `now`. Returns
     /// `None` while another holder has it. The same holder keeps its token; a new one gets a higher
-    /// token. A stored lease that ends later than a lease taken at `now` could end counts as over,
-    /// because the clock was set back.
+    /// token. A stored lease that ends more than a minute later than a lease taken at `now` could
+    /// end counts as over, because the clock was set back.
     fn acquire(
         &self,
         account: Address,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use alloy_primitives::Address;
-use storage::postgres::Postgres;
+use storage::postgres::{Condition, Postgres};
 use x402_wire::AuthorizationKey;
 
 use crate::{
@@ -257,6 +257,10 @@ impl Journal for AnyLedger {
 
     fn owner(&self) -> i64 {
         either!(self, ledger => ledger.owner())
+    }
+
+    fn reservation(&self, entry: EntryId, owner: i64) -> Option<Condition> {
+        either!(self, ledger => ledger.reservation(entry, owner))
     }
 
     async fn retire(&self, entry: EntryId) -> Result<bool, LedgerError> {

@@ -1,6 +1,8 @@
-//! [`Journal`], the port to a durable journal of payments. It does not depend on the storage.
+//! [`Journal`], the port to a durable journal of payments. It does not depend on the storage, except
+//! for the [`Condition`] of a database.
 
 use alloy_primitives::{Address, U256};
+use storage::postgres::Condition;
 use x402_wire::AuthorizationKey;
 
 use crate::{
@@ -224,6 +226,18 @@ pub trait Journal: Send + Sync + 'static {
     /// others may have sent its payment meanwhile. A journal of one server has one number.
     fn owner(&self) -> i64 {
         0
+    }
+
+    /// Returns the condition that the server which was `owner` then still has an entry reserved.
+    ///
+    /// Work that goes on without its call, or has an effect that nobody undoes, is begun under this
+    /// condition by its own component of the same database. So nothing begins for an entry that
+    /// another server has released, however long its call was held up.
+    ///
+    /// `None` for a journal of one server: only the call itself releases its entry.
+    fn reservation(&self, entry: EntryId, owner: i64) -> Option<Condition> {
+        let _ = (entry, owner);
+        None
     }
 
     /// Retires the authorization of a released entry: it is never reserved again, for no request,

@@ -7,7 +7,8 @@ use secrecy::SecretString;
 use crate::Problem;
 
 /// Keys that must not be in the configuration file itself.
-pub(crate) const SECRET_KEYS: [&str; 11] = [
+pub(crate) const SECRET_KEYS: [&str; 12] = [
+    "api_private_key",
     "private_key",
     "keystore_password",
     "okx_api_key",

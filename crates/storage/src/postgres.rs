@@ -14,6 +14,7 @@
 mod acknowledged;
 mod address;
 mod column;
+mod condition;
 mod error;
 mod instance;
 mod migrate;
@@ -24,6 +25,7 @@ mod transaction;
 pub use acknowledged::Acknowledged;
 pub use address::Address;
 pub use column::{bytes, damaged, get, number, unsigned};
+pub use condition::Condition;
 pub use error::PostgresError;
 pub use instance::Instance;
 pub use migrate::{Component, Migration};

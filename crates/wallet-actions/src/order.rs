@@ -2,6 +2,7 @@
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use custody::Owner;
+use storage::postgres::Condition;
 
 /// A paid request for one action.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,6 +11,12 @@ pub struct Order {
     pub owner: Owner,
     /// The digest of the payment's authorization: one payment buys one intent.
     pub payment: B256,
+    /// The condition that the payment is still claimed for this call, where servers share a
+    /// database. The intent is stored under it, or not at all.
+    pub claim: Option<Condition>,
+    /// The Unix second after which the payment can no longer be settled. Nothing begins later; what
+    /// has begun goes on.
+    pub begin_by: Option<u64>,
     /// The paid call, in the form in which its receiver can find it after a restart. It is never
     /// shown.
     pub call: String,

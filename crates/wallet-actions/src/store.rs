@@ -4,6 +4,7 @@ mod postgres;
 mod sqlite;
 
 use alloy_primitives::{Address, B256};
+use storage::postgres::Condition;
 use thiserror::Error;
 
 pub use self::postgres::PostgresStore;
@@ -16,12 +17,13 @@ pub type StoreFuture<'a, T> = PortFuture<'a, Result<T, StoreError>>;
 /// Stores intents durably. Every write is conditional, and is on disk when it returns.
 pub trait Store: Send + Sync + 'static {
     /// Stores a new intent. When the payment has one already, returns that one unchanged, unless it
-    /// ended without effect.
+    /// ended without effect. With `claim`, the condition holds until the intent is stored. A store
+    /// of one server ignores it.
     ///
     /// # Errors
     /// [`StoreError::Busy`] while another intent of the wallet is running;
-    /// [`StoreError::Forbidden`].
-    fn insert(&self, intent: Intent) -> StoreFuture<'_, Intent>;
+    /// [`StoreError::Forbidden`]; [`StoreError::ClaimLost`].
+    fn insert(&self, intent: Intent, claim: Option<Condition>) -> StoreFuture<'_, Intent>;
 
     /// The intent with this id.
     fn get(&self, id: &IntentId) -> StoreFuture<'_, Option<Intent>>;
@@ -91,6 +93,9 @@ pub enum StoreError {
         /// The first reason.
         reason: String,
     },
+    /// The payment is no longer claimed for the call: another server may have released it.
+    #[error("the claim of the payment was lost")]
+    ClaimLost,
     /// The records cannot be read or written. The code names no path.
     #[error("the records of actions cannot be used: {code}")]
     Unavailable {
@@ -107,6 +112,7 @@ impl StoreError {
             Self::Conflict { .. } => "intent_conflict",
             Self::Busy { .. } => "wallet_busy",
             Self::Forbidden { .. } => "order_forbidden",
+            Self::ClaimLost => "claim_lost",
             Self::Unavailable { .. } => "wallet_store_unavailable",
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use alloy_primitives::{B256, hex, keccak256};
 use jiff::Timestamp;
-use storage::postgres::Acknowledged;
+use storage::postgres::{Acknowledged, Condition};
 use tokio::time::timeout;
 use yield_watch::{AuditRecord, Mandate, Mode, MoveKey, MoveOutcome, Rules, State, Watched};
 
@@ -111,12 +111,18 @@ impl Mandates {
     /// The mandate exists from now on, whatever happens to the payment. When a process ends before
     /// the payment is settled and the same payment comes again, it gets the same mandate. An
     /// uncharged mandate costs only its checks, and [`MAX_ACTIVE`](yield_watch::MAX_ACTIVE) bounds
-    /// their number.
+    /// their number. A new mandate is stored only while `claim` holds: the payment is still claimed
+    /// for the call.
     ///
     /// # Errors
     /// [`WatchError::Invalid`], [`WatchError::NoMover`], [`WatchError::TooMany`],
     /// [`WatchError::OtherTerms`], [`WatchError::Store`].
-    pub async fn create(&self, payment: B256, terms: Terms) -> Result<Kept, WatchError> {
+    pub async fn create(
+        &self,
+        payment: B256,
+        terms: Terms,
+        claim: Option<Condition>,
+    ) -> Result<Kept, WatchError> {
         let store = &self.shared.store;
         let now = self.now();
         let mandate = Mandate {
@@ -144,6 +150,7 @@ impl Mandates {
         let creation = Creation {
             watched,
             record,
+            claim,
             now,
         };
         same_terms(store.create(creation).await?, &mandate)

@@ -7,12 +7,17 @@ mod sqlite;
 use std::pin::Pin;
 
 use jiff::Timestamp;
+use storage::postgres::Condition;
 use thiserror::Error;
 use yield_watch::{AuditRecord, Watched};
 
 pub use self::memory::MemoryStore;
 pub use self::postgres::PostgresStore;
 pub use self::sqlite::SqliteStore;
+
+/// How many seconds the clocks of processes that share a store may differ. A lease that ends later
+/// by more comes from a clock that was set back.
+const CLOCKS_DIFFER: i64 = 60;
 
 /// The future that a store returns.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
@@ -37,6 +42,9 @@ pub struct Creation {
     pub watched: Watched,
     /// Its first record.
     pub record: AuditRecord,
+    /// The condition that the payment is still claimed for the call, where servers share a
+    /// database. A new mandate is stored under it, or not at all. A store of one server ignores it.
+    pub claim: Option<Condition>,
     /// The time, by the server's clock. Mandates that have expired by then do not count as active.
     pub now: Timestamp,
 }
@@ -81,6 +89,9 @@ pub enum StoreError {
     /// The owner has [`MAX_ACTIVE`](yield_watch::MAX_ACTIVE) active mandates.
     #[error("the owner has the maximum of active mandates")]
     TooMany,
+    /// The payment is no longer claimed for the call: another server may have released it.
+    #[error("the claim of the payment was lost")]
+    ClaimLost,
     /// The store cannot be used now. The code contains no path.
     #[error("the records of mandates cannot be used: {code}")]
     Unavailable {
@@ -97,6 +108,7 @@ impl StoreError {
             Self::Conflict => "watch_store_conflict",
             Self::Fenced => "watch_store_fenced",
             Self::TooMany => "too_many_mandates",
+            Self::ClaimLost => "claim_lost",
             Self::Unavailable { code } => code,
         }
     }
@@ -112,7 +124,7 @@ pub trait Store: Send + Sync + 'static {
     /// terms.
     ///
     /// # Errors
-    /// [`StoreError::TooMany`].
+    /// [`StoreError::TooMany`], [`StoreError::ClaimLost`].
     fn create(&self, creation: Creation) -> StoreFuture<'_, Kept>;
 
     /// A mandate.
@@ -136,8 +148,8 @@ pub trait Store: Send + Sync + 'static {
 
     /// Takes or renews the lease of a mandate for `holder`, for `seconds` after `now`. Returns
     /// `None` while another holder has it, and for an unknown mandate. The same holder keeps its
-    /// token; a new one gets a higher token. A stored lease that ends later than a lease taken at
-    /// `now` could end counts as over, because the clock was set back.
+    /// token; a new one gets a higher token. A stored lease that ends more than a minute later than
+    /// a lease taken at `now` could end counts as over, because the clock was set back.
     fn acquire(
         &self,
         id: &str,

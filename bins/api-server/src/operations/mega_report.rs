@@ -245,6 +245,7 @@ impl Section {
             parameters: parsed.unwrap_or_default(),
             payer: call.payer,
             payment: call.payment,
+            claim: None,
             kept: None,
             sub_wallet: None,
             request_id: call.request_id,

@@ -85,7 +85,9 @@ impl Watch<'_> {
                 fault::core_missing("yield_snapshot", "dataset_not_gathered").retryable(false),
             );
         }
-        let made = mandates.create(call.payment.digest, terms).await;
+        let made = mandates
+            .create(call.payment.digest, terms, call.claim.clone())
+            .await;
         let kept = made.map_err(|error| refused(&error, call))?;
         Ok(Answered {
             status: Status::Created,

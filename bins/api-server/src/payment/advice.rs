@@ -82,18 +82,21 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     }
 
     /// Declines a payment that this service does not take now, but may take later.
-    pub(super) fn declined_for_now(&self, call: &PaidCall, declined: Declined) -> Declined {
-        let operation = call.request.operation;
+    pub(super) fn declined_for_now(
+        &self,
+        call: &PaidCall,
+        declined: Declined,
+        needed: u64,
+    ) -> Declined {
         match &call.presented {
-            Some(presented) => declined.advising(self.next_for_now(presented, operation)),
+            Some(presented) => declined.advising(self.next_for_now(presented, needed)),
             None => declined,
         }
     }
 
-    /// The payer's next step with a payment that this service does not take now, but may take until
-    /// its window has become too short for the operation.
-    pub(super) fn next_for_now(&self, presented: &Presented, operation: Operation) -> Next {
-        let needed = self.seconds_needed(operation);
+    /// The payer's next step with a payment that this service does not take now, but may take while
+    /// its window lasts for `needed` more seconds.
+    pub(super) fn next_for_now(&self, presented: &Presented, needed: u64) -> Next {
         let last = presented.ends_at().saturating_add(CLOCK_MARGIN_SECONDS);
         let last = last.saturating_sub(needed);
         match last.checked_sub(self.now()) {

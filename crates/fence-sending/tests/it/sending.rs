@@ -323,3 +323,25 @@ async fn an_allowance_is_reported_when_the_key_is_gone() {
 async fn an_allowance_is_reported_when_nobody_knows_how_to_send_for_the_account() {
     left_behind(|world| world.routed = false).await;
 }
+
+/// The folder of the keys is not mounted when the process starts, and comes later.
+#[tokio::test(start_paused = true)]
+async fn a_plan_goes_on_when_its_key_comes_back() {
+    let world = World::new();
+    let plan = world.accept();
+    let process = world.process(Fuse::eternal()).await;
+    let approve = Transaction::Step(StepKind::Approve);
+    world
+        .until("the approval", |world| {
+            let events = world.store.kept(plan).unwrap().events;
+            events.contains(&Event::Ordered(approve)) && !world.chain.waiting().is_empty()
+        })
+        .await;
+    process.fuse.blow();
+    drop(process);
+    world.route.keyless.store(true, Ordering::SeqCst);
+    let _process = world.process(Fuse::eternal()).await;
+    pass(Duration::from_secs(3)).await;
+    world.route.keyless.store(false, Ordering::SeqCst);
+    assert_eq!(world.ended(plan).await, State::Done);
+}

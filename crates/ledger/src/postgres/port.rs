@@ -5,9 +5,10 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use alloy_primitives::Address;
+use storage::postgres::Condition;
 use x402_wire::AuthorizationKey;
 
-use super::{Inner, PostgresLedger, open::Sweep};
+use super::{Inner, PostgresLedger, claims::reservation, open::Sweep};
 use crate::{
     answer::{PendingSettlement, StoredReceipt},
     claim::{Claim, RequestBinding},
@@ -229,6 +230,10 @@ impl Journal for PostgresLedger {
 
     fn owner(&self) -> i64 {
         self.0.instance.id()
+    }
+
+    fn reservation(&self, entry: EntryId, owner: i64) -> Option<Condition> {
+        Some(reservation(entry, owner))
     }
 
     async fn retire(&self, entry: EntryId) -> Result<bool, LedgerError> {

@@ -40,7 +40,7 @@ fn instance(ledger: &AnyLedger) -> i64 {
 }
 
 /// Ends the lease of a server, as if it had been held up for that long.
-async fn expire(url: &str, ledger: &AnyLedger) {
+pub(crate) async fn expire(url: &str, ledger: &AnyLedger) {
     let sql = "UPDATE instance SET lease_until = clock_timestamp() WHERE id = $1";
     let id = instance(ledger);
     postgres(url, 1).query("expire", sql, &[&id]).await.unwrap();

@@ -53,6 +53,20 @@ impl Watchers {
         }
     }
 
+    /// Replaces a known record by the one that the store had afterwards. A record that was
+    /// published meanwhile stays.
+    fn replace(&self, known: &Record, stored: &Record) {
+        if let Some(sender) = self.lock().get(&known.key) {
+            sender.send_if_modified(|current| {
+                let replaced = current == known && stored != known;
+                if replaced {
+                    current.clone_from(stored);
+                }
+                replaced
+            });
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<String, watch::Sender<Record>>> {
         self.channels.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -76,10 +90,12 @@ impl Watch {
         self.changes.borrow().clone()
     }
 
-    /// Waits for the record's next change.
+    /// Waits for the record's next change. A database that has lost its last commits may have an
+    /// earlier state of the record, which is a change, too.
     ///
     /// # Errors
-    /// An error of the store. The record itself is not affected.
+    /// [`SenderError::UnknownKey`] when the store has lost the record or pruned it; an error of the
+    /// store. The record itself is not affected.
     pub async fn changed(&mut self) -> Result<Record, SenderError> {
         loop {
             let look_at = self.looked_at + LOOK;
@@ -90,9 +106,9 @@ impl Watch {
             // Another process may have ended it.
             self.looked_at = Instant::now();
             let known = self.record();
-            let stored = self.shared.store.get(&known.key).await?;
-            if let Some(stored) = stored.filter(|stored| stored.revision > known.revision) {
-                self.shared.watchers.publish([&stored]);
+            match self.shared.store.get(&known.key).await? {
+                Some(stored) => self.shared.watchers.replace(&known, &stored),
+                None => return Err(SenderError::UnknownKey { key: known.key }),
             }
         }
     }
@@ -100,7 +116,7 @@ impl Watch {
     /// Waits until the record has an outcome ([`State::is_outcome`](crate::State::is_outcome)).
     ///
     /// # Errors
-    /// An error of the store. The record itself is not affected.
+    /// As [`Self::changed`].
     pub async fn outcome(&mut self) -> Result<Record, SenderError> {
         let mut record = self.record();
         while !record.state.is_outcome() {

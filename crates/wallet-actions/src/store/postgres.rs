@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use alloy_primitives::{Address, B256};
 use storage::postgres::{
-    Component, Postgres, PostgresError, Row, ToSql, Transaction, damaged, get, number, unsigned,
+    Component, Condition, Postgres, PostgresError, Row, ToSql, Transaction, damaged, get, number,
+    unsigned,
 };
 
 use super::{Forbidden, Store, StoreError, StoreFuture};
@@ -106,8 +107,17 @@ async fn forbidden(
 
 /// Inserts an intent in a serializable transaction. An intent of the payment or of the wallet, or a
 /// prohibition, that another transaction commits meanwhile ends this one, which runs again and then
-/// sees it.
-async fn insert(transaction: &Transaction<'_>, intent: &Intent) -> Result<Intent, StoreError> {
+/// sees it. The payment's claim comes first: without it nothing is changed.
+async fn insert(
+    transaction: &Transaction<'_>,
+    intent: &Intent,
+    claim: Option<&Condition>,
+) -> Result<Intent, StoreError> {
+    if let Some(claim) = claim
+        && !claim.holds(transaction).await?
+    {
+        return Err(StoreError::ClaimLost);
+    }
     if let Some(known) = of_payment(transaction, intent.payment).await? {
         if !known.state.is_over() || known.has_effect() {
             return Ok(known);
@@ -166,13 +176,13 @@ async fn forbid(
 }
 
 impl Store for PostgresStore {
-    fn insert(&self, intent: Intent) -> StoreFuture<'_, Intent> {
+    fn insert(&self, intent: Intent, claim: Option<Condition>) -> StoreFuture<'_, Intent> {
         Box::pin(async move {
-            let intent = Arc::new(intent);
+            let order = Arc::new((intent, claim));
             self.postgres
                 .transaction("insert an intent", |transaction| {
-                    let intent = Arc::clone(&intent);
-                    Box::pin(async move { insert(transaction, &intent).await })
+                    let order = Arc::clone(&order);
+                    Box::pin(async move { insert(transaction, &order.0, order.1.as_ref()).await })
                 })
                 .await
         })

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use alloy_primitives::{Address, B256};
 use rusqlite::{OptionalExtension as _, Row, Statement, Transaction, params};
+use storage::postgres::Condition;
 use storage::sqlite::{
     DatabaseError, Format, Settings, Worker, damaged, is_constraint, number, unwritable,
 };
@@ -92,7 +93,7 @@ fn ids(statement: &mut Statement<'_>) -> Result<Vec<IntentId>, Failure> {
 }
 
 impl Store for SqliteStore {
-    fn insert(&self, intent: Intent) -> StoreFuture<'_, Intent> {
+    fn insert(&self, intent: Intent, _claim: Option<Condition>) -> StoreFuture<'_, Intent> {
         self.worker.write("insert an intent", move |transaction| {
             if let Some(known) = of_payment(transaction, intent.payment)? {
                 if !known.state.is_over() || known.has_effect() {

@@ -298,6 +298,8 @@ pub(crate) fn order(number: u8, action: Action) -> Order {
         action,
         principal: None,
         deadline: None,
+        claim: None,
+        begin_by: None,
         max_slippage_bps: None,
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use jiff::Timestamp;
 use yield_watch::{AuditRecord, MAX_ACTIVE};
 
-use super::{Creation, Kept, Lease, Store, StoreError, StoreFuture, Write};
+use super::{CLOCKS_DIFFER, Creation, Kept, Lease, Store, StoreError, StoreFuture, Write};
 
 /// Mandates in memory. Clones share one store.
 #[derive(Clone, Debug, Default)]
@@ -83,7 +83,8 @@ impl MemoryStore {
         let row = rows.get_mut(id)?;
         let until = now.saturating_add(i64::from(seconds));
         if row.holder != holder {
-            if !row.holder.is_empty() && row.until > now && row.until <= until {
+            let latest = until.saturating_add(CLOCKS_DIFFER);
+            if !row.holder.is_empty() && row.until > now && row.until <= latest {
                 return None;
             }
             row.token = row.token.saturating_add(1);

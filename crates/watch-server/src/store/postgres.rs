@@ -9,7 +9,7 @@ use storage::postgres::{
 };
 use yield_watch::{AuditRecord, MAX_ACTIVE};
 
-use super::{Creation, Kept, Lease, Store, StoreError, StoreFuture, Write};
+use super::{CLOCKS_DIFFER, Creation, Kept, Lease, Store, StoreError, StoreFuture, Write};
 
 const COMPONENT: Component = Component {
     name: "watch",
@@ -111,6 +111,11 @@ async fn create(transaction: &Transaction<'_>, creation: &Creation) -> Result<Ke
     let mandate = creation.watched.mandate();
     if let Some(row) = transaction.query_opt(FIND, &[&mandate.id]).await? {
         return kept(&row);
+    }
+    if let Some(claim) = &creation.claim
+        && !claim.holds(transaction).await?
+    {
+        return Err(StoreError::ClaimLost);
     }
     let sql = "SELECT count(*) FROM watch_mandate
                WHERE owner = $1 AND NOT has_ended AND expires_at > $2";
@@ -259,11 +264,11 @@ impl Store for PostgresStore {
             let sql = "UPDATE watch_mandate
                        SET token = token + CASE WHEN holder = $2 THEN 0 ELSE 1 + (random() * 1000000)::bigint END,
                            holder = $2, until = $4
-                       WHERE id = $1 AND (holder = $2 OR holder = '' OR until <= $3 OR until > $4)
+                       WHERE id = $1 AND (holder = $2 OR holder = '' OR until <= $3 OR until > $4 + $5)
                        RETURNING token";
             let now = now.as_second();
             let until = now.saturating_add(i64::from(seconds));
-            let params: Params<'_> = &[&id, &holder, &now, &until];
+            let params: Params<'_> = &[&id, &holder, &now, &until, &CLOCKS_DIFFER];
             let rows = self.rows("acquire", sql, params).await?;
             let token = rows.first().map(|row| unsigned(row, 0, READ)).transpose()?;
             Ok(token.map(|token| Lease { id, token }))

@@ -10,7 +10,7 @@ use storage::sqlite::{
 };
 use yield_watch::{AuditRecord, MAX_ACTIVE};
 
-use super::{Creation, Kept, Lease, Store, StoreError, StoreFuture, Write};
+use super::{CLOCKS_DIFFER, Creation, Kept, Lease, Store, StoreError, StoreFuture, Write};
 
 /// A file of mandates (`x4yw`).
 const FORMAT: Format = Format {
@@ -170,10 +170,12 @@ fn acquire(
     let token = transaction
         .prepare_cached(
             "UPDATE mandate SET token = token + (holder <> ?2), holder = ?2, until = ?4 \
-             WHERE id = ?1 AND (holder = ?2 OR holder = '' OR until <= ?3 OR until > ?4) \
+             WHERE id = ?1 AND (holder = ?2 OR holder = '' OR until <= ?3 OR until > ?4 + ?5) \
              RETURNING token",
         )?
-        .query_row(params![id, holder, now, until], |row| unsigned(row, 0))
+        .query_row(params![id, holder, now, until, CLOCKS_DIFFER], |row| {
+            unsigned(row, 0)
+        })
         .optional()?;
     Ok(token.map(|token| Lease {
         id: id.to_owned(),

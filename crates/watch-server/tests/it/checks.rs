@@ -111,7 +111,7 @@ async fn after_an_outage_each_is_checked_once_a_few_at_a_time_and_spread_out() {
         all.push(
             process
                 .mandates
-                .create(payment(number), terms)
+                .create(payment(number), terms, None)
                 .await
                 .unwrap(),
         );

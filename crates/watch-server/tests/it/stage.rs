@@ -297,7 +297,7 @@ impl Stage {
 impl Process {
     /// The mandate of payment 1, created now if there is none.
     pub async fn mandate(&self, mode: Mode) -> Kept {
-        let created = self.mandates.create(payment(1), terms(mode)).await;
+        let created = self.mandates.create(payment(1), terms(mode), None).await;
         created.unwrap()
     }
 

@@ -129,6 +129,8 @@ impl MoveRecord {
         Order {
             owner,
             payment: self.half.payment_of(&self.key),
+            claim: None,
+            begin_by: None,
             call: self.text(),
             price_micro_usd: 0,
             action,

@@ -71,7 +71,7 @@ async fn a_mandate_invests_and_moves_on_across_a_restart() {
         mode: Mode::Auto,
         expires_at: world.time() + SignedDuration::from_hours(24),
     };
-    mandates.create(PAYMENT, terms).await.unwrap();
+    mandates.create(PAYMENT, terms, None).await.unwrap();
     world.pass(60);
     let records = until(&world, &mandates, &checks, Event::Moved).await;
     assert_eq!(records.len(), 4);

@@ -1,4 +1,4 @@
-//! Kills a server at a chosen one of its requests to the outside world.
+//! Kills a server, or holds it up, at a chosen one of its requests to the outside world.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -12,6 +12,8 @@ pub(crate) enum Moment {
     Before,
     /// The request has had its effect, and the answer is not sent.
     After,
+    /// The server is not killed, but held up: the request has had its effect, and the answer waits.
+    HeldUp,
     /// This long after the request arrived, at any step of the server.
     Later(Duration),
 }
@@ -95,6 +97,15 @@ impl Tripwire {
             }) => {
                 let answer = effect.await;
                 victim.kill();
+                answer
+            }
+            Some(Armed {
+                moment: Moment::HeldUp,
+                victim,
+                ..
+            }) => {
+                let answer = effect.await;
+                victim.hold_up();
                 answer
             }
             Some(Armed {

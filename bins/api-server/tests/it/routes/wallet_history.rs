@@ -111,7 +111,7 @@ async fn with(shop: &mut Shop, intents: Vec<Intent>) {
     let insert = async |_ledger: &ledger::SqliteLedger| {
         let store = SqliteStore::open(path.clone()).unwrap();
         for intent in intents {
-            store.insert(intent).await.unwrap();
+            store.insert(intent, None).await.unwrap();
         }
     };
     shop.world.restart_over(insert).await;

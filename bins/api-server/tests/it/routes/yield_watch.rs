@@ -144,7 +144,7 @@ fn terms(payer: Address, seconds: i64) -> Terms {
 /// Makes a mandate of a payer in a server's file, as another process.
 pub(crate) async fn mandate_in(folder: &Path, payer: Address) -> String {
     let mandates = beside(folder);
-    let made = mandates.create(B256::ZERO, terms(payer, 24 * HOUR));
+    let made = mandates.create(B256::ZERO, terms(payer, 24 * HOUR), None);
     made.await.unwrap().watched.mandate().id.clone()
 }
 
@@ -270,7 +270,7 @@ async fn a_payment_makes_one_mandate_however_often_it_comes() {
     let payload = PaymentPayload::from_header(header_of(&left).as_bytes()).unwrap();
     let digest = payload.authorization_key().unwrap().digest();
     let made = beside(shop.world.folder())
-        .create(digest, terms(buyer.address(), 24 * HOUR))
+        .create(digest, terms(buyer.address(), 24 * HOUR), None)
         .await
         .unwrap();
     // The same authorization for other terms is refused, uncharged.

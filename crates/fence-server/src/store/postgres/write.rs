@@ -14,7 +14,7 @@ use super::{
     read::{self, READ},
 };
 use crate::store::{
-    Acceptance, Change, Lease, StoreError, Write,
+    Acceptance, CLOCKS_DIFFER, Change, Lease, StoreError, Write,
     change::{LastRecord, day_of, next_record},
 };
 
@@ -322,13 +322,14 @@ pub(super) async fn acquire(
                ON CONFLICT (account) DO UPDATE SET
                    token = a.token + CASE WHEN a.holder = excluded.holder THEN 0 ELSE excluded.token END,
                    holder = excluded.holder, until = excluded.until
-               WHERE a.holder = excluded.holder OR a.until <= $4 OR a.until > excluded.until
+               WHERE a.holder = excluded.holder OR a.until <= $4 OR a.until > excluded.until + $5
                RETURNING token";
     let params: Params<'_> = &[
         &account.as_slice(),
         &holder,
         &number(now.unix().saturating_add(for_seconds)),
         &number(now.unix()),
+        &number(CLOCKS_DIFFER),
     ];
     let row = postgres.query_opt("acquire", sql, params).await?;
     row.map(|row| unsigned(&row, 0, READ)).transpose()

@@ -13,7 +13,7 @@ use super::{
     read::{self, key, text},
 };
 use crate::store::{
-    Acceptance, Change, Lease, StoreError, Write,
+    Acceptance, CLOCKS_DIFFER, Change, Lease, StoreError, Write,
     change::{LastRecord, day_of, next_record},
 };
 
@@ -336,7 +336,7 @@ pub(super) fn acquire(
             "INSERT INTO account (account, version, holder, token, until) VALUES (?1, 0, ?2, 1, ?3) \
              ON CONFLICT (account) DO UPDATE SET \
              token = token + (holder <> excluded.holder), holder = excluded.holder, until = excluded.until \
-             WHERE holder = excluded.holder OR until <= ?4 OR until > excluded.until \
+             WHERE holder = excluded.holder OR until <= ?4 OR until > excluded.until + ?5 \
              RETURNING token",
         )?
         .query_row(
@@ -344,7 +344,8 @@ pub(super) fn acquire(
                 account.to_string(),
                 holder,
                 number(until),
-                number(now.unix())
+                number(now.unix()),
+                number(CLOCKS_DIFFER)
             ],
             |row| unsigned(row, 0),
         )

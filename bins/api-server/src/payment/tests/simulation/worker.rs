@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use alloy_primitives::B256;
 use ledger::Answer;
-use route_catalog::{ErrorCode, Operation};
+use route_catalog::ErrorCode;
 
 use super::world::{Life, World};
 use crate::call::Call;
@@ -54,10 +54,6 @@ impl Worker for SimulatedWorker {
     }
 
     async fn has_begun(&self, _payment: B256) -> bool {
-        false
-    }
-
-    async fn forbid(&self, _operation: Operation, _payment: B256) -> bool {
         false
     }
 }
