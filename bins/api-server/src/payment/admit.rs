@@ -122,8 +122,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             Verification::Valid => Ok(()),
             Verification::Invalid { reason, message } => {
                 let declined = Declined::by_settler(reason, message);
-                let needed = self.seconds_needed(call.request.operation);
-                Err(self.declined_for_now(call, declined, needed).into())
+                Err(self.declined_for_now(call, declined).into())
             }
             Verification::Unavailable { cause } => {
                 tracing::debug!(%cause, "the settler's supported schemes are unknown");

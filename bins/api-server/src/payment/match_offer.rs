@@ -45,22 +45,17 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     ) -> Result<Matched, Refusal> {
         let operation = call.request.operation;
         let elsewhere = self.for_another_request(call, &payload);
-        // A request that the payment names takes it for as long as its own work needs.
-        let needed = match elsewhere {
-            Some(_) => self.least_seconds_needed(),
-            None => self.seconds_needed(operation),
-        };
         let offer = self.catalog().offer(operation);
         let payment = Payment::matching(offer, payload);
-        let payment = payment.map_err(|mismatch| self.mismatched(call, mismatch, needed))?;
+        let payment = payment.map_err(|mismatch| self.mismatched(call, mismatch))?;
         payment.check_terms().map_err(Declined::from)?;
         let now = self.now();
         payment
             .check_window(now, self.seconds_needed(operation))
-            .map_err(|invalid| self.out_of_window(call, invalid, now, needed))?;
+            .map_err(|invalid| self.out_of_window(call, invalid, now))?;
         let proof = self.prove(&payment).map_err(Declined::from)?;
         if let Some(declined) = elsewhere {
-            return Err(self.declined_for_now(call, declined, needed).into());
+            return Err(self.declined_for_now(call, declined).into());
         }
         let work = self.parse(call, &payment)?;
         Ok(Matched {
@@ -72,7 +67,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
 
     /// Declines a payment that matches no option. The operator may change some parts of an offer,
     /// so a payment for other terms may match later.
-    fn mismatched(&self, call: &PaidCall, mismatch: Mismatch, needed: u64) -> Declined {
+    fn mismatched(&self, call: &PaidCall, mismatch: Mismatch) -> Declined {
         let is_final = matches!(
             mismatch,
             Mismatch::Scheme { .. }
@@ -83,21 +78,22 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         let declined = Declined::from(mismatch);
         match is_final {
             true => declined,
-            false => self.declined_for_now(call, declined, needed),
+            false => self.declined_for_now(call, declined),
         }
     }
 
     /// Declines a payment that is not valid at this time, but may be later.
-    fn out_of_window(&self, call: &PaidCall, invalid: Invalid, now: u64, needed: u64) -> Declined {
+    fn out_of_window(&self, call: &PaidCall, invalid: Invalid, now: u64) -> Declined {
         let begins = match &invalid {
             Invalid::NotYetValid { valid_after, .. } => *valid_after,
             Invalid::EndsTooLate { valid_before, .. } => {
                 valid_before.saturating_sub(U256::from(MAX_WINDOW_SECONDS))
             }
-            _ => return self.declined_for_now(call, invalid.into(), needed),
+            _ => return self.declined_for_now(call, invalid.into()),
         };
         let begins = u64::try_from(begins).unwrap_or(u64::MAX);
         let after_seconds = begins.saturating_sub(now);
+        let needed = self.seconds_needed(call.request.operation);
         let ends_at = call.presented.map_or(0, |presented| presented.ends_at());
         let is_ever_taken = begins.saturating_add(needed) <= ends_at;
         let declined = Declined::from(invalid);
@@ -112,13 +108,6 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     pub(super) fn seconds_needed(&self, operation: Operation) -> u64 {
         let settlement = self.shared.policy.settle_budget_seconds;
         operation.route().work_seconds.saturating_add(settlement)
-    }
-
-    /// The seconds for which a payment must still be valid so that some operation takes it.
-    fn least_seconds_needed(&self) -> u64 {
-        let operations = Operation::ALL.iter();
-        let needed = operations.map(|operation| self.seconds_needed(*operation));
-        needed.min().unwrap_or_default()
     }
 
     /// Refuses a forged signature of a payer without code, at the cost of one recovery.

@@ -110,8 +110,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             }
             Ok(_) if declined.next != Next::SignNew => return declined.into(),
             Ok(_) if !retires => {
-                let needed = self.seconds_needed(operation);
-                let next = self.next_for_now(&presented, needed);
+                let next = self.next_for_now(&presented);
                 return declined.advising(next).into();
             }
             Ok(_) => {}

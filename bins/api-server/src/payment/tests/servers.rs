@@ -221,6 +221,27 @@ async fn a_payment_for_another_request_is_not_replaced_while_its_own_may_take_it
     );
 }
 
+/// A payment that names no request may be taken by any. Its payer waits until its window is too
+/// short for the fastest one.
+#[tokio::test(start_paused = true)]
+async fn a_payment_that_is_too_late_for_slow_work_is_not_replaced_while_other_work_takes_it() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    let payment = payer.sign(&stage.order_of(Operation::YieldCopilot));
+    stage.script.pass(10);
+    let late = declined(stage.buy_of(Operation::YieldCopilot, None, &payment).await);
+    assert_eq!(
+        late.reason,
+        Reason::InvalidExactEvmPayloadAuthorizationValidBefore
+    );
+    let Next::Wait { after_seconds, .. } = late.next else {
+        panic!("the payer may sign a new one");
+    };
+    assert_eq!(after_seconds, 43);
+    stage.script.pass(43);
+    let later = declined(stage.buy_of(Operation::YieldCopilot, None, &payment).await);
+    assert_eq!(later.next, Next::SignNew);
+}
+
 /// A claim that took long counts only while every server would still take the payment.
 #[tokio::test(start_paused = true)]
 async fn a_claim_is_given_back_when_the_window_has_become_too_short() {
