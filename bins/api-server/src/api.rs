@@ -1,4 +1,8 @@
 //! The handler of the paid API: the order in which a request is decided.
+//!
+//! The head of a request decides first: the host, the path, and whether it carries a payment. Only
+//! a call with a payment has its body read. [`PaymentProcessor`] decides everything about the
+//! payment.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -153,7 +157,8 @@ impl<S: Settler, J: Journal> Api<S, J> {
         Dispatched::Answered(reply)
     }
 
-    /// Answers the free paths: the states of payments, artifacts, and the endpoints of [`Free`].
+    /// Answers the free paths: the states of payments and of intents, artifacts, and the endpoints
+    /// of [`Free`].
     async fn free(&self, parts: &Parts, id: RequestId) -> Reply {
         let path = parts.uri.path();
         let store = self.sources.store();
@@ -316,7 +321,7 @@ impl Worker for Operations {
     }
 }
 
-/// The reason for which a payment that its payer replaces begins no action.
+/// The reason for which no action begins any more: its payer was told to replace the payment.
 const REPLACED: &str = "payment_replaced";
 
 /// A request that is answered already, or one that still has to wait for something.

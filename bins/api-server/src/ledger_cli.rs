@@ -30,7 +30,7 @@ use crate::config::Config;
 use crate::error::ServeError;
 use crate::serve::Stores;
 
-/// Entries per read.
+/// The most entries that one read of the ledger returns.
 const PAGE: u32 = 256;
 
 #[derive(Debug, Subcommand)]

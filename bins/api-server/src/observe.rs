@@ -1,4 +1,5 @@
-//! The operator's view: metrics and the log.
+//! The operator's view: metrics and the log. Series exist before their first event, except those
+//! with an account as a label. No label takes its value from a caller's text.
 
 mod table;
 
@@ -120,7 +121,7 @@ struct Served {
     seconds: Histogram,
 }
 
-/// By operation. Each is looked up at its first use.
+/// The metrics of each operation. Each is looked up at its first use.
 static SERVED: [OnceLock<Served>; Operation::ALL.len()] =
     [const { OnceLock::new() }; Operation::ALL.len()];
 

@@ -1,4 +1,5 @@
-//! Reads the policy of plans: the reviewed fee configuration and the plans' life.
+//! Reads the policy of plans: the reviewed fee configuration and the plans' life. `plan-builder`
+//! and the checks apply it.
 
 use std::io;
 use std::path::{Path, PathBuf};

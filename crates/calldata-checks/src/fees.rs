@@ -291,8 +291,8 @@ pub struct BridgeCaps {
 }
 
 impl BridgeCaps {
-    /// 20 basis points, 20 USDC and a tenth of the amount: above every current fee, below the cost
-    /// of a mistake.
+    /// The caps of a configuration without any: 20 basis points, 20 USDC and a tenth of the amount.
+    /// They are above every current fee and below the cost of a mistake.
     pub const DEFAULT: Self = Self {
         fast: BasisPoints(20),
         standard: BasisPoints(20),

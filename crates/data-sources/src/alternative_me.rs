@@ -16,7 +16,8 @@ use crate::{
 };
 
 const SOURCE: &str = "alternative-me.fear-greed";
-/// A value is of its day. Half a day after the next value was due, it says nothing about today.
+/// The oldest value that is used. A value is of its day; half a day after the next one was due, it
+/// says nothing about today.
 const USABLE: SignedDuration = SignedDuration::from_hours(36);
 /// How far a value may be ahead of our clock.
 const TOLERANCE: SignedDuration = SignedDuration::from_mins(5);

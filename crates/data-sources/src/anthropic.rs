@@ -1,4 +1,5 @@
-//! Anthropic: research with web search.
+//! Anthropic: research with web search. A call may pause and continue; each continuation counts as
+//! a request of the caller.
 
 mod messages;
 

@@ -1,4 +1,7 @@
 //! Blockscout: token balances, one explorer for each chain that has one.
+//!
+//! An explorer lags behind its chain and lists no native coin. A caller that needs the present
+//! balance asks a node.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -24,7 +27,7 @@ const TOKEN_BALANCES: &str = "blockscout.token-balances";
 /// Most rows that are read.
 const MAX_ROWS: usize = 2_000;
 const MAX_SYMBOL_CHARS: usize = 32;
-/// More decimals than any token has.
+/// The most decimals that are believed: more than any token has.
 const MAX_DECIMALS: u8 = 36;
 
 /// The same account is not asked for again within this time.
@@ -179,7 +182,7 @@ fn holdings(rows: Vec<Row>) -> Result<Vec<Holding>, SourceErrorKind> {
             continue;
         };
         match found.get_mut(&token) {
-            // Nothing says which of the two rows is right.
+            // Nothing shows which of the two rows is right.
             Some(known) if known.raw != holding.raw => known.raw = None,
             Some(_) => {}
             None => {

@@ -20,7 +20,7 @@ use crate::{
 };
 
 const SOURCE: &str = "coindesk.news";
-/// Articles asked for.
+/// How many articles are asked for.
 const LIMIT: u8 = 50;
 /// Categories and keywords that are token symbols. The others are topics.
 const SYMBOLS: &[&str] = &[

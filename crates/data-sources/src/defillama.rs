@@ -33,7 +33,7 @@ use crate::{
 };
 
 const MIB: usize = 1024 * 1024;
-/// Largest body of the two lists of everything.
+/// The largest body of the list of all pools and of the list of all protocols, in bytes.
 const MAX_LIST_BYTES: usize = 32 * MIB;
 /// How many pools' histories are kept.
 const KEPT_CHARTS: usize = 500;

@@ -253,7 +253,7 @@ fn pair(row: Row) -> Option<DexPair> {
     })
 }
 
-/// The shortest window in which there was a trade, or something was traded, in seconds.
+/// The length of the shortest window with a trade or a volume, in seconds.
 fn traded_within(trades: Option<&BTreeMap<String, Trades>>, volume: &ByTime) -> Option<u64> {
     let windows = [
         ("m5", 300, volume.m5),

@@ -1,4 +1,5 @@
-//! Frankfurter: reference rates of the ECB, one set for each working day.
+//! Frankfurter: reference rates of the ECB, one set for each working day, and the dollar index that
+//! is computed from them. The rates are not prices of a market.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 

@@ -1,4 +1,5 @@
-//! Gemini: images inside the answer.
+//! Gemini: images inside the answer. The first image that is no sketch counts, and its type is read
+//! from its bytes.
 
 use readings::ai::{Generated, Picture};
 use serde::Deserialize;
@@ -92,7 +93,7 @@ impl Gemini {
     ///
     /// # Errors
     ///
-    /// When the upstream fails, or does not send exactly one whole image.
+    /// When the upstream fails, or does not send a whole image.
     pub async fn image(&self, prompt: &str) -> Result<Sourced<Generated<Picture>>, Error> {
         let model = self.source.option("image_model").unwrap_or(IMAGE_MODEL);
         if !generated::is_plain(model) {

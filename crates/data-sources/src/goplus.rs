@@ -39,7 +39,7 @@ const PARTIAL: i64 = 2;
 const RATE_LIMITED: i64 = 4029;
 /// Code of an unknown or expired access token.
 const TOKEN_UNKNOWN: i64 = 4023;
-/// After this time an unfinished scan is asked for again.
+/// How long an unfinished scan is kept before it is asked for again.
 const UNFINISHED: Duration = Duration::from_secs(15);
 
 /// GoPlus. Clones share everything.
@@ -172,7 +172,7 @@ impl Goplus {
         }
         let path = "/api/v1/supported_chains?name=token_security";
         let answer: Sourced<Opened<Vec<Chain>>> = self.keyed(SUPPORTED_CHAINS, path).await?;
-        // Other chains than EVM chains have words for ids.
+        // Chains that are not EVM chains have words as ids.
         let id = |chain: &Chain| match &chain.id {
             Value::String(text) => text.parse().ok(),
             other => other.as_u64(),

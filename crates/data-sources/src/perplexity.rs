@@ -1,4 +1,4 @@
-//! Perplexity: research with web search.
+//! Perplexity: research with web search. Only pages that the text marks are its citations.
 
 use readings::ai::{CitationDraft, Findings, Generated, Research};
 use serde::Deserialize;

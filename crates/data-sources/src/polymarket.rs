@@ -45,14 +45,15 @@ const TICK_SIZE: &str = "polymarket.tick-size";
 const NEG_RISK: &str = "polymarket.neg-risk";
 const BUILDER_FEES: &str = "polymarket.builder-fees";
 const GAMMA: &str = "polymarket.gamma";
-/// Asks the list of markets for one active market.
+/// The request to the list of markets for one active market.
 const TRADED: &str = "/markets?limit=1&active=true&closed=false";
 
 /// The hosts, by their keys in a configuration.
 const CLOB_URL: &str = "clob_url";
 const GAMMA_URL: &str = "gamma_url";
 
-/// Requests of one address at one host. The strictest limit, that of the lists of markets, is 300.
+/// The budget of one address at one host. The venue's strictest limit, for the lists of markets, is
+/// 300 in the same time.
 const RATE: Rate = Rate::per(200, 10);
 
 /// Longest message of the venue that is passed on.

@@ -31,7 +31,8 @@ const CODE: &str = "rpc.code";
 const CALL: &str = "rpc.call";
 const SIMULATE: &str = "rpc.simulate";
 
-/// 3 s and one try for each endpoint: the next endpoint is a better second try.
+/// Time and tries of a call to one endpoint: 3 s and one try, because the next endpoint is a better
+/// second try.
 const LIMITS: Limits = Limits {
     attempts: 1,
     ..Limits::USUAL.within_seconds(3)

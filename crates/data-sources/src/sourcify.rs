@@ -1,4 +1,5 @@
-//! Sourcify: interfaces of verified contracts, and a signature database.
+//! Sourcify: interfaces of verified contracts, and a signature database. A signature of the
+//! database is a guess; a verified interface is not.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -24,9 +25,11 @@ pub const ABI: &str = "sourcify.abi";
 pub const SIGNATURES: &str = "sourcify.signatures";
 const SIGNATURES_URL: &str = "signatures_url";
 
-/// Verified code does not change, but unverified code may become verified any day.
+/// How old the facts about a contract may be. Verified code does not change, but unverified code
+/// may become verified any day.
 const AGES: Ages = Ages::seconds(6 * 3_600, 7 * 86_400).with_floor(300);
-/// The meaning of a selector does not change, but further signatures of it may be listed any day.
+/// How old the signatures of a selector may be. Its meaning does not change, but further signatures
+/// of it may be listed any day.
 pub(crate) const SIGNATURE_AGES: Ages = Ages::seconds(86_400, 30 * 86_400).with_floor(300);
 /// How many contracts, and how many questions about selectors, are kept.
 const KEPT: usize = 1_024;

@@ -23,7 +23,7 @@ use crate::{
 
 const CURVE: &str = "treasury.yield-curve";
 
-/// The tenors that are read: the column and the instrument of each.
+/// The tenors that are read, each with its column and its instrument.
 const TENORS: [(&str, &Instrument); 4] = [
     ("3 Mo", &Instrument::US3M),
     ("2 Yr", &Instrument::US2Y),
@@ -262,7 +262,7 @@ mod tests {
             "Date,\"10 Yr\"\n11/21/2026,4.08\n",
             "Date,\"10 Yr\"\n11/20/2026,NaN\n",
             "Date,\"10 Yr\"\n11/20/2026,4.08%\n",
-            // A Sunday.
+            // The row is of a Sunday.
             "Date,\"10 Yr\"\n11/15/2026,4.08\n",
         ] {
             assert!(curve(text).is_err(), "{text}");

@@ -29,7 +29,7 @@ use crate::{
 const SOURCE: &str = "x.list";
 /// How far a post may be ahead of our clock.
 const TOLERANCE: SignedDuration = SignedDuration::from_mins(5);
-/// Older posts are left out: the window holds a day, and the day before for comparison.
+/// The greatest age of a post: a day, and the day before for comparison.
 const WINDOW: SignedDuration = SignedDuration::from_hours(48);
 /// Most pages that are read, unless the configuration says otherwise.
 const PAGES: u32 = 10;
@@ -187,7 +187,7 @@ impl XApi {
                 reading.complete = true;
                 break;
             }
-            // Pages that repeat each other would never end.
+            // A page without a new row repeats an earlier one, and such pages would never end.
             if !news {
                 break;
             }

@@ -1,5 +1,8 @@
 //! The log of a grant: the events under it, record by record, each with the hash of the one before
 //! it.
+//!
+//! [`verify_log`] detects any change, gap or move of records. It cannot detect missing records at
+//! the end; a [`RevocationReceipt`](crate::RevocationReceipt) can.
 
 mod verify;
 

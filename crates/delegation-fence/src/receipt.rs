@@ -1,4 +1,5 @@
-//! The receipt for the signer of a revocation.
+//! The receipt for the signer of a revocation. It proves what the service has said, not what the
+//! chain says.
 
 use alloy_primitives::B256;
 use calldata_checks::UtcSeconds;

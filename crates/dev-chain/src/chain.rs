@@ -1,4 +1,7 @@
-//! The handle on a running chain.
+//! The handle on a running chain, for tests and demos in the same process.
+//!
+//! It mines, moves the clock, reorganises, injects faults, and reads the state without JSON-RPC.
+//! [`DevChain::answer`] is the chain as a client sees it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -302,7 +305,7 @@ impl DevChain {
         self.lock().state.export()
     }
 
-    /// A panic elsewhere leaves no half-changed chain that anyone uses.
+    /// Ignores poison: after a panic in one test thread, the others may still read the chain.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Node> {
         self.node.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,5 @@
-//! The chain behind HTTP.
+//! The chain behind HTTP, for clients in other processes. It accepts POST requests at any path and
+//! speaks plain HTTP only.
 
 use std::{future::pending, io, net::SocketAddr};
 

@@ -1,4 +1,7 @@
 //! Strict JSON: no duplicate member anywhere, and nothing after the value.
+//!
+//! [`parse_json`] names the duplicates by their paths. It leaves it to the caller to refuse unknown
+//! members, floats and values of a wrong type.
 
 use std::{cell::RefCell, fmt};
 
@@ -7,10 +10,10 @@ use serde_json::{Map, Number, Value};
 
 use crate::shortened;
 
-/// Most defects that one text's list has.
+/// The most defects that are reported for one text. A text with more duplicates counts as no JSON.
 const MOST_DEFECTS: usize = 32;
 
-/// Most characters of a foreign name that a path repeats.
+/// The most characters of a foreign name that are repeated in a path.
 const SHOWN: usize = 80;
 
 /// One defect of a JSON text.
@@ -30,8 +33,8 @@ pub struct JsonDefect {
 /// them.
 ///
 /// # Errors
-/// Every duplicate member with its path, or one problem at `$` for text that is not JSON (or nested
-/// deeper than 128).
+/// Each duplicate member with its path; or one defect at `$` for text that is not JSON, is nested
+/// deeper than 128, or has more than 32 duplicate members.
 ///
 /// ```
 /// assert!(exact::parse_json(r#"{"a":1}"#).is_ok());
@@ -64,7 +67,7 @@ pub fn parse_json(text: &str) -> Result<Value, Vec<JsonDefect>> {
     }
 }
 
-/// The place of a value: a link to its parent, written out only for a problem.
+/// The path to a value, as a link to its parent. It becomes text only when a defect is reported.
 #[derive(Clone, Copy)]
 enum Path<'a> {
     Root,

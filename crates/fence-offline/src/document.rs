@@ -1,4 +1,8 @@
-//! Files of grants and revocations: typed data, alone or beside its signature.
+//! Files of grants, revocations, limits and orders: typed data, alone or beside its signature; and
+//! the keys that sign them.
+//!
+//! A document is read strictly and judged by the commands. Every file is written for its owner
+//! only.
 
 use std::path::{Path, PathBuf};
 

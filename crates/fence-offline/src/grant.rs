@@ -1,4 +1,7 @@
-//! `grant new`, `sign`, `attach`, `inspect` and `verify`.
+//! `grant sign`, `attach` and `inspect`; `grant new` and `verify` are in submodules.
+//!
+//! A signing command first judges the grant by every rule of the service that needs no server, so
+//! that no useless grant is signed.
 
 mod new;
 mod verify;

@@ -1,4 +1,5 @@
-//! `limit new`, `sign` and `attach`: a grant made tighter.
+//! `limit new`, `sign` and `attach`: make a grant tighter. The service counts a limit from its
+//! receipt on.
 
 use std::path::PathBuf;
 

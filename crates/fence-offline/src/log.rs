@@ -1,4 +1,4 @@
-//! `log verify`.
+//! `log verify`: judges a log that the service gave, without asking the service.
 
 use std::{fmt::Write as _, path::PathBuf};
 

@@ -1,4 +1,5 @@
-//! `order new`, `sign` and `attach`: one plan to be sent once.
+//! `order new`, `sign` and `attach`: order one plan to be sent once. The plan is verified before an
+//! order over it is written.
 
 use std::path::PathBuf;
 

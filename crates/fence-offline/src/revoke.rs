@@ -1,4 +1,5 @@
-//! `revoke new`, `sign` and `attach`.
+//! `revoke new`, `sign` and `attach`: make a signed revocation. `revoke submit` of `fence-online`
+//! sends it.
 
 use std::path::PathBuf;
 

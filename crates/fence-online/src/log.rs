@@ -1,4 +1,4 @@
-//! `log fetch`: the whole log of a grant.
+//! `log fetch`: reads the whole log of a grant. `log verify` of `fence-offline` judges it.
 
 use std::path::PathBuf;
 
@@ -33,8 +33,8 @@ pub struct FetchLog {
     pub json: bool,
 }
 
-/// Reads every page of a grant's log into one. Whether it is whole and unchanged is for `log
-/// verify` to say.
+/// Reads every page of a grant's log into one. `log verify` then tells whether it is whole and
+/// unchanged.
 ///
 /// # Errors
 /// `grant_not_found`; a file or server that cannot be used.

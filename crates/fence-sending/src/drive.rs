@@ -138,7 +138,7 @@ impl Driver {
         let action = snapshot.sending.next(&view);
         let sealed = match (sealed, action) {
             (Ok(sealed), _) => sealed,
-            // A halt needs no chain.
+            // A halt is written even when no chain can be read.
             (Err(_), Action::Append(event @ Event::Halting { .. })) => {
                 return self.append(&snapshot, event).await;
             }

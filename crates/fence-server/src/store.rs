@@ -1,4 +1,8 @@
-//! The port to the durable store.
+//! The port to the durable store of grants and plans.
+//!
+//! A store keeps records, orders the writes and holds leases. It judges no signature. Of the rules,
+//! it judges those that depend on other records, inside the write: the bounds of an account and the
+//! budgets for gas.
 
 mod change;
 mod kept;
@@ -50,8 +54,8 @@ pub enum StoreError {
         /// The account.
         account: Address,
     },
-    /// A rule that is judged inside the write fails: the budgets for gas, which plans of other
-    /// accounts use too.
+    /// A rule that is judged inside the write fails: a bound of the account's records, or a budget
+    /// for gas, which plans of other accounts use too.
     #[error(transparent)]
     Refused(Box<Refusal>),
     /// Another policy is installed, which this one cannot replace.

@@ -17,7 +17,7 @@ pub struct Challenge {
 }
 
 /// The reason why a call was answered 402, for programs. It is rendered with `"charged": false`,
-/// because no 402 ever follows a charge.
+/// because no 402 follows a known charge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refusal<'a> {
     /// A stable code.

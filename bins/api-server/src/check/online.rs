@@ -1,4 +1,5 @@
 //! `check-config --online`: compares a configuration with the facilitator, the nodes and the clock.
+//! The requests read only. A finding says what was observed, and repeats no secret.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -17,7 +18,7 @@ use crate::serve::{Stores, settlement_config};
 /// The allowed difference between the machine's clock and the newest block, in seconds.
 const CLOCK_TOLERANCE_SECONDS: u64 = 30;
 
-/// A chain that is in use makes a block in less time.
+/// How long to wait for a newer block. A chain that is in use makes one in less time.
 const NEXT_BLOCK: Duration = Duration::from_secs(5);
 
 /// Asks every party that the configuration names, in the order of the sections.
@@ -210,7 +211,7 @@ async fn settler(config: &Config, terms: &Terms) -> Finding {
     };
     let mut section = settlement_config(config);
     if config.settlement.mode != SettlementMode::Onchain {
-        // The node has its own lines.
+        // Other lines report the node.
         section.rpc_url = None;
     }
     let key = key.to_owned();

@@ -1,5 +1,5 @@
 //! Renders the answers of the delegation endpoints: plain JSON, without the `data` and `meta` of
-//! paid routes.
+//! paid routes. The rules and their names are those of `fence-server`.
 
 use alloy_primitives::{Address, B256, U256, hex};
 use calldata_checks::{StepKind, UtcSeconds};

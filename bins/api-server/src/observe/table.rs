@@ -1,4 +1,5 @@
-//! Every metric of this server as one table, for the recorder and for `docs/OPERATIONS.md`.
+//! Every metric of this server as one table, for the recorder and for `docs/OPERATIONS.md`. A test
+//! compares the document with it.
 
 use metrics::{describe_counter, describe_gauge, describe_histogram};
 
@@ -215,7 +216,7 @@ pub(super) const METRICS: [Metric; 37] = [
         name: "svc_sender_depth",
         kind: Gauge,
         labels: &["chain", "account"],
-        help: "mode `onchain`: own transactions that are not final yet. Like the following metrics, it exists from the first transaction on",
+        help: "own transactions (settlements in mode `onchain`, wallets, the fence) that are not final yet. Like the following metrics, it exists from the first transaction on",
     },
     Metric {
         name: "svc_sender_oldest_seconds",

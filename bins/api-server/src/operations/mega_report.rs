@@ -1,4 +1,7 @@
 //! `GET /mega-report`: a daily briefing, composed of the answers of other routes.
+//!
+//! Each section has the age, the sources and the warnings of its route. A section that fails is
+//! listed and does not end the report.
 
 mod change;
 mod draft;

@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::reply::ErrorReply;
 use crate::reviewed::Unreviewed;
 
-/// A quote ages with every block.
+/// For how many seconds a quote counts as fresh. It ages with every block.
 const FRESH_SECONDS: u64 = 15;
 
 pub(super) async fn answer(

@@ -1,4 +1,4 @@
-//! Stage: does the payment pay for this request? This process decides that alone.
+//! Stage: does the payment pay for this request? This process decides that alone, and asks nobody.
 
 use alloy_primitives::U256;
 use ledger::Journal;

@@ -1,4 +1,7 @@
 //! Looks payments up in the journal, for the stages before the claim.
+//!
+//! The rule: a payment that the journal knows gets the answer of the journal, whatever a stage
+//! thinks of it.
 
 use ledger::{EntryId, Journal, PaymentRecord, PaymentStatus, State};
 use route_catalog::{Next, Operation};

@@ -1,4 +1,9 @@
 //! Decides payments whose outcome is unknown.
+//!
+//! The settler says what happened, and the journal records it. No outcome is guessed.
+//!
+//! The settler says what happened, and the journal records it. A payment stays unknown until one of
+//! its outcomes is proven.
 
 use std::time::Duration;
 

@@ -1,4 +1,7 @@
 //! Stage: the answer is stored, then the payment is settled, then the charge is recorded.
+//!
+//! The settler is asked to settle a payment once. An outcome that it does not know is left to
+//! [`reconcile`](super::reconcile).
 
 use alloy_primitives::Address;
 use credit::Cost;

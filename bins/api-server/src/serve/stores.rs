@@ -1,4 +1,5 @@
-//! The stores of a server: files beside the ledger's file, or tables of one database.
+//! The stores of a server: files beside the ledger's file, or tables of one database. Files have
+//! one server; a database may have several, which share the records and lease them.
 
 use std::path::PathBuf;
 use std::sync::Arc;

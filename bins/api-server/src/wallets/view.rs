@@ -1,4 +1,4 @@
-//! Renders an intent for answers.
+//! Renders an intent for answers: its steps, its result, and the reason of a failure.
 
 use alloy_primitives::U256;
 use exact::format_units;

@@ -1,4 +1,4 @@
-//! Prints the five steps. Each claim is checked before it is printed.
+//! Prints the five steps of the demo. Each claim is checked before it is printed.
 
 use std::fmt::Display;
 use std::io::{self, Write};

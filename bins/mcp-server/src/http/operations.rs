@@ -1,4 +1,5 @@
-//! The operational endpoints: liveness, readiness, metrics, and the state of the upstreams.
+//! The operational endpoints: liveness, readiness, metrics, and the state of the upstreams. They
+//! cause no request: they show the last observations.
 
 use std::pin::Pin;
 use std::sync::Arc;

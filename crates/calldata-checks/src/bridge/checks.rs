@@ -1,4 +1,5 @@
-//! The named judgements of a bridge plan, in the order of its assertions.
+//! The named judgements of a bridge plan, in the order of its assertions. Each compares the decoded
+//! burn with the request, the reviewed chains or the readings; none asks anybody.
 
 use alloy_primitives::{Address, U256, hex};
 

@@ -1,4 +1,5 @@
-//! Decodes calldata of the router to the facts that it proves.
+//! Decodes calldata of the router to the facts that it proves. The module `bind` compares them with
+//! the request.
 
 use alloy_primitives::{Address, FixedBytes, U256};
 use alloy_sol_types::{SolCall, abi::AbiDecoderConfig};

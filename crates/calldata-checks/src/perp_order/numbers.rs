@@ -1,4 +1,7 @@
 //! The venue's rules for prices and sizes, and their checks.
+//!
+//! The rules are those of Hyperliquid: a plan that breaks one would be refused there after it was
+//! signed.
 
 use alloy_primitives::U256;
 

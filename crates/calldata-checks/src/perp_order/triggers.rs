@@ -1,4 +1,5 @@
-//! The checks of take-profit and stop-loss.
+//! The checks of take-profit and stop-loss: they may only close the entry's position, at the
+//! requested prices, and on the right side of the entry and the mark price.
 
 use alloy_primitives::U256;
 

@@ -1,4 +1,5 @@
-//! The judgements of the rail's table.
+//! The judgements of a prediction-market order: account, exchange, token, market, side, builder and
+//! hash. [`figures`] judges price, size and amounts.
 
 mod figures;
 

@@ -1,4 +1,5 @@
-//! Reads [`SwapFacts`] from the plan's bytes.
+//! Reads [`SwapFacts`] from the plan's bytes. It decodes strictly and judges nothing but the form;
+//! the checks of the rail judge the facts.
 
 use alloy_primitives::{Selector, U256};
 use alloy_sol_types::SolCall as _;

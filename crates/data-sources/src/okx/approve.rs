@@ -1,4 +1,7 @@
-//! Approvals: built here, compared with `GET /api/v6/dex/aggregator/approve-transaction`.
+//! Approvals: built here, and compared with `GET /api/v6/dex/aggregator/approve-transaction`.
+//!
+//! The calldata never comes from the aggregator. An aggregator that names another spender or amount
+//! is refused, and one that does not answer is listed as unavailable.
 
 use alloy_primitives::{Address, U256};
 use calldata_checks::{

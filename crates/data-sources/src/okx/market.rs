@@ -1,4 +1,7 @@
 //! Market data of tokens: prices with changes and volumes, the search, rankings, pools and origins.
+//!
+//! The figures are the source's own. An absent or impossible optional figure is `None`; a row
+//! without its core figure is left out.
 
 mod hot;
 mod info;

@@ -1,5 +1,5 @@
-//! `GET /api/v6/dex/aggregator/swap`: asked, read, and handed to the judgement of
-//! [`calldata_checks::okx`].
+//! `GET /api/v6/dex/aggregator/swap`: sends the request, reads the answer, and has
+//! [`calldata_checks::okx`] judge it. An answer that fails a check is never passed on.
 
 use alloy_primitives::{Address, U256};
 use calldata_checks::okx::{self, OfferedCall, SwapFacts, judge};
@@ -194,7 +194,7 @@ impl QuotedToken {
     }
 }
 
-/// A plain decimal with an optional minus sign, or none: the figure is shown, nothing is decided by
+/// A plain decimal with an optional minus sign. The figure is only shown: no decision depends on
 /// it.
 fn signed_decimal(json: &Json<'_>) -> Option<String> {
     let text = json.text().ok()?;
@@ -202,7 +202,7 @@ fn signed_decimal(json: &Json<'_>) -> Option<String> {
     Some(text)
 }
 
-/// Venues and shares, for people: the calldata decides what happens.
+/// Venues and shares for people. They decide nothing: the calldata does.
 fn route(list: &Json<'_>) -> Vec<RouteHop> {
     let hops = list.elements().unwrap_or_default();
     hops.iter()

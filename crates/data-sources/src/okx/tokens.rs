@@ -1,4 +1,5 @@
-//! `GET /api/v6/dex/aggregator/all-tokens`, kept for hours: the list changes rarely.
+//! `GET /api/v6/dex/aggregator/all-tokens`, kept for hours, because the list changes rarely. It
+//! names the tokens that can be traded, and says nothing about their safety.
 
 use std::time::Duration;
 
@@ -58,8 +59,8 @@ impl Okx {
     }
 }
 
-/// The usable rows and the number of the others. Rows that disagree about one address are all left
-/// out: nothing says which is right.
+/// The usable rows, and how many were left out. Rows that disagree about one address are all left
+/// out, because nothing shows which is right.
 fn read(rows: &Json<'_>) -> Result<(Vec<Token>, usize), SourceErrorKind> {
     let rows_read = rows.elements()?;
     let total = rows_read.len();

@@ -1,4 +1,5 @@
-//! Verifies a log by itself.
+//! Verifies a log by itself: the hashes, the order and the times of its records. It asks no
+//! service, and cannot see records that are missing at the end.
 
 use alloy_primitives::B256;
 use serde::Deserialize;

@@ -104,7 +104,7 @@ fn a_log_verifies_in_every_form_that_a_server_gives_it() {
 #[test]
 fn every_manipulation_of_a_log_has_a_name() {
     let records = values();
-    // Changed, with and without repaired hashes.
+    // A record is changed, with and without repaired hashes.
     let mut changed = records.clone();
     changed[3]["read_back"] = "0".into();
     assert_eq!(refused(&changed), Some(Rule::LogHash));
@@ -122,11 +122,11 @@ fn every_manipulation_of_a_log_has_a_name() {
     let mut twice = records.clone();
     twice.insert(3, records[2].clone());
     assert_eq!(refused(&twice), Some(Rule::LogSequence));
-    // A clock that ran backwards.
+    // The clock ran backwards.
     let mut earlier = records.clone();
     earlier[4]["at"] = at(4).to_string().into();
     assert_eq!(refused(&rehashed(earlier, 4)), Some(Rule::LogTime));
-    // A use after the revocation.
+    // A plan is admitted after the revocation.
     let mut used = records.clone();
     let mut again = records[1].clone();
     again["seq"] = 9.into();
@@ -168,7 +168,7 @@ fn a_malformed_log_is_refused() {
             "{text}"
         );
     }
-    // Without a hash.
+    // A record has no hash.
     let mut records = values();
     records[0].as_object_mut().unwrap().remove("hash");
     assert_eq!(refused(&records), Some(Rule::LogHash));

@@ -1,4 +1,7 @@
 //! Parses addresses and checks their spelling.
+//!
+//! It judges the form and the checksum only. [`check_payee`](super::check_payee) judges whether an
+//! address may receive money.
 
 use std::fmt;
 

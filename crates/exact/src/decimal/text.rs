@@ -1,4 +1,7 @@
 //! Plain decimal text, kept as it was written: prices, human-readable amounts and percentages.
+//!
+//! [`DecimalText`] converts to whole numbers of the smallest unit exactly or not at all. The caller
+//! knows the unit.
 
 use std::{cmp::Ordering, fmt, str::FromStr};
 
@@ -16,7 +19,8 @@ pub struct DecimalText {
 }
 
 impl DecimalText {
-    /// Longest text that is read, in bytes: two 256-bit numbers in sequence fit.
+    /// The longest text that is read, in bytes. A 256-bit number fits, with a point and 21 digits
+    /// after it.
     pub const MAX_LEN: usize = 100;
 
     /// Reads decimal text.

@@ -1,4 +1,4 @@
-//! `grant new`.
+//! `grant new`: writes the typed data of a grant for a wallet or a key file to sign.
 
 use alloy_primitives::{Address, B256, U256};
 use calldata_checks::UtcSeconds;

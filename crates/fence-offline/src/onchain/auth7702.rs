@@ -1,4 +1,4 @@
-//! `onchain auth7702`.
+//! `onchain auth7702`: signs the EIP-7702 authorization of an account. Another tool sends it.
 
 use alloy_primitives::Address;
 use clap::Args;

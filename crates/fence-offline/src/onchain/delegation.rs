@@ -1,4 +1,5 @@
-//! `onchain delegation`.
+//! `onchain delegation`: signs the delegations that a grant promises, and puts them beside the
+//! grant.
 
 use std::path::PathBuf;
 

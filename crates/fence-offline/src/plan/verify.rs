@@ -1,4 +1,5 @@
-//! `plan verify`.
+//! `plan verify`: judges a plan by its own bytes, the request and the reviewed fees, as the agent
+//! rail did when it built the plan. It reads no chain and no price.
 
 use std::{
     fmt::Write as _,

@@ -1,4 +1,5 @@
-//! Confirms a plan again before its next step, from the store and from a sealed block.
+//! Confirms a plan again before its next step, from the store and from a sealed block. A result
+//! holds for this turn only.
 
 use delegation_fence::{AccountKind, ClearObstacle, Now, Phase, Rule, State, Transaction};
 use fence_server::DelegationError;

@@ -1,4 +1,5 @@
 //! Orders a transaction of a plan: checks it, records the order, and hands it over to the sender.
+//! The outcome is for [`resolve`](super::resolve).
 
 use calldata_checks::StepKind;
 use delegation_fence::{ClearObstacle, Event, HaltReason, Rule, State, Transaction};

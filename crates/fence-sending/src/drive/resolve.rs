@@ -1,4 +1,7 @@
 //! Finds the outcome of an ordered transaction.
+//!
+//! The sender's record decides. A transaction without a record is forbidden there first, so that
+//! nobody can sign it later. Nothing new is signed here.
 
 use std::sync::Arc;
 

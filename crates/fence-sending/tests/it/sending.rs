@@ -244,7 +244,7 @@ async fn a_call_that_would_revert_is_not_signed_and_the_allowance_is_cleared() {
 /// The obstacle is on the chain: the token is paused, or has barred the account. The report says so
 /// once, the driver looks again, and clears the allowance after the obstacle's end.
 #[tokio::test(start_paused = true)]
-async fn a_clear_that_reverts_is_said_once_and_made_when_it_no_longer_does() {
+async fn a_clearing_that_reverts_is_reported_once_and_tried_again() {
     let world = World::new();
     let plan = world.accept();
     let _process = world.process(Fuse::eternal()).await;

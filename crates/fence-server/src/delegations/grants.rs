@@ -1,4 +1,10 @@
 //! Grants, limits and revocations: receives them, and reports their state.
+//!
+//! Bytes that no key has signed for this service cause no look-up of an account. A message that was
+//! received before changes nothing, so a client may repeat each request.
+//!
+//! Every signature is judged before the store is asked. A message that was received before changes
+//! nothing, so a client may repeat each request.
 
 use alloy_primitives::{Address, B256, U256};
 use calldata_checks::UtcSeconds;

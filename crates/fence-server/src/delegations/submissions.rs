@@ -1,4 +1,7 @@
 //! Submissions: plans that a grant's delegate orders.
+//!
+//! An order is accepted at most once; the store decides between requests at the same time. The
+//! sending is for `fence-sending`.
 
 use alloy_primitives::{Address, B256};
 use delegation_fence::{

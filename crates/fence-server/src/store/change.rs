@@ -1,4 +1,5 @@
-//! The writes about an account.
+//! The writes about an account: their conditions, their changes, and the record of each change in
+//! the log. The stores execute them.
 
 use alloy_primitives::{Address, B256};
 use calldata_checks::UtcSeconds;
@@ -180,7 +181,7 @@ pub(super) fn oldest_live(now: UtcSeconds) -> u64 {
     now.unix().saturating_sub(days)
 }
 
-/// The record of an event of a send. `of_plan` holds the time and the plan.
+/// The log's record of an event of a send. `of_plan` holds the time and the plan.
 fn told(event: Event, of_plan: Entry) -> Entry {
     let about = |event, transaction: Transaction| Entry {
         event,

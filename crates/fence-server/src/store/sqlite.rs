@@ -1,4 +1,7 @@
 //! The records in a SQLite file.
+//!
+//! Every operation is one transaction in the thread of its handle. A write is on the disk when its
+//! future resolves.
 
 mod bounds;
 mod read;

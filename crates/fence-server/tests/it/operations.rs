@@ -60,7 +60,7 @@ async fn without_the_pinned_policy_only_revocations_are_taken() {
     assert_eq!(code(received), "fence_name_mismatch");
     let submitted = world.desk.submit(&ordered(AMOUNT, GRANT_ID)).await;
     assert_eq!(code(submitted), "fence_name_mismatch");
-    // Both servers report it.
+    // Both servers report the grant as superseded.
     assert_eq!(state(&world.desk, GRANT_ID).await, "superseded");
     assert_eq!(state(&newer, GRANT_ID).await, "superseded");
     let submitted = newer.submit(&ordered(AMOUNT, GRANT_ID)).await;

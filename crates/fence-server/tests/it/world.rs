@@ -87,7 +87,7 @@ impl Accounts for Custody {
     }
 }
 
-/// The prices of a test: those of a dollar and of a token worth so many, or none.
+/// The prices of a test: a dollar for the input token, and this many for the output token; or none.
 #[derive(Clone)]
 pub(crate) struct Market(Arc<Mutex<Option<&'static str>>>);
 

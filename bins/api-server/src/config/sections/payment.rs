@@ -1,4 +1,5 @@
-//! `[payment]`: the payee and the assets of payments.
+//! `[payment]`: the payee and the assets of payments. Whether the token contracts exist and agree
+//! is for `check-config --online`.
 
 use exact::address::{ConfiguredAddress, check_payee};
 use route_catalog::Operation;

@@ -1,4 +1,4 @@
-//! `[storage]`.
+//! `[storage]`: the place of the ledger and of all stores beside it, and how long they keep what.
 
 use std::path::PathBuf;
 
@@ -13,13 +13,13 @@ use crate::config::Problem;
 /// The URL of the ledger in a configuration that names none.
 const USUAL_URL: &str = "sqlite://data/service.db";
 
-/// Enough for three heartbeats, a second apart.
+/// The shortest lease: enough for three heartbeats, a second apart.
 const LEAST_LEASE_SECONDS: u32 = 3;
 
-/// One for calls, one for heartbeats that calls do not delay.
+/// The fewest connections: one for calls, and one for heartbeats, which calls must not delay.
 const LEAST_CONNECTIONS: u32 = 2;
 
-/// Enough for at least one image.
+/// The smallest limit of all images together: enough for at least one image.
 const LEAST_ARTIFACT_BYTES: u64 = 32 << 20;
 
 /// `[storage]`: the ledger.

@@ -47,7 +47,7 @@ const SECRET: &str = "the secret of a demo";
 /// A thousandth of a coin: more than the gas of several plans.
 const GAS_COINS_WEI: u64 = 1_000_000_000_000_000;
 
-/// Pays the gas of sub-wallets.
+/// The account that pays the gas of sub-wallets.
 const GAS_ACCOUNT: DevAccount = DEV_ACCOUNTS[4];
 
 /// An error of setting up the stage, or of making a plan.

@@ -31,7 +31,7 @@ async fn a_payment_that_must_be_signed_anew_is_taken_by_no_server() {
     let again = declined(two.buy(&payment).await);
     assert_eq!((again.reason, again.next), (reason, Next::SignNew));
     assert_eq!(stage.script.asked("settle"), 0);
-    // A new payment is taken.
+    // A new payment of the same payer is taken.
     served(two.buy(&stage.sign(&payer)).await);
 }
 
@@ -165,7 +165,7 @@ async fn a_payment_for_other_terms_is_not_replaced_while_they_may_return() {
         ),
         "{advice:?}"
     );
-    // Meanwhile the earlier terms return.
+    // The operator restores the earlier terms meanwhile.
     let stage = stage.restarted(terms());
     served(stage.buy(&payment).await);
 
@@ -235,7 +235,7 @@ async fn a_server_that_lost_an_entry_does_not_release_it() {
     server.processor.reconcile_all().await;
     let state = async || stage.record(&payment).await.unwrap().state;
     assert_eq!(state().await, State::Unknown);
-    // Longer than the pauses between the tries.
+    // Waits longer than the pauses between the tries.
     tokio::time::sleep(Duration::from_secs(400)).await;
     assert_eq!(state().await, State::Unknown);
     assert!(server.processor.shared.tasks.is_empty());

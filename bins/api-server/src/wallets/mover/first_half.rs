@@ -1,4 +1,5 @@
-//! The order of the first half of a move.
+//! The order of the first half of a move: a withdrawal, or the deposit of idle money. It makes the
+//! order, and begins nothing.
 
 use alloy_primitives::U256;
 use custody::Owner;

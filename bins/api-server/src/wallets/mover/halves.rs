@@ -1,4 +1,5 @@
 //! The state of a move, derived from the intents of its halves, and the start of the second half.
+//! It reads and begins intents; `wallet-actions` carries them out.
 
 use alloy_primitives::U256;
 use custody::Owner;

@@ -1,4 +1,5 @@
-//! A Safe's readings on two chains, and the check that they are of the same Safe.
+//! A Safe's readings on two chains, and the check that they are of the same Safe. The caller reads
+//! the chains.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,5 @@
-//! The checks of account, amounts, tokens, chains and contracts.
+//! The checks of account, amounts, tokens, chains and contracts. Prices and fees have their own
+//! modules beside this one.
 
 use alloy_primitives::{Address, U256};
 

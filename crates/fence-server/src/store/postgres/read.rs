@@ -1,4 +1,5 @@
-//! Reads of the records.
+//! Reads of the records in PostgreSQL. Each is one statement, so that it sees one state of the
+//! database. A value that cannot be decoded is an error.
 
 use alloy_primitives::{Address, B256, U256};
 use calldata_checks::UtcSeconds;

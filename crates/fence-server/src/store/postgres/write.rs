@@ -1,4 +1,5 @@
-//! Writes of the records. Functions with a `Transaction` run in one that is serializable.
+//! Writes of the records in PostgreSQL. Functions with a `Transaction` run in one that is
+//! serializable, and their conditions are judged inside it.
 
 use alloy_primitives::{Address, B256};
 use calldata_checks::UtcSeconds;
@@ -54,9 +55,10 @@ pub(super) async fn install(
 
 /// All changes of a write, on its conditions.
 pub(super) async fn apply(transaction: &Transaction<'_>, write: &Write) -> Done<u64> {
-    // First of all: from now on other writes about the account, and holders who want its lease,
-    // wait for this one. Versions and tokens rise by random steps: a replica that takes over may
-    // lack the last ones, and would give them to other writes and holders.
+    // This statement comes first: it makes other writes about the account wait, and holders who
+    // want its lease. Versions and tokens rise by random steps, because a replica that takes over
+    // may lack the last ones. With fixed steps it would give the same numbers to other writes and
+    // holders.
     let sql = "WITH step AS MATERIALIZED (SELECT 1 + (random() * 1000000)::bigint AS size)
                INSERT INTO fence_account AS a (account, version, holder, token, until)
                SELECT $1::bytea, size, '', 0, 0 FROM step
@@ -179,7 +181,7 @@ async fn accept(transaction: &Transaction<'_>, write: &Write, acceptance: &Accep
     taken_is_conflict(transaction.query(sql, params).await, write.account)
 }
 
-/// A row that is there already was written by somebody else since the account was read.
+/// A row that exists already was written by another process since the account was read.
 fn taken_is_conflict(inserted: Result<Vec<Row>, PostgresError>, account: Address) -> Done<()> {
     match inserted {
         Ok(_) => Ok(()),
@@ -242,7 +244,7 @@ async fn end_one(
     Ok(())
 }
 
-/// Adds a record to a log; its number.
+/// Adds a record to a log, and returns its number.
 async fn append(
     transaction: &Transaction<'_>,
     account: Address,
@@ -314,7 +316,7 @@ pub(super) async fn acquire(
     now: UtcSeconds,
     for_seconds: u64,
 ) -> Result<Option<u64>, PostgresError> {
-    // One statement: of any number of holders that ask at once one gets the lease.
+    // It is one statement, so that one of several concurrent holders gets the lease.
     let sql = "INSERT INTO fence_account AS a (account, version, holder, token, until)
                VALUES ($1, 0, $2, 1 + (random() * 1000000)::bigint, $3)
                ON CONFLICT (account) DO UPDATE SET

@@ -1,4 +1,5 @@
-//! Writes of the records. Every function runs in one transaction that holds the write lock.
+//! Writes of the records in SQLite. Every function runs in one transaction that holds the write
+//! lock, and judges the conditions of the write inside it.
 
 use alloy_primitives::{Address, B256};
 use calldata_checks::UtcSeconds;

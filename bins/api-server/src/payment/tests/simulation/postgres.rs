@@ -21,7 +21,8 @@ use x402_wire::AuthorizationKey;
 use super::store::Database;
 use super::world::options;
 
-/// Longer than any history, because the history has its own clock for leases.
+/// The lease in the database: longer than any history, because the history has its own clock for
+/// leases.
 const LEASE: Duration = Duration::from_secs(86_400);
 
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());

@@ -43,7 +43,7 @@ impl Worker for SimulatedWorker {
                 }
                 "is slow" => self.world.sleep(self.world.chance.between(3, 30)).await,
                 "never ends" => std::future::pending().await,
-                // A panic without its message.
+                // `resume_unwind` panics without printing a message.
                 _ => resume_unwind(Box::new("the work panics")),
             }
         }
