@@ -93,6 +93,15 @@ pub enum Operation {
 }
 
 impl Operation {
+    /// Every kind.
+    pub const ALL: [Self; 5] = [
+        Self::Swap,
+        Self::Bridge,
+        Self::Withdraw,
+        Self::Invest,
+        Self::Divest,
+    ];
+
     /// The name in answers and metrics.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -29,7 +29,7 @@ pub struct StorageSection {
     /// `sqlite://` and a path, or `postgres://` and a database. It may contain a password. When it
     /// is absent, [`Self::url`] returns the default.
     pub url: Option<SecretString>,
-    /// A file that holds the URL.
+    /// A file that holds the URL. It excludes `url`.
     pub url_file: Option<PathBuf>,
     /// How long the lease of a server on a shared database lasts without a heartbeat. Has no effect
     /// on SQLite.
@@ -96,9 +96,16 @@ impl StorageSection {
         }
     }
 
-    /// Reads the URL from its file.
+    /// Reads the URL from its file. Neither of two addresses takes precedence: a server on the wrong
+    /// ledger would not know the payments of the right one.
     pub(crate) fn read_secret_files(&mut self, problems: &mut Vec<Problem>) {
         let file = self.url_file.as_deref();
+        if self.url.is_some() && file.is_some() {
+            let message = "storage.url is set as well (the environment's name for it is \
+                           SVC__STORAGE__URL): give one of the two";
+            problem(problems, "storage.url_file", message);
+            return;
+        }
         read_secret_file("storage.url", &mut self.url, file, problems);
     }
 
