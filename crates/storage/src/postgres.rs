@@ -15,6 +15,7 @@ mod acknowledged;
 mod address;
 mod column;
 mod error;
+mod hosts;
 mod instance;
 mod migrate;
 mod pool;
