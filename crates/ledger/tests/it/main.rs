@@ -23,6 +23,7 @@ mod open_entries;
 mod prune;
 mod records;
 mod reservations;
+mod shared_upkeep;
 mod support;
 mod transitions;
 mod undecidable;
