@@ -86,6 +86,7 @@ enum Command {
 impl From<LedgerCliError> for Failure {
     fn from(error: LedgerCliError) -> Self {
         match error {
+            unreached if unreached.is_unreached() => Self::other(unreached),
             LedgerCliError::NoLedger(_)
             | LedgerCliError::NoTables
             | LedgerCliError::OldTables(_)

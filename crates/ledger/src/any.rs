@@ -150,10 +150,11 @@ impl Journal for AnyLedger {
     async fn settle(
         &self,
         entry: EntryId,
+        key: AuthorizationKey,
         receipt: StoredReceipt,
         now: u64,
     ) -> Result<(), LedgerError> {
-        either!(self, ledger => ledger.settle(entry, receipt, now).await)
+        either!(self, ledger => ledger.settle(entry, key, receipt, now).await)
     }
 
     async fn release(

@@ -92,9 +92,14 @@ pub trait Journal: Send + Sync + 'static {
 
     /// Records that the payment was charged, before the answer is sent. The payer earns the entry's
     /// amount as credit.
+    ///
+    /// A charge is a fact, so it does not matter which server holds the entry: only the one that has
+    /// the receipt can record it. `key` is the authorization that was charged. On a shared journal,
+    /// an entry of another authorization is [`LedgerError::NoSuchEntry`].
     fn settle(
         &self,
         entry: EntryId,
+        key: AuthorizationKey,
         receipt: StoredReceipt,
         now: u64,
     ) -> impl Future<Output = Result<(), LedgerError>> + Send;

@@ -12,7 +12,10 @@
 //! A replica that takes over may lack the last commits, and may repeat numbers of entries that
 //! running calls still hold. No instance has a lease there: each one registers anew, keeps the
 //! entries that nobody has taken over, and reserves entries with numbers far above the repeated
-//! ones.
+//! ones. An instance that starts reserves such numbers, too: it may be the first one on the replica.
+//!
+//! A receipt is the exception to ownership: [`settle`](crate::Journal::settle) needs a lease, but
+//! not the entry. The server that has the receipt may be the only one that ever gets it.
 //!
 //! A lost connection leaves the outcome of its statement open. A reservation then looks for its own
 //! attempt. Every other move is sent again, and finds its own result if it had taken effect.
@@ -84,7 +87,8 @@ pub struct PostgresLedger(Arc<Inner>);
 struct Inner {
     postgres: Postgres,
     instance: Instance,
-    /// The number of the instance under which this ledger writes.
+    /// The number of the instance under which this ledger writes; [`number::NONE`] before its first
+    /// write.
     number: AtomicI64,
     options: Options,
     /// Reserved entries whose work has begun. Only this instance knows them, and no row has them:
@@ -93,7 +97,7 @@ struct Inner {
     /// The entries after which the next sweep for abandoned entries, and the next pruning, begin.
     abandon_after: AtomicI64,
     prune_after: AtomicI64,
-    /// Batches of the current run of pruning.
+    /// The remaining batches of the current run of pruning.
     prune_batches: AtomicI64,
     /// The size at the last count of open entries.
     size_bytes: AtomicU64,
@@ -114,13 +118,14 @@ impl PostgresLedger {
         options: Options,
         lease: Duration,
     ) -> Result<Self, LedgerError> {
+        // Before the first table is made.
         postgres.check_durability().await?;
         postgres.migrate(&COMPONENT).await?;
         let instance = Instance::register(postgres.clone(), lease).await?;
         Ok(Self(Arc::new(Inner {
             postgres,
-            number: AtomicI64::new(instance.id()),
             instance,
+            number: AtomicI64::new(number::NONE),
             options,
             working: Mutex::default(),
             abandon_after: AtomicI64::new(0),
@@ -130,13 +135,15 @@ impl PostgresLedger {
         })))
     }
 
-    /// Returns the migration that opening the ledger in a database would run. Writes nothing.
+    /// Returns the migrations that opening the ledger in a database would run: of its own tables,
+    /// and of the table of instances. Writes nothing.
     ///
     /// # Errors
     ///
-    /// As [`open`](Self::open).
-    pub async fn pending(postgres: &Postgres) -> Result<Migration, LedgerError> {
-        Ok(postgres.pending(&COMPONENT).await?)
+    /// As [`Postgres::pending`].
+    pub async fn pending(postgres: &Postgres) -> Result<[Migration; 2], PostgresError> {
+        let ledger = postgres.pending(&COMPONENT).await?;
+        Ok([ledger, Instance::pending(postgres).await?])
     }
 
     /// Lists entries, as [`AnyLedger::entries`](crate::AnyLedger::entries). Writes nothing, and

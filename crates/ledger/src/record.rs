@@ -32,6 +32,12 @@ impl Filter {
             .iter()
             .fold(0, |bits, state| bits | (1 << state.code()))
     }
+
+    /// Whether only entries without a decision are selected. An index has them.
+    pub(crate) fn is_of_open_entries(&self) -> bool {
+        let decided = [State::Settled, State::Released];
+        !self.states.is_empty() && !self.states.iter().any(|state| decided.contains(state))
+    }
 }
 
 /// An entry without its answer and its signature: nothing in it can be used to take the payment.
@@ -67,4 +73,6 @@ pub struct EntryRecord {
     pub changed_at: u64,
     /// The reason why it is released, unknown or undecidable, or was unknown before it was settled.
     pub cause: Option<String>,
+    /// Whether the released authorization is never reserved again.
+    pub retired: bool,
 }

@@ -16,6 +16,7 @@ mod address;
 mod column;
 mod condition;
 mod error;
+mod hosts;
 mod instance;
 mod migrate;
 mod pool;

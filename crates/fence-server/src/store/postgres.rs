@@ -12,7 +12,7 @@ use std::sync::Arc;
 use alloy_primitives::{Address, B256};
 use calldata_checks::UtcSeconds;
 use delegation_fence::{LogEntry, LogRecord, Policy, Spent};
-use storage::postgres::{Component, Postgres, PostgresError, ToSql};
+use storage::postgres::{Component, Migration, Postgres, PostgresError, ToSql};
 
 use super::{InstalledPolicy, KeptSubmission, Lease, Store, StoreError, StoreFuture, View, Write};
 
@@ -38,6 +38,14 @@ impl PostgresStore {
     pub async fn open(postgres: Postgres) -> Result<Self, PostgresError> {
         postgres.migrate(&COMPONENT).await?;
         Ok(Self { postgres })
+    }
+
+    /// Returns the migration that [`open`](Self::open) would run. Writes nothing.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub async fn pending(postgres: &Postgres) -> Result<Migration, PostgresError> {
+        postgres.pending(&COMPONENT).await
     }
 }
 

@@ -69,14 +69,12 @@ impl Journal for PostgresLedger {
     async fn settle(
         &self,
         entry: EntryId,
+        key: AuthorizationKey,
         receipt: StoredReceipt,
         now: u64,
     ) -> Result<(), LedgerError> {
-        self.write(|inner| async move {
-            let transition = Transition::Settle;
-            inner.end_charged(entry, transition, &receipt, now).await
-        })
-        .await
+        self.write(move |inner| async move { inner.settle(entry, &key, &receipt, now).await })
+            .await
     }
 
     async fn release(

@@ -11,12 +11,13 @@ use crate::support::{
 };
 
 async fn settle(ledger: &AnyLedger, claim: Claim) -> EntryId {
+    let key = claim.key;
     let entry = reserved(ledger, claim).await;
     ledger
         .begin_settlement(entry, settlement(1), NOW)
         .await
         .unwrap();
-    ledger.settle(entry, receipt(1), NOW).await.unwrap();
+    ledger.settle(entry, key, receipt(1), NOW).await.unwrap();
     entry
 }
 
@@ -53,10 +54,13 @@ async fn only_a_settlement_earns_and_each_entry_once() {
     let entry = bring(&ledger, 10, State::Settling).await;
     ledger.reopen();
     ledger.recover(NOW).await.unwrap();
-    ledger.settle(entry, receipt(10), NOW).await.unwrap();
+    ledger
+        .settle(entry, key(10), receipt(10), NOW)
+        .await
+        .unwrap();
     assert_eq!(credit(&ledger).await, 2_000);
     for now in [NOW, NOW + 1] {
-        let again = ledger.settle(entry, receipt(10), now).await;
+        let again = ledger.settle(entry, key(10), receipt(10), now).await;
         assert_eq!(again.unwrap_err().code(), "ledger_wrong_state");
     }
     assert_eq!(credit(&ledger).await, 2_000);

@@ -24,6 +24,7 @@ mod prune;
 mod records;
 mod reservations;
 mod reserved;
+mod shared_upkeep;
 mod support;
 mod transitions;
 mod undecidable;

@@ -13,7 +13,7 @@ use crate::config::Problem;
 /// The URL of the ledger in a configuration that names none.
 const USUAL_URL: &str = "sqlite://data/service.db";
 
-/// The shortest lease: enough for three heartbeats, a second apart.
+/// The shortest lease: enough for heartbeats that are three quarters of a second apart.
 const LEAST_LEASE_SECONDS: u32 = 3;
 
 /// The fewest connections: one for calls, and one for heartbeats, which calls must not delay.

@@ -298,3 +298,41 @@ async fn a_server_that_lost_an_entry_does_not_release_it() {
     assert_eq!(state().await, State::Unknown);
     assert!(server.processor.shared.tasks.is_empty());
 }
+
+/// A facilitator may give a receipt only once. A server that was held up until another one had
+/// taken its payment over records it all the same.
+#[tokio::test(start_paused = true)]
+async fn a_receipt_is_recorded_although_the_entry_was_taken_over() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    let (server, other) = (stage.as_server(1), stage.as_server(2));
+    let payment = stage.sign(&payer);
+    server.journal.break_call("settle");
+    served(server.buy(&payment).await);
+    server.journal.expire(&[1]);
+    other.processor.close_orphans().await;
+    let state = async || stage.record(&payment).await.unwrap().state;
+    assert_eq!(state().await, State::Unknown);
+    server.journal.go_on_as(3);
+    server.journal.mend();
+    server.finish().await;
+    assert_eq!(state().await, State::Settled);
+    assert!(served(other.buy(&payment).await).again);
+}
+
+/// The replica that takes over has the entry, and lacks the answer.
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_a_replica_lacks_is_stored_again() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    let payment = stage.sign(&payer);
+    stage.journal.break_call("settle");
+    let sold = served(stage.buy(&payment).await);
+    stage.journal.lose_answers();
+    let state = async || stage.record(&payment).await.unwrap().state;
+    assert_eq!(state().await, State::Reserved);
+    stage.journal.mend();
+    stage.finish().await;
+    assert_eq!(state().await, State::Settled);
+    let again = served(stage.buy(&payment).await);
+    assert!(again.again);
+    assert_eq!(again.stored.answer, sold.stored.answer);
+}

@@ -136,10 +136,11 @@ impl Journal for PostgresJournal {
     async fn settle(
         &self,
         entry: EntryId,
+        key: AuthorizationKey,
         receipt: StoredReceipt,
         now: u64,
     ) -> Result<(), LedgerError> {
-        self.wait(|ledger| async move { ledger.settle(entry, receipt, now).await })
+        self.wait(|ledger| async move { ledger.settle(entry, key, receipt, now).await })
     }
 
     async fn release(
