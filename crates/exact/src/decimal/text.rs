@@ -1,6 +1,11 @@
 //! Plain decimal text, kept as it was written: prices, human-readable amounts and percentages.
 
-use std::{cmp::Ordering, fmt, str::FromStr};
+use std::{
+    cmp::Ordering,
+    fmt,
+    hash::{Hash, Hasher},
+    str::FromStr,
+};
 
 use alloy_primitives::U256;
 
@@ -16,7 +21,8 @@ pub struct DecimalText {
 }
 
 impl DecimalText {
-    /// Longest text that is read, in bytes: two 256-bit numbers in sequence fit.
+    /// Longest text that is read, in bytes: a 256-bit number has at most 78 digits, so that a point
+    /// and 21 more digits fit beside the greatest one.
     pub const MAX_LEN: usize = 100;
 
     /// Reads decimal text.
@@ -183,6 +189,12 @@ impl FromStr for DecimalText {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Self::parse(text)
+    }
+}
+
+impl Hash for DecimalText {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.significant().hash(state);
     }
 }
 
