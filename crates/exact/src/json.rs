@@ -33,8 +33,8 @@ pub struct JsonDefect {
 /// them.
 ///
 /// # Errors
-/// Each duplicate member with its path; or one defect at `$` for text that is not JSON, is nested
-/// deeper than 128, or has more than 32 duplicate members.
+/// The duplicate members with their paths, at most 32, or one problem at `$` for text that is not
+/// JSON (or nested deeper than 128).
 ///
 /// ```
 /// assert!(exact::parse_json(r#"{"a":1}"#).is_ok());
@@ -54,8 +54,8 @@ pub fn parse_json(text: &str) -> Result<Value, Vec<JsonDefect>> {
     let found = defects.into_inner();
     match parsed {
         Ok(value) if found.is_empty() => Ok(value),
-        Ok(_) => Err(found),
-        Err(error) => Err(vec![JsonDefect {
+        // After the greatest number of defects the rest of the text is not read.
+        Err(error) if found.len() < MOST_DEFECTS => Err(vec![JsonDefect {
             path: "$".to_owned(),
             expected: "JSON",
             observed: format!(
@@ -64,6 +64,7 @@ pub fn parse_json(text: &str) -> Result<Value, Vec<JsonDefect>> {
                 error.column()
             ),
         }]),
+        _ => Err(found),
     }
 }
 
@@ -156,14 +157,14 @@ impl<'de> Visitor<'de> for Node<'_> {
             })?;
             if members.contains_key(&name) {
                 let mut defects = self.defects.borrow_mut();
-                if defects.len() >= MOST_DEFECTS {
-                    return Err(A::Error::custom("too many duplicate members"));
-                }
                 defects.push(JsonDefect {
                     path: path.to_string(),
                     expected: "each member once",
                     observed: "a duplicate member".to_owned(),
                 });
+                if defects.len() >= MOST_DEFECTS {
+                    return Err(A::Error::custom("too many duplicate members"));
+                }
             }
             members.insert(name, value);
         }
@@ -180,6 +181,16 @@ mod tests {
         let defects = parse_json(r#"{"a":1,"b":{"c":1,"c":2},"a":[{"d":1,"d":1}]}"#).unwrap_err();
         let paths: Vec<_> = defects.iter().map(|p| p.path.as_str()).collect();
         assert_eq!(paths, ["$.b.c", "$.a[0].d", "$.a"]);
+    }
+
+    #[test]
+    fn the_first_duplicates_of_many_are_named() {
+        for (members, named) in [(2, 1), (32, 31), (33, 32), (34, 32), (500, 32)] {
+            let text = format!("{{{}}}", vec![r#""a":1"#; members].join(","));
+            let defects = parse_json(&text).unwrap_err();
+            assert_eq!(defects.len(), named, "{members}");
+            assert!(defects.iter().all(|defect| defect.path == "$.a"));
+        }
     }
 
     #[test]

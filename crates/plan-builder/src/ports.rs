@@ -1,5 +1,9 @@
-//! The ports of the constructors: quotes, venue facts, reads of accounts, simulation. The adapters
-//! of `data-sources`, or an embedder's own, implement them. The crate opens no socket.
+//! The ports of the constructors: quotes, venue facts, reads of accounts, simulation. An
+//! embedder writes its own adapters; those of this repository are in `data-sources`, which is not
+//! published. The crate opens no socket.
+//!
+//! A port's future is `Send`. Futures of a browser's `fetch` are not: wrap them in a type that is,
+//! for example `send_wrapper::SendWrapper`, because a page has one thread.
 //!
 //! Each port has a companion that can be a trait object (`DynSwapQuotes` for [`SwapQuotes`]). Every
 //! implementation of a port has it, and `Box<dyn DynSwapQuotes>`, `Arc<dyn DynSwapQuotes>` and

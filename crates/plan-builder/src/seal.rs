@@ -161,7 +161,7 @@ impl<'a, R: RailPlan> Judged<'a, R> {
 }
 
 /// Oldest reading that a plan is built on, in seconds, and how far a reading's clock may run ahead.
-const OLDEST_READING: u64 = 60;
+pub(crate) const OLDEST_READING: u64 = 60;
 
 fn judge_age(read_at: UtcSeconds, now: UtcSeconds) -> Result<(), Refusal> {
     if now <= read_at.saturating_add(OLDEST_READING)

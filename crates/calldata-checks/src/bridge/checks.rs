@@ -35,6 +35,8 @@ pub const HOOK: &str = "bridge_hook_exact";
 /// Name of the check of targets, native value and canonical calldata.
 pub const TARGETS_VALUE: &str = "bridge_targets_value_bound";
 
+impl crate::engine::sealed::Sealed for BridgeFacts {}
+
 impl Facts for BridgeFacts {
     const RAIL: Rail = Rail::Bridge;
 

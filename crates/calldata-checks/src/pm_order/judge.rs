@@ -13,6 +13,9 @@ use crate::{
     Commitment, Decimal, Observed, Verdict, Violation, commitment::CLOCK_TOLERANCE_SECONDS,
 };
 
+/// The readings of most checks that rest on readings.
+const MARKET: &str = "the venue's description of the market";
+
 impl PmOrderFacts {
     pub(super) fn judge_maker(&self) -> Verdict {
         let (request, order) = (&self.request, &self.decoded.order);
@@ -85,7 +88,7 @@ impl PmOrderFacts {
                 return Err(Violation::new(message, exchange.address(), observed));
             }
         }
-        Ok(Observed::fixed(exchange.as_str()))
+        Ok(Observed::fixed(exchange.as_str()).by_readings(MARKET))
     }
 
     pub(super) fn judge_token(&self) -> Verdict {
@@ -131,10 +134,7 @@ impl PmOrderFacts {
                 state.join(", "),
             ));
         }
-        Ok(Observed::from(format!(
-            "outcome {}, {open}",
-            shown(outcome)
-        )))
+        Ok(Observed::from(format!("outcome {}, {open}", shown(outcome))).by_readings(MARKET))
     }
 
     pub(super) fn judge_side(&self) -> Verdict {
@@ -213,7 +213,8 @@ impl PmOrderFacts {
         Ok(Observed::from(format!(
             "configured builder code: {} bps as maker, {} bps as taker, cap {most}; zero metadata",
             fee.maker_bps, fee.taker_bps
-        )))
+        ))
+        .by_readings("the venue's fee of the code"))
     }
 
     pub(super) fn judge_order_hash(&self) -> Verdict {
@@ -259,6 +260,6 @@ impl PmOrderFacts {
             let message = "the venue speaks another version";
             return Err(Violation::new(message, VENUE_VERSION, self.market.version));
         }
-        Ok(Observed::fixed("version 2"))
+        Ok(Observed::fixed("version 2").by_readings("the venue's version"))
     }
 }

@@ -2,6 +2,7 @@
 //! [`calldata_checks::okx`] judge it. An answer that fails a check is never passed on.
 
 use alloy_primitives::{Address, U256};
+use calldata_checks::UtcSeconds;
 use calldata_checks::okx::{self, OfferedCall, SwapFacts, judge};
 
 use super::{DATA, Okx, lower};
@@ -50,7 +51,7 @@ impl Okx {
                 })?;
         let failed = |kind| self.reject_response(SOURCE, kind);
         let quote = Quote::read(&Json::of(&data, DATA)).map_err(failed)?;
-        let now = self.now_seconds();
+        let now = UtcSeconds::from_unix(self.now_seconds());
         let facts = judge(&quote.as_judged(), &request.asked(), reviewed, now)?;
         Ok(self.checked(quote, facts, request, provenance))
     }

@@ -14,6 +14,7 @@ pub const PLACEHOLDER: &str = "0xYOUR_OWN_ADDRESS";
 
 /// The reason why a text is not accepted as an address.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum AddressFault {
     /// The text is still [`PLACEHOLDER`].
     #[error("expected an address of your own, observed the example's {PLACEHOLDER}")]

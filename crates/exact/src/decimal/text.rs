@@ -3,7 +3,12 @@
 //! [`DecimalText`] converts to whole numbers of the smallest unit exactly or not at all. The caller
 //! knows the unit.
 
-use std::{cmp::Ordering, fmt, str::FromStr};
+use std::{
+    cmp::Ordering,
+    fmt,
+    hash::{Hash, Hasher},
+    str::FromStr,
+};
 
 use alloy_primitives::U256;
 
@@ -187,6 +192,12 @@ impl FromStr for DecimalText {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Self::parse(text)
+    }
+}
+
+impl Hash for DecimalText {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.significant().hash(state);
     }
 }
 

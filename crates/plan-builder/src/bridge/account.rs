@@ -13,7 +13,7 @@ use calldata_checks::{
     },
 };
 
-use super::join::join;
+use super::{BridgeRequest, join::join};
 use crate::{
     Refusal,
     ports::{Accounts, PortError, PortErrorReason},
@@ -52,6 +52,23 @@ const LONGEST_VERSION: usize = 32;
 /// Longest answer of a Safe in bytes: its owners as an offset, their count, and a word for each.
 /// Longer answers are not decoded.
 const LONGEST_ANSWER: usize = 32 * (2 + MOST_OWNERS);
+
+/// Reads who holds the receiving address of a bridge, for [`OwnReadings`](crate::OwnReadings): a
+/// plan's own readings prove nothing to somebody who got the plan from a stranger. A Safe is read
+/// on both chains.
+///
+/// # Errors
+/// `bridge_recipient_controlled_on_destination`: the account does not hold the receiving address,
+/// or it cannot be read. The port's failure.
+///
+/// # Example
+/// [`verify_with`](crate::verify_with) has one.
+pub async fn read_control<A: Accounts + ?Sized>(
+    request: &BridgeRequest,
+    accounts: &A,
+) -> Result<DestinationControl, Refusal> {
+    control(accounts, &request.asked(), false).await
+}
 
 /// Reads the account and judges the readings.
 ///

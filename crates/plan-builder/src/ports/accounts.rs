@@ -7,6 +7,9 @@ use alloy_primitives::{Address, Bytes};
 use super::{PortError, PortErrorReason};
 
 /// Reads of accounts on chains.
+///
+/// # Example
+/// [`bridge::build`](crate::bridge::build) has an implementation.
 pub trait Accounts: Send + Sync {
     /// Reads the code at an address.
     ///

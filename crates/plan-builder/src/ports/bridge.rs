@@ -10,6 +10,9 @@ use super::PortError;
 use crate::wire::{As, Digits, Exact, Time};
 
 /// The fees and limits of native-USDC transfers.
+///
+/// # Example
+/// [`bridge::build`](crate::bridge::build) has an implementation.
 pub trait BridgeFees: Send + Sync {
     /// Reads the fees of one directed route, by protocol domain.
     ///

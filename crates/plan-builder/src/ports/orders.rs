@@ -10,6 +10,9 @@ use super::PortError;
 use crate::wire::{As, Digits, Exact, Time, Word};
 
 /// The prediction market's venue.
+///
+/// # Example
+/// [`pm_order::build`](crate::pm_order::build) has an implementation.
 pub trait PmVenue: Send + Sync {
     /// Reads every fact about the market of a token that an order needs, now.
     ///
@@ -54,7 +57,7 @@ pub struct PmMarket {
     pub active: bool,
     /// Whether the market is closed.
     pub closed: bool,
-    /// The taker fee's rate and exponent, when the venue gives them.
+    /// The rate of the taker's fee, when the venue gives it.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
@@ -90,6 +93,9 @@ pub struct PmBuilderFee {
 }
 
 /// The perpetuals venue.
+///
+/// # Example
+/// [`perp_order::build`](crate::perp_order::build) has an implementation.
 pub trait PerpVenue: Send + Sync {
     /// Reads the asset that a coin names (`BTC`, `xyz:TSLA`), now.
     ///

@@ -10,6 +10,9 @@ use super::PortError;
 use crate::wire::{As, Digits, Eip55, Exact, Hex, Time, Wire};
 
 /// Swap quotes of the aggregator.
+///
+/// # Example
+/// [`swap::build`](crate::swap::build) has an implementation.
 pub trait SwapQuotes: Send + Sync {
     /// Reads a quote with its transaction.
     ///

@@ -110,6 +110,25 @@ pub enum AuthorizeError {
     },
 }
 
+impl AuthorizeError {
+    /// The stable name of this reason.
+    ///
+    /// # Example
+    /// ```
+    /// use x402_wire::buyer::AuthorizeError;
+    ///
+    /// assert_eq!(AuthorizeError::PaymentIdRequired.code(), "payment_id_required");
+    /// ```
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Budget(_) => "above_budget",
+            Self::PaymentIdRequired => "payment_id_required",
+            Self::Time { .. } => "time_not_in_seconds",
+        }
+    }
+}
+
 /// The last second of the year 9999.
 const LATEST: u64 = 253_402_300_799;
 
@@ -150,6 +169,28 @@ pub enum TermsChanged {
         /// The asset of the choice.
         expected: Address,
     },
+}
+
+impl TermsChanged {
+    /// The stable name of this reason.
+    ///
+    /// # Example
+    /// ```
+    /// use alloy_primitives::Address;
+    /// use x402_wire::buyer::TermsChanged;
+    ///
+    /// let changed = TermsChanged::Asset { expected: Address::ZERO };
+    /// assert_eq!(changed.code(), "asset_withdrawn");
+    /// ```
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Amount { .. } => "amount_changed",
+            Self::Payee { .. } => "payee_changed",
+            Self::Domain { .. } => "domain_changed",
+            Self::Asset { .. } => "asset_withdrawn",
+        }
+    }
 }
 
 impl Choice {

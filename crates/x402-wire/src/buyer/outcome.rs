@@ -59,6 +59,27 @@ pub enum OutcomeError {
     },
 }
 
+impl OutcomeError {
+    /// The stable name of this reason.
+    ///
+    /// # Example
+    /// ```
+    /// use x402_wire::buyer::OutcomeError;
+    ///
+    /// let unfit = OutcomeError::Transaction { observed: "none".to_owned() };
+    /// assert_eq!(unfit.code(), "transaction_missing");
+    /// ```
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Header(_) => "header_unreadable",
+            Self::OtherPayment { .. } => "other_payment",
+            Self::Contradiction { .. } => "contradiction",
+            Self::Transaction { .. } => "transaction_missing",
+        }
+    }
+}
+
 /// Values of `status` for a finished settlement.
 const FINISHED: [&str; 4] = ["success", "settled", "confirmed", "completed"];
 /// Values of `status` for a settlement that came to nothing.

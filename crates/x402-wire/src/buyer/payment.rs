@@ -12,7 +12,8 @@ use crate::codec::RawJson;
 use crate::signature::key_signature;
 use crate::{
     Authorization, AuthorizationKey, Extensions, HeaderError, Invalid, PaymentId, PaymentRequired,
-    PaymentRequirements, Resource, SettlementResponse, X402_VERSION, ascii_json, encode_header,
+    PaymentRequirements, Resource, SettlementResponse, X402_VERSION, ascii::own_json,
+    encode_header,
 };
 
 /// An authorization that waits for its signature.
@@ -175,7 +176,7 @@ impl SignedPayment {
             extensions: choice.extensions(unsigned.payment_id.as_ref()),
         };
         Self {
-            header: encode_header(&ascii_json(&message)),
+            header: encode_header(&own_json(&message)),
             offer: choice.offer().clone(),
             authorization: unsigned.authorization.clone(),
             payment_id: unsigned.payment_id.clone(),

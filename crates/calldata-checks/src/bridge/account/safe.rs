@@ -175,7 +175,8 @@ impl SafeReading {
             self.threshold,
             there.len(),
             self.modules.len(),
-        )))
+        ))
+        .by_readings("the Safe's state on both chains"))
     }
 
     /// Checks that modules, guards and handler are the source's, or absent.

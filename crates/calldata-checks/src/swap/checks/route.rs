@@ -88,7 +88,12 @@ pub(super) fn min_out_slippage_bound(facts: &SwapFacts) -> Verdict {
             minimum,
         ));
     }
-    Ok(Observed::from(format!("{minimum} >= {floor}")))
+    let observed = Observed::from(format!("{minimum} >= {floor}"));
+    Ok(match asked.min_amount_out {
+        Some(_) => observed,
+        // Whoever writes the quote writes its minimum.
+        None => observed.by_readings("the quoted output"),
+    })
 }
 
 pub(super) fn token_amount_bound(facts: &SwapFacts) -> Verdict {

@@ -6,8 +6,8 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use alloy_primitives::{Address, address, keccak256};
-use calldata_checks::{Rail, UtcSeconds, fees::PerpBuilder};
+use alloy_primitives::{Address, B256, address, keccak256};
+use calldata_checks::{Rail, UtcSeconds};
 use plan_builder::{
     Moment, Policy, Refusal, Request, Sealed, Verified, perp_order,
     ports::{PerpAsset, PerpVenue, PortError, PortErrorReason},
@@ -15,7 +15,7 @@ use plan_builder::{
 };
 use serde_json::{Value, json};
 
-use crate::swap::sample::free;
+use crate::fees::policy_with;
 
 pub(crate) const ACCOUNT: &str = "0x14791697260E4c9A71f18484C9f997B308e59325";
 pub(crate) const BUILDER: Address = address!("1922810825c90f4270048b96da7b1803cd8609ef");
@@ -90,16 +90,28 @@ impl PerpVenue for Venue {
 }
 
 pub(crate) fn policy() -> Policy {
-    Policy::new(free())
+    reviewing(&[])
+}
+
+/// A policy that reviews these perpetuals: coin, asset id and decimals of a size.
+pub(crate) fn reviewing(assets: &[(&str, u32, u8)]) -> Policy {
+    let row = |(coin, asset, decimals): &(&str, u32, u8)| json!({"coin": coin, "asset": asset, "sz_decimals": decimals});
+    let assets: Vec<_> = assets.iter().map(row).collect();
+    policy_with(|fees| {
+        fees["perpetuals"] = json!({"max_trigger_slippage_bps": 1000, "assets": assets});
+    })
 }
 
 pub(crate) fn policy_with_builder() -> Policy {
-    let mut policy = policy();
-    policy.fees.perp_builder = Some(PerpBuilder {
-        address: BUILDER,
-        fee_tenth_bps: 10,
-    });
-    policy
+    policy_with_fee(10)
+}
+
+pub(crate) fn policy_with_fee(tenth_bps: u16) -> Policy {
+    policy_with(|fees| {
+        fees["perpetuals"] = json!({
+            "builder": BUILDER, "fee_tenth_bps": tenth_bps, "max_trigger_slippage_bps": 1000,
+        });
+    })
 }
 
 /// The arguments of a plain order, with some members replaced; `null` removes one.

@@ -6,8 +6,8 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use alloy_primitives::{B256, U256, address, keccak256};
-use calldata_checks::{BasisPoints, FeePolicy, Rail, UtcSeconds, fees::FeeRecipient};
+use alloy_primitives::{B256, U256, keccak256};
+use calldata_checks::{Rail, UtcSeconds};
 use plan_builder::{
     Moment, Policy, Refusal, Request, Sealed, Verified, pm_order,
     ports::{PmBuilderFee, PmMarket, PmToken, PmVenue, PortError},
@@ -15,7 +15,7 @@ use plan_builder::{
 };
 use serde_json::{Value, json};
 
-use crate::swap::sample::free;
+use crate::fees::policy_with;
 
 const VECTORS: &str =
     include_str!("../../../../../fixtures/vectors/pm_order/prediction_market_orders.json");
@@ -182,14 +182,6 @@ pub(crate) fn resealed(plan: &Value) -> String {
     plan.to_string()
 }
 
-fn policy(pm_builder_code: B256) -> Policy {
-    Policy::new(FeePolicy {
-        recipients: vec![FeeRecipient {
-            role: FeePolicy::OWN.to_owned(),
-            address: address!("0x70997970C51812dc3A010C7d01b50e0d17dc79C8"),
-            bps: BasisPoints::new(30).unwrap(),
-        }],
-        pm_builder_code,
-        ..free()
-    })
+pub(crate) fn policy(builder_code: B256) -> Policy {
+    policy_with(|fees| fees["prediction_market"]["builder_code"] = json!(builder_code))
 }
