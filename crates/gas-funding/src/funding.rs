@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use alloy_primitives::{Address, Bytes, U256};
+use alloy_primitives::{Address, B256, Bytes, U256};
 use chain_reader::{Block, ChainReader, ReadFault};
 use custody::Owner;
 use thiserror::Error;
@@ -61,9 +61,8 @@ pub struct Need<'a> {
     pub owner: Option<Owner>,
     /// The account that acts. It may differ from the payer.
     pub account: Address,
-    /// The amount that the owner is about to pay on top of its earlier payments, in micro US
-    /// dollars.
-    pub about_to_pay: u64,
+    /// The payment for the work itself, if there is one.
+    pub payment: Option<OwnPayment>,
     /// The Unix second from which on a transfer is useless.
     pub not_after: Option<u64>,
     /// The turn of the work that needs the gas. When it is lost, nothing is sent. `None` where no
@@ -71,6 +70,16 @@ pub struct Need<'a> {
     pub turn: Option<TurnFence>,
     /// Returns the key of each transfer. A key belongs to one transfer for ever.
     pub key: &'a (dyn Fn(u8) -> String + Send + Sync),
+}
+
+/// The payment for the work that needs gas. It counts beside the owner's settled payments until it
+/// is one of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OwnPayment {
+    /// The digest of its authorization.
+    pub digest: B256,
+    /// The amount, in micro US dollars.
+    pub micro_usd: u64,
 }
 
 /// The reason why the state of an account is unknown now. The caller asks again later.
@@ -183,7 +192,13 @@ impl Parts {
         let chain_id = need.chain.chain_id();
         let worth = self.prices.micro_usd(chain_id, missing).await;
         let micro_usd = worth.unwrap_or_else(|| worth_at_most(chain_id, missing));
+        // The sum is read first: a payment that is settled between the two reads does not count
+        // twice.
         let paid = self.paid.paid(owner).await.unwrap_or_default();
+        let own = match need.payment {
+            Some(own) if self.paid.is_unsettled(own.digest).await => own.micro_usd,
+            _ => 0,
+        };
         let top_up = TopUp {
             key: key.clone(),
             owner,
@@ -195,7 +210,7 @@ impl Parts {
         };
         let limits = Limits {
             of_owner: self.funder.of_owner,
-            paid_by_owner: paid.saturating_add(need.about_to_pay),
+            paid_by_owner: paid.saturating_add(own),
             of_all: self.funder.of_all,
         };
         let booked = match self.book.book(top_up, limits).await {

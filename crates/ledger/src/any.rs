@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use alloy_primitives::Address;
+use alloy_primitives::{Address, B256};
 use storage::postgres::{Condition, Postgres};
 use x402_wire::AuthorizationKey;
 
@@ -102,6 +102,21 @@ impl PaidSums {
         match &self.0 {
             Sums::Sqlite(sums) => sums.paid(payer).await,
             Sums::Postgres(postgres) => crate::postgres::paid(postgres, payer).await,
+        }
+    }
+
+    /// Whether the authorization with this digest has an entry that is not settled. Its amount is
+    /// not in the sum of its payer.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::paid`].
+    pub async fn is_unsettled(&self, authorization: B256) -> Result<bool, LedgerError> {
+        match &self.0 {
+            Sums::Sqlite(sums) => sums.is_unsettled(authorization).await,
+            Sums::Postgres(postgres) => {
+                crate::postgres::is_unsettled(postgres, authorization).await
+            }
         }
     }
 }

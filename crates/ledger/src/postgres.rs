@@ -67,6 +67,7 @@ mod records;
 mod status;
 
 pub(crate) use credit::paid;
+pub(crate) use status::is_unsettled;
 
 /// The ledger's tables.
 pub(crate) const COMPONENT: Component = Component {

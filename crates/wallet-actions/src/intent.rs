@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! running → following → completed | partial | failed ⇄ reopened
-//!    │          └── a bridge whose burn stands, while its mint is awaited
+//!    │          └── has had an effect, and waits for the mint of a bridge or for gas
 //!    └──→ completed | partial | failed | cancelled
 //! ```
 //!
@@ -58,6 +58,10 @@ pub struct Intent {
     pub state: State,
     /// The reason for which it halted, if it did.
     pub halted: Option<String>,
+    /// The reason why its next transaction has no gas, while it waits for coins. Other intents may
+    /// use the wallet meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lacks_gas: Option<String>,
     /// Its transactions, in the order of sending.
     pub steps: Vec<Step>,
     /// The allowance that it gives, if any.
@@ -121,7 +125,8 @@ impl Operation {
 pub enum State {
     /// Transactions are being sent.
     Running,
-    /// The transactions on the source chain are sealed. The mint on the other chain is missing.
+    /// It has had an effect, and waits: for the mint of a bridge, or for gas. Other intents of the
+    /// wallet may run meanwhile.
     Following,
     /// The action is complete.
     Completed,
@@ -318,13 +323,14 @@ impl Intent {
         self.steps.iter().any(sealed)
     }
 
-    /// Whether it is over without a chargeable effect. Its payment may then begin another one.
+    /// Whether it is over without a chargeable effect. A reorganisation may still give it one.
     #[must_use]
     pub fn came_to_nothing(&self) -> bool {
         self.state.is_over() && !self.has_effect()
     }
 
-    /// Whether it goes on, has had an effect, or may still get one by a reorganisation.
+    /// Whether it goes on, has had an effect, or may still get one by a reorganisation. Until then
+    /// its payment begins no other one.
     #[must_use]
     pub fn may_have_effect(&self) -> bool {
         !self.came_to_nothing() || (self.has_begun() && !self.is_final)

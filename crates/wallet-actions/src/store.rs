@@ -17,8 +17,8 @@ pub type StoreFuture<'a, T> = PortFuture<'a, Result<T, StoreError>>;
 /// Stores intents durably. Every write is conditional, and is on disk when it returns.
 pub trait Store: Send + Sync + 'static {
     /// Stores a new intent. When the payment has one already, returns that one unchanged, unless it
-    /// ended without effect. With `claim`, the condition holds until the intent is stored. A store
-    /// of one server ignores it.
+    /// has no effect and no reorganisation can give it one ([`Intent::may_have_effect`]). With
+    /// `claim`, the condition holds until the intent is stored. A store of one server ignores it.
     ///
     /// # Errors
     /// [`StoreError::Busy`] while another intent of the wallet is running;

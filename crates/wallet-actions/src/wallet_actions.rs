@@ -69,7 +69,7 @@ impl WalletActions {
     pub async fn begin(&self, order: &Order) -> Result<Intent, Refused> {
         let shared = &self.shared;
         if let Some(known) = shared.store.of_payment(order.payment).await?
-            && !known.came_to_nothing()
+            && known.may_have_effect()
         {
             return Ok(known);
         }

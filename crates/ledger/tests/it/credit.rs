@@ -162,6 +162,24 @@ async fn the_sum_of_a_payer_is_never_spent_capped_or_forgotten() {
     assert_eq!(ledger.paid(Address::repeat_byte(0xcc)).await, Ok(0));
 }
 
+/// A payment is either not settled, or in the sum of its payer.
+#[tokio::test]
+async fn an_entry_is_unsettled_until_it_is_in_the_sum() {
+    let ledger = Bench::new();
+    let sums = ledger.paid_sums();
+    let unsettled = async |nonce| sums.is_unsettled(key(nonce).digest()).await.unwrap();
+    assert!(!unsettled(1).await);
+    let entry = reserved(&ledger, claim(1)).await;
+    assert!(unsettled(1).await);
+    let released = ledger.release(entry, "crashed", Spent::by_payer(0), NOW);
+    released.await.unwrap();
+    assert!(unsettled(1).await);
+    assert_eq!(sums.paid(key(1).payer).await, Ok(0));
+    pay(&ledger, 1, NOW).await.unwrap();
+    assert!(!unsettled(1).await && !unsettled(2).await);
+    assert_eq!(sums.paid(key(1).payer).await, Ok(2_000));
+}
+
 #[tokio::test]
 async fn sums_of_a_closed_file_say_so() {
     let ledger = Bench::in_file(OPTIONS);

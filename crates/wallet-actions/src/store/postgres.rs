@@ -119,10 +119,10 @@ async fn insert(
         return Err(StoreError::ClaimLost);
     }
     if let Some(known) = of_payment(transaction, intent.payment).await? {
-        if !known.state.is_over() || known.has_effect() {
+        if known.may_have_effect() {
             return Ok(known);
         }
-        // It came to nothing and was not charged: the payment is free for another one.
+        // It came to nothing for good and was not charged: the payment is free for another one.
         let sql = "UPDATE wallets_intent SET payment = $2 WHERE id = $1";
         let id = known.id.as_str();
         transaction.query(sql, &[&id, &id.as_bytes()]).await?;

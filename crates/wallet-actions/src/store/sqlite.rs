@@ -96,11 +96,11 @@ impl Store for SqliteStore {
     fn insert(&self, intent: Intent, _claim: Option<Condition>) -> StoreFuture<'_, Intent> {
         self.worker.write("insert an intent", move |transaction| {
             if let Some(known) = of_payment(transaction, intent.payment)? {
-                if !known.state.is_over() || known.has_effect() {
+                if known.may_have_effect() {
                     return Ok(known);
                 }
-                // The earlier intent had no effect and was not charged, so the payment may begin
-                // another one.
+                // The earlier intent had no effect, gets none, and was not charged, so the payment
+                // may begin another one.
                 transaction
                     .prepare_cached("UPDATE intent SET payment = ?2 WHERE id = ?1")?
                     .execute(params![known.id.as_str(), known.id.as_str().as_bytes()])?;

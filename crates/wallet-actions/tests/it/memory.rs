@@ -45,7 +45,7 @@ impl Store for Memory {
             .values_mut()
             .find(|it| it.payment == intent.payment);
         if let Some(known) = known {
-            if !known.state.is_over() || known.has_effect() {
+            if known.may_have_effect() {
                 return done(Ok(known.clone()));
             }
             if let Some(reason) = reason {

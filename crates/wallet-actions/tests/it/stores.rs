@@ -3,11 +3,13 @@
 
 use std::sync::Arc;
 
-use alloy_primitives::{Address, B256};
+use alloy_primitives::{Address, B256, Bytes};
 use serde_json::Value;
 use storage::postgres::{Condition, Postgres};
 use test_support::postgres::Schema;
-use wallet_actions::{Intent, Operation, PostgresStore, SqliteStore, State, Store, StoreError};
+use wallet_actions::{
+    Intent, Operation, PostgresStore, SqliteStore, State, Status, Step, StepKind, Store, StoreError,
+};
 
 use crate::memory::Memory;
 use crate::mortal::payment;
@@ -27,6 +29,7 @@ fn intent(id: u8, number: u8, wallet: u8) -> Intent {
         not_after: 900,
         state: State::Running,
         halted: None,
+        lacks_gas: None,
         steps: Vec::new(),
         allowance: None,
         bridge: None,
@@ -34,6 +37,20 @@ fn intent(id: u8, number: u8, wallet: u8) -> Intent {
         ended_at: None,
         is_final: false,
         reorganised_at: None,
+    }
+}
+
+/// A transaction that was ordered and not sent.
+fn unsent() -> Step {
+    Step {
+        kind: StepKind::Transfer,
+        chain_id: 196,
+        to: Address::ZERO,
+        input: Bytes::new(),
+        expects: None,
+        returns_amount: false,
+        returns_at_most: None,
+        status: Status::Unsent,
     }
 }
 
@@ -132,15 +149,23 @@ async fn keeps_its_promises(store: &dyn Store) {
     assert!(store.unsettled().await.unwrap().is_empty());
     assert_eq!(store.open().await.unwrap().len(), 2);
     assert_eq!(store.is_busy(reopened.wallet).await.unwrap(), None);
+    // While a reorganisation may give it an effect, its payment begins no other one.
+    let failed = Intent {
+        state: State::Failed,
+        steps: vec![unsent()],
+        ..reopened
+    };
+    let failed = store.write(failed).await.unwrap();
+    assert_eq!(store.insert(intent(5, 1, 1)).await.unwrap(), failed.clone());
     let last = Intent {
         state: State::Cancelled,
         is_final: true,
-        ..reopened
+        ..failed
     };
     let ended = store.write(last).await.unwrap();
     assert_eq!(store.open().await.unwrap(), vec![other.id.clone()]);
     assert!(store.unsettled().await.unwrap().is_empty());
-    // The intent had no effect: its payment is free.
+    // The intent had no effect, and gets none: its payment is free.
     let again = store.insert(intent(5, 1, 1), None).await.unwrap();
     assert_ne!(again.id, ended.id);
     assert_eq!(
