@@ -1,4 +1,5 @@
-//! Writes the table of the recordings: every file under `fixtures/upstreams`, compiled in.
+//! Writes the table of the recordings for `src/embedded.rs`: every file below `fixtures/upstreams`,
+//! with its text.
 
 use std::{
     env, fs, io,

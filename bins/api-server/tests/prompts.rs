@@ -1,5 +1,5 @@
-//! Tests that prompts stay out of the log. The test needs a process of its own, because it reads
-//! the whole process's log, to which other tests would write.
+//! Tests that prompts stay out of the log. The test reads the log of a whole process, so it runs in
+//! a process without other tests.
 
 #![allow(
     clippy::unwrap_used,
@@ -36,8 +36,8 @@ impl io::Write for Log {
     }
 }
 
-/// The prompt is in the address of the request. The test reads everything that this process logs,
-/// down to `debug`: the log of one thread would miss the lines that other threads wrote first.
+/// The prompt is in the address of the request. The test reads everything that this process logs
+/// down to `debug`, because other threads write some of the lines.
 #[tokio::test]
 async fn prompts_do_not_reach_the_log() {
     let log = Log::default();
@@ -55,7 +55,7 @@ async fn prompts_do_not_reach_the_log() {
         let target = format!("/{route}?prompt={secret}");
         shop.world.buyer.get(&target).await;
         shop.buy(&target).await;
-        // A payment for another prompt, and a malformed one.
+        // One payment is for another prompt, the other is malformed.
         let payment = shop.world.buyer.payment(&format!("{target}2")).await;
         let answer = shop.world.buyer.get_paid(&target, &payment).await;
         assert_eq!(answer.status, 402);

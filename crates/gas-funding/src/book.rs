@@ -1,4 +1,6 @@
-//! The book of top-ups for gas, and the budgets that bound them.
+//! The book of top-ups for gas, and the budgets that bound them. [`Book`] is the port; its
+//! implementations keep the record in memory, in a SQLite file or in a PostgreSQL database. A book
+//! only records: [`GasFunding`](crate::GasFunding) sends the coins.
 
 mod memory;
 mod postgres;
@@ -19,10 +21,10 @@ const DAY_SECONDS: u64 = 86_400;
 /// The pending answer of a book.
 pub type BookFuture<'a, T> = PortFuture<'a, Result<T, BookError>>;
 
-/// The durable record of all top-ups. A booking is on disk when the call returns.
+/// The durable record of all top-ups. A booking is durable when the call returns.
 pub trait Book: Send + Sync + 'static {
-    /// Books a top-up before it is sent. The booking counts even if the transfer fails. A booked
-    /// key does not change: the call returns its first amount.
+    /// Books a top-up before its transfer is sent. The booking counts even if the transfer fails. A
+    /// key is booked once: a later call with it changes nothing and returns the first amount.
     ///
     /// # Errors
     /// [`BookError::Budget`] when a budget does not cover the top-up. Then nothing is booked.
@@ -51,36 +53,36 @@ pub struct TopUp {
 /// The limits of the budgets, in micro US dollars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// The most for one owner in a day (UTC).
+    /// The most that one owner may get in a day (UTC).
     pub of_owner: u64,
-    /// The most for this owner in all days together: the sum of its payments.
+    /// The most that this owner may get in all days together: the sum of its payments.
     pub paid_by_owner: u64,
-    /// The most for all owners together in a day (UTC).
+    /// The most that all owners together may get in a day (UTC).
     pub of_all: u64,
 }
 
-/// An existing booking.
+/// What the book has for a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Booked {
     /// The first booked amount of the key, in wei.
     pub wei: U256,
-    /// Whether this call has booked it.
+    /// Whether this call made the booking.
     pub is_new: bool,
 }
 
 /// A budget for top-ups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Budget {
-    /// One owner's top-ups in a day.
+    /// Limits one owner's top-ups in a day.
     OfOwner,
-    /// One owner's top-ups in all days together.
+    /// Limits one owner's top-ups in all days together.
     PaidByOwner,
-    /// All owners' top-ups in a day.
+    /// Limits all owners' top-ups in a day.
     OfAll,
 }
 
 impl Budget {
-    /// The key of the configuration, or `paid`.
+    /// The configuration key of the limit, or `paid` for the limit by the owner's payments.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -91,7 +93,7 @@ impl Budget {
     }
 }
 
-/// The reason why nothing was booked.
+/// Why nothing was booked.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum BookError {

@@ -1,16 +1,16 @@
-//! The funding account with its limits, and the result of a request for coins.
+//! The account that pays for gas and its limits, and the results of a request for coins.
 
 use alloy_primitives::{Address, U256};
 
 use crate::Budget;
 
-/// The account that tops other accounts up, with its limits.
+/// The account from which other accounts get coins for gas, with its limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Funder {
     /// The account. The sender of transactions signs for it.
     pub account: Address,
-    /// The most wei that it gives for one purpose on one chain. A purpose is the steps of a plan,
-    /// the clearing after its halt, or an intent.
+    /// The most wei that the account gives for one purpose on one chain. A purpose is the steps of
+    /// a plan, the clearing after a halted plan, or an intent.
     pub most_wei: U256,
     /// The daily budget of one owner, in micro US dollars.
     pub of_owner: u64,
@@ -29,16 +29,16 @@ pub enum Funds {
     Missing(NotGiven),
 }
 
-/// The missing coins of an account that it would not get.
+/// The coins that an account lacks and would not get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lacking {
     /// The missing wei.
     pub wei: U256,
-    /// The reason why it would not get them.
+    /// Why the account would not get them.
     pub why: NotGiven,
 }
 
-/// The reason why an account gets no coins.
+/// Why an account gets no coins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotGiven {
     /// The operator has configured no funding account.

@@ -1,4 +1,8 @@
-//! [`GasFunding`]: checks the balance of an account and sends the missing coins for its gas.
+//! [`GasFunding`] checks whether an account can pay for gas, and sends the missing coins to it.
+//!
+//! A caller names each transfer by a key and asks again until the account holds enough. The book
+//! bounds the sums, and the sender of transactions signs, sends and follows the transfers. This
+//! module keeps nothing itself, so a call with the same keys continues after a restart.
 
 use std::sync::Arc;
 
@@ -22,7 +26,7 @@ const TRANSFER_GAS: u64 = 21_000;
 /// The gas of a plain transfer on Arbitrum, which charges the data for Ethereum as gas.
 const TRANSFER_GAS_ARBITRUM: u64 = 400_000;
 
-/// The margin for fees that rise until the transaction is in a block.
+/// The factor by which fees may rise until the transaction is in a block.
 const FEE_MARGIN: u64 = 2;
 
 /// The parts of a [`GasFunding`].
@@ -42,11 +46,11 @@ pub struct Parts {
 }
 
 /// Sends coins to accounts that hold too few for their gas. Cheap to clone. All parts of a server
-/// that send transactions share one, so that they share its budgets.
+/// that send transactions must share one, so that they share its budgets.
 #[derive(Clone)]
 pub struct GasFunding(Option<Arc<Parts>>);
 
-/// A need for gas.
+/// A request for gas.
 #[derive(Clone, Copy)]
 pub struct Need<'a> {
     /// The chain.
@@ -55,7 +59,7 @@ pub struct Need<'a> {
     pub block: Block,
     /// The account that pays for the gas.
     pub payer: Address,
-    /// The amount of gas.
+    /// How much gas the transactions need.
     pub gas: u64,
     /// The owner whose budgets count; `None` when it is unknown.
     pub owner: Option<Owner>,
@@ -65,10 +69,10 @@ pub struct Need<'a> {
     pub payment: Option<OwnPayment>,
     /// The Unix second from which on a transfer is useless.
     pub not_after: Option<u64>,
-    /// The turn of the work that needs the gas. When it is lost, nothing is sent. `None` where no
-    /// other process sends for the account.
+    /// The turn of the work that needs the gas. Nothing is sent after the turn is lost. `None` when
+    /// no other process sends for the account.
     pub turn: Option<TurnFence>,
-    /// Returns the key of each transfer. A key belongs to one transfer for ever.
+    /// Gives the key of the transfer with this number. A key belongs to one transfer for ever.
     pub key: &'a (dyn Fn(u8) -> String + Send + Sync),
 }
 
@@ -98,20 +102,20 @@ pub enum FundingError {
 }
 
 impl GasFunding {
-    /// Funds accounts with these parts.
+    /// Makes a funding with these parts.
     #[must_use]
     pub fn new(parts: Parts) -> Self {
         Self(Some(Arc::new(parts)))
     }
 
-    /// Funds no account: each one pays from its own balance.
+    /// Makes a funding that gives nothing: each account pays from its own balance.
     #[must_use]
     pub const fn none() -> Self {
         Self(None)
     }
 
-    /// Returns what the payer lacks for this much gas and would not get; `None` when it holds
-    /// enough or would get it. This does not check the budgets, which [`Self::fund`] does.
+    /// Returns what the payer lacks for this much gas and would not get. Returns `None` when it
+    /// holds enough or would get the coins. This does not check the budgets; [`Self::fund`] does.
     ///
     /// # Errors
     /// The chain cannot be read.
@@ -134,7 +138,8 @@ impl GasFunding {
         Ok(Some(Lacking { wei, why }))
     }
 
-    /// Checks whether the payer holds enough for the gas. Books and sends the missing coins.
+    /// Checks whether the payer holds enough for the gas. If not, books the missing coins and sends
+    /// them.
     ///
     /// # Errors
     /// The chain, the book or the sender failed. A later call with the same keys continues.
@@ -157,7 +162,7 @@ impl GasFunding {
                 return Ok(Funds::Coming);
             }
             given = given.saturating_add(arrived(&record));
-            // The block of the transfer may be newer than the one of the balance.
+            // The transfer may be in a newer block than the one whose balance was read.
             if let State::Sealed(at) = record.state
                 && at.number > need.block.number
             {
@@ -167,7 +172,8 @@ impl GasFunding {
         Ok(Funds::Missing(NotGiven::TooLarge))
     }
 
-    /// The parts that fund this account; `None` for the funding account itself.
+    /// The parts that fund this account. `None` for the funding account, which does not fund
+    /// itself, and when nothing is funded.
     fn funder_of(&self, payer: Address) -> Option<&Parts> {
         let parts = self.0.as_deref();
         parts.filter(|parts| parts.funder.account != payer)
@@ -262,7 +268,7 @@ impl std::fmt::Debug for GasFunding {
     }
 }
 
-/// Returns the wei that a transfer with an outcome has moved.
+/// Returns how much wei a finished transfer has moved.
 #[must_use]
 pub const fn arrived(record: &Record) -> U256 {
     match record.state {

@@ -1,4 +1,4 @@
-//! The ports to the prices of coins and to the payments of owners. Budgets depend on both.
+//! The ports to the prices of coins and to the payments of owners. The budgets depend on both.
 
 use std::pin::Pin;
 

@@ -1,4 +1,4 @@
-//! The value of coins whose price is unavailable: an upper bound.
+//! An upper bound of the value of coins whose price is unavailable.
 
 use alloy_primitives::U256;
 

@@ -7,22 +7,22 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Body, Incoming};
 use thiserror::Error;
 
-/// The reason why a body was not read.
+/// Why a body was not read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum BodyError {
-    /// It is longer than allowed, by its declared or its real length.
+    /// The body is longer than allowed, by its declared or its real length.
     #[error("the body is longer than {limit} bytes")]
     TooLarge {
         /// The most bytes that are read.
         limit: usize,
     },
-    /// It did not arrive in time.
+    /// The body did not arrive in time.
     #[error("the body did not arrive within {} seconds", timeout.as_secs())]
     TooSlow {
         /// The time limit.
         timeout: Duration,
     },
-    /// The connection ended, or the framing is broken.
+    /// The connection ended, or the framing of the body is broken.
     #[error("the body could not be read to its end")]
     Broken,
 }

@@ -1,15 +1,15 @@
-//! The address of a request's client.
+//! The address that stands for the client of a request.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use hyper::header::{HeaderMap, HeaderName};
 
-/// The network part of an IPv6 address: one subscriber has at least all addresses of one /64.
+/// The network part of an IPv6 address. One subscriber has at least all addresses of a /64 network.
 const NETWORK: u128 = u128::MAX << 64;
 
 /// The address that identifies a caller.
 ///
-/// An IPv6 address stands for its /64 network, because one caller has all of it, and an IPv4-mapped
+/// An IPv6 address stands for its /64 network, because one caller has all of it. An IPv4-mapped
 /// IPv6 address is the IPv4 address. A handler gets the address of the connection's peer, or the
 /// one in the header [`Limits::client_address_header`](crate::Limits::client_address_header).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -34,9 +34,9 @@ impl ClientAddress {
         self.0
     }
 
-    /// The last entry of a header, which the nearest proxy wrote. The client may have written the
-    /// earlier ones. `None` when the header is missing or its last entry is not an address, with or
-    /// without a port.
+    /// The last entry of a header. The nearest proxy wrote it, while the client may have written
+    /// the earlier ones. The entry may have a port. `None` when the header is missing or its last
+    /// entry is not an address.
     pub(crate) fn forwarded(headers: &HeaderMap, name: &HeaderName) -> Option<Self> {
         let line = headers.get_all(name).iter().next_back()?.to_str().ok()?;
         let (_, entry) = line.rsplit_once(',').unwrap_or(("", line));
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn callers_of_one_network_are_one() {
+    fn callers_of_one_ipv6_network_count_as_one() {
         for (address, client) in [
             ("192.0.2.7", "192.0.2.7"),
             ("::ffff:192.0.2.7", "192.0.2.7"),

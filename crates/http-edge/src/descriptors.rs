@@ -1,12 +1,12 @@
-//! The number of connections that the process's limit of open descriptors allows.
+//! How many connections the process's limit of open descriptors allows.
 
-/// Descriptors that connections never use. They are for the ledger's files, for upstreams and for
-/// settlements, so that idle sockets cannot make a paid call fail half-way. When the limit is below
-/// twice this number, half of it is reserved.
+/// The number of descriptors that connections never use. They are kept for the ledger's files, for
+/// upstreams and for settlements, so that idle connections cannot make a paid call fail half-way.
+/// When the limit is below twice this number, half of the limit is kept.
 pub const RESERVED_DESCRIPTORS: usize = 256;
 
-/// The number of connections, at most `wanted` and at least one, that fit into a limit of
-/// descriptors; all of them without a limit.
+/// How many connections fit into a limit of descriptors: at most `wanted`, at least one. Without a
+/// limit, all of them fit.
 pub(crate) fn connections(wanted: usize, limit: Option<usize>) -> usize {
     limit.map_or(wanted, |limit| {
         let reserved = RESERVED_DESCRIPTORS.min(limit / 2);
@@ -15,7 +15,7 @@ pub(crate) fn connections(wanted: usize, limit: Option<usize>) -> usize {
 }
 
 /// Raises the process's soft limit of open descriptors to the hard one, which needs no privilege.
-/// Returns the effective limit; `None` where there is none.
+/// Returns the limit that now holds; `None` where there is none.
 #[cfg(unix)]
 pub(crate) fn raise_limit() -> Option<usize> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -25,7 +25,7 @@ pub(crate) fn raise_limit() -> Option<usize> {
             current: limit.maximum,
             maximum: limit.maximum,
         };
-        // Some systems refuse a value above another limit: the soft limit then stays.
+        // Some systems refuse a value above another limit. Then the soft limit stays as it is.
         let _ = setrlimit(Resource::Nofile, raised);
     }
     let limit = getrlimit(Resource::Nofile).current?;
@@ -42,7 +42,7 @@ mod tests {
     use super::connections;
 
     #[test]
-    fn connections_leave_descriptors_for_the_work_itself() {
+    fn connections_leave_descriptors_for_the_work() {
         for (wanted, limit, connections_) in [
             (16_384, None, 16_384),
             (16_384, Some(1_048_576), 16_384),

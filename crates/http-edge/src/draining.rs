@@ -1,10 +1,10 @@
-//! The state of a server that will end soon.
+//! Tells handlers that the server will end soon.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether a server was asked to end. Its readiness endpoint answers 503 from then on, so that a
-/// load balancer sends new requests elsewhere, while the server still accepts connections for
+/// Whether a server was asked to end. From then on its readiness endpoint answers 503, so that a
+/// load balancer sends new requests elsewhere. The server still accepts connections for
 /// [`Limits::drain`](crate::Limits::drain).
 ///
 /// Cheap to clone: all clones share the state.

@@ -1,10 +1,11 @@
-//! The process's signals for scripts and supervisors.
+//! What scripts and supervisors see of the process: the line that says where it listens, and its
+//! reaction to signals.
 
 use std::future::Future;
 use std::net::SocketAddr;
 
-/// Writes the one line on standard error that scripts wait for. Call it after [`shutdown_signal`],
-/// because a reader of the line may ask the process to end.
+/// Writes the line on standard error that scripts wait for. Call it after [`shutdown_signal`],
+/// because a reader of the line may at once ask the process to end.
 pub fn announce(address: SocketAddr) {
     #[expect(
         clippy::print_stderr,
@@ -15,8 +16,8 @@ pub fn announce(address: SocketAddr) {
     }
 }
 
-/// Resolves at SIGTERM or Ctrl-C. From the call on, before the future is first polled, neither ends
-/// the process by itself.
+/// Resolves at SIGTERM or Ctrl-C. Once this is called, these signals no longer end the process by
+/// themselves, even before the future is first polled.
 ///
 /// # Panics
 /// Outside a tokio runtime.
@@ -41,7 +42,7 @@ fn signalled() -> impl Future<Output = ()> + Send {
                     _ = interrupted.recv() => {}
                 }
             }
-            // Without handlers the signals end the process as usual.
+            // There are no handlers, so the signals end the process as usual.
             _ => std::future::pending().await,
         }
     }
@@ -49,7 +50,7 @@ fn signalled() -> impl Future<Output = ()> + Send {
 
 #[cfg(not(unix))]
 async fn signalled() {
-    // Without a handler the process ends as usual.
+    // There is no handler, so the signal ends the process as usual.
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;
     }

@@ -1,4 +1,4 @@
-//! The edge's own error answers, in the form of every other error.
+//! The error answers that the edge itself gives, in the form of all other errors.
 
 use bytes::Bytes;
 use http_body_util::Full;

@@ -1,4 +1,4 @@
-//! Request ids.
+//! Identifiers of requests, for answers and logs.
 
 use std::fmt::{self, Write as _};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,11 +12,11 @@ pub struct RequestId {
 }
 
 impl RequestId {
-    /// The id as text, in one allocation.
+    /// Writes the id as text, in one allocation.
     #[must_use]
     pub fn text(self) -> String {
         let mut text = String::with_capacity(33);
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = write!(text, "{self}");
         text
     }
@@ -36,10 +36,11 @@ pub struct RequestIds {
 }
 
 impl RequestIds {
-    /// A source whose ids do not collide with those of another process or start.
+    /// Makes a source whose ids differ from those of other processes and earlier starts.
     #[must_use]
     pub fn new() -> Self {
-        // Without randomness ids could repeat between processes; only log search depends on them.
+        // Without randomness, ids could repeat between processes. Only searches in logs depend on
+        // them.
         Self {
             process: getrandom::u64().unwrap_or_default(),
             next: AtomicU64::new(1),

@@ -1,4 +1,10 @@
-//! The accept loop.
+//! The HTTP/1.1 server: it accepts connections, applies the limits of every request, and ends in
+//! order.
+//!
+//! It promises that a slow or silent client cannot hold a connection for ever, and that requests in
+//! flight are finished within the grace period. It does not know what the requests mean: a
+//! [`Handler`] answers them, and also limits how long an answer takes. TLS and HTTP/2 belong to a
+//! reverse proxy.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -25,39 +31,40 @@ use tokio_io_timeout::TimeoutStream;
 use crate::refusal::headers_too_large;
 use crate::{ClientAddress, Draining, RequestId, RequestIds, descriptors};
 
-/// Connections that wait to be accepted: room for a burst of clients.
+/// How many connections may wait to be accepted, so that a burst of clients finds room.
 const BACKLOG: u32 = 4096;
 
 /// The limits for one client.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Open connections; further ones wait in the listen queue. There are fewer when the process's
-    /// limit of open descriptors leaves less room beside
+    /// The most open connections. Further ones wait in the listen queue. The server allows fewer
+    /// when the process's limit of open descriptors leaves less room beside
     /// [`RESERVED_DESCRIPTORS`](crate::RESERVED_DESCRIPTORS).
     pub max_connections: usize,
-    /// Bytes of a request's head (names, values and separators); above it the answer is 431.
+    /// The most bytes of a request's head (names, values and separators). A longer head is answered
+    /// with 431.
     pub max_header_bytes: usize,
-    /// Bytes of a request's body, for [`read_body`](crate::read_body).
+    /// The most bytes of a request's body, for [`read_body`](crate::read_body).
     pub max_body_bytes: usize,
-    /// The most time for a request's head, and for an idle connection. Connections that arrive
-    /// while fewer than a quarter of the places are free get a sixteenth of it, so that silent
+    /// The most time for a request's head, and for an idle connection. A connection that arrives
+    /// while fewer than a quarter of the places are free gets a sixteenth of it, so that silent
     /// connections soon make room for others.
     pub header_timeout: Duration,
     /// The most time for a body.
     pub body_timeout: Duration,
     /// The most time for a client to read an answer.
     pub write_timeout: Duration,
-    /// The time after a shutdown request in which the server continues unchanged, except for
-    /// [`Draining`].
+    /// How long the server continues after a shutdown request. During this time only [`Draining`]
+    /// changes.
     pub drain: Duration,
-    /// The time for requests in flight after the drain time.
+    /// How long the server waits for requests in flight, after the drain time.
     pub shutdown_grace: Duration,
-    /// The header whose last entry is the client's address (`x-forwarded-for`); the connection's
-    /// peer when absent.
+    /// The header whose last entry is the client's address (`x-forwarded-for`). Without it, the
+    /// connection's peer is the client.
     ///
-    /// Set it only when every request comes through a proxy that writes this header's last entry
-    /// itself: otherwise callers choose their own address. If the last entry is not an address, the
-    /// peer's address is used.
+    /// Set it only when every request comes through a proxy that writes the last entry of this
+    /// header itself. Otherwise callers can choose their own address. When the last entry is not an
+    /// address, the peer's address is used.
     pub client_address_header: Option<HeaderName>,
 }
 
@@ -77,14 +84,14 @@ impl Default for Limits {
     }
 }
 
-/// Answers requests. It cannot fail: an error is also an answer. The edge does not limit the time
-/// of an answer, and drops the future when the client disconnects: work that must not stop half-way
-/// belongs in its own task.
+/// Answers requests. It cannot fail, because an error is also an answer. The edge does not limit
+/// the time of an answer, and drops the future when the client disconnects. Work that must not stop
+/// half-way belongs in a task of its own.
 pub trait Handler: Send + Sync + 'static {
     /// Answers one request of a client. Answers and logs name it by `id`.
     ///
-    /// The head lies in the connection's read buffer, and there is only one buffer while no future
-    /// holds a part of the head: make immediate decisions before the future is built.
+    /// The head lies in the connection's read buffer. A connection needs only one such buffer while
+    /// no future holds a part of the head, so make immediate decisions before you build the future.
     fn handle(
         self: Arc<Self>,
         request: Request<Incoming>,
@@ -115,7 +122,7 @@ pub struct Server {
 
 impl Server {
     /// Binds the address; port 0 picks a free port. Raises the process's soft limit of open
-    /// descriptors to the hard one, and warns in the log when it still leaves no room for
+    /// descriptors to the hard one. Warns in the log when that still leaves no room for
     /// [`Limits::max_connections`].
     ///
     /// # Errors
@@ -152,8 +159,8 @@ impl Server {
         self.draining.clone()
     }
 
-    /// Serves until `shutdown` resolves and, as [`Draining`], for the drain time after it; then
-    /// stops accepting and lets requests in flight finish within the grace period. The gauge
+    /// Serves until `shutdown` resolves, and then, as [`Draining`], for the drain time. After that
+    /// it stops accepting and lets requests in flight finish within the grace period. The gauge
     /// `svc_connections` counts open connections.
     pub async fn serve<H: Handler>(
         self,
@@ -194,8 +201,8 @@ impl Server {
             let connection = connections.watch(connection);
             let counted = Counted::new(&open);
             tokio::spawn(async move {
-                // A client that disconnects or stalls ends the connection here, so there is nobody
-                // to answer.
+                // A client that disconnects or stalls ends the connection here. There is nobody to
+                // answer.
                 if let Err(error) = connection.await {
                     tracing::debug!(%error, "connection ended early");
                 }
@@ -226,7 +233,7 @@ fn places(wanted: usize) -> usize {
     places.min(Semaphore::MAX_PERMITS)
 }
 
-/// Resolves when the server must stop accepting connections.
+/// Resolves when the server must stop accepting connections: `time` after the shutdown request.
 async fn drained(shutdown: impl Future<Output = ()>, draining: &Draining, time: Duration) {
     shutdown.await;
     draining.begin();
@@ -237,7 +244,7 @@ async fn drained(shutdown: impl Future<Output = ()>, draining: &Draining, time: 
     }
 }
 
-/// Counts one open connection in a gauge.
+/// Counts one open connection in a gauge until it is dropped.
 struct Counted(Gauge);
 
 impl Counted {
@@ -260,12 +267,13 @@ async fn accept(
     let slot = slots.clone().acquire_owned().await.ok()?;
     match listener.accept().await {
         Ok((stream, peer)) => {
-            // Answers are written whole; waiting for more data only adds latency.
+            // The server writes an answer as a whole, so waiting for more data would only add
+            // latency.
             let _ = stream.set_nodelay(true);
             Some((stream, ClientAddress::new(peer.ip()), slot))
         }
         Err(error) => {
-            // Out of file descriptors: accepting again immediately would spin.
+            // The process is out of file descriptors, so accepting again at once would spin.
             tracing::warn!(%error, "cannot accept");
             tokio::time::sleep(Duration::from_millis(50)).await;
             None
@@ -291,13 +299,13 @@ fn connection<H: Handler>(
     http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(header_timeout)
-        // Our own limit refuses a head with an answer that states the reason; hyper's limit lies
-        // above it.
+        // The edge's own limit refuses a long head with an answer that gives the reason. hyper's
+        // limit is higher, so that the edge's limit decides.
         .max_buf_size(limits.max_header_bytes.saturating_mul(2).max(16 * 1024))
         .serve_connection(TokioIo::new(Box::pin(stream)), service)
 }
 
-/// A handler behind the limits of every request.
+/// A handler, and the limits that apply to every request before it.
 struct Edge<H> {
     handler: Arc<H>,
     limits: Arc<Limits>,

@@ -1,4 +1,4 @@
-//! A local chain of the Foundry project.
+//! anvil, a local chain of the Foundry project.
 
 use alloy_primitives::{Address, Bytes, U64, address};
 use alloy_sol_types::SolCall;
@@ -7,8 +7,8 @@ use test_support::process::Server;
 
 use crate::{JudgeError, Rpc, Toolchain, TransactionReceipt, start};
 
-/// One of the accounts that anvil funds and unlocks. The keys are public; they are worth nothing
-/// on any other chain.
+/// An account that anvil funds and unlocks. Its key is public, and worth nothing on any other
+/// chain.
 #[derive(Debug, Clone, Copy)]
 pub struct Account {
     /// The address.
@@ -17,8 +17,8 @@ pub struct Account {
     pub private_key: &'static str,
 }
 
-/// Receives the payments. It is not one of the accounts above: the service refuses to be paid to a
-/// key that is public.
+/// Receives the payments. It is none of the accounts above, because the service refuses a payee
+/// whose key is public.
 pub const PAYEE: Address = address!("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed");
 
 impl Account {
@@ -50,27 +50,27 @@ impl Anvil {
     /// The id of the chain on which the service is paid.
     pub const PAYMENTS: u64 = 196;
 
-    /// Starts one with the id of the chain on which the service is paid, on a free port; it mines a
-    /// block for each transaction.
+    /// Starts anvil on a free port, with the id of the chain on which the service is paid. It mines
+    /// a block for each transaction.
     ///
     /// # Errors
-    /// When it does not start.
+    /// anvil does not start.
     pub async fn start(toolchain: &Toolchain) -> Result<Self, JudgeError> {
         Self::start_on(toolchain, Self::PAYMENTS).await
     }
 
-    /// [`Self::start`] with another chain id.
+    /// Like [`Self::start`], with another chain id.
     ///
     /// # Errors
-    /// When it does not start.
+    /// anvil does not start.
     pub async fn start_on(toolchain: &Toolchain, chain_id: u64) -> Result<Self, JudgeError> {
         Self::start_with(toolchain, chain_id, &[]).await
     }
 
-    /// The same with a block every second, whether or not there are transactions.
+    /// Like [`Self::start_on`], with a block every second, whether or not there are transactions.
     ///
     /// # Errors
-    /// When it does not start.
+    /// anvil does not start.
     pub async fn start_ticking(toolchain: &Toolchain, chain_id: u64) -> Result<Self, JudgeError> {
         Self::start_with(toolchain, chain_id, &["--block-time", "1"]).await
     }
@@ -94,7 +94,7 @@ impl Anvil {
         })
     }
 
-    /// Its endpoint.
+    /// The endpoint of the chain.
     #[must_use]
     pub fn rpc(&self) -> &Rpc {
         &self.rpc
@@ -132,8 +132,8 @@ impl Anvil {
         Ok(receipt)
     }
 
-    /// Sends calldata from an unlocked account and returns once it is in a block, whatever its
-    /// outcome.
+    /// Sends calldata from an unlocked account. Returns once the transaction is in a block, even if
+    /// it reverted.
     ///
     /// # Errors
     /// As [`Rpc::call`].
@@ -143,7 +143,7 @@ impl Anvil {
         to: Address,
         data: &Bytes,
     ) -> Result<TransactionReceipt, JudgeError> {
-        // With an explicit limit: a node refuses to estimate a call that reverts.
+        // The call needs an explicit limit, because a node refuses to estimate a call that reverts.
         let gas = U64::from(5_000_000);
         let request = json!([{"from": from.address, "to": to, "data": data, "gas": gas}]);
         self.rpc.call("eth_sendTransactionSync", request).await

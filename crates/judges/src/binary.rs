@@ -1,4 +1,4 @@
-//! The binaries of this workspace.
+//! Builds the binaries of this workspace that are judged.
 
 use std::env;
 use std::path::PathBuf;
@@ -10,11 +10,10 @@ use tokio::process::Command;
 use crate::JudgeError;
 use crate::process::run_within;
 
-/// The time limit of a full build, behind another build, on a small machine.
+/// Long enough for a full build that waits for another build, on a small machine.
 const BUILD_LIMIT: Duration = Duration::from_secs(3_600);
 
-/// Lets cargo decide whether the binary of a package is up to date, so that no old binary is
-/// judged.
+/// Builds the binary of a package, unless cargo finds it up to date. So no old binary is judged.
 pub(crate) async fn build(package: &'static str) -> Result<PathBuf, JudgeError> {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo
@@ -33,10 +32,10 @@ pub(crate) async fn build(package: &'static str) -> Result<PathBuf, JudgeError> 
         })
 }
 
-/// The command-line tool `fence-cli` of this workspace, built now.
+/// Builds the command-line tool `fence-cli` of this workspace, and returns its path.
 ///
 /// # Errors
-/// When cargo cannot build it.
+/// cargo cannot build it.
 pub async fn fence_cli() -> Result<PathBuf, JudgeError> {
     build("fence-cli").await
 }

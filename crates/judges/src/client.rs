@@ -1,4 +1,5 @@
-//! Foreign clients that pay for calls.
+//! Clients of other projects that pay for calls. Each runs as a program of its own; this module
+//! gives it an order and reads the outcome.
 
 use std::collections::BTreeMap;
 
@@ -8,23 +9,23 @@ use tokio::process::Command;
 
 use crate::{Account, JudgeError, Toolchain, judge};
 
-/// A client library of another project, driven like in an application.
+/// A client library of another project, used as an application would use it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Client {
-    /// npm `@x402/fetch`.
+    /// npm package `@x402/fetch`.
     Fetch,
-    /// PyPI `x402` over `requests`.
+    /// PyPI package `x402` over `requests`.
     Requests,
-    /// PyPI `x402` over `httpx`.
+    /// PyPI package `x402` over `httpx`.
     Httpx,
-    /// PyPI `okxweb3-app-x402` over `requests`.
+    /// PyPI package `okxweb3-app-x402` over `requests`.
     OkxRequests,
-    /// PyPI `okxweb3-app-x402` over `httpx`.
+    /// PyPI package `okxweb3-app-x402` over `httpx`.
     OkxHttpx,
 }
 
 impl Client {
-    /// All of them.
+    /// All clients.
     pub const ALL: [Self; 5] = [
         Self::Fetch,
         Self::Requests,
@@ -36,7 +37,7 @@ impl Client {
     /// Lets the client make one call, and pay for it when asked.
     ///
     /// # Errors
-    /// When the client's program fails. A refusal to pay is an [`OrderOutcome`].
+    /// The client's program fails. A refusal to pay is no error but an [`OrderOutcome`].
     pub async fn pay(
         self,
         toolchain: &Toolchain,
@@ -67,7 +68,7 @@ pub struct Order {
     pub method: &'static str,
     /// A JSON body.
     pub body: Option<String>,
-    /// The asset to pay with; without one the client chooses.
+    /// The asset to pay with. Without one, the client chooses.
     pub asset: Option<Address>,
     /// The buyer's key.
     pub private_key: &'static str,
@@ -76,7 +77,8 @@ pub struct Order {
 }
 
 impl Order {
-    /// A GET by [`Account::BUYER`] without a limit on its price; the client chooses the asset.
+    /// Orders a GET by [`Account::BUYER`], without a limit on its price. The client chooses the
+    /// asset.
     #[must_use]
     pub fn get(url: impl Into<String>) -> Self {
         Self {
@@ -89,7 +91,7 @@ impl Order {
         }
     }
 
-    /// A POST of a JSON body, otherwise as [`Order::get`].
+    /// Orders a POST of a JSON body, otherwise like [`Order::get`].
     #[must_use]
     pub fn post(url: impl Into<String>, body: &serde_json::Value) -> Self {
         Self {
@@ -99,7 +101,7 @@ impl Order {
         }
     }
 
-    /// The order with a wanted asset.
+    /// Sets the asset to pay with.
     #[must_use]
     pub fn with_asset(self, asset: Address) -> Self {
         Self {
@@ -108,7 +110,7 @@ impl Order {
         }
     }
 
-    /// The order with other spend controls.
+    /// Sets other spending limits.
     #[must_use]
     pub fn with_spend_controls(self, spend_controls: SpendControls) -> Self {
         Self {
@@ -118,14 +120,14 @@ impl Order {
     }
 }
 
-/// The spending limits of a client of the x402 project.
+/// The spending limits that a client of the x402 project applies.
 #[derive(Debug, Clone, Copy)]
 pub enum SpendControls {
-    /// The client's default: assets that it knows, at most one dollar each time.
+    /// The client's default: the assets that it knows, at most one dollar for each payment.
     Default,
-    /// Anything.
+    /// No limit.
     Off,
-    /// The wanted asset, at most this many of its smallest unit each time.
+    /// The ordered asset, at most this many of its smallest unit for each payment.
     AtMost(U256),
 }
 
@@ -147,9 +149,9 @@ pub enum OrderOutcome {
     Answered(ServiceAnswer),
     /// The client refused to continue.
     Refused {
-        /// Its message.
+        /// The client's message.
         error: String,
-        /// How many requests it had sent.
+        /// How many requests the client had sent.
         requests: u32,
     },
 }
@@ -171,7 +173,7 @@ pub struct ServiceAnswer {
     pub requests: u32,
 }
 
-/// `PAYMENT-RESPONSE` as a client reads it.
+/// The header `PAYMENT-RESPONSE` as a client reads it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Receipt {

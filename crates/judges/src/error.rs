@@ -1,4 +1,4 @@
-//! Failures around a judge. A judge's verdict is data, not an error.
+//! Why a judge gave no verdict. A verdict, good or bad, is data and not an error.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use serde_json::Value;
 use thiserror::Error;
 
-/// The reason why a judge could not be asked.
+/// Why a judge could not be asked.
 #[derive(Debug, Error)]
 pub enum JudgeError {
-    /// An environment variable with the place of a foreign program is missing.
+    /// An environment variable that names a foreign program is missing.
     #[error("the environment variable {name} is not set; see the README of the judges")]
     Variable {
-        /// Its name.
+        /// The name of the variable.
         name: &'static str,
     },
     /// A file of this repository or of an installed package could not be used.
@@ -31,30 +31,30 @@ pub enum JudgeError {
         /// The reason.
         source: io::Error,
     },
-    /// A program failed, or ended before the awaited output.
+    /// A program failed, or ended before its awaited output.
     #[error("{program} ended with {status}:\n{log}")]
     Ended {
         /// The program.
         program: String,
-        /// Its exit status.
+        /// The exit status of the program.
         status: String,
-        /// Its output.
+        /// The output of the program.
         log: String,
     },
-    /// A program did not finish in its time limit.
+    /// A program did not finish within its time limit.
     #[error("{program} took more than {seconds} seconds:\n{log}")]
     TimedOut {
         /// The program.
         program: String,
         /// The limit.
         seconds: u64,
-        /// Its output so far.
+        /// The output of the program so far.
         log: String,
     },
-    /// A program or an artifact does not contain the expected JSON.
+    /// A text of a program or of a file is not the expected JSON.
     #[error("{origin}: {source}, observed {observed}")]
     Json {
-        /// The origin of the text.
+        /// Where the text came from.
         origin: String,
         /// The defect.
         source: serde_json::Error,
@@ -78,7 +78,7 @@ pub enum JudgeError {
         code: i64,
         /// The error message.
         message: String,
-        /// Its data: for a reverted call, the returned data.
+        /// The error's data. For a reverted call it is the returned data.
         data: Option<Value>,
     },
     /// A contract's answer does not match its interface.

@@ -1,5 +1,5 @@
-//! The agent rail under judgement, as its operators run it: the binary, a configuration file,
-//! signals.
+//! Runs the agent rail that is judged, as its operators do: from the binary, with a configuration
+//! file, and by signals.
 
 use std::env;
 use std::path::PathBuf;
@@ -13,33 +13,33 @@ use crate::JudgeError;
 use crate::binary::build;
 use crate::service::write;
 
-/// The configuration of an instance; everything else is the server's default.
+/// The configuration of an instance. All other keys have the server's defaults.
 #[derive(Debug, Clone)]
 pub struct McpServerConfig {
     /// The reviewed fee configuration, as TOML.
     pub fees: String,
-    /// The aggregator of swaps.
+    /// The URL of the aggregator of swaps.
     pub lifi_url: String,
-    /// The fees of bridges.
+    /// The URL of the service that states the fees of bridges.
     pub circle_url: String,
-    /// The prediction market's order book.
+    /// The URL of the prediction market's order book.
     pub clob_url: String,
-    /// The prediction market's listings.
+    /// The URL of the prediction market's listings.
     pub gamma_url: String,
-    /// The perpetuals venue.
+    /// The URL of the perpetuals venue.
     pub hyperliquid_url: String,
-    /// Nodes, by the id of their chain.
+    /// The URLs of nodes, by the id of their chain.
     pub rpc_urls: Vec<(u64, String)>,
 }
 
-/// A running `mcp-server serve`; dropping it kills it.
+/// A running `mcp-server serve`. Dropping it kills the process.
 #[derive(Debug)]
 pub struct McpServer {
     process: Server,
     _program: McpProgram,
 }
 
-/// The binary and a configuration for it, for clients that start servers themselves.
+/// The binary with a configuration file, for clients that start the server themselves.
 #[derive(Debug)]
 pub struct McpProgram {
     binary: PathBuf,
@@ -48,13 +48,13 @@ pub struct McpProgram {
 }
 
 impl McpServer {
-    /// Builds the binary where it is not up to date and starts it on a free port.
+    /// Builds the binary if it is not up to date, and starts it on a free port.
     ///
     /// # Errors
-    /// When it cannot be built.
+    /// The binary cannot be built.
     ///
     /// # Panics
-    /// When it does not start.
+    /// The server does not start.
     pub async fn start(config: &McpServerConfig) -> Result<Self, JudgeError> {
         let program = McpProgram::install(config).await?;
         let mut command = Command::new(&program.binary);
@@ -65,7 +65,7 @@ impl McpServer {
         })
     }
 
-    /// The protocol's endpoint.
+    /// The URL of the protocol's endpoint.
     #[must_use]
     pub fn endpoint(&self) -> String {
         self.process.url("/mcp")
@@ -77,10 +77,10 @@ impl McpServer {
         self.process.log()
     }
 
-    /// Stops it as an operator would and waits for its end.
+    /// Stops the server as an operator would, and waits for its end.
     ///
     /// # Panics
-    /// When it does not end in time.
+    /// The server does not end in time.
     pub async fn terminate(self) -> Ended {
         self.process.terminate();
         self.process.ended().await
@@ -88,11 +88,11 @@ impl McpServer {
 }
 
 impl McpProgram {
-    /// Builds the binary where it is not up to date and writes the configuration. The files are
-    /// gone when this is dropped.
+    /// Builds the binary if it is not up to date, and writes the configuration. Dropping the result
+    /// removes the files.
     ///
     /// # Errors
-    /// When it cannot be built or written.
+    /// The binary cannot be built, or the files cannot be written.
     pub async fn install(config: &McpServerConfig) -> Result<Self, JudgeError> {
         static BINARY: OnceCell<PathBuf> = OnceCell::const_new();
         let binary = BINARY.get_or_try_init(|| build("mcp-server")).await?;
@@ -109,8 +109,7 @@ impl McpProgram {
         })
     }
 
-    /// The program and its arguments with which a client starts the server on its standard input
-    /// and output.
+    /// The command line with which a client starts the server on its standard input and output.
     #[must_use]
     pub fn stdio(&self) -> [String; 4] {
         [

@@ -1,4 +1,5 @@
-//! Programs that give one verdict, and programs that run until they are stopped.
+//! Runs programs of other projects: some give one verdict and end, others run until they are
+//! stopped.
 
 use std::io::Write as _;
 use std::process::Stdio;
@@ -13,13 +14,13 @@ use tokio::time::timeout;
 
 use crate::JudgeError;
 
-/// The time limit in which a program gives its verdict.
+/// The time limit for a verdict.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Gives a program one JSON document and reads the one that it prints.
+/// Gives a program one JSON document, and reads the JSON document that it prints.
 ///
 /// # Errors
-/// When the program cannot be started, fails, takes too long or prints another form.
+/// The program cannot be started, fails, takes too long or prints another form.
 pub async fn judge<V: DeserializeOwned>(
     command: Command,
     input: &impl Serialize,
@@ -38,15 +39,15 @@ pub async fn judge<V: DeserializeOwned>(
     })
 }
 
-/// Gives a program its standard input and returns its standard output.
+/// Gives a program its standard input, and returns its standard output.
 ///
 /// # Errors
-/// When the program cannot be started, fails or takes too long.
+/// The program cannot be started, fails or takes too long.
 pub async fn run(command: Command, input: &[u8]) -> Result<String, JudgeError> {
     run_within(LIMIT, command, input).await
 }
 
-/// [`run`] with another limit.
+/// Like [`run`], with another time limit.
 pub(crate) async fn run_within(
     limit: Duration,
     mut command: Command,
@@ -65,7 +66,7 @@ pub(crate) async fn run_within(
         .spawn()
         .map_err(broken)?;
     if let Some(mut stdin) = child.stdin.take() {
-        // A program that ends without reading states the reason on its standard error.
+        // A program that ends without reading its input gives the reason on standard error.
         let _ = stdin.write_all(input).await;
     }
     let output = timeout(limit, child.wait_with_output())
@@ -87,13 +88,13 @@ pub(crate) async fn run_within(
 }
 
 /// Starts a program that runs until it is stopped, and waits until `ready` accepts a line of its
-/// output. `input` is written to its standard input, which stays open.
+/// output. Writes `input` to its standard input, which stays open.
 ///
 /// # Errors
-/// When the program ends first.
+/// The program ends first.
 ///
 /// # Panics
-/// When the program cannot be started or takes too long.
+/// The program cannot be started or takes too long.
 pub async fn start<T>(
     mut command: Command,
     input: &[u8],
@@ -102,7 +103,7 @@ pub async fn start<T>(
     let program = name(&command);
     let mut server = Server::spawn(command.as_std_mut());
     if let Some(stdin) = server.stdin.as_mut() {
-        // A program that ends without reading states the reason in its output.
+        // A program that ends without reading its input gives the reason in its output.
         let _ = stdin.write_all(input);
     }
     if let Some(found) = server.says(ready).await {

@@ -1,4 +1,4 @@
-//! The few JSON-RPC calls with which a judge reads a chain.
+//! The JSON-RPC calls with which a judge reads a chain.
 
 use alloy_primitives::{Address, B256, Bytes, U64, U256};
 use alloy_sol_types::SolCall;
@@ -23,27 +23,27 @@ pub struct TransactionReceipt {
     pub transaction_hash: B256,
     /// 1 when the transaction took effect, 0 when it was reverted.
     pub status: U64,
-    /// Its block.
+    /// The block of the transaction.
     pub block_number: U64,
-    /// The gas that it used.
+    /// The gas that the transaction used.
     pub gas_used: U64,
-    /// The logs of its contracts.
+    /// The logs that contracts emitted in it.
     pub logs: Vec<Log>,
 }
 
 /// One log entry.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Log {
-    /// The contract.
+    /// The contract that emitted the log.
     pub address: Address,
-    /// The event's signature hash and indexed arguments.
+    /// The hash of the event's signature, and the indexed arguments.
     pub topics: Vec<B256>,
     /// The other arguments.
     pub data: Bytes,
 }
 
 impl Rpc {
-    /// An endpoint at an HTTP URL.
+    /// The endpoint at an HTTP URL.
     #[must_use]
     pub fn new(url: impl Into<String>) -> Self {
         Self {
@@ -58,7 +58,7 @@ impl Rpc {
         &self.url
     }
 
-    /// One call.
+    /// Makes one call.
     ///
     /// # Errors
     /// [`JudgeError::Rpc`] with the chain's error.
@@ -112,7 +112,8 @@ impl Rpc {
     /// Calls a function of a contract without a transaction.
     ///
     /// # Errors
-    /// [`JudgeError::Rpc`] when it reverts, [`JudgeError::Abi`] when its answer is of another type.
+    /// [`JudgeError::Rpc`] when the call reverts, [`JudgeError::Abi`] when the answer is of another
+    /// type.
     pub async fn view<C: SolCall>(
         &self,
         contract: Address,

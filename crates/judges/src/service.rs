@@ -1,4 +1,5 @@
-//! The service under judgement, as its operators run it: the binary, a configuration file, signals.
+//! Runs the service that is judged, as its operators do: from the binary, with a configuration
+//! file, and by signals.
 
 use std::env;
 use std::fs;
@@ -12,20 +13,20 @@ use tokio::sync::OnceCell;
 use crate::binary::build;
 use crate::{Account, JudgeError, PAYEE};
 
-/// The configuration of an instance; everything else is the service's default.
+/// The configuration of an instance. All other keys have the service's defaults.
 #[derive(Debug, Clone)]
 pub struct ServiceConfig {
-    /// The chain on which payments settle.
+    /// The URL of the chain on which payments settle.
     pub rpc_url: String,
-    /// The settler: an x402 facilitator, or without one the service itself.
+    /// The URL of an x402 facilitator that settles. Without one, the service settles itself.
     pub facilitator_url: Option<String>,
-    /// The stand-in for the DEX aggregator of OKX.
+    /// The URL of the stand-in for the DEX aggregator of OKX.
     pub okx_url: String,
     /// Further lines of the configuration file.
     pub more: String,
 }
 
-/// A running `api-server serve`; dropping it kills it.
+/// A running `api-server serve`. Dropping it kills the process.
 #[derive(Debug)]
 pub struct Service {
     process: Server,
@@ -33,14 +34,14 @@ pub struct Service {
 }
 
 impl Service {
-    /// Builds the binary where it is not up to date and starts it on a free port with an empty
+    /// Builds the binary if it is not up to date, and starts it on a free port with an empty
     /// ledger.
     ///
     /// # Errors
-    /// When it cannot be built.
+    /// The binary cannot be built.
     ///
     /// # Panics
-    /// When it does not start.
+    /// The service does not start.
     pub async fn start(config: &ServiceConfig) -> Result<Self, JudgeError> {
         static BINARY: OnceCell<PathBuf> = OnceCell::const_new();
         let binary = BINARY.get_or_try_init(|| build("api-server")).await?;
@@ -82,10 +83,10 @@ impl Service {
         self.process.log()
     }
 
-    /// Stops it as an operator would and waits for its end.
+    /// Stops the service as an operator would, and waits for its end.
     ///
     /// # Panics
-    /// When it does not end in time.
+    /// The service does not end in time.
     pub async fn terminate(self) -> Ended {
         self.process.terminate();
         self.process.ended().await

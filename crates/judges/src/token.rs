@@ -1,4 +1,4 @@
-//! The three assets of chain 196 on a local chain.
+//! The three assets of chain 196, on a local chain.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,24 +26,24 @@ sol! {
     }
 }
 
-/// An asset that the service accepts, and the contract that stands in for it.
+/// An asset that the service accepts, and the test contract that takes its place.
 #[derive(Debug, Clone, Copy)]
 pub struct Token {
-    /// The address on chain 196.
+    /// The address of the asset on chain 196.
     pub address: Address,
-    /// `name` of its EIP-712 domain.
+    /// The `name` of the asset's EIP-712 domain.
     pub name: &'static str,
-    /// Its short name.
+    /// The short name of the asset.
     pub symbol: &'static str,
-    /// `version` of its EIP-712 domain.
+    /// The `version` of the asset's EIP-712 domain.
     pub version: &'static str,
-    /// The contract of `fixtures/contracts` that behaves like it.
+    /// The contract of `fixtures/contracts` that behaves like the asset.
     pub contract: &'static str,
 }
 
 impl Token {
-    /// The three assets, in the order of the offer. They are repeated here so that the judges do
-    /// not take them from the code that they judge.
+    /// The three assets, in the order of the offer. The list is written out here, so that a judge
+    /// does not take it from the code that it judges.
     pub const ALL: [Self; 3] = [
         Self {
             address: address!("0x779Ded0c9e1022225f8E0630b35a9b54bE713736"),
@@ -64,7 +64,7 @@ impl Token {
             name: "Global Dollar",
             symbol: "USDG",
             version: "1",
-            // On this token the second use of an authorization does not revert.
+            // This token does not revert when an authorization is used a second time.
             contract: "LenientReuseToken",
         },
     ];

@@ -1,4 +1,4 @@
-//! The places of the foreign programs.
+//! Where the foreign programs are, and how they are started.
 
 use std::env;
 use std::fs;
@@ -8,7 +8,7 @@ use tokio::process::Command;
 
 use crate::JudgeError;
 
-/// The foreign programs and packages, as `cargo xtask e2e` installs them.
+/// The foreign programs and packages that `cargo xtask e2e` installs.
 #[derive(Debug, Clone)]
 pub struct Toolchain {
     js: PathBuf,
@@ -22,11 +22,11 @@ pub struct Toolchain {
 }
 
 impl Toolchain {
-    /// Reads the variables of the README: folders with `node_modules`, interpreters of virtual
-    /// environments, binaries.
+    /// Reads the variables that the README names: folders with `node_modules`, interpreters of
+    /// virtual environments, and binaries.
     ///
     /// # Errors
-    /// [`JudgeError::Variable`] names the first that is not set.
+    /// [`JudgeError::Variable`] names the first one that is not set.
     pub fn from_env() -> Result<Self, JudgeError> {
         let path = |name| {
             env::var_os(name)
@@ -46,14 +46,14 @@ impl Toolchain {
         })
     }
 
-    /// Node on a script of this crate's `js` folder.
+    /// Node with a script of this crate's folder `js`.
     #[must_use]
     pub fn node(&self, script: &str) -> Command {
         node(Path::new("node"), &self.js, script)
     }
 
-    /// The pinned Node on a script of this crate's `js` folder, with the packages that judge the
-    /// agent rail.
+    /// The pinned version of Node with a script of this crate's folder `js`, and with the packages
+    /// that judge the agent rail.
     #[must_use]
     pub fn node_agent(&self, script: &str) -> Command {
         node(&self.node, &self.js_agent, script)
@@ -70,24 +70,25 @@ impl Toolchain {
         command
     }
 
-    /// Node with a module from standard input.
+    /// Node with a module that it reads from standard input.
     #[must_use]
     pub fn node_input(&self) -> Command {
         let mut command = node_alone(Path::new("node"), &self.js);
-        // Node finds packages relative to the folder of the scripts.
+        // Node looks for packages from the folder of the scripts.
         command
             .args(["--input-type=module", "-"])
             .current_dir(scripts("js"));
         command
     }
 
-    /// Python with the reference implementation of x402, on a script of this crate's `py` folder.
+    /// Python with the reference implementation of x402, and a script of this crate's folder `py`.
     #[must_use]
     pub fn python_x402(&self, script: &str) -> Command {
         python(&self.python_x402, script)
     }
 
-    /// The same interpreter with a program from standard input.
+    /// Python with the reference implementation of x402, and a program that it reads from standard
+    /// input.
     #[must_use]
     pub fn python_x402_input(&self) -> Command {
         let mut command = Command::new(&self.python_x402);
@@ -95,33 +96,33 @@ impl Toolchain {
         command
     }
 
-    /// Python with the x402 implementation of OKX, on a script of this crate's `py` folder.
+    /// Python with the x402 implementation of OKX, and a script of this crate's folder `py`.
     #[must_use]
     pub fn python_okx(&self, script: &str) -> Command {
         python(&self.python_okx, script)
     }
 
-    /// Python with the decoders and signers of the agent rail, on a script of this crate's `py`
-    /// folder.
+    /// Python with the decoders and signers of the agent rail, and a script of this crate's folder
+    /// `py`.
     #[must_use]
     pub fn python_agent(&self, script: &str) -> Command {
         python(&self.python_agent, script)
     }
 
-    /// The same interpreter, without a script.
+    /// Python with the decoders and signers of the agent rail, without a script.
     #[must_use]
     pub fn python_agent_interpreter(&self) -> Command {
         Command::new(&self.python_agent)
     }
 
-    /// Python with the clients of the agent rail's protocol, on a script of this crate's `py`
-    /// folder.
+    /// Python with the clients of the agent rail's protocol, and a script of this crate's folder
+    /// `py`.
     #[must_use]
     pub fn python_mcp(&self, script: &str) -> Command {
         python(&self.python_mcp, script)
     }
 
-    /// The local chain.
+    /// anvil, the local chain.
     #[must_use]
     pub fn anvil(&self) -> Command {
         Command::new(&self.anvil)
@@ -138,14 +139,14 @@ impl Toolchain {
         command
     }
 
-    /// The folder of a package of `js`.
+    /// The folder of an npm package.
     #[must_use]
     pub fn js_package(&self, name: &str) -> PathBuf {
         self.js.join("node_modules").join(name)
     }
 
-    /// `cast`, from the package of this platform: the program in npm's `.bin` folder requires an
-    /// install script.
+    /// The program `cast`, from the package for this platform. The one in npm's folder `.bin` would
+    /// need an install script.
     ///
     /// # Errors
     /// [`JudgeError::File`] when there is none.

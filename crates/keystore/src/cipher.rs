@@ -9,8 +9,8 @@ use zeroize::Zeroizing;
 
 use super::{KeystoreError, document::Kdf};
 
-/// Derives 32 bytes from the password: the first half is the cipher's key, the second half goes
-/// into the authentication code.
+/// Derives 32 bytes from the password. The first half is the key of the cipher. The second half is
+/// a part of the authentication code's input.
 pub(super) fn derive(kdf: &Kdf, password: &[u8]) -> Result<Zeroizing<[u8; 32]>, KeystoreError> {
     let mut derived = Zeroizing::new([0_u8; 32]);
     match kdf {
@@ -27,7 +27,7 @@ pub(super) fn derive(kdf: &Kdf, password: &[u8]) -> Result<Zeroizing<[u8; 32]>, 
     Ok(derived)
 }
 
-/// AES-128 in counter mode. Encryption and decryption are the same operation.
+/// Encrypts or decrypts by AES-128 in counter mode, where both are the same operation.
 pub(super) fn apply(key: &[u8], iv: &[u8; 16], bytes: &mut [u8]) -> Result<(), KeystoreError> {
     let mut cipher = ctr::Ctr128BE::<Aes128>::new_from_slices(key, iv)
         .map_err(|_| KeystoreError::Unsupported("this length of the cipher's key".to_owned()))?;

@@ -6,9 +6,9 @@ use serde_json::json;
 
 use super::KeystoreError;
 
-/// The work factor of written files: N = 2^18.
+/// The work factor of the files that this crate writes: N = 2^18.
 pub(super) const LOG_N: u8 = 18;
-/// The most memory for scrypt, which takes 128 · N · r bytes. Its time also grows with p.
+/// The most memory that scrypt may take, which is 128 · N · r bytes. Its time also grows with p.
 const MOST_MEMORY: u64 = 1024 * 1024 * 1024;
 const MOST_BLOCKS: u64 = 8 * 1024 * 1024 * 8;
 const MOST_ROUNDS: u64 = 10_000_000;
@@ -43,7 +43,7 @@ struct File {
     version: u64,
     #[serde(default)]
     address: Option<String>,
-    // The first versions of geth wrote upper case.
+    // The first versions of geth wrote this member in upper case.
     #[serde(alias = "Crypto")]
     crypto: Crypto,
 }
@@ -81,7 +81,7 @@ impl Document {
             version: Option<u64>,
         }
         let malformed = |error: serde_json::Error| {
-            // The parser's own message may repeat the file's content.
+            // The parser's own message could repeat the content of the file.
             KeystoreError::Malformed(format!("line {} column {}", error.line(), error.column()))
         };
         let version: Version = serde_json::from_str(text).map_err(malformed)?;
@@ -216,8 +216,8 @@ fn bytes(name: &str, text: &str) -> Result<Vec<u8>, KeystoreError> {
     hex::decode(text).map_err(|_| KeystoreError::Malformed(format!("{name} is not hex")))
 }
 
-/// An address, with or without `0x`, with or without a checksum. `None` when the member is absent
-/// or empty.
+/// Parses an address with or without `0x`, and with or without a checksum. `None` when the member
+/// is absent or empty.
 fn address(text: Option<&str>) -> Result<Option<Address>, KeystoreError> {
     match text {
         None | Some("") => Ok(None),

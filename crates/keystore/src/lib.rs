@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use self::document::Document;
 
-/// The reason why a key file or a key cannot be used.
+/// Why a key file or a key cannot be used.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeystoreError {
     /// The text is not JSON, or a member is missing or malformed.
@@ -18,13 +18,14 @@ pub enum KeystoreError {
     /// The file has another version of the format.
     #[error("expected a key file of version 3, observed version {0}")]
     Version(u64),
-    /// The cipher or key derivation is not supported.
+    /// The cipher or the key derivation is not supported.
     #[error("the key file is not supported: {0}")]
     Unsupported(String),
-    /// The key derivation exceeds the bound of work.
+    /// The key derivation would take more work than the bound allows.
     #[error("the key file demands too much work: {0}")]
     TooMuchWork(String),
-    /// The message authentication code does not match.
+    /// The message authentication code does not match: the password is wrong or the file is
+    /// damaged.
     #[error("wrong password, or a damaged key file (mac mismatch)")]
     Mac,
     /// The bytes or the text are not a secp256k1 private key.
@@ -44,7 +45,7 @@ pub enum KeystoreError {
 }
 
 impl KeystoreError {
-    /// The stable code.
+    /// The stable machine-readable name of the error.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
@@ -60,7 +61,7 @@ impl KeystoreError {
     }
 }
 
-/// A signing key. Its bytes are cleared from memory when it is dropped, and it has no printed form.
+/// A signing key. Its bytes are cleared from memory when it is dropped. It has no printed form.
 pub struct Key(SigningKey);
 
 impl std::fmt::Debug for Key {
@@ -70,7 +71,7 @@ impl std::fmt::Debug for Key {
 }
 
 impl Key {
-    /// A new key from the operating system's randomness.
+    /// Makes a key from the operating system's randomness.
     ///
     /// # Errors
     /// [`KeystoreError::Randomness`]
@@ -114,14 +115,14 @@ impl Key {
         Address::from_public_key(self.0.verifying_key())
     }
 
-    /// The 32 bytes of the private key. They are cleared from memory when dropped.
+    /// The 32 bytes of the private key. The copy is cleared from memory when it is dropped.
     #[must_use]
     pub fn to_bytes(&self) -> Zeroizing<[u8; 32]> {
         Zeroizing::new(self.0.to_bytes().into())
     }
 
-    /// Signs a digest. Returns 65 bytes `r ‖ s ‖ v`: deterministic (RFC 6979), with `s` in the
-    /// lower half and `v` 27 or 28. `None` when the signature cannot be made.
+    /// Signs a digest. Returns the 65 bytes `r ‖ s ‖ v`. The signature is deterministic (RFC 6979),
+    /// `s` is in the lower half, and `v` is 27 or 28. `None` when no signature can be made.
     #[must_use]
     pub fn sign(&self, digest: B256) -> Option<[u8; 65]> {
         let (signature, recovery) = self.0.sign_prehash_recoverable(digest.as_slice()).ok()?;
@@ -133,7 +134,7 @@ impl Key {
     }
 }
 
-/// Reads the address in a key file, without the password. Not every writer includes it.
+/// Reads the address in a key file, without the password. Some writers leave it out.
 ///
 /// # Errors
 /// [`KeystoreError::Malformed`]
@@ -144,7 +145,7 @@ pub fn address_beside(text: &str) -> Result<Option<Address>, KeystoreError> {
 /// Decrypts a key file with its password.
 ///
 /// # Errors
-/// [`KeystoreError`]; `keystore_password` for a wrong password or a damaged file.
+/// [`KeystoreError`]. A wrong password and a damaged file both have the code `keystore_password`.
 pub fn decrypt(text: &str, password: &[u8]) -> Result<Key, KeystoreError> {
     let document = Document::parse(text)?;
     let derived = cipher::derive(&document.kdf, password)?;
@@ -165,7 +166,7 @@ pub fn decrypt(text: &str, password: &[u8]) -> Result<Key, KeystoreError> {
     }
 }
 
-/// Encrypts a key: scrypt with N = 262144, r = 8, p = 1, and AES-128 in counter mode.
+/// Encrypts a key with scrypt (N = 262144, r = 8, p = 1) and AES-128 in counter mode.
 ///
 /// # Errors
 /// [`KeystoreError::Randomness`]

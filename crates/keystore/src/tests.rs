@@ -55,7 +55,7 @@ fn a_written_key_file_reads_back_and_has_the_numbers_of_geth() {
 }
 
 #[test]
-fn each_broken_file_says_what_is_wrong() {
+fn each_broken_file_has_a_message_of_its_own() {
     let check = |from: &str, to: &str, part: &str| {
         assert!(PBKDF2.contains(from), "{from}");
         let error = decrypt(&PBKDF2.replacen(from, to, 1), PASSWORD).unwrap_err();
@@ -94,7 +94,7 @@ fn each_broken_file_says_what_is_wrong() {
 }
 
 #[test]
-fn work_without_bound_is_refused() {
+fn a_file_that_asks_for_too_much_work_is_refused() {
     for (n, r, p, part) in [
         ("1073741824", "8", "1", "too much work"),
         ("262144", "8", "1000", "too much work"),

@@ -1,4 +1,4 @@
-//! Runs `api-server` with the gas account's key at a service. The configuration has
+//! Runs `api-server` with the gas account's key at a key management service. The configuration has
 //! `settlement.mode = "onchain"`, names no key, and has the signer's account as
 //! `settlement.gas_account`.
 //!

@@ -1,5 +1,5 @@
-//! AWS Key Management Service: `Sign` with `ECDSA_SHA_256` over a digest, by a key of the spec
-//! `ECC_SECG_P256K1`.
+//! A signer whose key is in AWS Key Management Service. It asks for `Sign` with `ECDSA_SHA_256`
+//! over a digest, by a key of the spec `ECC_SECG_P256K1`.
 
 use std::time::Duration;
 
@@ -18,10 +18,10 @@ use crate::parity;
 /// The time limit of one attempt. The client makes up to three.
 const ATTEMPT: Duration = Duration::from_secs(3);
 
-/// The time limit of all attempts: less than a sender waits for a signature.
+/// The time limit of all attempts. It is shorter than the time that a sender waits for a signature.
 const OPERATION: Duration = Duration::from_secs(9);
 
-/// Parts of the codes of temporary refusals.
+/// Parts of the codes with which the service refuses for a time.
 const PASSING: [&str; 4] = [
     "Throttling",
     "LimitExceeded",
@@ -36,11 +36,11 @@ pub struct AwsKms {
 }
 
 impl AwsKms {
-    /// Connects to the key with this id, ARN or alias. The environment gives region and credentials
-    /// (variables, profile, web identity, container, instance). The key needs the permissions
-    /// `kms:GetPublicKey` and `kms:Sign`.
+    /// Connects to the key with this id, ARN or alias. The region and the credentials come from the
+    /// environment (variables, profile, web identity, container, instance). The key needs the
+    /// permissions `kms:GetPublicKey` and `kms:Sign`.
     ///
-    /// Prefer an id or ARN: an alias can be pointed to another key, and the signer then refuses
+    /// Prefer an id or an ARN. An alias can be pointed to another key, and the signer then refuses
     /// that key's signatures.
     ///
     /// # Errors
@@ -65,7 +65,7 @@ impl AwsKms {
         Ok(Self { signer })
     }
 
-    /// Reads the address of the key that has the name now.
+    /// Asks the service for the key's present public key, and returns its address.
     async fn account_now(&self) -> Result<Address, Fault> {
         let key = self.signer.get_pubkey().await;
         key.map(|key| public_key_to_address(&key))
@@ -118,7 +118,7 @@ fn of_service<E: ProvideErrorMetadata>(error: &SdkError<E>) -> Fault {
     }
 }
 
-/// Leaves out the key's name.
+/// Leaves out the name of the key.
 impl std::fmt::Debug for AwsKms {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("AwsKms")

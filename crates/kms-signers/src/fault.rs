@@ -1,5 +1,5 @@
-//! The failures of a service as errors of the sender. A service's messages name keys, users and
-//! organisations, so the errors repeat only its codes.
+//! Turns the failures of a service into errors of the sender. The messages of a service name keys,
+//! users and organisations, so the errors repeat only its codes.
 
 use thiserror::Error;
 use tx_sender::SignError;
@@ -11,7 +11,7 @@ pub(crate) enum Fault {
     Unavailable,
     /// A lasting refusal. The text is a code of the service.
     Refused(String),
-    /// An answer that differs from the documented form.
+    /// The answer differs from the documented form.
     Malformed,
 }
 
@@ -25,14 +25,15 @@ impl From<Fault> for SignError {
     }
 }
 
-/// The reason why a signer could not be set up.
+/// Why a signer could not be set up.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ConnectError {
     /// The service does not answer in time, or there are no credentials for it.
     #[error("the signing service cannot be reached, or there are no credentials for it")]
     Unavailable,
-    /// The service refuses: no permission, no such key, key disabled.
+    /// The service refuses: the permission is missing, the key does not exist, or the key is
+    /// disabled.
     #[error("the signing service refuses: {message}")]
     Refused {
         /// A code of the service.
@@ -41,8 +42,8 @@ pub enum ConnectError {
     /// The key is not on secp256k1, the curve of Ethereum's signatures.
     #[error("the signing service's key of this name is not on secp256k1")]
     NotAKey,
-    /// The API key, which signs requests to the service, is invalid. The message does not repeat
-    /// it.
+    /// The API key, which signs the requests to the service, is invalid. The message does not
+    /// repeat the key.
     #[error("expected the API key as 32 bytes in hexadecimal digits that are a P-256 private key")]
     ApiKey,
 }

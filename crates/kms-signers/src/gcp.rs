@@ -1,5 +1,5 @@
-//! Google Cloud Key Management Service: `AsymmetricSign` over a digest, by a key of the algorithm
-//! `EC_SIGN_SECP256K1_SHA256`.
+//! A signer whose key is in Google Cloud Key Management Service. It asks for `AsymmetricSign` over
+//! a digest, by a key of the algorithm `EC_SIGN_SECP256K1_SHA256`.
 
 use std::time::Duration;
 
@@ -17,15 +17,15 @@ use crate::parity;
 /// The address of the service.
 const SERVICE: &str = "https://cloudkms.googleapis.com";
 
-/// The time limit for the connection, the credentials and the public key. The client itself has no
-/// limit.
+/// The time limit for the connection, the credentials and the public key. The client library has no
+/// limit of its own.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The client of the service.
+/// The client of the service, from the client library.
 type Client = GoogleApi<KeyManagementServiceClient<GoogleAuthMiddleware>>;
 
-/// The name of one version of a key. The key of a version never changes; a rotated key has another
-/// version.
+/// The name of one version of a key. The key of a version never changes, and a rotation makes
+/// another version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GcpKey {
     /// The project.
@@ -57,7 +57,7 @@ pub struct GcpKms {
 
 impl GcpKms {
     /// Connects to the key with the default credentials (`GOOGLE_APPLICATION_CREDENTIALS`, the file
-    /// of the command line tool, the metadata server). They need the permissions
+    /// of the command line tool, the metadata server). The credentials need the permissions
     /// `cloudkms.cryptoKeyVersions.viewPublicKey` and `cloudkms.cryptoKeyVersions.useToSign`.
     ///
     /// # Errors
@@ -87,7 +87,7 @@ impl GcpKms {
         })
     }
 
-    /// Reads the address of the key that has the name now.
+    /// Asks the service for the version's present public key, and returns its address.
     async fn account_now(&self) -> Result<Address, Fault> {
         let now = GcpSigner::new(self.client.clone(), self.key.specifier(), None).await;
         now.map(|now| now.address()).map_err(|error| fault(&error))
@@ -119,7 +119,7 @@ fn fault(error: &GcpSignerError) -> Fault {
     }
 }
 
-/// Returns only the code: the message names projects, keys and accounts.
+/// Returns only the code, because the message names projects, keys and accounts.
 fn of_status(status: &Status) -> Fault {
     Fault::Refused(
         match status.code() {
@@ -130,15 +130,15 @@ fn of_status(status: &Status) -> Fault {
             Code::InvalidArgument => "INVALID_ARGUMENT",
             Code::OutOfRange => "OUT_OF_RANGE",
             Code::Unimplemented => "UNIMPLEMENTED",
-            // All other failures may be temporary, such as an answer that was cut off or cannot be
-            // read.
+            // All other failures may be temporary, for example an answer that was cut off or cannot
+            // be read.
             _ => return Fault::Unavailable,
         }
         .to_owned(),
     )
 }
 
-/// Leaves out the key's name.
+/// Leaves out the name of the key.
 impl std::fmt::Debug for GcpKms {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("GcpKms")

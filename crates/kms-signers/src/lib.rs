@@ -17,7 +17,7 @@ pub use gcp::{GcpKey, GcpKms};
 #[cfg(feature = "turnkey")]
 pub use turnkey::{Turnkey, TurnkeyKey};
 
-// The client libraries, for callers that set up a client themselves.
+// The client libraries are exported for callers that set up a client themselves.
 #[cfg(feature = "aws-kms")]
 pub use alloy_signer_aws;
 #[cfg(feature = "gcp-kms")]
@@ -28,9 +28,9 @@ pub use alloy_signer_turnkey;
 #[cfg(all(feature = "gcp-kms", not(test)))]
 use jsonwebtoken as _;
 
-/// Chooses the process's implementation of TLS, unless one is chosen already. The clients are
-/// compiled with two implementations, and some of them panic without a choice. The functions named
-/// `connect` call it. A caller that sets up a client in another way must call it first.
+/// Chooses the TLS implementation of this process, unless one is chosen already. The clients are
+/// compiled with two implementations, and some of them panic when none is chosen. The functions
+/// named `connect` call this. A caller that sets up a client in another way must call it first.
 pub fn choose_tls() {
     // An earlier choice stays.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();

@@ -1,5 +1,5 @@
-//! Services that sign hashes return only `r` and `s`. The module finds the parity with which the
-//! signature is the account's.
+//! Finds the parity of a signature. Services that sign hashes return only `r` and `s`, and the
+//! right parity is the one with which the signature recovers the account.
 #![cfg(any(feature = "aws-kms", feature = "gcp-kms"))]
 
 use alloy_primitives::{Address, B256, Signature};
@@ -8,9 +8,9 @@ use tx_sender::SignError;
 
 use crate::fault::Fault;
 
-/// Returns the signature of the account, with the lower `s`. When neither parity gives the account,
-/// asks the service (`now`) for the key's present address: another account means that the key was
-/// exchanged.
+/// Completes a signature of the account, with the lower `s`. When neither parity recovers the
+/// account, asks the service (`now`) for the key's present address. If that is another account, the
+/// key was exchanged.
 pub(crate) async fn of_account(
     signature: ecdsa::Signature,
     hash: &B256,

@@ -1,5 +1,5 @@
-//! Turnkey: the activity `ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2` over a hash. Turnkey does not hash it
-//! again.
+//! A signer whose key is at Turnkey. It asks for the activity `ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2`
+//! over a hash, which Turnkey does not hash again.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use tx_sender::{SignFuture, TransactionSigner, Unsigned};
 
 use crate::fault::{ConnectError, Fault};
 
-/// The time limit of one answer: less than a sender waits for a signature.
+/// The time limit of one answer. It is shorter than the time that a sender waits for a signature.
 const PATIENCE: Duration = Duration::from_secs(9);
 
 /// An account of a Turnkey organisation.
@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(9);
 pub struct TurnkeyKey {
     /// The organisation's id.
     pub organization_id: String,
-    /// The account. The first signature shows whether the organisation has its key.
+    /// The account. Only the first signature shows whether the organisation has its key.
     pub account: Address,
 }
 
@@ -31,7 +31,7 @@ pub struct Turnkey {
 }
 
 impl Turnkey {
-    /// Makes a signer of the account's key. `api_key` is the private key on P-256 that stamps
+    /// Makes a signer with the account's key. `api_key` is the private key on P-256 that stamps
     /// requests, as hexadecimal digits. Sends no request yet.
     ///
     /// # Errors
@@ -39,7 +39,7 @@ impl Turnkey {
     pub fn connect(api_key: &SecretString, key: TurnkeyKey) -> Result<Self, ConnectError> {
         crate::choose_tls();
         let api_key = api_key.expose_secret().trim();
-        // The client panics at a key of another length.
+        // The client library panics at a key of another length.
         if api_key.len() != 64 {
             return Err(ConnectError::ApiKey);
         }
@@ -85,14 +85,14 @@ fn fault(error: &alloy_signer::Error) -> Fault {
     }
 }
 
-/// Returns only codes: the message names organisations, users and policies.
+/// Returns only codes, because the message names organisations, users and policies.
 fn of_client(error: &TurnkeyClientError) -> Fault {
     use TurnkeyClientError as E;
 
     match error {
         E::Http(_) | E::ReqwestBuilder(_) | E::ExceededRetries(_) => Fault::Unavailable,
         E::UnexpectedHttpStatus(429 | 500.., _) => Fault::Unavailable,
-        // A gateway's page arrived instead of an answer.
+        // The answer is the page of a gateway and not the service's.
         E::MissingContentTypeHeader => Fault::Unavailable,
         E::UnexpectedHttpStatus(status, _) => Fault::Refused(format!("HTTP {status}")),
         E::ActivityRequiresApproval(_) => Fault::Refused("ACTIVITY_STATUS_CONSENSUS_NEEDED".into()),

@@ -1,4 +1,4 @@
-//! The stored answer of a paid call, and the data for its settlement.
+//! The stored answer of a paid call, and what must be durable before its settlement.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -10,7 +10,7 @@ use x402_wire::Payment;
 /// A header of an answer: its name and its value.
 pub type Header = (Cow<'static, str>, String);
 
-/// The answer to a paid request. The payer gets the same bytes again when the same payment comes
+/// The answer to a paid request. The payer gets the same bytes whenever the same payment comes
 /// again. Cheap to clone: the content is reference-counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer(Arc<Content>);
@@ -24,15 +24,14 @@ struct Content {
 }
 
 impl Answer {
-    /// Makes an answer of its status code, its headers and its body, and computes the body's
-    /// digest.
+    /// Makes an answer and computes the digest of its body.
     #[must_use]
     pub fn new(status: u16, headers: impl Into<Box<[Header]>>, body: Bytes) -> Self {
         let body_digest = sha256(&body);
         Self::restored(status, headers, body, body_digest)
     }
 
-    /// Makes an answer with a stored digest.
+    /// Makes an answer with a digest from the store.
     pub(crate) fn restored(
         status: u16,
         headers: impl Into<Box<[Header]>>,
@@ -87,26 +86,26 @@ pub(crate) fn sha256(bytes: &[u8]) -> B256 {
     B256::new(Sha256::digest(bytes).into())
 }
 
-/// The data that must be durable before the settlement request. After a crash it suffices to find
-/// out whether the payment was charged, and to deliver the answer.
+/// What must be durable before the settlement request. After a crash this is enough to find out
+/// whether the payment was charged, and to deliver the answer.
 #[derive(Clone, Debug)]
 pub struct PendingSettlement {
-    /// The payment. The journal stores its exact JSON text and the payment requirements that it
+    /// The payment. The journal stores its exact JSON text, and the payment requirements that it
     /// matched.
     pub payment: Payment,
     /// The answer that the payment buys.
     pub answer: Answer,
-    /// Whether the answer is about its payer alone. Such an answer is stored for
+    /// Whether the answer is only about its payer. Such an answer is stored for
     /// [`private_retention_seconds`](crate::Options::private_retention_seconds).
     pub private: bool,
 }
 
-/// The proof of a settlement that the payer gets.
+/// The proof of a settlement, which the payer gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredReceipt {
     /// The value of the `PAYMENT-RESPONSE` header.
     pub header: String,
-    /// The transaction hash from the settlement; empty when the scheme has none yet
+    /// The transaction hash of the settlement. Empty when the scheme has none yet
     /// (`aggr_deferred`).
     pub transaction: String,
 }

@@ -1,4 +1,4 @@
-//! [`AnyLedger`]: the journal in a SQLite file or in a PostgreSQL database.
+//! [`AnyLedger`]: the journal in either store, a SQLite file or a PostgreSQL database.
 
 use std::time::Duration;
 
@@ -20,19 +20,20 @@ use crate::{
     status::{PaymentRecord, PaymentStatus, Reservation},
 };
 
-/// A journal in a SQLite file for one server, or in a PostgreSQL database that several share.
+/// A journal in a SQLite file for one server, or in a PostgreSQL database that several servers
+/// share.
 #[derive(Debug)]
 pub enum AnyLedger {
-    /// In a file.
+    /// The journal is in a file.
     Sqlite(SqliteLedger),
-    /// In a database.
+    /// The journal is in a database.
     Postgres(PostgresLedger),
 }
 
 impl AnyLedger {
-    /// Opens the ledger in the database `postgres`, or, without one, in the file at `url`: a path,
-    /// or `sqlite://` and a path. The server's lease on a database lasts for `lease` without a
-    /// heartbeat; a file has one server and no lease.
+    /// Opens the ledger in the database `postgres`. Without a database, opens the file at `url`,
+    /// which is a path, or `sqlite://` and a path. On a database the server has a lease, which
+    /// lasts for `lease` without a heartbeat. A file has one server and no lease.
     ///
     /// # Errors
     ///
@@ -53,8 +54,8 @@ impl AnyLedger {
     }
 
     /// Lists at most `limit` entries of a selection after `after` (from the beginning when `None`),
-    /// in the order of their numbers. For operators: it reads every entry between the listed ones,
-    /// and on SQLite payments wait for it.
+    /// in the order of their numbers. This is for operators: it reads every entry between the
+    /// listed ones, and on SQLite payments wait meanwhile.
     ///
     /// # Errors
     ///
@@ -81,8 +82,8 @@ impl AnyLedger {
     }
 }
 
-/// A reader of payers' sums. It does not keep the ledger open, and returns an error after the
-/// ledger was closed. Cheap to clone.
+/// A reader of payers' sums. It does not keep the ledger open, and returns an error once the ledger
+/// is closed. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct PaidSums(Sums);
 
@@ -121,7 +122,7 @@ impl PaidSums {
     }
 }
 
-/// Calls the operation of the journal that is open.
+/// Calls an operation on the store that is open.
 macro_rules! either {
     ($self:ident, $ledger:ident => $call:expr) => {
         match $self {

@@ -1,4 +1,4 @@
-//! The claim of one authorization for one request.
+//! A claim reserves one authorization for one request. The request is bound by a digest.
 
 use std::{borrow::Cow, fmt};
 
@@ -11,40 +11,42 @@ const BINDING_TAG: &[u8] = b"request-binding-v1";
 /// A claim of an authorization for one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// The authorization.
+    /// The authorization that is claimed.
     pub key: AuthorizationKey,
-    /// The request that it pays for.
+    /// The request for which the authorization pays.
     pub request: RequestBinding,
     /// The caller's payment identifier (extension `payment-identifier`), if any.
     pub payment_id: Option<String>,
-    /// The amount, in the asset's smallest unit. Assets are US dollars with 6 decimals, so the unit
-    /// is micro-USD. A settlement earns the payer the same amount of credit.
+    /// The amount, in the asset's smallest unit. Assets are US dollars with 6 decimals, so this
+    /// unit is micro-USD. A settlement gives the payer the same amount as credit.
     pub amount: U256,
-    /// The authorization's `validBefore`, in Unix seconds. Higher values are stored as 2^63-1.
+    /// The authorization's `validBefore`, in Unix seconds. A value above 2^63-1 is stored as
+    /// 2^63-1.
     pub valid_before: u64,
-    /// The time of the claim, Unix seconds.
+    /// The time of the claim, in Unix seconds.
     pub now: u64,
 }
 
-/// The one request that an authorization pays for.
+/// The one request for which an authorization pays.
 ///
-/// An EIP-3009 signature does not cover a resource, so the journal binds each payment to a request
-/// by the digest of method, path, query and body. It stores method and path in clear for operators.
+/// An EIP-3009 signature does not cover a resource. So the journal binds each payment to a request
+/// by the digest of the request's method, path, query and body. It also stores the method and the
+/// path in clear, for operators.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RequestBinding {
     digest: B256,
-    /// The digest of method, path, query and body alone.
+    /// The digest of only the method, path, query and body.
     content: B256,
     method: Cow<'static, str>,
     path: Cow<'static, str>,
 }
 
 impl RequestBinding {
-    /// Binds to a request: method and path as received, the query without `?` (`None` equals the
-    /// empty query), the exact bytes of the body.
+    /// Binds to a request: the method and the path as received, the query without `?` (`None`
+    /// equals the empty query), and the exact bytes of the body.
     ///
-    /// The digest is keccak-256 over a tag and the four parts, each preceded by its length in bytes
-    /// as eight big-endian bytes. No two different requests share an encoding.
+    /// The digest is keccak-256 over a tag and the four parts. Each part follows its length in
+    /// bytes, as eight big-endian bytes. So no two different requests have the same encoding.
     #[must_use]
     pub fn new(
         method: impl Into<Cow<'static, str>>,
@@ -74,7 +76,7 @@ impl RequestBinding {
         }
     }
 
-    /// Binds to one payment of the request as well: to its signature and its identifier.
+    /// Also binds to one payment for the request: to its signature and its identifier.
     ///
     /// Payer and nonce of a settled authorization are public. Without this binding, anyone who
     /// reads them from the chain and guesses the request could fetch the stored answer with a false
@@ -101,7 +103,8 @@ impl RequestBinding {
         self.digest
     }
 
-    /// The digest of method, path, query and body alone: the same for every payment of the request.
+    /// The digest of only the method, path, query and body. It is the same for every payment for
+    /// the request.
     #[must_use]
     pub fn content_digest(&self) -> B256 {
         self.content

@@ -5,9 +5,9 @@ use alloy_primitives::B256;
 /// The stored part of an authorization's digest.
 pub(crate) type Digest = [u8; 16];
 
-/// Returns the stored part of an authorization's digest. Half of a digest is enough: neither chance
-/// nor a search finds a second authorization with the half of another payer's. A payer who makes
-/// two of its own alike has one of them refused.
+/// Returns the part of an authorization's digest that is stored. Half of a digest is enough: nobody
+/// finds a second authorization with the same half as another payer's, by chance or by search. A
+/// payer that makes two such authorizations of its own has one of them refused.
 pub(crate) fn kept(digest: B256) -> Digest {
     digest.0.first_chunk().copied().unwrap_or_default()
 }

@@ -1,6 +1,6 @@
-//! A ledger's rows on their way from one store to another.
+//! The rows of a ledger while they are copied from one store to another.
 //!
-//! Both stores read them in the same form, so that a digest over all of them can be compared.
+//! Both stores return them in the same form, so that a digest over all of them can be compared.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -48,7 +48,7 @@ impl fmt::Display for Copied {
     }
 }
 
-/// An entry with its answer.
+/// An entry together with its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct EntryRow {
     pub(crate) id: i64,
@@ -87,8 +87,8 @@ pub(crate) struct AnswerRow {
     pub(crate) body: Vec<u8>,
 }
 
-/// Two numbers with a name: the credit and the sum of a payer, or the deficit of a newcomer and its
-/// time.
+/// Two numbers under a name: the credit and the sum of a payer, or the deficit of a newcomer and
+/// its time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NumbersRow {
     pub(crate) name: Vec<u8>,
@@ -170,8 +170,8 @@ impl Tally {
         }
     }
 
-    /// Adds a field with its length, so that different rows never hash alike. A missing field
-    /// differs from an empty one.
+    /// Adds a field with its length, so that different rows never have the same hash. A missing
+    /// field differs from an empty one.
     fn field(&mut self, field: Option<&[u8]>) {
         let length = field.map_or(u64::MAX, |field| {
             u64::try_from(field.len()).unwrap_or(u64::MAX)

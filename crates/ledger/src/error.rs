@@ -7,7 +7,7 @@ use storage::{postgres::PostgresError, sqlite::DatabaseError};
 use crate::state::{EntryId, State, Transition};
 
 /// The error of an operation of the journal. A failed operation has written nothing, unless the
-/// machine fails at that moment. It may be repeated.
+/// machine fails at that moment. The caller may repeat it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LedgerError {
@@ -21,12 +21,12 @@ pub enum LedgerError {
         entry: EntryId,
         /// The requested move.
         transition: Transition,
-        /// The states that allow it.
+        /// The states from which the move is allowed.
         expected: RangeInclusive<State>,
         /// The state of the entry.
         observed: State,
     },
-    /// The entry does not exist: it never did, it was pruned, or its authorization has a new
+    /// The entry does not exist. It never did, or it was pruned, or its authorization has a new
     /// reservation.
     #[error("there is no entry {entry}")]
     NoSuchEntry {
@@ -37,14 +37,14 @@ pub enum LedgerError {
     /// as there is room.
     #[error("the ledger has no room left")]
     Full,
-    /// Another server uses this ledger. SQLite has one writer; several servers share PostgreSQL
-    /// instead.
+    /// Another server uses this ledger. A SQLite file has one server; several servers can share a
+    /// PostgreSQL database instead.
     #[error("the ledger {} is in use by another server", .path.display())]
     InUse {
         /// The ledger's file.
         path: PathBuf,
     },
-    /// Another program locks the file for longer than the busy time-out.
+    /// Another program locks the file for longer than a write waits.
     #[error("another program holds the ledger's file locked")]
     Busy,
     /// The file is not a readable ledger.
@@ -71,10 +71,10 @@ pub enum LedgerError {
         /// The schema of the file.
         observed: u32,
     },
-    /// This build does not support the form of the address.
+    /// This build does not support addresses of this form.
     #[error("the ledger's address needs the form sqlite://FILE, not {observed}")]
     UnsupportedAddress {
-        /// The given scheme. The rest of an address may contain a password.
+        /// The scheme of the address. The rest could contain a password, so it is left out.
         observed: String,
     },
     /// The file or its folder cannot be created or opened.
@@ -93,14 +93,15 @@ pub enum LedgerError {
         /// SQLite's extended result code, if there is one.
         code: Option<i32>,
     },
-    /// The database cannot be reached, or accepts no writes at this time. Nothing was written.
+    /// The database cannot be reached, or accepts no writes now. Nothing was written.
     #[error("the ledger's database is not available: {reason}")]
     Unavailable {
         /// The reason.
         reason: String,
     },
-    /// The connection was lost during the operation and did not come back: the operation may have
-    /// been written. An entry that was reserved in this way has no call and is released later.
+    /// The connection was lost during the operation and did not come back, so the operation may
+    /// have been written. An entry that was reserved in this way has no call, and is released
+    /// later.
     #[error("the connection to the ledger's database was lost in {operation}")]
     Interrupted {
         /// The operation.
@@ -110,20 +111,20 @@ pub enum LedgerError {
     /// may take over the entries that this one held.
     #[error("this server's lease on the ledger has expired")]
     LeaseLost,
-    /// Another server has taken the entry over, after this one's lease had expired.
+    /// Another server has taken the entry over, after this server's lease had expired.
     #[error("entry {entry} was taken over by another server")]
     TakenOver {
         /// The entry.
         entry: EntryId,
     },
-    /// A setting of the database allows the loss of a commit that was reported as done.
+    /// A setting of the database allows the loss of a commit that it has reported as done.
     #[error(
         "the ledger's database has {setting} = {observed}: a payment could be lost; set it to on"
     )]
     NotDurable {
         /// The setting.
         setting: &'static str,
-        /// Its value.
+        /// The value of the setting.
         observed: String,
     },
     /// The database refused a statement with an error that has no variant of its own.
@@ -137,7 +138,7 @@ pub enum LedgerError {
     /// A row of the database has another form than the one that this program writes.
     #[error("a row of the ledger's database is damaged, read in {operation}: {reason}")]
     DamagedRow {
-        /// The operation that read it.
+        /// The operation that read the row.
         operation: &'static str,
         /// The fault.
         reason: String,
@@ -250,7 +251,7 @@ impl From<PostgresError> for LedgerError {
     }
 }
 
-/// A range of states in words.
+/// Writes a range of states in words.
 fn states(range: &RangeInclusive<State>) -> String {
     let (first, last) = (range.start(), range.end());
     if first == last {

@@ -16,25 +16,25 @@ use crate::{
 
 /// A durable journal of payments.
 ///
-/// After `Ok`, the effect of an operation survives a crash and a loss of power; [`start_work`] is
-/// an exception. Every move of an entry is one conditional write: it starts from an allowed state
-/// ([`Transition::from`]) or ends in [`LedgerError::WrongState`].
+/// After `Ok`, the effect of an operation survives a crash and a loss of power; only [`start_work`]
+/// makes no such promise. Every move of an entry is one conditional write: it starts from an
+/// allowed state ([`Transition::from`]), or fails with [`LedgerError::WrongState`].
 ///
-/// Dropping a future does not cancel its operation. A server therefore runs a paid call, including
-/// its claim, in a task of its own, and calls [`abandon`] from time to time to close the entries of
+/// Dropping a future does not cancel its operation. So a server must run a paid call, including its
+/// claim, in a task of its own, and call [`abandon`] from time to time to close the entries of
 /// orphaned calls.
 ///
-/// Times are Unix seconds and come from the caller. The time of an entry never runs backwards: a
+/// Times are Unix seconds, and the caller gives them. The time of an entry never runs backwards: a
 /// time before its last change counts as the time of that change.
 ///
 /// # Credit
 ///
 /// Settled payments earn their payer credit, in micro-USD. [`settle`] and [`resolve`] add the
-/// amount of the entry, once for each entry, up to a cap; [`release`] subtracts the cost of the
-/// call. Both are part of the move of the entry.
+/// amount of the entry, once for each entry and up to a cap. [`release`] subtracts the cost of the
+/// call. Both are part of the entry's move.
 ///
 /// Callers without credit pay from a pool that they share, or from the share of their address. The
-/// journal stores the deficit of both. It shrinks with time, at the rates of the options.
+/// journal stores the deficit of both, which shrinks with time at the rates of the options.
 ///
 /// [`start_work`]: Journal::start_work
 /// [`abandon`]: Journal::abandon
@@ -46,20 +46,21 @@ pub trait Journal: Send + Sync + 'static {
     /// Claims an authorization for one request, before any work begins.
     ///
     /// Of all claims of one authorization exactly one is [`Reserved`](Reservation::Reserved), until
-    /// it is released. A `payment_id` that the payer has already used with another authorization is
-    /// [`IdentifierTaken`](PaymentStatus::IdentifierTaken), unless that one was released.
+    /// that one is released. A `payment_id` that the payer has already used with another
+    /// authorization gives [`IdentifierTaken`](PaymentStatus::IdentifierTaken), unless the other
+    /// one was released.
     ///
-    /// A claim includes the look-up of [`find`](Self::find), which is not needed before it.
+    /// A claim includes the look-up of [`find`](Self::find), so callers need not call both.
     fn reserve(
         &self,
         claim: Claim,
     ) -> impl Future<Output = Result<Reservation, LedgerError>> + Send;
 
-    /// Returns the status of an authorization for a request, without a claim; `None` when it can be
-    /// reserved. It ignores payment identifiers.
+    /// Returns the status of an authorization for a request, without a claim. `None` when it can be
+    /// reserved. Ignores payment identifiers.
     ///
-    /// It serves checks that must know first whether a payment is new, and payments whose validity
-    /// has ended: their payer still gets the stored answer.
+    /// It is for checks that must first know whether a payment is new. It is also for payments
+    /// whose validity has ended, because their payer still gets the stored answer.
     fn find(
         &self,
         key: &AuthorizationKey,
@@ -67,7 +68,7 @@ pub trait Journal: Send + Sync + 'static {
         now: u64,
     ) -> impl Future<Output = Result<Option<PaymentStatus>, LedgerError>> + Send;
 
-    /// Returns the public record of an authorization; `None` when the journal has no entry of it.
+    /// Returns the public record of an authorization. `None` when the journal has no entry of it.
     /// Writes nothing.
     fn look_up(
         &self,
@@ -76,13 +77,13 @@ pub trait Journal: Send + Sync + 'static {
 
     /// Marks the start of the work.
     ///
-    /// The mark is not awaited and becomes durable with a later write. An entry whose mark is lost
-    /// is still [`State::Reserved`]; a restart releases both alike.
+    /// Nobody waits for the mark, and a later write makes it durable. An entry whose mark is lost
+    /// is still [`State::Reserved`], and a restart releases both in the same way.
     ///
     /// [`State::Reserved`]: crate::State::Reserved
     fn start_work(&self, entry: EntryId);
 
-    /// Stores the answer, before the settlement request.
+    /// Stores the answer. A server must call it before the settlement request.
     fn begin_settlement(
         &self,
         entry: EntryId,
@@ -107,8 +108,8 @@ pub trait Journal: Send + Sync + 'static {
     /// Records that nothing was charged, deletes the stored answer, and subtracts `spent`. The
     /// authorization may then be reserved again, for any request.
     ///
-    /// It requires certainty: a settlement without a verdict is
-    /// [`mark_unknown`](Self::mark_unknown).
+    /// The caller must be certain of it. A settlement without a verdict needs
+    /// [`mark_unknown`](Self::mark_unknown) instead.
     fn release(
         &self,
         entry: EntryId,
@@ -127,9 +128,9 @@ pub trait Journal: Send + Sync + 'static {
         now: u64,
     ) -> impl Future<Output = Result<(), LedgerError>> + Send;
 
-    /// Records that no server can find out the result of an unknown entry any more. The entry waits
-    /// for the operator, with all its data: [`undecided`](Self::undecided) does not list it, it is
-    /// never pruned, and only [`resolve`](Self::resolve) moves it.
+    /// Records that no server can find out the result of an unknown entry any more. The entry keeps
+    /// all its data and waits for the operator. [`undecided`](Self::undecided) does not list it, it
+    /// is never pruned, and only [`resolve`](Self::resolve) moves it.
     fn mark_undecidable(
         &self,
         entry: EntryId,
@@ -168,11 +169,11 @@ pub trait Journal: Send + Sync + 'static {
     fn credit(&self, payer: Address) -> impl Future<Output = Result<u64, LedgerError>> + Send;
 
     /// Returns the sum of a payer's settled payments in micro-USD, including deleted entries. The
-    /// sum never falls. Payments that were settled before the journal had this sum count with the
+    /// sum never falls. Payments that were settled before the journal kept this sum count with the
     /// payer's credit at the time of the upgrade.
     fn paid(&self, payer: Address) -> impl Future<Output = Result<u64, LedgerError>> + Send;
 
-    /// Subtracts the cost of a payer's work that ends without a release.
+    /// Subtracts the cost of a payer's work when no release does so.
     fn debit(
         &self,
         payer: Address,
@@ -180,24 +181,25 @@ pub trait Journal: Send + Sync + 'static {
         now: u64,
     ) -> impl Future<Output = Result<(), LedgerError>> + Send;
 
-    /// Returns the deficits of the newcomers' pool and of the shares of addresses.
+    /// Returns the deficits of the pool of newcomers and of the shares of addresses.
     fn missing(&self, now: u64) -> impl Future<Output = Result<Missing, LedgerError>> + Send;
 
-    /// Closes the entries that the previous run of this server left in flight. A server calls it at
-    /// start-up, before the first claim. Entries before settlement are released; entries in
-    /// settlement become unknown.
+    /// Closes the entries that the previous run of this server left in flight. A server must call
+    /// it at its start, before the first claim. Entries before settlement are released, and entries
+    /// in settlement become unknown.
     fn recover(&self, now: u64) -> impl Future<Output = Result<Recovery, LedgerError>> + Send;
 
-    /// Closes, as [`recover`](Self::recover) does, entries in flight that have not changed since
+    /// Closes entries in flight as [`recover`](Self::recover) does, if they have not changed since
     /// `untouched_since` and are not in `owned`.
     ///
-    /// It is for orphaned calls: their task has ended (a panic, a full disk) and moves the entry no
-    /// more. `owned` is a snapshot of the entries that have a live task in this server, taken
-    /// before the call. The sweep never closes them, whatever their age. An entry that is claimed
-    /// after the snapshot is not in it, so `untouched_since` must be earlier than the snapshot by
-    /// more than the time between a claim and its place in `owned`. Closing the entry of a live
-    /// call by mistake loses nothing: before settlement its next move is refused and nothing is
-    /// charged, and in settlement `settle` is still allowed from unknown.
+    /// It is for orphaned calls, whose task has ended (a panic, a full disk) and does not move the
+    /// entry any more. `owned` is a snapshot of the entries that have a live task in this server,
+    /// taken before the call. The sweep never closes these, whatever their age. An entry that is
+    /// claimed after the snapshot is not in it. So `untouched_since` must be earlier than the
+    /// snapshot by more than the time between a claim and its place in `owned`.
+    ///
+    /// Closing the entry of a live call by mistake loses nothing. Before settlement, its next move
+    /// is refused and nothing is charged. In settlement, `settle` is still allowed from unknown.
     ///
     /// One call examines a bounded number of entries, in batches between which payments proceed.
     /// The next call continues where it stopped, so a large backlog takes several calls.
@@ -208,12 +210,12 @@ pub trait Journal: Send + Sync + 'static {
         now: u64,
     ) -> impl Future<Output = Result<Recovery, LedgerError>> + Send;
 
-    /// Prunes the next small batch of entries. It deletes answers past their retention, and whole
-    /// entries whose authorization has expired and whose own retention is over. Entries without a
-    /// decision stay, whatever their age.
+    /// Prunes the next small batch of entries. Deletes the answers past their retention, and the
+    /// whole entries whose authorization has expired and whose own retention is over. Entries
+    /// without a decision stay, whatever their age.
     ///
-    /// The caller repeats it while [`Pruned::more`] is true. Such a run examines a part of a large
-    /// journal, and the next run continues where it stopped.
+    /// The caller should repeat it while [`Pruned::more`] is true. Such a run examines a part of a
+    /// large journal, and the next run continues where it stopped.
     fn prune(&self, now: u64) -> impl Future<Output = Result<Pruned, LedgerError>> + Send;
 
     /// Checks that a durable write works, for readiness.
@@ -226,9 +228,9 @@ pub trait Journal: Send + Sync + 'static {
     /// [`LedgerError::CannotOpen`] when the size cannot be read.
     fn size_bytes(&self) -> Result<u64, LedgerError>;
 
-    /// Returns the number under which this server holds entries at this time. A server with another
-    /// number than the one that reserved an entry has lost that entry, even if it owns it again:
-    /// others may have sent its payment meanwhile. A journal of one server has one number.
+    /// Returns the number under which this server holds entries now. A server with another number
+    /// than the one that reserved an entry has lost that entry, even if it owns it again, because
+    /// others may have sent its payment meanwhile. A journal for one server has only one number.
     fn owner(&self) -> i64 {
         0
     }
@@ -249,12 +251,13 @@ pub trait Journal: Send + Sync + 'static {
     /// and its status is [`Retired`](PaymentStatus::Retired). Returns `false` when it was reserved
     /// again meanwhile, or when others may have seen it in a settlement.
     ///
-    /// A server calls it before it asks a payer to sign a new payment although the present one
-    /// could still be settled: a copy of it may arrive later, here or at another server.
+    /// A server must call it before it asks a payer to sign a new payment although the present one
+    /// could still be settled. A copy of the present one may arrive later, here or at another
+    /// server.
     fn retire(&self, entry: EntryId) -> impl Future<Output = Result<bool, LedgerError>> + Send;
 
-    /// Gives the lease up after this server's last move, so that other servers need not wait for
-    /// its end.
+    /// Ends the lease after this server's last move, so that other servers need not wait for its
+    /// end.
     fn close(&self) -> impl Future<Output = Result<(), LedgerError>> + Send {
         async { Ok(()) }
     }
@@ -263,8 +266,8 @@ pub trait Journal: Send + Sync + 'static {
 /// The operator's decision about an undecidable entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Resolution {
-    /// It was charged: the payer gets the stored answer with this receipt, and earns the amount as
-    /// credit.
+    /// The payment was charged. The payer gets the stored answer with this receipt, and earns the
+    /// amount as credit.
     Settled(StoredReceipt),
     /// Nothing was charged.
     Released {
@@ -273,20 +276,20 @@ pub enum Resolution {
     },
 }
 
-/// A settlement without a verdict.
+/// An entry whose settlement has no verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undecided {
     /// The entry.
     pub entry: EntryId,
     /// The exact JSON text of the payment.
     pub payload_json: String,
-    /// The payment requirements that it matched, as JSON text.
+    /// The payment requirements that the payment matched, as JSON text.
     pub requirements_json: String,
     /// The transaction, if one is known.
     pub transaction: Option<String>,
-    /// When it became unknown or undecidable, in Unix seconds.
+    /// When the entry became unknown or undecidable, in Unix seconds.
     pub since: u64,
-    /// The cause.
+    /// Why there is no verdict.
     pub cause: Option<String>,
     /// The amount, in the asset's smallest unit.
     pub amount: U256,
@@ -311,12 +314,12 @@ pub struct OpenCounts {
     pub oldest_unknown: Option<u64>,
 }
 
-/// The result of closing entries in flight.
+/// How many entries in flight were closed, by their outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recovery {
-    /// Released entries: nothing was charged.
+    /// Entries that were released, because nothing was charged.
     pub released: u64,
-    /// Entries that became unknown: they may have been charged.
+    /// Entries that became unknown, because they may have been charged.
     pub unknown: u64,
 }
 

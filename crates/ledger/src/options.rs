@@ -1,34 +1,32 @@
-//! The options of a journal: retentions, credit, limits.
+//! The options of a journal: retentions, credit and limits.
 
 use crate::spending::Allowance;
 
 /// The options of a journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// The size limit of a SQLite file in bytes; `None` leaves the disk as the limit. The log does
-    /// not count (usually 8 MiB; more while another program reads the file).
+    /// The most bytes of a SQLite file; `None` leaves the disk as the limit. The log does not count
+    /// (it is usually 8 MiB, and more while another program reads the file).
     pub max_bytes: Option<u64>,
-    /// The retention of an answer in seconds: its payer can fetch it again for so long after the
-    /// settlement.
+    /// For how many seconds after the settlement the payer can fetch the answer again.
     pub retention_seconds: u64,
-    /// The same for an answer about its payer alone; at most
+    /// The same for an answer that is only about its payer. At most
     /// [`retention_seconds`](Self::retention_seconds).
     pub private_retention_seconds: u64,
-    /// The retention of a payment's entry in seconds: it stays for so long after the settlement,
-    /// with its state and transaction but without the answer. At least
-    /// [`retention_seconds`](Self::retention_seconds).
+    /// For how many seconds after the settlement an entry stays, with its state and transaction but
+    /// without the answer. At least [`retention_seconds`](Self::retention_seconds).
     pub entry_retention_seconds: u64,
     /// The most credit of a payer, in micro-USD.
     pub credit_cap_micro_usd: u64,
-    /// The pool of callers without credit.
+    /// The pool that callers without credit share.
     pub pool: Allowance,
-    /// The share of each client address.
+    /// The share that each client address has.
     pub address_share: Allowance,
 }
 
 impl Default for Options {
-    /// No size limit, answers for a day and private ones for an hour, entries for 30 days, credit
-    /// up to 5 USD, a pool of 1 USD.
+    /// No size limit; answers for a day and private ones for an hour; entries for 30 days; credit
+    /// up to 5 USD; a pool of 1 USD.
     fn default() -> Self {
         Self {
             max_bytes: None,

@@ -4,13 +4,13 @@
 //! payer's credit change together or not at all. Constraints of the tables ensure that an
 //! authorization and a payment identifier have at most one entry each.
 //!
-//! An entry belongs to the [`Instance`] that reserved it. Its moves require that instance's lease,
-//! in the same statement. When the lease has expired, other instances close its entries in flight
-//! and take over its unknown entries. Any later move of the old instance is refused
-//! ([`TakenOver`](LedgerError::TakenOver)).
+//! An entry belongs to the [`Instance`] that reserved it. Each move requires, in the same
+//! statement, that this instance still has its lease. When the lease has expired, other instances
+//! close its entries in flight and take over its unknown entries. Any later move of the old
+//! instance is refused ([`TakenOver`](LedgerError::TakenOver)).
 //!
 //! A replica that takes over may lack the last commits, and may repeat numbers of entries that
-//! running calls still hold. No instance has a lease there: each one registers anew, keeps the
+//! running calls still hold. No instance has a lease there. Each one registers anew, keeps the
 //! entries that nobody has taken over, and reserves entries with numbers far above the repeated
 //! ones. An instance that starts reserves such numbers, too: it may be the first one on the replica.
 //!
@@ -40,8 +40,8 @@ use crate::{
     state::{EntryId, State},
 };
 
-/// The condition that an instance has its lease, in the history of the database in which it was
-/// registered. It is part of every move, with the instance `$1`.
+/// The condition, in SQL, that the instance `$1` has its lease, in the history of the database in
+/// which it was registered. Every move includes it.
 macro_rules! alive {
     () => {
         alive!("$1")
@@ -80,7 +80,7 @@ type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 /// A journal in a PostgreSQL database, which several servers may share.
 ///
-/// Cheap to clone; clones are one instance. Needs a Tokio runtime.
+/// Cheap to clone; all clones are one instance. It needs a Tokio runtime.
 #[derive(Clone, Debug)]
 pub struct PostgresLedger(Arc<Inner>);
 
@@ -92,23 +92,24 @@ struct Inner {
     /// write.
     number: AtomicI64,
     options: Options,
-    /// Reserved entries whose work has begun. Only this instance knows them, and no row has them:
-    /// they do not affect the fate of an entry.
+    /// Reserved entries whose work has begun. Only this instance knows that, because no row has it.
+    /// It does not affect the fate of an entry.
     working: Mutex<HashSet<i64>>,
-    /// The entries after which the next sweep for abandoned entries, and the next pruning, begin.
+    /// The entry after which the next sweep for abandoned entries begins, and the one after which
+    /// the next pruning begins.
     abandon_after: AtomicI64,
     prune_after: AtomicI64,
     /// The remaining batches of the current run of pruning.
     prune_batches: AtomicI64,
-    /// The size at the last count of open entries.
+    /// The size of the tables at the last count of open entries.
     size_bytes: AtomicU64,
 }
 
 impl PostgresLedger {
-    /// Opens the ledger in a database: checks that the database keeps its commits, migrates the
-    /// tables, and registers a new instance whose lease lasts for `lease` without a heartbeat.
+    /// Opens the ledger in a database. Checks that the database keeps its commits, migrates the
+    /// tables, and registers a new instance, whose lease lasts for `lease` without a heartbeat.
     ///
-    /// `options.max_bytes` has no effect: the database's disk is the limit.
+    /// `options.max_bytes` has no effect, because the database's disk is the limit.
     ///
     /// # Errors
     ///
@@ -181,7 +182,8 @@ impl Inner {
         self.working.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the state of an entry, with this instance's knowledge of its work.
+    /// Replaces a stored state by [`State::Working`] when this instance knows that the work has
+    /// begun.
     fn with_note(&self, entry: EntryId, state: State) -> State {
         match state {
             State::Reserved if self.working().contains(&entry.number()) => State::Working,

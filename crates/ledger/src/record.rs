@@ -1,13 +1,14 @@
-//! Entries as an operator reads them.
+//! Entries in the form in which an operator reads them.
 
 use alloy_primitives::{Address, B256, U256};
 
 use crate::state::{EntryId, State};
 
-/// Selects entries. The default selects all of them; every field narrows the selection.
+/// Selects entries. The default selects all entries, and every field that is set narrows the
+/// selection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Entries in one of these states; in any state when it is empty.
+    /// Entries in one of these states. When it is empty, entries in any state.
     pub states: Vec<State>,
     /// Entries that were reserved at this time or later, in Unix seconds.
     pub since: Option<u64>,
@@ -17,7 +18,7 @@ pub struct Filter {
     pub payer: Option<Address>,
     /// The entry with this number.
     pub entry: Option<EntryId>,
-    /// Entries with this payment identifier. Different payers may use the same one.
+    /// Entries with this payment identifier. Different payers may use the same identifier.
     pub payment_id: Option<String>,
 }
 
@@ -40,20 +41,21 @@ impl Filter {
     }
 }
 
-/// An entry without its answer and its signature: nothing in it can be used to take the payment.
+/// An entry without its answer and without its signature, so that nobody can take the payment with
+/// it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntryRecord {
     /// The entry.
     pub entry: EntryId,
-    /// Its state. PostgreSQL does not store [`State::Working`]: such an entry reads as reserved.
+    /// The state. PostgreSQL does not store [`State::Working`], so such an entry reads as reserved.
     pub state: State,
     /// The network of the authorization. `None` for entries of SQLite files before version 10.
     pub network: Option<String>,
-    /// The asset. `None` as for the network.
+    /// The asset. `None` in the same cases as the network.
     pub asset: Option<Address>,
     /// The payer.
     pub payer: Address,
-    /// The nonce of the authorization. `None` as for the network.
+    /// The nonce of the authorization. `None` in the same cases as the network.
     pub nonce: Option<B256>,
     /// The amount, in the asset's smallest unit.
     pub amount: U256,
@@ -61,17 +63,19 @@ pub struct EntryRecord {
     pub method: String,
     /// The path of that request, without the query.
     pub path: String,
-    /// The caller's payment identifier. A released entry has none.
+    /// The caller's payment identifier. `None` for a released entry.
     pub payment_id: Option<String>,
-    /// The last known transaction. A released entry may have one, too.
+    /// The last known transaction. A released entry may also have one.
     pub transaction: Option<String>,
     /// The authorization's `validBefore`, in Unix seconds.
     pub valid_before: u64,
     /// When the entry was reserved, in Unix seconds.
     pub reserved_at: u64,
-    /// When its state last changed, in Unix seconds. The start of the work changes no time.
+    /// When the state last changed, in Unix seconds. The start of the work does not change this
+    /// time.
     pub changed_at: u64,
-    /// The reason why it is released, unknown or undecidable, or was unknown before it was settled.
+    /// Why the entry is released, unknown or undecidable, or why it was unknown before it was
+    /// settled.
     pub cause: Option<String>,
     /// Whether the released authorization is never reserved again.
     pub retired: bool,

@@ -1,4 +1,4 @@
-//! The retention of entries and their answers.
+//! Decides how long entries and their answers are kept.
 
 use crate::{options::Options, state::State};
 
@@ -28,7 +28,8 @@ impl Aged {
         let answers = options.retention_seconds;
         let entries = match self.state {
             State::Settled => options.entry_retention_seconds.max(answers),
-            // The payer is asked to sign anew only when the authorization is known to be void.
+            // A payer may be asked to sign anew only when this authorization is known to be void.
+            // So its entry stays as long as a settled one.
             State::Released if self.attempted => options.entry_retention_seconds.max(answers),
             State::Released => answers,
             _ => return Due::Nothing,
@@ -42,7 +43,7 @@ impl Aged {
         }
     }
 
-    /// Returns whether the last change is at least so long ago.
+    /// Returns whether the last change is at least `retention_seconds` ago.
     fn is_past(&self, retention_seconds: u64, now: u64) -> bool {
         self.changed_at.saturating_add(retention_seconds) <= now
     }

@@ -44,10 +44,10 @@ type Queue = mpsc::Sender<Box<dyn Job>>;
 ///
 /// One thread, the writer, uses the connection. It takes all requests that have queued up during
 /// the previous commit, runs them in one transaction, and answers them after one `fsync` (group
-/// commit): all calls in flight share the cost of a durable write. A commit window lets the callers
-/// of one batch queue their next move before the next batch begins, so that batches do not split.
-/// Reads use the same thread: they see every earlier write, take microseconds, and need no second
-/// page cache.
+/// commit). So all calls in flight share the cost of a durable write. A commit window lets the
+/// callers of one batch queue their next move before the next batch begins, so that batches do not
+/// split. Reads use the same thread: they see every earlier write, take microseconds, and need no
+/// second page cache.
 ///
 /// Dropping the ledger finishes the queue, writes the log back into the file and joins the thread.
 #[derive(Debug)]
@@ -63,17 +63,17 @@ pub struct SqliteLedger {
 
 impl SqliteLedger {
     /// Opens the ledger at a path or `sqlite://` URL (`sqlite://data/service.db` is relative to the
-    /// working folder), and creates file and folder if they are missing. Both are readable by their
-    /// owner only.
+    /// working folder). Creates the file and its folder if they are missing, both readable only by
+    /// their owner.
     ///
-    /// Opening takes milliseconds for a ledger of any size. The caller runs
+    /// Opening takes milliseconds for a ledger of any size. The caller must run
     /// [`Journal::recover`](crate::Journal::recover) before the first claim.
     ///
     /// # Errors
     ///
-    /// The errors about files: [`InUse`](LedgerError::InUse),
-    /// [`Damaged`](LedgerError::Damaged), [`ForeignFile`](LedgerError::ForeignFile),
-    /// [`NewerSchema`](LedgerError::NewerSchema), [`CannotOpen`](LedgerError::CannotOpen),
+    /// The errors about files: [`InUse`](LedgerError::InUse), [`Damaged`](LedgerError::Damaged),
+    /// [`ForeignFile`](LedgerError::ForeignFile), [`NewerSchema`](LedgerError::NewerSchema),
+    /// [`CannotOpen`](LedgerError::CannotOpen),
     /// [`UnsupportedAddress`](LedgerError::UnsupportedAddress), [`Full`](LedgerError::Full).
     pub fn open(path_or_url: &str, options: Options) -> Result<Self, LedgerError> {
         let file = ClaimedFile::claim(path_or_url)?;
@@ -86,7 +86,7 @@ impl SqliteLedger {
         let (notes, count) = (Arc::clone(&marks), Arc::clone(&counters));
         let write = move || match Store::open(&database, options) {
             Ok(store) => {
-                // The opening caller waits for this.
+                // The opening caller waits for this message.
                 let _ = opened.send(Ok(()));
                 Writer::new(store, notes, count).run(&requests);
             }
@@ -122,7 +122,7 @@ impl SqliteLedger {
         self.counters.read()
     }
 
-    /// As [`AnyLedger::entries`](crate::AnyLedger::entries).
+    /// Lists entries, as [`AnyLedger::entries`](crate::AnyLedger::entries).
     ///
     /// # Errors
     ///
@@ -149,7 +149,7 @@ impl SqliteLedger {
         self.submit("copy", |store| store.payers()).await
     }
 
-    /// Reads what newcomers have taken, to copy it.
+    /// Reads the deficits of newcomers, to copy them.
     pub(crate) async fn newcomers(&self) -> Result<Vec<NumbersRow>, LedgerError> {
         self.submit("copy", |store| store.newcomers()).await
     }
@@ -162,7 +162,7 @@ impl SqliteLedger {
         }
     }
 
-    /// Refuses a stored answer whose body has changed. It runs in the caller's task, because all
+    /// Refuses a stored answer whose body has changed. This runs in the caller's task, because all
     /// calls share the time of the writer.
     fn check(&self, status: &PaymentStatus) -> Result<(), LedgerError> {
         match status {
@@ -175,7 +175,7 @@ impl SqliteLedger {
         }
     }
 
-    /// Queues an operation and waits until it is durable. The operation may run more than once,
+    /// Queues an operation and waits until it is durable. The operation may run more than once
     /// after rollbacks, but takes effect once.
     fn submit<T, F>(
         &self,
@@ -189,7 +189,7 @@ impl SqliteLedger {
         submit(self.queue.as_deref(), name, operation)
     }
 
-    /// Closes entries in flight, batch by batch, each batch as an operation of its own. After each
+    /// Closes entries in flight, batch by batch. Each batch is an operation of its own. After each
     /// one, `go_on` gets the entry after which the next batch begins, or `None` at the end, and
     /// returns whether to continue.
     async fn sweep(

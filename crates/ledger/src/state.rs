@@ -4,8 +4,8 @@ use std::{fmt, ops::RangeInclusive};
 
 /// One entry of the journal: one reservation of one authorization.
 ///
-/// An authorization that is reserved again after a release gets a new entry. A holder of the old id
-/// can no longer change anything.
+/// An authorization that is reserved again after a release gets a new entry. So whoever still has
+/// the old id can no longer change anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntryId(i64);
 
@@ -31,9 +31,9 @@ impl fmt::Display for EntryId {
 
 /// The state of an entry.
 ///
-/// Entries before [`State::Unknown`] are in flight: a call works on them. A reconciler decides
-/// unknown entries by asking the chain or the facilitator; the operator decides undecidable ones.
-/// [`State::Settled`] and [`State::Released`] are final.
+/// The states before [`State::Unknown`] are in flight: a call works on the entry. A reconciler
+/// decides unknown entries by asking the chain or the facilitator. The operator decides undecidable
+/// ones. [`State::Settled`] and [`State::Released`] are final.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
     /// The authorization is claimed, and the work has not begun.
@@ -42,14 +42,15 @@ pub enum State {
     Working,
     /// The answer is stored, and the payment may be in progress.
     Settling,
-    /// The settlement ended without a verdict: only the chain or the facilitator knows whether the
+    /// The settlement ended without a verdict. Only the chain or the facilitator knows whether the
     /// payment was charged.
     Unknown,
     /// The payment was charged, and the answer belongs to the payer.
     Settled,
     /// Nothing was charged, and the authorization may be reserved again.
     Released,
-    /// No source that a server can ask knows whether the payment was charged: the operator decides.
+    /// No source that a server can ask knows whether the payment was charged. The operator must
+    /// decide.
     Undecidable,
 }
 
@@ -79,7 +80,8 @@ impl State {
         }
     }
 
-    /// Whether a call works on the entry: its settlement is neither decided nor without a verdict.
+    /// Whether a call works on the entry. Its settlement is then neither decided nor ended without
+    /// a verdict.
     #[must_use]
     pub const fn is_in_flight(self) -> bool {
         matches!(self, Self::Reserved | Self::Working | Self::Settling)
@@ -87,9 +89,9 @@ impl State {
 
     /// The number of the state in storage.
     ///
-    /// SQLite stores 0 and 1 without a byte and every other small integer in one. All states take
-    /// one byte, so that a change of state does not change the size of a row, and SQLite overwrites
-    /// the row in place.
+    /// SQLite stores 0 and 1 in no byte, and every other small integer in one byte. All states take
+    /// one byte. So a change of state does not change the size of a row, and SQLite overwrites the
+    /// row in place.
     pub(crate) const fn code(self) -> i64 {
         match self {
             Self::Reserved => 2,
@@ -113,16 +115,16 @@ impl fmt::Display for State {
     }
 }
 
-/// A move of an entry from one state to another. Each is one conditional write.
+/// A move of an entry from one state to another. Every move is one conditional write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Transition {
     /// The work begins.
     StartWork,
     /// The answer is complete, and the settlement request follows.
     BeginSettlement,
-    /// The payment was certainly charged.
+    /// It is certain that the payment was charged.
     Settle,
-    /// Certainly nothing was charged.
+    /// It is certain that nothing was charged.
     Release,
     /// The settlement ended without a verdict, or its transaction or cause became known later.
     MarkUnknown,
@@ -147,12 +149,12 @@ impl Transition {
         Self::ResolveReleased,
     ];
 
-    /// The states that allow the move.
+    /// The states from which the move is allowed.
     #[must_use]
     pub const fn from(self) -> RangeInclusive<State> {
         match self {
             Self::StartWork => State::Reserved..=State::Reserved,
-            // The mark of `StartWork` is not awaited and may come later.
+            // Nobody waits for the mark of `StartWork`, so it may be missing.
             Self::BeginSettlement => State::Reserved..=State::Working,
             Self::Settle | Self::MarkUnknown => State::Settling..=State::Unknown,
             Self::Release => State::Reserved..=State::Unknown,
@@ -230,7 +232,7 @@ mod tests {
 
     /// Only the operator decides an undecidable entry.
     #[test]
-    fn only_the_operator_moves_what_is_undecidable() {
+    fn only_the_operator_moves_undecidable_entries() {
         for transition in Transition::ALL {
             let by_operator = matches!(
                 transition,

@@ -39,8 +39,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("not a swap".into());
     };
 
-    // Time and randomness belong to the embedder. Here the quote comes from memory; in an agent the
-    // port asks the aggregator.
+    // The program that embeds the crate supplies the time and the randomness. Here the quote comes
+    // from memory; in an agent the port asks the aggregator.
     let now_millis = u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis())?;
     let moment = Moment {
         now_millis,
@@ -70,7 +70,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     println!("valid until {}\n", verified.valid_until());
 
-    // The verified values are signed, not the text.
+    // The agent signs the verified values and not the text.
     let VerifiedPlan::Swap(swap) = verified.plan() else {
         return Err("not a swap".into());
     };
@@ -90,7 +90,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         );
     }
 
-    // A plan with one changed digit is refused.
+    // The verifier refuses a plan with one changed digit.
     let tampered = plan
         .json()
         .replacen("fromAmount\":\"1", "fromAmount\":\"2", 1)
@@ -108,8 +108,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Runs a future to its end. A port that answers from memory never waits; an agent awaits on its
-/// own runtime.
+/// Runs a future to its end. A port that answers from memory never waits. An agent would await on
+/// its own runtime.
 fn ready<T>(future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
     loop {

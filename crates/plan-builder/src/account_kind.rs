@@ -1,10 +1,10 @@
-//! The kind of account that a plan is bound to.
+//! The kind of the account that a plan is for.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Refusal;
 
-/// The kind of the bound account.
+/// The kind of the account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AccountKind {
@@ -17,7 +17,7 @@ pub enum AccountKind {
 impl AccountKind {
     pub(crate) const WORDS: &'static [&'static str] = &["eoa", "safe"];
 
-    /// Reads the kind's word in the arguments.
+    /// Converts the word of the arguments to a kind.
     pub(crate) fn from_word(word: &str) -> Self {
         if word == "safe" {
             Self::Safe

@@ -1,5 +1,5 @@
-//! Arguments of the constructors: one declaration gives an argument's name, its description, its
-//! JSON Schema and its reader.
+//! Declares the arguments of the constructors. One declaration gives an argument's name, its
+//! description, its JSON Schema and its reader.
 
 mod kind;
 mod reader;
@@ -15,18 +15,18 @@ use serde_json::{Value, json};
 use self::kind::Kind;
 pub(crate) use self::reader::{Outcome, Reader, parse};
 
-/// Most problems in the list of one set of arguments.
+/// The most problems that are listed for one set of arguments.
 pub(crate) const MOST_PROBLEMS: usize = 32;
 
-/// One problem of a constructor's arguments.
+/// A problem of a constructor's arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Problem {
     /// The path of the argument, for example `$.slippage.maxBps`.
     pub path: String,
-    /// The expected value.
+    /// What the argument should be.
     pub expected: String,
-    /// The observed value.
+    /// What the argument is.
     pub observed: String,
 }
 
@@ -81,8 +81,8 @@ impl<T> Argument<T> {
 }
 
 impl Argument<Address> {
-    /// `0x` and 40 hex digits; mixed case must carry the right checksum (EIP-55). Never the zero
-    /// address.
+    /// `0x` and 40 hex digits. Digits of mixed case must have the right checksum (EIP-55). The zero
+    /// address is refused.
     pub(crate) const fn address(name: &'static str, description: &'static str) -> Self {
         Self::new(name, description, Kind::Address, |_, json| {
             kind::address(json)
@@ -91,21 +91,21 @@ impl Argument<Address> {
 }
 
 impl Argument<U256> {
-    /// A whole number above zero in a token's smallest unit, as a digit string.
+    /// A whole number above zero, in a token's smallest unit, as a string of digits.
     pub(crate) const fn amount(name: &'static str, description: &'static str) -> Self {
         Self::new(name, description, Kind::Amount, |_, json| {
             kind::amount(json)
         })
     }
 
-    /// As [`Self::amount`], but zero and exact JSON integers are allowed too.
+    /// As [`Self::amount`], but also zero, and also an exact JSON integer.
     pub(crate) const fn amount_or_integer(name: &'static str, description: &'static str) -> Self {
         Self::new(name, description, Kind::AmountOrInteger, |_, json| {
             kind::amount_or_integer(json)
         })
     }
 
-    /// A 256-bit identifier as a digit string.
+    /// A 256-bit identifier as a string of digits.
     pub(crate) const fn digits(name: &'static str, description: &'static str) -> Self {
         Self::new(name, description, Kind::Digits, |_, json| {
             kind::digits(json)
@@ -135,7 +135,7 @@ impl Argument<u64> {
 }
 
 impl Argument<&'static str> {
-    /// One word of a list.
+    /// One word of a fixed list.
     pub(crate) const fn choice(
         name: &'static str,
         description: &'static str,
@@ -146,7 +146,7 @@ impl Argument<&'static str> {
 }
 
 impl Argument<Vec<&'static str>> {
-    /// A list of different words of another list.
+    /// A list of different words, each from a fixed list.
     pub(crate) const fn choices(
         name: &'static str,
         description: &'static str,
@@ -171,8 +171,8 @@ impl Argument<B256> {
 }
 
 impl Argument<String> {
-    /// Text that a function accepts; `pattern` is the same rule as a regular expression of JSON
-    /// Schema.
+    /// Text that a function accepts. `pattern` states the same rule as a regular expression for
+    /// JSON Schema.
     pub(crate) const fn text(
         name: &'static str,
         description: &'static str,
@@ -251,7 +251,7 @@ impl Property {
     }
 }
 
-/// The properties that every argument has, whatever its type.
+/// What every argument has, whatever its type.
 pub(crate) trait Declared: Sync + fmt::Debug {
     fn name(&self) -> &'static str;
     fn schema(&self) -> Value;
@@ -271,7 +271,7 @@ impl<T: fmt::Debug + 'static> Declared for Argument<T> {
     }
 }
 
-/// Builds the JSON Schema of an object with these members and no others.
+/// Builds the JSON Schema of an object that has these members and no others.
 pub(crate) fn schema_of(properties: &[Property]) -> Value {
     let required: Vec<_> = properties
         .iter()

@@ -1,8 +1,9 @@
-//! The bridge rail: native USDC between Ethereum, Polygon, Base, Arbitrum and Avalanche, burned and
-//! minted by the protocol itself (CCTP V2).
+//! The bridge rail: native USDC between Ethereum, Polygon, Base, Arbitrum and Avalanche. The
+//! protocol itself (CCTP V2) burns and mints it.
 //!
-//! A plan covers the source chain only. The mint cannot be built before the burn: its message and
-//! its attestation do not exist yet. `payload.post_submission` lists the caller's later tasks.
+//! A plan covers only the source chain. The mint cannot be built before the burn, because its
+//! message and its attestation do not exist yet. `payload.post_submission` lists what the caller
+//! has to do later.
 
 mod account;
 mod build;
@@ -196,7 +197,7 @@ struct ProtocolFee {
     max_fee: Digits,
 }
 
-/// Makes a route's violation a failure of the check that it belongs to.
+/// Converts a violation of the route's rules to a failure of the check that covers it.
 fn off_route(violation: Violation) -> Failure {
     Failure::new(checks::ROUTE, violation)
 }

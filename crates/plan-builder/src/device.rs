@@ -1,9 +1,9 @@
-//! `device_display`: the parts of a plan that a signing device can show, and the digests by which a
-//! person compares the rest.
+//! `device_display`: what a signing device can show of a plan, and the digests by which a person
+//! compares the rest.
 //!
-//! A device shows calldata clearly when it has a descriptor of the function (ERC-7730) and can hold
-//! the calldata. It signs everything else blindly, or shows a digest of it: ERC-8213 gives names
-//! and formulas of the digests. The module asks no device. A verifier computes the member again
+//! A device shows calldata clearly when it has a descriptor of the function (ERC-7730) and enough
+//! memory for the calldata. It signs everything else blindly, or shows a digest of it, for which
+//! ERC-8213 gives names and formulas. This module asks no device. A verifier recomputes the member
 //! from the plan's own bytes and the descriptors below.
 
 use alloy_primitives::{Address, B256, U256, address};
@@ -15,18 +15,18 @@ use crate::{
     wire::{KindRecord, StepRecord, Text, Word},
 };
 
-/// The registry's version from which the descriptors were read.
+/// The version of the registry from which the descriptors were read.
 const REGISTRY: &str = "ethereum/clear-signing-erc7730-registry@3b66ba28, 2026-08-20";
-/// The most calldata that devices of both makers show clearly, in bytes. Trezor's firmware of
-/// August 2026 holds 6144, that of May 4096. Ledger's Ethereum app 1.22 holds calldata in a heap of
-/// 16 KiB, together with everything else.
+/// The most bytes of calldata that devices of both makers show clearly. Trezor's firmware of August
+/// 2026 holds 6144, that of May 4096. Ledger's Ethereum app 1.22 holds the calldata in a heap of 16
+/// KiB, together with everything else.
 const MOST_CALLDATA: usize = 4096;
 
-/// The descriptor of ERC-20's `approve`, which both makers have built in.
+/// The descriptor of ERC-20's `approve`. The devices of both makers have it built in.
 const ERC20: &str = "ercs/calldata-erc20-tokens.json";
-/// ERC-20 `approve(address,uint256)`.
+/// The selector of ERC-20's `approve(address,uint256)`.
 const APPROVE: [u8; 4] = [0x09, 0x5e, 0xa7, 0xb3];
-/// A selector and two words.
+/// The length of that call: a selector and two words.
 const APPROVE_BYTES: usize = 4 + 2 * 32;
 
 /// The descriptor of LI.FI's router.
@@ -38,7 +38,8 @@ const LIFI_CHAINS: [u64; 27] = [
     1, 10, 25, 30, 56, 100, 122, 137, 146, 196, 204, 252, 288, 480, 1135, 1284, 1329, 1625, 5000,
     8453, 13371, 34443, 42161, 42220, 43114, 81457, 534352,
 ];
-/// `swapTokensMultipleV3ERC20ToERC20`, `swapTokensSingleV3ERC20ToERC20`, `swapTokensGeneric`.
+/// The selectors of `swapTokensMultipleV3ERC20ToERC20`, `swapTokensSingleV3ERC20ToERC20` and
+/// `swapTokensGeneric`.
 const LIFI_SELECTORS: [[u8; 4]; 3] = [
     [0x5f, 0xd9, 0xae, 0x2e],
     [0x46, 0x66, 0xfc, 0x80],
@@ -66,23 +67,24 @@ pub(crate) struct DeviceDisplay {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum SignedAs {
-    /// An owner of a Safe signs a transaction of the Safe, which holds the step.
+    /// An owner of a Safe signs a transaction of the Safe, which contains the step.
     SafeTransaction,
     /// Each step is a transaction.
     Transaction,
-    /// A message (EIP-712).
+    /// The signer signs a message (EIP-712).
     TypedData,
 }
 
-/// The form in which a device shows a step.
+/// How a device shows a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Shown {
-    /// Digests or raw bytes: the signer can read nothing.
+    /// As a digest or as raw bytes, which the signer cannot read.
     Blind,
-    /// The members that the descriptor names, with amounts where the device knows the token.
+    /// The members that the descriptor names. Amounts are readable only when the device knows the
+    /// token.
     ClearIfTokenKnown,
-    /// Every member as it is: amounts in the smallest unit, tokens by their ids.
+    /// Every member as it is, with amounts in the smallest unit and tokens by their ids.
     Fields,
 }
 
@@ -90,7 +92,7 @@ enum Shown {
 #[serde(deny_unknown_fields)]
 struct StepDisplay {
     calldata_bytes: u64,
-    /// ERC-8213, Calldata Digest.
+    /// The Calldata Digest of ERC-8213.
     calldata_digest: Word,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     descriptor: Option<Text>,
@@ -105,12 +107,12 @@ struct StepDisplay {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TypedDisplay {
-    /// ERC-8213, Domain Hash.
+    /// The Domain Hash of ERC-8213.
     domain_hash: Word,
-    /// ERC-8213, EIP-712 Digest.
+    /// The EIP-712 Digest of ERC-8213.
     eip712_digest: Word,
     ledger: Shown,
-    /// ERC-8213, Message Hash.
+    /// The Message Hash of ERC-8213.
     message_hash: Word,
     trezor: Shown,
 }
@@ -122,7 +124,7 @@ struct Descriptor {
 }
 
 impl DeviceDisplay {
-    /// Describes the display of a plan with this account, these steps and this message.
+    /// Describes how devices display a plan with this account, these steps and this message.
     pub(crate) fn of(
         kind: AccountKind,
         evm: Option<Evm<'_>>,
@@ -173,8 +175,9 @@ impl StepDisplay {
 }
 
 impl TypedDisplay {
-    /// No registry has a descriptor of the messages that plans sign. Trezor shows the members of
-    /// any message; Ledger hashes a message without a descriptor.
+    /// Describes the display of a message. No registry has a descriptor of the messages that plans
+    /// sign. Trezor shows the members of any message. Ledger shows the hash of a message without a
+    /// descriptor.
     fn of(hashes: TypedDataHashes) -> Self {
         Self {
             domain_hash: Word(hashes.domain),
@@ -206,7 +209,7 @@ fn descriptor(chain_id: u64, to: Address, data: &[u8]) -> Option<Descriptor> {
     })
 }
 
-/// ERC-8213: `keccak256(uint256(len(calldata)) || calldata)`.
+/// Computes ERC-8213's `keccak256(uint256(len(calldata)) || calldata)`.
 fn calldata_digest(data: &[u8]) -> B256 {
     let length = U256::from(data.len()).to_be_bytes::<32>();
     digest::keccak(&[&length, data].concat())
@@ -239,7 +242,7 @@ mod tests {
         (display.descriptor.is_some(), display.ledger)
     }
 
-    /// The test case of ERC-8213, and empty calldata.
+    /// The first case is the test case of ERC-8213, the second one is empty calldata.
     #[test]
     fn the_calldata_digest_is_the_standard_s() {
         let transfer = hex!(

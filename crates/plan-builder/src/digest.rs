@@ -9,8 +9,8 @@ pub(crate) fn keccak(bytes: &[u8]) -> B256 {
     B256::from(<[u8; 32]>::from(Keccak256::digest(bytes)))
 }
 
-/// Returns the RFC 8785 bytes of a value. `None` for values that JSON cannot hold; no document of
-/// this crate contains any.
+/// Returns the RFC 8785 bytes of a value. `None` for a value that JSON cannot hold; no document of
+/// this crate contains one.
 pub(crate) fn canonical<T: Serialize>(value: &T) -> Option<Vec<u8>> {
     serde_json_canonicalizer::to_vec(value).ok()
 }

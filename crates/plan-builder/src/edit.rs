@@ -1,17 +1,17 @@
 //! Creates and changes requests in code.
 //!
-//! A request has no public members: the reader of the arguments makes every one of them. A typed
-//! constructor writes arguments and has the reader read them. A change writes the normal form with
-//! one other argument. So each bound exists once, and no request escapes it.
+//! A request has no public members, because the reader of the arguments makes every one of them. A
+//! typed constructor writes arguments and lets the reader read them. A change writes the normal
+//! form with one other argument. So each bound exists only once, and no request escapes it.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::{Refusal, seal::unwritable};
 
-/// A request that code can create and change through its reader.
+/// A request that code creates and changes through the reader of its arguments.
 pub(crate) trait Editable: Serialize + Sized {
-    /// Reads arguments.
+    /// Reads a request from arguments.
     fn read_from(arguments: &Value) -> Result<Self, Refusal>;
 
     /// Creates a request from named arguments.

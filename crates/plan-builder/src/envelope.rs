@@ -1,5 +1,5 @@
-//! The envelope of a plan on the wire. Members are declared in the order of RFC 8785, so that the
-//! serde form of a canonically declared payload is the canonical one.
+//! The envelope of a plan on the wire. Its members are declared in the order of RFC 8785. So serde
+//! writes the canonical form when the payload is declared in that order, too.
 
 use std::borrow::Cow;
 
@@ -18,10 +18,10 @@ use crate::{
     wire::{Eip55, Text, Time, Word},
 };
 
-/// The version of this form.
+/// The version of this form of envelope.
 pub(crate) const SCHEMA_VERSION: &str = "1.2";
 
-/// The whole document of a plan. With `submission.payload_digest` empty it is the preimage of the
+/// The whole document of a plan. Without `submission.payload_digest` it is the preimage of the
 /// digest.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(
@@ -42,7 +42,7 @@ pub(crate) struct Body<'a, P, F> {
     pub(crate) exports: Option<Exports>,
     pub(crate) fee_attribution: F,
     pub(crate) intent_digest: Word,
-    /// The checks that had nothing to judge. They are not assertions.
+    /// The checks for which there was nothing to judge. They are not assertions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) not_established: Vec<NotEstablished<'a>>,
     pub(crate) payload: P,
@@ -66,7 +66,7 @@ pub(crate) struct AccountBinding {
     pub(crate) roles: Vec<Text>,
 }
 
-/// A passed check.
+/// A check that passed.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AssertionRecord<'a> {
@@ -76,7 +76,7 @@ pub(crate) struct AssertionRecord<'a> {
     result: Pass,
 }
 
-/// A check that had nothing to judge.
+/// A check for which there was nothing to judge.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NotEstablished<'a> {
@@ -85,7 +85,7 @@ pub(crate) struct NotEstablished<'a> {
     would_establish: Cow<'a, str>,
 }
 
-/// The only result that is ever written: a check that fails gives a refusal.
+/// The only result that is ever written, because a check that fails gives a refusal instead.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Pass {
     #[serde(rename = "pass")]
@@ -116,11 +116,11 @@ impl<'de> Deserialize<'de> for RailRecord {
 const AFTER_A_REVERTED_CALL: &str = "A reverted call undoes itself only: the allowance that the step approve has set stays. \
     Send payload.steps[0] (approve_reset) again to clear it, before anything else is signed for this token.";
 
-/// The limits of the plan's guarantee.
+/// What the plan does not guarantee.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReplayDisclosure {
-    /// The way to clear the allowance when the last step reverts; absent for orders, which approve
+    /// How to clear the allowance when the last step reverts. Absent for orders, which approve
     /// nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) after_a_reverted_call: Option<Text>,
@@ -131,7 +131,7 @@ pub(crate) struct ReplayDisclosure {
 }
 
 impl ReplayDisclosure {
-    /// Makes the disclosure. `approves`: whether the plan leaves an allowance behind when its last
+    /// Makes the disclosure. `approves` says whether the plan leaves an allowance when its last
     /// step reverts.
     pub(crate) const fn with_boundary(boundary: &'static str, approves: bool) -> Self {
         Self {
@@ -148,7 +148,7 @@ impl ReplayDisclosure {
     }
 }
 
-/// The fields that the signer fills in, and the digest.
+/// The fields that the signer sets, and the digest.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Submission {
@@ -157,7 +157,7 @@ pub(crate) struct Submission {
     pub(crate) payload_digest: Option<Word>,
 }
 
-/// Makes the assertions of a report members of an envelope.
+/// Converts the assertions of a report to members of an envelope.
 pub(crate) fn assertions(report: &CheckReport) -> Vec<AssertionRecord<'_>> {
     fn record(passed: &Assertion) -> AssertionRecord<'_> {
         AssertionRecord {
@@ -170,7 +170,7 @@ pub(crate) fn assertions(report: &CheckReport) -> Vec<AssertionRecord<'_>> {
     report.assertions().iter().map(record).collect()
 }
 
-/// Makes the open checks of a report members of an envelope.
+/// Converts the open checks of a report to members of an envelope.
 pub(crate) fn not_established(report: &CheckReport) -> Vec<NotEstablished<'_>> {
     fn record(open: &Assertion) -> NotEstablished<'_> {
         NotEstablished {
@@ -191,13 +191,13 @@ pub(crate) struct Written {
     pub(crate) digest: B256,
 }
 
-/// Bytes that hold a usual plan; a larger plan allocates more.
+/// Enough bytes for a usual plan. A larger plan allocates more.
 const USUAL_BYTES: usize = 12 * 1024;
 
 impl<P: Serialize, F: Serialize> Body<'_, P, F> {
     /// Writes the plan without its digest.
     ///
-    /// `None` for values that JSON cannot hold; no payload contains any.
+    /// `None` for a value that JSON cannot hold; no payload contains one.
     pub(crate) fn unsealed(&mut self) -> Option<String> {
         self.submission.payload_digest = None;
         let mut text = Vec::with_capacity(USUAL_BYTES);
@@ -205,9 +205,9 @@ impl<P: Serialize, F: Serialize> Body<'_, P, F> {
         String::from_utf8(text).ok()
     }
 
-    /// Writes the plan and computes its digest; the digest in the body is ignored.
+    /// Writes the plan and computes its digest. Ignores the digest in the body.
     ///
-    /// `None` for values that JSON cannot hold; no payload contains any.
+    /// `None` for a value that JSON cannot hold; no payload contains one.
     pub(crate) fn write<R: RailPlan<Payload = P, Fees = F>>(&mut self) -> Option<Written> {
         let unsealed = self.unsealed()?;
         let digest = if R::DECLARED_CANONICAL {
@@ -225,10 +225,10 @@ impl Written {
         &self.unsealed
     }
 
-    /// Returns the JSON text with the digest. The digest follows the list of `submission`, which is
-    /// the last list of an envelope.
+    /// Returns the JSON text with the digest. The digest comes right after the list of
+    /// `submission`, which is the last list of an envelope.
     ///
-    /// `None` for a text without a list, which no envelope is.
+    /// `None` for a text without a list; every envelope has one.
     pub(crate) fn sealed(&self) -> Option<String> {
         let (before, after) = self
             .unsealed

@@ -1,4 +1,4 @@
-//! The same steps in the forms that wallets import.
+//! The steps of a plan in further forms, which wallets can import.
 
 mod eip5792;
 mod safe;
@@ -21,8 +21,8 @@ pub(crate) struct Exports {
 }
 
 impl Exports {
-    /// Makes the chosen exports; `None` when none was chosen. `created_millis` is a label of the
-    /// Safe batch.
+    /// Makes the chosen exports. `None` when none was chosen. `created_millis` is the time that the
+    /// Safe batch states.
     pub(crate) fn of(evm: Evm<'_>, artifact_id: &str, created_millis: u64) -> Option<Self> {
         let ExportSet {
             eip5792,
@@ -34,7 +34,7 @@ impl Exports {
         })
     }
 
-    /// The label of the Safe batch.
+    /// The time that the Safe batch states, in milliseconds. Zero without a batch.
     pub(crate) fn created_millis(&self) -> u64 {
         self.safe_tx_builder
             .as_ref()

@@ -1,10 +1,10 @@
-//! Limit orders of the perpetuals venue (Hyperliquid), optionally with take-profit and stop-loss,
-//! to be signed by the caller's own account or its agent wallet.
+//! Limit orders of the perpetuals venue (Hyperliquid), optionally with a take-profit and a
+//! stop-loss. The caller's own account or its agent wallet signs them.
 //!
-//! An order plan has no steps. It holds the action whose bytes are hashed, a recipe for the signed
-//! message (the nonce is the signer's, and is inside the hash), one worked example, and the asset
-//! as the venue described it. The venue enforces `valid_until` itself: it is the order's
-//! `expiresAfter`. A plan does not promise that the venue accepts the order.
+//! An order plan has no steps. It has the action whose bytes are hashed, a recipe for the message
+//! to sign, one worked example, and the asset as the venue described it. The signer chooses the
+//! nonce, which is part of the hash. The venue itself enforces `valid_until`, because it is the
+//! order's `expiresAfter`. A plan does not promise that the venue accepts the order.
 
 mod action;
 mod draft;
@@ -109,7 +109,7 @@ pub async fn build<V: PerpVenue + ?Sized>(
 ) -> Result<Sealed, Refusal> {
     let asset = venue.asset(&request.coin).await?;
     let approved_builder_fee = match policy.fees.perp_builder {
-        // The master account gives the approval, whichever vault it trades.
+        // The master account approves the builder, whichever vault it trades for.
         Some(builder) => Some(
             venue
                 .max_builder_fee(request.account_profile.address, builder.address)
@@ -142,7 +142,7 @@ impl RailPlan for PerpOrderRail {
     type Fees = FeeAttribution;
     type Facts = checks::PerpOrderFacts;
 
-    /// The action keeps the order in which it is hashed.
+    /// The members of the action keep the order in which the venue hashes them.
     const DECLARED_CANONICAL: bool = false;
 
     fn facts(
@@ -217,7 +217,7 @@ impl RailPlan for PerpOrderRail {
     }
 }
 
-/// `fee_attribution`: the builder fee in the signed action is the rail's only fee mechanism.
+/// `fee_attribution`: the only fee of this rail is the builder fee in the signed action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FeeAttribution {
@@ -227,7 +227,7 @@ pub(crate) struct FeeAttribution {
         deserialize_with = "action::never_null"
     )]
     builder: Option<LowerAddress>,
-    /// Tenths of a basis point.
+    /// In tenths of a basis point.
     fee_tenth_bps: u16,
     mechanism: Text,
     venue_fee: Text,

@@ -1,4 +1,4 @@
-//! The four constructors together: one request type, one schema, one verifier.
+//! Combines the four constructors: one request type, one schema and one verifier.
 
 use calldata_checks::{Rail, UtcSeconds};
 use serde::Deserialize;

@@ -1,9 +1,9 @@
-//! Limit orders of the prediction market: good till cancelled, to be signed by the caller's own EOA
-//! on Polygon.
+//! Limit orders of the prediction market, good till cancelled. The caller's own EOA on Polygon
+//! signs them.
 //!
-//! An order plan has no steps. It holds the message that the caller signs (`typed_data`), its hash
-//! (`order_hash`), the order to post (`order`, `post`), the market as it was read, and the caller's
-//! tasks before the order. A plan does not promise that the venue accepts the order.
+//! An order plan has no steps. It has the message that the caller signs (`typed_data`), its hash
+//! (`order_hash`), the order to post (`order`, `post`), the market as it was read, and what the
+//! caller must do before the order. A plan does not promise that the venue accepts the order.
 
 mod draft;
 mod payload;
@@ -145,7 +145,7 @@ impl RailPlan for PmOrderRail {
         policy: &Policy,
         facts: &Self::Facts,
     ) -> Result<Terms<FeeAttribution>, Failure> {
-        // Labels and disclosures that no check decodes follow from the side, or are fixed.
+        // No check decodes the labels and disclosures. They are fixed, or follow from the side.
         let [prerequisite] = &payload.prerequisites;
         same(
             "prerequisites",
@@ -161,8 +161,8 @@ impl RailPlan for PmOrderRail {
             roles: &["maker", "signer"],
             fees: FeeAttribution::of(facts.builder(), &policy.fees.version),
             disclosure: None,
-            // The exchange has no nonce, and the caller sends no transaction: signer and
-            // credentials add these fields.
+            // The exchange has no nonce, and the caller sends no transaction. Only the signature
+            // and the credentials add these fields.
             adapter_owned_fields: &["signature", "owner", "authenticated_headers"],
             required_capabilities: vec![
                 Cow::Borrowed("sign_typed_data_v4"),
@@ -200,26 +200,26 @@ impl RailPlan for PmOrderRail {
         payload.market.read_at()
     }
 
-    /// Returns the configured life, but never a longer one than a tick can be relied on.
+    /// Returns the configured life, or a shorter one when a tick cannot be relied on for so long.
     fn life(policy: &Policy) -> LifeSeconds {
         let configured = policy.validity.pm_order;
         LifeSeconds::new(checks::MAX_LIFE_SECONDS).map_or(configured, |most| most.min(configured))
     }
 }
 
-/// `fee_attribution`: the builder code in the signed order is the rail's only fee mechanism.
+/// `fee_attribution`: the only fee of this rail is the builder code in the signed order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FeeAttribution {
     builder_code: Word,
-    /// Basis points of the order's worth, when another order matches it.
+    /// In basis points of the order's worth, when another order matches this one.
     maker_fee_bps: Exact,
     /// The most that either fee may be.
     max_fee_bps: u16,
     mechanism: Text,
     platform_fee: Text,
     rate: Text,
-    /// Basis points of the order's worth, when it matches another order.
+    /// In basis points of the order's worth, when this order matches another one.
     taker_fee_bps: Exact,
     version: Text,
 }

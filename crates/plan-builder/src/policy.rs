@@ -1,4 +1,5 @@
-//! The operator's decisions: the reviewed fee configuration and the lives of plans.
+//! The operator's decisions, on which plans depend: the reviewed fee configuration, the lives of
+//! plans, and simulation.
 
 mod fees;
 
@@ -28,16 +29,16 @@ pub struct Policy {
     pub fees: ReviewedFees,
     /// The lives of plans.
     pub validity: Validity,
-    /// Whether plans are simulated before they are given.
+    /// Whether plans are simulated before a caller gets them.
     pub simulation: SimulationMode,
-    /// Whether a bridge plan is given for an account with a key when no endpoint can tell whether
-    /// the account is a contract.
+    /// Whether a caller gets a bridge plan for an account with a key when no endpoint can tell
+    /// whether the account is a contract.
     pub allow_unread_accounts: bool,
 }
 
 impl Policy {
-    /// Creates a policy with the default lives that prefers a simulation and requires accounts to
-    /// be read.
+    /// Creates a policy with the default lives. It prefers a simulation, and requires that accounts
+    /// are read.
     #[must_use]
     pub const fn new(fees: ReviewedFees) -> Self {
         Self {
@@ -49,17 +50,17 @@ impl Policy {
     }
 }
 
-/// Whether plans with transactions are simulated before they are given. Orders have no transactions
-/// and are not simulated.
+/// Whether plans with transactions are simulated before a caller gets them. Orders have no
+/// transactions and are not simulated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum SimulationMode {
-    /// A plan that could not be run is refused, except for an account that does not hold the input
-    /// yet: that plan says that it was not run.
+    /// A plan that could not be simulated is refused. The one exception is an account that does not
+    /// hold the input yet: its plan says that it was not simulated.
     Required,
-    /// A plan that could not be run is given, and says so.
+    /// A plan that could not be simulated is given, and says so.
     #[default]
     Preferred,
-    /// No plan is run.
+    /// No plan is simulated.
     Off,
 }
 
@@ -67,7 +68,7 @@ impl SimulationMode {
     /// All modes.
     pub const ALL: [Self; 3] = [Self::Required, Self::Preferred, Self::Off];
 
-    /// The mode's word in a configuration.
+    /// The word for the mode in a configuration.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -77,28 +78,28 @@ impl SimulationMode {
         }
     }
 
-    /// Reads the mode's word.
+    /// Converts a configuration's word to a mode.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.as_str() == word)
     }
 }
 
-/// The lives of plans, per rail, from building to `valid_until`.
+/// The lives of plans, for each rail: the time from building until `valid_until`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Validity {
-    /// Swap.
+    /// The life of a swap plan.
     pub swap: LifeSeconds,
-    /// Bridge.
+    /// The life of a bridge plan.
     pub bridge: LifeSeconds,
-    /// Prediction-market order.
+    /// The life of a prediction-market order plan.
     pub pm_order: LifeSeconds,
-    /// Perpetuals order.
+    /// The life of a perpetuals order plan.
     pub perp_order: LifeSeconds,
 }
 
 impl Validity {
-    /// Five minutes for the EVM rails; shorter for orders, because the venue's facts move.
+    /// Five minutes for the EVM rails. Orders have less, because the venues' facts change.
     pub const DEFAULT: Self = Self {
         swap: LifeSeconds(300),
         bridge: LifeSeconds(300),
@@ -154,7 +155,7 @@ impl LifeSeconds {
 pub struct Moment {
     /// Unix time in milliseconds.
     pub now_millis: u64,
-    /// Fresh random bytes; they name the artifact and salt an order.
+    /// Fresh random bytes, for the name of the artifact and the salt of an order.
     pub entropy: [u8; 32],
 }
 

@@ -6,8 +6,8 @@
 //! for example `send_wrapper::SendWrapper`, because a page has one thread.
 //!
 //! Each port has a companion that can be a trait object (`DynSwapQuotes` for [`SwapQuotes`]). Every
-//! implementation of a port has it, and `Box<dyn DynSwapQuotes>`, `Arc<dyn DynSwapQuotes>` and
-//! `&dyn DynSwapQuotes` are ports themselves:
+//! implementation of a port also implements the companion. `Box<dyn DynSwapQuotes>`, `Arc<dyn
+//! DynSwapQuotes>` and `&dyn DynSwapQuotes` are ports themselves:
 //!
 //! ```
 //! use std::sync::Arc;
@@ -70,35 +70,36 @@ pub struct PortError {
     pub reason: PortErrorReason,
 }
 
-/// The kinds of failure at a port. Texts are for people, short, without control characters, URLs or
-/// keys.
+/// The kinds of failure of a port. Their texts are for people. They are short, and have no control
+/// characters, URLs or keys.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 #[non_exhaustive]
 pub enum PortErrorReason {
-    /// No source is configured that could answer.
+    /// No configured source could answer.
     #[error("not configured: {detail}")]
     NotConfigured {
         /// The missing part of the configuration.
         detail: String,
     },
-    /// Time-out, refused connection, 5xx, an open circuit breaker.
+    /// A time-out, a refused connection, a 5xx, or an open circuit breaker.
     #[error("unavailable: {detail}")]
     Unavailable {
-        /// The observation.
+        /// What was observed.
         detail: String,
     },
-    /// The upstream's rate limit.
+    /// The rate limit of the upstream is reached.
     #[error("rate limited{}", .retry_after.map(|d| format!(", retry in {} s", d.as_secs())).unwrap_or_default())]
     RateLimited {
-        /// The time after which the upstream answers again, where it names one.
+        /// The time after which the upstream answers again, if it names one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_after: Option<Duration>,
     },
-    /// Not JSON, cut off, a missing or mistyped member, a value out of range.
+    /// The answer is not JSON, is cut off, lacks a member, or has one of the wrong type or out of
+    /// range.
     #[error("malformed answer at {path}: {detail}")]
     Malformed {
-        /// The JSON path of the fault (`$.estimate.toAmountMin`); `$` for the whole body.
+        /// The JSON path of the fault (`$.estimate.toAmountMin`), or `$` for the whole body.
         path: String,
         /// The fault at this path.
         detail: String,
@@ -109,7 +110,7 @@ pub enum PortErrorReason {
         /// The upstream's reason.
         detail: String,
     },
-    /// The upstream does not know the thing asked for (a token, a market, a coin).
+    /// The upstream does not know the subject of the request (a token, a market, a coin).
     #[error("unknown {subject}")]
     Unknown {
         /// The subject.

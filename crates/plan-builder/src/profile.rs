@@ -1,4 +1,4 @@
-//! `accountProfile`: the account that a plan is bound to. Every constructor takes it.
+//! `accountProfile`: the account that a plan is for. Every constructor takes it.
 
 use alloy_primitives::Address;
 use serde::Serialize;
@@ -24,7 +24,7 @@ static CHAIN_ID: Argument<u64> = Argument::integer(
     u64::MAX >> 11,
 );
 
-/// The object with a required chain id.
+/// The object in which the chain id is required.
 pub(crate) static PROFILE: Object = Object {
     name: "accountProfile",
     description: "the account that the plan is bound to",
@@ -35,7 +35,7 @@ pub(crate) static PROFILE: Object = Object {
     ],
 };
 
-/// The object with a chain id that the rail fixes.
+/// The object in which the rail fixes the chain id.
 pub(crate) static PROFILE_WITHOUT_CHAIN: Object = Object {
     name: "accountProfile",
     description: "the account that the plan is bound to",
@@ -46,7 +46,7 @@ pub(crate) static PROFILE_WITHOUT_CHAIN: Object = Object {
     ],
 };
 
-/// The account that a plan is bound to, in normal form.
+/// The account that a plan is for, in normal form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AccountProfile {
@@ -79,8 +79,8 @@ impl AccountProfile {
         }
     }
 
-    /// Reads the member `accountProfile`; a missing chain id becomes `default_chain_id`, where
-    /// there is one.
+    /// Reads the member `accountProfile`. A missing chain id becomes `default_chain_id`, if there
+    /// is one.
     pub(crate) fn read(
         reader: &Reader<'_>,
         object: &'static Object,
@@ -103,8 +103,8 @@ impl AccountProfile {
     }
 }
 
-/// Notes a Safe batch for an account that is not a Safe: a Safe that imports it would spend its own
-/// tokens.
+/// Notes a problem when an account that is not a Safe wants a Safe batch. A Safe that imports the
+/// batch would spend its own tokens.
 pub(crate) fn refuse_safe_batch(
     reader: &Reader<'_>,
     outcome: &Outcome,
@@ -123,7 +123,7 @@ pub(crate) fn refuse_safe_batch(
     }
 }
 
-/// Reads an arguments object with one function. The function returns `None` when it noted a
+/// Reads an arguments object by one function. The function must return `None` when it noted a
 /// problem.
 pub(crate) fn read_arguments<T>(
     arguments: &serde_json::Value,

@@ -1,4 +1,5 @@
-//! The interface of a rail for sealing and verifying its plans: one implementation per folder.
+//! The interface between a rail and the code that seals and verifies plans. Each rail implements it
+//! once, in its own folder.
 
 use std::borrow::Cow;
 
@@ -16,20 +17,20 @@ use crate::{
 
 /// One rail. All rails share the code that seals and verifies plans.
 pub(crate) trait RailPlan {
-    /// The parsed request. Its serde form is the normalised request: members declared in the order
-    /// of their JSON names.
+    /// The parsed request. Its serde form is the normalised request, whose members are declared in
+    /// the order of their JSON names.
     type Request: Serialize;
-    /// `payload`: the plan's own bytes, and the disclosed readings that the checks need beside the
-    /// request.
+    /// `payload`: the plan's own bytes, and the disclosed readings that the checks need in addition
+    /// to the request.
     type Payload: Serialize + DeserializeOwned;
     /// `fee_attribution`.
     type Fees: Serialize + DeserializeOwned;
-    /// The decoded facts of the payload's bytes.
+    /// The facts that are decoded from the payload's bytes.
     type Facts: Facts;
 
     /// Whether every struct of the payload and the fees declares its members in the order of RFC
-    /// 8785, so that its serde form already is canonical. A rail that must keep another order (a
-    /// message that is hashed in it) says no.
+    /// 8785. Then its serde form is already canonical. A rail that must keep another order (of a
+    /// message that is hashed in it) sets this to false.
     const DECLARED_CANONICAL: bool = true;
 
     /// Decodes the payload's own bytes and compares them with the request, the readings and the
@@ -41,8 +42,8 @@ pub(crate) trait RailPlan {
         commitment: Commitment,
     ) -> Result<Self::Facts, Failure>;
 
-    /// Returns the members of the envelope that follow from request, payload and policy, once the
-    /// checks have passed on these facts.
+    /// Returns the members of the envelope that the request, the payload and the policy determine.
+    /// Called once the checks have passed on these facts.
     fn terms(
         request: &Self::Request,
         payload: &Self::Payload,
@@ -68,18 +69,18 @@ pub(crate) trait RailPlan {
         simulation: Option<&Simulation>,
     ) -> Option<VerifiedPlan>;
 
-    /// Returns the time of the reading that the payload is built on.
+    /// Returns when the readings of the payload were made.
     fn read_at(payload: &Self::Payload) -> UtcSeconds;
 
-    /// Returns the life of a plan.
+    /// Returns how long a plan is valid.
     fn life(policy: &Policy) -> LifeSeconds;
 
-    /// Returns the latest end of a plan, where its payload sets one.
+    /// Returns the latest end of a plan, if its payload sets one.
     fn latest(_payload: &Self::Payload, _policy: &Policy) -> Option<UtcSeconds> {
         None
     }
 
-    /// Returns the steps, and the chosen exports of them. Order rails have none.
+    /// Returns the steps and their chosen exports. Order rails have none.
     fn evm<'a>(_request: &'a Self::Request, _payload: &'a Self::Payload) -> Option<Evm<'a>> {
         None
     }
@@ -98,10 +99,10 @@ pub(crate) const fn rail_of<R: RailPlan>() -> Rail {
     <R::Facts as Facts>::RAIL
 }
 
-/// The members of an envelope that follow from request, payload and policy.
+/// The members of an envelope that the request, the payload and the policy determine.
 #[derive(Debug)]
 pub(crate) struct Terms<F> {
-    /// The account that the plan is bound to.
+    /// The account that the plan is for.
     pub(crate) account: Address,
     /// The kind of that account.
     pub(crate) kind: AccountKind,
@@ -111,14 +112,14 @@ pub(crate) struct Terms<F> {
     pub(crate) roles: &'static [&'static str],
     /// `fee_attribution`.
     pub(crate) fees: F,
-    /// Facts for the reader beside the checks.
+    /// Facts that the checks do not cover, for the reader.
     pub(crate) disclosure: Option<Disclosure>,
-    /// The fields that the caller's signer fills in.
+    /// The fields that the caller's signer sets.
     pub(crate) adapter_owned_fields: &'static [&'static str],
     /// The capabilities that the signer needs.
     pub(crate) required_capabilities: Vec<Cow<'static, str>>,
-    /// The boundary that keeps a signed plan from running twice.
+    /// What keeps a signed plan from being executed twice.
     pub(crate) onchain_replay_boundary: &'static str,
-    /// The hashes that are signed of a plan without transactions.
+    /// The hashes that are signed when a plan has no transactions.
     pub(crate) typed_data: Option<TypedDataHashes>,
 }

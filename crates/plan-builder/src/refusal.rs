@@ -1,4 +1,4 @@
-//! The refusal: the only answer besides a plan.
+//! The refusal: what a caller gets when it gets no plan.
 
 use std::{borrow::Cow, num::NonZeroU32, time::Duration};
 
@@ -10,12 +10,11 @@ use crate::{
     ports::{PortError, PortErrorReason},
 };
 
-/// Most problems that a message spells out; all of them are in `problems`.
+/// The most problems that a message spells out. The member `problems` has all of them.
 const SPELLED_OUT: usize = 8;
 
-/// The reason why no plan is given, or why a plan is not accepted. Its JSON form is
-/// `{"refused": {"check", "message", "expected"?, "observed"?, "request_path"?, "retry_after"?,
-/// "problems"?}}`.
+/// Why no plan is given, or why a plan is not accepted. Its JSON form is `{"refused": {"check",
+/// "message", "expected"?, "observed"?, "request_path"?, "retry_after"?, "problems"?}}`.
 ///
 /// # Example
 /// ```
@@ -35,59 +34,60 @@ const SPELLED_OUT: usize = 8;
 #[error("{check}: {message}")]
 #[non_exhaustive]
 pub struct Refusal {
-    /// The name of the check that does not hold, or of the input or upstream refusal (the constants
-    /// of this type).
+    /// The name of the check that does not hold, or of a refusal by the input or an upstream (the
+    /// constants of this type).
     pub check: Cow<'static, str>,
-    /// The fault, for people.
+    /// What is wrong, for people.
     pub message: String,
     /// The required value.
     pub expected: Option<String>,
     /// The observed value.
     pub observed: Option<String>,
-    /// The path of the argument at fault: `$.accountProfile.address`.
+    /// The path of the argument that is wrong: `$.accountProfile.address`.
     pub request_path: Option<String>,
-    /// Every problem of the arguments, when the arguments are at fault.
+    /// Every problem of the arguments, when the arguments are wrong.
     pub problems: Vec<Problem>,
-    /// Seconds after which the same request may succeed, where known.
+    /// After how many seconds the same request may succeed, if that is known.
     pub retry_after: Option<NonZeroU32>,
 }
 
 impl Refusal {
-    /// Arguments that are missing, mistyped, unknown or twice.
+    /// Arguments are missing, mistyped, unknown or given twice.
     pub const INPUT_INVALID: &'static str = "input_invalid";
-    /// A chain that the rail does not serve.
+    /// The rail does not serve the chain.
     pub const CHAIN_UNSUPPORTED: &'static str = "chain_unsupported";
-    /// A token, coin or asset that the rail does not serve.
+    /// The rail does not serve the token, coin or asset.
     pub const TOKEN_UNSUPPORTED: &'static str = "token_unsupported";
-    /// A route or pair that the rail, or the upstream, does not serve.
+    /// The rail, or the upstream, does not serve the route or pair.
     pub const ROUTE_UNSUPPORTED: &'static str = "route_unsupported";
-    /// An account kind that the rail does not serve.
+    /// The rail does not serve this kind of account.
     pub const ACCOUNT_KIND_UNSUPPORTED: &'static str = "account_kind_unsupported";
     /// An upstream gave no answer.
     pub const QUOTE_UNAVAILABLE: &'static str = "quote_unavailable";
-    /// An upstream refused the request: it will refuse the same request again.
+    /// An upstream refused the request, and will refuse the same request again.
     pub const QUOTE_REFUSED: &'static str = "quote_refused";
-    /// A reading that is too old to build a plan on.
+    /// A reading is too old for a plan.
     pub const QUOTE_STALE: &'static str = "quote_stale";
     /// An upstream's answer cannot be read.
     pub const QUOTE_MALFORMED: &'static str = "quote_malformed";
-    /// An upstream's or the server's own rate limit.
+    /// The rate limit of an upstream, or the server's own, is reached.
     pub const RATE_LIMITED: &'static str = "rate_limited";
     /// The system gave no random bytes. Every plan needs some.
     pub const ENTROPY_UNAVAILABLE: &'static str = "entropy_unavailable";
-    /// A text that is not a plan of this rail: not JSON, or with a missing, unknown or duplicate
+    /// The text is not a plan of this rail: it is not JSON, or has a missing, unknown or duplicate
     /// member.
     pub const PLAN_MALFORMED: &'static str = "plan_malformed";
-    /// A sealed plan for another request.
+    /// The sealed plan is for another request.
     pub const INTENT_DIGEST: &'static str = "intent_digest_bound";
-    /// A member of a plan that differs from the one that the plan's own bytes give.
+    /// A member of the plan differs from the one that the plan's own bytes give.
     pub const PLAN_REBUILT: &'static str = "plan_rebuilt_exact";
-    /// A simulation whose result differs from the plan.
+    /// The result of a simulation differs from the plan.
     pub const SIMULATION: &'static str = "simulation_as_planned";
-    /// A required simulation that could not be run.
+    /// A required simulation could not be run.
     pub const SIMULATION_UNAVAILABLE: &'static str = "simulation_unavailable";
 
-    /// Every name that is not a check of a table, with its meaning, for documentation.
+    /// Every name that is not a check of a rail's table, with its meaning. The documentation lists
+    /// them.
     pub const NAMES: &'static [(&'static str, &'static str)] = &[
         (
             Self::INPUT_INVALID,
@@ -171,7 +171,7 @@ impl Refusal {
         self
     }
 
-    /// Returns the refusal with the path of the argument at fault.
+    /// Returns the refusal with the path of the argument that is wrong.
     #[must_use]
     pub fn at(mut self, request_path: impl Into<String>) -> Self {
         self.request_path = Some(request_path.into());
@@ -203,7 +203,8 @@ impl Refusal {
         }
     }
 
-    /// Returns the refusal with the seconds after which the same request may succeed; at least one.
+    /// Returns the refusal with the number of seconds after which the same request may succeed, at
+    /// least one.
     #[must_use]
     pub fn after(mut self, seconds: u64) -> Self {
         let seconds = u32::try_from(seconds).unwrap_or(u32::MAX);
@@ -214,7 +215,7 @@ impl Refusal {
     /// Returns the JSON of the refusal.
     #[must_use]
     pub fn to_json(&self) -> String {
-        // Strings and arrays of strings: serialisation cannot fail.
+        // The members are texts and lists of texts, so serialisation cannot fail.
         serde_json::to_string(self).unwrap_or_default()
     }
 }

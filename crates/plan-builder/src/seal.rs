@@ -1,5 +1,5 @@
-//! Seals a draft as a plan. A draft cannot be serialised: only a report of all checks turns it into
-//! an envelope.
+//! Seals a draft as a plan. A draft cannot be serialised: it becomes an envelope only together with
+//! a report of all checks.
 
 use alloy_primitives::{B256, hex};
 use calldata_checks::{CheckReport, Commitment, DigestStanding, Rail, UtcSeconds, judge};
@@ -36,7 +36,7 @@ impl Sealed {
         &self.text
     }
 
-    /// Returns the envelope as JSON text, by value.
+    /// Returns the envelope as JSON text, and takes the plan.
     #[must_use]
     pub fn into_json(self) -> String {
         self.text
@@ -67,7 +67,7 @@ impl Sealed {
     }
 }
 
-/// A payload on which every check holds.
+/// A payload that passes every check.
 #[derive(Debug)]
 pub(crate) struct Judged<'a, R: RailPlan> {
     request: &'a R::Request,
@@ -81,7 +81,7 @@ pub(crate) struct Judged<'a, R: RailPlan> {
 }
 
 impl<'a, R: RailPlan> Judged<'a, R> {
-    /// Runs every check of the rail over a payload's own bytes.
+    /// Runs every check of the rail on a payload's own bytes.
     ///
     /// # Errors
     /// The first check that does not hold.
@@ -114,7 +114,7 @@ impl<'a, R: RailPlan> Judged<'a, R> {
         })
     }
 
-    /// Runs the steps in a simulator, according to the policy.
+    /// Simulates the steps, as the policy says.
     ///
     /// # Errors
     /// `simulation_as_planned`, `simulation_unavailable`
@@ -177,7 +177,7 @@ fn judge_age(read_at: UtcSeconds, now: UtcSeconds) -> Result<(), Refusal> {
     )
 }
 
-/// The members of an envelope that no other member determines.
+/// The members of an envelope that the others do not determine.
 pub(crate) struct Labels {
     pub(crate) artifact_id: String,
     pub(crate) valid_until: UtcSeconds,
@@ -185,7 +185,7 @@ pub(crate) struct Labels {
     pub(crate) simulation: Option<Simulation>,
 }
 
-/// Puts an envelope together. Building and verifying both use this function.
+/// Assembles an envelope. Both building and verifying use this function.
 pub(crate) fn body<'a, R: RailPlan>(
     request: &R::Request,
     payload: R::Payload,

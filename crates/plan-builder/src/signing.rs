@@ -1,5 +1,5 @@
-//! The parts of a plan that a signer receives: transactions with their intended effect, or hashes
-//! of typed data. Exports, simulation and device display follow from these.
+//! What a signer gets of a plan: transactions with their intended effect, or hashes of typed data.
+//! Exports, simulation and device display are made from these.
 
 use alloy_primitives::{Address, B256, U256};
 
@@ -8,9 +8,9 @@ use crate::{exports::ExportSet, wire::StepRecord};
 /// The transactions of an EVM rail.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Evm<'a> {
-    /// The chain of the steps.
+    /// The chain on which the steps are executed.
     pub(crate) chain_id: u64,
-    /// The account of the steps.
+    /// The account that sends the steps.
     pub(crate) account: Address,
     /// The steps.
     pub(crate) steps: &'a [StepRecord],
@@ -20,24 +20,24 @@ pub(crate) struct Evm<'a> {
     pub(crate) effect: Effect,
 }
 
-/// The changes that a plan is meant to make to the account's balances.
+/// How a plan is meant to change the account's balances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Effect {
     /// The token that is spent.
     pub(crate) spent_token: Address,
-    /// The most of it that is spent.
+    /// The most that is spent of it.
     pub(crate) spent: U256,
-    /// Whether the whole amount is spent. A swap's router returns the rest of its exchanges, and
-    /// tokens that lay in it before.
+    /// Whether exactly that amount is spent. A swap may spend less, because the router returns what
+    /// its exchanges leave, and tokens that it already held.
     pub(crate) spent_exactly: bool,
     /// The approved spender.
     pub(crate) spender: Address,
-    /// The token that is received on this chain, and the least of it.
+    /// The token that is received on this chain, and the least amount of it.
     pub(crate) received: Option<(Address, U256)>,
 }
 
 impl Effect {
-    /// Returns whether the input may fall by this amount.
+    /// Returns whether the account may spend this amount of the input.
     pub(crate) fn allows(&self, spent: U256) -> bool {
         if self.spent_exactly {
             spent == self.spent
@@ -47,16 +47,15 @@ impl Effect {
     }
 }
 
-/// The hashes of typed data (EIP-712), by the names of ERC-8213.
+/// The hashes of typed data (EIP-712), under the names of ERC-8213.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TypedDataHashes {
-    /// Domain Hash.
+    /// The Domain Hash.
     pub(crate) domain: B256,
-    /// Message Hash.
+    /// The Message Hash.
     pub(crate) message: B256,
-    /// EIP-712 Digest: the signed value.
+    /// The EIP-712 Digest, which is the signed value.
     pub(crate) digest: B256,
-    /// Whether the message's members contain the signed values themselves, rather than a hash of
-    /// them.
+    /// Whether the message contains the signed values themselves, and not only a hash of them.
     pub(crate) is_readable: bool,
 }

@@ -1,4 +1,5 @@
-//! Simulates all steps of a plan at once, and compares the balances before and after.
+//! Simulates all steps of a plan in one block, and compares the account's balances before and
+//! after.
 
 mod record;
 mod revert;
@@ -26,8 +27,8 @@ sol! {
 /// ERC-20 `Transfer(address,address,uint256)`.
 const TRANSFER: B256 = b256!("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef");
 
-/// Returns the change of the input between two balances, where the plan allows it. The router gives
-/// tokens that somebody left in it to its next caller: the account then spends less, or even gains.
+/// Returns how the input changed between two balances, if the plan allows it. The router gives
+/// tokens that somebody left in it to its next caller. Then the account spends less, or even gains.
 fn change(effect: Effect, before: U256, after: U256) -> Option<BalanceChange> {
     if let Some(gained) = after.checked_sub(before).filter(|gained| !gained.is_zero()) {
         return (!effect.spent_exactly)
@@ -39,7 +40,7 @@ fn change(effect: Effect, before: U256, after: U256) -> Option<BalanceChange> {
         .then(|| BalanceChange::spent(effect.spent_token, spent))
 }
 
-/// Runs a plan's steps. `None` when the policy asks for no simulation or no simulator is
+/// Simulates a plan's steps. `None` when the policy asks for no simulation or no simulator is
 /// configured.
 ///
 /// # Errors
@@ -135,8 +136,8 @@ pub(crate) async fn run<S: Simulator + ?Sized>(
     Ok(Some(Simulation::as_planned(now, gas_used, changes)))
 }
 
-/// Makes the reads before and after the steps: the input's balance, the allowance, the output's
-/// balance (the input's again where no token is received).
+/// Makes the reads that come before and after the steps: the balance of the input, the allowance,
+/// and the balance of the output. When no token is received, the last one is the input's again.
 fn reads(account: Address, effect: Effect) -> Vec<Step> {
     let read = |to: Address, data: Vec<u8>| Step {
         kind: StepKind::Call,
@@ -194,7 +195,8 @@ fn words(calls: &[SimulatedCall]) -> Option<[U256; 3]> {
     }
 }
 
-/// Makes the refusal of a plan without its required simulation, with the observation in its place.
+/// Makes the refusal for a required simulation that is missing. `observed` says what there was
+/// instead.
 fn missing(observed: &str) -> Refusal {
     Refusal::new(
         Refusal::SIMULATION_UNAVAILABLE,

@@ -1,5 +1,6 @@
-//! The swap rail: a same-chain ERC-20 swap through the reviewed aggregator, with the fee as the
-//! first leg of the same transaction, as allowance reset, approval and call.
+//! The swap rail: a swap of ERC-20 tokens on one chain through the reviewed aggregator. A plan has
+//! three steps: the reset of the allowance, the approval and the call. The first leg of the call
+//! pays the fee.
 
 mod attribution;
 mod disclosure;
@@ -33,7 +34,7 @@ use crate::{
 /// is not reviewed, asks once more without that exchange.
 ///
 /// # Errors
-/// `chain_unsupported` for a chain without a review, before any question to the aggregator; the
+/// `chain_unsupported` for a chain that is not reviewed, before the aggregator is asked; the
 /// quote's failure (`quote_unavailable`, `quote_malformed`, `rate_limited`, `route_unsupported`,
 /// `token_unsupported`); the first check that does not hold, by name; `simulation_as_planned`.
 ///
@@ -95,7 +96,7 @@ pub async fn build<Q: SwapQuotes + ?Sized, S: Simulator + ?Sized>(
             None => return Err(refusal),
             Some(tool) => {
                 ask.deny_tools.push(tool);
-                // Without another quote, the first quote's refusal is the answer.
+                // If there is no other quote, the refusal of the first one is the answer.
                 let Ok(other) = quotes.quote(&ask).await else {
                     return Err(refusal);
                 };
@@ -107,8 +108,8 @@ pub async fn build<Q: SwapQuotes + ?Sized, S: Simulator + ?Sized>(
     plan.simulate(simulator).await?.seal()
 }
 
-/// Returns the exchange of a quote with a leg that is not reviewed, by its key, if the key can be
-/// denied and was not denied yet.
+/// Returns the key of the exchange that a quote uses, if a leg of the quote is not reviewed. `None`
+/// when the key cannot be denied or was already denied.
 fn unreviewed_tool(quote: &SwapQuote, chain: &ReviewedChain, ask: &SwapAsk) -> Option<String> {
     let call = SwapCall::decode(&quote.call_data).ok()?;
     let unreviewed = call
@@ -207,8 +208,8 @@ impl RailPlan for SwapRail {
         policy.validity.swap
     }
 
-    /// Limits the life of a plan whose quote market makers may have signed in part: such a quote is
-    /// valid for a shorter time.
+    /// Limits the life of a plan whose quote may contain parts that market makers signed. Such a
+    /// quote is valid for a shorter time.
     fn latest(payload: &SwapPayload, policy: &Policy) -> Option<UtcSeconds> {
         let chain = policy.fees.chain(payload.chain_id)?;
         let call = SwapCall::decode(payload.call_data()?).ok()?;

@@ -77,7 +77,7 @@ impl Verified {
         self.intent_digest
     }
 
-    /// The end of the plan. A signer must sign nothing of it later.
+    /// When the plan ends. A signer must not sign anything of it later.
     #[must_use]
     pub const fn valid_until(&self) -> UtcSeconds {
         self.valid_until
@@ -123,13 +123,13 @@ impl Verified {
         &self.plan
     }
 
-    /// Returns the content, by value.
+    /// Returns the content, and takes the plan.
     #[must_use]
     pub fn into_plan(self) -> VerifiedPlan {
         self.plan
     }
 
-    /// The transactions, in sending order; none for an order.
+    /// The transactions, in the order in which they must be sent. An order has none.
     #[must_use]
     pub const fn steps(&self) -> &[Step] {
         match &self.plan {
@@ -158,16 +158,17 @@ pub enum VerifiedPlan {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifiedSwap {
-    /// Allowance reset, approval, call. Send each one when the one before is in a block.
+    /// The reset of the allowance, the approval, and the call. Send each one when the one before is
+    /// in a block.
     pub steps: [Step; 3],
     /// Gas that each step used in a simulation, as the plan claims; `None` where it claims none. It
     /// is no gas limit, and nothing proves that the simulation was run.
     pub simulated_gas: Option<[u64; 3]>,
-    /// Input token.
+    /// The input token.
     pub from_token: Address,
-    /// Output token.
+    /// The output token.
     pub to_token: Address,
-    /// Gross input, fees included.
+    /// The gross input, fees included.
     pub from_amount: U256,
     /// Output that the quote expects, as the plan claims: no calldata contains it, and a forger may
     /// state another one.
@@ -179,28 +180,29 @@ pub struct VerifiedSwap {
     pub receiver: Address,
     /// The contract that may spend the input.
     pub spender: Address,
-    /// The integrator in the calldata.
+    /// The name of the integrator in the calldata.
     pub integrator: String,
     /// Every recipient of the fee leg, with its amount of the input token.
     pub fees: Vec<Distribution>,
-    /// The exchange legs.
+    /// The legs that exchange tokens.
     pub legs: Vec<ExchangeLeg>,
 }
 
-/// A verified transfer of USDC. Amounts are in its smallest unit.
+/// A verified transfer of USDC. Amounts are in the smallest unit of USDC.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifiedBridge {
-    /// Allowance reset, approval, burn. Send each one when the one before is in a block.
+    /// The reset of the allowance, the approval, and the burn. Send each one when the one before is
+    /// in a block.
     pub steps: [Step; 3],
     /// Gas that each step used in a simulation, as the plan claims; `None` where it claims none. It
     /// is no gas limit, and nothing proves that the simulation was run.
     pub simulated_gas: Option<[u64; 3]>,
     /// USDC on the source chain.
     pub token: Address,
-    /// Amount that is burned.
+    /// The amount that is burned.
     pub amount: U256,
-    /// The most that the protocol deducts at the mint. The mint gives at least the amount less
+    /// The most that the protocol deducts at the mint. The mint gives at least the amount without
     /// this.
     pub max_fee: U256,
     /// The contract that may spend the amount.
@@ -215,7 +217,7 @@ pub struct VerifiedBridge {
     pub destination_token: Address,
     /// The recipient of the mint.
     pub recipient: Address,
-    /// The finality that the transfer waits for.
+    /// The finality for which the transfer waits.
     pub speed: TransferSpeed,
     /// Whether the protocol's relayer submits the mint.
     pub forward: bool,
@@ -235,14 +237,14 @@ impl VerifiedBridge {
 pub struct VerifiedPmOrder {
     /// The message to sign: token, side, amounts, maker, builder.
     pub order: Order,
-    /// The signing domain: the exchange.
+    /// The signing domain of the exchange.
     pub domain: Domain,
-    /// The EIP-712 digest of both. The caller signs it, and the venue names the order by it.
+    /// The EIP-712 digest of the message in the domain. The caller signs it, and the venue names
+    /// the order by it.
     pub order_hash: B256,
     /// Whether the venue must reject the order if it would match at once.
     pub post_only: bool,
-    /// The approval that the exchange needs before it can settle the order. It is not part of the
-    /// plan.
+    /// The approval that the exchange needs to settle the order. It is not part of the plan.
     pub approval: DecodedApproval,
     /// The configured builder code. Its `fee` is what the plan claims that the venue takes: the
     /// order does not contain it.
@@ -251,11 +253,11 @@ pub struct VerifiedPmOrder {
     pub typed_data: String,
 }
 
-/// A verified perpetuals order. The signer chooses the nonce; everything else is fixed.
+/// A verified perpetuals order. The signer chooses the nonce. Everything else is fixed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifiedPerpOrder {
-    /// The decoded action: entry, triggers, builder fee.
+    /// The decoded action, with entry, triggers and builder fee.
     pub action: perp_order::Action,
     /// The action's bytes.
     pub action_msgpack: Bytes,

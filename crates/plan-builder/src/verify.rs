@@ -1,5 +1,5 @@
-//! The verifier: it takes a plan apart, runs the same checks on it again, builds it again, and
-//! compares.
+//! The verifier. It decodes a plan, runs the same checks on it as the builder, builds it again, and
+//! compares the two.
 
 use alloy_primitives::B256;
 use calldata_checks::{
@@ -21,8 +21,8 @@ use crate::{
 ///
 /// # Errors
 /// The first check that does not hold, in this order: the form (`plan_malformed`), the digest
-/// (`payload_digest_committed`), the request that it answers, the rail's table, every member that
-/// follows from the rest.
+/// (`payload_digest_committed`), the request that the plan answers, the rail's table, every member
+/// that the others determine.
 pub(crate) fn verify<R: RailPlan>(
     request: &R::Request,
     text: &str,
@@ -88,8 +88,8 @@ pub(crate) fn verify<R: RailPlan>(
     if again != written.unsealed() {
         return Err(first_difference(&again, written.unsealed()));
     }
-    // A plan has one digest. A member that reads as another one (`null` for a missing member) would
-    // give it a second.
+    // A plan must have only one digest. A member that reads like another one (`null` like a missing
+    // member) would give it a second digest.
     if written.digest != claimed {
         return Err(
             malformed("a member has another form than in plans").comparing(written.digest, claimed)
@@ -112,14 +112,14 @@ pub(crate) fn verify<R: RailPlan>(
     })
 }
 
-/// The results of judging the payload's own bytes.
+/// What judging the payload's own bytes gave.
 struct JudgedPayload<R: RailPlan> {
     report: CheckReport,
     terms: Terms<R::Fees>,
     facts: R::Facts,
 }
 
-/// Judges the payload's own bytes against the request, and reads the terms that follow from them.
+/// Judges the payload's own bytes for the request, and computes the terms that they determine.
 fn judge_payload<R: RailPlan>(
     request: &R::Request,
     payload: &R::Payload,
@@ -137,7 +137,7 @@ fn judge_payload<R: RailPlan>(
     })
 }
 
-/// Judges the members that no other member determines, as far as possible.
+/// Judges the members that the others do not determine, as far as possible.
 fn judge_labels<R: RailPlan>(
     request: &R::Request,
     payload: &R::Payload,
@@ -164,7 +164,7 @@ fn judge_labels<R: RailPlan>(
     })
 }
 
-/// Refuses a plan that outlives its reading by more than a plan's longest life.
+/// Refuses a plan that is valid for longer after its reading than any plan may be.
 fn judge_reading(read_at: UtcSeconds, valid_until: UtcSeconds) -> Result<(), Failure> {
     let latest = read_at.saturating_add(MAX_LIFE_SECONDS + CLOCK_TOLERANCE_SECONDS);
     if read_at <= valid_until && valid_until <= latest {
@@ -180,7 +180,7 @@ fn judge_reading(read_at: UtcSeconds, valid_until: UtcSeconds) -> Result<(), Fai
 
 fn parse<R: serde::de::DeserializeOwned>(text: &str) -> Result<R, Refusal> {
     serde_json::from_str(text).map_err(|error| {
-        // The parser's own text may repeat foreign input. The position is enough to find the
+        // The parser's own message could repeat foreign input. The position is enough to find the
         // member.
         let what = match error.classify() {
             serde_json::error::Category::Data => "a missing, unknown, duplicate or mistyped member",
@@ -193,7 +193,7 @@ fn parse<R: serde::de::DeserializeOwned>(text: &str) -> Result<R, Refusal> {
     })
 }
 
-/// Computes the digest of a text in another spelling than this crate's: any JSON with the same
+/// Computes the digest of a text in another spelling than this crate's. Any JSON with the same
 /// canonical form is the same plan.
 fn foreign_digest(text: &str) -> Result<B256, Refusal> {
     let mut value = exact::parse_json(text).map_err(|defects| {
@@ -231,7 +231,7 @@ fn judge_artifact_id<R: RailPlan>(id: &str) -> Result<(), Refusal> {
     }
 }
 
-/// Returns the refusal with the first member of the envelope that differs.
+/// Makes the refusal that names the first member of the envelope that differs.
 fn first_difference(expected: &str, observed: &str) -> Refusal {
     let (Ok(Value::Object(expected)), Ok(Value::Object(observed))) = (
         serde_json::from_str(expected),
@@ -248,7 +248,7 @@ fn first_difference(expected: &str, observed: &str) -> Refusal {
     expected
         .keys()
         .chain(observed.keys())
-        // The digest follows from the member that differs.
+        // `submission` differs only because it has the digest of the member that differs.
         .filter(|name| *name != "submission")
         .find(|name| expected.get(*name) != observed.get(*name))
         .map_or_else(

@@ -1,4 +1,5 @@
-//! The text forms of values in an envelope. Each value has one form, and the crate reads no other.
+//! The text forms of values in an envelope. Each value has only one form, and no other form is
+//! read.
 
 mod convert;
 mod eip55;
@@ -15,7 +16,7 @@ use serde::{
 pub(crate) use self::convert::{As, Wire};
 pub use self::eip55::Eip55;
 
-/// Reads text without a copy where the input allows it.
+/// Reads a text, without a copy when the input allows it.
 struct TextVisitor<T>(fn(&str) -> Option<T>, &'static str);
 
 impl<T> Visitor<'_> for TextVisitor<T> {
@@ -30,7 +31,7 @@ impl<T> Visitor<'_> for TextVisitor<T> {
     }
 }
 
-/// A text of an envelope: a constant, or one that was read.
+/// A text of an envelope. It is a constant, or it was read.
 pub(crate) type Text = Cow<'static, str>;
 
 /// A number of up to 256 bits, written as decimal digits.
@@ -134,13 +135,13 @@ impl<'de> Deserialize<'de> for Exact {
     }
 }
 
-/// A foreign name: at most 64 characters, none of them a control or a formatting character. No
-/// decision depends on it.
+/// A foreign name of at most 64 characters, none of which is a control or a formatting character.
+/// No decision may depend on it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct Label(Cow<'static, str>);
 
 impl Label {
-    /// Keeps the printable part of a foreign text.
+    /// Makes a label of the printable part of a foreign text.
     #[must_use]
     pub fn of(text: &str) -> Self {
         Self(Cow::Owned(
@@ -195,13 +196,13 @@ pub struct StepRecord {
     pub data: Hex,
     /// The step's purpose.
     pub kind: KindRecord,
-    /// The recipient of the transaction.
+    /// The contract that the transaction calls.
     pub to: Eip55,
-    /// Native coin, in wei.
+    /// The amount of native coin, in wei.
     pub value: Digits,
 }
 
-/// The kind of a step in its wire form.
+/// The kind of a step, in the form of the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KindRecord {
@@ -278,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn one_spelling_each() {
+    fn each_value_has_one_spelling() {
         assert!(read::<Eip55>("0x1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE").is_some());
         assert!(read::<Eip55>("0x1231deb6f5749ef6ce6943a275a1d3e7486f4eae").is_none());
         assert_eq!(read(&U256::MAX.to_string()), Some(Digits(U256::MAX)));

@@ -1,4 +1,5 @@
-//! A PostgreSQL server with its own folder.
+//! A PostgreSQL server for tests and measurements, in its own folder. It ends with its value and
+//! keeps nothing.
 
 use std::ffi::OsStr;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -11,10 +12,10 @@ use tempfile::TempDir;
 use crate::ClusterError;
 use crate::tools::{find, other_user, tool};
 
-/// The role of every connection. It has all rights and no password.
+/// The database role of every connection. It has all rights and no password.
 const ROLE: &str = "svc";
 
-/// Bytes of the server's log in an error.
+/// How many bytes of the server's log an error has.
 const LOG_END: usize = 2_000;
 
 /// A PostgreSQL server. Dropping the value stops the server and removes its folder.
@@ -26,7 +27,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Whether the machine has PostgreSQL's server.
+    /// Whether PostgreSQL's server is installed on this machine.
     #[must_use]
     pub fn is_installed() -> bool {
         find("initdb").is_some()
@@ -35,7 +36,7 @@ impl Cluster {
     /// Starts an empty server.
     ///
     /// # Errors
-    /// When PostgreSQL is not installed, or the server does not start.
+    /// PostgreSQL is not installed, or the server does not start.
     pub fn start() -> Result<Self, ClusterError> {
         let mut cluster = Self::in_new_folder()?;
         let mut make = tool("initdb")?;
@@ -49,7 +50,7 @@ impl Cluster {
     /// Starts a replica that follows `primary`. The primary does not wait for it.
     ///
     /// # Errors
-    /// When the primary cannot be copied, or the replica does not start.
+    /// The primary cannot be copied, or the replica does not start.
     pub fn standby_of(primary: &Self) -> Result<Self, ClusterError> {
         let mut cluster = Self::in_new_folder()?;
         let mut copy = tool("pg_basebackup")?;
@@ -62,10 +63,10 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// Starts the stopped server again, and waits until it accepts connections.
+    /// Starts the server again after a stop, and waits until it accepts connections.
     ///
     /// # Errors
-    /// When it does not start.
+    /// The server does not start.
     pub fn resume(&mut self) -> Result<(), ClusterError> {
         let options = format!(
             "-c listen_addresses={} -c port={} -c max_connections=400 \
@@ -77,15 +78,15 @@ impl Cluster {
         let mut start = tool("pg_ctl")?;
         start.args(["start", "--wait", "--silent", "--options", &options]);
         start.args([OsStr::new("--log"), self.log().as_os_str()]);
-        // The server may run even when it does not answer in time.
+        // The server may run even if it does not answer in time.
         self.runs = true;
         self.run(&mut start)
     }
 
-    /// Stops the server in the way of a power failure.
+    /// Stops the server at once, as a power failure would.
     ///
     /// # Errors
-    /// When it does not end.
+    /// The server does not end.
     pub fn stop_immediately(&mut self) -> Result<(), ClusterError> {
         let mut stop = tool("pg_ctl")?;
         stop.args(["stop", "--mode=immediate", "--silent"]);
@@ -97,20 +98,20 @@ impl Cluster {
     /// Makes the replica a primary, which accepts writes.
     ///
     /// # Errors
-    /// When the server is no replica, or does not end its recovery.
+    /// The server is not a replica, or does not end its recovery.
     pub fn promote(&self) -> Result<(), ClusterError> {
         let mut promote = tool("pg_ctl")?;
         promote.args(["promote", "--wait", "--silent"]);
         self.run(&mut promote)
     }
 
-    /// The address of its database, as a URL.
+    /// The URL of the server's database.
     #[must_use]
     pub fn url(&self) -> String {
         format!("postgres://{ROLE}@{}/postgres", self.address)
     }
 
-    /// The listening address.
+    /// The address on which the server listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -147,7 +148,7 @@ impl Cluster {
 
     fn run_alone(&self, command: &mut Command) -> Result<(), ClusterError> {
         // Another user may not enter this process's working folder. The server inherits the
-        // streams, so standard error goes to a file: the end of a pipe would never come.
+        // streams, so standard error goes to a file: a pipe would never end.
         let path = self.folder.path().join("said");
         let said = fs::File::create(&path).map_err(ClusterError::io(&path))?;
         let status = command

@@ -2,11 +2,11 @@
 
 use std::{io, path::PathBuf};
 
-/// The reason why an operation on a server failed.
+/// Why an operation on a server failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClusterError {
-    /// A program of PostgreSQL is neither on the path nor in Debian's folders.
+    /// The program of PostgreSQL is neither on the search path nor in Debian's folders.
     #[error("PostgreSQL is not installed: there is no {program}")]
     NotInstalled {
         /// The program.
@@ -20,12 +20,12 @@ pub enum ClusterError {
         /// The reason.
         source: io::Error,
     },
-    /// A program reported failure.
+    /// A program reported a failure.
     #[error("{command} failed: {said}\n{log}")]
     Failed {
         /// The program with its arguments.
         command: String,
-        /// Its text on standard error.
+        /// What it wrote to standard error.
         said: String,
         /// The end of the server's log.
         log: String,

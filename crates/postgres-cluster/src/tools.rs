@@ -1,4 +1,4 @@
-//! The programs of PostgreSQL, and the user that may run them.
+//! Finds the programs of PostgreSQL, and the user that may run them.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -6,10 +6,10 @@ use std::{env, fs};
 
 use crate::ClusterError;
 
-/// Users that are not root: the server refuses to run as root.
+/// Users other than root, because the server refuses to run as root.
 const USERS: [&str; 2] = ["postgres", "nobody"];
 
-/// A command for a program of the server, run by a user that may run it.
+/// A command for a program of PostgreSQL, as a user that may run it.
 pub(crate) fn tool(program: &'static str) -> Result<Command, ClusterError> {
     let path = find(program).ok_or(ClusterError::NotInstalled { program })?;
     let mut command = match other_user() {
@@ -24,7 +24,8 @@ pub(crate) fn tool(program: &'static str) -> Result<Command, ClusterError> {
     Ok(command)
 }
 
-/// The path of a program: from the search path, or from Debian's folders, the newest version first.
+/// Finds a program on the search path, or in Debian's folders, where the newest version comes
+/// first.
 pub(crate) fn find(program: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten();

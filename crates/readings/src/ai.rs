@@ -1,8 +1,8 @@
 //! The outputs of models: images, and researched answers with citations.
 //!
-//! A model's output is foreign text and foreign bytes. An image is accepted only as far as its own
-//! header describes it, an answer only as far as its citations support it. Neither can carry markup
-//! or addresses that a reader has not asked for.
+//! A model's output is foreign text and foreign bytes. An image is accepted only if its own header
+//! describes it, and an answer only if its citations can be checked. Neither can carry markup or
+//! addresses that a reader has not asked for.
 
 mod citation;
 pub mod image;
@@ -16,16 +16,16 @@ pub use self::{
     research::{Findings, Research, ResearchError},
 };
 
-/// A model's output for a prompt, when the model answers at all.
+/// What a model that answers gives for a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Generated<T> {
     /// The output.
     Made(T),
-    /// No output: the model or its safety system refuses the prompt.
+    /// There is no output, because the model or its safety system refuses the prompt.
     Blocked,
 }
 
-/// An image, and the facts that its model states about it.
+/// An image, and what its model states about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Picture {
     /// The image.

@@ -1,13 +1,13 @@
-//! Transactions of EVM chains: a node's data, read into exact types and explained.
+//! Transactions of EVM chains: what a node says about them, read into exact types and explained.
 //!
-//! - [`network`] lists the chains; [`record`] holds the nodes' data of a transaction.
-//! - [`abi`] reads calldata: a signature counts only when the calldata is the exact encoding of the
+//! - [`network`] lists the chains, and [`record`] has the nodes' data of a transaction.
+//! - [`abi`] reads calldata. A signature counts only when the calldata is the exact encoding of the
 //!   arguments.
 //! - [`builtin`] has the functions of common standards, and knows which of them carry further
 //!   calls.
-//! - [`events`] reads transfers and approvals from logs; [`balances`] adds them up.
+//! - [`events`] reads transfers and approvals from logs, and [`balances`] adds them up.
 //! - [`fee`] and [`revert`] give the cost of a transaction and the reason of its failure.
-//! - [`explain()`] combines all of them. Every sentence comes from a template.
+//! - [`explain()`] combines all of these. Every sentence comes from a template.
 //!
 //! Everything is bounded: bytes, nesting, elements, logs and texts. Every cut is named.
 

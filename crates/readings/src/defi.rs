@@ -1,7 +1,7 @@
-//! TVL and yields: which protocols and pools count, how a yield is graded, what an amount would
-//! earn after gas, and which balances earn nothing.
+//! Value locked and yields: which protocols and pools count, how a yield is graded, what an amount
+//! would earn after gas, and which balances earn nothing.
 //!
-//! The limits and the rules of the grades are constants here and are part of the answers, so that a
+//! The limits and the rules of the grades are constants here, and the answers state them, so that a
 //! reader can check a grade by hand.
 
 pub mod apy;
@@ -23,7 +23,7 @@ use rust_decimal::{Decimal, RoundingStrategy};
 
 use crate::Figure;
 
-/// `value` with at most `digits` digits after the point, rounded towards zero: rounding never
+/// Rounds `value` to at most `digits` digits after the point, towards zero. So rounding never
 /// raises a yield.
 fn cut(value: Decimal, digits: u32) -> Figure {
     Figure(
@@ -33,21 +33,21 @@ fn cut(value: Decimal, digits: u32) -> Figure {
     )
 }
 
-/// `value` with at most `digits` digits after the point, rounded away from zero: rounding never
+/// Rounds `value` to at most `digits` digits after the point, away from zero. So rounding never
 /// lowers a cost.
 fn up(value: Decimal, digits: u32) -> Figure {
     let strategy = RoundingStrategy::AwayFromZero;
     Figure(value.round_dp_with_strategy(digits, strategy).normalize())
 }
 
-/// The sum; `None` when it overflows.
+/// Returns the sum. `None` when it overflows.
 fn sum(values: impl IntoIterator<Item = Decimal>) -> Option<Decimal> {
     let mut values = values.into_iter();
     values.try_fold(Decimal::ZERO, Decimal::checked_add)
 }
 
-/// Letters and digits in lower case. Names of protocols and chains are compared in this form,
-/// because one source writes `Aave V3` and another `aave-v3`.
+/// Returns the letters and digits of a name, in lower case. Names of protocols and chains are
+/// compared in this form, because one source writes `Aave V3` and another `aave-v3`.
 fn folded(name: &str) -> String {
     name.chars()
         .filter(|c| c.is_alphanumeric())
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_two_sources_are_one() {
+    fn names_of_one_thing_at_two_sources_are_equal() {
         assert_eq!(folded("Aave V3"), folded("aave-v3"));
         assert_ne!(folded("Aave V3"), folded("Aave V2"));
         assert_eq!(folded("X Layer"), "xlayer");

@@ -1,8 +1,9 @@
-//! Perpetual futures: venues' data on funding, open interest and positions, in common units.
+//! Perpetual futures: what venues state about funding, open interest and positions, in common
+//! units.
 //!
-//! Venues differ in nearly every unit: funding is per hour or per interval, open interest is in
-//! coins, contracts or dollars, one contract may be a thousand coins, and long/short ratios count
-//! different things. The types here hold one unit each. A value that a venue does not state stays
+//! Venues differ in nearly every unit. Funding is for an hour or for an interval, open interest is
+//! in coins, contracts or dollars, one contract may be a thousand coins, and long/short ratios
+//! count different things. Each type here has one unit. A value that a venue does not state stays
 //! absent.
 
 mod account;

@@ -1,13 +1,13 @@
-//! The requested part of a ranking.
+//! How much of a ranking a caller wants.
 
-/// The most rows of a whole ranking. A list of an upstream may have tens of thousands of rows, and
-/// an answer with all of them would cost more memory than everything else together.
+/// The most rows of a whole ranking. An upstream's list may have tens of thousands of rows, and an
+/// answer with all of them would take more memory than everything else together.
 const MOST_WHOLE: usize = 250;
 
-/// The requested part of a ranking: its first rows, or all that an answer takes.
+/// How much of a ranking a caller wants: its first rows, or all that an answer may have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Extent {
-    /// The first rows: as many as the ranking shows.
+    /// The first rows, as many as the ranking shows.
     #[default]
     First,
     /// Every row, up to 250.
@@ -15,7 +15,7 @@ pub enum Extent {
 }
 
 impl Extent {
-    /// The number of rows to return, when a ranking shows the first `shown`.
+    /// Returns how many rows to return when a ranking shows the first `shown`.
     #[must_use]
     pub const fn most(self, shown: usize) -> usize {
         match self {

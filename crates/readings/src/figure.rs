@@ -1,4 +1,4 @@
-//! Exact decimal numbers. None of them was ever a float.
+//! Exact decimal numbers. They are read from text, so none of them was ever a float.
 
 use std::{fmt, str::FromStr};
 
@@ -8,12 +8,12 @@ use serde_json::value::RawValue;
 
 use crate::unreadable;
 
-/// A figure as an upstream writes it, a JSON number or a string with one, read from its text. It is
-/// written as a decimal string without exponent and without trailing zeros.
+/// A figure as an upstream writes it: a JSON number, or a string with one. It is read from its
+/// text, and written as a decimal string without exponent and without trailing zeros.
 ///
-/// Digits beyond the 28th are rounded. A text that is no number, or a number that is too large, is
-/// an error. Many upstreams write an unknown value as an empty string: read it as `Option<Figure>`
-/// with [`Figure::or_none`].
+/// Digits beyond the 28th are rounded. A text that is not a number, or a number that is too large,
+/// is an error. Many upstreams write an unknown value as an empty string. Read such a value as
+/// `Option<Figure>` with [`Figure::or_none`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Figure(pub Decimal);
 
@@ -23,12 +23,13 @@ pub struct Figure(pub Decimal);
 pub struct FigureError;
 
 impl Figure {
-    /// For `#[serde(default, deserialize_with = "Figure::or_none")]`: `None` for a member that is
-    /// missing, `null` or an empty string; an error for any other value that is no figure.
+    /// Reads an optional figure, by `#[serde(default, deserialize_with = "Figure::or_none")]`. A
+    /// member that is missing, `null` or an empty string is `None`. Any other value that is not a
+    /// figure is an error.
     ///
     /// # Errors
     ///
-    /// When the value is present and is not a figure.
+    /// The value is present and is not a figure.
     pub fn or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Self>, D::Error> {
         let Some(raw) = Option::<Box<RawValue>>::deserialize(deserializer)? else {
             return Ok(None);
@@ -39,8 +40,9 @@ impl Figure {
         }
     }
 
-    /// For figures that are optional details: a value that is no figure becomes `None`. A present
-    /// value that is no figure is counted ([`unreadable::counting`]).
+    /// Reads a figure that is an optional detail. A value that is not a figure becomes `None`, and
+    /// is counted ([`unreadable::counting`]). A missing member, `null` and an empty string are
+    /// `None` as well, and are not counted.
     ///
     /// # Errors
     ///
@@ -64,7 +66,7 @@ impl Figure {
     }
 }
 
-/// Reads a JSON text: a number, or a string with one.
+/// Reads a JSON text that is a number or a string with one.
 fn text_of(json: &str) -> Result<Figure, FigureError> {
     match json
         .strip_prefix('"')
@@ -119,8 +121,8 @@ impl<'de> Deserialize<'de> for Figure {
     }
 }
 
-/// The median; for an even count the mean of the middle two. `None` for an empty list, and when it
-/// overflows.
+/// Returns the median. With an even count it is the mean of the middle two. `None` for an empty
+/// list, and when it overflows.
 #[must_use]
 pub fn median(figures: &[Decimal]) -> Option<Decimal> {
     let mut sorted = figures.to_vec();
@@ -134,26 +136,28 @@ pub fn median(figures: &[Decimal]) -> Option<Decimal> {
     lower.checked_add(upper)?.checked_div(Decimal::TWO)
 }
 
-/// The change from `then` to `now` in percent; `None` when `then` is zero, and when it overflows.
+/// Returns the change from `then` to `now` in percent. `None` when `then` is zero, and when it
+/// overflows.
 #[must_use]
 pub fn percent_change(then: Decimal, now: Decimal) -> Option<Decimal> {
     share_pct(now.checked_sub(then)?, then)
 }
 
-/// `part` of `whole` in percent; `None` when `whole` is zero, and when it overflows.
+/// Returns which part of `whole` is `part`, in percent. `None` when `whole` is zero, and when it
+/// overflows.
 #[must_use]
 pub fn share_pct(part: Decimal, whole: Decimal) -> Option<Decimal> {
     part.checked_div(whole)?.checked_mul(Decimal::ONE_HUNDRED)
 }
 
-/// The sum of some numbers; `None` when it overflows.
+/// Returns the sum of some numbers. `None` when it overflows.
 #[must_use]
 pub fn sum(numbers: impl IntoIterator<Item = Decimal>) -> Option<Decimal> {
     let mut numbers = numbers.into_iter();
     numbers.try_fold(Decimal::ZERO, |sum, number| sum.checked_add(number))
 }
 
-/// The mean of some numbers; `None` for an empty list, and when it overflows.
+/// Returns the mean of some numbers. `None` for an empty list, and when it overflows.
 #[must_use]
 pub fn mean(numbers: &[Decimal]) -> Option<Decimal> {
     sum(numbers.iter().copied())?.checked_div(Decimal::from(numbers.len()))
@@ -191,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn absent_is_not_zero_and_nonsense_is_refused() {
+    fn an_absent_figure_is_not_zero_and_malformed_ones_are_refused() {
         for nothing in ["", r#""price":null"#, r#""price":"""#] {
             assert_eq!(price(nothing), Some(None), "{nothing}");
         }

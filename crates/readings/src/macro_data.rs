@@ -1,5 +1,6 @@
-//! Indices, volatility, the dollar, treasury yields, commodities and currencies in one form, and a
-//! calendar of the markets' hours, so that data of a closed weekend does not count as stale.
+//! Indices, volatility, the dollar, treasury yields, commodities and currencies, in one form. A
+//! calendar of the markets' hours ensures that values do not count as stale because a weekend has
+//! passed.
 
 mod calendar;
 mod catalysts;

@@ -1,8 +1,8 @@
-//! News: articles of many sources merged into one ranked list, and a brief that contains only facts
-//! from sources.
+//! News: articles of many sources in one ranked list, and a brief that contains only facts from
+//! sources.
 //!
-//! Everything is computed from titles, times and labels with exact decimals: the same articles give
-//! the same ranking on every machine.
+//! Everything is computed from titles, times and labels with exact decimals. So the same articles
+//! give the same ranking on every machine.
 
 mod article;
 mod brief;

@@ -1,4 +1,7 @@
-//! The holdings of an account on several chains: balances, their values, and how complete both are.
+//! What an account owns on several chains: balances, their values, and how complete both are.
+//!
+//! It combines readings of nodes and of indexes that adapters made. The chain decides amounts, and
+//! an index adds values and further tokens. An unknown amount or price never counts as zero.
 
 mod known;
 
@@ -11,16 +14,16 @@ use serde::{Serialize, Serializer};
 pub use self::known::tokens as known_tokens;
 use crate::{Decimal, Figure, symbol::SymbolKey};
 
-/// Most tokens of a chain that are shown.
+/// The most tokens of a chain that are shown.
 const MAX_SHOWN: usize = 300;
-/// Decimal places of a dollar value.
+/// The decimal places of a dollar value.
 const VALUE_DECIMALS: u32 = 8;
-/// Below this many dollars a balance is dust.
+/// A balance worth fewer dollars is dust.
 const DUST: Decimal = Decimal::from_parts(1, 0, 0, false, 2);
-/// An upper bound of a token's decimals.
+/// The most decimals that a token may have.
 const MAX_DECIMALS: u8 = 36;
 
-/// An asset: the chain's coin, which sources write as an empty text or as `0xeeee…`, or a token.
+/// An asset: a token, or the chain's coin, which sources write as an empty text or as `0xeeee…`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Asset {
     /// The chain's own coin.
@@ -29,15 +32,15 @@ pub enum Asset {
     Token(Address),
 }
 
-/// A source's rating of a token's risk.
+/// How a source rates the risk of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Risk {
-    /// It is not flagged.
+    /// The source does not flag it.
     Low,
-    /// It is flagged as a scam, as worthless, or as impossible to sell.
+    /// The source flags it as a scam, as worthless, or as impossible to sell.
     High,
-    /// The source states nothing.
+    /// The source does not rate it.
     Unknown,
 }
 
@@ -46,17 +49,17 @@ pub enum Risk {
 pub struct Holding {
     /// The asset.
     pub asset: Asset,
-    /// The token's own symbol, cleaned. Untrusted.
+    /// The token's own symbol, cleaned. The text is untrusted.
     pub symbol: Option<String>,
-    /// Its unit; `None`, which is not zero, when no source states it.
+    /// Its decimals. `None`, which is not zero, when no source states them.
     pub decimals: Option<u8>,
-    /// The amount in atoms; `None`, which is not zero, when it could not be read.
+    /// The amount in atoms. `None`, which is not zero, when it could not be read.
     pub raw: Option<U256>,
     /// The amount in whole units, from a source that does not state it in atoms.
     pub amount: Option<Figure>,
-    /// Dollars for one whole unit, above zero.
+    /// The dollars for one whole unit, above zero.
     pub price_usd: Option<Figure>,
-    /// The source's rating of its risk.
+    /// How the source rates its risk.
     pub risk: Risk,
 }
 
@@ -65,59 +68,59 @@ pub struct Holding {
 pub struct ChainReading {
     /// Its id.
     pub chain_id: u64,
-    /// The balances, or the reason code of a failure.
+    /// The balances, or the code of the reason why they could not be read.
     pub holdings: Result<Vec<Holding>, String>,
-    /// The tokens that were searched.
+    /// Which tokens were searched.
     pub coverage: Coverage,
 }
 
-/// The tokens that a reading searched.
+/// Which tokens a reading searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Coverage {
     /// All tokens that an index of the chain knows.
     Indexed,
-    /// Only the tokens of a list: the account may have others.
+    /// Only the tokens of a list. The account may have others.
     ListedTokens,
 }
 
-/// The holdings of an account: `data` of `/portfolio`.
+/// What an account owns: `data` of `/portfolio`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Portfolio {
     /// The account.
     #[serde(serialize_with = "checksummed")]
     pub address: Address,
-    /// The sum of the known values, without flagged tokens; `None` when none is known.
+    /// The sum of the known values, without flagged tokens. `None` when none is known.
     pub total_usd: Option<Figure>,
-    /// Whether the sum is complete: every chain covered, its native balance read, every token seen
-    /// and valued.
+    /// Whether the sum is complete: every chain is covered and its native balance was read, and
+    /// every token was seen and has a value.
     pub total_usd_complete: bool,
-    /// The stated value of flagged tokens, which is not in the sum.
+    /// The stated value of flagged tokens. It is not in the sum.
     pub flagged_usd: Figure,
     /// The chains, in the order of the request.
     pub chains: Vec<ChainBalances>,
 }
 
-/// The holdings of an account on one chain.
+/// What an account owns on one chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ChainBalances {
     /// The chain.
     pub chain_id: u64,
-    /// `ok`, `partial` when a part is unknown, or `unavailable`.
+    /// `ok`, or `partial` when a part is unknown, or `unavailable`.
     pub status: ChainStatus,
-    /// The reason why it is not `ok`.
+    /// Why it is not `ok`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
-    /// The tokens that were searched.
+    /// Which tokens were searched.
     pub coverage: Coverage,
-    /// The sum of the known values, without flagged tokens; `None` when none is known and there may
-    /// be some. Zero only when everything was read and the account has nothing.
+    /// The sum of the known values, without flagged tokens. `None` when none is known and there may
+    /// be some. It is zero only when everything was read and the account has nothing.
     pub usd: Option<Figure>,
-    /// The balances above zero, the most valuable first, flagged ones last.
+    /// The balances above zero, the most valuable first and flagged ones last.
     pub tokens: Option<Vec<Balance>>,
-    /// The number of all balances above zero.
+    /// How many balances are above zero.
     pub tokens_total: Option<usize>,
-    /// Balances that are not shown.
+    /// How many balances are not shown.
     #[serde(skip_serializing_if = "is_zero")]
     pub tokens_left_out: usize,
 }
@@ -137,22 +140,22 @@ pub enum ChainStatus {
 /// A balance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Balance {
-    /// The token's contract; empty for the chain's own coin.
+    /// The token's contract. Empty for the chain's own coin.
     #[serde(serialize_with = "contract")]
     pub address: Asset,
-    /// The token's own symbol. Untrusted.
+    /// The token's own symbol. The text is untrusted.
     pub symbol: Option<String>,
-    /// Its unit.
+    /// Its decimals.
     pub decimals: Option<u8>,
-    /// In atoms.
+    /// The amount in atoms.
     pub raw: Option<String>,
-    /// In whole units.
+    /// The amount in whole units.
     pub amount: Option<String>,
-    /// Dollars for one whole unit.
+    /// The dollars for one whole unit.
     pub price_usd: Option<Figure>,
-    /// In dollars.
+    /// Its value in dollars.
     pub value_usd: Option<Figure>,
-    /// The sources' rating of its risk.
+    /// How the sources rate its risk.
     pub risk: Risk,
     /// Whether it is worth less than a cent.
     #[serde(skip_serializing_if = "is_false")]
@@ -162,7 +165,7 @@ pub struct Balance {
     pub odd_symbol: bool,
 }
 
-/// Combines the chains.
+/// Combines the readings of the chains.
 #[must_use]
 pub fn portfolio(address: Address, readings: Vec<ChainReading>) -> Portfolio {
     let mut flagged = Some(Decimal::ZERO);
@@ -186,8 +189,8 @@ pub fn portfolio(address: Address, readings: Vec<ChainReading>) -> Portfolio {
     }
 }
 
-/// Combines balances that were read from the chain itself with an index's data. The chain decides
-/// the amounts; the index adds values and further tokens.
+/// Combines balances that were read from the chain with an index's data. The chain decides the
+/// amounts, and the index adds values and further tokens.
 #[must_use]
 pub fn merge(read: Vec<Holding>, indexed: Vec<Holding>) -> Vec<Holding> {
     let mut by_asset: BTreeMap<Asset, Holding> = indexed
@@ -220,8 +223,8 @@ pub fn merge(read: Vec<Holding>, indexed: Vec<Holding>) -> Vec<Holding> {
     merged
 }
 
-/// The unit of a token whose balance is known in atoms and in whole units; `None` when the two do
-/// not match, or when both are zero.
+/// Returns the decimals of a token whose balance is known in atoms and in whole units. `None` when
+/// the two do not match, or when both are zero.
 #[must_use]
 pub fn decimals_of(raw: U256, balance: Figure) -> Option<u8> {
     if raw.is_zero() {
@@ -252,8 +255,8 @@ fn chain(reading: ChainReading, flagged: &mut Option<Decimal>) -> ChainBalances 
             };
         }
     };
-    // The chain's own coin counts as read only when it is listed: an index leaves out an unknown
-    // balance in the same way as an empty one.
+    // The chain's own coin counts as read only when it is listed, because an index leaves out an
+    // unknown balance in the same way as an empty one.
     let native_read = holdings.iter().any(|holding| {
         holding.asset == Asset::Native && (holding.raw.is_some() || holding.amount.is_some())
     });
@@ -362,7 +365,7 @@ fn balance(holding: Holding) -> Balance {
     }
 }
 
-/// `None` when the sum overflows.
+/// Returns the sum. `None` when it overflows.
 fn sum(values: impl Iterator<Item = Decimal>) -> Option<Decimal> {
     let mut values = values;
     values

@@ -1,5 +1,5 @@
-//! Real-world assets as perpetuals: the class of each, and which statements its price allows while
-//! the market behind it is closed.
+//! Real-world assets as perpetuals: which class each belongs to, and what its price shows while the
+//! market behind it is closed.
 
 mod class;
 mod pulse;

@@ -1,5 +1,5 @@
-//! Security of a token: scanners' findings about its contract, its holders, whether it can be
-//! traded, and judgements over all of that by published rules.
+//! The security of a token: what scanners find about its contract, who its holders are, whether it
+//! can be traded, and judgements over all of that by published rules.
 //!
 //! # Rules, version [`RULES_VERSION`]
 //!
@@ -12,28 +12,28 @@
 //! that is missing or not one of the source's words counts as [`RiskLevel::High`].
 //!
 //! *Origin*: negative findings of the chain's own market ([`Scan::of_origin`]) count as an
-//! incomplete scan: they can only add risks. A level of 4 or 5 is [`RiskLevel::High`], one of 2 or
-//! 3 [`RiskLevel::Medium`].
+//! incomplete scan, so they can only add risks. A level of 4 or 5 is [`RiskLevel::High`], one of 2
+//! or 3 [`RiskLevel::Medium`].
 //!
-//! *Verdict* of the contract: `danger` from [`RiskLevel::High`] on; otherwise `unknown` while no
+//! *Verdict* over the contract: `danger` from [`RiskLevel::High`] on; otherwise `unknown` while no
 //! complete scan rules a honeypot out; otherwise `caution` at [`RiskLevel::Medium`] and `safe`
 //! below.
 //!
-//! *Severe checks* ([`Check::SEVERE`]): while a complete scan has not made one of them, the verdict
-//! is at best `caution`, by the sign `severe_checks_unknown` of [`RiskLevel::Medium`].
+//! *Severe checks* ([`Check::SEVERE`]): while one of them was not made by a complete scan, the
+//! verdict is at best `caution`, by the sign `severe_checks_unknown` of [`RiskLevel::Medium`].
 //!
-//! *Score*, 0 to 100, for every verdict but `unknown`: 100 less a [penalty](RiskLevel::penalty) for
-//! each check that is true, each tax and each further sign, and never above the
+//! *Score*, 0 to 100, for every verdict except `unknown`: 100 less a [penalty](RiskLevel::penalty)
+//! for each check that is true, each tax and each further sign. It is never above the
 //! [ceiling](RiskLevel::ceiling) of the risk level, nor above 100 less [`SEVERE_STEP`] for each
 //! severe check that is not ruled out (unknown, or true).
 //!
 //! *Vetting* adds the signs of trading ([`Trades::signs`]) and of the holders ([`Holding::signs`])
-//! as further risks of the same scale. `safe` then also requires a quoted sale, a quoted round trip
+//! as further risks on the same scale. `safe` then also requires a quoted sale, a quoted round trip
 //! at every size, and a list of the ten largest holders (or of all, when there are fewer). Without
-//! them the verdict is `caution`, by the signs `sale_not_shown`, `loss_not_shown` and
+//! these the verdict is `caution`, by the signs `sale_not_shown`, `loss_not_shown` and
 //! `holders_not_shown`.
 //!
-//! The basis of a verdict is stated beside it ([`Basis`]).
+//! An answer states on what its verdict is based ([`Basis`]).
 //!
 //! More risks never give a better verdict or a higher score, and the order in which sources
 //! answered does not matter.

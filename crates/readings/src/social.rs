@@ -1,4 +1,4 @@
-//! Social media: the tone of posts about tokens, their authors, and their claims.
+//! Social media: what posts say about tokens, in which tone, and who wrote them.
 
 mod digest;
 mod mood;

@@ -1,19 +1,19 @@
-//! Token symbols: how they are compared. The displayed text never changes.
+//! Compares the symbols of tokens. The text that is shown never changes.
 
 use std::fmt;
 
 use unicode_normalization::UnicodeNormalization;
 
-/// Most characters of a symbol.
+/// The most characters of a symbol.
 pub const MAX_CHARS: usize = 64;
 
-/// A symbol in the form for comparison: compatibility forms folded, upper case, without a leading
-/// `$`, and with `₮` read as `T`. The source's text stays as it is for display.
+/// A symbol in the form for comparison: compatibility forms folded, in upper case, without a
+/// leading `$`, and with `₮` read as `T`. The source's text stays unchanged where it is shown.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SymbolKey(String);
 
 impl SymbolKey {
-    /// The key of `text`; `None` when it is empty or longer than [`MAX_CHARS`].
+    /// Makes the key of `text`. `None` when it is empty or longer than [`MAX_CHARS`].
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -39,7 +39,7 @@ impl SymbolKey {
         Self::new(text).is_some_and(|other| other == *self)
     }
 
-    /// Whether every character is ASCII: any other character may imitate one.
+    /// Whether every character is ASCII. Any other character may imitate one.
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.0.is_ascii()
@@ -62,7 +62,7 @@ mod tests {
         for same in ["usdt0", "$USDT0", " USDT0 ", "ＵＳＤＴ０", "$usd₮0"] {
             assert!(usdt0.names(same), "{same}");
         }
-        // A Cyrillic letter that looks like ours.
+        // The symbol has a Cyrillic letter that looks like ours.
         let imitation = SymbolKey::new("USDТ0").unwrap();
         assert_ne!(imitation, usdt0);
         assert!(usdt0.is_plain() && !imitation.is_plain());

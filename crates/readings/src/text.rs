@@ -1,8 +1,8 @@
-//! Cleans upstream text, such as token names and messages. It is untrusted, and is cleaned before
-//! it is shown.
+//! Cleans texts of upstreams, such as the names of tokens and messages. They are untrusted, so they
+//! are cleaned before they are shown.
 
-/// A copy of `text` without control, formatting and bidirectional characters, with runs of white
-/// space reduced to one space, cut after `max_chars` characters. Letters of every script stay:
+/// Returns `text` without control, formatting and bidirectional characters, with each run of white
+/// space reduced to one space, and cut after `max_chars` characters. Letters of every script stay:
 /// `USD₮0` keeps its `₮`.
 #[must_use]
 pub fn clean(text: &str, max_chars: usize) -> String {

@@ -1,7 +1,7 @@
-//! Tokens and coins: data of markets, lists and rankings, and which of several tokens with one name
-//! is meant.
+//! Tokens and coins: what markets, lists and rankings say about them, and which of several tokens
+//! with one name is meant.
 //!
-//! Names and symbols are text of strangers: anybody can call a token `USDT`. Only an address
+//! Names and symbols are texts of strangers: anybody can call a token `USDT`. Only an address
 //! identifies a token.
 
 pub mod board;
@@ -22,10 +22,10 @@ use url::Url;
 
 use crate::Figure;
 
-/// Longest address of a picture or a page.
+/// The longest address of a picture or a page.
 const MAX_URL_LEN: usize = 512;
 
-/// For `#[serde(serialize_with = "…")]`: an address with its checksum.
+/// Writes an address with its checksum. For `#[serde(serialize_with = "…")]`.
 pub(crate) fn checksummed<S: Serializer>(
     address: &Address,
     serializer: S,
@@ -33,7 +33,7 @@ pub(crate) fn checksummed<S: Serializer>(
     serializer.collect_str(address)
 }
 
-/// For `#[serde(serialize_with = "…")]`: a time or a day in its text form, or `null`.
+/// Writes a time or a day as text, or `null`. For `#[serde(serialize_with = "…")]`.
 pub(crate) fn written<T: std::fmt::Display, S: Serializer>(
     value: &Option<T>,
     serializer: S,
@@ -44,7 +44,7 @@ pub(crate) fn written<T: std::fmt::Display, S: Serializer>(
     }
 }
 
-/// A figure that counts things: whole and not negative, otherwise `None`.
+/// Reads a figure that counts things. `None` unless it is whole and not negative.
 #[must_use]
 pub fn count(figure: Figure) -> Option<u64> {
     let decimal = figure.get();
@@ -54,14 +54,14 @@ pub fn count(figure: Figure) -> Option<u64> {
         .flatten()
 }
 
-/// A figure that cannot be negative, such as a volume; otherwise `None`.
+/// Reads a figure that cannot be negative, such as a volume. `None` when it is negative.
 #[must_use]
 pub fn measure(figure: Option<Figure>) -> Option<Figure> {
     figure.filter(|figure| !figure.get().is_sign_negative() || figure.get().is_zero())
 }
 
-/// `rows` by their keys, in order and each once. Rows that contradict each other about one key are
-/// all left out, because nothing says which is right.
+/// Returns `rows` by their keys, in order and each once. When rows contradict each other about one
+/// key, all of them are left out, because nothing says which is right.
 #[must_use]
 pub fn undisputed<T, K: Ord>(
     rows: Vec<T>,
@@ -81,8 +81,8 @@ pub fn undisputed<T, K: Ord>(
     kept.into_iter().flatten().collect()
 }
 
-/// An `https` address in its normal form, otherwise `None`: other schemes can run code where they
-/// are shown.
+/// Returns an `https` address in its normal form. `None` for any other text, because other schemes
+/// can run code where they are shown.
 #[must_use]
 pub fn https(text: &str) -> Option<String> {
     let url = Url::parse(text)
@@ -91,7 +91,7 @@ pub fn https(text: &str) -> Option<String> {
     (url.as_str().len() <= MAX_URL_LEN).then(|| url.into())
 }
 
-/// The larger figure first, unknown ones last.
+/// Orders the larger figure first, and unknown ones last.
 fn larger_first(a: Option<Figure>, b: Option<Figure>) -> std::cmp::Ordering {
     // `None` is below every figure.
     b.cmp(&a)
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn contradictions_are_left_out_whole() {
+    fn contradictory_rows_are_left_out_together() {
         let rows = vec![("a", 6), ("b", 18), ("a", 6), ("c", 1), ("b", 6), ("b", 18)];
         let kept = undisputed(rows, |row| row.0, |a, b| a.1 == b.1);
         assert_eq!(kept, [("a", 6), ("c", 1)]);

@@ -1,4 +1,4 @@
-//! Counts the parts of an upstream's answer that could not be read and were left out.
+//! Counts the parts of an upstream's answer that a reader could not read and left out.
 
 use std::cell::Cell;
 
@@ -6,13 +6,13 @@ thread_local! {
     static LEFT_OUT: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Notes that an unreadable row or figure was left out. [`counting`] around the read counts it;
-/// otherwise the note is lost.
+/// Notes that an unreadable row or figure was left out. [`counting`] counts the note when the read
+/// runs inside it; otherwise the note is lost.
 pub fn note() {
     LEFT_OUT.set(LEFT_OUT.get().saturating_add(1));
 }
 
-/// Runs `work` and counts the parts that it leaves out.
+/// Runs `work` and counts the parts that it left out.
 ///
 /// ```
 /// let (read, left_out) = readings::unreadable::counting(|| {

@@ -1,4 +1,4 @@
-//! One request to an upstream and its answer, without the keys.
+//! One request to an upstream and its answer. What this module writes contains no key.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use http::HeaderMap;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-/// Query parameters with keys.
+/// The query parameters whose values are keys.
 const SECRET_PARAMETERS: [&str; 8] = [
     "access_key",
     "api_key",
@@ -18,7 +18,7 @@ const SECRET_PARAMETERS: [&str; 8] = [
     "token",
     "x_cg_demo_api_key",
 ];
-/// Parts of the names of headers that carry keys.
+/// Headers whose names contain one of these words carry keys.
 const SECRET_HEADERS: [&str; 6] = [
     "authorization",
     "key",
@@ -27,11 +27,11 @@ const SECRET_HEADERS: [&str; 6] = [
     "sign",
     "token",
 ];
-/// Shorter values are not keys.
+/// A value with fewer bytes is no key.
 const SHORTEST_KEY: usize = 8;
 const LONGEST_STEM: usize = 48;
 
-/// A request and its answer.
+/// A request, with its keys, and its answer.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     pub(crate) method: String,
@@ -47,7 +47,8 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    /// The request in `replay`'s form for matching.
+    /// Returns the request in the form in which `replay` matches requests. Keys are replaced by
+    /// `*`.
     pub(crate) fn matcher(&self) -> Value {
         let mut request = json!({ "method": self.method, "host": self.host, "path": self.path });
         if let Some(members) = request.as_object_mut() {
@@ -66,7 +67,7 @@ impl Exchange {
         request
     }
 
-    /// A name that describes the request, and differs between requests.
+    /// Makes a file name that describes the request. Different requests get different names.
     pub(crate) fn file_name(&self) -> String {
         let tail = self.path.rsplit('/').find(|part| !part.is_empty());
         let mut stem = String::new();
@@ -100,7 +101,7 @@ impl Exchange {
         format!("{}_{mark}.{extension}", stem.trim_matches('_'))
     }
 
-    /// Whether the answer repeats a key of the request.
+    /// Whether the answer contains a key of the request.
     pub(crate) fn repeats_a_key(&self) -> bool {
         let headers = self.sent_headers.iter().filter_map(|(name, value)| {
             let secret = SECRET_HEADERS

@@ -1,4 +1,5 @@
-//! The folder of the recordings.
+//! The folder of the recordings. It has one folder for each host, with the answers and a
+//! `manifest.json`.
 
 use std::{
     collections::BTreeMap,
@@ -10,15 +11,15 @@ use serde_json::{Value, json};
 
 use crate::exchange::Exchange;
 
-/// Recordings in folders, each with its `manifest.json`.
+/// The recordings below one folder. Each host has a folder with a `manifest.json`.
 #[derive(Debug)]
 pub struct Library {
     folder: PathBuf,
-    /// The folder of each host.
+    /// The name of each host's folder.
     hosts: BTreeMap<String, String>,
 }
 
-/// The reason why a recording failed.
+/// Why a recording cannot be stored.
 #[derive(Debug, thiserror::Error)]
 pub enum LibraryError {
     /// A file or folder cannot be read or written.
@@ -40,7 +41,7 @@ pub enum LibraryError {
 }
 
 impl Library {
-    /// The recordings of a folder, which must exist.
+    /// Opens the recordings below `folder`, which must exist.
     ///
     /// # Errors
     ///
@@ -66,8 +67,8 @@ impl Library {
         Ok(library)
     }
 
-    /// Stores an exchange; one with the same request is replaced. Returns the file's path below the
-    /// folder.
+    /// Stores an exchange. It replaces a stored exchange with the same request. Returns the file's
+    /// path below the folder.
     pub(crate) fn keep(&mut self, exchange: &Exchange, date: &str) -> Result<String, LibraryError> {
         let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
         let new = || exchange.host.chars().map(plain).collect();
@@ -129,7 +130,7 @@ impl Library {
     }
 }
 
-/// Whether replay treats two requests alike: an empty query counts as none.
+/// Whether replay treats two requests alike. An empty query equals no query.
 fn same_request(known: Option<&Value>, request: &Value) -> bool {
     let part = |value: &Value, key: &str| {
         let found = value.get(key).cloned().unwrap_or(Value::Null);
@@ -146,7 +147,7 @@ fn same_request(known: Option<&Value>, request: &Value) -> bool {
     })
 }
 
-/// Writes a file atomically.
+/// Writes a file in one step, so that a reader never sees half of it.
 fn write(path: &Path, text: &str) -> Result<(), LibraryError> {
     let fresh = path.with_extension("part");
     fs::write(&fresh, text).map_err(at(&fresh))?;

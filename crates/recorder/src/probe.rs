@@ -1,4 +1,5 @@
-//! `upstreams probe`: its printed output, and the answers that it keeps.
+//! The output of `upstreams probe`, and the recording of the answers that it got. The probe itself
+//! is in `data-sources`.
 
 use std::path::PathBuf;
 
@@ -15,7 +16,7 @@ use crate::{
     library::{Library, LibraryError},
 };
 
-/// Shorter secrets are not searched for in answers, because they occur in any text.
+/// Shorter secrets are not searched for in answers, because any text may contain them.
 const SHORTEST_SECRET: usize = 6;
 
 /// The commands about the upstreams of a configuration.
@@ -42,19 +43,19 @@ pub struct ProbeArguments {
     pub record: Option<PathBuf>,
 }
 
-/// A probe's output, and the exit code of its process.
+/// The output of a probe, and the exit code of the process.
 #[derive(Debug)]
 pub struct Printed {
-    /// The table or the document.
+    /// The table or the JSON document.
     pub text: String,
-    /// The kept and the omitted answers; nothing without `--record`.
+    /// A sentence about the kept and the omitted answers. `None` without `--record`.
     pub kept: Option<String>,
-    /// 2 when a source contradicts, 1 when one was not reached, otherwise 0.
+    /// 2 when a source contradicts its known form, 1 when a source was not reached, otherwise 0.
     pub exit_code: u8,
 }
 
 impl ProbeArguments {
-    /// Renders the result, and keeps the answers if that was requested.
+    /// Renders the result. With `--record` it also stores the answers.
     ///
     /// # Errors
     ///
@@ -82,7 +83,7 @@ impl ProbeArguments {
     }
 }
 
-/// Keeps every answer, except answers that contain a secret.
+/// Stores every answer that contains no secret.
 fn keep(
     folder: &std::path::Path,
     found: &Found,
@@ -129,8 +130,8 @@ fn keep(
     Ok(said)
 }
 
-/// An exchange in the form of the recordings. The address of a node may be a secret, so its chain
-/// and its position replace it.
+/// Converts an exchange to the form of the recordings. The address of a node may be a secret, so
+/// the node's chain and its position replace the host.
 fn recorded(upstream: &str, exchange: &Exchange) -> Option<exchange::Exchange> {
     let reply = exchange.reply.as_ref()?;
     let (host, base) = match &exchange.base {

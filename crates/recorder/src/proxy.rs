@@ -1,4 +1,4 @@
-//! The proxy: passes a request on, and keeps the answer.
+//! The proxy: sends a request on to its upstream, stores the answer, and returns it.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -24,7 +24,7 @@ const MAX_SENT: usize = 1024 * 1024;
 const MAX_ANSWER: usize = 64 * 1024 * 1024;
 const SENDING: Duration = Duration::from_secs(10);
 const ANSWERING: Duration = Duration::from_secs(180);
-/// Headers that concern one connection, or us.
+/// Headers that concern one connection only, or this proxy. They are not sent on.
 const NOT_PASSED_ON: [&str; 10] = [
     "accept-encoding",
     "connection",
@@ -38,10 +38,10 @@ const NOT_PASSED_ON: [&str; 10] = [
     "upgrade",
 ];
 
-/// How upstreams are reached.
+/// The scheme of the requests to upstreams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
-    /// For real upstreams: encrypted, by host name.
+    /// For real upstreams: encrypted, and only to host names.
     Https,
     /// For upstreams on this machine, in tests.
     Http,
@@ -56,11 +56,11 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// A proxy that records into `library`.
+    /// Makes a proxy that stores answers in `library`.
     ///
     /// # Errors
     ///
-    /// The HTTP client cannot be built.
+    /// When the HTTP client cannot be built.
     pub fn new(library: Library, scheme: Scheme) -> Result<Self, reqwest::Error> {
         let client = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
@@ -74,7 +74,8 @@ impl Proxy {
         })
     }
 
-    /// The upstream's address for a request: its host is the first segment of the path.
+    /// Returns the host and the address of the upstream for a request. The host is the first
+    /// segment of the request's path.
     fn target(&self, parts: &Parts) -> Option<(String, Url)> {
         let (host, path) = parts.uri.path().strip_prefix('/')?.split_once('/')?;
         let named = host.contains('.')

@@ -1,7 +1,7 @@
-//! Answers that are computed from a recording, because they must fit the request.
+//! Answers that are computed from a recording, because they must fit the request: approvals, swaps
+//! and quotes.
 //!
-//! This crate builds the calldata with its own encoders: the adapters' decoders are never tested
-//! against their own code.
+//! This crate encodes the calldata itself, so no adapter's decoder is tested against its own code.
 
 mod quote;
 
@@ -45,21 +45,21 @@ mod abi {
     }
 }
 
-/// The time between a request and the deadline of its computed swap, in seconds.
+/// The time from a request to the deadline of its computed swap, in seconds.
 const SWAP_SECONDS: u64 = 600;
-/// Percentages have up to six fraction digits: one hundred percent in the smallest of them.
+/// One hundred percent, in the smallest unit of a percentage with six fraction digits.
 const WHOLE: u64 = 100_000_000;
-/// Length of the two trim words at the end of the recorded calldata, and the position of the
+/// The length of the two trim words at the end of the recorded calldata, and the position of the
 /// expected amount in them.
 const TRIM_BYTES: usize = 64;
 const TRIM_AMOUNT: std::ops::Range<usize> = 12..32;
 
-/// A responder with its recording.
+/// A responder with the recording from which it computes.
 #[derive(Clone, Debug)]
 pub(crate) enum Computed {
-    /// `approve-transaction`: the recorded spender, the amount of the request.
+    /// `approve`: the recorded spender with the amount of the request.
     Approve { answer: Value, spender: Address },
-    /// `swap`: the recorded route and rate, the amount, wallet and slippage of the request.
+    /// `swap`: the recorded route and rate with the amount, wallet and slippage of the request.
     Swap(Box<Swap>),
     /// `lifi_quote`: the recorded legs and rate, with the other members from the request.
     Quote(Box<Quote>),
@@ -75,7 +75,8 @@ pub(crate) struct Swap {
 }
 
 impl Computed {
-    /// The responder `name` over the recording `text`; `None` when they do not fit.
+    /// Makes the responder `name` for the recording `text`. `None` when the name is unknown or the
+    /// recording does not fit it.
     pub(crate) fn read(name: &str, text: &str) -> Option<Self> {
         let answer: Value = serde_json::from_str(text).ok()?;
         match name {
@@ -110,7 +111,8 @@ impl Computed {
         }
     }
 
-    /// The answer to a request with this query at Unix time `now`; `None` for a nonsensical query.
+    /// Computes the answer to a request with this query at Unix time `now`. `None` when the query
+    /// lacks a needed member or has an unusable one.
     pub(crate) fn answer(&self, query: &BTreeMap<String, String>, now: u64) -> Option<String> {
         match self {
             Self::Approve { answer, spender } => {
@@ -180,7 +182,7 @@ fn digits(text: &str) -> Option<U256> {
     plain.then(|| U256::from_str_radix(text, 10).ok()).flatten()
 }
 
-/// A plain decimal number in millionths.
+/// Reads a plain decimal number and returns it in millionths.
 fn millionths(number: &str) -> Option<u64> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if fraction.len() > 6 {

@@ -1,4 +1,4 @@
-//! The recordings of this repository, compiled in: a binary needs no further files.
+//! The recordings of this repository, compiled in. A binary needs no file beside it.
 
-/// Every file under `fixtures/upstreams` by its path below that folder, in order.
+/// Every file below `fixtures/upstreams`, with its path below that folder, sorted by path.
 pub(crate) const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/recordings.rs"));

@@ -1,9 +1,9 @@
-//! Answers that depend on a chain of the test or demo, so that no recording can have them.
+//! Answers that depend on a chain of a test or of the demo, so no recording can have them.
 
 use std::{fmt, sync::Arc};
 
-/// A responder that answers for a host before its recordings do, for example with Circle's
-/// attestations of recent burns. Clones share it.
+/// A responder for one host. It answers before the recordings do, for example with Circle's
+/// attestations of recent burns. Clones share the same function.
 #[derive(Clone)]
 pub struct Live {
     host: String,
@@ -12,18 +12,18 @@ pub struct Live {
 
 type Answer = dyn Fn(&str, &str) -> Option<LiveReply> + Send + Sync;
 
-/// Its answer.
+/// The answer of a [`Live`] responder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiveReply {
-    /// HTTP status.
+    /// The HTTP status.
     pub status: u16,
-    /// JSON.
+    /// The JSON text.
     pub body: String,
 }
 
 impl Live {
-    /// Calls `answer`, with the method and with path and query, for every request to `host`. Where
-    /// it returns `None`, the recordings answer.
+    /// Makes a responder that calls `answer` for every request to `host`, with the method and with
+    /// the path and query. When `answer` returns `None`, the next responder or a recording answers.
     ///
     /// ```
     /// use replay::{Live, LiveReply};

@@ -1,4 +1,4 @@
-//! A set of recorded answers and the requests they answer.
+//! A set of recorded answers, and the choice of the answer to a request.
 
 mod request;
 
@@ -12,11 +12,11 @@ use serde::Deserialize;
 pub(crate) use self::request::{Asked, Matcher};
 use crate::{computed::Computed, embedded};
 
-/// The time of the recordings, in Unix seconds: 2026-11-21T01:02:00Z. Data from them has the age
-/// that it had then.
+/// The time of the recordings, in Unix seconds: 2026-11-21T01:02:00Z. At this time their data has
+/// the age that it had when it was recorded.
 pub const RECORDED_AT: u64 = 1_795_222_920;
 
-/// The answers that the manifests of a folder list.
+/// The recorded answers that the manifests of a folder list.
 #[derive(Clone, Debug)]
 pub struct Recordings {
     pub(crate) entries: Vec<Entry>,
@@ -25,12 +25,11 @@ pub struct Recordings {
 }
 
 impl Recordings {
-    /// The recordings of this repository, compiled into the binary.
+    /// Returns the recordings of this repository, which are compiled into the binary.
     ///
     /// # Errors
     ///
-    /// A [`RecordingError`] only when the compiled-in files contradict each other, which a test
-    /// excludes.
+    /// A [`RecordingError`] when the compiled-in files contradict each other. A test excludes that.
     pub fn embedded() -> Result<Self, RecordingError> {
         let upstreams = embedded::FILES
             .iter()
@@ -41,8 +40,8 @@ impl Recordings {
         })
     }
 
-    /// The recordings of a folder with one folder for each upstream and a `manifest.json` in each,
-    /// as in `fixtures/upstreams`.
+    /// Reads the recordings of a folder. It has one folder for each upstream with a `manifest.json`
+    /// in it, as `fixtures/upstreams` has.
     ///
     /// # Errors
     ///
@@ -72,21 +71,21 @@ impl Recordings {
         })
     }
 
-    /// Also serves the entries of `scenario`, and prefers them.
+    /// Also serves the entries of `scenario`, and prefers them to the others.
     #[must_use]
     pub fn with_scenario(mut self, scenario: &str) -> Self {
         self.scenario = Some(scenario.to_owned());
         self
     }
 
-    /// Computes times of answers from this unix time in seconds instead of [`RECORDED_AT`].
+    /// Computes the times in answers from this Unix time, in seconds, instead of [`RECORDED_AT`].
     #[must_use]
     pub fn at(mut self, now: u64) -> Self {
         self.starts_at = now;
         self
     }
 
-    /// Names of the recorded files, in the manifest's order.
+    /// Returns the names of the recorded files, in the order of the manifests.
     pub fn files(&self) -> impl Iterator<Item = &str> {
         self.entries.iter().map(|entry| entry.file.as_str())
     }
@@ -137,8 +136,8 @@ impl Recordings {
         })
     }
 
-    /// The entry that answers `asked`: one of the chosen scenario if there is one, otherwise the
-    /// first match.
+    /// Returns the entry that answers `asked`: the first match of the chosen scenario, otherwise
+    /// the first match without a scenario.
     pub(crate) fn find(&self, asked: &Asked) -> Option<&Entry> {
         let of = |scenario: Option<&str>| {
             self.entries
@@ -152,7 +151,7 @@ impl Recordings {
     }
 }
 
-/// The reason why recordings cannot be used.
+/// Why recordings cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecordingError {
     /// The manifest is not valid.
@@ -171,7 +170,7 @@ pub enum RecordingError {
         /// The file.
         file: String,
     },
-    /// A computed answer names an unknown responder or its recording does not fit it.
+    /// A computed answer names an unknown responder, or its recording does not fit the responder.
     #[error("{file} does not fit its responder")]
     Computed {
         /// The file.
@@ -180,7 +179,7 @@ pub enum RecordingError {
 }
 
 impl RecordingError {
-    /// Stable code of this error.
+    /// Returns the stable code of this error.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Manifest { .. } => "manifest_invalid",
@@ -190,7 +189,7 @@ impl RecordingError {
     }
 }
 
-/// One recorded answer.
+/// One recorded answer, with the requests that it answers.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) file: String,
@@ -217,7 +216,7 @@ struct Listed {
     computed: Option<String>,
 }
 
-/// The answer of an entry.
+/// The status and the headers of an entry's answer.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Response {
     pub(crate) status: u16,
@@ -246,7 +245,7 @@ mod tests {
             embedded.files().collect::<Vec<_>>(),
             loaded.files().collect::<Vec<_>>()
         );
-        // Several entries may share a file.
+        // Several entries may use the same file.
         let listed: BTreeSet<_> = embedded.files().collect();
         let lying: BTreeSet<_> = embedded::FILES
             .iter()
@@ -257,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn every_entry_says_where_it_is_from() {
+    fn every_entry_states_its_origin() {
         let manifests = embedded::FILES
             .iter()
             .filter(|(name, _)| name.ends_with("/manifest.json"));

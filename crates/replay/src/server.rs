@@ -1,4 +1,5 @@
-//! The HTTP side.
+//! The HTTP server of the recordings. It binds a free port of the loopback interface and counts
+//! what it serves.
 
 use std::{
     collections::BTreeMap,
@@ -29,7 +30,7 @@ use crate::{
 const MAX_BODY: usize = 256 * 1024;
 const BODY_TIME: Duration = Duration::from_secs(5);
 
-/// A running replay on a free port of the loopback interface. It stops when this is dropped.
+/// A running replay on a free port of the loopback interface. Dropping it stops the server.
 #[derive(Debug)]
 pub struct ReplayServer {
     address: SocketAddr,
@@ -47,8 +48,8 @@ impl ReplayServer {
         Self::start_with(recordings, Vec::new()).await
     }
 
-    /// [`Self::start`] with responders that come before the recordings; the first one with an
-    /// answer counts.
+    /// Like [`Self::start`], with responders that answer before the recordings do. The first
+    /// responder that has an answer gives it.
     ///
     /// # Errors
     ///
@@ -73,7 +74,7 @@ impl ReplayServer {
         tokio::spawn(async move {
             server
                 .serve(handler, async {
-                    // The sender never sends; dropping it ends the server.
+                    // The sender sends nothing. Dropping it ends the server.
                     let _ = stopped.await;
                 })
                 .await
@@ -85,22 +86,23 @@ impl ReplayServer {
         })
     }
 
-    /// Where the replay listens: `http://127.0.0.1:PORT`.
+    /// Returns the address of the replay: `http://127.0.0.1:PORT`.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// The `base_url` of `host` here: the host is the first segment of every path.
+    /// Returns the `base_url` of `host` at this replay. The host is the first segment of every
+    /// path.
     pub fn base_url(&self, host: &str) -> String {
         format!("http://{}/{host}", self.address)
     }
 
-    /// How often the recording `file` was served.
+    /// Returns how often the recording `file` was served.
     pub fn served(&self, file: &str) -> u64 {
         self.count(|recording| recording == file)
     }
 
-    /// How often any recording of an upstream was served.
+    /// Returns how often the recordings of an upstream were served.
     pub fn served_of(&self, upstream: &str) -> u64 {
         self.count(|recording| {
             recording
@@ -117,7 +119,7 @@ impl ReplayServer {
             .sum()
     }
 
-    /// How many requests matched no recording.
+    /// Returns how many requests no recording matched.
     pub fn unmatched(&self) -> u64 {
         self.state.unmatched.load(Ordering::Relaxed)
     }
@@ -209,8 +211,8 @@ impl State {
         } = asked;
         let asked =
             json!({"method": method, "host": host, "path": path, "query": query, "body": body});
-        // The text has no upstream's own form: an adapter that reads its 404 must not take it for a
-        // statement about the request.
+        // The text does not have the form of any upstream. An adapter that reads a 404 must not
+        // take it for a statement about the request.
         let text = format!("no recording answers this request: {asked}");
         let mut response = answer(StatusCode::NOT_FOUND, text);
         response
@@ -219,7 +221,8 @@ impl State {
         response
     }
 
-    /// The present time in the world of the recordings.
+    /// The current time for computed answers: the start time of the recordings, plus the running
+    /// time.
     fn now(&self) -> u64 {
         let since = self.started.elapsed().as_secs();
         self.recordings.starts_at.saturating_add(since)
@@ -262,7 +265,7 @@ fn split(path: &str) -> (String, String) {
     }
 }
 
-/// A query whose values need no percent-decoding: addresses, digits and names are plain.
+/// Splits a query without percent-decoding it: addresses, digits and names need none.
 fn query(text: &str) -> BTreeMap<String, String> {
     let pairs = text.split('&').filter(|pair| !pair.is_empty());
     pairs

@@ -1,5 +1,6 @@
-//! The `extensions` of a 402: `bazaar`, which describes a route's parameters and answer to
-//! registries, `payment-identifier`, and `availability` when the route is not served.
+//! The `extensions` of a 402: `bazaar` describes a route's parameters and answer to registries,
+//! `payment-identifier` describes the caller's id of a payment, and `availability` says that the
+//! route is not served.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -10,13 +11,13 @@ use crate::{
     schema::{self, Detail},
 };
 
-/// Largest example answer in a challenge.
+/// The largest example answer in a challenge, in bytes.
 const EXAMPLE_BYTES: usize = 900;
 const MAX_DEPTH: usize = 6;
 const LONGEST_TEXT: usize = 66;
 const JSON_SCHEMA: &str = "https://json-schema.org/draft/2020-12/schema";
 
-/// The `extensions` member of an operation's challenge.
+/// Makes the `extensions` member of an operation's challenge.
 pub(crate) fn extensions(operation: Operation, unserved: Option<&Unserved>) -> Map<String, Json> {
     let mut extensions = Map::new();
     if let Some(unserved) = unserved {
@@ -28,7 +29,8 @@ pub(crate) fn extensions(operation: Operation, unserved: Option<&Unserved>) -> M
     extensions
 }
 
-/// `info` holds an example call and an example answer; `schema` is the JSON Schema of `info`.
+/// Makes the extension `bazaar`. `info` has an example call and an example answer; `schema` is the
+/// JSON Schema of `info`.
 fn bazaar(route: &Route) -> Json {
     let query = route.query.iter().chain(&COMMON_QUERY);
     let query_schema = schema::open_object(query, Detail::Compact);
@@ -86,7 +88,7 @@ fn bazaar(route: &Route) -> Json {
 }
 
 fn answer_example(route: &Route) -> Json {
-    // The table's own test parses every example.
+    // A test of the table parses every example, so the fallback is never used.
     let data: Json = serde_json::from_str(route.example).unwrap_or(Json::Null);
     json!({
         "data": outline(&data, EXAMPLE_BYTES),
@@ -94,9 +96,9 @@ fn answer_example(route: &Route) -> Json {
     })
 }
 
-/// A shortened example answer within a size, because a challenge travels in a header. Long texts
-/// are cut; from the inside out, objects and lists that do not fit are left empty. OpenAPI has the
-/// whole answer.
+/// Shortens an example answer to at most `bytes`, because a challenge travels in a header. Cuts
+/// long texts, then empties objects and lists from the inside out until the rest fits. OpenAPI has
+/// the whole answer.
 fn outline(example: &Json, bytes: usize) -> Json {
     for depth in (1..=MAX_DEPTH).rev() {
         let cut = cut(example, depth);
@@ -124,7 +126,7 @@ fn cut(value: &Json, depth: usize) -> Json {
     }
 }
 
-/// The length as ASCII JSON, in which other characters are escaped.
+/// Returns the length as ASCII JSON, in which other characters are escaped.
 fn ascii_len(value: &Json) -> usize {
     let escaped = |c: char| if c.is_ascii() { 1 } else { 6 * c.len_utf16() };
     value.to_string().chars().map(escaped).sum()
@@ -137,7 +139,7 @@ fn methods(method: Method) -> &'static [&'static str] {
     }
 }
 
-/// The notice for callers of a private operation before they pay.
+/// The notice that callers of a private operation get before they pay.
 const GIVEN_AGAIN: &str = "Random. Answers about your own wallet are sent again only with it.";
 
 fn payment_identifier(privacy: Privacy) -> Json {

@@ -1,4 +1,5 @@
-//! Reads JSON bodies and keeps what a map would hide: duplicate keys and nesting.
+//! Reads JSON bodies without losing duplicate keys, and limits their nesting. `parse` compares the
+//! result with a route's parameters.
 
 use std::{cell::Cell, fmt};
 
@@ -6,15 +7,16 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess,
 
 use crate::problem::ParameterFault;
 
-/// The deepest nesting any route's body needs is three; one more makes the message useful.
+/// The deepest nesting of a body. The routes need three levels at most; one level more allows a
+/// more useful message.
 pub(crate) const MAX_DEPTH: usize = 4;
 
-/// A JSON value with every member of every object, repeated ones included.
+/// A JSON value with every member of every object, including repeated ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Json {
     Null,
     Boolean(bool),
-    /// A number that is a `u64`.
+    /// A number that fits into a `u64`.
     Integer(u64),
     /// Any other number.
     Number,
@@ -48,7 +50,7 @@ impl Json {
         })
     }
 
-    /// The type in words.
+    /// Returns the type in words.
     pub(crate) const fn kind(&self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -141,7 +143,8 @@ impl<'de> Visitor<'de> for Seed<'_> {
     }
 }
 
-/// Far more members than any object of any route has; bounds the search for duplicates.
+/// The most members of one object. This is far more than any route has, and it bounds the search
+/// for duplicates.
 const MAX_MEMBERS: usize = 256;
 
 #[cfg(test)]

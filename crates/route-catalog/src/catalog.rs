@@ -1,4 +1,4 @@
-//! The table, rendered under one operator's terms.
+//! The table of routes with the terms of one operator: payment options, 402 answers and URLs.
 
 use x402_wire::{Asset, AuthorizationKey, Network, Offer};
 
@@ -7,11 +7,11 @@ use crate::{
     challenge::{Challenge, ChallengePieces, Refusal},
 };
 
-/// The longest query that a resource URL repeats, in bytes.
+/// The longest query that a resource URL repeats, in bytes. A longer query is left out.
 pub const MAX_RESOURCE_QUERY_BYTES: usize = 1024;
 
-/// Every route with its payment options, and the part of its 402 answer that is the same for every
-/// request, computed once.
+/// Every route with its payment options. The part of its 402 answer that is the same for every
+/// request is computed only once.
 ///
 /// ```
 /// use alloy_primitives::address;
@@ -52,7 +52,7 @@ struct Entry {
 }
 
 impl Catalog {
-    /// Renders the table for a server that serves all of it.
+    /// Makes the catalog of a server that serves the whole table.
     ///
     /// # Errors
     ///
@@ -61,11 +61,12 @@ impl Catalog {
         Self::offering(config, Offering::default())
     }
 
-    /// Renders the table for a server that does not serve all of it, or cannot settle every scheme.
-    /// Every document marks the operations concerned, and so does their 402.
+    /// Makes the catalog of a server that does not serve the whole table, or cannot settle every
+    /// scheme. Every document marks the operations concerned, and so does their 402.
     ///
     /// # Errors
     ///
+    /// The same as [`Catalog::new`].
     /// As [`Catalog::new`].
     pub fn offering(config: &CatalogConfig, offering: Offering) -> Result<Self, CatalogError> {
         let base_url = config.base_url()?;
@@ -88,14 +89,14 @@ impl Catalog {
         })
     }
 
-    /// The payment options of an operation.
+    /// Returns the payment options of an operation.
     pub fn offer(&self, operation: Operation) -> &Offer {
         &self.entry(operation).offer
     }
 
-    /// The 402 answer to one request. `query` is the raw query of the request target, without `?`;
-    /// `error` says why the request was not paid; `refusal` is the machine-readable member that
-    /// only the body has.
+    /// Returns the 402 answer to one request. `query` is the raw query of the request target,
+    /// without `?`. `error` says why the request counts as unpaid. `refusal` is a machine-readable
+    /// member that only the body has.
     pub fn challenge(
         &self,
         operation: Operation,
@@ -109,8 +110,8 @@ impl Catalog {
         }
     }
 
-    /// The header of [`Catalog::challenge`]. It is the same for every call with the same query and
-    /// error.
+    /// Returns the header of [`Catalog::challenge`]. Calls with the same query and error get the
+    /// same header.
     pub fn challenge_header(
         &self,
         operation: Operation,
@@ -122,7 +123,7 @@ impl Catalog {
             .header(resource_query(query), error)
     }
 
-    /// The body of [`Catalog::challenge`].
+    /// Returns the body of [`Catalog::challenge`].
     pub fn challenge_body(
         &self,
         operation: Operation,
@@ -135,8 +136,8 @@ impl Catalog {
             .body(resource_query(query), error, refusal)
     }
 
-    /// The URL of a resource in [`Catalog::challenge`]: with the raw query when that has at most
-    /// [`MAX_RESOURCE_QUERY_BYTES`], otherwise without it.
+    /// Returns the URL of a resource as [`Catalog::challenge`] states it. It has the raw query when
+    /// the query has at most [`MAX_RESOURCE_QUERY_BYTES`], otherwise none.
     pub fn resource_url(&self, operation: Operation, query: Option<&str>) -> String {
         let (base, path) = (self.base_url.as_str(), operation.route().path);
         match resource_query(query) {
@@ -145,7 +146,7 @@ impl Catalog {
         }
     }
 
-    /// The free URL of a payment's state.
+    /// Returns the URL at which a caller gets the state of a payment, free of charge.
     pub fn payment_url(&self, key: &AuthorizationKey) -> String {
         let AuthorizationKey {
             asset,
@@ -156,32 +157,32 @@ impl Catalog {
         format!("{}/payments/{asset}/{payer}/{nonce}", self.base_url)
     }
 
-    /// The public URL, without a trailing slash.
+    /// Returns the public URL, without a trailing slash.
     pub fn base_url(&self) -> &str {
         &self.base_url
     }
 
-    /// The name of the service in documents.
+    /// Returns the name of the service in documents.
     pub fn brand(&self) -> &str {
         &self.brand
     }
 
-    /// A mail address or URL of the service's operator.
+    /// Returns the mail address or the URL of the service's operator.
     pub fn contact(&self) -> Option<&str> {
         self.contact.as_deref()
     }
 
-    /// The operations that are not served, and the schemes that cannot be settled.
+    /// Returns the operations that are not served, and the schemes that cannot be settled.
     pub fn offered(&self) -> &Offering {
         &self.offering
     }
 
-    /// The accepted tokens, in the order of the options.
+    /// Returns the accepted tokens, in the order of the payment options.
     pub fn assets(&self) -> &[Asset] {
         &self.assets
     }
 
-    /// The network of the payments, in words: `X Layer (eip155:196)`.
+    /// Returns the network of the payments in words: `X Layer (eip155:196)`.
     pub fn network_name(&self) -> String {
         match self.network.chain_id() {
             196 => format!("X Layer ({})", self.network),
@@ -189,7 +190,7 @@ impl Catalog {
         }
     }
 
-    /// The network of the payments.
+    /// Returns the network of the payments.
     pub fn network(&self) -> Network {
         self.network
     }

@@ -1,4 +1,4 @@
-//! Chain ids and names as callers write them.
+//! The chains that routes accept, by the ids and names that callers write.
 
 use std::fmt;
 
@@ -7,12 +7,12 @@ use std::fmt;
 pub struct Chain {
     /// The EIP-155 chain id.
     pub id: u64,
-    /// The lower-case name, compared without regard to case.
+    /// The name in lower case. A caller may write it in any case.
     pub name: &'static str,
 }
 
 impl Chain {
-    /// Finds a chain of `set` by its id or by its name (case-insensitive).
+    /// Finds a chain of `set` by its id or by its name. The case of the name does not matter.
     ///
     /// ```
     /// use route_catalog::{Chain, SECURITY_CHAINS};
@@ -33,13 +33,14 @@ impl Chain {
 }
 
 impl fmt::Display for Chain {
-    /// The decimal id.
+    /// Writes the id in decimal.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.id, f)
     }
 }
 
-/// The chain of the service itself, and the default of every `chain` parameter with a default.
+/// The chain of the service itself. It is the default of every `chain` parameter that has a
+/// default.
 pub const HOME_CHAIN: Chain = Chain {
     id: 196,
     name: "xlayer",
@@ -86,12 +87,12 @@ const SCROLL: Chain = Chain {
     name: "scroll",
 };
 
-/// The chains of `/token-security`.
+/// The chains that `/token-security` accepts.
 pub static SECURITY_CHAINS: [Chain; 8] = [
     ETHEREUM, OPTIMISM, BSC, POLYGON, HOME_CHAIN, BASE, ARBITRUM, AVALANCHE,
 ];
 
-/// The eleven chains whose transactions and balances are read.
+/// The eleven chains whose transactions and balances the service reads.
 pub static EVM_CHAINS: [Chain; 11] = [
     ETHEREUM, OPTIMISM, BSC, POLYGON, HOME_CHAIN, ZKSYNC, BASE, ARBITRUM, AVALANCHE, LINEA, SCROLL,
 ];

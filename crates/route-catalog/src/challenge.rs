@@ -1,4 +1,5 @@
-//! The 402 answer: the common part of all requests is computed once, and the rest is appended.
+//! Renders the 402 answer. The part that all requests of a route share is computed once; the rest
+//! is appended for each request.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::json;
@@ -6,13 +7,13 @@ use x402_wire::{Offer, X402_VERSION, push_ascii_escaped};
 
 use crate::{Next, Offering, Operation, bazaar, render::sorted_ascii_json};
 
-/// The two parts of a 402 answer.
+/// The header and the body of a 402 answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Challenge {
-    /// The value of the `PAYMENT-REQUIRED` header: base64 of the `PaymentRequired` JSON, which is
-    /// pure ASCII.
+    /// The value of the `PAYMENT-REQUIRED` header: the base64 of the `PaymentRequired` JSON. The
+    /// JSON is pure ASCII.
     pub header: String,
-    /// The body: the same JSON, with the member `refusal` when there is one.
+    /// The body: the same JSON, with the member `refusal` if there is one.
     pub body: Vec<u8>,
 }
 
@@ -22,11 +23,11 @@ pub struct Challenge {
 pub struct Refusal<'a> {
     /// A stable code.
     pub code: &'a str,
-    /// The reason in words or as a reason code of x402.
+    /// The reason in words, or a reason code of x402.
     pub reason: &'a str,
     /// Whether the same call can succeed with another payment.
     pub retryable: bool,
-    /// The caller's next step about the payment that came.
+    /// What the caller should do next about the payment.
     pub next: &'a Next,
     /// The id of the request in the server's logs.
     pub request_id: &'a str,
@@ -34,11 +35,11 @@ pub struct Refusal<'a> {
 
 /// The parts of one route's challenge that are the same for every request.
 ///
-/// The JSON is `prefix` + tail. The prefix ends with as many spaces as make its length a multiple
-/// of three, so that its base64 is a prefix of the whole base64 and is computed once.
+/// The JSON is `prefix` and then the tail. Spaces at the end of the prefix make its length a
+/// multiple of three. So its base64 is a prefix of the whole base64, and is computed only once.
 #[derive(Debug)]
 pub(crate) struct ChallengePieces {
-    /// `{"x402Version":2,"accepts":[…],"extensions":{…},` and spaces.
+    /// `{"x402Version":2,"accepts":[…],"extensions":{…},` and up to two spaces.
     prefix: String,
     prefix_base64: String,
     /// `"resource":{"url":"…` up to the path.
@@ -49,7 +50,7 @@ pub(crate) struct ChallengePieces {
     unpayable: String,
 }
 
-/// The member of `refusal` that names the schemes that cannot be settled.
+/// Makes the member of `refusal` that names the schemes that cannot be settled.
 fn unpayable(offering: &Offering) -> String {
     let schemes: Vec<_> = offering.unpayable.iter().map(|s| s.as_str()).collect();
     match schemes.is_empty() {
@@ -122,7 +123,7 @@ impl ChallengePieces {
         json.into_bytes()
     }
 
-    /// The part that depends on the request, without the brace that ends the object.
+    /// Appends the part that depends on the request, without the brace that ends the object.
     fn push_tail(&self, json: &mut String, query: Option<&str>, error: &str) {
         json.push_str(&self.tail_start);
         if let Some(query) = query {

@@ -1,5 +1,5 @@
-//! The query parameters that every route takes, and the header `X-Max-Age`, which has the meaning
-//! of one of them.
+//! The query parameters that every route takes, and the header `X-Max-Age`, which means the same as
+//! `max_age`.
 
 use crate::{
     Parameter, Parameters, Problem, Rule,
@@ -26,7 +26,7 @@ pub static COMMON_QUERY: [Parameter; 2] = [
 const MAX_AGE: &str = "max_age";
 const PROVENANCE: &str = "provenance";
 
-/// One year: an older answer is useless on any route.
+/// One year. On no route is an older answer useful.
 const MAX_AGE_SECONDS: u64 = 31_536_000;
 const MAX_AGE_RULE: Rule = Rule::Integer {
     min: 0,
@@ -34,18 +34,19 @@ const MAX_AGE_RULE: Rule = Rule::Integer {
 };
 
 impl Parameters {
-    /// The common parameter `max_age`: the oldest data the caller accepts, in seconds.
+    /// Returns the common parameter `max_age`: the age of the oldest data that the caller accepts,
+    /// in seconds.
     pub fn max_age_seconds(&self) -> Option<u64> {
         self.integer(MAX_AGE)
     }
 
-    /// The common parameter `provenance`.
+    /// Returns the common parameter `provenance`. It is `false` when the caller leaves it out.
     pub fn provenance(&self) -> bool {
         self.boolean(PROVENANCE).unwrap_or(false)
     }
 }
 
-/// Reads the header `X-Max-Age`, which has the meaning of the query parameter `max_age`.
+/// Reads the header `X-Max-Age`, which means the same as the query parameter `max_age`.
 ///
 /// # Errors
 ///

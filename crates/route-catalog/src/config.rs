@@ -1,22 +1,22 @@
-//! The operator's settings of the catalog.
+//! The operator's settings of the catalog, and the check of the public URL.
 
 use x402_wire::Terms;
 
 /// The configuration of a [`Catalog`](crate::Catalog).
 #[derive(Debug, Clone)]
 pub struct CatalogConfig {
-    /// The URL under which callers reach the server, such as `https://api.example.com`. A path is
-    /// a prefix of every route; a trailing slash is dropped.
+    /// The URL at which callers reach the server, such as `https://api.example.com`. If it has a
+    /// path, every route begins with it. A trailing slash is dropped.
     pub public_url: String,
     /// The name of the service in documents.
     pub brand: String,
-    /// A mail address or URL for `info.contact` of OpenAPI.
+    /// A mail address or a URL, for `info.contact` of OpenAPI.
     pub contact: Option<String>,
     /// The payment terms.
     pub terms: Terms,
 }
 
-/// The reason why a catalog cannot be built.
+/// Why a catalog cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CatalogError {
     /// The public URL does not begin with `http://` or `https://`.
@@ -25,17 +25,17 @@ pub enum CatalogError {
         /// The configured text.
         observed: String,
     },
-    /// The public URL has a part that would end up in the middle of every resource URL, or a
-    /// character that no URL can have.
+    /// The public URL has a part that would be in the middle of every resource URL, or a character
+    /// that no URL can have.
     #[error("public URL: expected visible ASCII without query or fragment, observed {observed:?}")]
     PublicUrlPart {
-        /// The first character that does not belong.
+        /// The first character that is not allowed.
         observed: char,
     },
 }
 
 impl CatalogError {
-    /// The stable code.
+    /// Returns the stable code.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::PublicUrl { .. } => "public_url_invalid",
@@ -45,7 +45,7 @@ impl CatalogError {
 }
 
 impl CatalogConfig {
-    /// The public URL without a trailing slash.
+    /// Checks the public URL and returns it without a trailing slash.
     pub(crate) fn base_url(&self) -> Result<String, CatalogError> {
         let url = self.public_url.as_str();
         let allowed = |c: &char| c.is_ascii_graphic() && !"?#\"\\<>^`{|}@".contains(*c);

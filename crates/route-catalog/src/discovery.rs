@@ -1,4 +1,5 @@
-//! The documents by which registries and language models find the routes.
+//! The documents by which registries and language models find the routes: `/.well-known/x402` and
+//! `/llms.txt`.
 
 use std::fmt::Write as _;
 
@@ -9,7 +10,7 @@ use crate::{
     render::{dollars, sorted, sorted_ascii_json},
 };
 
-/// How to pay, in one paragraph; also `info.x-guidance` of OpenAPI.
+/// One paragraph about how to pay. It is also `info.x-guidance` of OpenAPI.
 pub(crate) const GUIDANCE: &str = "Call a route without payment: the 402 answer carries the \
      accepted payments and the exact price, in the PAYMENT-REQUIRED header and in the body. Sign \
      one of them (x402 version 2) and repeat the same request with the PAYMENT-SIGNATURE header. \
@@ -22,8 +23,8 @@ pub(crate) const GUIDANCE: &str = "Call a route without payment: the 402 answer 
      /freshness states the age of the data for free; max_age refuses older data uncharged.";
 
 impl Catalog {
-    /// The document at `/.well-known/x402`: every resource's URL, once, and which operations are
-    /// not served.
+    /// Makes the document at `/.well-known/x402`. It has the URL of every resource once, and the
+    /// operations that are not served.
     pub fn well_known(&self) -> Json {
         let mut resources: Vec<String> = Vec::new();
         for operation in Operation::ALL {
@@ -48,7 +49,7 @@ impl Catalog {
         }))
     }
 
-    /// The document at `/llms.txt`.
+    /// Makes the document at `/llms.txt`.
     pub fn llms_txt(&self) -> String {
         let base = self.base_url();
         let mut text = format!(
@@ -94,7 +95,7 @@ impl Catalog {
         text
     }
 
-    /// One route of `/llms.txt`, with a call that works as written.
+    /// Appends one route to `/llms.txt`, with a call that works as it is written.
     fn push_llms_route(&self, text: &mut String, operation: Operation) {
         let (route, base) = (operation.route(), self.base_url());
         let unserved = self.offered().of(operation);
@@ -136,7 +137,7 @@ impl Catalog {
     }
 }
 
-/// With a capital first letter.
+/// Returns `text` with a capital first letter.
 pub(crate) fn capitalised(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| {

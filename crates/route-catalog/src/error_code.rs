@@ -85,7 +85,7 @@ error_codes! {
 }
 
 impl ErrorCode {
-    /// The codes with this HTTP status.
+    /// Returns the codes that have this HTTP status.
     pub fn with_status(status: u16) -> impl Iterator<Item = Self> {
         Self::ALL
             .iter()
@@ -93,7 +93,7 @@ impl ErrorCode {
             .filter(move |code| code.status() == status)
     }
 
-    /// The Markdown table of all codes for the documentation.
+    /// Makes the Markdown table of all codes for the documentation.
     pub fn docs_table() -> String {
         let mut table =
             String::from("| Code | Status | Retryable | Meaning |\n|---|---|---|---|\n");

@@ -1,5 +1,5 @@
-//! The one example call of each route. Every document shows this call only, and the tests of
-//! `api-server` buy it as each document writes it.
+//! The example call of each route. Every document shows this call and no other. The tests of
+//! `api-server` pay for it as each document writes it.
 
 use serde_json::Value as Json;
 
@@ -8,20 +8,21 @@ use crate::{Parameter, Route, schema};
 /// The example call of a route.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExampleCall {
-    /// The query as pairs, not encoded.
+    /// The query as pairs that are not encoded.
     pub query: Vec<(&'static str, &'static str)>,
-    /// The JSON body; an empty object when the route takes none.
+    /// The JSON body. It is an empty object when the route takes none.
     pub body: Json,
-    /// Path and query, encoded.
+    /// The path and the query, encoded.
     pub target: String,
 }
 
 impl Route {
-    /// The smallest call that shows the route's function and is served.
+    /// Returns the smallest call that shows the route's function and that a server serves.
     ///
-    /// It has the required parameters, the first of each group of alternatives, the parameters
-    /// whose example is not their default, and the address that would otherwise be the payer's own
-    /// sub-wallet: not every server has sub-wallets, and a new payer has none.
+    /// It has the required parameters, the first parameter of each group of alternatives, the
+    /// parameters whose example differs from their default, and `address`. Without `address` the
+    /// call would be about the payer's own sub-wallet: not every server has sub-wallets, and a new
+    /// payer has none.
     #[must_use]
     pub fn example_call(&self) -> ExampleCall {
         let shown = self.query.iter().filter(|known| self.shows(known));
@@ -61,7 +62,7 @@ impl Route {
     }
 }
 
-/// Percent-encodes everything but what RFC 3986 never reserves.
+/// Percent-encodes every character except those that RFC 3986 calls unreserved.
 fn push_encoded(target: &mut String, text: &str) {
     for byte in text.bytes() {
         match byte {
@@ -79,7 +80,7 @@ mod tests {
     use crate::Operation;
 
     #[test]
-    fn an_example_is_a_whole_call() {
+    fn an_example_is_a_complete_call() {
         for operation in Operation::ALL {
             let route = operation.route();
             let ExampleCall { target, body, .. } = route.example_call();

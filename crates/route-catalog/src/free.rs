@@ -1,6 +1,6 @@
-//! The free endpoints beside the paid routes.
+//! The table of the free endpoints beside the paid routes. Documents are rendered from it.
 
-/// An unpaid endpoint of the server.
+/// A free endpoint of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FreeRoute {
     /// The path.
@@ -9,30 +9,30 @@ pub struct FreeRoute {
     pub takes_body: bool,
     /// The stable name, which is the `operationId` of OpenAPI.
     pub name: &'static str,
-    /// A few words.
+    /// The summary in a few words.
     pub summary: &'static str,
-    /// The media type of its 200 answer.
+    /// The media type of the 200 answer.
     pub media_type: &'static str,
-    /// Whether it also answers 503, with the reasons.
+    /// Whether the endpoint also answers 503 with the reasons.
     pub may_be_unready: bool,
-    /// The parameters in its path, in order.
+    /// The parameters in the path, in their order.
     pub parameters: &'static [PathParameter],
-    /// The reason of a 404; `None` when the path never answers it.
+    /// The reason of a 404. `None` when the endpoint never answers 404.
     pub absent: Option<&'static str>,
 }
 
 /// A parameter in the path of a free route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PathParameter {
-    /// Its name between the braces.
+    /// The name, as it stands between the braces.
     pub name: &'static str,
-    /// The regular expression that its values match.
+    /// The regular expression that every value matches.
     pub pattern: &'static str,
 }
 
 const ADDRESS_PATTERN: &str = "^0x[a-fA-F0-9]{40}$";
 
-/// Every unpaid endpoint.
+/// Every free endpoint.
 pub static FREE_ROUTES: [FreeRoute; 23] = [
     free("/", "index", "A page for people", "text/html"),
     free(
@@ -191,7 +191,7 @@ pub static FREE_ROUTES: [FreeRoute; 23] = [
 
 const WORD_PATTERN: &str = "^0x[a-fA-F0-9]{64}$";
 
-/// A grant, as paths name it.
+/// The path parameter that names a grant.
 const GRANT_PATH: &[PathParameter] = &[
     PathParameter {
         name: "account",
@@ -223,7 +223,7 @@ const fn free(
     }
 }
 
-/// An endpoint of the fence. A server without `[delegation]` does not have it.
+/// Makes an endpoint of the fence. A server without `[delegation]` does not have it.
 const fn delegation(
     path: &'static str,
     name: &'static str,
@@ -237,7 +237,7 @@ const fn delegation(
     }
 }
 
-/// The endpoint with a body.
+/// Makes the endpoint take a body.
 const fn written(route: FreeRoute) -> FreeRoute {
     FreeRoute {
         takes_body: true,

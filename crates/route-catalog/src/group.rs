@@ -1,4 +1,4 @@
-//! The families of operations in documents.
+//! The families into which documents sort the operations.
 
 use crate::Operation;
 
@@ -39,7 +39,7 @@ impl Group {
         Self::Wallet,
     ];
 
-    /// Its heading.
+    /// Returns the heading of the group.
     #[must_use]
     pub const fn title(self) -> &'static str {
         match self {
@@ -55,7 +55,7 @@ impl Group {
         }
     }
 
-    /// Its name in addresses and tags.
+    /// Returns the name of the group in addresses and tags.
     #[must_use]
     pub const fn slug(self) -> &'static str {
         match self {
@@ -71,7 +71,7 @@ impl Group {
         }
     }
 
-    /// Its operations, in the order of the table.
+    /// Returns the operations of the group, in the order of the table.
     pub fn operations(self) -> impl Iterator<Item = Operation> {
         let all = Operation::ALL.into_iter();
         all.filter(move |operation| operation.group() == self)
@@ -79,7 +79,7 @@ impl Group {
 }
 
 impl Operation {
-    /// The family that documents show it in.
+    /// Returns the family in which documents show the operation.
     #[must_use]
     pub const fn group(self) -> Group {
         match self {

@@ -1,4 +1,4 @@
-//! The table for people and scripts.
+//! The table of routes as Markdown, as text in columns, and as JSON.
 
 use std::fmt::Write as _;
 
@@ -9,8 +9,8 @@ use crate::{
     render::{dollars, sorted},
 };
 
-/// The Markdown table of all routes, for the documentation. `page` gives the link to the page of an
-/// operation that has one.
+/// Makes the Markdown table of all routes for the documentation. `page` returns the link to an
+/// operation's own page, if it has one.
 pub fn docs_table(page: impl Fn(Operation) -> Option<String>) -> String {
     let mut table = String::from(
         "| Method | Path | Price | Parameters | Purpose | Refused uncharged when |\n\
@@ -39,7 +39,7 @@ pub fn docs_table(page: impl Fn(Operation) -> Option<String>) -> String {
     table
 }
 
-/// The routes as text in columns, with the counts.
+/// Makes a text with the routes in columns and their counts.
 pub fn routes_table() -> String {
     let mut table = String::new();
     for operation in Operation::ALL {
@@ -65,7 +65,7 @@ pub fn routes_table() -> String {
     table
 }
 
-/// `{"operations": …, "paths": …, "resources": …, "routes": […]}`.
+/// Makes `{"operations": …, "paths": …, "resources": …, "routes": […]}`.
 pub fn routes_json() -> Json {
     let Counts {
         operations,
@@ -109,7 +109,7 @@ fn row(operation: Operation) -> Json {
     })
 }
 
-/// `token`, `amount?`, `slippage = 1`, …
+/// Lists the parameters of a route: `token`, `amount?`, `slippage = 1`, …
 fn parameter_list(route: &Route) -> String {
     let list: Vec<_> = route
         .query

@@ -1,41 +1,41 @@
-//! A caller's next step about a payment.
+//! The next step that a caller should take about a payment.
 
 use std::fmt::{self, Write as _};
 
 use serde_json::{Value as Json, json};
 use x402_wire::push_ascii_escaped;
 
-/// A caller's next step about a payment. Every 402, 409, 429 and 503 about a payment states it in
-/// the member `next`, the 402 inside `refusal`.
+/// The next step that a caller should take about a payment. Every 402, 409, 429 and 503 about a
+/// payment has it in the member `next`; a 402 has it inside `refusal`.
 ///
-/// A client that follows this advice never pays twice: [`SignNew`](Self::SignNew) is given only for
-/// a payment that can move no money any more, or that this service never takes.
+/// A client that follows this advice never pays twice. [`SignNew`](Self::SignNew) is given only for
+/// a payment that can no longer move money, or that this service never takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next {
     /// Sign a new payment.
     SignNew,
-    /// Send the same header again, for the same request.
+    /// Send the same header again for the same request.
     SendSameAgain {
-        /// Seconds to wait before that.
+        /// Seconds to wait before sending.
         after_seconds: u64,
     },
-    /// Ask for the payment's state, free of charge.
+    /// Ask for the state of the payment, free of charge.
     LookUp {
-        /// The URL to ask.
+        /// The URL of the payment's state.
         url: String,
     },
-    /// Wait: until its window is over the payment may still be executed, or be taken under other
-    /// terms. Then ask for its state.
+    /// Wait, then ask for the state of the payment. Until its window is over, the payment may still
+    /// be executed, or may be taken under other terms.
     Wait {
         /// Seconds to wait.
         after_seconds: u64,
-        /// The URL to ask then.
+        /// The URL of the payment's state.
         url: String,
     },
 }
 
 impl Next {
-    /// The stable name on the wire.
+    /// Returns the stable name on the wire.
     #[must_use]
     pub const fn action(&self) -> &'static str {
         match self {
@@ -46,7 +46,7 @@ impl Next {
         }
     }
 
-    /// Seconds to wait before it, if any.
+    /// Returns the seconds to wait before the step. `None` for a step without a wait.
     #[must_use]
     pub const fn after_seconds(&self) -> Option<u64> {
         match self {
@@ -64,7 +64,7 @@ impl Next {
         }
     }
 
-    /// The value of the member `next`.
+    /// Returns the value of the member `next`.
     #[must_use]
     pub fn to_json(&self) -> Json {
         let mut next = json!({ "action": self.action() });
@@ -79,7 +79,7 @@ impl Next {
         next
     }
 
-    /// Appends the member's value as ASCII text.
+    /// Appends the value of the member as ASCII text.
     pub(crate) fn push_json(&self, json: &mut String) {
         json.push_str(r#"{"action":""#);
         json.push_str(self.action());
@@ -96,7 +96,7 @@ impl Next {
         json.push('}');
     }
 
-    /// The schema of the member.
+    /// Returns the JSON Schema of the member.
     pub(crate) fn schema() -> Json {
         json!({
             "type": "object",

@@ -7,29 +7,29 @@ use x402_wire::Scheme;
 
 use crate::Operation;
 
-/// The name of the extension of a 402, and of the member of OpenAPI's operations.
+/// The name of the extension of a 402, and of the member of an OpenAPI operation.
 pub(crate) const AVAILABILITY: &str = "availability";
 
-/// The differences of one server from the table. By default there are none.
+/// What one server does not serve or settle. By default it serves and settles everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Offering {
-    /// The operations that are refused whatever the payment.
+    /// The operations that the server refuses, whatever the payment is.
     pub unserved: BTreeMap<Operation, Unserved>,
-    /// The schemes in every challenge that this server cannot settle.
+    /// The schemes that every challenge offers and this server cannot settle.
     pub unpayable: Vec<Scheme>,
 }
 
-/// The reason why an operation is not served.
+/// Why an operation is not served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unserved {
     /// A stable code, such as `no_custody_connected`.
     pub reason: &'static str,
-    /// The configuration keys that would enable it; any one of them is enough.
+    /// The configuration keys that would enable it. Any one of them is enough.
     pub needs: Vec<String>,
 }
 
 impl Unserved {
-    /// One clause for people, without a full stop.
+    /// Returns one clause for people, without a full stop.
     #[must_use]
     pub fn sentence(&self) -> String {
         let needs = self.needs.join(" or ");
@@ -39,12 +39,12 @@ impl Unserved {
         }
     }
 
-    /// `{"servable": false, "reason", "needs"}`.
+    /// Returns `{"servable": false, "reason", "needs"}`.
     pub(crate) fn info(&self) -> Json {
         json!({"servable": false, "reason": self.reason, "needs": self.needs})
     }
 
-    /// The extension of a 402: `info`, and its JSON Schema.
+    /// Returns the extension of a 402: `info` and its JSON Schema.
     pub(crate) fn extension(&self) -> Json {
         json!({
             "info": self.info(),
@@ -62,13 +62,13 @@ impl Unserved {
 }
 
 impl Offering {
-    /// The reason why `operation` is not served; `None` if it is served.
+    /// Returns why `operation` is not served. `None` when it is served.
     #[must_use]
     pub fn of(&self, operation: Operation) -> Option<&Unserved> {
         self.unserved.get(&operation)
     }
 
-    /// `{"servable": true}`, or why not.
+    /// Returns `{"servable": true}`, or [`Unserved::info`].
     pub(crate) fn availability(&self, operation: Operation) -> Json {
         self.of(operation)
             .map_or_else(|| json!({"servable": true}), Unserved::info)

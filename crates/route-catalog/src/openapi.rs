@@ -1,4 +1,4 @@
-//! OpenAPI 3.1, rendered from the table.
+//! The OpenAPI 3.1 document, rendered from the tables of paid and free routes.
 
 mod components;
 mod operation;
@@ -7,11 +7,11 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::{Catalog, FREE_ROUTES, FreeRoute, Group, Operation, discovery::GUIDANCE, render};
 
-/// The version of the paid interface. Paths do not contain a version.
+/// The version of the paid interface. No path contains it.
 const API_VERSION: &str = "1.0.0";
 
 impl Catalog {
-    /// The OpenAPI document.
+    /// Makes the OpenAPI document.
     pub fn openapi(&self) -> Json {
         let mut paths: Map<String, Json> = Map::new();
         for operation in Operation::ALL {
@@ -50,7 +50,7 @@ impl Catalog {
         }))
     }
 
-    /// The OpenAPI document as indented text.
+    /// Makes the OpenAPI document as indented text.
     pub fn openapi_text(&self) -> String {
         render::sorted_pretty_json(self.openapi())
     }
@@ -69,7 +69,8 @@ impl Catalog {
     }
 }
 
-/// The tags of operations: paid or free, the family, and the operations that registries leave out.
+/// The tags of operations: paid or free, the family, and a tag for operations that registries leave
+/// out.
 fn tags() -> Json {
     let groups = Group::ALL
         .iter()

@@ -1,11 +1,12 @@
-//! All paid operations, each declared together with its row of the table.
+//! All paid operations. Each is declared together with its row of the table.
 
 use std::fmt;
 
 use crate::{Dataset, Route, WorkClass, routes};
 
 /// Declares each operation with its name and its row. The constant of a row has the name of its
-/// operation: an operation without a row, or with the row of another one, does not compile.
+/// operation. So an operation without a row, or with the row of another operation, does not
+/// compile.
 macro_rules! operations {
     ($( $variant:ident, $name:literal => routes::$family:ident::$row:ident; )+) => {
         /// A paid operation: one method on one path.
@@ -92,8 +93,8 @@ operations! {
 }
 
 impl Operation {
-    /// The statuses of paid answers, the usual one first. An action that continues after its time
-    /// limit answers 202; a creation answers 201.
+    /// Returns the statuses of paid answers, the usual one first. An action that is unfinished at
+    /// its time limit answers 202; a creation answers 201.
     pub const fn answers(self) -> &'static [u16] {
         match (self, self.route().work) {
             (Self::CreateYieldWatch, _) => &[201],
@@ -104,7 +105,7 @@ impl Operation {
 }
 
 impl Dataset {
-    /// The operations that read it, by the table.
+    /// Returns the operations that read the dataset.
     pub fn operations(self) -> impl Iterator<Item = Operation> {
         let all = Operation::ALL.into_iter();
         all.filter(move |operation| operation.route().datasets.contains(&self))
@@ -117,14 +118,14 @@ impl fmt::Display for Operation {
     }
 }
 
-/// The numbers of operations, paths and resources. All three are derived from the table.
+/// The numbers of operations, paths and resources, counted in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counts {
-    /// Methods on paths.
+    /// The number of methods on paths.
     pub operations: usize,
-    /// Distinct paths.
+    /// The number of distinct paths.
     pub paths: usize,
-    /// Distinct resources: the yield-watch family counts once.
+    /// The number of distinct resources. The yield-watch family counts as one.
     pub resources: usize,
 }
 

@@ -1,12 +1,12 @@
-//! The page of one route, for the documentation.
+//! The page of one route for the documentation.
 
 use std::fmt::Write as _;
 
 use crate::{Parameter, Route, common_query::COMMON_QUERY, render::dollars};
 
-/// A page in Markdown: price, parameters, when the call is refused, and an answer.
+/// Makes a page in Markdown: the price, the parameters, the reasons for a refusal, and an answer.
 ///
-/// `answer` is the whole JSON body of a 200 answer, `sources` are the ids of its sources, and
+/// `answer` is the whole JSON body of a 200 answer. `sources` are the ids of its sources.
 /// `fresh_seconds` is its `meta.max_age_seconds`.
 pub fn docs_page(
     route: &Route,

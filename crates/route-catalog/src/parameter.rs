@@ -7,25 +7,25 @@ use crate::Rule;
 pub struct Parameter {
     /// The exact name.
     pub name: &'static str,
-    /// The rule its value obeys.
+    /// The rule that its value obeys.
     pub rule: Rule,
     /// Whether it must be given.
     pub presence: Presence,
-    /// An allowed value in its text form; objects and lists of objects are built from their
-    /// members' examples instead.
+    /// An allowed value, in its text form. The example of an object, or of a list of objects, is
+    /// built from the examples of its members.
     pub example: &'static str,
-    /// Its meaning, with its unit.
+    /// The meaning, with the unit.
     pub description: &'static str,
 }
 
 /// Whether a parameter must be given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
-    /// It is required.
+    /// The caller must give it.
     Required,
-    /// It may be left out, and then has no value.
+    /// The caller may leave it out. It then has no value.
     Optional,
-    /// It may be left out, and then has this value (text form).
+    /// The caller may leave it out. It then has this value, which is in its text form.
     Default(&'static str),
 }
 
@@ -60,7 +60,7 @@ impl Parameter {
         }
     }
 
-    /// A parameter with a default, which is also its example.
+    /// Declares a parameter with a default. The default is also the example.
     pub(crate) const fn defaulted(
         name: &'static str,
         rule: Rule,
@@ -76,12 +76,12 @@ impl Parameter {
         }
     }
 
-    /// Whether a call without it is refused.
+    /// Whether a call without the parameter is refused.
     pub const fn is_required(&self) -> bool {
         matches!(self.presence, Presence::Required)
     }
 
-    /// The value used when it is left out, in its text form.
+    /// Returns the value that is used when the caller leaves the parameter out, in its text form.
     pub const fn default(&self) -> Option<&'static str> {
         match self.presence {
             Presence::Default(text) => Some(text),

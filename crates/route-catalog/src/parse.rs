@@ -1,4 +1,4 @@
-//! Reads the parameters of a request by the rules of its route. Reports all problems at once.
+//! Reads the parameters of a request by the rules of its route, and reports all problems at once.
 
 use crate::{
     Constraint, Parameter, Parameters, Presence, Problem, Route, Rule, Value,
@@ -11,14 +11,17 @@ use crate::{
 };
 
 impl Route {
-    /// Reads the parameters of a request: the raw query (without `?`) and the raw body.
+    /// Reads the parameters of a request from the raw query (without `?`) and the raw body.
     ///
-    /// On a `GET` an unknown query parameter is ignored; on `POST` and `DELETE`, which change or
-    /// build something, it is refused by name. Only routes that declare a body read one; it must be
-    /// a JSON object, and unknown or repeated keys are refused by name. Values are never guessed: a
-    /// number where a string is declared is a problem.
+    /// On a `GET` an unknown query parameter is ignored. `POST` and `DELETE` change or build
+    /// something, so there it is refused by name. Only routes that declare a body read one. The
+    /// body must be a JSON object; unknown and repeated keys are refused by name. A value is never
+    /// guessed: a number is a problem where a string is declared.
     ///
     /// # Errors
+    ///
+    /// Every [`Problem`] of the request with its path, up to a bound. A last problem says when
+    /// there are more.
     ///
     /// Every [`Problem`] found, each with its path, up to a bound that the last one states.
     ///
@@ -41,7 +44,7 @@ impl Route {
             mut problems,
         } = reading;
         for constraint in self.constraints {
-            // A refused value says nothing about its relation to others.
+            // A refused value says nothing about its relation to other values.
             let sound = constraint.names().all(|name| {
                 let path = format!("{}.{name}", self.place());
                 problems.iter().all(|problem| problem.path != path)
@@ -177,7 +180,7 @@ impl Reading {
     }
 
     fn problem(&mut self, path: impl Into<String>, fault: ParameterFault) {
-        // One problem more than is reported shows that there were more.
+        // One problem more than is reported shows that there are more.
         if self.problems.len() <= MAX_PROBLEMS {
             self.problems.push(Problem::new(path, fault));
         }
@@ -194,7 +197,7 @@ fn read_absent(parameter: &Parameter) -> Result<Option<Value>, ParameterFault> {
     }
 }
 
-/// Reads a JSON value that is not an object by its rule.
+/// Reads a JSON value by its rule. The caller reads objects.
 fn read_json(rule: &Rule, json: &Json) -> Result<Value, ParameterFault> {
     let wrong_type = || ParameterFault::WrongType {
         expected: rule.expected(),

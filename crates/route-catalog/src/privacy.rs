@@ -1,16 +1,16 @@
-//! The privacy of an answer.
+//! Which answers concern the payer's own wallet. Only the payer may get such an answer again.
 
 use crate::{Operation, Parameters};
 
-/// The privacy of an answer. Settled payments are public: anybody who reads one on the chain can
-/// write its header again, so an answer that is given for that header is given to everybody.
+/// The privacy of an answer. Settled payments are public: whoever reads a payment on the chain can
+/// write its header again. So whoever sends that header gets a public answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Privacy {
     /// Everybody gets the same answer for the same price.
     Public,
-    /// It concerns the payer's own wallet.
+    /// The answer concerns the payer's own wallet.
     Private,
-    /// It concerns the payer's own wallet unless this parameter names another subject.
+    /// The answer concerns the payer's own wallet, unless this parameter names another subject.
     PrivateWithout(&'static str),
 }
 
@@ -27,7 +27,8 @@ impl Privacy {
 }
 
 impl Operation {
-    /// The privacy of its answers. A new operation does not compile before this is decided.
+    /// Returns the privacy of the operation's answers. A new operation does not compile until its
+    /// privacy is declared here.
     #[must_use]
     pub const fn privacy(self) -> Privacy {
         match self {
@@ -79,8 +80,8 @@ impl Operation {
         }
     }
 
-    /// Whether the answer to a request concerns the payer's own wallet. An unreadable request
-    /// counts as private.
+    /// Whether the answer to a request concerns the payer's own wallet. A request that cannot be
+    /// read counts as private.
     #[must_use]
     pub fn is_private(self, query: Option<&str>, body: &[u8]) -> bool {
         match self.privacy() {

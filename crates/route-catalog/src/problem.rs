@@ -1,21 +1,22 @@
-//! The problems of a request's parameters, one entry for each.
+//! The problems of a request's parameters. Each has a path, a code and a message.
 
 use std::fmt;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-/// The longest piece of a caller's text that a problem repeats, in characters.
+/// The longest piece of a caller's text that a problem shows, in characters.
 const MAX_OBSERVED_CHARS: usize = 64;
 
-/// The most problems reported for one request.
+/// The most problems that are reported for one request.
 pub(crate) const MAX_PROBLEMS: usize = 32;
 
 /// One problem with one parameter. The answer lists all problems of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Its path: `query.token`, `body.slippage`, `body.rules.check_interval`, `body`.
+    /// The path of the parameter: `query.token`, `body.slippage`, `body.rules.check_interval`,
+    /// `body`.
     pub path: String,
-    /// Its kind.
+    /// The kind of the problem.
     pub fault: ParameterFault,
 }
 
@@ -35,7 +36,7 @@ impl fmt::Display for Problem {
 }
 
 impl Serialize for Problem {
-    /// `{"path", "code", "message", "expected"?, "observed"?}`.
+    /// Writes `{"path", "code", "message", "expected"?, "observed"?}`.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("path", &self.path)?;
@@ -51,7 +52,7 @@ impl Serialize for Problem {
     }
 }
 
-/// The kinds of problem a parameter can have.
+/// The kinds of problem that a parameter can have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParameterFault {
     /// A required parameter is absent.
@@ -63,13 +64,13 @@ pub enum ParameterFault {
     /// A parameter is given more than once.
     #[error("is given {observed} times, expected once")]
     Duplicate {
-        /// The number of times.
+        /// How often it is given.
         observed: usize,
     },
-    /// A name that the route does not take.
+    /// The route does not take a parameter of this name.
     #[error("is not a name this route takes, expected {expected}")]
     Unknown {
-        /// The names it takes.
+        /// The names that the route takes.
         expected: String,
     },
     /// The value breaks the parameter's rule.
@@ -77,7 +78,7 @@ pub enum ParameterFault {
     Invalid {
         /// The rule in words.
         expected: String,
-        /// The value, shortened, or its length when it may be private.
+        /// The shortened value; only its length when the value may be private.
         observed: String,
     },
     /// The JSON value has another type.
@@ -85,7 +86,7 @@ pub enum ParameterFault {
     WrongType {
         /// The rule in words.
         expected: String,
-        /// The JSON type.
+        /// The type of the JSON value.
         observed: &'static str,
     },
     /// A `%` is not followed by two hexadecimal digits.
@@ -97,15 +98,15 @@ pub enum ParameterFault {
     /// The percent-decoded bytes are not UTF-8.
     #[error("expected UTF-8 after percent-decoding, observed an invalid byte at offset {offset}")]
     NotUtf8 {
-        /// Offset of the first bad byte of the decoded value.
+        /// The position of the first bad byte in the decoded value.
         offset: usize,
     },
     /// The body is not JSON.
     #[error("expected a JSON object, observed invalid JSON at line {line} column {column}")]
     NotJson {
-        /// Line of the first bad byte, from 1.
+        /// The line of the first bad byte, from 1.
         line: usize,
-        /// Column of the first bad byte, from 0.
+        /// The column of the first bad byte, from 0.
         column: usize,
     },
     /// The body nests deeper than any route needs.
@@ -120,35 +121,35 @@ pub enum ParameterFault {
         /// The other parameter.
         other: &'static str,
     },
-    /// Not exactly one of a group is given.
+    /// The caller gives none, or more than one, of a group that needs exactly one.
     #[error("expected exactly one of {}, observed {observed}", .names.join(" or "))]
     NotExactlyOne {
         /// The group.
         names: &'static [&'static str],
-        /// The number of given ones.
+        /// How many of them the caller gives.
         observed: usize,
     },
-    /// More than one of a group is given.
+    /// The caller gives more than one of a group.
     #[error("expected at most one of {}, observed {observed}", .names.join(" or "))]
     MoreThanOne {
         /// The group.
         names: &'static [&'static str],
-        /// The number of given ones.
+        /// How many of them the caller gives.
         observed: usize,
     },
-    /// A parameter makes sense only with another one.
+    /// The caller gives a parameter without the one that it needs.
     #[error("is taken only together with {other}")]
     Alone {
-        /// The parameter it needs.
+        /// The parameter that it needs.
         other: &'static str,
     },
-    /// A range whose end lies before its start.
+    /// The end of a range lies before its start.
     #[error("must not be before {other}")]
     Before {
         /// The parameter that begins the range.
         other: &'static str,
     },
-    /// More problems were found than are reported.
+    /// The request has more problems than are reported.
     #[error("has more problems than the {reported} that are listed")]
     TooMany {
         /// The number of listed problems.
@@ -157,7 +158,7 @@ pub enum ParameterFault {
 }
 
 impl ParameterFault {
-    /// The stable code of this kind of problem.
+    /// Returns the stable code of this kind of problem.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Missing { .. } => "missing",
@@ -178,7 +179,7 @@ impl ParameterFault {
         }
     }
 
-    /// The rule in words, where the problem is a value that breaks one.
+    /// Returns the rule in words. `None` for a problem that is not about one.
     pub fn expected(&self) -> Option<&str> {
         match self {
             Self::Missing { expected }
@@ -189,7 +190,7 @@ impl ParameterFault {
         }
     }
 
-    /// The observed value, shortened.
+    /// Returns the observed value, shortened. `None` for a problem without one.
     pub fn observed(&self) -> Option<&str> {
         match self {
             Self::Invalid { observed, .. } | Self::Escape { observed } => Some(observed),
@@ -199,7 +200,7 @@ impl ParameterFault {
     }
 }
 
-/// A caller's text in a problem: quoted, escaped, shortened.
+/// Quotes, escapes and shortens a caller's text for a problem.
 pub(crate) fn shown(text: &str) -> String {
     match text.char_indices().nth(MAX_OBSERVED_CHARS) {
         None => format!("{text:?}"),
@@ -210,7 +211,8 @@ pub(crate) fn shown(text: &str) -> String {
     }
 }
 
-/// A caller's key as part of a path: only characters that cannot be mistaken for the path's own.
+/// Makes a part of a path from a caller's key. A key that could be taken for more than one part is
+/// quoted and shortened.
 pub(crate) fn path_segment(key: &str) -> String {
     let plain = !key.is_empty()
         && key.len() <= MAX_OBSERVED_CHARS
@@ -241,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_problem_serialises_with_what_was_expected_and_observed() {
+    fn a_problem_serialises_the_expected_and_the_observed_value() {
         let problem = Problem::new(
             "query.token",
             ParameterFault::Invalid {

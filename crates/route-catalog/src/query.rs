@@ -1,11 +1,11 @@
-//! Query strings: strict percent-decoding without guesses.
+//! Splits and decodes query strings. Decoding is strict: it guesses nothing.
 
 use std::borrow::Cow;
 
 use crate::problem::{ParameterFault, shown};
 
-/// The raw pairs of a query. Empty pieces between two `&` are ignored; a piece without `=` is a
-/// name with an empty value.
+/// Returns the raw pairs of a query. Empty pieces between two `&` are ignored. A piece without `=`
+/// is a name with an empty value.
 pub(crate) fn pairs(query: &str) -> impl Iterator<Item = (&str, &str)> {
     query
         .split('&')
@@ -13,7 +13,8 @@ pub(crate) fn pairs(query: &str) -> impl Iterator<Item = (&str, &str)> {
         .map(|piece| piece.split_once('=').unwrap_or((piece, "")))
 }
 
-/// Decodes `%XX` and `+` (a space). Every `%` must begin an escape, and the bytes must be UTF-8.
+/// Decodes `%XX`, and `+` as a space. Every `%` must begin an escape, and the decoded bytes must be
+/// UTF-8.
 pub(crate) fn decode(raw: &str) -> Result<Cow<'_, str>, ParameterFault> {
     if !raw.bytes().any(|byte| matches!(byte, b'%' | b'+')) {
         return Ok(Cow::Borrowed(raw));
@@ -49,7 +50,7 @@ const fn nibble(digit: u8) -> Option<u8> {
     }
 }
 
-/// Names the first bad escape of `raw`.
+/// Returns the problem of the first bad escape in `raw`.
 fn bad_escape(raw: &str) -> ParameterFault {
     let escape = raw
         .match_indices('%')
@@ -99,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_not_utf8_are_named_by_offset() {
+    fn bytes_that_are_not_utf8_are_reported_with_their_offset() {
         assert_eq!(decode("ab%FF"), Err(ParameterFault::NotUtf8 { offset: 2 }));
         assert_eq!(decode("%C3%28"), Err(ParameterFault::NotUtf8 { offset: 0 }));
     }

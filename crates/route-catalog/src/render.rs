@@ -1,9 +1,9 @@
-//! JSON text that is identical in every build.
+//! Renders prices and JSON. The text is identical in every build.
 
 use serde_json::Value as Json;
 use x402_wire::MicroUsd;
 
-/// A price in words: `$0.10`, `$0.001`.
+/// Writes a price as `$0.10` or `$0.001`.
 #[must_use]
 pub fn dollars(price: MicroUsd) -> String {
     let text = price.to_string();
@@ -15,13 +15,13 @@ pub fn dollars(price: MicroUsd) -> String {
     }
 }
 
-/// Compact ASCII JSON with the members of every object sorted by name, whatever order the build's
-/// map type keeps.
+/// Writes compact ASCII JSON. Sorts the members of every object by name, so that the text does not
+/// depend on the map type of the build.
 pub(crate) fn sorted_ascii_json(json: &Json) -> String {
     x402_wire::ascii_json(&sorted(json.clone()))
 }
 
-/// The sorted JSON, indented and in UTF-8.
+/// Writes the sorted JSON with indents, in UTF-8.
 pub(crate) fn sorted_pretty_json(json: Json) -> String {
     format!("{:#}\n", sorted(json))
 }
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prices_have_two_digits_at_least() {
+    fn prices_have_at_least_two_fraction_digits() {
         for (price, text) in [
             ("0.1", "$0.10"),
             ("0.05", "$0.05"),

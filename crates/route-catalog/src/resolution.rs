@@ -1,25 +1,25 @@
-//! From a request line to an operation.
+//! Finds the operation of a request line. This is the routing of the paid paths.
 
 use std::{collections::HashMap, sync::LazyLock};
 
 use crate::{Method, Operation};
 
-/// The result of resolving a method and a path.
+/// The result of a search for a method and a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resolution {
     /// A paid operation.
     Found {
         /// The operation.
         operation: Operation,
-        /// The request is a `HEAD`: it is answered like the unpaid `GET`, without a body, and never
-        /// does paid work.
+        /// Whether the request is a `HEAD`. The server answers it like the unpaid `GET` without a
+        /// body, and never does paid work for it.
         head: bool,
     },
     /// The request is an `OPTIONS` on a path that exists.
     Options(Allow),
-    /// The path exists and does not take the method. Nothing else of the request is read.
+    /// The path exists and does not take the method. The server reads nothing else of the request.
     MethodNotAllowed(Allow),
-    /// There is no such paid path. A trailing slash makes another path.
+    /// No paid route has this path. A trailing slash makes another path.
     NotFound,
 }
 
@@ -31,19 +31,19 @@ pub struct Allow {
 }
 
 impl Allow {
-    /// The value of the `Allow` header, such as `GET, HEAD, OPTIONS`.
+    /// Returns the value of the `Allow` header, such as `GET, HEAD, OPTIONS`.
     pub const fn header(self) -> &'static str {
         self.header
     }
 
-    /// The methods that are paid operations, such as `POST`.
+    /// Returns the methods that are paid operations, such as `POST`.
     pub const fn methods(self) -> &'static [Method] {
         self.methods
     }
 }
 
-/// Finds the operation of a request line. The path is compared as it is: without the query, byte by
-/// byte, and without decoding. Methods are case-sensitive (RFC 9110 section 9.1).
+/// Finds the operation of a request line. `path` has no query, and is compared byte by byte without
+/// decoding. Methods are case-sensitive (RFC 9110 section 9.1).
 ///
 /// ```
 /// use route_catalog::{Operation, Resolution, resolve};
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_method_names_the_right_ones() {
+    fn a_wrong_method_gets_the_allowed_ones() {
         for (method, path, header) in [
             ("GET", "/swap", "POST, OPTIONS"),
             ("HEAD", "/swap", "POST, OPTIONS"),

@@ -1,4 +1,4 @@
-//! One row of the table.
+//! The type of one row of the table: all facts about a paid route that need no request.
 
 use std::fmt;
 
@@ -6,45 +6,46 @@ use x402_wire::MicroUsd;
 
 use crate::Parameter;
 
-/// A paid route: all facts about it that do not need running it.
+/// A paid route: all facts about it that need no request.
 ///
-/// The router, the 402 offer, OpenAPI, the discovery documents and the documentation are all
-/// rendered from these rows.
+/// The router, the 402 offer, OpenAPI, the discovery documents and the documentation are rendered
+/// from these rows.
 #[derive(Debug)]
 pub struct Route {
-    /// The one method of this operation.
+    /// The method of this operation.
     pub method: Method,
     /// The path, without a trailing slash.
     pub path: &'static str,
-    /// The path that stands for the resource when resources are counted: the yield-watch family is
-    /// one resource, every other path is its own.
+    /// The path under which the resource counts. The yield-watch family is one resource; every
+    /// other path is its own resource.
     pub resource: &'static str,
     /// The price of one call.
     pub price: MicroUsd,
-    /// A few words.
+    /// The summary in a few words.
     pub summary: &'static str,
-    /// The content of the answer, and its sources.
+    /// What the answer contains, and its sources.
     pub description: &'static str,
-    /// When the call is refused uncharged, in addition to the refusals of every call.
+    /// When the call is refused uncharged, beside the refusals that every call can get.
     pub refuses: &'static str,
     /// The query parameters, without the two that every route takes.
     pub query: &'static [Parameter],
-    /// The members of the JSON body; empty when the route takes none.
+    /// The members of the JSON body. Empty when the route takes none.
     pub body: &'static [Parameter],
-    /// Rules over several parameters at once.
+    /// Rules about several parameters together.
     pub constraints: &'static [Constraint],
-    /// The parts whose absence refuses the call uncharged with `core_data_missing`.
+    /// The parts of the answer without which the call is refused uncharged with
+    /// `core_data_missing`.
     pub core: &'static [&'static str],
-    /// The datasets that the work reads, or falls back to: `/freshness` states the age of each
+    /// The datasets that the work reads or falls back to. `/freshness` states the age of each
     /// before a payment.
     pub datasets: &'static [Dataset],
-    /// The cost of the work when it ends without a paid answer.
+    /// What the work costs the service when it ends without a paid answer.
     pub work: WorkClass,
-    /// How long the work may take, in seconds. A payment whose window closes earlier is refused
+    /// How long the work may take, in seconds. A payment whose window closes before that is refused
     /// before the work starts.
     pub work_seconds: u64,
     /// The `data` member of a real answer with one element of each list, as JSON text. The tests of
-    /// `api-server` compare it with what the server answers.
+    /// `api-server` compare it with the answer of the server.
     pub example: &'static str,
 }
 
@@ -54,20 +55,20 @@ impl Route {
         !self.body.is_empty()
     }
 
-    /// The place of the parameters in [`Route::constraints`]: `body` or `query`.
+    /// Returns where the parameters of [`Route::constraints`] are: `body` or `query`.
     pub const fn place(&self) -> &'static str {
         if self.takes_body() { "body" } else { "query" }
     }
 }
 
-/// Data that the service keeps and several routes read.
+/// Data that the service keeps and that several routes read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Dataset {
     /// The tokens of the home chain.
     TokenList,
-    /// The news, gathered every hour.
+    /// The news, which the service gathers every hour.
     News,
-    /// The yields, gathered every half hour.
+    /// The yields, which the service gathers every half hour.
     YieldPools,
 }
 
@@ -75,7 +76,7 @@ impl Dataset {
     /// Every dataset.
     pub const ALL: [Self; 3] = [Self::TokenList, Self::News, Self::YieldPools];
 
-    /// Its name in `/freshness`.
+    /// Returns the name in `/freshness`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::TokenList => "token-list",
@@ -85,19 +86,19 @@ impl Dataset {
     }
 }
 
-/// The cost for the service when the work behind a route ends without a paid answer. Answers from a
-/// cache cost nothing.
+/// What the work of a route costs the service when it ends without a paid answer. An answer from a
+/// cache costs nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WorkClass {
-    /// Calls of data upstreams.
+    /// Requests to data upstreams.
     Data,
-    /// Calls of models, which are paid by the call.
+    /// Requests to models, each of which costs money.
     Model,
-    /// Transactions that the service itself pays gas for.
+    /// Transactions whose gas the service pays.
     Transaction,
 }
 
-/// The method of an operation. For `HEAD` and `OPTIONS` see [`resolve`](crate::resolve).
+/// The method of an operation. [`resolve`](crate::resolve) describes `HEAD` and `OPTIONS`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Method {
     /// Reads.
@@ -109,7 +110,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// The method as it is written in a request line.
+    /// Returns the method as a request line has it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Get => "GET",
@@ -125,24 +126,24 @@ impl fmt::Display for Method {
     }
 }
 
-/// A rule over several parameters of one route.
+/// A rule about several parameters of one route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Constraint {
-    /// The two values must differ; text is compared without regard to case.
+    /// The two values must differ. The case of text does not matter.
     Differ(&'static str, &'static str),
-    /// Exactly one of the group is given.
+    /// The caller gives exactly one of the group.
     ExactlyOne(&'static [&'static str]),
-    /// At most one of the group is given.
+    /// The caller gives at most one of the group.
     AtMostOne(&'static [&'static str]),
-    /// The first is given only together with the second.
+    /// The caller gives the first only together with the second.
     Requires(&'static str, &'static str),
     /// The first time is not after the second.
     Ordered(&'static str, &'static str),
 }
 
 impl Constraint {
-    /// The names of a group of which an example has the first one: exactly one is accepted, or one
-    /// instead of the payer's own address.
+    /// Returns the names of a group of which the example call has the first. Exactly one of them is
+    /// allowed, or at most one that replaces the payer's own address.
     pub(crate) fn alternatives(&self) -> Option<&'static [&'static str]> {
         match self {
             Self::ExactlyOne(names) => Some(names),

@@ -1,4 +1,4 @@
-//! The rows of the table, by family. A row does not know its operation:
+//! The rows of the table, sorted by family. A row does not know its operation:
 //! [`Operation`](crate::Operation) binds each operation to its row.
 
 pub(crate) mod ai;
@@ -14,17 +14,17 @@ pub(crate) mod yield_watch;
 
 use crate::{HOME_CHAIN, Parameter, Rule, SECURITY_CHAINS};
 
-/// The work of most routes: a few upstream reads.
+/// The time of most routes: some reads of upstreams.
 const READ_SECONDS: u64 = 10;
-/// The work of the routes that ask a model.
+/// The time of the routes that ask a model.
 const AI_SECONDS: u64 = 120;
-/// The work of the routes that wait for a transaction to be mined.
+/// The time of the routes that wait until a transaction is mined.
 const ACTION_SECONDS: u64 = 60;
 
-/// The refusal text of routes without a more specific one.
+/// The refusal text of the routes that have no other.
 const ALL_SOURCES_DOWN: &str = "no source answers";
 
-/// The payer's own sub-wallet is the default of several address parameters.
+/// An optional address. Without it, the call is about the payer's own sub-wallet.
 const OPTIONAL_ADDRESS: Parameter = Parameter::optional(
     "address",
     Rule::Address,
@@ -46,7 +46,7 @@ const CURSOR: Parameter = Parameter::optional(
     "The `next_cursor` of the previous answer.",
 );
 
-/// The text form of [`HOME_CHAIN`].
+/// The text form of the id of [`HOME_CHAIN`].
 const HOME_CHAIN_ID: &str = "196";
 
 /// The parameter `chain`.

@@ -1,4 +1,5 @@
-//! The rules that parameter values obey.
+//! The rules that the values of parameters obey. A rule reads a text or a JSON value and returns a
+//! typed value, or says what it expected.
 
 use std::fmt;
 
@@ -11,52 +12,54 @@ use crate::{
     timestamp,
 };
 
-/// The rule of one parameter. Reading a value by its rule either yields a typed [`Value`] or names
-/// what was expected and what was observed.
+/// The rule of one parameter. Reading a value by its rule returns a typed [`Value`], or a fault
+/// with the expected and the observed value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
-    /// An EVM address, `^0x[a-fA-F0-9]{40}$`. The case is not a checksum.
+    /// An EVM address, `^0x[a-fA-F0-9]{40}$`. The case is not checked as a checksum.
     Address,
     /// A transaction hash, `^0x[a-fA-F0-9]{64}$`.
     Hash,
-    /// Bytes as `0x` and an even number of hex digits, `min` to `max` bytes long.
+    /// Bytes as `0x` and an even number of hex digits. They are `min` to `max` bytes long.
     Bytes {
-        /// Fewest bytes.
+        /// The fewest bytes.
         min: usize,
-        /// Most bytes.
+        /// The most bytes.
         max: usize,
     },
     /// An amount in the smallest unit, `^\d+$`, at most 2^256 − 1.
     Uint256,
-    /// A human-readable amount above zero, `^\d+(\.\d+)?$`.
+    /// An amount in whole tokens, above zero, `^\d+(\.\d+)?$`.
     Amount,
-    /// An [`Rule::Amount`], or this one word.
+    /// An [`Rule::Amount`], or this word.
     AmountOr(&'static str),
-    /// A decimal from `min` to `max`, both included; compared exactly.
+    /// A decimal from `min` to `max`, both included. The comparison is exact.
     Decimal {
         /// The smallest value.
         min: &'static str,
         /// The largest value.
         max: &'static str,
     },
-    /// A token or market symbol: 1 to 64 characters after trimming and without one leading `$`.
+    /// A symbol of a token or market: 1 to 64 characters after trimming and after the removal of
+    /// one leading `$`.
     Symbol,
-    /// One line of text of 1 to `max` characters after trimming.
+    /// One line of text. It has 1 to `max` characters after trimming.
     Line {
-        /// Most characters.
+        /// The most characters.
         max: usize,
     },
-    /// Text of 1 to `max` characters after trimming; line breaks are allowed. It is private: no
+    /// Text of 1 to `max` characters after trimming. Line breaks are allowed. It is private, so no
     /// problem repeats it.
     Prompt {
-        /// Most characters.
+        /// The most characters.
         max: usize,
     },
-    /// One of these words, exactly.
+    /// One of these words, written exactly so.
     Choice(&'static [&'static str]),
-    /// A chain of this set, by id or by name (case-insensitive).
+    /// A chain of this set, by its id or its name. The case of the name does not matter.
     Chain(&'static [Chain]),
-    /// Chains of this set: a comma list in a query, a list in a body. Each at most once.
+    /// Chains of this set, each at most once. A query has them in a list with commas, a body in a
+    /// JSON list.
     Chains(&'static [Chain]),
     /// A whole number from `min` to `max`.
     Integer {
@@ -65,17 +68,17 @@ pub enum Rule {
         /// The largest value.
         max: u64,
     },
-    /// A yes or no in a query: `1`, `true`, `0` or `false`.
+    /// Yes or no in a query: `1`, `true`, `0` or `false`.
     Flag,
-    /// `true` or `false` in a body.
+    /// Yes or no in a body: `true` or `false`.
     Boolean,
     /// The opaque `next_cursor` of an earlier answer.
     Cursor,
-    /// A time: RFC 3339, or unix milliseconds as digits.
+    /// A time: RFC 3339, or Unix milliseconds as digits.
     Timestamp,
     /// A list of 1 to `max` lines of text, in a body.
     Lines {
-        /// Most entries.
+        /// The most entries.
         max: usize,
     },
     /// An object with these members and no others, in a body.
@@ -90,7 +93,7 @@ pub(crate) const MAX_LINE_ENTRY_CHARS: usize = 64;
 pub(crate) const MAX_SYMBOL_CHARS: usize = 64;
 
 impl Rule {
-    /// Reads a value from its text form, as a decoded query or a JSON string has it.
+    /// Reads a value from its text form: a decoded query value or a JSON string.
     pub(crate) fn read_text(&self, text: &str) -> Result<Value, ParameterFault> {
         let value = match *self {
             Self::Address => parse_hex_array(text).map(Address::new).map(Value::Address),
@@ -123,7 +126,7 @@ impl Rule {
         value.ok_or_else(|| self.refuse(text))
     }
 
-    /// The rule in words, as problems and documents show it.
+    /// Returns the rule in words, for problems and documents.
     pub fn expected(&self) -> String {
         self.to_string()
     }
@@ -182,7 +185,7 @@ impl fmt::Display for Rule {
     }
 }
 
-/// `1/ethereum, 10/optimism, …`
+/// Writes a list of chains: `1/ethereum, 10/optimism, …`.
 pub(crate) fn chain_list(set: &[Chain]) -> String {
     let names: Vec<_> = set
         .iter()
@@ -199,7 +202,7 @@ fn byte_string(text: &str, min: usize, max: usize) -> Option<Bytes> {
         .map(Bytes::from)
 }
 
-/// A whole number of digits alone, from `min` to `max`.
+/// Reads a whole number from `min` to `max` that has digits only.
 pub(crate) fn integer(text: &str, min: u64, max: u64) -> Option<u64> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit());
     let value = plain.then(|| text.parse().ok())??;
@@ -250,7 +253,8 @@ fn cursor(text: &str) -> Option<String> {
         .then(|| text.to_owned())
 }
 
-/// Every entry a chain of the set, none twice.
+/// Reads the entries as chains of `set`. `None` when an entry is no chain of the set, when a chain
+/// occurs twice, or when there is no entry.
 pub(crate) fn chains<'a>(
     set: &[Chain],
     entries: impl Iterator<Item = &'a str>,
@@ -266,7 +270,7 @@ pub(crate) fn chains<'a>(
     (!found.is_empty()).then_some(found)
 }
 
-/// Every entry one line of text.
+/// Reads one entry of a list as a line of text.
 pub(crate) fn line_entry(text: &str) -> Option<String> {
     line(text, MAX_LINE_ENTRY_CHARS)
 }

@@ -1,4 +1,4 @@
-//! JSON Schema of rules, and examples as JSON.
+//! JSON Schemas of rules and of example answers, and examples as JSON.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -7,7 +7,7 @@ use crate::{
     rule::{MAX_LINE_ENTRY_CHARS, MAX_SYMBOL_CHARS, chain_list},
 };
 
-/// The detail of a schema.
+/// How much a schema contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Detail {
     /// Types and bounds only, for the 402 header.
@@ -16,7 +16,7 @@ pub(crate) enum Detail {
     Full,
 }
 
-/// The JSON Schema of one parameter's value.
+/// Makes the JSON Schema of one parameter's value.
 pub(crate) fn of_parameter(parameter: &Parameter, detail: Detail) -> Json {
     let mut schema = of_rule(&parameter.rule, detail);
     if let (Detail::Full, Some(members)) = (detail, schema.as_object_mut()) {
@@ -28,7 +28,7 @@ pub(crate) fn of_parameter(parameter: &Parameter, detail: Detail) -> Json {
     schema
 }
 
-/// The schema of an object with these members and no others.
+/// Makes the schema of an object with these members and no others.
 pub(crate) fn of_members(
     members: &[Parameter],
     constraints: &[Constraint],
@@ -49,7 +49,7 @@ pub(crate) fn of_members(
     schema
 }
 
-/// The schema of an object that may have further members.
+/// Makes the schema of an object that may have further members.
 pub(crate) fn open_object<'a>(
     members: impl Iterator<Item = &'a Parameter> + Clone,
     detail: Detail,
@@ -69,7 +69,7 @@ pub(crate) fn open_object<'a>(
     schema
 }
 
-/// The meaning of the parameter and its rule, in words.
+/// Returns the meaning and the rule of the parameter in words.
 pub(crate) fn describe(parameter: &Parameter) -> String {
     match parameter.rule {
         Rule::Chain(set) | Rule::Chains(set) => {
@@ -114,7 +114,7 @@ fn of_rule(rule: &Rule, detail: Detail) -> Json {
             "minItems": 1,
             "maxItems": max,
         }),
-        // A header has room for one level only; OpenAPI has all of them.
+        // A header has room for one level only. OpenAPI has all levels.
         Rule::Object(members) if detail == Detail::Compact && members.iter().any(nests) => {
             json!({"type": "object"})
         }
@@ -147,7 +147,7 @@ fn group(constraint: &Constraint) -> Option<Json> {
     }
 }
 
-/// A value's text form as JSON, in the form of a body.
+/// Converts a value's text form to the JSON that a body has for it.
 pub(crate) fn example(rule: &Rule, text: &str) -> Json {
     match *rule {
         Rule::Integer { .. } | Rule::Chain(_) => {
@@ -168,13 +168,13 @@ pub(crate) fn example(rule: &Rule, text: &str) -> Json {
 }
 
 impl Parameter {
-    /// The example as a JSON body has it.
+    /// Returns the example as a JSON body has it.
     pub fn example_json(&self) -> Json {
         example(&self.rule, self.example)
     }
 }
 
-/// The members' examples as one object.
+/// Returns the examples of the members as one object.
 pub(crate) fn examples<'a>(members: impl Iterator<Item = &'a Parameter>) -> Json {
     members
         .map(|member| (member.name.to_owned(), member.example_json()))
@@ -182,9 +182,9 @@ pub(crate) fn examples<'a>(members: impl Iterator<Item = &'a Parameter>) -> Json
         .into()
 }
 
-/// A schema for an example answer and its siblings: the types of the example, where every member of
-/// an object may be null (an unavailable reading is null and is listed in `meta.unavailable`), and
-/// a member that is null in the example may have any type.
+/// Makes a schema that the example answer and similar answers satisfy. It has the types of the
+/// example. Every member of an object may be null, because an unavailable reading is null and is
+/// listed in `meta.unavailable`. A member that is null in the example may have any type.
 pub(crate) fn of_answer(example: &Json) -> Json {
     match example {
         Json::Object(members) => {

@@ -1,12 +1,12 @@
-//! Times in a caller's form: RFC 3339, or Unix milliseconds as digits.
+//! Reads times as callers write them: RFC 3339, or Unix milliseconds as digits.
 
-/// 2009-01-01, before the first block of any chain.
+/// 2009-01-01, which is before the first block of any chain. Earlier times are refused.
 const EARLIEST_MS: u64 = 1_230_768_000_000;
-/// 2100-01-01.
+/// 2100-01-01. Later times are refused.
 const LATEST_MS: u64 = 4_102_444_800_000;
 
-/// Reads a time as Unix milliseconds. Seconds are not mistaken for milliseconds: a time outside of
-/// the years 2009 to 2099 is refused.
+/// Reads a time and returns it as Unix milliseconds. Refuses a time outside of the years 2009 to
+/// 2099, so that seconds are never taken for milliseconds.
 pub(crate) fn parse_ms(text: &str) -> Option<u64> {
     let ms = if text.bytes().all(|byte| byte.is_ascii_digit()) {
         text.parse().ok()?
@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn known_times() {
+    fn known_times_are_read() {
         for (text, ms) in [
             ("2026-11-21T01:00:00Z", 1_795_222_800_000),
             ("2026-11-21t01:00:00.5z", 1_795_222_800_500),

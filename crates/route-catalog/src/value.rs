@@ -1,4 +1,4 @@
-//! Typed values of parameters, and all values of one request.
+//! The typed values of parameters, and the set of all values of one request.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use alloy_primitives::{Address, B256, Bytes, U256};
 
 use crate::Chain;
 
-/// One value, read by the [`Rule`](crate::Rule) of its parameter.
+/// One value. The [`Rule`](crate::Rule) of its parameter has read it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
     /// From [`Rule::Address`](crate::Rule::Address).
@@ -17,7 +17,7 @@ pub enum Value {
     Bytes(Bytes),
     /// From [`Rule::Uint256`](crate::Rule::Uint256).
     Uint(U256),
-    /// Trimmed text, a word of a choice, or a decimal in its shortest form.
+    /// Trimmed text, a word of a choice, a cursor, or a decimal in its shortest form.
     Text(String),
     /// From [`Rule::Integer`](crate::Rule::Integer).
     Integer(u64),
@@ -36,8 +36,8 @@ pub enum Value {
 }
 
 impl fmt::Display for Value {
-    /// A text that the same rule reads as the same value. Lists of text and objects, which have no
-    /// text form, are written for logs only.
+    /// Writes a text that the same rule reads as the same value. Lists of text and objects have no
+    /// text form; they are written for logs only.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Address(address) => write!(f, "{address}"),
@@ -59,10 +59,11 @@ impl fmt::Display for Value {
     }
 }
 
-/// The parameters of one request, all of them valid. Defaults are filled in.
+/// The parameters of one request. All of them are valid, and defaults are filled in.
 ///
-/// Names of the query and of the body never collide, so one lookup serves both. A lookup under a
-/// name that the route does not declare, or as another type than its rule yields, answers `None`.
+/// A name is never in the query and in the body of a route, so one look-up serves both. A look-up
+/// returns `None` for a name that the route does not declare, and for another type than the one of
+/// the name's rule.
 ///
 /// ```
 /// use route_catalog::Operation;
@@ -80,7 +81,7 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// The value under `name`.
+    /// Returns the value of `name`.
     pub fn value(&self, name: &str) -> Option<&Value> {
         self.values
             .iter()
@@ -88,12 +89,12 @@ impl Parameters {
             .map(|(_, value)| value)
     }
 
-    /// Every value with its name, in the order of the declaration.
+    /// Returns every value with its name, in the order of the declaration.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> {
         self.values.iter().map(|(name, value)| (*name, value))
     }
 
-    /// An address.
+    /// Returns the address of `name`.
     pub fn address(&self, name: &str) -> Option<Address> {
         match self.value(name)? {
             Value::Address(address) => Some(*address),
@@ -101,7 +102,7 @@ impl Parameters {
         }
     }
 
-    /// A 32-byte hash.
+    /// Returns the 32-byte hash of `name`.
     pub fn hash(&self, name: &str) -> Option<B256> {
         match self.value(name)? {
             Value::Hash(hash) => Some(*hash),
@@ -109,7 +110,7 @@ impl Parameters {
         }
     }
 
-    /// Bytes.
+    /// Returns the bytes of `name`.
     pub fn bytes(&self, name: &str) -> Option<&Bytes> {
         match self.value(name)? {
             Value::Bytes(bytes) => Some(bytes),
@@ -117,7 +118,7 @@ impl Parameters {
         }
     }
 
-    /// An amount in the smallest unit.
+    /// Returns the amount of `name`, in the smallest unit.
     pub fn uint(&self, name: &str) -> Option<U256> {
         match self.value(name)? {
             Value::Uint(uint) => Some(*uint),
@@ -125,7 +126,8 @@ impl Parameters {
         }
     }
 
-    /// Text, a word of a choice, a cursor, or a decimal in its shortest form.
+    /// Returns the text of `name`: a word of a choice, a cursor, other text, or a decimal in its
+    /// shortest form.
     pub fn text(&self, name: &str) -> Option<&str> {
         match self.value(name)? {
             Value::Text(text) => Some(text),
@@ -133,7 +135,7 @@ impl Parameters {
         }
     }
 
-    /// A whole number.
+    /// Returns the whole number of `name`.
     pub fn integer(&self, name: &str) -> Option<u64> {
         match self.value(name)? {
             Value::Integer(integer) => Some(*integer),
@@ -141,7 +143,7 @@ impl Parameters {
         }
     }
 
-    /// A yes or no.
+    /// Returns the yes or no of `name`.
     pub fn boolean(&self, name: &str) -> Option<bool> {
         match self.value(name)? {
             Value::Boolean(boolean) => Some(*boolean),
@@ -149,7 +151,7 @@ impl Parameters {
         }
     }
 
-    /// A time in unix milliseconds.
+    /// Returns the time of `name`, in Unix milliseconds.
     pub fn timestamp_ms(&self, name: &str) -> Option<u64> {
         match self.value(name)? {
             Value::Timestamp(ms) => Some(*ms),
@@ -157,7 +159,7 @@ impl Parameters {
         }
     }
 
-    /// A chain.
+    /// Returns the chain of `name`.
     pub fn chain(&self, name: &str) -> Option<Chain> {
         match self.value(name)? {
             Value::Chain(chain) => Some(*chain),
@@ -165,7 +167,7 @@ impl Parameters {
         }
     }
 
-    /// A list of chains, none twice.
+    /// Returns the chains of `name`. No chain occurs twice.
     pub fn chains(&self, name: &str) -> Option<&[Chain]> {
         match self.value(name)? {
             Value::Chains(chains) => Some(chains),
@@ -173,7 +175,7 @@ impl Parameters {
         }
     }
 
-    /// A list of texts.
+    /// Returns the lines of text of `name`.
     pub fn lines(&self, name: &str) -> Option<&[String]> {
         match self.value(name)? {
             Value::Lines(lines) => Some(lines),
@@ -181,7 +183,7 @@ impl Parameters {
         }
     }
 
-    /// The members of an object.
+    /// Returns the members of the object of `name`.
     pub fn object(&self, name: &str) -> Option<&Self> {
         match self.value(name)? {
             Value::Object(members) => Some(members),

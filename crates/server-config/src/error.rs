@@ -1,4 +1,5 @@
-//! The errors of a configuration.
+//! The errors of a configuration. Each names the key and the expected value, and never repeats a
+//! secret.
 
 use std::fmt;
 use std::io;
@@ -6,17 +7,17 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// A problem with one key.
+/// What is wrong with one key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// The key with its section, as in the file: `payment.pay_to`.
+    /// The key with its section, as the file has it: `payment.pay_to`.
     pub key: String,
-    /// The expected value, and the reason.
+    /// The expected value and the reason.
     pub message: String,
 }
 
 impl Problem {
-    /// A problem with this key.
+    /// Makes a problem with this key.
     pub fn new(key: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             key: key.into(),
@@ -34,7 +35,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// The reason why a configuration cannot be used. The process exits with code 2.
+/// Why a configuration cannot be used. The process exits with code 2.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ConfigError {
     /// The file cannot be read.
@@ -51,7 +52,7 @@ pub enum ConfigError {
         /// The position and the reason.
         detail: String,
     },
-    /// Keys that cannot be used. All of them are reported at once.
+    /// Some keys have unusable values. All of them are reported together.
     #[error("the configuration cannot be used:{}", lines(problems))]
     Invalid {
         /// Every problem.

@@ -1,15 +1,15 @@
-//! The findings of `check-config --online`: their lines and their exit code.
+//! The findings of `check-config --online`, with their lines and their exit code.
 
 use std::fmt;
 
-/// The result of comparing one key with the outside world.
+/// The result of the comparison of one key with the outside world.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// The key.
     pub key: String,
     /// The result.
     pub verdict: Verdict,
-    /// A message for people, without URLs and keys.
+    /// A message for people. It contains no URL and no key.
     pub said: String,
 }
 
@@ -35,8 +35,8 @@ impl fmt::Display for Finding {
     }
 }
 
-/// The exit code for these findings: 2 when one contradicts the configuration, otherwise 1 when one
-/// was not reached, otherwise 0.
+/// Returns the exit code for these findings: 2 when one contradicts the configuration, otherwise 1
+/// when one was not reached, otherwise 0.
 #[must_use]
 pub fn exit_code(findings: &[Finding]) -> u8 {
     match findings.iter().map(|finding| finding.verdict).max() {

@@ -1,4 +1,5 @@
-//! Values that the environment can only give as text: numbers, booleans and lists.
+//! Readers for values that the environment can give only as text: numbers, booleans, lists and
+//! tables.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -6,10 +7,10 @@ use std::str::FromStr;
 
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error, SeqAccess, Visitor};
 
-/// Reads a number, or text that is one.
+/// Reads a number, or a text with a number.
 ///
 /// # Errors
-/// Anything else.
+/// When the value is anything else.
 pub fn scalar<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -34,10 +35,10 @@ where
     deserializer.deserialize_any(Scalar(PhantomData))
 }
 
-/// [`scalar`] for a key that may be absent.
+/// Like [`scalar`], for a key that may be absent.
 ///
 /// # Errors
-/// As [`scalar`].
+/// The same as [`scalar`].
 pub fn optional_scalar<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -49,7 +50,7 @@ where
 /// Reads a boolean, or the text `true` or `false`.
 ///
 /// # Errors
-/// Anything else.
+/// When the value is anything else.
 pub fn boolean<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     struct Boolean;
     impl Visitor<'_> for Boolean {
@@ -69,20 +70,20 @@ pub fn boolean<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Er
     deserializer.deserialize_any(Boolean)
 }
 
-/// [`boolean`] for a key that may be absent.
+/// Like [`boolean`], for a key that may be absent.
 ///
 /// # Errors
-/// As [`boolean`].
+/// The same as [`boolean`].
 pub fn optional_boolean<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<bool>, D::Error> {
     boolean(deserializer).map(Some)
 }
 
-/// [`list`] for a key that may be absent.
+/// Like [`list`], for a key that may be absent.
 ///
 /// # Errors
-/// As [`list`].
+/// The same as [`list`].
 pub fn optional_list<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Vec<String>>, D::Error> {
@@ -92,7 +93,7 @@ pub fn optional_list<'de, D: Deserializer<'de>>(
 /// Reads a list of texts, or one text with commas.
 ///
 /// # Errors
-/// Anything else.
+/// When the value is anything else.
 pub fn list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     struct List;
     impl<'de> Visitor<'de> for List {
@@ -118,10 +119,10 @@ pub fn list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D
     deserializer.deserialize_any(List)
 }
 
-/// Reads an array of tables, or text that holds a TOML array of inline tables.
+/// Reads an array of tables, or a text with a TOML array of inline tables.
 ///
 /// # Errors
-/// Anything else.
+/// When the value is anything else.
 pub fn tables<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,

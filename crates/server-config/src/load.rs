@@ -1,4 +1,4 @@
-//! Loads a configuration from a file and the environment.
+//! Loads the configuration of a server from a file and the environment.
 
 use std::path::Path;
 
@@ -8,15 +8,16 @@ use crate::{ConfigError, Problem, source};
 
 /// The whole configuration of one server.
 pub trait Configuration: DeserializeOwned {
-    /// Reads the secrets from their files, and reports every problem that makes the configuration
+    /// Reads the secrets from their files. Then reports every problem that makes the configuration
     /// unusable.
     fn complete(&mut self, problems: &mut Vec<Problem>);
 }
 
-/// Reads a file and the environment variables `SVC__SECTION__KEY`, which take precedence.
+/// Reads a file and the environment variables `SVC__SECTION__KEY`. The variables take precedence
+/// over the file.
 ///
 /// # Errors
-/// The file cannot be read or is not TOML; or all problems, each with its key.
+/// When the file cannot be read or is not TOML. Otherwise all problems, each with its key.
 pub fn load<C: Configuration>(
     path: &Path,
     environment: impl IntoIterator<Item = (String, String)>,
@@ -28,10 +29,10 @@ pub fn load<C: Configuration>(
     parse(&text, environment)
 }
 
-/// [`load`] from text.
+/// Like [`load`], with the text of the file.
 ///
 /// # Errors
-/// As [`load`].
+/// The same as [`load`].
 pub fn parse<C: Configuration>(
     text: &str,
     environment: impl IntoIterator<Item = (String, String)>,
@@ -50,8 +51,8 @@ pub fn parse<C: Configuration>(
     }
 }
 
-/// The environment of this process. A variable whose name is not Unicode is skipped. A variable of
-/// ours whose value is not Unicode is refused by its key.
+/// Returns the environment of this process. Skips a variable whose name is not Unicode. In a value
+/// that is not Unicode, replacement characters stand for the bad bytes.
 pub fn environment() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os().filter_map(|(name, value)| {
         Some((
@@ -61,8 +62,8 @@ pub fn environment() -> impl Iterator<Item = (String, String)> {
     })
 }
 
-/// The expectation in a deserializer's message. A text that was given for a section is not
-/// repeated, because it may be a misplaced secret.
+/// Returns what a deserializer's message says that it expected. When a text was given for a
+/// section, the text is not repeated: it may be a misplaced secret.
 fn expectation(message: &str) -> &str {
     let is_section = ["expected struct ", "expected a map"]
         .iter()

@@ -1,4 +1,4 @@
-//! Writes the log to standard error.
+//! Starts the log, and keeps payloads out of it.
 
 mod json;
 
@@ -14,7 +14,7 @@ use tracing_subscriber::{Layer, fmt};
 use self::json::JsonLines;
 use crate::{LogFormat, LogSection};
 
-/// Libraries whose `trace` events print requests, with their signatures and keys.
+/// Libraries whose `trace` events contain requests, with their signatures and keys.
 const TALKATIVE: [&str; 6] = [
     "alloy_json_rpc",
     "alloy_provider",
@@ -24,7 +24,7 @@ const TALKATIVE: [&str; 6] = [
     "hyper",
 ];
 
-/// Starts the log on standard error. Does nothing when a log is running.
+/// Starts the log on standard error. Does nothing when the process already has a log.
 pub fn start_log(section: &LogSection) {
     let filter = section
         .filter
@@ -61,7 +61,7 @@ where
         .event_format(JsonLines)
 }
 
-/// Keeps payloads out of the log, whatever filter the operator sets.
+/// Whether an event holds no payload. Other events are dropped, whatever filter the operator sets.
 fn holds_no_payload(metadata: &Metadata<'_>) -> bool {
     *metadata.level() != Level::TRACE
         || !TALKATIVE

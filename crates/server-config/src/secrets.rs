@@ -1,4 +1,5 @@
-//! Secrets come from the environment or from a file of their own, and are never printed.
+//! Reads secrets from their own files. Secrets come from such a file or from the environment, and
+//! are never printed.
 
 use std::path::Path;
 
@@ -22,7 +23,8 @@ pub(crate) const SECRET_KEYS: [&str; 12] = [
     "redeemer_key",
 ];
 
-/// Reads a secret from the file that its `*_file` key names, unless the environment has set it.
+/// Reads a secret from the file that its `*_file` key names. Does nothing when the environment has
+/// set the secret.
 pub fn read_secret_file(
     key: &str,
     secret: &mut Option<SecretString>,

@@ -1,4 +1,4 @@
-//! The sections that all servers share, with their defaults and rules.
+//! The sections of the configuration that all servers have, with their defaults and rules.
 
 mod log;
 mod server;
@@ -10,7 +10,7 @@ pub use upstreams::{ChainTable, Chains, UpstreamMode, UpstreamTable, Upstreams};
 
 use crate::Problem;
 
-/// Requires an absolute `http` or `https` URL without query or fragment.
+/// Reports a problem unless `url` is an absolute `http` or `https` URL without query or fragment.
 pub fn check_url(problems: &mut Vec<Problem>, key: &str, url: &str) {
     let good = url::Url::parse(url).is_ok_and(|url| {
         matches!(url.scheme(), "http" | "https")
@@ -24,7 +24,8 @@ pub fn check_url(problems: &mut Vec<Problem>, key: &str, url: &str) {
     }
 }
 
-/// Requires the URL of a JSON-RPC endpoint. It may hold a key in its query, so it is never printed.
+/// Reports a problem unless `url` can be a JSON-RPC endpoint. Its query may hold a key, so the URL
+/// is never printed.
 pub fn check_rpc_url(problems: &mut Vec<Problem>, key: &str, url: &str) {
     let good = url::Url::parse(url)
         .is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.host_str().is_some());

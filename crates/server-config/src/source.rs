@@ -6,8 +6,9 @@ use crate::{ConfigError, secrets::SECRET_KEYS};
 
 const PREFIX: &str = "SVC__";
 
-/// The file's tables, with every `SVC__SECTION__KEY` written over them. Values of the environment
-/// stay text; keys of other types parse it themselves.
+/// Returns the tables of the file, overwritten by every `SVC__SECTION__KEY`. Values from the
+/// environment stay text; a key of another type parses its text. Refuses a file that contains a
+/// secret.
 pub(crate) fn document(
     text: &str,
     environment: impl IntoIterator<Item = (String, String)>,
@@ -29,7 +30,7 @@ pub(crate) fn document(
     Ok(document)
 }
 
-/// The position and the reason of a syntax error. The line itself is not repeated, because it may
+/// Returns the position and the reason of a syntax error. Does not repeat the line, because it may
 /// hold a misplaced secret.
 fn syntax(text: &str, error: &toml::de::Error) -> ConfigError {
     let start = error.span().map_or(0, |span| span.start);

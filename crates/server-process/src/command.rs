@@ -1,4 +1,5 @@
-//! Commands: their output, their failures, and their runtime.
+//! The frame of a server's commands: their output, their failures with exit codes, and their
+//! runtime.
 
 use std::fmt::Display;
 use std::io::{self, Write as _};
@@ -17,24 +18,24 @@ pub struct ServeArguments {
     pub config: PathBuf,
 }
 
-/// The reason why a command failed. Each variant has its exit code.
+/// Why a command failed. Each variant has its exit code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
     /// Code 2: the configuration cannot be used.
     Config(String),
     /// Code 1: any other failure.
     Other(String),
-    /// This code: the lines on standard output state the findings.
+    /// The lines on standard output state the findings. The command exits with this code.
     Found(u8),
 }
 
 impl Failure {
-    /// A configuration that cannot be used.
+    /// Makes the failure of a configuration that cannot be used.
     pub fn config(error: impl Display) -> Self {
         Self::Config(error.to_string())
     }
 
-    /// Any other failure.
+    /// Makes any other failure.
     pub fn other(error: impl Display) -> Self {
         Self::Other(error.to_string())
     }
@@ -52,8 +53,8 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// The exit code for a command's result. Prints a failure's message on standard error, with the
-/// program's name.
+/// Returns the exit code for a command's result. Prints the message of a failure on standard error,
+/// after the program's name.
 pub fn end(program: &str, result: Result<(), Failure>) -> ExitCode {
     let (message, code) = match result {
         Ok(()) => return ExitCode::SUCCESS,
@@ -69,21 +70,21 @@ pub fn end(program: &str, result: Result<(), Failure>) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Prints a text on standard output, with one line feed at its end.
+/// Prints a text on standard output. The output ends with exactly one line feed.
 ///
 /// # Errors
-/// Standard output cannot be written.
+/// When standard output cannot be written.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     writeln!(out, "{}", text.trim_end())?;
     Ok(out.flush()?)
 }
 
-/// Prints findings on standard output and a note about them on standard error. Returns the
-/// findings' exit code as a failure, unless it is 0.
+/// Prints findings on standard output, and a note about them on standard error.
 ///
 /// # Errors
-/// [`Failure::Found`] with a code other than 0; [`Failure::Other`] when an output cannot be
+/// [`Failure::Found`] with the exit code of the findings, unless it is 0. [`Failure::Other`] when
+/// an output cannot be written.
 /// written.
 pub fn show(text: &str, note: Option<&str>, exit_code: u8) -> Result<(), Failure> {
     print(text)?;
@@ -96,10 +97,10 @@ pub fn show(text: &str, note: Option<&str>, exit_code: u8) -> Result<(), Failure
     }
 }
 
-/// A runtime with one thread for each core of the machine.
+/// Makes a runtime with one thread for each core of the machine.
 ///
 /// # Errors
-/// The operating system's error.
+/// The error of the operating system.
 pub fn runtime() -> io::Result<Runtime> {
     Builder::new_multi_thread().enable_all().build()
 }
@@ -107,7 +108,7 @@ pub fn runtime() -> io::Result<Runtime> {
 /// Runs a future to its end on a new [`runtime`].
 ///
 /// # Errors
-/// The runtime cannot be created.
+/// When the runtime cannot be created.
 pub fn block_on<T>(future: impl Future<Output = T>) -> io::Result<T> {
     Ok(runtime()?.block_on(future))
 }

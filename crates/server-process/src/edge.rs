@@ -5,7 +5,7 @@ use std::time::Duration;
 use http_edge::Limits;
 use server_config::ServerSection;
 
-/// The limits of the HTTP edge that a section states.
+/// Returns the limits of the HTTP edge that the section states.
 #[must_use]
 pub fn limits(server: &ServerSection) -> Limits {
     let header = server.client_address_header.as_ref();
@@ -27,13 +27,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_empty_section_and_the_edge_have_the_same_limits() {
+    fn an_empty_section_gives_the_default_limits_of_the_edge() {
         let limits = limits(&ServerSection::default());
         assert_eq!(format!("{limits:?}"), format!("{:?}", Limits::default()));
     }
 
     #[test]
-    fn every_limit_is_taken_from_its_key() {
+    fn every_key_sets_its_limit() {
         let section = ServerSection {
             max_connections: 1,
             max_header_bytes: 2,

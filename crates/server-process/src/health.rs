@@ -1,10 +1,11 @@
-//! The answer of `/readyz`.
+//! Renders the answer of `/readyz`.
 
 use http::StatusCode;
 use serde_json::{Value, json};
 
-/// The status and body of `/readyz`. The status is 503 unless the server is ready. The body names
-/// each impaired component with its reason; a ready server may have some.
+/// Returns the status and the body of `/readyz`. The status is 503 unless the server is ready. The
+/// body names every impaired component with its reason. A ready server may have impaired
+/// components.
 #[must_use]
 pub fn readiness<'a>(
     is_ready: bool,

@@ -1,4 +1,4 @@
-//! The metrics of a process.
+//! The metrics of a process: the recorder, its text for `/metrics`, and its upkeep.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -16,10 +16,10 @@ const UPKEEP: Duration = Duration::from_secs(5);
 /// The media type of [`Metrics::render`].
 pub const METRICS_MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// The metrics of the process, as a `static` of its server.
+/// The metrics of the process. A server has them in a `static`.
 ///
-/// A handle that is created before the recorder is installed records nothing: call
-/// [`Self::install`] before creating a handle.
+/// Call [`Self::install`] before creating a handle: a handle that is created before the recorder is
+/// installed records nothing.
 #[derive(Debug)]
 pub struct Metrics {
     recorder: OnceLock<Option<PrometheusHandle>>,
@@ -27,7 +27,8 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Metrics without a recorder yet. `begin` describes them and creates their series.
+    /// Makes metrics without a recorder. When the recorder is installed, `begin` describes the
+    /// metrics and creates their series.
     #[must_use]
     pub const fn new(begin: fn()) -> Self {
         Self {
@@ -36,18 +37,20 @@ impl Metrics {
         }
     }
 
-    /// Installs the recorder on the first call, unless the process has another one.
+    /// Installs the recorder on the first call. Installs none when the process has another
+    /// recorder.
     pub fn install(&self) {
         self.recorder();
     }
 
-    /// All series in the text format of Prometheus. `None` when the process has another recorder.
+    /// Returns all series in the text format of Prometheus. `None` when the process has another
+    /// recorder.
     pub fn render(&self) -> Option<String> {
         self.recorder().map(PrometheusHandle::render)
     }
 
-    /// Runs the recorder's upkeep repeatedly, so that samples take no memory while `/metrics` is
-    /// not scraped. Never returns.
+    /// Runs the recorder's upkeep again and again, so that samples take no memory while nobody
+    /// reads `/metrics`. Never returns.
     pub async fn keep(&self) {
         let mut ticks = tokio::time::interval(UPKEEP);
         loop {
@@ -78,7 +81,7 @@ mod tests {
 
     use super::*;
 
-    /// One test, because the recorder belongs to the whole process.
+    /// This is one test only, because the recorder belongs to the whole process.
     #[test]
     fn series_begin_with_the_recorder_and_times_have_buckets() {
         static OURS: Metrics = Metrics::new(|| counter!("begun_total").increment(0));

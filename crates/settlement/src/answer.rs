@@ -1,5 +1,5 @@
-//! Reads the answers to `/verify` and `/settle` (x402 v2 sections 7.1 and 7.2): first the JSON,
-//! then the HTTP status. An answer that contradicts its payment is refused.
+//! Reads the answers to `/verify` and `/settle` (x402 v2 sections 7.1 and 7.2). The JSON counts
+//! before the HTTP status. An answer that contradicts its payment decides nothing.
 
 use alloy_primitives::{Address, B256, U256};
 use serde::{Deserialize, Deserializer};
@@ -11,7 +11,8 @@ use crate::reason::{Weight, is_failed, is_used, weight};
 use crate::text::{clip, clip_message};
 use crate::{Cause, Malformation, Receipt, Reconciliation, RemoteCall, Settlement, Verification};
 
-/// The longest JSON that a facilitator may add to a receipt, in bytes. Receipts travel in a header.
+/// The longest JSON that a facilitator may add to a receipt, in bytes. Receipts travel in a header,
+/// so longer JSON is dropped.
 const MAX_FOREIGN_JSON: usize = 2_048;
 
 /// The answer to one `/settle` request.
@@ -19,12 +20,12 @@ const MAX_FOREIGN_JSON: usize = 2_048;
 pub(crate) enum SettleAnswer {
     /// The outcome.
     Final(Settlement),
-    /// The settlement was sent and is not final: `settlement_pending`, or a broker state that is
-    /// not the last one.
+    /// The settlement was sent and is not final. The answer is `settlement_pending`, or has a state
+    /// of the broker that is not the last one.
     Pending { transaction: String, state: String },
 }
 
-/// A settlement as facilitators write it: members that do not apply are absent, empty or null.
+/// A settlement as facilitators write it. A member that does not apply is absent, empty or null.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SettleBody {
@@ -96,7 +97,7 @@ pub(crate) fn settlement(payment: &Payment, reply: &Reply) -> SettleAnswer {
 }
 
 impl SettleBody {
-    /// Judges a parsed answer; `status` is its HTTP status.
+    /// Judges a parsed answer. `status` is its HTTP status.
     pub(crate) fn read(self, payment: &Payment, status: u16) -> SettleAnswer {
         let named = (!self.transaction.is_empty()).then(|| clip(&self.transaction));
         if let Err(cause) = self.same_payment(payment) {
@@ -118,7 +119,7 @@ impl SettleBody {
         if !(200..300).contains(&status) {
             return unknown(named, malformed(Malformation::SuccessWithErrorStatus));
         }
-        // A deferred payment is stored now, and gets its transaction with its batch.
+        // A deferred payment is only stored now. It gets its transaction with its batch.
         if payment.scheme() == Scheme::Exact {
             if self.transaction.is_empty() {
                 return unknown(None, malformed(Malformation::NoTransaction));
@@ -175,8 +176,8 @@ impl SettleBody {
         if vague && status >= 500 {
             return unknown(named, Cause::Status { call, status });
         }
-        // A named transaction was broadcast. It may still make the payment or may have made it,
-        // unless the reason is its own failure or one that comes before a broadcast.
+        // A transaction that the answer names was broadcast. It may still make the payment, or has
+        // made it, unless the reason is its own failure or one that precedes a broadcast.
         if named.is_some() && vague && !is_failed(&reason) {
             return unknown(named, Cause::inconclusive(&reason));
         }
@@ -214,8 +215,8 @@ impl SettleBody {
     }
 }
 
-/// The meaning of a re-sent settlement's outcome for the payment. A refusal decides only when no
-/// earlier attempt can have succeeded, because a payment that was taken the first time also answers
+/// Returns what the outcome of a repeated settlement means for the payment. A refusal decides only
+/// when no earlier attempt can have succeeded: after a first success, the answer can also be
 /// "already used", "insufficient funds" or "expired".
 pub(crate) fn after_resend(outcome: Settlement, known: Option<&str>) -> Reconciliation {
     let known = known.map(str::to_owned);
@@ -237,7 +238,7 @@ pub(crate) fn after_resend(outcome: Settlement, known: Option<&str>) -> Reconcil
                 cause: Cause::inconclusive(&reason),
             }
         }
-        // Not sent this time; an earlier attempt may have been sent.
+        // This request was not sent, but an earlier one may have been.
         Settlement::NotSent { cause } => Reconciliation::Undecided {
             transaction: known,
             cause,
@@ -249,7 +250,7 @@ pub(crate) fn after_resend(outcome: Settlement, known: Option<&str>) -> Reconcil
     }
 }
 
-/// The outcome when `/settle` gave no readable answer.
+/// Returns the outcome when `/settle` gave no readable answer.
 pub(crate) fn unanswered(cause: Cause) -> SettleAnswer {
     if matches!(cause, Cause::Unreachable { .. }) {
         SettleAnswer::Final(Settlement::NotSent { cause })
@@ -258,7 +259,7 @@ pub(crate) fn unanswered(cause: Cause) -> SettleAnswer {
     }
 }
 
-/// The outcome of a refused settlement. "Already used" is not a refusal: an earlier attempt may
+/// Returns the outcome of a refused settlement. "Already used" is not final: an earlier attempt may
 /// have taken the payment, or another party may have sent it.
 pub(crate) fn refused(
     reason: Reason,
@@ -271,7 +272,7 @@ pub(crate) fn refused(
     SettleAnswer::Final(Settlement::Rejected { reason, message })
 }
 
-/// Whether a state means a finished settlement. `pending`, `timeout` and every unknown word do not.
+/// Whether a state means a finished settlement. `pending`, `timeout` and unknown words do not.
 pub(crate) fn is_finished(state: &str) -> bool {
     ["success", "settled", "confirmed", "completed"]
         .iter()
@@ -286,7 +287,7 @@ pub(crate) fn unknown(transaction: Option<String>, cause: Cause) -> SettleAnswer
     SettleAnswer::Final(Settlement::Unknown { transaction, cause })
 }
 
-/// The cause for a body that is not a protocol message.
+/// Returns the cause for a body that is not a protocol message.
 pub(crate) fn not_protocol(call: RemoteCall, reply: &Reply) -> Cause {
     if reply.is_success() {
         Cause::Malformed {
@@ -302,7 +303,7 @@ pub(crate) fn not_protocol(call: RemoteCall, reply: &Reply) -> Cause {
 }
 
 fn same_payer(call: RemoteCall, payment: &Payment, observed: &str) -> Result<(), Cause> {
-    // Addresses come in any letter case.
+    // Facilitators write addresses in any letter case.
     if observed.is_empty() || observed.parse::<Address>() == Ok(payment.payer()) {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! The one settler that a configuration describes.
+//! Sets up the settler that a configuration describes, and logs the outcomes of all settlers.
 
 use std::sync::Arc;
 
@@ -15,10 +15,11 @@ use crate::{
     observe,
 };
 
-/// The broker's public host.
+/// The public address of the broker.
 const OKX_BASE_URL: &str = "https://web3.okx.com";
 
-/// The settler that a configuration describes.
+/// The settler that a configuration describes. It passes each call on to the settler of its mode,
+/// and logs the outcome.
 #[derive(Debug)]
 pub enum AnySettler {
     /// Mode `facilitator`.
@@ -30,12 +31,12 @@ pub enum AnySettler {
 }
 
 impl AnySettler {
-    /// Sets up the configured settler, and compares the chain and the assets with the configuration
-    /// when there is an RPC endpoint. An endpoint that does not answer, or a facilitator that is
-    /// down, is not an error: both are asked again at the first payment.
+    /// Sets up the configured settler. With an RPC endpoint, it also compares the chain and the
+    /// assets with the configuration. An endpoint that does not answer and a facilitator that is
+    /// down are no errors: the settler asks them again at the first payment.
     ///
     /// # Errors
-    /// When the configuration is incomplete or unusable; and [`SettlementError::Chain`] or
+    /// When the configuration is incomplete or unusable. [`SettlementError::Chain`] or
     /// [`SettlementError::Asset`] when the chain contradicts it.
     pub async fn connect(config: SettlementConfig, terms: &Terms) -> Result<Self, SettlementError> {
         let SettlementConfig { mode, timeouts, .. } = config;
@@ -106,7 +107,7 @@ impl AnySettler {
         }
     }
 
-    /// The chain reader, when an RPC endpoint is configured.
+    /// Returns the chain reader. `None` without a configured RPC endpoint.
     #[must_use]
     pub fn chain(&self) -> Option<&ChainReader> {
         match self {
@@ -131,7 +132,7 @@ async fn confirm(chain: &ChainReader) -> Result<(), SettlementError> {
     }
 }
 
-/// Runs the same expression for every kind of settler.
+/// Evaluates the same expression for every kind of settler.
 macro_rules! each {
     ($settler:expr, $inner:ident => $body:expr) => {
         match $settler {
@@ -180,10 +181,10 @@ impl Settler for AnySettler {
         match &outcome {
             Verification::Valid => tracing::debug!(key = %payment.key(), "payment valid"),
             Verification::Invalid { reason, .. } => {
-                // Callers can send these in any number.
+                // Callers can send such payments in any number, so they do not warn.
                 tracing::debug!(key = %payment.key(), %reason, "payment invalid");
             }
-            // Signatures that only a chain can judge can also come in any number.
+            // Callers can also send signatures that only a chain can judge in any number.
             Verification::Unavailable { cause }
                 if payment.check_signature() != Ok(SignatureStanding::Recovered) =>
             {

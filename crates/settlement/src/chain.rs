@@ -1,5 +1,6 @@
-//! Reads the chain: whether the assets are the configured ones, whether an authorization is unused
-//! and covered, and the outcome of a settlement that was sent.
+//! Reads the chain of the payments: whether the assets are the configured ones, whether an
+//! authorization is unused and covered, and the outcome of a settlement that was sent. It sends no
+//! transaction.
 
 mod abi;
 mod clock;
@@ -35,21 +36,21 @@ pub(crate) use self::transfer::calldata;
 use crate::http::Http;
 use crate::{AssetFault, Cause, RemoteCall, SettlementError, Timeouts};
 
-/// Options for reading the chain.
+/// How the chain is read.
 #[derive(Debug, Clone, Default)]
 pub struct ChainOptions {
-    /// How the transaction that used an authorization is searched for.
+    /// How a transaction that used an authorization is searched for.
     pub log_search: LogSearch,
-    /// How many blocks must follow a transaction's block before it counts. With 0, its block must
-    /// be canonical.
+    /// How many blocks must follow a transaction's block before the transaction counts. With 0, its
+    /// block must only be canonical.
     pub confirmations: u64,
-    /// The time between the chain's blocks; when absent, the chain's usual one.
+    /// The time between the chain's blocks. When absent, the usual time of the chain.
     pub block_time: Option<Duration>,
-    /// The machine's clock. It is compared with the chain's.
+    /// The clock of the machine. It is compared with the chain's clock.
     pub clock: tx_sender::Clock,
 }
 
-/// A reader of the payments' chain. Cheap to clone.
+/// Reads the chain of the payments. Cheap to clone.
 #[derive(Clone)]
 pub struct ChainReader {
     inner: Arc<Inner>,
@@ -64,7 +65,7 @@ struct Inner {
     head_watch: HeadWatch,
 }
 
-/// A configured asset; `confirmed` once the chain has agreed.
+/// A configured asset. `confirmed` is true once the chain has agreed with the configuration.
 struct CheckedAsset {
     asset: Asset,
     separator: B256,
@@ -72,7 +73,7 @@ struct CheckedAsset {
 }
 
 impl ChainReader {
-    /// A reader over a JSON-RPC endpoint. It sends no request yet.
+    /// Makes a reader of one JSON-RPC endpoint. Sends no request yet.
     ///
     /// # Errors
     /// [`SettlementError::Url`] or [`SettlementError::Client`].
@@ -85,9 +86,9 @@ impl ChainReader {
         Self::over(std::slice::from_ref(rpc_url), terms, timeouts, options)
     }
 
-    /// A reader over several endpoints, which are asked in their order. An endpoint that does not
-    /// answer or is far behind is asked last for a while. Requests that decide about money go to
-    /// all endpoints, and contradicting answers are refused. It sends no request yet.
+    /// Makes a reader of several endpoints, which are asked in this order. An endpoint that does
+    /// not answer, or is far behind, is asked last for a while. Requests that decide about money go
+    /// to every endpoint, and contradicting answers are refused. Sends no request yet.
     ///
     /// # Errors
     /// [`SettlementError::Url`] or [`SettlementError::Client`].
@@ -134,23 +135,23 @@ impl ChainReader {
         self.inner.network
     }
 
-    /// How many blocks must follow a transaction's block before it counts.
+    /// Returns how many blocks must follow a transaction's block before the transaction counts.
     pub(crate) fn confirmations(&self) -> u64 {
         self.inner.options.confirmations
     }
 
-    /// The time between the chain's blocks.
+    /// Returns the time between the chain's blocks.
     pub(crate) fn block_time(&self) -> Duration {
         let usual = || tx_sender::Policy::usual_block_time(self.network().chain_id());
         self.inner.options.block_time.unwrap_or_else(usual)
     }
 
-    /// Compares the chain id and every asset's `DOMAIN_SEPARATOR()` with the configuration.
-    /// Confirmed facts are not asked for again.
+    /// Compares the chain id and every asset's `DOMAIN_SEPARATOR()` with the configuration. Does
+    /// not ask again for what is confirmed.
     ///
     /// # Errors
-    /// [`Cause::Chain`] or [`Cause::Asset`] when the chain contradicts the configuration; any other
-    /// cause when it cannot be read.
+    /// [`Cause::Chain`] or [`Cause::Asset`] when the chain contradicts the configuration. Another
+    /// cause when the chain cannot be read.
     pub async fn confirm(&self) -> Result<(), Cause> {
         self.confirm_chain().await?;
         for asset in &self.inner.assets {
@@ -209,7 +210,7 @@ impl ChainReader {
         Ok(())
     }
 
-    /// Confirms the chain and the payment's asset, if that was not done yet.
+    /// Confirms the chain and the payment's asset, unless they are confirmed.
     pub(crate) async fn confirm_for(&self, payment: &Payment) -> Result<(), Cause> {
         let asset = payment.requirements().asset;
         let checked = self
@@ -222,7 +223,7 @@ impl ChainReader {
             .await
     }
 
-    /// `authorizationState`: whether the authorization is used or cancelled (EIP-3009).
+    /// Calls `authorizationState`: whether the authorization is used or cancelled (EIP-3009).
     ///
     /// # Errors
     /// When the chain cannot be read.
@@ -237,7 +238,8 @@ impl ChainReader {
             .map_err(RpcFault::cause)
     }
 
-    /// The state of the authorization as of a block, by every endpoint that has the block.
+    /// Whether the authorization was used or cancelled as of a block. Asks every endpoint that has
+    /// the block.
     async fn used_as_of(&self, key: &AuthorizationKey, head: &Head) -> Result<bool, Cause> {
         let call = Eip3009::authorizationStateCall {
             authorizer: key.payer,
@@ -246,7 +248,7 @@ impl ChainReader {
         self.rpc().agreed_view(key.asset, &call, head).await
     }
 
-    /// `balanceOf`, in the asset's smallest unit.
+    /// Calls `balanceOf`. The result is in the asset's smallest unit.
     ///
     /// # Errors
     /// When the chain cannot be read.
@@ -258,8 +260,9 @@ impl ChainReader {
             .map_err(RpcFault::cause)
     }
 
-    /// Whether the account has code: a contract wallet, or a key's account that has delegated
-    /// (EIP-7702). The answer is kept for a while, and concurrent callers share one request.
+    /// Whether the account has code. It is then a contract wallet, or the account of a key that has
+    /// delegated (EIP-7702). The answer is kept for a while, and callers at the same time share one
+    /// request.
     ///
     /// # Errors
     /// When the chain cannot be read.
@@ -271,10 +274,12 @@ impl ChainReader {
         self.inner.code.get(account, ask).await
     }
 
-    /// Compares the machine's clock with the newest block's, at most once a second.
+    /// Compares the machine's clock with the time of the newest block. Reads a block at most once a
+    /// second.
     ///
     /// # Errors
-    /// [`Cause::Clock`] when they disagree, any other cause when the chain cannot be read.
+    /// [`Cause::Clock`] when they contradict each other. Another cause when the chain cannot be
+    /// read.
     pub(crate) async fn check_clock(&self) -> Result<(), Cause> {
         let now = self.inner.options.clock.now();
         let watch = &self.inner.head_watch;
@@ -293,5 +298,5 @@ impl std::fmt::Debug for ChainReader {
     }
 }
 
-/// The method's name, for causes that represent several calls.
+/// The call that a cause names when several calls belong to one question.
 pub(crate) const RECEIPT: RemoteCall = RemoteCall::Rpc("eth_getTransactionReceipt");

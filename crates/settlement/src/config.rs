@@ -1,4 +1,5 @@
-//! The configuration of a settlement.
+//! The configuration of a settlement: the kind of settler, its service or key, and how the chain is
+//! read.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,31 +14,32 @@ use crate::{ChainOptions, GasPolicy, Mode, OkxCredentials, Timeouts};
 pub struct SettlementConfig {
     /// The kind of settler.
     pub mode: Mode,
-    /// Mode `facilitator`: its base URL.
+    /// The base URL of the facilitator, for mode `facilitator`.
     pub facilitator_url: Option<String>,
-    /// Mode `okx`: the broker's base URL; `https://web3.okx.com` when absent.
+    /// The base URL of the broker, for mode `okx`. When absent, `https://web3.okx.com`.
     pub okx_base_url: Option<String>,
-    /// Mode `okx`: the API credentials.
+    /// The API credentials of the broker, for mode `okx`.
     pub okx: Option<OkxCredentials>,
-    /// A JSON-RPC endpoint; required by mode `onchain`, and used by every mode to read the chain.
-    /// May hold a key, so it is never printed.
+    /// A JSON-RPC endpoint. Mode `onchain` requires it; every mode uses it to read the chain. It
+    /// may hold a key, so it is never printed.
     pub rpc_url: Option<SecretString>,
-    /// Further endpoints. They are asked when the first one does not answer, and together with it
-    /// about decisions. They are used only with [`rpc_url`](Self::rpc_url).
+    /// Further endpoints, which are used only together with [`rpc_url`](Self::rpc_url). They are
+    /// asked when the first one does not answer. Questions that decide about money go to all
+    /// endpoints.
     pub more_rpc_urls: Vec<SecretString>,
-    /// Mode `onchain`: the key that pays the gas, 32 bytes as hexadecimal digits.
+    /// The key that pays the gas in mode `onchain`: 32 bytes as hexadecimal digits.
     pub private_key: Option<SecretString>,
-    /// Mode `onchain`: the signer of the account that pays the gas, instead of `private_key`.
+    /// The signer of the account that pays the gas in mode `onchain`. It replaces `private_key`.
     pub signer: Option<Arc<dyn TransactionSigner>>,
     /// The time limits.
     pub timeouts: Timeouts,
-    /// Mode `onchain`: the limits of a settlement's cost.
+    /// The limits of a settlement's cost in mode `onchain`.
     pub gas: GasPolicy,
-    /// Mode `onchain`: the store of our own transactions. Without it they are recorded in memory,
-    /// and a transaction that is pending when the process ends is found on the chain only.
+    /// The store of our own transactions in mode `onchain`. Without one they are recorded in
+    /// memory. When the process then ends, only the chain shows a transaction that was pending.
     pub records: Option<Arc<dyn Store>>,
-    /// Mode `onchain`: how the account's lane in the records is leased. The lane may be taken over
-    /// at once where only this process uses the records.
+    /// How the lane of the account in the records is leased, for mode `onchain`. When only this
+    /// process uses the records, it may take the lane over at once.
     pub sender: Options,
     /// How the chain is read.
     pub chain: ChainOptions,

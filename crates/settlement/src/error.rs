@@ -1,4 +1,5 @@
-//! The errors: an unusable configuration, and answers that are unavailable.
+//! The errors of this crate: a configuration that cannot be used, and the causes of outcomes that
+//! are unavailable.
 
 mod asset;
 mod cause;
@@ -12,11 +13,11 @@ pub use self::cause::Cause;
 pub use self::remote::{Malformation, RemoteCall};
 use crate::Mode;
 
-/// A settlement that cannot be set up. Every variant is a mistake in the configuration. An
-/// unreachable service is not an error here: it is asked again before the first payment.
+/// Why a settlement cannot be set up. Every variant is a mistake in the configuration. An
+/// unreachable service is no error here: it is asked again before the first payment.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SettlementError {
-    /// The records of own transactions cannot be read.
+    /// The records of our own transactions cannot be read.
     #[error(transparent)]
     Records(Box<SenderError>),
     /// A key that the mode requires is missing.
@@ -27,8 +28,7 @@ pub enum SettlementError {
         /// The mode that requires it.
         mode: Mode,
     },
-    /// The URL is not an absolute `http` or `https` URL. The text may hold a key and is not
-    /// repeated.
+    /// The URL is not an absolute `http` or `https` URL. It may hold a key, so it is not repeated.
     #[error(
         "{key}: expected an absolute http or https URL with a host and without query or fragment"
     )]
@@ -62,13 +62,13 @@ pub enum SettlementError {
         /// The chain that the endpoint reports.
         observed: u64,
     },
-    /// An asset on chain differs from the configuration.
+    /// An asset on the chain differs from the configuration.
     #[error(transparent)]
     Asset(Box<AssetFault>),
 }
 
 impl SettlementError {
-    /// A stable code for logs and scripts.
+    /// Returns a stable code for logs and scripts.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! Any x402 v2 facilitator over HTTP.
+//! Settles through any facilitator of x402 v2 over HTTP.
 
 use alloy_primitives::U256;
 use reqwest::Url;
@@ -16,7 +16,7 @@ use crate::{
 
 /// A facilitator of x402 v2 (section 7): `POST /verify`, `POST /settle`, `GET /supported`.
 ///
-/// No request is sent before the first payment, so a server can start while its facilitator is
+/// It sends no request before the first payment. So a server can start while its facilitator is
 /// down.
 pub struct Facilitator {
     http: Http,
@@ -29,7 +29,8 @@ pub struct Facilitator {
 }
 
 impl Facilitator {
-    /// A facilitator at `base_url`, whose path is a prefix of every request.
+    /// Makes the settler of the facilitator at `base_url`. If the URL has a path, every request
+    /// begins with it.
     ///
     /// # Errors
     /// [`SettlementError::Url`] or [`SettlementError::Client`].
@@ -93,7 +94,7 @@ impl Facilitator {
                 status: reply.status,
             });
         }
-        // A facilitator that answers with an empty list supports the default only.
+        // An answer that is no list of supported kinds counts as an empty list.
         Ok(
             serde_json::from_slice::<SupportedResponse>(&reply.body).map_or_else(
                 |_| Support::default(),
@@ -152,10 +153,10 @@ impl Settler for Facilitator {
         }
     }
 
-    /// Re-sends the identical settlement. x402 v2 has no status query, so a refusal such as
-    /// "already used" stays undecided: the money may have moved by the first attempt, by a second
-    /// facilitator, or not at all after a cancellation, and only the chain can distinguish these.
-    /// When the payment's window is over, it is undecidable.
+    /// Sends the identical settlement again, because x402 v2 has no query of a state. A refusal
+    /// such as "already used" leaves the payment undecided: the money may have moved by the first
+    /// attempt or by a second facilitator, or a cancellation may have prevented it. Only the chain
+    /// can tell. When the payment's window is over, the payment is undecidable.
     async fn reconcile(
         &self,
         payment: &Payment,

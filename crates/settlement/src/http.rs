@@ -1,4 +1,5 @@
-//! The one HTTP client of this crate: bounded answers, no redirects, no URL in any error.
+//! The only HTTP client of this crate. The size of answers is limited, redirects are not followed,
+//! and no error contains a URL.
 
 use std::time::{Duration, Instant};
 
@@ -9,11 +10,11 @@ use reqwest::{Client, RequestBuilder, Url};
 
 use crate::{Cause, RemoteCall, SettlementError, observe};
 
-/// The longest answer of a facilitator, in bytes. Its messages have a few hundred bytes.
+/// The longest answer of a facilitator, in bytes. Its messages have some hundred bytes.
 pub(crate) const MAX_FACILITATOR_BODY: usize = 256 * 1024;
 
-/// Below the idle time-out of common servers, so that no settlement goes into a connection that the
-/// other side is closing.
+/// How long an idle connection is kept. This is shorter than common servers keep one, so that no
+/// settlement is sent over a connection that the server is closing.
 const POOL_IDLE: Duration = Duration::from_secs(15);
 
 #[derive(Debug, Clone)]
@@ -60,7 +61,7 @@ impl Http {
         })
     }
 
-    /// A client with the same connections and another limit on answers.
+    /// Returns a client with the same connections and another limit for answers.
     pub(crate) fn with_max_body(&self, max_body: usize) -> Self {
         Self {
             client: self.client.clone(),
@@ -136,7 +137,7 @@ impl Http {
     }
 }
 
-/// Parses a base URL. A path in it is a prefix of every request.
+/// Parses a base URL. If it has a path, every request begins with it.
 pub(crate) fn base_url(key: &'static str, text: &str) -> Result<Url, SettlementError> {
     let url = Url::parse(text).map_err(|_| SettlementError::Url { key })?;
     let usable = matches!(url.scheme(), "http" | "https")
@@ -150,7 +151,7 @@ pub(crate) fn base_url(key: &'static str, text: &str) -> Result<Url, SettlementE
     }
 }
 
-/// `base` with `path`, which begins with a slash, appended to its own path.
+/// Appends `path`, which begins with a slash, to the path of `base`.
 pub(crate) fn join(base: &Url, path: &str) -> Url {
     let mut url = base.clone();
     let joined = format!("{}{path}", base.path().trim_end_matches('/'));
@@ -159,7 +160,7 @@ pub(crate) fn join(base: &Url, path: &str) -> Url {
 }
 
 fn transport_cause(call: RemoteCall, after: Duration, error: &reqwest::Error) -> Cause {
-    // Checked first, because a connection that is not made in time matches both, and no request was
+    // This is checked first: a connection that is not made in time matches both, and no request was
     // sent in either case.
     if error.is_connect() {
         Cause::Unreachable { call }

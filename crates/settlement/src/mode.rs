@@ -5,28 +5,28 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-/// The kind of settler: `settlement.mode`.
+/// The kind of settler, as `settlement.mode` names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Mode {
-    /// Any x402 v2 facilitator.
+    /// Any facilitator of x402 v2.
     #[default]
     Facilitator,
-    /// The OKX broker.
+    /// The broker of OKX.
     Okx,
-    /// This process, with its own key.
+    /// This process settles with a key of its own.
     Onchain,
 }
 
-/// The text is no mode.
+/// A text that names no mode.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("expected `facilitator`, `okx` or `onchain`, observed `{observed}`")]
 pub struct UnknownMode {
-    /// The text, at most 80 characters.
+    /// The text, at most 80 characters of it.
     pub observed: String,
 }
 
 impl Mode {
-    /// The name in the configuration.
+    /// Returns the name in the configuration.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

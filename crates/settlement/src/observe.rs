@@ -1,4 +1,4 @@
-//! Metrics of this crate's calls, through the `metrics` facade.
+//! The metrics of this crate's calls, through the `metrics` facade.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use alloy_primitives::U256;
 
 use crate::RemoteCall;
 
-/// Duration in seconds of a call to a facilitator or broker, by `call` and `outcome`.
+/// The duration of a call to a facilitator or broker in seconds, by `call` and `outcome`.
 const FACILITATOR_SECONDS: &str = "svc_facilitator_seconds";
 
-/// Duration in seconds of a call to a node, by `method` and `outcome`.
+/// The duration of a call to a node in seconds, by `method` and `outcome`.
 const RPC_SECONDS: &str = "svc_rpc_seconds";
 
 /// The balance of the account that pays the gas, in the smallest unit of the chain's coin.
@@ -18,9 +18,9 @@ const GAS_BALANCE_WEI: &str = "svc_gas_balance_wei";
 /// The values of the label `outcome`.
 const OUTCOMES: [&str; 2] = ["ok", "error"];
 
-/// Counts one call, with the status of a complete answer. `outcome` is `ok` for any complete answer
-/// below status 500, a refusal or a revert included, and `error` otherwise. Both are counted, so
-/// that a slow failure is visible.
+/// Records one call with the status of its answer, if one came completely. `outcome` is `ok` for
+/// any complete answer below status 500, even for a refusal or a revert. Otherwise it is `error`.
+/// Both have durations, so that a slow failure is visible.
 pub(crate) fn answered(call: RemoteCall, status: Option<u16>, took: Duration) {
     let answered = status.is_some_and(|status| status < 500);
     let outcome = if answered { "ok" } else { "error" };
@@ -37,7 +37,7 @@ pub(crate) fn answered(call: RemoteCall, status: Option<u16>, took: Duration) {
     }
 }
 
-/// Creates the series of a facilitator's or broker's calls before the first call.
+/// Creates the series of the calls to a facilitator or broker before the first call.
 pub(crate) fn start_facilitator(calls: &[RemoteCall]) {
     for call in calls {
         for outcome in OUTCOMES {
@@ -47,7 +47,7 @@ pub(crate) fn start_facilitator(calls: &[RemoteCall]) {
     }
 }
 
-/// Creates the series of a node's calls before the first call.
+/// Creates the series of the calls to a node before the first call.
 pub(crate) fn start_rpc(methods: &[&'static str]) {
     for method in methods.iter().copied() {
         for outcome in OUTCOMES {

@@ -1,4 +1,5 @@
-//! The OKX broker: x402 v2 in an envelope, with API credentials and a status query.
+//! Settles through the OKX broker: x402 v2 in an envelope, with API credentials and a query of a
+//! settlement's state.
 
 mod envelope;
 mod signing;
@@ -23,15 +24,15 @@ use crate::{
     Settler, Timeouts, Verification,
 };
 
-/// The prefix of every path. It is signed too.
+/// The prefix of every path. Requests are signed with it.
 const API: &str = "/api/v6/pay/x402";
 
 /// The OKX broker (its pages api-http-onetime, api-http-batch, api-query-settlement-status).
 ///
-/// Scheme `exact` is settled with `syncSettle`: the broker answers when the transaction is
-/// confirmed. When it could not wait long enough, we poll its status query for
-/// [`Timeouts::poll_budget`]; after that the outcome is unknown, with the hash, and never counts as
-/// a failure.
+/// The scheme `exact` is settled with `syncSettle`: the broker answers when the transaction is
+/// confirmed. When the broker cannot wait so long, this settler asks for the state for
+/// [`Timeouts::poll_budget`]. After that the outcome is unknown, with the hash of the transaction.
+/// It never counts as a failure.
 pub struct Okx {
     http: Http,
     base: Url,
@@ -42,7 +43,7 @@ pub struct Okx {
 }
 
 impl Okx {
-    /// The broker at `base_url`, normally `https://web3.okx.com`.
+    /// Makes the settler of the broker at `base_url`, which is normally `https://web3.okx.com`.
     ///
     /// # Errors
     /// [`SettlementError::Url`], [`SettlementError::Credential`] or [`SettlementError::Client`].
@@ -94,7 +95,8 @@ impl Okx {
             .await
     }
 
-    /// `query` is empty or begins with `?`; its characters need no escaping.
+    /// Sends a signed `GET`. `query` is empty or begins with `?`, and has only characters that need
+    /// no escaping.
     async fn get(&self, call: RemoteCall, path: &str, query: &str) -> Result<Reply, Cause> {
         let path = format!("{API}{path}");
         let headers = self
@@ -108,7 +110,8 @@ impl Okx {
     }
 
     async fn settle_once(&self, payment: &Payment) -> SettleAnswer {
-        // Deferred payments are stored, not broadcast, so there is nothing to wait for.
+        // The broker stores deferred payments and broadcasts nothing, so there is nothing to wait
+        // for.
         let sync_settle = (payment.scheme() == Scheme::Exact).then_some(true);
         let body = request_body(payment, sync_settle);
         let reply = self
@@ -184,7 +187,7 @@ impl Settler for Okx {
     }
 
     /// Asks for the state of the known transaction. Without one, or when the broker does not know
-    /// it, re-sends the identical settlement. When neither decides and the payment's window is
+    /// it, sends the identical settlement again. When neither decides and the payment's window is
     /// over, the payment stays undecided for ever.
     async fn reconcile(
         &self,
@@ -216,7 +219,7 @@ fn malformed(call: RemoteCall) -> Cause {
     }
 }
 
-/// The present time in the broker's form: ISO 8601 in UTC with milliseconds.
+/// Returns the current time in the form of the broker: ISO 8601 in UTC with milliseconds.
 fn timestamp() -> String {
     Timestamp::now()
         .strftime("%Y-%m-%dT%H:%M:%S%.3fZ")

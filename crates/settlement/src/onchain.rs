@@ -1,4 +1,6 @@
 //! Settles without a facilitator: sends the authorization to its token from our own account.
+//! `tx_sender` signs, sends and watches the transactions; this module checks the payment before and
+//! judges the outcome after.
 
 mod funds;
 mod gas_policy;
@@ -26,7 +28,7 @@ use crate::{
     Verification,
 };
 
-/// A key in this process.
+/// Makes the signer of a key that is in this process.
 pub(crate) fn local_key(
     text: &SecretString,
 ) -> Result<Arc<dyn TransactionSigner>, SettlementError> {
@@ -39,17 +41,17 @@ pub(crate) fn local_key(
 /// Settles scheme `exact` by sending `transferWithAuthorization` itself (x402 `exact` scheme on
 /// EVM, settlement phase; EIP-3009). Scheme `aggr_deferred` needs the broker and is refused.
 ///
-/// Of any number of processes that settle from one account and share its records, one at a time
-/// sends its transactions. They are recorded before they are sent. Several are
-/// pending at a time, at fees that follow the market, and each is watched until 64 blocks follow it
-/// (see `tx_sender`).
+/// Any number of processes may settle from one account and share its records. One of them at a time
+/// sends the transactions. Each transaction is recorded before it is sent. Several transactions may
+/// be pending at a time, at fees that follow the market, and each is watched until 64 blocks follow
+/// it (see `tx_sender`).
 pub struct OnchainSettler {
     chain: ChainReader,
     account: Address,
     sender: Sender,
     queue: Queue,
     funds: Funds,
-    /// Settlements that have begun and are not in a block yet: each may still cost the maximum.
+    /// Settlements that have begun and are not in a block yet. Each may still cost the maximum.
     open: AtomicUsize,
     timeouts: Timeouts,
     policy: GasPolicy,
@@ -91,19 +93,19 @@ impl OnchainSettler {
         })
     }
 
-    /// The account that pays the gas.
+    /// Returns the account that pays the gas.
     #[must_use]
     pub fn address(&self) -> Address {
         self.account
     }
 
-    /// The sender of the account's transactions.
+    /// Returns the sender of the account's transactions.
     #[must_use]
     pub fn sender(&self) -> &Sender {
         &self.sender
     }
 
-    /// The chain reader.
+    /// Returns the chain reader.
     #[must_use]
     pub fn chain(&self) -> &ChainReader {
         &self.chain
@@ -126,9 +128,9 @@ impl Settler for OnchainSettler {
         Ok(self.policy.contract_wallets && self.chain.has_code(payer).await?)
     }
 
-    /// In addition to the chain's state, the settlement is estimated as it will be sent: from our
-    /// account, with the real fees and at most the gas of the cap. A wallet's code sees the sender
-    /// and the gas price, and could answer differently to a call that pays nothing.
+    /// Reads the chain's state, and also estimates the settlement as it will be sent: from our
+    /// account, with the real fees, and with at most the gas of the cap. The code of a wallet sees
+    /// the sender and the gas price, and could answer differently to a call that pays nothing.
     async fn verify(&self, payment: &Payment, committed: U256, now: u64) -> Verification {
         let supported = self.supports(payment.scheme()).await;
         if supported != Verification::Valid {

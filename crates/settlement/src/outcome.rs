@@ -1,4 +1,4 @@
-//! The answers of a settlement to a server's requests.
+//! The answers of a settler: before the work, after the settlement, and after a lost outcome.
 
 use alloy_primitives::{Address, U256};
 use serde_json::value::RawValue;
@@ -6,25 +6,25 @@ use x402_wire::{Network, Payment, Reason, SettlementResponse};
 
 use crate::Cause;
 
-/// How many seconds after the end of a payment's window a remote party is still asked for its
+/// For how many seconds after the end of a payment's window a remote party is still asked for its
 /// outcome.
 pub const DECISION_MARGIN_SECONDS: u64 = 600;
 
-/// The answer before the work. It never charges anything.
+/// The answer before the work. Asking for it never charges anything.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verification {
     /// The payment would settle now.
     Valid,
     /// The payment would not settle.
     Invalid {
-        /// Why, as a code of x402 v2 section 9.
+        /// The reason, as a code of x402 v2 section 9.
         reason: Reason,
-        /// The reason for people, at most 300 characters.
+        /// The reason for people, at most 300 characters of it.
         message: Option<String>,
     },
-    /// It could not be judged.
+    /// The payment could not be judged.
     Unavailable {
-        /// The reason.
+        /// Why it could not be judged.
         cause: Cause,
     },
 }
@@ -34,107 +34,108 @@ pub enum Verification {
 pub enum Settlement {
     /// The payment is taken.
     Settled(Receipt),
-    /// The payment is not taken, and this attempt will not take it or cost anything. Without a
-    /// chain this is the remote party's word. With a chain it is only stated for an authorization
-    /// that was used otherwise, or is over.
+    /// The payment is not taken. This attempt will not take it and costs nothing. Without a chain,
+    /// this is what the remote party says. With a chain, it is stated only for an authorization
+    /// that was used otherwise or is over.
     Rejected {
-        /// Why, as a code of x402 v2 section 9.
+        /// The reason, as a code of x402 v2 section 9.
         reason: Reason,
-        /// The reason for people, at most 300 characters.
+        /// The reason for people, at most 300 characters of it.
         message: Option<String>,
     },
     /// A remote party says that it has not taken the payment, and the chain shows no use of it. The
-    /// remote party still holds the authorization, so the money may move until the authorization is
-    /// void ([`Settler::is_void`](crate::Settler::is_void)): reconcile.
+    /// remote party still has the authorization, so the money may move until the authorization is
+    /// void ([`Settler::is_void`](crate::Settler::is_void)). The caller must reconcile.
     StillOpen {
-        /// The reason why it was refused, as a code of x402 v2 section 9.
+        /// Why it was refused, as a code of x402 v2 section 9.
         reason: Reason,
-        /// The reason for people, at most 300 characters.
+        /// The reason for people, at most 300 characters of it.
         message: Option<String>,
     },
-    /// The payment is not taken: our own transaction for it is in a canonical block and failed, so
-    /// its gas was wasted. The authorization must not be settled again, or the same payment costs
-    /// gas as often as its payer likes. It is also public now, and anybody may execute it until it
-    /// is void ([`Settler::is_void`](crate::Settler::is_void)).
+    /// The payment is not taken. Our own transaction for it is in a canonical block and failed, so
+    /// its gas is lost. The caller must not settle the authorization again, or the same payment
+    /// costs gas as often as its payer likes. The authorization is also public now, and anybody may
+    /// execute it until it is void ([`Settler::is_void`](crate::Settler::is_void)).
     Failed {
         /// The hash of the transaction.
         transaction: String,
-        /// Why, as a code of x402 v2 section 9.
+        /// The reason, as a code of x402 v2 section 9.
         reason: Reason,
     },
-    /// The payment is not taken: nothing was broadcast, so the authorization is untouched, and the
+    /// The payment is not taken: nothing was broadcast, so the authorization is untouched. The
     /// caller may release it or settle it again.
     NotSent {
-        /// The reason why it was not sent.
+        /// Why it was not sent.
         cause: Cause,
     },
-    /// The payment may or may not be taken. It is not a failure: reconcile before doing anything
-    /// else with it.
+    /// The payment may or may not be taken. This is not a failure: the caller must reconcile before
+    /// doing anything else with it.
     Unknown {
-        /// The hash of the transaction that may have taken it, when one is known.
+        /// The hash of the transaction that may have taken it, if one is known.
         transaction: Option<String>,
-        /// The reason why the outcome is unknown.
+        /// Why the outcome is unknown.
         cause: Cause,
     },
 }
 
-/// The reconciled outcome of a payment.
+/// The outcome of a payment after a reconciliation.
 #[derive(Debug, Clone)]
 pub enum Reconciliation {
     /// The payment is taken.
     Settled(Receipt),
-    /// The payment is not taken and cannot be taken any more.
+    /// The payment is not taken, and nothing can take it any more.
     NotSettled {
-        /// Why, as a code of x402 v2 section 9.
+        /// The reason, as a code of x402 v2 section 9.
         reason: Reason,
     },
-    /// As [`Settlement::Failed`]: our own transaction for it has failed, and it is not sent again.
+    /// Our own transaction for the payment has failed, and is not sent again. See
+    /// [`Settlement::Failed`].
     Failed {
         /// The hash of the transaction.
         transaction: String,
-        /// Why, as a code of x402 v2 section 9.
+        /// The reason, as a code of x402 v2 section 9.
         reason: Reason,
     },
-    /// Still open: ask again later.
+    /// The outcome is still open. Ask again later.
     Undecided {
-        /// The hash of the transaction that may have taken it, when one is known.
+        /// The hash of the transaction that may have taken it, if one is known.
         transaction: Option<String>,
-        /// The reason why the outcome is unknown.
+        /// Why the outcome is unknown.
         cause: Cause,
     },
-    /// The outcome stays open for ever: the payment's window is over, and no party that could know
+    /// The outcome stays open for ever. The payment's window is over, and no party that could know
     /// the outcome has stated it. Asking again is useless, and a guess would cost the payer or the
-    /// seller. The operator has to investigate.
+    /// seller money. The operator must investigate.
     Undecidable {
-        /// The hash of the transaction that may have taken it, when one is known.
+        /// The hash of the transaction that may have taken it, if one is known.
         transaction: Option<String>,
-        /// The reason why the outcome is unknown.
+        /// Why the outcome is unknown.
         cause: Cause,
     },
 }
 
-/// Whether payments can be taken at the moment.
+/// Whether payments can be taken now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Readiness {
-    /// Scheme `exact` can be settled.
+    /// The scheme `exact` can be settled.
     Ready {
-        /// Whether scheme `aggr_deferred` can be settled too.
+        /// Whether the scheme `aggr_deferred` can be settled too.
         aggr_deferred: bool,
-        /// How many settlements the paying account can still pay at the present fee and the gas
-        /// cap; `None` when another party pays the gas.
+        /// For how many more settlements the paying account has coins, at the current fee and the
+        /// gas cap. `None` when another party pays the gas.
         settlements_left: Option<u64>,
     },
     /// Nothing can be settled.
     NotReady {
-        /// The reason.
+        /// Why nothing can be settled.
         reason: Cause,
     },
 }
 
-/// Proof of a settlement.
+/// The proof of a settlement.
 #[derive(Debug, Clone)]
 pub struct Receipt {
-    /// The transaction hash; empty for a stored `aggr_deferred` payment, which has none yet.
+    /// The hash of the transaction. Empty for a stored `aggr_deferred` payment, which has none yet.
     pub transaction: String,
     /// The network of the settlement.
     pub network: Network,
@@ -142,16 +143,16 @@ pub struct Receipt {
     pub payer: Address,
     /// The paid amount, in the asset's smallest unit.
     pub amount: U256,
-    /// The broker's state of the settlement.
+    /// The state of the settlement at the broker.
     pub status: Option<String>,
-    /// Extensions of the facilitator, unchanged.
+    /// The extensions that the facilitator added, unchanged.
     pub extensions: Option<Box<RawValue>>,
     /// Further members of a scheme, unchanged.
     pub extra: Option<Box<RawValue>>,
 }
 
 impl Receipt {
-    /// The receipt of a payment that a transaction has settled.
+    /// Makes the receipt of a payment that a transaction has settled.
     #[must_use]
     pub fn of(payment: &Payment, transaction: impl Into<String>) -> Self {
         Self {
@@ -165,7 +166,7 @@ impl Receipt {
         }
     }
 
-    /// The content of the header `PAYMENT-RESPONSE`.
+    /// Converts the receipt to the content of the header `PAYMENT-RESPONSE`.
     #[must_use]
     pub fn into_response(self) -> SettlementResponse {
         let mut response = SettlementResponse::settled(self.transaction, self.network, self.payer);
@@ -178,8 +179,8 @@ impl Receipt {
 }
 
 impl Settlement {
-    /// A short name for logs and metrics: `settled`, `rejected`, `still_open`, `failed`, `not_sent`
-    /// or `unknown`.
+    /// Returns a short name for logs and metrics: `settled`, `rejected`, `still_open`, `failed`,
+    /// `not_sent` or `unknown`.
     #[must_use]
     pub const fn outcome(&self) -> &'static str {
         match self {
@@ -201,7 +202,7 @@ impl Settlement {
 }
 
 impl Verification {
-    /// A short name for logs and metrics: `valid`, `invalid` or `unavailable`.
+    /// Returns a short name for logs and metrics: `valid`, `invalid` or `unavailable`.
     #[must_use]
     pub const fn outcome(&self) -> &'static str {
         match self {
@@ -220,8 +221,8 @@ impl Verification {
 }
 
 impl Reconciliation {
-    /// A short name for logs and metrics: `settled`, `not_settled`, `failed`, `undecided` or
-    /// `undecidable`.
+    /// Returns a short name for logs and metrics: `settled`, `not_settled`, `failed`, `undecided`
+    /// or `undecidable`.
     #[must_use]
     pub const fn outcome(&self) -> &'static str {
         match self {
@@ -233,7 +234,7 @@ impl Reconciliation {
         }
     }
 
-    /// Turns an open outcome into its end when the payment's window has been over for
+    /// Makes an undecided outcome undecidable when the payment's window has been over for
     /// [`DECISION_MARGIN_SECONDS`].
     pub(crate) fn ended(self, payment: &Payment, now: u64) -> Self {
         let end = payment.authorization().valid_before;
@@ -246,8 +247,8 @@ impl Reconciliation {
         }
     }
 
-    /// Leaves the decision to the chain: a remote party's refusal or undecidable outcome stays open
-    /// while the authorization can be used.
+    /// Leaves the decision to the chain. A refusal and an undecidable outcome become undecided,
+    /// because the authorization can still be used.
     pub(crate) fn reopened(self) -> Self {
         match self {
             Self::NotSettled { reason } => Self::Undecided {

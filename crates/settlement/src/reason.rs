@@ -1,16 +1,16 @@
-//! The weight of a refusal.
+//! How much a refusal decides about a payment.
 
 use x402_wire::Reason;
 
-/// The weight of a refusal.
+/// How much a refusal decides about a payment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Weight {
-    /// A defect of the message itself: no party can ever have settled it.
+    /// The message itself is defective, so no party can ever have settled it.
     Defect,
-    /// A state of the chain or the clock: not now. The same code comes when an earlier attempt
-    /// succeeded and used up the nonce, the balance or the time.
+    /// A state of the chain or the clock refuses the payment now. The same code comes when an
+    /// earlier attempt succeeded and used up the nonce, the balance or the time.
     Moment,
-    /// The speaker itself does not know.
+    /// The party that refuses does not know the reason.
     Vague,
 }
 
@@ -44,13 +44,13 @@ pub(crate) fn weight(reason: &Reason) -> Weight {
         | InvalidExactEvmTransactionSimulationFailed
         | InvalidExactEvmTransferEventMismatch => Weight::Moment,
         Other(code) => other(code),
-        // A code that is added later says nothing until it is listed.
+        // A code that is added later decides nothing until it is listed here.
         _ => Weight::Vague,
     }
 }
 
-/// Codes that only the OKX broker uses (its page payment-error-handling), and `permit2_*`, which
-/// cannot concern an EIP-3009 payment.
+/// Weighs codes that only the OKX broker uses (its page payment-error-handling). `permit2_*` cannot
+/// concern an EIP-3009 payment, so these codes decide nothing.
 fn other(code: &str) -> Weight {
     match code {
         "param_mismatch" | "unsupported_chain" | "invalid_signature" => Weight::Defect,
@@ -64,10 +64,10 @@ fn other(code: &str) -> Weight {
     }
 }
 
-/// The refusal says that the authorization is used.
+/// Whether the refusal says that the authorization is used.
 pub(crate) fn is_used(reason: &Reason) -> bool {
     match reason {
-        // A used authorization of a token that does not revert: the transaction succeeds and moves
+        // When a token does not revert for a used authorization, the transaction succeeds and moves
         // nothing.
         Reason::InvalidExactEvmNonceAlreadyUsed | Reason::InvalidExactEvmTransferEventMismatch => {
             true
@@ -79,14 +79,14 @@ pub(crate) fn is_used(reason: &Reason) -> bool {
 
 /// Whether a settlement that succeeded could cause this refusal. The failure of a transaction could
 /// not, because it used nothing. An unlisted code counts as if it could: the payment is then
-/// unknown until the chain decides, which costs its payer some waiting, while the opposite mistake
-/// would cost a second payment.
+/// unknown until the chain decides, and the payer waits. The opposite mistake would cost the payer
+/// a second payment.
 pub(crate) fn may_have_settled(reason: &Reason) -> bool {
     use Reason::{Cancelled, Other, UnexpectedSettleError};
     is_used(reason) || matches!(reason, Cancelled | UnexpectedSettleError | Other(_))
 }
 
-/// Whether the refusal says that its transaction is on chain and failed.
+/// Whether the refusal says that its transaction is on the chain and failed.
 pub(crate) fn is_failed(reason: &Reason) -> bool {
     matches!(
         reason,
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_defects_of_the_message_survive_an_earlier_success() {
+    fn only_defects_of_the_message_decide_after_an_earlier_success() {
         for reason in Reason::NAMED {
             let text = reason.as_str();
             let state = text.contains("funds")

@@ -1,4 +1,5 @@
-//! The abilities of a facilitator on our network, asked once and kept for a while.
+//! Keeps what a facilitator supports on our network, so that it is asked once and not for every
+//! payment.
 
 use std::time::{Duration, Instant};
 
@@ -14,11 +15,11 @@ const FOR_PAYMENTS: Duration = Duration::from_secs(300);
 /// How old an answer may be for a readiness check.
 const FOR_READINESS: Duration = Duration::from_secs(5);
 
-/// How long no caller asks again after a failure. Otherwise callers would queue up behind a hanging
-/// facilitator.
+/// After a failure, no caller asks again for this time. Otherwise callers would queue up behind a
+/// facilitator that hangs.
 const BACK_OFF: Duration = Duration::from_secs(2);
 
-/// The abilities of a facilitator on our network.
+/// The schemes that a facilitator supports on our network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Support {
     pub(crate) exact: bool,
@@ -60,8 +61,8 @@ struct State {
 }
 
 impl SupportCache {
-    /// Whether payments of a scheme are taken: every facilitator takes `exact`, but `aggr_deferred`
-    /// must be listed.
+    /// Whether payments of a scheme are taken. Every facilitator takes `exact`; `aggr_deferred`
+    /// must be in its list.
     pub(crate) async fn admits<F>(&self, scheme: Scheme, ask: F) -> Verification
     where
         F: Future<Output = Result<Support, Cause>>,

@@ -1,10 +1,10 @@
-//! Texts of other parties, cut to what may be passed on.
+//! Cuts texts of other parties to what may be passed on.
 
-/// The longest text of a facilitator that is passed on, in characters.
+/// The longest message of a facilitator that is passed on, in characters.
 const MAX_MESSAGE: usize = 300;
 
-/// The first 80 characters of visible ASCII, for identifying members: they go into headers and
-/// logs.
+/// Returns the first 80 characters of visible ASCII and spaces. It is for members that identify
+/// something and go into headers and logs.
 pub(crate) fn clip(text: &str) -> String {
     text.chars()
         .filter(|c| c.is_ascii_graphic() || *c == ' ')

@@ -2,20 +2,21 @@
 
 use std::time::Duration;
 
-/// The time limits.
+/// The time limits of the calls of a settlement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// For a connection.
+    /// How long making a connection may take.
     pub connect: Duration,
-    /// For one answer to `/verify`, `/supported` or a status query.
+    /// How long one answer to `/verify`, `/supported` or a status query may take.
     pub verify: Duration,
-    /// For one answer to `/settle`; a broker that settles synchronously takes up to 30 seconds.
+    /// How long one answer to `/settle` may take. A broker that settles synchronously takes up to
+    /// 30 seconds.
     pub settle: Duration,
-    /// For one JSON-RPC answer.
+    /// How long one JSON-RPC answer may take.
     pub rpc: Duration,
-    /// For the receipt of our own transaction.
+    /// How long to wait for the receipt of our own transaction, or of one that a backend reports.
     pub receipt: Duration,
-    /// The total time for polling a broker's state.
+    /// How long to poll a broker's state in total.
     pub poll_budget: Duration,
     /// The time between two polls of a state or a receipt.
     pub poll_interval: Duration,

@@ -13,17 +13,17 @@ use crate::{
     Timeouts, Verification,
 };
 
-/// A facilitator or broker together with a chain reader, when there is one.
+/// A facilitator or broker (the backend), together with a chain reader if there is one.
 ///
-/// Without a reader it is the unchanged backend. With one:
-/// - a payment is valid only when the chain agrees: a facilitator may call a spent authorization
-///   valid;
-/// - a signature that cannot be checked offline is checked on the chain before the backend is
-///   asked;
-/// - a receipt counts when its transaction is in a canonical block and shows the transfer;
-/// - a refused settlement counts as refused only when the authorization is used or over, because
-///   the backend holds it;
-/// - the chain decides a reconciliation, and the backend is only asked to settle an unused
+/// Without a reader it behaves like the backend alone. With a reader:
+/// - A payment is valid only when the chain agrees, because a facilitator may call a used
+///   authorization valid.
+/// - A signature that cannot be checked offline is checked on the chain before the backend is
+///   asked.
+/// - A receipt counts when its transaction is in a canonical block and shows the transfer.
+/// - A refused settlement counts as refused only when the authorization is used or over, because
+///   the backend still has it.
+/// - The chain decides a reconciliation. The backend is asked only to settle an unused
 ///   authorization.
 #[derive(Debug)]
 pub struct WithChain<B> {
@@ -33,8 +33,9 @@ pub struct WithChain<B> {
 }
 
 impl<B: Settler> WithChain<B> {
-    /// Combines a backend with a chain reader. Of the time limits, `receipt` bounds the wait for a
-    /// transaction that the backend names, and `poll_interval` is the time between two reads.
+    /// Combines a backend with a chain reader. Two of the time limits are used: `receipt` limits
+    /// the wait for a transaction that the backend names, and `poll_interval` is the time between
+    /// two reads.
     #[must_use]
     pub fn new(backend: B, chain: Option<ChainReader>, timeouts: Timeouts) -> Self {
         Self {
@@ -44,14 +45,14 @@ impl<B: Settler> WithChain<B> {
         }
     }
 
-    /// The chain reader.
+    /// Returns the chain reader.
     #[must_use]
     pub fn chain(&self) -> Option<&ChainReader> {
         self.chain.as_ref()
     }
 
-    /// The chain reader that can judge the payment. A deferred payment is on chain only with its
-    /// batch, so the chain cannot contradict the backend about it.
+    /// Returns the chain reader, if the chain can judge the payment. A deferred payment comes on
+    /// the chain only with its batch, so the chain cannot contradict the backend about it.
     fn judge(&self, payment: &Payment) -> Option<&ChainReader> {
         self.chain
             .as_ref()
@@ -79,7 +80,8 @@ impl<B: Settler> WithChain<B> {
                 },
                 Ok(Err(cause)) => cause,
             };
-            // A chain makes its next block in about a second; more frequent reads show nothing new.
+            // A chain makes its next block in about a second, so more frequent reads show nothing
+            // new.
             let pause = self.timeouts.poll_interval.max(Duration::from_millis(1));
             let next = Instant::now() + pause;
             if next > deadline {
@@ -90,15 +92,15 @@ impl<B: Settler> WithChain<B> {
     }
 }
 
-/// The chain's view of a reported settlement.
+/// What the chain shows about a reported settlement.
 enum Seen {
-    /// Its transaction has made the payment.
+    /// The reported transaction has made the payment.
     Paid,
     /// Another transaction has made the payment.
     PaidBy(Box<Receipt>),
-    /// Its transaction, or another use of the authorization, did not make the payment.
+    /// The reported transaction, or another use of the authorization, did not make the payment.
     Otherwise(Cause),
-    /// Nothing is visible yet.
+    /// The chain shows nothing yet.
     NotYet,
 }
 
@@ -121,7 +123,7 @@ async fn look(chain: &ChainReader, payment: &Payment, transaction: &str) -> Resu
     if !chain.authorization_used(&payment.key()).await? {
         return Ok(Seen::NotYet);
     }
-    // The authorization is used, though not (yet) by the named transaction.
+    // The authorization is used, though not by the named transaction, or not yet visibly so.
     Ok(match chain.find(payment, None).await {
         Ok(Finding::Settled(receipt)) => Seen::PaidBy(Box::new(receipt)),
         Ok(Finding::Spent) => no_transfer(),
@@ -159,7 +161,7 @@ impl<B: Settler> Settler for WithChain<B> {
         };
         let standing = payment.check_signature();
         if standing != Ok(SignatureStanding::Recovered) {
-            // Anybody can write such a signature, in any number: each question is asked only after
+            // Anybody can write any number of such signatures. So each question is asked only after
             // the cheaper one before it was answered.
             if let (Err(invalid), None) = (standing, payment.wallet_signature()) {
                 return Verification::invalid(invalid.reason());
@@ -195,7 +197,7 @@ impl<B: Settler> Settler for WithChain<B> {
             Settlement::Rejected { reason, message } => {
                 refused(chain, payment, reason, message).await
             }
-            // Without a chain such a refusal decides nothing.
+            // Without a chain, such a refusal would decide nothing.
             Settlement::Unknown {
                 transaction: None,
                 cause: Cause::Inconclusive { reason, .. },
@@ -280,8 +282,8 @@ impl<B: Settler> Settler for WithChain<B> {
     }
 }
 
-/// A settlement that the backend reports during a reconciliation: it is checked at once, because
-/// there is a next time.
+/// Checks a settlement that the backend reports during a reconciliation. It does not wait for the
+/// transaction, because the payment can be reconciled again.
 async fn reported(chain: &ChainReader, payment: &Payment, receipt: Receipt) -> Reconciliation {
     let cause = match look(chain, payment, &receipt.transaction).await {
         Ok(Seen::Paid) => return Reconciliation::Settled(receipt),
@@ -298,8 +300,8 @@ async fn reported(chain: &ChainReader, payment: &Payment, receipt: Receipt) -> R
     }
 }
 
-/// A backend's refusal, compared with the chain. The backend holds the authorization: while the
-/// chain does not show it as used or over, the money can still move, whatever the backend says.
+/// Compares a backend's refusal with the chain. The backend still has the authorization. Until the
+/// chain shows it as used or over, the money can move, whatever the backend says.
 async fn refused(
     chain: &ChainReader,
     payment: &Payment,

@@ -1,4 +1,5 @@
-//! The end of a siege: the buyers get their last answers, and the servers say what they know.
+//! Ends a siege: the buyers get their last answers, and the servers state what they know about the
+//! payments.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -14,7 +15,7 @@ use crate::judge::Testimony;
 use crate::payment::Key;
 
 /// Waits until every buyer has finished and every server has decided every payment, or the time is
-/// up.
+/// over.
 ///
 /// # Errors
 /// When a buyer could not continue.
@@ -40,7 +41,7 @@ pub async fn decided(
     }
 }
 
-/// The state of the payments according to each server of the paid API.
+/// Asks each server of the paid API for the state of all payments.
 pub async fn testimonies(field: &Field) -> Vec<Testimony> {
     let mut testimonies = Vec::new();
     for (number, server) in (1..).zip(&field.apis) {
@@ -53,7 +54,7 @@ pub async fn testimonies(field: &Field) -> Vec<Testimony> {
     testimonies
 }
 
-/// `svc_payments_open` by state; nothing when the server does not answer.
+/// Reads `svc_payments_open`, by state. Empty when the server does not answer.
 async fn open_payments(server: SocketAddr) -> BTreeMap<String, u64> {
     let answer = Client::new(server).send(&Request::get("/metrics")).await;
     let body = answer.map(|answer| answer.body).unwrap_or_default();
@@ -67,7 +68,7 @@ fn open_in(line: &str) -> Option<(String, u64)> {
     Some((state.to_owned(), count.trim().parse().ok()?))
 }
 
-/// The state of every authorization that was ever sent.
+/// Asks a server for the state of every authorization that was ever sent.
 async fn states(field: &Field, server: SocketAddr) -> BTreeMap<Key, String> {
     let keys = field.record.seen().keys.clone();
     let mut client = Client::new(server);

@@ -1,4 +1,4 @@
-//! An honest agent at the rail, which asks for one plan during a flood.
+//! An honest agent of the rail. It asks for one plan while others flood the rail.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,11 +10,11 @@ use crate::client::{CLIENT_ADDRESS, Client};
 use crate::crowd::rail;
 use crate::field::Field;
 
-/// How often an agent asks when its upstream failed. The share of its own address covers one plan
-/// at its highest cost, so a failed first attempt can have used the share of the second one.
+/// How often an agent asks when its upstream failed. The share of its address is enough for one
+/// plan at its highest cost. So a first attempt that fails may use up the share of the second one.
 const TRIES: u64 = 2;
 
-/// Asks for a plan at some time of the siege, and records the result.
+/// Asks for a plan at some time in the siege, and records the result.
 pub async fn ask(number: u64, field: Arc<Field>, siege: Duration) {
     let mut chance = Chance::of(field.seed, &format!("agent {number}"));
     let address = HeaderValue::try_from(format!("10.7.0.{number}"));
@@ -37,7 +37,7 @@ pub async fn ask(number: u64, field: Arc<Field>, siege: Duration) {
         used_by_itself = true;
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
-    // A failing upstream does not break a promise of the rail; a share that other callers used up
+    // A failing upstream breaks no promise of the rail. A share that other callers have used up
     // does.
     if got.is_empty() || (is_used_up(&got) && !used_by_itself) {
         field.record.seen().plans.push(got);
@@ -46,8 +46,8 @@ pub async fn ask(number: u64, field: Arc<Field>, siege: Duration) {
     }
 }
 
-/// Returns whether a refusal says that the rail has nothing left for this agent. An upstream that
-/// answers 429 for a second is refused by the same name, and is a failing upstream.
+/// Whether a refusal says that the rail has nothing left for this agent. An upstream that answers
+/// 429 for a second leads to the same code, but counts as a failing upstream.
 fn is_used_up(refusal: &str) -> bool {
     refusal.contains("rate_limited") && !refusal.contains("rate limited, retry in 1 s")
 }

@@ -1,4 +1,4 @@
-//! The chain, for its settlers and its judges.
+//! The chain of the siege: the facilitator settles on it, and the judge reads the payments from it.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use x402_wire::Scheme;
 
 use crate::payment::Key;
 
-/// The payee: not an account of local chains, which `serve` refuses.
+/// The payee. It is no account of local chains, because `serve` refuses such a payee.
 pub const PAYEE: Address = Address::new(hex!("5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"));
 
 sol! {
@@ -27,15 +27,15 @@ pub const OTHER_PAYEE: Address = Address::new(hex!("fB6916095ca1df60bB79Ce92cE3E
 /// A payment that reached a facilitator.
 #[derive(Debug, Clone)]
 pub struct Presented {
-    /// The authorization.
+    /// The key of its authorization.
     pub key: Key,
-    /// Whether it is a broker's promise, which no chain knows.
+    /// Whether it is a promise of a broker, which no chain knows.
     pub is_deferred: bool,
     calldata: Bytes,
 }
 
 impl Presented {
-    /// Reads the body of a `/verify` or `/settle` request; `None` for another body.
+    /// Reads the body of a `/verify` or `/settle` request. `None` for another body.
     pub fn read(body: &[u8]) -> Option<Self> {
         let body: Value = serde_json::from_slice(body).ok()?;
         let payload = body.pointer("/paymentPayload/payload")?;
@@ -71,18 +71,18 @@ impl Presented {
     }
 }
 
-/// Money that moved from a payer to a payee by an authorization.
+/// Money that an authorization has moved from a payer to a payee.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Charge {
-    /// The authorization.
+    /// The key of the authorization.
     pub key: Key,
-    /// The transaction.
+    /// The hash of the transaction.
     pub transaction: B256,
     /// The paid amount, in the asset's smallest unit: a millionth of a dollar.
     pub amount: u64,
 }
 
-/// The chain.
+/// The chain, with the questions and actions that a siege needs.
 #[derive(Debug, Clone)]
 pub struct Bank {
     chain: DevChain,
@@ -94,15 +94,15 @@ impl Bank {
         Self { chain }
     }
 
-    /// The chain itself.
+    /// Returns the chain itself.
     pub fn chain(&self) -> &DevChain {
         &self.chain
     }
 
-    /// Whether a payment would move money now.
+    /// Checks that a payment would move money now.
     ///
     /// # Errors
-    /// The reason code of a facilitator.
+    /// The reason code that a facilitator would give.
     pub fn check(&self, payment: &Presented) -> Result<(), &'static str> {
         let Key {
             asset,
@@ -125,7 +125,7 @@ impl Bank {
         }
     }
 
-    /// Sends a payment to the chain. Returns the transaction if it moved money.
+    /// Sends a payment to the chain. Returns the transaction's hash if it moved money.
     pub fn settle(&self, payment: &Presented) -> Option<B256> {
         let sent = self.ask("eth_sendTransaction", json!([self.transaction(payment)]))?;
         let receipt = self.ask("eth_getTransactionReceipt", json!([sent]))?;
@@ -145,7 +145,7 @@ impl Bank {
         })
     }
 
-    /// The number of the settling account's transactions that moved nothing.
+    /// Returns how many transactions of the settling account failed.
     pub fn failed_transactions(&self) -> u64 {
         let transactions = self.chain.transactions();
         let own = transactions
@@ -155,7 +155,7 @@ impl Bank {
         u64::try_from(failed.count()).unwrap_or(u64::MAX)
     }
 
-    /// Every payment to a payee by authorization, oldest first.
+    /// Returns every payment to a payee by an authorization, the oldest first.
     pub fn charges(&self) -> Vec<Charge> {
         let topics = json!([[Transfer::SIGNATURE_HASH, AuthorizationUsed::SIGNATURE_HASH]]);
         let filter = json!({
@@ -166,7 +166,7 @@ impl Bank {
         charges_in(logs.map_or(&[], Vec::as_slice))
     }
 
-    /// The answer of the chain, without injected failures; `None` for an error.
+    /// Asks the chain without injected failures. `None` when the answer is an error.
     fn ask(&self, method: &str, params: Value) -> Option<Value> {
         self.chain.request(method, params).ok()
     }
@@ -176,9 +176,9 @@ fn topic(log: &Value, number: usize) -> Option<B256> {
     log.get("topics")?.get(number)?.as_str()?.parse().ok()
 }
 
-/// A transaction of the siege's settlers uses one authorization and moves its money, or does
-/// nothing. A transaction with several authorizations would count for each payer whose money it
-/// moved.
+/// Finds the charges in logs. A transaction of the siege's settlers uses one authorization and
+/// moves its money, or does nothing. If a transaction used several authorizations, it would count
+/// for each payer whose money it moved.
 fn charges_in(logs: &[Value]) -> Vec<Charge> {
     let mut used: BTreeMap<(B256, Address), Vec<Key>> = BTreeMap::new();
     let mut moved = Vec::new();
@@ -249,7 +249,7 @@ mod tests {
         .unwrap()
     }
 
-    /// A payment in the form for a facilitator.
+    /// Converts a payment to the form in which a facilitator gets it.
     fn presented(signed: &crate::payment::Signed) -> Presented {
         let header = signed.header();
         let payload: Value =

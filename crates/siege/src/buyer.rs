@@ -1,4 +1,4 @@
-//! An honest buyer: it follows the server's `next`, and keeps its signed payments until it has its
+//! An honest buyer. It follows the server's `next`, and keeps its signed payments until it has its
 //! answer.
 
 mod purchase;
@@ -18,14 +18,14 @@ use crate::field::Field;
 use crate::payment::Wallet;
 use crate::record::Phase;
 
-/// How long a payment is valid: longer than the work and the settlement may take, and short enough
-/// that its window ends while the siege still observes it.
+/// How long a payment is valid, in seconds: longer than the work and the settlement may take, and
+/// so short that its window ends while the siege still watches.
 pub const VALID_SECONDS: u64 = 40;
 
-/// The name prefix of buyers whose accounts have delegated to code.
+/// The beginning of the names of buyers whose accounts have delegated to code.
 pub const DELEGATED_KIND: &str = "delegated";
 
-/// The pause between two tries when the server names none.
+/// The pause between two tries when the server states none.
 const SOON: Duration = Duration::from_millis(300);
 
 /// An honest buyer.
@@ -33,15 +33,15 @@ const SOON: Duration = Duration::from_millis(300);
 pub struct Buyer {
     /// Its name in the report.
     pub name: String,
-    /// Its wallet.
+    /// The wallet that it pays from.
     pub wallet: Wallet,
-    /// Its client address.
+    /// The client address that it sends.
     pub address: HeaderValue,
     /// The requests that it buys.
     pub targets: Vec<String>,
-    /// Whether its dependencies never fail and its times are measured.
+    /// Whether its dependencies never fail. The siege measures the times of such buyers.
     pub steady: bool,
-    /// How often it closes the connection at a random moment before it waits for an answer.
+    /// How often it closes the connection at a random moment, before it waits for an answer.
     pub hang_ups: u64,
     /// Whether it sends each payment to all servers at once.
     pub at_all: bool,
@@ -50,21 +50,21 @@ pub struct Buyer {
 /// The buyer's next step after an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NextStep {
-    /// None: this is the answer.
+    /// No step: this is the answer.
     Answered,
     /// Sign a new payment.
     SignNew,
     /// Send the same header again after this time.
     Again(Duration),
-    /// Look the payment up after this time.
+    /// Look up the state of the payment after this time.
     LookUp(Duration),
-    /// No step helps.
+    /// No step helps. The text says why.
     Refused(String),
 }
 
 impl NextStep {
-    /// The step after the answers of several servers to one payment. `SignNew` holds at all of
-    /// them, so it counts whatever the others say.
+    /// Returns the step after the answers of several servers to one payment. If one server says
+    /// `SignNew`, it holds for all, so it counts whatever the others say.
     pub fn of_all(steps: impl IntoIterator<Item = Self>) -> Option<Self> {
         steps.into_iter().min_by_key(|step| match step {
             Self::Answered => 0,
@@ -75,7 +75,7 @@ impl NextStep {
         })
     }
 
-    /// Reads an answer to a call with a payment.
+    /// Reads the next step from an answer to a call with a payment.
     pub fn by(answer: &HttpAnswer) -> Self {
         if answer.status == StatusCode::OK {
             return Self::Answered;
@@ -102,7 +102,7 @@ impl NextStep {
     }
 }
 
-/// Status and code of an answer.
+/// Returns the status, the code and the reason of an answer.
 pub fn brief(answer: &HttpAnswer) -> String {
     let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str);
@@ -117,7 +117,7 @@ pub fn brief(answer: &HttpAnswer) -> String {
 }
 
 impl Buyer {
-    /// Buys once, however long it takes.
+    /// Buys once, however long that takes.
     ///
     /// # Errors
     /// When a payment cannot be signed.
@@ -141,20 +141,20 @@ impl Buyer {
         .await
     }
 
-    /// A request of this buyer.
+    /// Adds the buyer's address to a request.
     fn addressed(&self, request: Request) -> Request {
         request.with(CLIENT_ADDRESS, self.address.clone())
     }
 }
 
-/// The state in an answer of `GET /payments/…`.
+/// Returns the state in an answer of `GET /payments/…`.
 pub fn state(answer: &HttpAnswer) -> Option<String> {
     let body: Value = serde_json::from_slice(&answer.body).ok()?;
     body.get("state")?.as_str().map(str::to_owned)
 }
 
-/// Buys until the crowd leaves, and completes its purchases. Steady buyers buy one after the other;
-/// others do not wait for answers.
+/// Buys until the crowd leaves, then completes the purchases. A steady buyer buys one thing after
+/// the other; other buyers do not wait for the answer.
 ///
 /// # Errors
 /// When a payment cannot be signed.
@@ -167,7 +167,7 @@ pub async fn keep_buying(
     let mut client = field.client();
     let mut begun = tokio::task::JoinSet::new();
     let mut number = 0_u64;
-    // Spreads the starts.
+    // The buyers do not all start at the same moment.
     tokio::time::sleep(chance.millis(0, 200)).await;
     while matches!(field.phase(), Phase::Peace | Phase::Siege) {
         let next = Instant::now().checked_add(every);
@@ -194,7 +194,7 @@ pub async fn keep_buying(
     Ok(())
 }
 
-/// Most concurrent purchases of one buyer.
+/// The most purchases of one buyer at the same time.
 const MOST_OPEN: usize = 40;
 
 #[cfg(test)]
@@ -233,7 +233,7 @@ mod tests {
             told(409, &in_error(next("look_up", 0))),
             NextStep::LookUp(SOON)
         );
-        // Advice in another place does not count.
+        // A `next` in another place does not count.
         assert_eq!(
             told(503, &in_refusal(next("sign_new", 0))),
             NextStep::Refused("503 without a code".to_owned())
@@ -244,7 +244,7 @@ mod tests {
         );
     }
     #[test]
-    fn of_the_answers_of_several_servers_the_boldest_counts() {
+    fn sign_new_of_one_server_counts_for_all() {
         let of = |steps: &[NextStep]| NextStep::of_all(steps.to_vec()).unwrap();
         let (look_up, again) = (NextStep::LookUp(SOON), NextStep::Again(SOON));
         assert_eq!(of(&[look_up.clone(), NextStep::SignNew]), NextStep::SignNew);

@@ -1,4 +1,4 @@
-//! The participants of a siege, as its seed draws them.
+//! The participants of a siege, drawn from its seed.
 
 use alloy_primitives::Address;
 use http::HeaderValue;
@@ -9,42 +9,41 @@ use crate::chance::Chance;
 use crate::payment::Wallet;
 use crate::world::Accounts;
 
-/// Honest buyers whose times are measured.
+/// How many honest buyers have their times measured.
 const STEADY: u8 = 6;
-/// Honest buyers whose dependencies fail.
+/// How many honest buyers have dependencies that fail.
 const USUAL: u8 = 6;
-/// Honest buyers that also hang up.
+/// How many honest buyers also close connections early.
 const FLAKY: u8 = 4;
-/// Honest buyers that pay from contract wallets.
+/// How many honest buyers pay from contract wallets.
 const CONTRACTS: u8 = 2;
-/// Honest buyers whose accounts have delegated to code.
+/// How many honest buyers have accounts that have delegated to code.
 const DELEGATED: u8 = 2;
-/// Honest buyers that send each payment to all servers at once.
+/// How many honest buyers send each payment to all servers at once.
 const AT_ALL: u8 = 4;
 
-/// The name prefix of buyers that send each payment to all servers at once.
+/// The beginning of the names of buyers that send each payment to all servers at once.
 const AT_ALL_KIND: &str = "everywhere";
 
-/// The purchases of steady buyers: they are in the server's memory, so no upstream determines their
-/// time.
+/// The purchases of steady buyers. The server has their data in memory, so no upstream determines
+/// their time.
 const KEPT: [&str; 2] = ["/all-tokens?limit=3", "/all-tokens?limit=5"];
 
-/// The participants.
+/// The participants of a siege.
 #[derive(Debug)]
 pub struct Cast {
-    /// Honest buyers.
+    /// The honest buyers.
     pub buyers: Vec<Buyer>,
-    /// Wallets with money whose owners misbehave.
+    /// Wallets with money, for attackers.
     pub rich: Vec<Wallet>,
-    /// Wallets with enough money for one cheap call.
+    /// Wallets with enough money for one cheap call, for attackers.
     pub poor: Vec<Wallet>,
     /// Keys with money whose accounts have delegated to code that refuses every signature.
     pub refusing: Vec<Wallet>,
 }
 
 impl Cast {
-    /// The participants of a seed. Only where there are several servers does anybody ask all at
-    /// once.
+    /// Draws the participants from a seed. With one server, no buyer sends to all servers at once.
     ///
     /// # Errors
     /// When a drawn key is invalid, which does not happen in practice.
@@ -96,13 +95,13 @@ impl Cast {
         })
     }
 
-    /// The accounts of buyers whose dependencies never fail.
+    /// Returns the accounts of the buyers whose dependencies never fail.
     pub fn steady(&self) -> Vec<Address> {
         let steady = self.buyers.iter().filter(|buyer| buyer.steady);
         steady.map(|buyer| buyer.wallet.address()).collect()
     }
 
-    /// The accounts that need money or code.
+    /// Returns the accounts that need money or code.
     pub fn accounts(&self) -> Accounts {
         let buyers = self.buyers.iter().map(|buyer| &buyer.wallet);
         let delegated = self
@@ -143,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn buyers_ask_all_servers_at_once_where_there_are_several() {
+    fn buyers_pay_at_all_servers_only_when_there_are_several() {
         let at_all = |servers| {
             let buyers = Cast::draw(1, servers).unwrap().buyers;
             buyers.iter().filter(|buyer| buyer.at_all).count()

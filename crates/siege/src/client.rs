@@ -1,4 +1,4 @@
-//! A client that keeps its connection while possible.
+//! An HTTP client that keeps its connection as long as possible, and can go on to the next server.
 
 use std::collections::VecDeque;
 use std::io;
@@ -14,19 +14,19 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
-/// The header by which the servers of the siege distinguish callers.
+/// The header by which the servers of the siege tell callers apart.
 pub const CLIENT_ADDRESS: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// The time limit of an answer: longer than any time limit of the servers.
+/// How long a caller waits for an answer. This is longer than every time limit of the servers.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The reason why there is no answer.
+/// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// No connection.
+    /// No connection could be made.
     #[error("connection: {0}")]
     Connection(#[from] io::Error),
-    /// The exchange broke off.
+    /// The connection broke before the answer was complete.
     #[error("exchange: {0}")]
     Exchange(#[from] hyper::Error),
     /// The request is invalid.
@@ -42,16 +42,16 @@ pub enum ClientError {
 pub struct Request {
     /// Its method.
     pub method: Method,
-    /// Path and query.
+    /// The path and the query.
     pub target: String,
-    /// Headers beside `Host`.
+    /// The headers, without `Host`.
     pub headers: Vec<(HeaderName, HeaderValue)>,
     /// Its body.
     pub body: Bytes,
 }
 
 impl Request {
-    /// A GET without headers.
+    /// Makes a GET without headers.
     pub fn get(target: impl Into<String>) -> Self {
         Self {
             method: Method::GET,
@@ -61,7 +61,7 @@ impl Request {
         }
     }
 
-    /// A POST of JSON.
+    /// Makes a POST with JSON.
     pub fn post(target: impl Into<String>, body: impl Into<Bytes>) -> Self {
         let json = HeaderValue::from_static("application/json");
         Self {
@@ -79,7 +79,7 @@ impl Request {
         self
     }
 
-    /// The request as bytes on the wire.
+    /// Returns the request as bytes for a connection.
     pub fn to_bytes(&self, host: SocketAddr) -> Vec<u8> {
         let mut bytes = format!(
             "{} {} HTTP/1.1\r\nhost: {host}\r\n",
@@ -98,20 +98,20 @@ impl Request {
     }
 }
 
-/// A caller of one server, or of several that serve the same.
+/// Calls one server, or several servers that serve the same.
 #[derive(Debug)]
 pub struct Client {
-    /// The first one is asked.
+    /// The servers. The first one gets the requests.
     servers: VecDeque<Peer>,
 }
 
 impl Client {
-    /// A caller of one server that has not connected yet.
+    /// Makes a caller of one server. It does not connect yet.
     pub fn new(server: SocketAddr) -> Self {
         Self::of_all([server])
     }
 
-    /// A caller of several servers. It asks the first one until it is told to go on to the next.
+    /// Makes a caller of several servers. It asks the first one until [`Self::go_on`] is called.
     pub fn of_all(servers: impl IntoIterator<Item = SocketAddr>) -> Self {
         let peer = |address| Peer {
             address,
@@ -122,7 +122,7 @@ impl Client {
         }
     }
 
-    /// Sends the following requests to the next server; after the last one comes the first one. The
+    /// Sends the following requests to the next server. The first server follows the last one. The
     /// connections stay open.
     pub fn go_on(&mut self) {
         if let Some(first) = self.servers.pop_front() {
@@ -130,8 +130,8 @@ impl Client {
         }
     }
 
-    /// Sends a request and reads the whole answer. A connection that breaks is opened again by the
-    /// next request.
+    /// Sends a request and reads the whole answer. If the connection breaks, the next request opens
+    /// it again.
     ///
     /// # Errors
     /// When no whole answer arrives.
@@ -148,7 +148,7 @@ impl Client {
     }
 }
 
-/// A server, and the connection to it.
+/// A server with the connection to it.
 #[derive(Debug)]
 struct Peer {
     address: SocketAddr,
@@ -197,7 +197,7 @@ impl Peer {
         stream.set_nodelay(true)?;
         let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
         let connection = tokio::spawn(async move {
-            // The caller sees a broken connection by the exchange that it breaks.
+            // The exchange on the connection shows the caller when it breaks.
             let _ended = connection.await;
         });
         Ok(Open { sender, connection })

@@ -1,4 +1,4 @@
-//! The hostile crowd: each attack continues until the crowd leaves, at a bounded pace.
+//! The hostile crowd. Each attack goes on until the crowd leaves, at a limited pace.
 
 mod payments;
 pub mod rail;
@@ -14,10 +14,10 @@ use tokio::task::JoinSet;
 use crate::SiegeError;
 use crate::field::{Attacker, Field};
 
-/// A target that is cheap to answer.
+/// A target whose answer costs little.
 pub const CHEAP: &str = "/all-tokens?limit=2";
 
-/// The running crowd.
+/// The tasks of the running crowd.
 pub type Crowd = JoinSet<Result<(), SiegeError>>;
 
 /// Starts the crowd. No attacker acts before the siege begins.
@@ -107,10 +107,10 @@ pub fn gather(field: &Arc<Field>) -> Crowd {
     crowd
 }
 
-/// One act of an attacker, which returns the attacker.
+/// One act of an attacker. It returns the attacker for the next act.
 type Act = std::pin::Pin<Box<dyn Future<Output = Result<Attacker, SiegeError>> + Send>>;
 
-/// The number of attackers, and milliseconds that each rests between two acts.
+/// How many attackers there are, and how long each rests between two acts, in milliseconds.
 #[derive(Debug, Clone, Copy)]
 struct Pace {
     attackers: u64,

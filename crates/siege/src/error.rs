@@ -1,4 +1,4 @@
-//! The reason why a siege could not be held.
+//! Why a siege could not be held.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use bench::BenchError;
 use postgres_cluster::ClusterError;
 
-/// The reason why the siege could not be set up. A broken promise is a finding, not an error.
+/// Why a siege could not be held. A broken promise is a finding and no error.
 #[derive(Debug, thiserror::Error)]
 pub enum SiegeError {
     /// A file could not be used.
@@ -23,7 +23,7 @@ pub enum SiegeError {
     /// A server could not be started, observed or stopped.
     #[error("{0}")]
     Server(#[source] Box<BenchError>),
-    /// Several servers need PostgreSQL, and it is not installed or did not start.
+    /// Several servers need PostgreSQL, which is not installed or did not start.
     #[error("several servers share a PostgreSQL database: {0}")]
     Database(#[from] ClusterError),
     /// The chain could not be built or read.
@@ -38,12 +38,12 @@ pub enum SiegeError {
     /// A signature could not be made.
     #[error("signing: {0}")]
     Signing(#[from] alloy_signer::Error),
-    /// A server does not answer correctly before the siege.
+    /// A server did not answer correctly before the siege.
     #[error("{what}: {observed}")]
     NotReady {
-        /// The attempted step.
+        /// The step that was tried.
         what: &'static str,
-        /// The result.
+        /// What happened instead.
         observed: String,
     },
 }

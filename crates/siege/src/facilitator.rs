@@ -1,4 +1,4 @@
-//! A facilitator that settles on the chain, and fails in every possible way.
+//! A facilitator that settles on the chain of the siege, and fails in many ways.
 
 use std::collections::HashMap;
 use std::io;
@@ -55,8 +55,8 @@ impl Facilitator {
         };
         match asked.target.as_str() {
             "/verify" if payment.is_deferred => self.verify_deferred(&payment),
-            // A broker's promise is worthless here: anything that is served for one is served
-            // unpaid.
+            // A promise of a broker is never kept here. If a server serves a call for one, the call
+            // is unpaid.
             "/settle" if payment.is_deferred => refusal("invalid_payload"),
             "/verify" => self.verify(&payment).await,
             "/settle" => self.settle(&payment).await,
@@ -81,7 +81,7 @@ impl Facilitator {
                 tokio::time::sleep(chance.millis(100, 1_000)).await;
                 Reply::json(200, whole())
             }
-            // It answers "valid" for any payment.
+            // The facilitator says "valid" about any payment.
             14..17 => Reply::json(200, r#"{"isValid":true}"#),
             _ => Reply::json(200, whole()),
         }
@@ -100,7 +100,7 @@ impl Facilitator {
         match chance.below(100) {
             0..5 => Reply::json(500, "<html>gateway</html>"),
             5..8 => Reply::Drop,
-            // It answers "valid".
+            // The facilitator says "valid".
             8..30 => Reply::json(200, r#"{"isValid":true}"#),
             _ => invalid(),
         }
@@ -111,7 +111,8 @@ impl Facilitator {
             return self.settled(payment);
         };
         match chance.below(100) {
-            // The money moves, and the caller gets a late, partial or no answer.
+            // The money moves, and the caller gets a late answer, a part of one, a wrong one, or
+            // none.
             0..7 => {
                 let reply = self.settled(payment);
                 tokio::time::sleep(chance.millis(500, 2_500)).await;
@@ -145,7 +146,7 @@ impl Facilitator {
                 self.settled(payment);
                 refusal("settlement_pending")
             }
-            // The money does not move.
+            // The money does not move, and the caller gets no answer, an error, or a wrong one.
             27..29 => Reply::Silence,
             29..32 => Reply::Drop,
             32..35 => Reply::json(500, r#"{"error":"no"}"#),
@@ -158,7 +159,7 @@ impl Facilitator {
         }
     }
 
-    /// Settles once, and reports it as often as asked.
+    /// Settles a payment once, and reports it as often as it is asked for.
     fn settled(&self, payment: &Presented) -> Reply {
         let known = {
             let settled = self.settled.lock().unwrap_or_else(PoisonError::into_inner);
@@ -181,7 +182,8 @@ impl Facilitator {
         success(payment.key, transaction)
     }
 
-    /// The randomness of this attempt's failures; `None` when there are none.
+    /// Returns the random draws for the failure of this attempt. `None` when the attempt must not
+    /// fail.
     fn strike(&self, payment: &Presented, call: &'static str) -> Option<Chance> {
         if self.weather.spares(payment.key.payer) {
             return None;
@@ -190,7 +192,7 @@ impl Facilitator {
         let attempt = attempts.entry((payment.key, call)).or_default();
         *attempt = attempt.saturating_add(1);
         let event = format!("{call} {} {attempt}", payment.key);
-        // Most attempts after the first one meet fewer failures, so that payments come to an end.
+        // Only some of the later attempts may fail, so that payments come to an end.
         let again = *attempt > 1;
         drop(attempts);
         let mut chance = self.weather.chance(&event);

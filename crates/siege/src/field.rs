@@ -1,4 +1,4 @@
-//! The state that all participants share.
+//! The state that all participants of a siege share.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ use crate::client::{CLIENT_ADDRESS, Client, Request};
 use crate::payment::{Offer, Signed, Wallet};
 use crate::record::{Phase, Record};
 
-/// The servers, the phase, and the record.
+/// The servers, the phase of the siege, and the record of what was seen.
 #[derive(Debug)]
 pub struct Field {
     /// The addresses of the paid API's servers.
@@ -24,11 +24,11 @@ pub struct Field {
     pub rail: SocketAddr,
     /// The seed of all randomness.
     pub seed: u64,
-    /// The record.
+    /// What the participants have seen.
     pub record: Record,
-    /// Wallets with money whose owners misbehave.
+    /// Wallets with money, for attackers.
     pub rich: Vec<Wallet>,
-    /// Wallets with enough money for one cheap call.
+    /// Wallets with enough money for one cheap call, for attackers.
     pub poor: Vec<Wallet>,
     /// Keys with money whose accounts have delegated to code that refuses every signature.
     pub refusing: Vec<Wallet>,
@@ -37,16 +37,16 @@ pub struct Field {
     heard: Mutex<Vec<Signed>>,
     /// Payments that their buyers have replaced.
     replaced: Mutex<Vec<Signed>>,
-    /// The end of the last disturbance.
+    /// When the effect of the last interruption ends.
     disturbed: Mutex<Option<Instant>>,
     turns: AtomicUsize,
 }
 
-/// How many payments of others an attacker remembers.
+/// How many payments of others the attackers remember.
 const MEMORY: usize = 64;
 
 impl Field {
-    /// A field before the siege.
+    /// Makes the state before the siege.
     pub fn new(
         apis: Vec<SocketAddr>,
         rail: SocketAddr,
@@ -72,7 +72,7 @@ impl Field {
         }
     }
 
-    /// The phase now.
+    /// Returns the current phase.
     pub fn phase(&self) -> Phase {
         *self.phase.borrow()
     }
@@ -82,12 +82,12 @@ impl Field {
         self.phase.send_replace(phase);
     }
 
-    /// A server of the paid API, another one each time; `None` when there is none.
+    /// Returns a server of the paid API, another one each time. `None` when there is none.
     pub fn next_api(&self) -> Option<SocketAddr> {
         self.apis.get(self.turn()?).copied()
     }
 
-    /// A caller of all servers of the paid API, which begins with another one each time.
+    /// Makes a caller of all servers of the paid API. Each caller begins with another server.
     pub fn client(&self) -> Client {
         let (later, first) = self.apis.split_at(self.turn().unwrap_or_default());
         Client::of_all(first.iter().chain(later).copied())
@@ -111,7 +111,7 @@ impl Field {
         *disturbed = (*disturbed).max(Instant::now().checked_add(effect));
     }
 
-    /// Whether no interruption had an effect on calls that began then and have just ended.
+    /// Whether no interruption had an effect on a call that began at `begin` and has just ended.
     pub fn is_undisturbed_since(&self, begin: Instant) -> bool {
         let disturbed = self.disturbed.lock();
         disturbed
@@ -119,29 +119,29 @@ impl Field {
             .is_none_or(|end| end < begin)
     }
 
-    /// Sleeps this long, or until the siege is over. Returns whether it continues.
+    /// Sleeps this long, or until the siege is over. Returns whether the siege goes on.
     pub async fn sleep(&self, time: Duration) -> bool {
         let mut phase = self.phase.subscribe();
         let over = phase.wait_for(|phase| *phase == Phase::Over);
         tokio::time::timeout(time, over).await.is_err()
     }
 
-    /// Sleeps this long, or until the crowd has to leave. Returns whether it may stay.
+    /// Sleeps this long, or until the crowd must leave. Returns whether the crowd may stay.
     pub async fn linger(&self, time: Duration) -> bool {
         let mut phase = self.phase.subscribe();
         let gone = phase.wait_for(|phase| matches!(phase, Phase::Calm | Phase::Over));
         tokio::time::timeout(time, gone).await.is_err()
     }
 
-    /// Resolves when the siege begins.
+    /// Waits until the siege begins.
     pub async fn siege(&self) {
         let mut phase = self.phase.subscribe();
-        // The sender lives as long as the field.
+        // The sender lives as long as the field, so this does not fail.
         let _ = phase.wait_for(|phase| *phase != Phase::Peace).await;
     }
 
-    /// The price of a request, asked for once for each route; `None` when the server does not state
-    /// it.
+    /// Returns the price of a request. Asks the server once for each route. `None` when the server
+    /// does not state a price.
     pub async fn offer(&self, client: &mut Client, target: &str) -> Option<Offer> {
         let route = target.split('?').next().unwrap_or_default().to_owned();
         let known = {
@@ -161,12 +161,12 @@ impl Field {
         Some(offer.at(target))
     }
 
-    /// Records a payment that attackers observed on the wire.
+    /// Records a payment that attackers have seen on the wire.
     pub fn overheard(&self, payment: &Signed) {
         remember(&self.heard, payment);
     }
 
-    /// A payment of another participant.
+    /// Draws a payment of another participant.
     pub fn somebodys(&self, chance: &mut Chance) -> Option<Signed> {
         pick(&self.heard, chance)
     }
@@ -176,7 +176,7 @@ impl Field {
         remember(&self.replaced, payment);
     }
 
-    /// A payment that its buyer has replaced.
+    /// Draws a payment that its buyer has replaced.
     pub fn somebodys_replaced(&self, chance: &mut Chance) -> Option<Signed> {
         pick(&self.replaced, chance)
     }
@@ -195,24 +195,24 @@ fn pick(payments: &Mutex<Vec<Signed>>, chance: &mut Chance) -> Option<Signed> {
     chance.pick(&payments).cloned()
 }
 
-/// One of the crowd.
+/// One attacker of the crowd.
 #[derive(Debug)]
 pub struct Attacker {
-    /// Its attack, by the report's name.
+    /// The name of its attack in the report.
     pub name: &'static str,
-    /// The shared state.
+    /// The state that all participants share.
     pub field: Arc<Field>,
-    /// Its randomness.
+    /// Its random draws.
     pub chance: Chance,
     /// Its connection.
     pub client: Client,
-    /// The lifetime of its payments, in seconds.
+    /// How long its payments are valid, in seconds.
     pub valid_seconds: u64,
     address: HeaderValue,
 }
 
 impl Attacker {
-    /// An attacker with its own address.
+    /// Makes an attacker with an address of its own.
     pub fn new(field: &Arc<Field>, name: &'static str, number: u64) -> Self {
         let mut chance = Chance::of(field.seed, &format!("{name} {number}"));
         let address = format!("10.66.{}.{}", chance.below(256), chance.below(256));
@@ -226,7 +226,7 @@ impl Attacker {
         }
     }
 
-    /// A request of this attacker.
+    /// Adds the attacker's address to a request.
     pub fn addressed(&self, request: Request) -> Request {
         request.with(CLIENT_ADDRESS, self.address.clone())
     }
@@ -258,10 +258,10 @@ impl Attacker {
         self.field.record.crowd(self.name, outcome);
     }
 
-    /// A payment of a wallet for a target.
+    /// Signs a payment of a wallet for a target. `None` when the server states no price.
     ///
     /// # Errors
-    /// When it cannot be signed.
+    /// When the payment cannot be signed.
     pub async fn signed(
         &mut self,
         wallet: &Wallet,
@@ -299,7 +299,7 @@ mod tests {
         let before = Instant::now();
         assert!(field.is_undisturbed_since(before));
         field.interrupted(Duration::from_secs(3));
-        // A shorter effect of a later interruption does not end it.
+        // A later interruption with a shorter effect does not end the effect of the first one.
         field.interrupted(Duration::ZERO);
         let after = |seconds| before.checked_add(Duration::from_secs(seconds)).unwrap();
         assert!(!field.is_undisturbed_since(before) && !field.is_undisturbed_since(after(2)));

@@ -1,4 +1,4 @@
-//! Judges whether the promises were kept, from the observations alone.
+//! Judges from the observations alone whether the promises were kept.
 
 mod findings;
 mod quotas;
@@ -14,53 +14,54 @@ use crate::payment::Key;
 use crate::record::Seen;
 use crate::upstreams::{Quota, UpstreamCall};
 
-/// All material of the judgement.
+/// Everything that the judgement uses.
 #[derive(Debug, Clone)]
 pub struct Evidence {
-    /// The callers' observations.
+    /// What the callers have seen.
     pub seen: Seen,
     /// The payments on the chain.
     pub charges: Vec<Charge>,
-    /// The account of each server of the paid API at the end, in the order in which they ask
-    /// upstreams.
+    /// What each server of the paid API says about the payments at the end. The order is the one of
+    /// the addresses at which the servers ask upstreams.
     pub testimonies: Vec<Testimony>,
-    /// The requests that upstreams got.
+    /// The requests that the upstreams got.
     pub calls: Vec<UpstreamCall>,
     /// The limits of the upstreams.
     pub quotas: Vec<Quota>,
-    /// Settlement transactions that moved nothing.
+    /// How many settlement transactions failed.
     pub failed_transactions: u64,
-    /// The total budget of each server's pool for newcomers, in millionths of a dollar.
+    /// The whole budget of each server's pool for newcomers, in millionths of a dollar.
     pub pool: u64,
-    /// The memory and descriptors of the servers' processes.
+    /// The memory and the descriptors of the servers' processes.
     pub footprints: Vec<Footprint>,
     /// The tolerated deviations.
     pub tolerance: Tolerance,
 }
 
-/// The state of the payments according to a server of the paid API.
+/// What a server of the paid API says about the payments.
 #[derive(Debug, Clone, Default)]
 pub struct Testimony {
-    /// Its number, from 1.
+    /// The number of the server, from 1.
     pub server: u8,
     /// The state of every authorization.
     pub states: BTreeMap<Key, String>,
-    /// `svc_payments_open` by state.
+    /// The metric `svc_payments_open`, by state.
     pub open: BTreeMap<String, u64>,
 }
 
-/// A server's memory and descriptors when it was warm, and at the end.
+/// The memory and the descriptors of a server, when it was warm and at the end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Footprint {
-    /// The server.
+    /// The name of the server.
     pub server: String,
-    /// Under the crowd, after all code was used once.
+    /// The values when the server was warm: the memory under the crowd, after its code was used
+    /// once, and the descriptors before the crowd came.
     pub warm: Held,
-    /// After the crowd.
+    /// The values after the crowd has left.
     pub end: Held,
 }
 
-/// The memory and descriptors of a process.
+/// The memory and the descriptors of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Held {
     /// Resident memory in bytes.
@@ -69,30 +70,31 @@ pub struct Held {
     pub descriptors: u64,
 }
 
-/// The tolerated deviations. Promises about money have no tolerance.
+/// The tolerated deviations. Promises about money tolerate none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tolerance {
-    /// Bytes of memory that a server may use more at the end than when it was warm.
+    /// How many more bytes of memory a server may use at the end than when it was warm.
     pub memory: u64,
-    /// Descriptors that it may use more.
+    /// How many more descriptors a server may use.
     pub descriptors: u64,
-    /// How many times as long as without a crowd the 99th percentile of honest calls may take.
+    /// The largest ratio of the honest calls' 99th percentile with a crowd to the one without.
+    /// `None` for no limit.
     pub ratio: Option<u64>,
-    /// The longest 99th percentile.
+    /// The longest 99th percentile of honest calls. `None` for no limit.
     pub p99: Option<Duration>,
-    /// Whether purchases may be left waiting, because the siege does not wait for the windows of
-    /// all payments.
+    /// Whether purchases may still be waiting at the end. A short siege does not wait until the
+    /// windows of all payments end.
     pub waiting: bool,
 }
 
-/// A promise, its measurement, and its breaches.
+/// A promise, its measurement, and each breach of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// The promise.
     pub promise: &'static str,
     /// The measurement.
     pub measured: String,
-    /// Each breach, with the authorization and the observation.
+    /// Each breach, with the authorization and what was seen.
     pub broken: Vec<String>,
 }
 

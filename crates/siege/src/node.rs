@@ -1,4 +1,4 @@
-//! The chain's JSON-RPC endpoint with injected failures.
+//! The JSON-RPC endpoint of the chain, with injected failures.
 
 use std::io;
 use std::net::SocketAddr;
@@ -15,8 +15,8 @@ use crate::wire::{self, Asked, Reply};
 /// How many blocks a lagging node is behind.
 const LAG: u64 = 4;
 
-/// Calls that name a payment or its payer. Others are answered, because they concern all callers,
-/// the steady ones too.
+/// The calls that may fail. They name a payment or its payer. Other calls concern all callers, also
+/// the steady ones, so they are always answered.
 const STRUCK: [&str; 5] = [
     "eth_call",
     "eth_getCode",
@@ -28,7 +28,7 @@ const STRUCK: [&str; 5] = [
 /// The call that sends a transaction.
 const SEND: &str = "eth_sendRawTransaction";
 
-/// Serves a chain that fails.
+/// Serves the chain with failures.
 ///
 /// # Errors
 /// When no port is available.
@@ -44,7 +44,7 @@ pub async fn open(chain: DevChain, weather: Arc<Weather>) -> io::Result<SocketAd
 async fn answer(chain: Arc<DevChain>, weather: Arc<Weather>, number: u64, asked: Asked) -> Reply {
     let text = String::from_utf8_lossy(&asked.body);
     let calls = serde_json::from_slice::<Value>(&asked.body).ok();
-    // All calls of a batch have one method.
+    // All calls of a batch have the same method.
     let first = calls.as_ref().map(|calls| calls.get(0).unwrap_or(calls));
     let method = first.and_then(|call| call.get("method"));
     let method = method.and_then(Value::as_str).unwrap_or_default();
@@ -82,7 +82,7 @@ async fn answer(chain: Arc<DevChain>, weather: Arc<Weather>, number: u64, asked:
     }
 }
 
-/// The answer of a node that has not seen the newest blocks.
+/// Answers like a node that has not seen the newest blocks.
 fn lagging(chain: &DevChain, method: &str, text: &str) -> Reply {
     match method {
         "eth_getTransactionReceipt" | "eth_getTransactionByHash" => {

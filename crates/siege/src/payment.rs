@@ -1,4 +1,4 @@
-//! Payments in the form of buyers and attackers.
+//! Payments as buyers and attackers make them: offers, signatures, and wallets.
 
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -17,7 +17,7 @@ use crate::SiegeError;
 use crate::chance::Chance;
 use crate::client::Request;
 
-/// The unique key of an authorization.
+/// The key that identifies an authorization.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
     /// The token.
@@ -29,7 +29,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// The server's address of its state.
+    /// Returns the path at which a server states the authorization's state.
     pub fn look_up(&self) -> String {
         format!("/payments/{self}")
     }
@@ -41,7 +41,7 @@ impl fmt::Display for Key {
     }
 }
 
-/// The offer of a call without payment.
+/// The offer that a server makes for a call without payment.
 #[derive(Debug, Clone)]
 pub struct Offer {
     resource: Value,
@@ -50,7 +50,7 @@ pub struct Offer {
 }
 
 impl Offer {
-    /// Reads the offer of an unpaid answer; `None` when there is none.
+    /// Reads the offer of an unpaid answer. `None` when the answer has none.
     pub fn of(answer: &HttpAnswer) -> Option<Self> {
         let header = answer.headers.get(PAYMENT_REQUIRED)?;
         let challenge = PaymentRequired::from_header(header.as_bytes()).ok()?;
@@ -65,7 +65,7 @@ impl Offer {
         })
     }
 
-    /// The same offer, paid with a broker's promise.
+    /// Returns the same offer with the options that a broker's promise pays.
     #[must_use]
     pub fn deferred(&self) -> Self {
         Self {
@@ -74,17 +74,17 @@ impl Offer {
         }
     }
 
-    /// Whether it has no payment option.
+    /// Whether the offer has no payment option.
     pub fn is_empty(&self) -> bool {
         self.options.is_empty()
     }
 
-    /// The same offer for another query of the same route.
+    /// Returns the same offer for another query of the same route.
     #[must_use]
     pub fn at(&self, target: &str) -> Self {
         let mut offer = self.clone();
         if let Some(url) = offer.resource.get_mut("url") {
-            // `http:`, nothing, and the host.
+            // The first three parts are `http:`, an empty one, and the host.
             let origin: Vec<_> = url
                 .as_str()
                 .unwrap_or_default()
@@ -97,10 +97,10 @@ impl Offer {
     }
 }
 
-/// A signed payment and its purpose.
+/// A signed payment, and what it pays for.
 #[derive(Debug, Clone)]
 pub struct Signed {
-    /// The authorization.
+    /// The key of its authorization.
     pub key: Key,
     /// The request that it pays for.
     pub target: String,
@@ -108,30 +108,30 @@ pub struct Signed {
 }
 
 impl Signed {
-    /// The value of `PAYMENT-SIGNATURE`.
+    /// Returns the value of `PAYMENT-SIGNATURE`.
     pub fn header(&self) -> HeaderValue {
         let text = encode_header(&ascii_json(&self.payment));
-        // Base64 is a header value.
+        // Base64 is always a valid header value.
         HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static(""))
     }
 
-    /// The request that it pays for, with the payment.
+    /// Returns the request that the payment pays for, with the payment.
     pub fn request(&self) -> Request {
         self.request_of(&self.target)
     }
 
-    /// The payment with another request.
+    /// Returns another request, with the payment.
     pub fn request_of(&self, target: &str) -> Request {
         Request::get(target).with(PAYMENT_SIGNATURE, self.header())
     }
 
-    /// The same authorization with other signature bytes.
+    /// Returns the same authorization with other signature bytes.
     #[must_use]
     pub fn under(&self, signature: &[u8]) -> Self {
         self.changed("/payload/signature", hex::encode_prefixed(signature).into())
     }
 
-    /// Adds a payment identifier.
+    /// Returns the payment with a payment identifier.
     #[must_use]
     pub fn named(&self, id: &str) -> Self {
         let extensions = json!({"payment-identifier": {"info": {"required": false, "id": id}}});
@@ -151,7 +151,7 @@ impl Signed {
     }
 }
 
-/// The key of a payer.
+/// The key of a payer, and perhaps a contract that it owns.
 #[derive(Debug, Clone)]
 pub struct Wallet {
     signer: PrivateKeySigner,
@@ -160,10 +160,10 @@ pub struct Wallet {
 }
 
 impl Wallet {
-    /// The wallet of the next draw.
+    /// Draws a wallet.
     ///
     /// # Errors
-    /// When the drawn bytes are not a key, which does not happen in practice.
+    /// When the drawn bytes are no key, which does not happen in practice.
     pub fn draw(chance: &mut Chance) -> Result<Self, SiegeError> {
         let signer = PrivateKeySigner::from_bytes(&B256::from(chance.bytes()))?;
         Ok(Self {
@@ -172,7 +172,8 @@ impl Wallet {
         })
     }
 
-    /// The same key as the owner of a contract wallet, whose address is derived from the owner's.
+    /// Makes the key the owner of a contract wallet. The contract's address is derived from the
+    /// owner's address.
     #[must_use]
     pub fn of_contract(self) -> Self {
         let word = keccak256(self.signer.address());
@@ -182,20 +183,21 @@ impl Wallet {
         }
     }
 
-    /// The contract and its owner, when a contract holds the money.
+    /// Returns the contract and its owner. `None` when no contract holds the money.
     pub fn contract(&self) -> Option<(Address, Address)> {
         Some((self.contract?, self.signer.address()))
     }
 
-    /// The payer.
+    /// Returns the address of the payer.
     pub fn address(&self) -> Address {
         self.contract.unwrap_or(self.signer.address())
     }
 
-    /// Signs one of the options of an offer, valid from now on for this many seconds.
+    /// Signs one of the options of an offer. The payment is valid from now on for this many
+    /// seconds.
     ///
     /// # Errors
-    /// When the offer has no option, or signing fails.
+    /// When the offer has no option, or the signing fails.
     pub fn sign(
         &self,
         offer: &Offer,
@@ -209,7 +211,7 @@ impl Wallet {
     /// Signs in the name of an account that may belong to another key.
     ///
     /// # Errors
-    /// As [`Self::sign`].
+    /// The same as [`Self::sign`].
     pub fn sign_for(
         &self,
         payer: Address,

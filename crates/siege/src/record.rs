@@ -1,4 +1,4 @@
-//! The participants' observations: the material of the judgement.
+//! What the participants have seen. The judgement uses nothing else of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,92 +13,92 @@ use crate::payment::Key;
 /// One purchase of an honest buyer, and its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Purchase {
-    /// The buyer.
+    /// The name of the buyer.
     pub buyer: String,
     /// The request.
     pub target: String,
-    /// Every authorization that was signed for it, oldest first.
+    /// The keys of all authorizations that were signed for it, the oldest first.
     pub keys: Vec<Key>,
     /// Its end.
     pub end: End,
 }
 
-/// The end of a purchase.
+/// How a purchase ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
-    /// Unfinished when the siege was over; the server's last answer.
+    /// It was unfinished when the siege was over. The text is the server's last answer.
     Open(String),
-    /// The buyer had to wait for longer than the siege lasted.
+    /// The server asked the buyer to wait for longer than the siege lasted.
     Waiting,
-    /// Answered, by this authorization.
+    /// It was answered, for this authorization.
     Answered(Key),
-    /// Refused in a way that no repetition changes: status and code.
+    /// It was refused, and repeating the call would not help. The text is the status and the code.
     Refused(String),
 }
 
 /// A 200 answer of a paid route.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Served {
-    /// The caller.
+    /// Who called.
     pub caller: &'static str,
-    /// The authorization.
+    /// The key of the authorization.
     pub key: Key,
     /// The request.
     pub target: String,
-    /// The transaction of its receipt.
+    /// The transaction that its receipt names.
     pub transaction: Option<B256>,
-    /// Digest of the body.
+    /// The digest of the body.
     pub body: B256,
 }
 
-/// The phases in which honest buyers' times are measured.
+/// The phases of a siege. The first two are those in which honest buyers' times are measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// No crowd.
+    /// Honest buyers only.
     Peace,
-    /// The crowd.
+    /// Honest buyers and the crowd.
     Siege,
-    /// No crowd, and no injected failures any more.
+    /// The crowd has left, and no failures are injected any more.
     Calm,
-    /// No requests any more.
+    /// Nobody sends requests any more.
     Over,
 }
 
-/// The shared observations.
+/// What was seen, shared by all participants.
 #[derive(Debug, Default)]
 pub struct Record(Mutex<Seen>);
 
-/// The observations.
+/// What was seen.
 #[derive(Debug, Default, Clone)]
 pub struct Seen {
-    /// Purchases of honest buyers.
+    /// The purchases of honest buyers.
     pub purchases: Vec<Purchase>,
-    /// Paid answers to any caller.
+    /// The paid answers to any caller.
     pub served: Vec<Served>,
-    /// Every authorization that was ever sent.
+    /// The keys of all authorizations that were ever sent.
     pub keys: BTreeSet<Key>,
-    /// The waiting times of steady buyers without a crowd.
+    /// The times of steady buyers without a crowd.
     pub peace: Vec<Duration>,
-    /// The waiting times of steady buyers with the crowd.
+    /// The times of steady buyers with the crowd.
     pub siege: Vec<Duration>,
-    /// The answers to the crowd: their number, by attack and status.
+    /// How many answers the crowd got, by attack and status.
     pub crowd: BTreeMap<(&'static str, String), u64>,
-    /// The results of honest agents' plan requests; an empty text is a plan.
+    /// The results of honest agents' requests for plans. An empty text stands for a plan.
     pub plans: Vec<String>,
 }
 
 impl Record {
-    /// Gives access to the observations.
+    /// Gives access to what was seen.
     pub fn seen(&self) -> MutexGuard<'_, Seen> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records an authorization before it is sent.
+    /// Records the key of an authorization before it is sent.
     pub fn sent(&self, key: Key) {
         self.seen().keys.insert(key);
     }
 
-    /// Records an answer to a call with a payment; counts when it is a 200.
+    /// Records an answer to a call with a payment. It counts when its status is 200.
     pub fn answered(&self, caller: &'static str, key: Key, target: &str, answer: &HttpAnswer) {
         if answer.status != http::StatusCode::OK {
             return;
@@ -116,14 +116,14 @@ impl Record {
         self.seen().served.push(served);
     }
 
-    /// Records an answer to the crowd, or its absence.
+    /// Records an answer to the crowd, or that none came.
     pub fn crowd(&self, attack: &'static str, outcome: impl Into<String>) {
         let mut seen = self.seen();
         let count = seen.crowd.entry((attack, outcome.into())).or_default();
         *count = count.saturating_add(1);
     }
 
-    /// Records the time of a steady buyer's answer.
+    /// Records how long a steady buyer waited for its answer.
     pub fn timed(&self, phase: Phase, time: Duration) {
         match phase {
             Phase::Peace => self.seen().peace.push(time),
@@ -132,7 +132,7 @@ impl Record {
         }
     }
 
-    /// Records the beginning of a purchase. Returns its number.
+    /// Records that a purchase began. Returns its number.
     pub fn wanted(&self, buyer: &str, target: &str) -> usize {
         let mut seen = self.seen();
         seen.purchases.push(Purchase {
@@ -153,7 +153,7 @@ impl Record {
         }
     }
 
-    /// Records the state of a purchase.
+    /// Records how a purchase stands, or how it ended.
     pub fn stands(&self, purchase: usize, end: End) {
         if let Some(purchase) = self.seen().purchases.get_mut(purchase) {
             purchase.end = end;

@@ -1,4 +1,4 @@
-//! A siege from its set-up to its judgement.
+//! Holds a siege: sets it up, runs it, and judges it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,29 +22,29 @@ use crate::weather::Weather;
 use crate::world::{LEASE, POOL_MICRO_USD, REFILL_MICRO_USD, World};
 use crate::{agent, crowd};
 
-/// The outcome of a siege.
+/// The result of a siege.
 #[derive(Debug, Clone)]
 pub struct SiegeOutcome {
-    /// Every promise.
+    /// The finding about every promise.
     pub findings: Vec<Finding>,
-    /// The answers to the crowd, by attack: statuses with their numbers.
+    /// The answers to the crowd, by attack: each status and how often it came.
     pub crowd: BTreeMap<&'static str, String>,
 }
 
-/// Honest agents at the rail.
+/// How many honest agents ask the rail.
 const AGENTS: u64 = 3;
 
 /// The time between two purchases of a steady buyer.
 const STEADY_EVERY: Duration = Duration::from_millis(250);
 /// The time between two purchases of another buyer.
 const USUAL_EVERY: Duration = Duration::from_millis(1_000);
-/// How long the servers may take to close unused connections.
+/// How long the servers may take to close connections that nobody uses.
 const REST: Duration = Duration::from_secs(6);
 
-/// Holds a siege with the servers of a folder.
+/// Holds a siege of the servers whose programs are in the folder `programs`.
 ///
 /// # Errors
-/// When it could not be set up.
+/// When the siege could not be held.
 pub async fn hold(programs: &Path, scale: Scale, seed: u64) -> Result<SiegeOutcome, SiegeError> {
     let cast = Cast::draw(seed, scale.servers)?;
     let weather = Arc::new(Weather::new(seed, cast.steady()));
@@ -115,7 +115,8 @@ pub async fn hold(programs: &Path, scale: Scale, seed: u64) -> Result<SiegeOutco
     })
 }
 
-/// Memory under the crowd and descriptors in peace, against the end.
+/// Combines the measurements: the memory under the crowd and the descriptors before it, and both at
+/// the end.
 fn footprints(
     in_peace: &[(String, Held)],
     warm: &[(String, Held)],
@@ -134,8 +135,8 @@ fn footprints(
     .collect()
 }
 
-/// Kills each server of the paid API in turn, and the agent rail, this many times within a time, at
-/// moments that the seed determines, and restarts each at once.
+/// Kills each server of the paid API in turn, and the agent rail, this many times, and starts each
+/// again at once. All this takes the time `within`. The seed determines the moments.
 async fn kill_and_start(
     world: &mut World,
     field: &Field,
@@ -147,7 +148,7 @@ async fn kill_and_start(
     let each = u32::try_from(servers).unwrap_or(u32::MAX).max(1);
     let share = within / kills.saturating_add(1) / each;
     let millis = u64::try_from(share.as_millis()).unwrap_or_default();
-    // Another server goes on with what a dead one has begun when the lease is over.
+    // Another server continues what a dead one has begun when the dead one's lease ends.
     let effect = if servers > 1 { LEASE } else { Duration::ZERO };
     for _ in 0..kills {
         for server in 0..servers {
@@ -167,8 +168,8 @@ async fn kill_and_start(
     Ok(())
 }
 
-/// A steady buyer buys every target once at each server, so that cacheable data is cached, and
-/// every target is known to be sold.
+/// Buys every target once at each server. Then cacheable data is in the caches, and every target is
+/// known to be sold.
 async fn warm_up(field: &Arc<Field>, buyers: &[Buyer]) -> Result<(), SiegeError> {
     let mut chance = Chance::of(field.seed, "warm-up");
     let mut client = field.client();

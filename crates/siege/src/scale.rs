@@ -1,4 +1,4 @@
-//! How long a siege is, against how many servers, and what it tolerates.
+//! How long a siege is, how many servers it has, and what it tolerates.
 
 use std::time::Duration;
 
@@ -13,28 +13,28 @@ pub enum Settlement {
     Onchain,
 }
 
-/// The length of a siege, and its tolerances.
+/// The size of a siege, and its tolerances.
 #[derive(Debug, Clone, Copy)]
 pub struct Scale {
-    /// The time with honest buyers only.
+    /// How long the honest buyers are alone.
     pub peace: Duration,
-    /// The time with the crowd.
+    /// How long the crowd stays.
     pub siege: Duration,
-    /// The longest time until everything is decided.
+    /// How long the siege waits at most until everything is decided.
     pub calm: Duration,
-    /// The settler.
+    /// Who settles the payments.
     pub settlement: Settlement,
     /// The number of the paid API's servers. Several share a PostgreSQL database.
     pub servers: usize,
     /// How often each server is killed in the first third of the siege.
     pub kills: u32,
-    /// The tolerances.
+    /// The tolerated deviations.
     pub tolerance: Tolerance,
 }
 
 impl Scale {
-    /// A short one, for slow machines with other work: times are only reported, and buyers that
-    /// wait for the end of a window are not waited for.
+    /// A short siege, for slow machines with other work. Times have one generous limit, and buyers
+    /// that wait for the end of a window are not waited for.
     pub const QUICK: Self = Self {
         peace: Duration::from_secs(8),
         siege: Duration::from_secs(35),
@@ -51,7 +51,7 @@ impl Scale {
         },
     };
 
-    /// A siege of this many minutes.
+    /// Makes a siege of this many minutes.
     pub const fn minutes(minutes: u64) -> Self {
         Self {
             peace: Duration::from_secs(30),

@@ -1,4 +1,4 @@
-//! Recorded upstreams that fail, and that count how often they are asked.
+//! Serves recorded upstreams that fail sometimes, and records every request to them.
 
 mod quotas;
 
@@ -20,31 +20,32 @@ use crate::client::{Client, Request};
 use crate::weather::Weather;
 use crate::wire::{self, Asked, Reply};
 
-/// The recipient of the recorded fee: an account of local chains, which `mcp-server serve` refuses
-/// to pay.
+/// The account to which the recorded quotes pay their fee. It belongs to local chains, and
+/// `mcp-server serve` refuses to pay such an account.
 const RECORDED_RECIPIENT: Address = dev_chain::PAYEE.address;
 
 /// A request that an upstream got.
 #[derive(Debug, Clone)]
 pub struct UpstreamCall {
-    /// Its host.
+    /// The host of the upstream.
     pub host: String,
-    /// The host's limit that covers it, where it has several; empty when that is unknown.
+    /// The name of the host's limit that covers the call, if the host has several. Empty when it is
+    /// unknown.
     pub family: &'static str,
-    /// Its time, since the beginning of the siege.
+    /// When it came, counted from the beginning of the siege.
     pub at: Duration,
-    /// Its weight at the upstream.
+    /// How much the upstream counts it for.
     pub weight: u32,
     /// Whether it asked a model for work.
     pub is_model: bool,
-    /// The address at which it asked, as a place in [`Upstreams::addresses`].
+    /// The address to which it was sent, as an index of [`Upstreams::addresses`].
     pub asked_at: usize,
 }
 
-/// Hosts that honest buyers and agents depend on.
+/// The hosts on which honest buyers and agents depend.
 const KEPT_SELLING: [&str; 2] = ["web3.okx.com", "li.quest"];
 
-/// Hosts of models, which only the crowd uses.
+/// The hosts of models. Only the crowd uses them.
 const MODELS: [&str; 5] = [
     "api.anthropic.com",
     "api.openai.com",
@@ -53,7 +54,7 @@ const MODELS: [&str; 5] = [
     "queue.fal.run",
 ];
 
-/// Members in which models list their citations.
+/// The members in which models list their citations.
 const CITATIONS: [&str; 5] = [
     "annotations",
     "citations",
@@ -62,10 +63,10 @@ const CITATIONS: [&str; 5] = [
     "search_results",
 ];
 
-/// Upstreams behind an address for each caller.
+/// The upstreams, with one address for each caller.
 #[derive(Debug)]
 pub struct Upstreams {
-    /// Their addresses.
+    /// The address for each caller.
     pub addresses: Vec<SocketAddr>,
     calls: Arc<Mutex<Vec<UpstreamCall>>>,
 }
@@ -81,7 +82,7 @@ impl Upstreams {
     /// Serves the recordings to this many callers.
     ///
     /// # Errors
-    /// When there is no port, or the recordings cannot be read.
+    /// When no port is available, or the recordings cannot be read.
     pub async fn open(
         callers: usize,
         weather: Arc<Weather>,
@@ -106,7 +107,7 @@ impl Upstreams {
         Ok(Self { addresses, calls })
     }
 
-    /// Every call so far.
+    /// Returns every call so far.
     pub fn calls(&self) -> Vec<UpstreamCall> {
         let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         calls.clone()
@@ -137,8 +138,8 @@ impl Proxy {
         let may_hold = !KEPT_SELLING.contains(&path.split(['/', '?']).next().unwrap_or_default());
         let mut chance = self.weather.chance(&format!("upstream {number}"));
         match chance.below(100) {
-            // Both stop the adapter for a long time, so they are not used for hosts that honest
-            // buyers depend on.
+            // Both answers stop the adapter for a long time. So hosts on which honest buyers depend
+            // do not give them.
             96..98 if may_hold => too_many(None),
             98..100 if may_hold => Reply::json(402, r#"{"error":"the plan is used up"}"#),
             0..2 => Reply::json(500, r#"{"error":"internal"}"#),
@@ -184,7 +185,7 @@ impl Proxy {
     }
 }
 
-/// The answer for the crowd's prompts: it cites nothing, so the server does not sell it.
+/// Removes all citations from the answer of a model, so that the server does not sell it.
 fn without_citations(body: &Bytes) -> Bytes {
     fn strip(value: &mut Value) {
         match value {
@@ -209,7 +210,7 @@ fn without_citations(body: &Bytes) -> Bytes {
     }
 }
 
-/// The recorded quotes pay their fee to another account.
+/// Makes the fee of a recorded quote go to our payee.
 fn paid_to_us(body: Bytes) -> Bytes {
     let (recorded, ours) = (hex::encode(RECORDED_RECIPIENT), hex::encode(PAYEE));
     match std::str::from_utf8(&body) {
@@ -218,7 +219,7 @@ fn paid_to_us(body: Bytes) -> Bytes {
     }
 }
 
-/// "Too many requests", with or without a time for the next one.
+/// Makes the answer "too many requests", with or without a time to wait.
 fn too_many(retry_after: Option<&'static str>) -> Reply {
     let soon = retry_after.map(|after| (header::RETRY_AFTER, HeaderValue::from_static(after)));
     Reply::Whole {
@@ -228,8 +229,8 @@ fn too_many(retry_after: Option<&'static str>) -> Reply {
     }
 }
 
-/// One, except where the upstream counts otherwise: Hyperliquid by the type of the request, at
-/// least this much.
+/// Returns the weight of a call. It is 1, except at Hyperliquid, which counts by the type of the
+/// request. There it is the least possible weight.
 fn weight(host: &str, body: &[u8]) -> u32 {
     if host != "api.hyperliquid.xyz" {
         return 1;

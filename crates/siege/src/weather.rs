@@ -1,4 +1,4 @@
-//! Decides which dependencies fail, when, and for which callers.
+//! Decides which dependencies fail, when they fail, and for which callers.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,23 +8,24 @@ use alloy_primitives::{Address, B256, hex, keccak256};
 
 use crate::chance::Chance;
 
-/// Decides whether a dependency fails. The failures of a payment are drawn from the seed, its nonce
-/// and the number of the attempt, not from the order of requests.
+/// Decides whether a dependency fails. Whether a payment meets a failure is drawn from the seed,
+/// its nonce and the number of the attempt. The order of the requests does not matter.
 ///
-/// Payments of *steady* buyers meet no failure: their times show the effect of the crowd only.
+/// Payments of *steady* buyers meet no failure, so that their times show only the effect of the
+/// crowd.
 #[derive(Debug)]
 pub struct Weather {
     seed: u64,
     calm: AtomicBool,
     steady: HashSet<Address>,
-    /// The steady buyers' addresses, as digits in lower case.
+    /// The addresses of the steady buyers, as lower-case hexadecimal digits.
     steady_digits: Vec<String>,
-    /// Transactions of the steady buyers, as digits in lower case.
+    /// The transactions of the steady buyers, as lower-case hexadecimal digits.
     transactions: Mutex<HashSet<String>>,
 }
 
 impl Weather {
-    /// Failures for all but the steady buyers.
+    /// Makes failures for everybody except the steady buyers.
     pub fn new(seed: u64, steady: impl IntoIterator<Item = Address>) -> Self {
         let steady: HashSet<Address> = steady.into_iter().collect();
         Self {
@@ -41,24 +42,24 @@ impl Weather {
         self.calm.store(true, Ordering::Relaxed);
     }
 
-    /// Whether failures have stopped.
+    /// Whether the failures have stopped.
     pub fn is_calm(&self) -> bool {
         self.calm.load(Ordering::Relaxed)
     }
 
-    /// Whether an account's payments meet no failure.
+    /// Whether the payments of an account meet no failure.
     pub fn spares(&self, payer: Address) -> bool {
         self.is_calm() || self.steady.contains(&payer)
     }
 
-    /// Spares a transaction of a spared account.
+    /// Spares a transaction from failures, if it settles a payment of a steady buyer.
     pub fn settled(&self, payer: Address, transaction: B256) {
         if self.steady.contains(&payer) {
             self.transactions().insert(hex::encode(transaction));
         }
     }
 
-    /// Spares a transaction whose bytes name a spared address.
+    /// Spares a transaction from failures, if its bytes contain the address of a steady buyer.
     pub fn sent(&self, raw: &[u8]) {
         let is_steady = |payer: &Address| raw.windows(20).any(|bytes| bytes == payer.as_slice());
         if self.steady.iter().any(is_steady) {
@@ -66,7 +67,8 @@ impl Weather {
         }
     }
 
-    /// Whether a request names a spared address (in calldata or topics) or a spared transaction.
+    /// Whether a request must not fail: it names the address of a steady buyer (in calldata or
+    /// topics) or a spared transaction.
     pub fn spares_request(&self, body: &str) -> bool {
         if self.is_calm() {
             return true;
@@ -80,7 +82,7 @@ impl Weather {
         words.any(|word| transactions.contains(word))
     }
 
-    /// Draws for one event.
+    /// Returns the random draws for one event.
     pub fn chance(&self, event: &str) -> Chance {
         Chance::of(self.seed, event)
     }

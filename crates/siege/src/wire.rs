@@ -1,4 +1,4 @@
-//! Servers of the siege that can fail in the ways of networks.
+//! HTTP servers that can fail as networks fail.
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,7 +16,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
 
-/// How long a caller is left without an answer.
+/// How long a caller waits for an answer that does not come.
 const SILENCE: Duration = Duration::from_secs(30);
 
 /// A complete request.
@@ -24,7 +24,7 @@ const SILENCE: Duration = Duration::from_secs(30);
 pub struct Asked {
     /// Its method.
     pub method: Method,
-    /// Its path and query.
+    /// The path and the query.
     pub target: String,
     /// Its headers.
     pub headers: HeaderMap,
@@ -32,10 +32,10 @@ pub struct Asked {
     pub body: Bytes,
 }
 
-/// The reply to a caller.
+/// What a server does with a request.
 #[derive(Debug, Clone)]
 pub enum Reply {
-    /// An answer.
+    /// Sends a whole answer.
     Whole {
         /// Its status.
         status: u16,
@@ -44,16 +44,16 @@ pub enum Reply {
         /// Its body.
         body: Bytes,
     },
-    /// The first half of an answer, then the end of the connection.
+    /// Sends the first half of an answer, then ends the connection.
     Torn(Bytes),
-    /// The end of the connection.
+    /// Ends the connection.
     Drop,
-    /// No answer, on a connection that stays open.
+    /// Sends no answer, and keeps the connection open.
     Silence,
 }
 
 impl Reply {
-    /// An answer in JSON.
+    /// Makes a whole answer in JSON.
     pub fn json(status: u16, body: impl Into<Bytes>) -> Self {
         let json = HeaderValue::from_static("application/json");
         Self::Whole {
@@ -64,7 +64,7 @@ impl Reply {
     }
 }
 
-/// Serves on a free port of the loopback interface for as long as the runtime lives.
+/// Serves on a free port of the loopback interface as long as the runtime lives.
 ///
 /// # Errors
 /// When no port is available.
@@ -87,8 +87,8 @@ where
                 let service = service_fn(move |request| respond(answer.clone(), request));
                 let mut connection = http1::Builder::new();
                 connection.timer(TokioTimer::new());
-                // A caller that disconnects, and a connection that is dropped deliberately, both
-                // end here.
+                // This ends when the caller disconnects, or when the server drops the connection
+                // deliberately.
                 let _ended = connection
                     .serve_connection(TokioIo::new(stream), service)
                     .await;
@@ -98,7 +98,7 @@ where
     Ok(address)
 }
 
-/// An error makes hyper close the connection without an answer.
+/// Makes the response of a reply. With an error, hyper closes the connection without an answer.
 async fn respond<F, R>(
     answer: Arc<F>,
     request: Request<Incoming>,
@@ -136,7 +136,7 @@ where
     }
 }
 
-/// A body that may break off.
+/// A body that can break off.
 struct PerhapsTorn {
     left: Option<Bytes>,
     torn: bool,

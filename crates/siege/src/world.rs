@@ -1,4 +1,5 @@
-//! The servers, as they are shipped, and everything that they depend on, on the loopback interface.
+//! Starts the servers as they are shipped, and everything that they depend on, on the loopback
+//! interface.
 
 mod config;
 
@@ -23,28 +24,28 @@ use crate::upstreams::Upstreams;
 use crate::weather::Weather;
 use crate::{facilitator, node};
 
-/// The balance of a paying account, in the smallest unit of each asset.
+/// The balance of an account with much money, in the smallest unit of each asset.
 const RICH: u64 = 1_000_000_000;
-/// The balance of an account that can pay once: the price of the crowd's cheapest call.
+/// The balance of an account that can pay once. It is the price of the crowd's cheapest call.
 const POOR: u64 = 2_000;
 
-/// The newcomers' pool, in micro-USD.
+/// The size of the pool for newcomers, in millionths of a dollar.
 pub const POOL_MICRO_USD: u64 = 120_000;
-/// The pool's refill per second.
+/// How much is refilled into the pool each second, in millionths of a dollar.
 pub const REFILL_MICRO_USD: u64 = 500;
 
-/// How long one of several servers keeps what it works on without a heartbeat; the least that a
-/// configuration may say.
+/// How long one of several servers keeps its work without a heartbeat. This is the shortest time
+/// that a configuration may state.
 pub const LEASE: Duration = Duration::from_secs(3);
 
-/// The accounts with money.
+/// The accounts that get money or code.
 #[derive(Debug, Clone, Default)]
 pub struct Accounts {
-    /// Accounts with unlimited money.
+    /// Accounts with much money.
     pub rich: Vec<Address>,
-    /// Enough for one cheap call in each asset.
+    /// Accounts with enough money for one cheap call in each asset.
     pub poor: Vec<Address>,
-    /// Contract wallets and their owners; they are among the rich accounts.
+    /// Contract wallets with their owners. They are among the rich accounts.
     pub contracts: Vec<(Address, Address)>,
     /// Rich accounts that have delegated (EIP-7702) to code that accepts every signature.
     pub delegated: Vec<Address>,
@@ -52,8 +53,8 @@ pub struct Accounts {
     pub refusing: Vec<Address>,
 }
 
-/// Contract wallets that accept every signature where their expression is zero, and burn all gas
-/// otherwise. The expressions are `GASPRICE`, which is zero in a call, and `NUMBER & 1`, which
+/// Contract wallets that accept every signature when their expression is zero, and otherwise burn
+/// all gas. The expressions are `GASPRICE`, which is zero in a call, and `NUMBER & 1`, which
 /// differs in the next block.
 pub const BURNING_WALLETS: [(Address, &[u8]); 2] = [
     (
@@ -77,12 +78,12 @@ const REFUSING: (Address, &[u8]) = (
     &hex!("60006000fd"),
 );
 
-/// The account runs the code at this address (EIP-7702).
+/// Makes the code of an account that has delegated (EIP-7702) to the code at this address.
 fn delegated_to(code: Address) -> Bytes {
     [&[0xef, 0x01, 0x00], code.as_slice()].concat().into()
 }
 
-/// `if (expression == 0) return EIP1271_MAGIC; while (true) {}`.
+/// Makes the code `if (expression == 0) return EIP1271_MAGIC; while (true) {}`.
 fn burning_code(expression: &[u8]) -> Bytes {
     let endless = u8::try_from(expression.len()).map_or(u8::MAX, |length| length.saturating_add(4));
     let valid = endless.saturating_add(4);
@@ -95,7 +96,7 @@ fn burning_code(expression: &[u8]) -> Bytes {
     code.into()
 }
 
-/// The servers and their dependencies.
+/// The servers, and what they depend on.
 #[derive(Debug)]
 pub struct World {
     /// The servers of the paid API.
@@ -104,14 +105,14 @@ pub struct World {
     pub rail: Server,
     /// The chain.
     pub bank: Bank,
-    /// The upstreams.
+    /// The upstreams, which count their requests.
     pub upstreams: Upstreams,
-    /// The failures of dependencies.
+    /// What decides about the failures of dependencies.
     pub weather: Arc<Weather>,
     settlement: Settlement,
     programs: PathBuf,
     files: TempDir,
-    /// The database of several servers. It ends after them.
+    /// The database, when there are several servers. It is dropped after them.
     _cluster: Option<Cluster>,
 }
 
@@ -119,18 +120,18 @@ pub struct World {
 #[derive(Debug)]
 struct PaidApi {
     server: Server,
-    /// Its name in the report.
+    /// The name of the server in the report.
     name: String,
     config: ApiConfig,
-    /// How often it was killed.
+    /// How often the server was killed.
     kills: u32,
 }
 
 impl World {
-    /// Starts everything. `programs` is the folder of the servers' binaries.
+    /// Starts everything. `programs` is the folder with the servers' programs.
     ///
     /// # Errors
-    /// The part that cannot be started.
+    /// When a part cannot be started.
     pub async fn open(
         programs: &Path,
         accounts: &Accounts,
@@ -166,7 +167,7 @@ impl World {
                 gas_key.display(),
                 match servers {
                     0 | 1 => 3_000,
-                    // A call outlives the lease of a dead server that sends for all.
+                    // A call must outlive the lease of a dead server that sends for all.
                     _ => 8_000,
                 }
             ),
@@ -223,18 +224,18 @@ impl World {
         })
     }
 
-    /// The addresses of the paid API's servers.
+    /// Returns the addresses of the paid API's servers.
     pub fn apis(&self) -> Vec<SocketAddr> {
         let servers = self.apis.iter();
         servers.map(|api| api.server.address()).collect()
     }
 
-    /// Kills a server of the paid API, and starts it again at the same address. When it is the only
-    /// one, it has another payee and its assets in another order after every other time. Several
-    /// keep their terms, which may only change for all of them together.
+    /// Kills a server of the paid API, and starts it again at the same address. If it is the only
+    /// server, every other start has another payee and another order of the assets. Several servers
+    /// keep their terms, which can only change for all of them together.
     ///
     /// # Errors
-    /// When it does not start again.
+    /// When the server does not start again.
     pub fn kill_and_start_api(&mut self, number: usize) -> Result<(), SiegeError> {
         let is_alone = self.apis.len() == 1;
         let Some(api) = self.apis.get_mut(number) else {
@@ -264,7 +265,8 @@ impl World {
         Ok(())
     }
 
-    /// Transactions of the server's own account that moved nothing.
+    /// Returns how many transactions of the servers' own account failed. It is 0 with a
+    /// facilitator.
     pub fn failed_transactions(&self) -> u64 {
         match self.settlement {
             Settlement::Facilitator => 0,
@@ -272,10 +274,10 @@ impl World {
         }
     }
 
-    /// The servers' present memory and descriptors, by their names in the report.
+    /// Returns the current memory and descriptors of the servers, with their names in the report.
     ///
     /// # Errors
-    /// When one has ended.
+    /// When a server has ended.
     pub fn held(&self) -> Result<Vec<(String, Held)>, SiegeError> {
         let apis = self.apis.iter().map(|api| (api.name.as_str(), &api.server));
         let all = apis.chain([("mcp-server", &self.rail)]);
@@ -289,10 +291,10 @@ impl World {
         .collect()
     }
 
-    /// Asks all servers to end.
+    /// Stops all servers.
     ///
     /// # Errors
-    /// When one does not.
+    /// When a server does not stop.
     pub fn close(self) -> Result<(), SiegeError> {
         for api in self.apis {
             api.server.stop()?;
@@ -306,7 +308,7 @@ fn start(programs: &Path, name: &str, config: &Path) -> Result<Server, SiegeErro
     Ok(Server::start(&programs.join(name), arguments)?)
 }
 
-/// The configuration of a server, with the address at which it listens now.
+/// Returns the configuration of a server, with the address at which it listens now.
 fn listening_at(server: &Server, config: &str) -> String {
     config.replace(LISTEN, &format!("listen = \"{}\"", server.address()))
 }
@@ -354,10 +356,10 @@ fn write(files: &TempDir, name: &str, text: &str) -> Result<PathBuf, SiegeError>
     }
 }
 
-/// The file of the configuration of a paid API's server.
+/// Returns the name of the configuration file of a paid API's server.
 fn api_file(name: &str) -> String {
     format!("{name}.toml")
 }
 
-/// The file of the agent rail's configuration.
+/// The name of the agent rail's configuration file.
 const RAIL_CONFIG: &str = "mcp-server.toml";

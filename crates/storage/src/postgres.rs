@@ -2,14 +2,15 @@
 //!
 //! [`Postgres`] offers an address that never shows its password, a bounded pool, migrations of each
 //! user's own tables, and errors that say whether a statement may have taken effect.
-//! [`Unavailable`](PostgresError::Unavailable) means that the statement never reached the database:
-//! nothing happened. [`Interrupted`](PostgresError::Interrupted) means that the statement's answer
-//! was lost: it may have taken effect, and its user checks before repeating anything.
+//! [`Unavailable`](PostgresError::Unavailable) means that the statement did not reach the database,
+//! so nothing happened. [`Interrupted`](PostgresError::Interrupted) means that the answer to the
+//! statement was lost. The statement may have taken effect, and its user checks that before
+//! repeating anything.
 //!
-//! Users write each change as one statement where they can: such a statement is a transaction of
+//! Users write each change as one statement where they can. Such a statement is a transaction of
 //! its own, costs one round trip, and has no `COMMIT` whose outcome could be misread. Nothing here
-//! relies on the session of a connection (no session locks, no `SET`, no temporary tables), so a
-//! pooler in transaction mode may sit in between.
+//! relies on the session of a connection (no session locks, no `SET`, no temporary tables). So the
+//! connections may go through a pooler in transaction mode.
 
 mod acknowledged;
 mod address;

@@ -1,16 +1,18 @@
-//! The plumbing of every SQLite store: opening a file, claiming it, running transactions on it.
+//! The parts that every SQLite store needs: opening a file, claiming it, and running transactions
+//! on it.
 //!
-//! Every file has a [`Format`]: an application id, which tells it from the files of other programs,
-//! and migrations, which upgrade files of earlier versions. [`open`] checks both before it writes,
-//! and configures the connection so that a commit is on disk when it returns (write-ahead log,
-//! full synchronisation).
+//! Every file has a [`Format`]. An application id tells it from the files of other programs, and
+//! migrations upgrade files of earlier versions. [`open`] checks both before it writes. It also
+//! configures the connection so that a commit is on disk when it returns (write-ahead log, full
+//! synchronisation).
 //!
 //! A server claims a file that it alone uses ([`ClaimedFile`]); a second server gets an error.
-//! Servers that share a file only create it ([`create`]); SQLite's write lock orders their writes.
+//! Servers that share a file only create it ([`create`]); the write lock of SQLite orders their
+//! writes.
 //!
 //! A [`Worker`] runs the operations of a store on a thread of its own, each in one transaction. An
-//! operation ends in the store's own error or in a [`Failure`]; the worker gives SQLite errors
-//! their name ([`DatabaseError`]). Tables, statements and rules belong to the stores.
+//! operation ends in the store's own error or in a [`Failure`]. The worker converts errors of
+//! SQLite ([`DatabaseError`]). The tables, statements and rules belong to the stores.
 
 mod column;
 mod error;

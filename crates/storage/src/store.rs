@@ -1,5 +1,5 @@
-//! The store of a server for everything except payments: leases, published datasets, artifacts of
-//! paid answers, counters and levels.
+//! What a server stores, except payments: leases, published datasets, artifacts of paid answers,
+//! counters, windows and levels. [`SqliteStore`] and [`PostgresStore`] implement it.
 
 use alloy_primitives::B256;
 use bytes::Bytes;
@@ -19,25 +19,26 @@ pub use error::StoreError;
 pub use postgres::PostgresStore;
 pub use sqlite::{SqliteStore, StoreOptions};
 
-/// The age of a period, from its beginning, at which its counter is deleted.
+/// When a counter is deleted: so many seconds after the beginning of its period.
 const COUNTERS_KEPT_SECONDS: u64 = 400 * 86_400;
 
-/// The age at which a slice of a window is deleted. Every window is shorter.
+/// When a slice of a window is deleted: so many seconds after its beginning. Every window is
+/// shorter.
 const WINDOWS_KEPT_SECONDS: u64 = 2 * 86_400;
 
 /// A durable store that several instances of a server may share.
 ///
 /// After `Ok`, the effect of an operation survives a crash and a loss of power. Dropping a future
-/// undoes nothing, and leaves open whether its operation takes effect: in a file it does, in a
-/// database when it had been sent. Times are Unix seconds and come from the caller: the clocks of
-/// instances that share a store must differ by much less than the length of a lease.
+/// undoes nothing, and the operation may still take effect: in a file it does, in a database only
+/// if it was already sent. Times are Unix seconds and come from the caller. The clocks of instances
+/// that share a store must differ by much less than the length of a lease.
 pub trait ServerStore: Send + Sync + 'static {
     /// Takes or renews the lease `name` for `holder` until `seconds` after `now`. Returns whether
     /// `holder` has it now.
     ///
-    /// A lease has one holder at a time. Its holder may renew it at any time; another holder gets
-    /// it only after it has expired. The write is conditional: when several holders ask for a free
-    /// lease, one gets it.
+    /// A lease has one holder at a time. The holder may renew it at any time; another holder gets
+    /// it only after it has expired. When several holders ask for a free lease, one of them gets
+    /// it.
     fn lease(
         &self,
         name: &str,
@@ -46,20 +47,20 @@ pub trait ServerStore: Send + Sync + 'static {
         seconds: u32,
     ) -> impl Future<Output = Result<bool, StoreError>> + Send;
 
-    /// Ends the lease `name` if `holder` has it. Returns whether it did. A server that shuts down
-    /// calls it, so that the next one need not wait for the lease to expire.
+    /// Ends the lease `name` if `holder` has it. Returns whether it did. A server calls this when
+    /// it shuts down, so that the next one need not wait until the lease expires.
     fn give_back(
         &self,
         name: &str,
         holder: &str,
     ) -> impl Future<Output = Result<bool, StoreError>> + Send;
 
-    /// Replaces the dataset `name` as a whole: a reader sees the old record or the new one.
+    /// Replaces the whole dataset `name`. A reader sees either the old record or the new one.
     ///
     /// A record of the same age replaces the stored one. An older record is refused
-    /// ([`StoreError::OlderRecord`]), so that a slow job cannot undo a later one. A record that
-    /// claims to be from the future is refused ([`StoreError::FutureRecord`]), because it would
-    /// block every true record until then.
+    /// ([`StoreError::OlderRecord`]), so that a slow job cannot undo a later one. A record with a
+    /// time in the future is refused ([`StoreError::FutureRecord`]), because it would block every
+    /// true record until that time.
     fn publish(
         &self,
         name: &str,
@@ -72,27 +73,27 @@ pub trait ServerStore: Send + Sync + 'static {
         name: &str,
     ) -> impl Future<Output = Result<Option<DatasetRecord>, StoreError>> + Send;
 
-    /// Stores an artifact until it expires. A stored artifact with the same digest stays until the
-    /// later of both times.
+    /// Stores an artifact until it expires. When an artifact with the same digest is already
+    /// stored, it stays until the later of both times.
     ///
-    /// Artifacts that have expired at `now` are deleted first. When the limit of the store still
-    /// leaves no room, nothing else is deleted or written: [`StoreError::ArtifactsFull`].
+    /// Artifacts that have expired at `now` are deleted first. If the store's limit still leaves no
+    /// room, nothing else is deleted or written: [`StoreError::ArtifactsFull`].
     fn keep(
         &self,
         artifact: Artifact,
         now: u64,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// Checks that an artifact of this size could be stored at `now`. It is for work that is paid
-    /// for before the size of its result is known.
+    /// Checks that an artifact of this size could be stored at `now`. It is for work that costs
+    /// money before the size of its result is known. Nothing is reserved.
     ///
-    /// Expired artifacts are deleted first. The store then writes as many bytes to the disk and
-    /// rolls them back. Nothing is reserved.
+    /// A store in a file deletes expired artifacts first. It then writes as many bytes to the disk
+    /// and rolls them back. A store in a database checks only its limit.
     fn has_room(&self, bytes: u64, now: u64)
     -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// Returns the artifact with this digest; `None` when there is none or it has expired at `now`.
-    /// The store checks the bytes against the digest.
+    /// Returns the artifact with this digest. `None` when there is none, or when it has expired at
+    /// `now`. The store checks the bytes against the digest.
     fn artifact(
         &self,
         sha256: B256,
@@ -100,8 +101,8 @@ pub trait ServerStore: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Option<Artifact>, StoreError>> + Send;
 
     /// Adds `amount` to the counter `name` of the period that begins at `period` (Unix seconds),
-    /// and returns the new total. Counters begin at 0; adding 0 reads one. Each addition is atomic,
-    /// also between instances.
+    /// and returns the new total. A counter begins at 0; adding 0 reads it. Each addition is
+    /// atomic, also between instances.
     fn count(
         &self,
         name: &str,
@@ -109,8 +110,8 @@ pub trait ServerStore: Send + Sync + 'static {
         amount: u64,
     ) -> impl Future<Output = Result<u64, StoreError>> + Send;
 
-    /// Adds `weight` to the use of the window `name` in the slice of time that begins at `slice`,
-    /// and deletes the slices of the window that begin before `oldest`.
+    /// Adds `weight` to the use of the window `name` in the slice of time that begins at `slice`.
+    /// Deletes the slices of the window that begin before `oldest`.
     fn use_window(
         &self,
         name: &str,
@@ -127,8 +128,8 @@ pub trait ServerStore: Send + Sync + 'static {
         oldest: u64,
     ) -> impl Future<Output = Result<Vec<(u64, u64)>, StoreError>> + Send;
 
-    /// Stores levels; each replaces the level of the same name. Of all levels the newest `most`
-    /// stay.
+    /// Stores levels. Each replaces the stored level with the same name. Of all stored levels, only
+    /// the newest `most` stay.
     fn keep_levels(
         &self,
         levels: Vec<Level>,
@@ -139,17 +140,17 @@ pub trait ServerStore: Send + Sync + 'static {
     fn levels(&self) -> impl Future<Output = Result<Vec<Level>, StoreError>> + Send;
 
     /// Deletes the artifacts and leases that have expired at `now`, counters whose period began
-    /// more than 400 days before, and slices of windows that began more than two days before.
-    /// Returns the number of deleted artifacts.
+    /// more than 400 days ago, and slices of windows that began more than two days ago. Returns how
+    /// many artifacts were deleted.
     fn prune(&self, now: u64) -> impl Future<Output = Result<u64, StoreError>> + Send;
 }
 
-/// The rest of an amount that refills, as of some time.
+/// What was left of an amount that refills, at one time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Level {
     /// The name of the amount.
     pub name: String,
-    /// The rest.
+    /// What was left.
     pub amount: u64,
     /// The time, in Unix milliseconds.
     pub at: u64,
@@ -160,19 +161,19 @@ pub struct Level {
 pub struct DatasetRecord {
     /// The id of this edition.
     pub snapshot_id: String,
-    /// The oldest upstream time in the data, in Unix seconds.
+    /// The oldest time of an upstream in the data, in Unix seconds.
     pub as_of: u64,
-    /// SHA-256 of the inputs of its computation.
+    /// The SHA-256 of the inputs from which it was computed.
     pub inputs_sha256: B256,
-    /// The time of its computation, in Unix seconds.
+    /// When it was computed, in Unix seconds.
     pub written_at: u64,
-    /// The dataset, as its writer encoded it.
+    /// The dataset as its writer has encoded it.
     pub body: Bytes,
 }
 
 impl DatasetRecord {
-    /// The tolerated seconds of `as_of` after `written_at`: the difference between the clocks of
-    /// two machines.
+    /// By how many seconds `as_of` may be after `written_at`: the clocks of two machines may differ
+    /// by that much.
     pub const CLOCK_TOLERANCE_SECONDS: u64 = 300;
 
     fn check_time(&self, name: &str) -> Result<(), StoreError> {

@@ -1,4 +1,4 @@
-//! Waits for an effect of another task or process, and lets simulated time pass.
+//! Waits for the effect of another task or process, and lets simulated time pass.
 
 use std::fmt::Display;
 use std::thread;
@@ -11,20 +11,20 @@ pub const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) const POLL: Duration = Duration::from_millis(10);
 
-/// Looks again and again until `look` sees something, and returns it. In paused time the pauses
-/// cost no real time.
+/// Calls `look` again and again until it returns something, and returns that. When time is paused,
+/// the pauses take no real time.
 ///
 /// # Panics
-/// When `look` has seen nothing within [`PATIENCE`]; the message contains `what`.
+/// When `look` has returned nothing within [`PATIENCE`]. The message contains `what`.
 pub async fn eventually<T>(what: impl Display, look: impl AsyncFnMut() -> Option<T>) -> T {
     eventually_every(POLL, what, look).await
 }
 
-/// [`eventually`] with this pause between two looks: for looks that cost much, and for looks that
-/// do something themselves.
+/// Like [`eventually`], with this pause between two looks. It is for looks that cost much, and for
+/// looks that have an effect of their own.
 ///
 /// # Panics
-/// As [`eventually`].
+/// The same as [`eventually`].
 pub async fn eventually_every<T>(
     pause: Duration,
     what: impl Display,
@@ -40,10 +40,10 @@ pub async fn eventually_every<T>(
     }
 }
 
-/// [`eventually`] for a test without a runtime: blocks the thread.
+/// Like [`eventually`], for a test without a runtime. It blocks the thread.
 ///
 /// # Panics
-/// As [`eventually`].
+/// The same as [`eventually`].
 pub fn eventually_blocking<T>(what: impl Display, mut look: impl FnMut() -> Option<T>) -> T {
     let began = std::time::Instant::now();
     loop {
@@ -59,11 +59,11 @@ fn check_patience(waited: Duration, what: &impl Display) {
     assert!(waited < PATIENCE, "not within {PATIENCE:?}: {what}");
 }
 
-/// Lets simulated time pass: for an effect that must not occur meanwhile, and for one that only a
-/// clock causes. Await anything else with [`eventually`].
+/// Lets simulated time pass. It is for an effect that must not occur meanwhile, and for an effect
+/// that only a clock causes. Wait for anything else with [`eventually`].
 ///
 /// # Panics
-/// In a runtime whose time is not paused: a test does not wait for real time.
+/// In a runtime whose time is not paused, because a test must not wait for real time.
 pub async fn pass(time: Duration) {
     let (simulated, real) = (Instant::now(), std::time::Instant::now());
     while real.elapsed().is_zero() {}

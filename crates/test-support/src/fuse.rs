@@ -1,12 +1,12 @@
-//! Simulates a process that ends at its n-th effect: later effects do not happen, and the process
-//! gets no notice.
+//! Simulates a process that ends at its n-th effect. Later effects do not happen, and the process
+//! does not notice.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use tokio::sync::Notify;
 
-/// Ends or holds up a process at one of its effects. The parts of a process share one fuse.
+/// Ends or pauses a process at one of its effects. All parts of a process share one fuse.
 #[derive(Debug, Default)]
 pub struct Fuse {
     left: AtomicI64,
@@ -14,9 +14,9 @@ pub struct Fuse {
     after: bool,
     dead: AtomicBool,
     asleep: AtomicBool,
-    /// The number of effects after which the process falls asleep; below zero it never does.
+    /// After how many effects the process is paused. Below zero it never is.
     tires: AtomicI64,
-    /// Notified when the process falls asleep by [`Self::sleep_after`].
+    /// Notified when [`Self::sleep_after`] pauses the process.
     pub fell_asleep: Notify,
     woken: Notify,
     /// Notified when the process ends at an effect.
@@ -24,8 +24,8 @@ pub struct Fuse {
 }
 
 impl Fuse {
-    /// A process that has `effects` effects and ends at the next one, which still happens if
-    /// `after`.
+    /// Makes the fuse of a process that has `effects` effects and ends at the next one. That one
+    /// still happens if `after` is true.
     #[must_use]
     pub fn new(effects: i64, after: bool) -> Arc<Self> {
         Arc::new(Self {
@@ -36,29 +36,29 @@ impl Fuse {
         })
     }
 
-    /// A process that does not end by itself.
+    /// Makes the fuse of a process that does not end by itself.
     #[must_use]
     pub fn eternal() -> Arc<Self> {
         Self::new(i64::MAX, false)
     }
 
-    /// Stops the process where it is, for good.
+    /// Ends the process where it is, for good.
     pub fn blow(&self) {
         self.dead.store(true, Ordering::SeqCst);
         self.wake();
     }
 
-    /// Holds the process up at its next effect or reading, until it is woken.
+    /// Pauses the process at its next effect or reading, until [`Self::wake`].
     pub fn sleep(&self) {
         self.asleep.store(true, Ordering::SeqCst);
     }
 
-    /// Holds the process up after this many further effects.
+    /// Pauses the process after this many further effects.
     pub fn sleep_after(&self, effects: i64) {
         self.tires.store(effects, Ordering::SeqCst);
     }
 
-    /// Lets the process continue.
+    /// Lets a paused process continue.
     pub fn wake(&self) {
         self.asleep.store(false, Ordering::SeqCst);
         self.woken.notify_waiters();
@@ -70,13 +70,13 @@ impl Fuse {
         self.dead.load(Ordering::SeqCst)
     }
 
-    /// Whether the process is held up.
+    /// Whether the process is paused.
     #[must_use]
     pub fn is_asleep(&self) -> bool {
         self.asleep.load(Ordering::SeqCst)
     }
 
-    /// Runs an effect of the process, such as a write. Never returns once the process has ended.
+    /// Runs an effect of the process, such as a write. Never returns after the process has ended.
     pub async fn guard<T>(&self, effect: impl Future<Output = T>) -> T {
         self.alive().await;
         if self.left.fetch_sub(1, Ordering::SeqCst) > 0 {
@@ -85,7 +85,7 @@ impl Fuse {
                 self.sleep();
                 self.fell_asleep.notify_one();
             }
-            // The process may be held up before it learns the result.
+            // The process may be paused before it learns the result.
             self.alive().await;
             return done;
         }
@@ -97,7 +97,7 @@ impl Fuse {
         std::future::pending().await
     }
 
-    /// Returns while the process runs, waits while it is held up, and never returns once it has
+    /// Returns while the process runs, waits while it is paused, and never returns after it has
     /// ended.
     pub async fn alive(&self) {
         loop {

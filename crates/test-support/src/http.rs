@@ -1,4 +1,4 @@
-//! A stand-in for anything that is asked over HTTP.
+//! A stand-in for a service that is asked over HTTP.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -10,17 +10,17 @@ use std::thread;
 pub struct HttpRequest {
     /// The method.
     pub method: String,
-    /// The path with its query.
+    /// The path and the query.
     pub target: String,
-    /// The body, empty without one.
+    /// The body. Empty when the request has none.
     pub body: String,
 }
 
-/// Answers every request with the status and the JSON text that `answer` gives, until the process
-/// ends. Each request has a connection and a thread of its own. Returns the URL.
+/// Starts a stand-in that answers every request until the process ends. `answer` returns the status
+/// and the JSON text. Each request has a connection and a thread of its own. Returns the URL.
 ///
 /// # Panics
-/// Without a free port.
+/// When no port is free.
 #[expect(clippy::expect_used, reason = "a test says what it needs by panicking")]
 pub fn answer_http(
     answer: impl Fn(&HttpRequest) -> (u16, String) + Send + Sync + 'static,
@@ -31,7 +31,7 @@ pub fn answer_http(
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let answer = answer.clone();
-            // Whoever asked may have gone.
+            // The caller may have gone.
             thread::spawn(move || exchange(stream, &*answer).unwrap_or_default());
         }
     });

@@ -7,16 +7,16 @@ use std::time::Duration;
 use data_sources::Clock;
 use jiff::{SignedDuration, Timestamp};
 
-/// A clock that moves only when a test moves it. Clones are the same clock.
+/// A clock that moves only when a test moves it. Clones show the same time.
 #[derive(Clone, Debug)]
 pub struct ManualClock {
     start: Timestamp,
-    /// Milliseconds after the start.
+    /// The time since the start, in milliseconds.
     passed: Arc<AtomicI64>,
 }
 
 impl ManualClock {
-    /// A clock that shows `start`.
+    /// Makes a clock that shows `start`.
     #[must_use]
     pub fn at(start: Timestamp) -> Self {
         Self {
@@ -25,18 +25,19 @@ impl ManualClock {
         }
     }
 
-    /// The same clock, as adapters take it.
+    /// Returns the same clock in the form that adapters take.
     #[must_use]
     pub fn shared(&self) -> Arc<dyn Clock> {
         Arc::new(self.clone())
     }
 
-    /// Sets it to so many seconds after its start; below zero, before its start.
+    /// Sets the clock to this many seconds after its start. A negative number sets it before its
+    /// start.
     pub fn set(&self, seconds: i64) {
         self.passed.store(seconds * 1000, Ordering::SeqCst);
     }
 
-    /// Moves it forward, in whole milliseconds.
+    /// Moves the clock forward by whole milliseconds.
     pub fn advance(&self, by: Duration) {
         let millis = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
         self.passed.fetch_add(millis, Ordering::SeqCst);

@@ -1,4 +1,4 @@
-//! The stores and the node of a process with a [`Fuse`].
+//! The stores and the node of a process, behind a [`Fuse`] that can end or pause the process.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,9 +10,9 @@ use tx_sender::{
 
 use crate::Fuse;
 
-/// The sender's records, as one process uses them.
+/// The records of the sender, as one process uses them. Writing is an effect of the process.
 pub struct MortalRecords {
-    /// The store, which outlives the process.
+    /// The store. It outlives the process.
     pub store: Arc<dyn Store>,
     /// The fuse that ends the process.
     pub fuse: Arc<Fuse>,
@@ -95,7 +95,7 @@ impl Store for MortalRecords {
     }
 }
 
-/// The node, as one process uses it: sending a transaction is an effect.
+/// The node, as one process uses it. Sending a transaction is an effect of the process.
 #[derive(Clone)]
 pub struct MortalNode {
     /// The node.
@@ -122,9 +122,9 @@ impl Transport for MortalNode {
     }
 }
 
-/// The book of coins for gas, as one process uses it.
+/// The book of coins for gas, as one process uses it. Booking is an effect of the process.
 pub struct MortalBook {
-    /// The book, which outlives the process.
+    /// The book. It outlives the process.
     pub book: Arc<MemoryBook>,
     /// The fuse that ends the process.
     pub fuse: Arc<Fuse>,

@@ -1,4 +1,4 @@
-//! A schema for each test, in the database that `TEST_POSTGRES_URL` names.
+//! A schema for each test, in the database whose address is in `TEST_POSTGRES_URL`.
 
 use std::env;
 use std::hash::{BuildHasher as _, RandomState};
@@ -13,14 +13,14 @@ pub use postgres_cluster::Cluster;
 /// The variable with the address of the database.
 const DATABASE: &str = "TEST_POSTGRES_URL";
 
-/// Copies every table of the schema.
+/// The statement that copies every table of the schema.
 const KEEP: &str = "DO $$ DECLARE name text; BEGIN
     FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = current_schema() LOOP
         EXECUTE format('CREATE TABLE %I AS TABLE %I', 'kept_' || name, name);
     END LOOP;
 END $$";
 
-/// Sets every table back to its copy. Triggers that forbid it do not run.
+/// The statement that resets every table to its copy. It disables triggers that would forbid it.
 const LOSE: &str = "DO $$ DECLARE name text; BEGIN
     FOR name IN SELECT substr(tablename, 6) FROM pg_tables
                 WHERE schemaname = current_schema() AND starts_with(tablename::text, 'kept_') LOOP
@@ -31,7 +31,7 @@ const LOSE: &str = "DO $$ DECLARE name text; BEGIN
     END LOOP;
 END $$";
 
-/// An empty schema of the database. Dropping the value drops the schema with its content.
+/// A schema of the database, empty at first. Dropping the value drops the schema with its content.
 #[derive(Debug)]
 pub struct Schema {
     name: String,
@@ -40,7 +40,7 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// Creates a schema; `None` without a database, and the test then has nothing to do.
+    /// Creates a schema. `None` without a database; the test then has nothing to do.
     ///
     /// # Panics
     /// When the schema cannot be created.
@@ -68,16 +68,16 @@ impl Schema {
         schema
     }
 
-    /// The address of the schema.
+    /// Returns the address of the schema.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// The socket address of the database's server.
+    /// Returns the socket address of the database's server.
     ///
     /// # Panics
-    /// When the address names no IP address and port.
+    /// When the address has no IP address and port.
     #[must_use]
     #[expect(clippy::expect_used, reason = "a test says what it needs by panicking")]
     pub fn server(&self) -> SocketAddr {
@@ -86,14 +86,14 @@ impl Schema {
         host.parse().expect("an IP address and a port")
     }
 
-    /// The address of the schema through another server, such as a proxy.
+    /// Returns the address of the schema through another server, such as a proxy.
     #[must_use]
     pub fn url_through(&self, server: SocketAddr) -> String {
         let direct = format!("@{}/", self.server());
         self.url.replacen(&direct, &format!("@{server}/"), 1)
     }
 
-    /// A handle with its own connections, as each process has one.
+    /// Makes a handle with connections of its own, like each process has one.
     ///
     /// # Panics
     /// When the address cannot be used.
@@ -102,7 +102,7 @@ impl Schema {
         open(&self.url)
     }
 
-    /// Keeps a copy of every table, for [`Self::lose`].
+    /// Copies every table, for [`Self::lose`].
     ///
     /// # Panics
     /// When the database does not copy them.
@@ -112,8 +112,8 @@ impl Schema {
         kept.expect("copies of the tables");
     }
 
-    /// Loses what was committed since [`Self::keep`], as a replica that takes over may. Sequences
-    /// go on.
+    /// Loses what was committed after [`Self::keep`], as a replica that takes over may. Sequences
+    /// are not reset.
     ///
     /// # Panics
     /// When there are no copies.

@@ -1,7 +1,7 @@
-//! Programs of this workspace as child processes: commands that end by themselves, and servers that
-//! run until a test ends them.
+//! Runs programs of this workspace as child processes: commands that end by themselves, and servers
+//! that run until a test ends them.
 //!
-//! A failure panics and shows what the program has written.
+//! A failure panics and shows the output of the program.
 
 #![expect(
     clippy::expect_used,
@@ -25,10 +25,11 @@ pub use rustix::process::Signal;
 use crate::eventually::{PATIENCE, POLL};
 use crate::wait;
 
-/// The longest time that a server without requests needs to end.
+/// How long a server without requests may take to end.
 const PROMPTLY: Duration = Duration::from_secs(10);
 
-/// A program with exactly this environment. Nothing that the machine's user has set gets in.
+/// Makes a command for a program with exactly this environment. The user's own environment has no
+/// effect.
 #[must_use]
 pub fn program(path: &str, environment: &[(&str, &str)]) -> Command {
     let mut command = Command::new(path);
@@ -36,8 +37,8 @@ pub fn program(path: &str, environment: &[(&str, &str)]) -> Command {
     command
 }
 
-/// A program with an empty environment, started by a shell that has set limits:
-/// `ulimit -n 128`.
+/// Makes a command for a program with an empty environment. A shell starts it after setting limits,
+/// such as `ulimit -n 128`.
 #[must_use]
 pub fn limited(path: &str, limits: &str) -> Command {
     let mut command = program("/bin/sh", &[]);
@@ -45,37 +46,38 @@ pub fn limited(path: &str, limits: &str) -> Command {
     command
 }
 
-/// Runs a command without input to its end.
+/// Runs a command to its end, without input.
 pub fn run(command: &mut Command) -> Ended {
     run_on(b"", command)
 }
 
-/// Runs a command on an input to its end.
+/// Runs a command to its end, with an input.
 ///
 /// # Panics
-/// When the program cannot be started or does not end.
+/// When the program cannot be started, or does not end.
 pub fn run_on(input: &[u8], command: &mut Command) -> Ended {
     let mut running = Server::spawn(command);
     if let Some(mut stdin) = running.stdin.take() {
-        // A command may end without reading.
+        // A command may end without reading its input.
         let _ = stdin.write_all(input);
     }
     wait(running.ended())
 }
 
-/// How a program ended, and what it has written.
+/// How a program ended, and what it wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ended {
-    /// The exit code. After the end by a signal it is 128 and the signal's number, as in shells.
+    /// The exit code. If a signal ended the program, it is 128 plus the number of the signal, as in
+    /// shells.
     pub code: i32,
-    /// Standard output.
+    /// What it wrote to standard output.
     pub stdout: String,
-    /// Standard error.
+    /// What it wrote to standard error.
     pub stderr: String,
 }
 
 impl Ended {
-    /// Asserts success.
+    /// Asserts that it succeeded.
     ///
     /// # Panics
     /// When the code is not 0.
@@ -85,8 +87,8 @@ impl Ended {
         self
     }
 
-    /// Asserts a failure with this code: nothing on standard output, and these parts on standard
-    /// error.
+    /// Asserts that it failed with this code, wrote nothing to standard output, and wrote these
+    /// parts to standard error.
     ///
     /// # Panics
     /// When it ended in another way.
@@ -98,10 +100,10 @@ impl Ended {
         }
     }
 
-    /// Standard output as JSON.
+    /// Returns standard output as JSON.
     ///
     /// # Panics
-    /// When it is something else.
+    /// When it is no JSON.
     #[track_caller]
     #[must_use]
     pub fn json(&self) -> Value {
@@ -127,10 +129,10 @@ fn code(status: ExitStatus) -> i32 {
         .unwrap_or_else(|| 128_i32.saturating_add(signal()))
 }
 
-/// A running program. It is killed when this is dropped.
+/// A running program. Dropping the value kills it.
 #[derive(Debug)]
 pub struct Server {
-    /// Its standard input. A test writes to it, and closes it by taking it.
+    /// The standard input of the program. A test writes to it. Taking and dropping it closes it.
     pub stdin: Option<ChildStdin>,
     stdout: Pipe,
     stderr: Pipe,
@@ -139,10 +141,10 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a server and waits until it listens.
+    /// Starts a server, and waits until it listens.
     ///
     /// # Panics
-    /// When it does not.
+    /// When it does not listen.
     pub async fn start(command: &mut Command) -> Self {
         let server = Self::spawn(command);
         assert!(server.listens().await, "did not start:\n{}", server.log());
@@ -167,15 +169,16 @@ impl Server {
         }
     }
 
-    /// Waits until the server says `listening on http://ADDRESS`; `false` when it ends before.
+    /// Waits until the server writes `listening on http://ADDRESS`. Returns `false` when it ends
+    /// before that.
     pub async fn listens(&self) -> bool {
         let address = |line: &str| line.strip_prefix("listening on http://")?.parse().ok();
         let found = self.says(address).await;
         found.is_some_and(|address| *self.address.get_or_init(|| address) == address)
     }
 
-    /// Waits for a line of either output in which `find` sees something; `None` when the program
-    /// ends before.
+    /// Waits for a line of either output for which `find` returns something. `None` when the
+    /// program ends before that.
     pub async fn says<T>(&self, find: impl Fn(&str) -> Option<T>) -> Option<T> {
         self.until("a line", || {
             let over = self.stdout.is_over() && self.stderr.is_over();
@@ -185,54 +188,54 @@ impl Server {
         .await
     }
 
-    /// Where it listens.
+    /// Returns the address at which the server listens.
     ///
     /// # Panics
-    /// Before [`Self::listens`] has seen it.
+    /// When [`Self::listens`] has not seen it yet.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         *self.address.get().expect("a server that listens")
     }
 
-    /// The URL of a path with its query.
+    /// Returns the URL of a path with its query.
     #[must_use]
     pub fn url(&self, target: &str) -> String {
         format!("http://{}{target}", self.address())
     }
 
-    /// Its standard output so far.
+    /// Returns its standard output so far.
     #[must_use]
     pub fn stdout(&self) -> String {
         self.stdout.text()
     }
 
-    /// Its standard error so far.
+    /// Returns its standard error so far.
     #[must_use]
     pub fn log(&self) -> String {
         self.stderr.text()
     }
 
-    /// The power to kill it, for those who do not own it.
+    /// Returns a handle that can kill the program, for code that does not own it.
     #[must_use]
     pub fn killer(&self) -> Killer {
         self.child.clone()
     }
 
-    /// Sends a signal: `STOP` holds the process up, and `CONT` lets it go on.
+    /// Sends a signal. `STOP` pauses the process, and `CONT` lets it continue.
     ///
     /// # Panics
-    /// When there is no such process any more.
+    /// When the process has ended.
     pub fn signal(&self, signal: Signal) {
         let process = Pid::from_child(&self.child.lock());
         kill_process(process, signal).expect("a process that takes signals");
     }
 
-    /// Asks it to end, as operators do.
+    /// Asks the program to end, as operators do.
     pub fn terminate(&self) {
         self.signal(Signal::TERM);
     }
 
-    /// Waits for its end.
+    /// Waits until the program ends.
     pub async fn ended(mut self) -> Ended {
         let code = self.until("the end of the program", || self.exit()).await;
         Ended {
@@ -242,10 +245,10 @@ impl Server {
         }
     }
 
-    /// Terminates a server without requests in flight, and returns its log.
+    /// Ends a server that has no requests in progress, and returns its log.
     ///
     /// # Panics
-    /// When it does not end at once and without complaint.
+    /// When it does not end soon, or reports a problem.
     pub async fn stop(self) -> String {
         let asked = Instant::now();
         self.terminate();
@@ -275,18 +278,18 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         let mut child = self.child.lock();
-        // It may have ended by itself.
+        // The program may have ended by itself.
         let _ = child.kill();
         let _ = child.wait();
     }
 }
 
-/// The power to kill a program.
+/// A handle that can kill a program.
 #[derive(Debug, Clone)]
 pub struct Killer(Arc<Mutex<Child>>);
 
 impl Killer {
-    /// Sends SIGKILL and waits for the end: the process has done whatever it was going to do.
+    /// Sends SIGKILL and waits for the end. After this the process does nothing any more.
     ///
     /// # Panics
     /// When the system refuses.
@@ -310,7 +313,8 @@ impl Killer {
     }
 }
 
-/// An output of a program, read to its end so that the program never waits for a reader.
+/// An output of a program. A thread reads it to its end, so that the program never waits for a
+/// reader.
 #[derive(Debug)]
 struct Pipe {
     bytes: Arc<Mutex<Vec<u8>>>,
@@ -343,7 +347,7 @@ impl Pipe {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// Looks at every complete line.
+    /// Searches every complete line.
     fn find<T>(&self, find: impl Fn(&str) -> Option<T>) -> Option<T> {
         let text = self.text();
         let mut lines = text.split_inclusive('\n');
@@ -352,7 +356,7 @@ impl Pipe {
 
     fn finish(&mut self) -> String {
         if let Some(reader) = self.reader.take() {
-            // The text shows what was read when the reader has panicked.
+            // If the reader has panicked, the text is what it has read.
             let _ = reader.join();
         }
         self.text()

@@ -1,4 +1,4 @@
-//! A proxy that can cut the connections to a database.
+//! A proxy before a database, which can cut connections.
 
 use std::{
     io,
@@ -14,19 +14,18 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-/// Forwards connections to a database, and drops answers or connections on request.
+/// Forwards connections to a database. On request it swallows an answer, or closes connections.
 #[derive(Clone, Debug)]
 pub struct TcpProxy {
     address: SocketAddr,
     upstream: Arc<Mutex<SocketAddr>>,
-    /// The number of answers before the one that is swallowed and whose connection is closed; below
-    /// zero, none is.
+    /// How many answers come before the one that is swallowed. Below zero, none is swallowed.
     until_cut: Arc<AtomicI64>,
     closed: Arc<AtomicBool>,
 }
 
 impl TcpProxy {
-    /// Starts a proxy for the database at `upstream`. It runs as long as the runtime.
+    /// Starts a proxy before the database at `upstream`. It runs as long as the runtime.
     ///
     /// # Errors
     /// When no port is free.
@@ -52,7 +51,7 @@ impl TcpProxy {
         Ok(proxy)
     }
 
-    /// The listening address.
+    /// Returns the address at which the proxy listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -67,19 +66,21 @@ impl TcpProxy {
         *self.upstream.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Forwards the next `answers` answers, swallows the one after them, and closes its connection.
-    /// The database has then done the work of the swallowed answer.
+    /// Forwards the next `answers` answers, then swallows one answer and closes its connection. The
+    /// database has then done the work of the swallowed answer.
     pub fn cut_after(&self, answers: i64) {
         self.until_cut.store(answers, Ordering::Relaxed);
     }
 
-    /// Whether an answer was swallowed.
+    /// Whether the answer was swallowed that [`Self::cut_after`] asked for. It is also `true`
+    /// before the first call of that function.
     #[must_use]
     pub fn has_cut(&self) -> bool {
         self.until_cut.load(Ordering::Relaxed) < 0
     }
 
-    /// Sets whether the database can be reached. Open connections are closed with their next bytes.
+    /// Sets whether the database can be reached. If not, an open connection is closed with its next
+    /// bytes.
     pub fn set_reachable(&self, reachable: bool) {
         self.closed.store(!reachable, Ordering::Relaxed);
     }

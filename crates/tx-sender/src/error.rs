@@ -1,12 +1,11 @@
-//! The errors, and the holds of a lane.
+//! The errors of the sender, and the reasons for which a lane is held.
 
 use alloy_primitives::{Address, U256};
 use thiserror::Error;
 
 use crate::{IllegalMove, Lane, NodeFault};
 
-/// The reason why the sender could not do its work. A call that ends with one of these sent
-/// nothing.
+/// Why the sender could not do its work. A call that ends with such an error has sent nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SenderError {
@@ -34,7 +33,7 @@ pub enum SenderError {
         /// The key.
         key: String,
     },
-    /// The transaction is in a block, or over.
+    /// The transaction is already in a block, or over.
     #[error(transparent)]
     TooLate(#[from] IllegalMove),
     /// The records cannot be read or written.
@@ -43,7 +42,7 @@ pub enum SenderError {
 }
 
 impl SenderError {
-    /// The stable machine-readable name of the error.
+    /// Returns the stable machine-readable name of the error.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
@@ -57,29 +56,29 @@ impl SenderError {
     }
 }
 
-/// The reason why the store failed.
+/// Why the store failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// Another writer changed the record since it was read, or another record claims its nonce.
+    /// Another writer has changed the record since it was read, or another record claims its nonce.
     #[error("the record {key:?} has changed since it was read, or its nonce is taken")]
     Conflict {
         /// The record's key.
         key: String,
     },
-    /// Another process has taken the lane since the fence was issued.
+    /// Another process has taken the lane since this fence was issued.
     #[error("lane {lane} was taken by another sender")]
     Fenced {
         /// The lane.
         lane: Lane,
     },
-    /// Another work has taken the account's turn since the fence was issued.
+    /// Other work has taken the account's turn since this fence was issued.
     #[error("the turn of account {account} has passed to other work")]
     TurnLost {
         /// The account.
         account: Address,
     },
-    /// The store is not usable at the moment. The detail names no path and no secret.
+    /// The store cannot be used now. The detail contains no path and no secret.
     #[error("the sender's records cannot be used: {code}")]
     Unavailable {
         /// The store's own code.
@@ -88,7 +87,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// The stable machine-readable name of the error.
+    /// Returns the stable machine-readable name of the error.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
@@ -100,44 +99,44 @@ impl StoreError {
     }
 }
 
-/// The reason why a signer did not sign.
+/// Why a signer did not sign.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SignError {
-    /// The signer did not answer, or not in time. It may have signed nevertheless; such a signature
+    /// The signer did not answer, or not in time. It may have signed nevertheless. Such a signature
     /// is never used.
     #[error("the signer did not answer in time")]
     Unavailable,
     /// The signer refuses.
     #[error("the signer refuses: {message}")]
     Refused {
-        /// Its message, at most 200 characters.
+        /// The signer's message, at most 200 characters of it.
         message: String,
     },
-    /// The signer signed another transaction than requested. The signature is thrown away.
+    /// The signer signed another transaction than the requested one. The signature is dropped.
     #[error("the signer has signed another {member}")]
     OtherField {
         /// The first member that differs.
         member: &'static str,
     },
-    /// The answer is no signed transaction.
+    /// The answer is not a signed transaction.
     #[error("the signer's answer is no signed transaction")]
     Malformed,
-    /// The signature has the higher of the two possible `s` (EIP-2).
+    /// The signature has the higher one of the two possible values of `s` (EIP-2).
     #[error("the signature is malleable")]
     HighS,
-    /// The signature belongs to another account: the key was exchanged.
+    /// The signature is of another account, so somebody has exchanged the key.
     #[error("the signature is of account {observed}, expected {expected}")]
     OtherAccount {
         /// The lane's account.
         expected: Address,
-        /// The account to which the signature recovers.
+        /// The account that made the signature.
         observed: Address,
     },
 }
 
 impl SignError {
-    /// The stable machine-readable name of the error.
+    /// Returns the stable machine-readable name of the error.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
@@ -151,7 +150,7 @@ impl SignError {
     }
 }
 
-/// The hold of a lane. It ends by itself when its cause has ended.
+/// Why a lane is held. The hold ends by itself when its cause ends.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Hold {
@@ -160,15 +159,15 @@ pub enum Hold {
     NoGas {
         /// The account.
         account: Address,
-        /// The wei needed for the pending transactions and the next one.
+        /// How many wei the pending transactions and the next one need.
         needed: U256,
-        /// Its balance, in wei.
+        /// The account's balance, in wei.
         balance: U256,
     },
     /// The gas price is above the sender's cap.
     #[error("one gas costs {needed} wei, and the cap is {cap}")]
     FeesAboveCap {
-        /// The least sufficient price, in wei.
+        /// The lowest price that would be enough, in wei.
         needed: u128,
         /// The cap, in wei.
         cap: u128,
@@ -176,10 +175,10 @@ pub enum Hold {
     /// No node answers.
     #[error("no node can be asked: {0}")]
     Nodes(NodeFault),
-    /// Two nodes contradict each other about a block, so both are refused.
+    /// Two nodes contradict each other about a block. Neither is believed.
     #[error("the nodes contradict each other about block {number}")]
     Contradiction {
-        /// The block's number.
+        /// The number of the block.
         number: u64,
     },
     /// A nonce is used, and the nodes show neither a receipt nor the transaction that used it.
@@ -194,7 +193,7 @@ pub enum Hold {
     NoopRefused {
         /// The nonce.
         nonce: u64,
-        /// Their message, at most 200 characters.
+        /// The message of a node, at most 200 characters of it.
         message: String,
     },
     /// The signer does not sign.
@@ -206,7 +205,7 @@ pub enum Hold {
 }
 
 impl Hold {
-    /// The stable machine-readable name.
+    /// Returns the stable machine-readable name of the hold.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {

@@ -1,18 +1,18 @@
-//! The offered fees, and the fees that a replacement must offer.
+//! Computes the fees that a transaction offers, and the fees that a replacement must offer.
 
 use serde::{Deserialize, Serialize};
 
 /// The fee fields of one transaction, in wei per unit of gas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fees {
-    /// EIP-1559: the maximum in total, and the tip for the block's producer.
+    /// EIP-1559: the highest total fee, and the tip for the block's producer.
     Dynamic {
         /// `maxFeePerGas`.
         max: u128,
         /// `maxPriorityFeePerGas`, at most `max`.
         tip: u128,
     },
-    /// For chains that have no base fee.
+    /// The fee for chains that have no base fee.
     Legacy {
         /// `gasPrice`.
         price: u128,
@@ -20,7 +20,7 @@ pub enum Fees {
 }
 
 impl Fees {
-    /// The highest cost of a unit of gas.
+    /// Returns the highest cost of a unit of gas.
     #[must_use]
     pub const fn most(self) -> u128 {
         match self {
@@ -29,7 +29,7 @@ impl Fees {
         }
     }
 
-    /// The block producer's maximum. A legacy price counts for both fields.
+    /// Returns the most that the block's producer gets. A legacy price counts for both fields.
     #[must_use]
     pub const fn tip(self) -> u128 {
         match self {
@@ -39,7 +39,7 @@ impl Fees {
     }
 }
 
-/// The present gas price of a chain.
+/// The current gas price of a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Market {
     /// A chain with a base fee (EIP-1559).
@@ -57,7 +57,7 @@ pub enum Market {
 }
 
 impl Market {
-    /// The first offer: twice the base fee leaves room for six full blocks.
+    /// Returns the first offer. Twice the base fee is enough for six full blocks.
     #[must_use]
     pub const fn offer(self) -> Fees {
         match self {
@@ -69,7 +69,7 @@ impl Market {
         }
     }
 
-    /// The least `maxFeePerGas` with which a block would accept a transaction now.
+    /// Returns the lowest `maxFeePerGas` with which a block would accept a transaction now.
     #[must_use]
     pub const fn least(self) -> u128 {
         match self {
@@ -79,20 +79,19 @@ impl Market {
     }
 }
 
-/// The least price of the market is above the cap.
+/// The lowest price of the market is above the cap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AboveCap {
-    /// The least sufficient price, in wei per unit of gas.
+    /// The lowest price that would be enough, in wei per unit of gas.
     pub needed: u128,
     /// The cap.
     pub cap: u128,
 }
 
-/// The fees of a transaction with a new nonce: the market's offer, or the cap while the cap is
-/// above the least price.
+/// Returns the fees of a transaction with a new nonce: the market's offer, but at most the cap.
 ///
 /// # Errors
-/// [`AboveCap`].
+/// [`AboveCap`] when the lowest price of the market is above the cap.
 pub fn first(market: Market, cap: u128) -> Result<Fees, AboveCap> {
     let needed = market.least();
     if needed > cap {
@@ -110,20 +109,20 @@ pub fn first(market: Market, cap: u128) -> Result<Fees, AboveCap> {
     })
 }
 
-/// By how much nodes require each fee field of a replacement to rise: most require 10 %, some 12.5
-/// %.
+/// By how much each fee field of a replacement rises, in thousandths. Most nodes require 10 %, some
+/// require 12.5 %.
 pub const BUMP_PERMILLE: u128 = 125;
 
-/// The fees of a replacement: both fields of every earlier transaction with the nonce are raised by
-/// [`BUMP_PERMILLE`], `step` times over, and at least to the market's offer, as far as the cap
-/// allows.
+/// Returns the fees of a replacement. Both fields are raised by [`BUMP_PERMILLE`] above those of
+/// every earlier transaction with the nonce, `step` times. They are also raised to the market's
+/// offer, as far as the cap allows.
 ///
-/// A market without a base fee gets a legacy price; both fields of earlier fees of the other kind
-/// count.
+/// In a market without a base fee, the result is a legacy price. Both fields of earlier EIP-1559
+/// fees count for it.
 ///
 /// # Errors
-/// [`AboveCap`] when the nodes' requirement, or the market's least price, is above the cap. Lower
-/// fees would be refused, so only the same bytes can be sent again.
+/// [`AboveCap`] when the cap is below what the nodes require, or below the lowest price of the
+/// market. Nodes would refuse lower fees, so only the same bytes can be sent again.
 pub fn outbid(earlier: &[Fees], market: Market, cap: u128, step: u32) -> Result<Fees, AboveCap> {
     let highest = |field: fn(Fees) -> u128| earlier.iter().map(|fees| field(*fees)).max();
     let (Some(max), Some(tip)) = (highest(Fees::most), highest(Fees::tip)) else {
@@ -155,7 +154,7 @@ pub fn outbid(earlier: &[Fees], market: Market, cap: u128, step: u32) -> Result<
     })
 }
 
-/// One step of a raise, rounded up, and at least one wei.
+/// Raises a fee by one step. The raise is rounded up and is at least one wei.
 fn bump(fee: u128) -> u128 {
     let raise = fee.saturating_mul(BUMP_PERMILLE).div_ceil(1000).max(1);
     fee.saturating_add(raise)
@@ -189,17 +188,17 @@ mod tests {
     }
 
     #[test]
-    fn both_fields_rise_above_the_highest_of_each() {
+    fn both_fields_rise_above_the_highest_earlier_ones() {
         let earlier = [dynamic(800, 8), dynamic(400, 16)];
         let market = Market::Dynamic { base: 1, tip: 1 };
         assert_eq!(outbid(&earlier, market, 2000, 1), Ok(dynamic(900, 18)));
         assert_eq!(outbid(&earlier, market, 2000, 2), Ok(dynamic(1013, 21)));
-        // A tip of zero is raised too.
+        // A tip of zero rises too.
         assert_eq!(outbid(&[dynamic(8, 0)], market, 20, 1), Ok(dynamic(9, 1)));
     }
 
     #[test]
-    fn the_market_may_ask_for_more_than_the_raise_and_the_cap_for_less() {
+    fn the_markets_offer_may_exceed_the_raise_and_the_cap_limits_it() {
         let earlier = [dynamic(800, 8)];
         let spike = Market::Dynamic { base: 700, tip: 50 };
         assert_eq!(outbid(&earlier, spike, 5000, 1), Ok(dynamic(1450, 50)));
@@ -213,7 +212,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nodes_take_every_replacement(
+        fn nodes_accept_every_replacement(
             earlier in prop::collection::vec((0..u128::from(u64::MAX), 0..u128::from(u64::MAX)), 1..5),
             base in 0..u128::from(u64::MAX), tip in 0..u128::from(u64::MAX),
             cap in 0..u128::from(u64::MAX), step in 1u32..4, legacy: bool,
@@ -225,7 +224,7 @@ mod tests {
                 Ok(fees) => {
                     prop_assert!(fees.most() <= cap && fees.tip() <= fees.most());
                     for old in &earlier {
-                        // Twelve and a half per cent, rounded up, in both fields.
+                        // 12.5 percent more, rounded up, in both fields.
                         let enough = |new: u128, old: u128| new * 1000 >= old * 1125 && new > old;
                         prop_assert!(enough(fees.most(), old.most()) && enough(fees.tip(), old.tip()));
                     }

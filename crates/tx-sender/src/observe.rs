@@ -1,4 +1,4 @@
-//! Metrics, through the `metrics` facade.
+//! The metrics of the sender, through the `metrics` facade.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ pub fn describe() {
     describe_counter!(REORGANISED, "outcomes that a reorganisation has taken back");
 }
 
-/// Counts one call of a node.
+/// Records the duration of one call to a node.
 pub(crate) fn asked(method: &'static str, answered: bool, took: Duration) {
     let outcome = if answered { "ok" } else { "error" };
     metrics::histogram!(RPC_SECONDS, "method" => method, "outcome" => outcome)

@@ -6,49 +6,49 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::{Node, Takeover};
 
-/// For how many blocks an outcome is watched after it counts.
+/// For how many blocks the sender watches an outcome after it counts.
 pub(crate) const WATCHED_BLOCKS: u64 = 64;
 
-/// A chain: its nodes in the order in which they are asked, and the rules of its lanes.
+/// A chain: its nodes in the order of asking, and the rules of its lanes.
 #[derive(Clone)]
 pub struct Chain {
     /// The chain id (EIP-155).
     pub id: u64,
-    /// Its nodes. The first one that answers and is not behind the others is asked; its statements
-    /// about blocks are compared with all nodes.
+    /// The nodes of the chain. The first one that answers and is not behind the others is used.
+    /// What it says about blocks is compared with all nodes.
     pub nodes: Vec<Arc<dyn Node>>,
-    /// The rules.
+    /// The rules of the lanes.
     pub policy: Policy,
 }
 
 /// The rules of a chain's lanes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
-    /// The highest price of a unit of gas, in wei, unless a request names another one.
+    /// The highest price of a unit of gas, in wei. A request may state another one.
     pub max_fee_per_gas: u128,
-    /// The highest price of a unit of gas for a transaction without effect, in wei; when absent,
-    /// twice the other one.
+    /// The highest price of a unit of gas for a transaction without effect, in wei. When absent,
+    /// twice `max_fee_per_gas`.
     pub noop_max_fee_per_gas: Option<u128>,
-    /// The most gas of a transaction without effect; when absent, the node's estimate. It must be
-    /// set for a chain whose nodes estimate too little.
+    /// The most gas of a transaction without effect. When absent, the node's estimate counts. It
+    /// must be set for a chain whose nodes estimate too little.
     pub noop_gas: Option<u64>,
-    /// How many blocks must follow a transaction's block before it counts, unless a request names
-    /// another number.
+    /// How many blocks must follow a transaction's block before the transaction counts. A request
+    /// may state another number.
     pub confirmations: u64,
     /// How many transactions of one lane may wait for a block at the same time.
     pub max_in_flight: usize,
-    /// The time between the chain's blocks. The sender checks the chain soon after a transaction
-    /// was sent, and then five times per block.
+    /// The time between two blocks of the chain. After sending a transaction, the sender first
+    /// checks the chain soon, and then five times in each block time.
     pub block_time: Duration,
-    /// The longest pause between two checks of the chain while a transaction waits for more than a
+    /// The longest pause between two checks of the chain, when a transaction waits for more than a
     /// few blocks.
     pub poll_interval: Duration,
-    /// The pause between two checks while outcomes are only watched for a reorganisation.
+    /// The pause between two checks when the sender only watches outcomes for a reorganisation.
     pub watch_interval: Duration,
-    /// How long after a transaction was sent to one node the same bytes go to all nodes.
+    /// How long after a transaction was sent to one node the same bytes are sent to all nodes.
     pub resend_after: Duration,
-    /// How long after its signature a transaction is replaced by one with higher fees, and how long
-    /// a missing nonce is waited for.
+    /// How long after its signature a transaction is replaced by one with higher fees. It is also
+    /// how long the sender waits for a missing nonce.
     pub bump_after: Duration,
     /// How long a transaction at its cap may block others with higher caps.
     pub clear_after: Duration,
@@ -76,7 +76,8 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// The usual time between the blocks of a known chain; one second for others.
+    /// Returns the usual time between two blocks of a known chain. It is one second for other
+    /// chains.
     #[must_use]
     pub fn usual_block_time(chain_id: u64) -> Duration {
         Duration::from_millis(match chain_id {
@@ -87,7 +88,7 @@ impl Policy {
         })
     }
 
-    /// The cap for transactions without effect.
+    /// Returns the highest price for transactions without effect.
     #[must_use]
     pub fn noop_cap(&self) -> u128 {
         self.noop_max_fee_per_gas
@@ -98,12 +99,12 @@ impl Policy {
 /// The options of a sender.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The clock, for leases and ages.
+    /// The clock for leases and ages.
     pub clock: Clock,
-    /// Whether lanes are taken from a predecessor whose lease has not ended.
+    /// Whether the sender takes over lanes of a predecessor whose lease has not ended.
     pub takeover: Takeover,
-    /// For how many seconds a lane is leased: so long other senders wait after the end of a process
-    /// that has left requests open. The lease is renewed after a third of it.
+    /// How long a lane is leased, in seconds. When a process ends with open requests, other senders
+    /// wait so long. The lease is renewed after a third of this time.
     pub lease_seconds: u64,
 }
 
@@ -122,20 +123,20 @@ impl Default for Options {
 pub struct Clock(Arc<dyn Fn() -> u64 + Send + Sync>);
 
 impl Clock {
-    /// A clock that calls this function.
+    /// Makes a clock that calls this function.
     #[must_use]
     pub fn new(now: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
         Self(Arc::new(now))
     }
 
-    /// The present time.
+    /// Returns the current time.
     #[must_use]
     pub fn now(&self) -> u64 {
         (self.0)()
     }
 }
 
-/// The system's clock.
+/// The clock of the system.
 impl Default for Clock {
     fn default() -> Self {
         Self::new(|| {

@@ -1,4 +1,4 @@
-//! A transaction's durable record, and its possible state changes.
+//! The durable record of one transaction: its request, its state, and every signed form of it.
 
 mod moves;
 
@@ -8,38 +8,39 @@ use serde::{Deserialize, Serialize};
 pub use self::moves::IllegalMove;
 use crate::{Fees, Lane, Request};
 
-/// All facts about one transaction. It is stored as a whole, in conditional writes: a store refuses
-/// a record whose [`revision`](Self::revision) differs from the stored one.
+/// Everything that is known about one transaction. It is stored as a whole, and conditionally: a
+/// store refuses a record whose [`revision`](Self::revision) differs from the stored one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// The order in which the store accepted the records.
     pub id: u64,
-    /// The caller's name for the request: each key has one record.
+    /// The caller's name of the request. Each key has one record.
     pub key: String,
-    /// The account that sends it, and the chain.
+    /// The chain, and the account that sends the transaction.
     pub lane: Lane,
     /// The request.
     pub request: Request,
     /// Its state.
     pub state: State,
-    /// The nonce that this record has claimed. No other live record of the lane has it.
+    /// The nonce that this record has claimed. No other record of the lane that waits or is in a
+    /// block has the same one.
     pub nonce: Option<u64>,
-    /// Every transaction that was ever signed for the nonce, oldest first. Any of them may reach a
-    /// block.
+    /// Every transaction that was ever signed for the nonce, the oldest first. Each of them may
+    /// reach a block.
     pub attempts: Vec<Attempt>,
-    /// The reason why the request must not take effect any more; its nonce is then used by a
-    /// transaction without effect. `None` while the request stands.
+    /// Why the request must not take effect any more. A transaction without effect then uses the
+    /// nonce. `None` while the request may take effect.
     pub closing: Option<Closing>,
-    /// Whether no later block can change its outcome. It is then not checked any more.
+    /// Whether no later block can change the outcome. The record is then not checked any more.
     pub is_final: bool,
-    /// It rises with each write.
+    /// A number that rises with each write.
     pub revision: u64,
-    /// When it was submitted, in Unix seconds of the sender's clock. For people only: no decision
-    /// depends on it.
+    /// When the request was submitted, in Unix seconds of the sender's clock. It is for people
+    /// only: no decision depends on it.
     pub submitted_at: u64,
-    /// The highest nonce that the request may use, where the account sends one work at a time: the
-    /// one after those of all earlier records. When a block has used it already, records were lost,
-    /// and one of them may have sent this request. `None` for every other request.
+    /// The highest nonce that the request may use, when the account sends one work at a time. It is
+    /// the nonce after those of all earlier records. If a block has already used it, records were
+    /// lost, and one of them may have sent this request. `None` for every other request.
     #[serde(default)]
     pub highest_nonce: Option<u64>,
 }
@@ -47,30 +48,30 @@ pub struct Record {
 /// The state of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum State {
-    /// The record is durable, and nothing else has happened.
+    /// The record is durable. Nothing else has happened.
     Prepared,
-    /// It has a nonce.
+    /// The record has a nonce.
     Claimed,
     /// Signed bytes are on disk. As far as is known, no node has seen them.
     Signed,
-    /// A node may have its bytes.
+    /// A node may have the bytes.
     Broadcast,
-    /// One of its transactions is in a canonical block that is not deep enough yet.
+    /// One of the transactions is in a canonical block that is not deep enough yet.
     Mined(Inclusion),
-    /// It has taken effect.
+    /// The request has taken effect.
     Sealed(Inclusion),
-    /// It was executed without effect (reverted, out of gas), and has cost gas.
+    /// The transaction was executed without effect (reverted, out of gas). It has cost gas.
     Failed(Inclusion),
-    /// Another transaction has used its nonce, so it cannot take effect. The inclusion belongs to
-    /// the other one.
+    /// Another transaction has used the nonce, so the request cannot take effect. The inclusion is
+    /// the other transaction's.
     Replaced(Inclusion),
-    /// It was given up before it took effect. With an inclusion, a transaction without effect has
-    /// used its nonce.
+    /// The request was given up before it took effect. With an inclusion, a transaction without
+    /// effect has used the nonce.
     Abandoned(Option<Inclusion>),
 }
 
 impl State {
-    /// A short name for logs and stores.
+    /// Returns a short name for logs and stores.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -86,7 +87,7 @@ impl State {
         }
     }
 
-    /// The block that the state depends on.
+    /// Returns the block on which the state depends.
     #[must_use]
     pub const fn inclusion(self) -> Option<Inclusion> {
         match self {
@@ -99,8 +100,8 @@ impl State {
         }
     }
 
-    /// Whether the state is an outcome. Until the record is final, a reorganisation can still undo
-    /// it.
+    /// Whether the state is an outcome. A reorganisation can still undo it until the record is
+    /// final.
     #[must_use]
     pub const fn is_outcome(self) -> bool {
         matches!(
@@ -110,64 +111,65 @@ impl State {
     }
 }
 
-/// The place of a transaction in the chain.
+/// Where a transaction is in the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inclusion {
-    /// The transaction.
+    /// The hash of the transaction.
     pub hash: B256,
-    /// The number of its block.
+    /// The number of the block.
     pub number: u64,
-    /// The hash of its block.
+    /// The hash of the block.
     pub block: B256,
-    /// Whether its execution succeeded. That does not say what it did.
+    /// Whether the transaction succeeded. That does not say what it did.
     pub succeeded: bool,
 }
 
 /// A signed transaction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
-    /// Its purpose.
+    /// What it was signed for.
     pub kind: Kind,
-    /// Its fee fields.
+    /// The fee fields.
     pub fees: Fees,
-    /// Its hash.
+    /// The hash.
     pub hash: B256,
-    /// Its bytes (EIP-2718).
+    /// The signed bytes (EIP-2718).
     pub raw: Bytes,
-    /// The most gas that it may use, when it differs from the request's. Absent from records of
-    /// earlier versions.
+    /// The most gas that a transaction without effect may use. Absent for other transactions, and
+    /// in records of earlier versions.
     #[serde(default)]
     pub noop_gas: Option<u64>,
 }
 
-/// The purpose of a signed transaction.
+/// What a transaction was signed for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
-    /// The request.
+    /// To make the request take effect.
     Request,
     /// To use up the nonce: an empty transfer to the account itself.
     Noop,
 }
 
-/// The reason why a request must not take effect any more.
+/// Why a request must not take effect any more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Closing {
     /// The caller has cancelled it.
     Cancelled,
-    /// The lane is being freed.
+    /// The lane is being freed of all its requests.
     Freed,
     /// The chain's time has passed [`Request::not_after`].
     Expired,
-    /// Every node refuses it, with this message.
+    /// Every node refuses the request with this message.
     Refused(String),
-    /// Its fees stay below the market's, and it blocks transactions that could be mined.
+    /// The fees of the request stay below the market's, and it blocks transactions that could be
+    /// mined.
     InTheWay,
-    /// It never was a request: it fills a missing nonce.
+    /// The record is no caller's request. It fills a missing nonce.
     Gap,
 }
 
 impl Record {
-    /// The record of a new request. The store gives it its `id`.
+    /// Makes the record of a new request. The store assigns its `id`.
     #[must_use]
     pub fn prepared(key: impl Into<String>, lane: Lane, request: Request, now: u64) -> Self {
         Self {
@@ -186,7 +188,8 @@ impl Record {
         }
     }
 
-    /// A record that only uses up `nonce`, which no other record uses while later ones wait.
+    /// Makes a record that only uses up `nonce`. No other record has this nonce, and later ones
+    /// wait for it.
     #[must_use]
     pub fn filler(lane: Lane, nonce: u64, now: u64) -> Self {
         let request = Request {
@@ -210,19 +213,19 @@ impl Record {
         self.closing == Some(Closing::Gap)
     }
 
-    /// The signed transactions' hashes, oldest first.
+    /// Returns the hashes of the signed transactions, the oldest first.
     pub fn hashes(&self) -> impl Iterator<Item = B256> {
         self.attempts.iter().map(|attempt| attempt.hash)
     }
 
-    /// The newest signed transaction.
+    /// Returns the newest signed transaction.
     #[must_use]
     pub fn newest(&self) -> Option<&Attempt> {
         self.attempts.last()
     }
 
-    /// The main hash of the transaction: of the one in a block, otherwise of the newest one that
-    /// carries the request.
+    /// Returns the main hash of the record: the hash of the transaction that is in a block,
+    /// otherwise of the newest one that was signed for the request.
     #[must_use]
     pub fn hash(&self) -> Option<B256> {
         let own = |inclusion: &Inclusion| self.hashes().any(|hash| hash == inclusion.hash);
@@ -236,13 +239,13 @@ impl Record {
             .next()
     }
 
-    /// The fees of every signed transaction, oldest first.
+    /// Returns the fees of every signed transaction, the oldest first.
     #[must_use]
     pub fn fees(&self) -> Vec<Fees> {
         self.attempts.iter().map(|attempt| attempt.fees).collect()
     }
 
-    /// Whether its nonce waits for a block.
+    /// Whether the nonce waits for a block.
     #[must_use]
     pub const fn is_outstanding(&self) -> bool {
         matches!(
@@ -251,14 +254,14 @@ impl Record {
         )
     }
 
-    /// Whether its nonce waits for a block after one in which the account has used this many
-    /// nonces.
+    /// Whether the nonce waits for a block after one in which the account has used `count` nonces.
     #[must_use]
     pub(crate) fn waits_for_block(&self, count: u64) -> bool {
         self.is_outstanding() && self.nonce.is_some_and(|nonce| nonce >= count)
     }
 
-    /// The most that a block can still take from the account for it; zero once a block has it.
+    /// Returns the most that one of the signed transactions can take from the account. It does not
+    /// consider whether a block already has one.
     #[must_use]
     pub fn most_cost(&self) -> U256 {
         let cost = |attempt: &Attempt| match attempt.kind {
@@ -269,15 +272,15 @@ impl Record {
     }
 }
 
-/// The gas of an empty transfer, on chains whose gas pays for nothing else.
+/// The gas of an empty transfer, on chains where gas pays for nothing else.
 pub(crate) const NOOP_GAS: u64 = 21_000;
 
-/// The most that a transaction without effect can cost at these fees, in wei.
+/// Computes the most that a transaction without effect can cost at these fees, in wei.
 pub(crate) fn noop_cost(gas: u64, fees: Fees) -> U256 {
     U256::from(gas).saturating_mul(U256::from(fees.most()))
 }
 
-/// The most that a request can cost at these fees, in wei.
+/// Computes the most that a request can cost at these fees, in wei.
 pub(crate) fn cost(request: &Request, fees: Fees) -> U256 {
     U256::from(request.gas_limit)
         .saturating_mul(U256::from(fees.most()))

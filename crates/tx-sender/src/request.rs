@@ -6,22 +6,22 @@ use serde::{Deserialize, Serialize};
 /// A call that becomes one transaction of an account.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
-    /// The called account.
+    /// The account that is called.
     pub to: Address,
-    /// The native coin that it carries, in wei.
+    /// The native coin that is sent with the call, in wei.
     pub value: U256,
-    /// Its calldata.
+    /// The calldata.
     pub input: Bytes,
-    /// The most gas that it may use.
+    /// The most gas that the transaction may use.
     pub gas_limit: u64,
-    /// The highest price of a unit of gas, in wei; when absent, the chain's cap.
+    /// The highest price of a unit of gas, in wei. When absent, the cap of the chain.
     pub max_fee_per_gas: Option<u128>,
-    /// The time of the chain, in Unix seconds, from which on the transaction is useless. A
-    /// transaction that is not pending by then is not sent; the nonce of a pending one is used by a
-    /// transaction without effect.
+    /// The chain's time from which on the transaction is useless, in Unix seconds. If the
+    /// transaction is not pending by then, it is not sent. If it is pending, a transaction without
+    /// effect uses its nonce.
     pub not_after: Option<u64>,
-    /// How many blocks must follow the transaction's block before it counts; when absent, the
-    /// chain's number. With 0 its block must be canonical.
+    /// How many blocks must follow the transaction's block before the transaction counts. When
+    /// absent, the number of the chain. With 0, its block must only be canonical.
     pub confirmations: Option<u64>,
 }
 

@@ -1,4 +1,5 @@
-//! The sender: its interface for callers, and the task that works on each lane.
+//! The sender: what callers can ask of it, and the tasks that work on the lanes. Nodes, signers and
+//! the store of records are ports.
 
 mod closing;
 mod driver;
@@ -28,23 +29,23 @@ use crate::{
     Takeover, TransactionSigner, TurnFence,
 };
 
-/// How long a closing sender waits for the present turn of a lane.
+/// How long a closing sender waits for the current turn of a lane.
 const LAST_TURN: Duration = Duration::from_secs(5);
 
-/// Sends transactions. Cheap to clone. When the last clone is dropped, the work on its lanes stops;
-/// a later sender continues from the records.
+/// Sends transactions. Cheap to clone. When the last clone is dropped, the work on the lanes stops.
+/// A later sender continues it from the records.
 #[derive(Clone)]
 pub struct Sender {
     shared: Arc<Shared>,
-    /// Ends with the last clone.
+    /// The tasks. They end with the last clone.
     tasks: Arc<Tasks>,
 }
 
-/// The state that all lanes share.
+/// What all lanes share.
 pub(crate) struct Shared {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) options: Options,
-    /// Identifies this sender in leases.
+    /// The name of this sender in leases.
     pub(crate) holder: String,
     pub(crate) watchers: Watchers,
     chains: HashMap<u64, Network>,
@@ -70,23 +71,24 @@ struct Task {
     handle: JoinHandle<()>,
 }
 
-/// The state of a lane, as of the last check.
+/// The state of a lane as of the last check.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LaneStatus {
-    /// Transactions without an outcome.
+    /// How many transactions have no outcome.
     pub depth: usize,
-    /// The hold of the lane.
+    /// Why the lane is held. `None` when it is not held.
     pub hold: Option<Hold>,
-    /// Whether another sender works the lane. It sends this sender's requests too; its hold, if
-    /// there is one, is not known here.
+    /// Whether another sender works on the lane. That one also sends the requests of this sender.
+    /// Whether it is held is not known here.
     pub elsewhere: bool,
-    /// How many transactions like the last one the account can pay for; `None` before one was sent.
+    /// For how many transactions like the last one the account has coins. `None` before one was
+    /// sent.
     pub transactions_left: Option<u64>,
 }
 
 impl Sender {
-    /// A sender over these records, chains and keys. It works on a lane from the first request for
-    /// it on.
+    /// Makes a sender with these records, chains and keys. It begins to work on a lane with the
+    /// first request for that lane.
     #[must_use]
     pub fn new(
         store: Arc<dyn Store>,
@@ -119,7 +121,7 @@ impl Sender {
         }
     }
 
-    /// [`Self::new`] and [`Self::resume`].
+    /// Calls [`Self::new`] and [`Self::resume`].
     ///
     /// # Errors
     /// [`SenderError::Store`] when the records cannot be read.
@@ -134,8 +136,9 @@ impl Sender {
         Ok(sender)
     }
 
-    /// Adds a signer, for accounts that are created while the sender runs. [`Self::wake`] continues
-    /// the open records of its account. An existing signer stays.
+    /// Adds a signer, for an account that was created while the sender runs. [`Self::wake`]
+    /// continues the open records of the account. If the account already has a signer, that one
+    /// stays.
     pub fn add_signer(&self, signer: Arc<dyn TransactionSigner>) {
         let signers = self.shared.signers.write();
         let mut signers = signers.unwrap_or_else(PoisonError::into_inner);
@@ -151,7 +154,7 @@ impl Sender {
         signers.entry(account).or_default();
     }
 
-    /// Continues all open records. Returns the number of lanes.
+    /// Continues all open records. Returns the number of lanes that have some.
     ///
     /// # Errors
     /// [`SenderError::Store`] when the records cannot be read.
@@ -165,13 +168,12 @@ impl Sender {
         Ok(lanes.len())
     }
 
-    /// Makes the request durable and sends it. Each key has one record for ever: the same request
-    /// under the same key returns the existing record, in any state. The result is a watch on the
-    /// record.
+    /// Makes the request durable, and sends it. Each key has one record for ever: the same request
+    /// under the same key returns the existing record, in any state. The result follows the record.
     ///
     /// # Errors
-    /// [`SenderError::KeyReused`] when the key names another request; an unknown chain or account;
-    /// the store's.
+    /// [`SenderError::KeyReused`] when the key belongs to another request; an unknown chain or
+    /// account; an error of the store.
     pub async fn submit(
         &self,
         key: &str,
@@ -181,17 +183,17 @@ impl Sender {
         self.submit_in_turn(key, lane, request, None).await
     }
 
-    /// [`Self::submit`], as a part of work that holds a turn: a new request is refused when the
-    /// turn is not the account's newest any more. The turn may be on another account than the
+    /// Like [`Self::submit`], as a part of work that holds a turn. A new request is refused when
+    /// the turn is not the account's newest any more. The turn may be on another account than the
     /// lane's.
     ///
-    /// Where it is on the lane's own account, nothing else sends for it meanwhile: the request then
-    /// uses the nonce after those of all earlier records, or none. So a request whose record a
-    /// database has lost takes effect once, also when it is submitted again. Its new record ends as
-    /// [`State::Replaced`](crate::State::Replaced).
+    /// If the turn is on the lane's own account, nothing else sends for that account meanwhile. The
+    /// request then uses the nonce after those of all earlier records, or none. So a request whose
+    /// record a database has lost takes effect only once, even if it is submitted again. Its new
+    /// record ends as [`State::Replaced`](crate::State::Replaced).
     ///
     /// # Errors
-    /// As [`Self::submit`], and [`StoreError::TurnLost`]: nothing was submitted.
+    /// The same as [`Self::submit`], and [`StoreError::TurnLost`]: nothing was submitted.
     pub async fn submit_in_turn(
         &self,
         key: &str,
@@ -219,7 +221,7 @@ impl Sender {
         Ok(self.shared.watchers.watch(&self.shared, stands))
     }
 
-    /// The record of a key.
+    /// Returns the record of a key.
     ///
     /// # Errors
     /// An error of the store.
@@ -239,8 +241,8 @@ impl Sender {
         Ok(self.shared.watchers.watch(&self.shared, record))
     }
 
-    /// Works on a lane with records of an earlier process, for an account whose signer was added
-    /// after [`Self::resume`].
+    /// Works on a lane with records of an earlier process. It is for an account whose signer was
+    /// added after [`Self::resume`].
     ///
     /// # Errors
     /// An unknown chain or account.
@@ -248,8 +250,8 @@ impl Sender {
         self.work(lane)
     }
 
-    /// Ends the work for good, and gives the lanes back, so that no other process has to wait for
-    /// the end of their leases. What was submitted stays recorded.
+    /// Ends the work for good. Gives the lanes back, so that other processes need not wait until
+    /// their leases end. What was submitted stays recorded.
     pub async fn close(&self) {
         self.shared.closed.store(true, Ordering::Relaxed);
         let tasks: Vec<Task> = self.tasks.lock().drain().map(|(_, task)| task).collect();
@@ -264,7 +266,7 @@ impl Sender {
         }
     }
 
-    /// The state of the lane.
+    /// Returns the state of the lane.
     #[must_use]
     pub fn status(&self, lane: Lane) -> LaneStatus {
         self.shared
@@ -275,7 +277,7 @@ impl Sender {
     }
 
     /// Deletes records that are final and were submitted before this time (Unix seconds). Returns
-    /// their number.
+    /// how many were deleted.
     ///
     /// # Errors
     /// An error of the store.
@@ -283,7 +285,7 @@ impl Sender {
         Ok(self.shared.store.prune(submitted_before).await?)
     }
 
-    /// Wakes the lane's task, and starts it if there is none.
+    /// Wakes the task of the lane. Starts it when there is none.
     fn work(&self, lane: Lane) -> Result<(), SenderError> {
         let network = self.shared.known(lane)?;
         let mut lanes = self.tasks.lock();
@@ -332,7 +334,7 @@ impl Shared {
         self.closed.load(Ordering::Relaxed)
     }
 
-    /// Takes the lane or renews its lease; `None` while another sender has it.
+    /// Takes the lane or renews its lease. `None` while another sender has the lane.
     pub(crate) async fn lease(
         &self,
         lane: Lane,
@@ -364,11 +366,11 @@ impl Drop for Tasks {
     }
 }
 
-/// A name that no other sender has.
+/// Makes a name that no other sender has.
 fn holder() -> String {
     let mut bytes = [0; 16];
     if getrandom::fill(&mut bytes).is_err() {
-        // Without randomness the process and the moment identify the sender.
+        // Without random bytes, the process and the moment identify the sender.
         return format!("{}-{:?}", std::process::id(), std::time::Instant::now());
     }
     alloy_primitives::hex::encode(bytes)

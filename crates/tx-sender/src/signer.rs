@@ -1,4 +1,4 @@
-//! The port to the holder of a key, and the check of its answers.
+//! The port to a signer, which holds a key. Every answer of a signer is checked.
 
 mod check;
 #[cfg(feature = "keystore")]
@@ -27,38 +27,38 @@ pub type SignFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, SignError>> +
 /// The holder of one account's key.
 ///
 /// A signer may hold the key itself or ask a remote service. Its answer is parsed, compared with
-/// the request field by field and recovered to the account ([`signed`]) before it is stored or
+/// the request field by field, and recovered to the account ([`signed`]). Only then is it stored or
 /// sent.
 pub trait TransactionSigner: Send + Sync + 'static {
-    /// The account.
+    /// Returns the account.
     fn account(&self) -> Address;
 
-    /// The signed transaction's bytes (EIP-2718). The signer never sends bytes itself, so bytes
-    /// that are not returned have no effect.
+    /// Returns the bytes of the signed transaction (EIP-2718). The signer itself never sends them,
+    /// so bytes that are not returned have no effect.
     fn sign<'a>(&'a self, unsigned: &'a Unsigned) -> SignFuture<'a, Bytes>;
 }
 
-/// A transaction in the form for a signer.
+/// A transaction that is to be signed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unsigned {
-    /// The chain (EIP-155).
+    /// The chain id (EIP-155).
     pub chain_id: u64,
-    /// The account's transaction number.
+    /// The nonce of the account.
     pub nonce: u64,
-    /// The called account.
+    /// The account that is called.
     pub to: Address,
-    /// The native coin that it carries, in wei.
+    /// The native coin that is sent with the call, in wei.
     pub value: U256,
-    /// Its calldata.
+    /// The calldata.
     pub input: Bytes,
-    /// The most gas that it may use.
+    /// The most gas that the transaction may use.
     pub gas_limit: u64,
-    /// Its fee fields, which also determine its type.
+    /// The fee fields. They also determine the type of the transaction.
     pub fees: Fees,
 }
 
 impl Unsigned {
-    /// The signed hash: of the transaction without a signature.
+    /// Returns the hash that is signed. It is the hash of the transaction without a signature.
     #[must_use]
     pub fn signature_hash(&self) -> B256 {
         match self.fees {
@@ -67,7 +67,7 @@ impl Unsigned {
         }
     }
 
-    /// The signed transaction's bytes.
+    /// Returns the bytes of the transaction with this signature.
     #[must_use]
     pub fn with_signature(&self, signature: Signature) -> Bytes {
         match self.fees {

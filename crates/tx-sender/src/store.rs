@@ -1,4 +1,4 @@
-//! The port to the durable records.
+//! The port to the durable records, and the fences that protect them.
 
 mod memory;
 mod postgres;
@@ -16,44 +16,44 @@ use crate::{Lane, Record, StoreError};
 /// A pending answer of a store.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
-/// The right to write a lane's records. A later holder's token is higher, and the store refuses
-/// every write with a lower one: a sender that was suspended for longer than its lease cannot write
-/// any more.
+/// The right to write the records of a lane. A later holder has a higher token, and the store
+/// refuses every write with a lower one. So a sender that was suspended for longer than its lease
+/// cannot write any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fence {
     /// The lane.
     pub lane: Lane,
-    /// It rises each time the lane changes hands.
+    /// A number that rises each time the lane changes hands.
     pub token: u64,
 }
 
-/// How much later than possible a lease may end and still count, in seconds: other machines have
-/// other clocks, and other processes other leases. A clock that was set back by more holds nobody
-/// up.
+/// By how many seconds a lease may end later than this process could have taken it, and still
+/// count. Clocks of other machines differ, and leases of other processes have other lengths. A
+/// clock that was set back by more than this delays nobody.
 const CLOCKS_DIFFER: u64 = 60;
 
-/// How another holder's running lease is treated.
+/// What happens when another holder's lease is still running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Takeover {
-    /// The sender waits for its end.
+    /// The sender waits until the lease ends.
     #[default]
     WhenOver,
-    /// The lane is taken. It is for a process that knows by other means that its predecessor has
-    /// ended. If that is wrong, the predecessor's writes are refused from now on.
+    /// The sender takes the lane. This is for a process that knows by other means that its
+    /// predecessor has ended. If that is wrong, the predecessor's writes are refused from now on.
     AtOnce,
 }
 
 /// Durable records, which several processes may share.
 ///
 /// After `Ok`, a write survives a crash and a loss of power. After an error other than
-/// [`StoreError::Conflict`] and [`StoreError::Fenced`], it may or may not have happened, and the
-/// caller reads again. A store keeps no state in memory only.
+/// [`StoreError::Conflict`] and [`StoreError::Fenced`], the write may or may not have happened, and
+/// the caller reads again. A store keeps no state in memory only.
 pub trait Store: Send + Sync + 'static {
-    /// Takes the lane for `holder` for `seconds` after `now`, or renews its lease; `None` while
+    /// Takes the lane for `holder` until `seconds` after `now`, or renews its lease. `None` while
     /// another holder has it.
     ///
-    /// The same holder keeps its token, a new one gets a higher one. A lease that ends more than a
-    /// minute later than one taken at `now` counts as over, because the clock was set back. `now`
+    /// The same holder keeps its token; a new holder gets a higher one. A lease that ends more than
+    /// a minute later than one taken at `now` counts as over, because the clock was set back. `now`
     /// is in Unix seconds.
     fn acquire(
         &self,
@@ -64,18 +64,18 @@ pub trait Store: Send + Sync + 'static {
         takeover: Takeover,
     ) -> StoreFuture<'_, Option<Fence>>;
 
-    /// Returns the lane before its lease ends.
+    /// Gives the lane back before its lease ends.
     fn give_back(&self, fence: Fence, holder: &str) -> StoreFuture<'_, ()>;
 
-    /// Inserts a record unless its key already exists. Returns the key's record, with its `id`. It
-    /// needs no fence, because a submission changes no other record.
+    /// Inserts a record, unless its key already exists. Returns the record of the key, with its
+    /// `id`. This needs no fence, because a submission changes no other record.
     fn insert(&self, record: Record) -> StoreFuture<'_, Record>;
 
-    /// [`Self::insert`] as a part of work that holds a turn. A new record is refused when the turn
-    /// is not the account's newest ([`StoreError::TurnLost`]). Who takes the turn afterwards finds
-    /// every record that was inserted under this one.
+    /// Like [`Self::insert`], as a part of work that holds a turn. A new record is refused when the
+    /// turn is not the account's newest ([`StoreError::TurnLost`]). Whoever takes the turn after
+    /// that finds every record that was inserted under this turn.
     ///
-    /// A store that is no [`TurnStore`] has given out no turn, and refuses every new record.
+    /// A store that is no [`TurnStore`] has given out no turn. It refuses every new record.
     fn insert_in_turn(&self, record: Record, turn: TurnFence) -> StoreFuture<'_, Record> {
         let known = self.get(&record.key);
         Box::pin(async move {
@@ -84,36 +84,37 @@ pub trait Store: Send + Sync + 'static {
         })
     }
 
-    /// The nonce after the highest one of the lane's records, and as many more as requests wait for
-    /// theirs. `None` when no record has a nonce, and always in a store that gives out no turns.
+    /// Returns the nonce after the highest one of the lane's records, plus the number of requests
+    /// that still wait for a nonce. `None` when no record has a nonce. A store that gives out no
+    /// turns always returns `None`.
     fn next_nonce(&self, lane: Lane) -> StoreFuture<'_, Option<u64>> {
         let _ = lane;
         Box::pin(std::future::ready(Ok(None)))
     }
 
-    /// The record with this key.
+    /// Returns the record with this key.
     fn get(&self, key: &str) -> StoreFuture<'_, Option<Record>>;
 
-    /// The lane's records that are not final, in the order of their ids.
+    /// Returns the records of the lane that are not final, in the order of their ids.
     fn live(&self, lane: Lane) -> StoreFuture<'_, Vec<Record>>;
 
-    /// The lanes that have a record which is not final.
+    /// Returns the lanes that have a record which is not final.
     fn lanes(&self) -> StoreFuture<'_, Vec<Lane>>;
 
     /// Writes records of one lane, all or none. Each replaces the revision that it carries. Returns
     /// the records with their new revisions.
     ///
-    /// The store refuses a fence that is not the lane's newest ([`StoreError::Fenced`]), a record
-    /// that has another revision now, and a nonce of another record of the lane, unless that record
-    /// was abandoned without a block ([`StoreError::Conflict`]).
+    /// The store refuses a fence that is not the lane's newest ([`StoreError::Fenced`]). It also
+    /// refuses a record that has another revision now, and a nonce that another record of the lane
+    /// has ([`StoreError::Conflict`]).
     fn write(&self, fence: Fence, records: Vec<Record>) -> StoreFuture<'_, Vec<Record>>;
 
     /// Writes one record over the revision that it carries, without a fence. It is for callers that
-    /// close a request: the sender that works on the lane reads again when its own write meets a
-    /// conflict.
+    /// close a request. When this makes a write of the lane's sender conflict, the sender reads
+    /// again.
     fn amend(&self, record: Record) -> StoreFuture<'_, Record>;
 
-    /// Deletes final records that were submitted before this time (Unix seconds). Returns their
-    /// number.
+    /// Deletes final records that were submitted before this time (Unix seconds). Returns how many
+    /// were deleted.
     fn prune(&self, submitted_before: u64) -> StoreFuture<'_, u64>;
 }

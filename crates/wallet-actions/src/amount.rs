@@ -3,8 +3,8 @@
 use alloy_primitives::U256;
 use exact::Decimal;
 
-/// Parses an amount of whole tokens into the token's smallest unit. Returns `None` when the text
-/// has more digits than the token, or the amount is out of range.
+/// Parses an amount of whole tokens, and returns it in the token's smallest unit. `None` when the
+/// text has more digits than the token, or the amount is out of range.
 pub(crate) fn atoms(text: &str, decimals: u8) -> Option<U256> {
     text.parse::<Decimal>().ok()?.atoms(decimals)
 }

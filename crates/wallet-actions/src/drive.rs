@@ -23,7 +23,7 @@ use crate::intent::{IllegalMove, Intent, Next};
 use crate::plan::approve;
 use crate::{IntentId, PlanRefused, Shared, StepKind, StoreError};
 
-/// The reason why an intent cannot proceed now. The driver retries and draws no conclusion from it.
+/// Why an intent cannot proceed now. The driver tries again and draws no conclusion from it.
 #[derive(Debug, Error)]
 pub(crate) enum Fault {
     #[error(transparent)]
@@ -62,7 +62,7 @@ impl Fault {
     }
 }
 
-/// The result of one turn.
+/// The result of one turn of the driver.
 enum Turn {
     /// Something was written. The next turn follows at once.
     Went,
@@ -105,13 +105,13 @@ impl Driver {
         if intent.state.is_over() {
             return Ok(Turn::Over);
         }
-        // A sealed transaction may still lose its block. After a restart the sender works these
+        // A sealed transaction may still lose its block. After a restart, the sender works on these
         // lanes only when it is woken.
         if !*woken && intent.has_begun() {
             self.shared.wake(&intent).await?;
             *woken = true;
         }
-        // Asking for the attestation of a burn sends nothing, so it needs no turn on the wallet.
+        // Asking for the attestation of a burn sends nothing. So it needs no turn on the wallet.
         let next = intent.next();
         if next == Next::Mint {
             return Box::pin(self.mint(&intent)).await;
@@ -120,8 +120,8 @@ impl Driver {
         let turns = &self.shared.turns;
         let turn = turns.take(intent.wallet, self.id.as_str()).await;
         let held = turn.run(Box::pin(self.hold_turn(turn.fence()))).await?;
-        // Without the store nobody knows the progress of the intent: its turn comes first when the
-        // store answers.
+        // Without the store, nobody knows how far the intent is. The turn does not end, so that
+        // this intent comes first when the store answers.
         if !matches!(held, Err(Fault::Store(_))) {
             turn.end().await;
         }
@@ -133,7 +133,7 @@ impl Driver {
     /// other work comes between two of its transactions.
     async fn hold_turn(&self, turn: Option<TurnFence>) -> Result<Turn, Fault> {
         loop {
-            // The intent may have been cancelled while this turn waited.
+            // The intent may have been cancelled while this one waited for the turn.
             let Some(intent) = self.shared.store.get(&self.id).await? else {
                 return Ok(Turn::Over);
             };
@@ -146,7 +146,7 @@ impl Driver {
         }
     }
 
-    /// Continues an intent whose turn is held.
+    /// Continues an intent whose wallet's turn is held.
     async fn go_on(&self, mut intent: Intent, turn: Option<TurnFence>) -> Result<Turn, Fault> {
         loop {
             if let Some(reopened) = self.reopened(&intent).await? {
@@ -182,13 +182,13 @@ impl Driver {
         }
     }
 
-    /// Reports a fault, and waits before the next try.
+    /// Logs a fault, and waits before the next try.
     async fn rest(&self, fault: &Fault) {
         tracing::warn!(intent = %self.id, %fault, "an action cannot proceed now");
         tokio::time::sleep(self.shared.pace.after_fault).await;
     }
 
-    /// Reads the rest of the allowance. Plans a transaction that clears it when it is not zero.
+    /// Reads what is left of the allowance. If it is not zero, plans a transaction that clears it.
     async fn read_allowance(&self, intent: &Intent) -> Result<Step, Fault> {
         let Some(allowance) = intent.allowance else {
             return Ok(Step::Wait(self.shared.pace.look));
@@ -213,8 +213,8 @@ impl Driver {
     }
 
     /// Returns the newest sealed block, which is not below any block with a transaction of the
-    /// intent on this chain. Returns `None` while one of these blocks is not on the chain: a
-    /// reading would not include the lost transaction, which may come back.
+    /// intent on this chain. `None` while one of these blocks is not on the chain: a reading would
+    /// not include the lost transaction, which may come back.
     pub(super) async fn above_own_blocks(
         &self,
         intent: &Intent,
@@ -245,8 +245,8 @@ impl Driver {
     }
 }
 
-/// Counts and logs the end of an intent that this process has written. The metric skips an intent
-/// that a reorganisation reopened, because it was counted before.
+/// Counts and logs the end of an intent that this process has written. The metric leaves out an
+/// intent that a reorganisation has reopened, because it was counted before.
 pub(crate) fn note_end(intent: &Intent) {
     let (operation, outcome) = (intent.operation.as_str(), intent.state.as_str());
     if intent.reorganised_at.is_none() {

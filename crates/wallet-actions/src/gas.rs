@@ -9,8 +9,8 @@ use crate::drive::Fault;
 use crate::{Intent, Refused, Shared};
 
 impl Shared {
-    /// Checks that the wallet holds enough coins for this much gas, or that a top-up could cover
-    /// what it lacks. The budgets are checked later, when coins are sent.
+    /// Checks that the wallet has enough coins for this much gas, or that a top-up could cover the
+    /// rest. The budgets are checked later, when coins are sent.
     pub(crate) async fn afford(
         &self,
         chain_id: u64,
@@ -30,7 +30,7 @@ impl Shared {
         }
     }
 
-    /// Makes sure that the intent's wallet holds enough coins for this much gas, with a top-up if
+    /// Makes sure that the wallet of the intent has enough coins for this much gas. Tops it up if
     /// necessary.
     pub(crate) async fn fund(
         &self,

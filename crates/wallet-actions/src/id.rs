@@ -6,27 +6,29 @@ use std::str::FromStr;
 use alloy_primitives::hex;
 use serde::{Deserialize, Serialize};
 
-/// 128 random bits as 32 lower-case hexadecimal digits. Nobody can guess an id.
+/// 128 random bits, as 32 lower-case hexadecimal digits. Nobody can guess an id.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct IntentId(String);
 
-/// The text is not an id of an intent.
+/// The text is no id of an intent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected 32 lower-case hexadecimal digits")]
 pub struct InvalidIntentId;
 
 impl IntentId {
-    /// A new id.
+    /// Makes a new id.
     ///
     /// # Errors
+    ///
+    /// When the system gives no random bytes.
     pub(crate) fn random() -> Result<Self, getrandom::Error> {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes)?;
         Ok(Self(hex::encode(bytes)))
     }
 
-    /// The digits.
+    /// Returns the digits.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

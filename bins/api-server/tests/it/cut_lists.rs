@@ -1,17 +1,18 @@
-//! Lists every place in the code that shortens a list, with the way in which an answer discloses
-//! the total. The test fails for a place that is not listed.
+//! Lists every place in the code that shortens a list, and how the answer discloses the total. The
+//! test fails for a place that is not listed. It searches the sources for known forms of code, and
+//! does not run them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The way in which an answer discloses the total.
+/// How an answer discloses the total of a list that a place in the code shortens.
 #[derive(Clone, Copy)]
 enum Disclosure {
-    /// `meta.cut` has the list; the named test checks that.
+    /// `meta.cut` names the list and its total; the named test checks that.
     Cut(&'static str),
     /// A member beside the list has the total; the named test checks that.
     Member(&'static str, &'static str),
-    /// A page, which `next_cursor` continues.
+    /// The list is one page, and `next_cursor` leads to the next one.
     Page,
     /// The source is asked for this many rows, and gives no total.
     Asked,
@@ -24,7 +25,7 @@ const OPERATIONS: &str = "bins/api-server/src/operations";
 const SOURCES: &str = "crates/data-sources/src";
 const READINGS: &str = "crates/readings/src";
 
-/// Folder, file, code, and the disclosure.
+/// Each row has the folder, the file, the line of code, and the disclosure.
 #[rustfmt::skip]
 const PLACES: &[(&str, &str, &str, Disclosure)] = &[
     (OPERATIONS, "filtered_news.rs", "headlines.truncate(MOST)", Cut("every_cut_list_of_a_route_discloses_its_total")),
@@ -159,7 +160,8 @@ fn every_named_test_exists() {
     }
 }
 
-/// The lines of a folder's sources, without tests, that take the first rows of a list.
+/// The lines of a folder's sources, without tests, that take a part of a list: its first or its
+/// last rows.
 fn shortened(folder: &str) -> Vec<(String, String)> {
     let base = root().join(folder);
     let mut found = Vec::new();
@@ -178,7 +180,7 @@ fn shortened(folder: &str) -> Vec<(String, String)> {
     found
 }
 
-/// Whether a line takes as many rows as a constant or a limit says.
+/// Whether a line takes as many rows of a list as a constant or a limit says.
 fn shortens(line: &str) -> bool {
     let by = |call: &str| {
         let mut rests = line.split(call).skip(1);

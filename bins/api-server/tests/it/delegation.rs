@@ -1,5 +1,5 @@
-//! Tests of the endpoints below `/delegation/`, on a listening server whose clock and custody the
-//! tests set.
+//! Tests of the endpoints below `/delegation/`. The tests set the clock and the custody of the
+//! listening server.
 
 mod cli;
 mod delegated;

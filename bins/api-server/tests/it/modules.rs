@@ -1,5 +1,5 @@
-//! Checks the dependencies of modules in their source: the building blocks of operations know no
-//! operation, and an operation does not know all sources.
+//! Checks the dependencies of the crate's modules in the source text. The building blocks of
+//! operations do not depend on an operation, and an operation does not know the set of all sources.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,7 +16,7 @@ const LEAVES: [&str; 7] = [
     "sources",
 ];
 
-/// The other modules that each module of the crate's root names.
+/// For each module of the crate's root, the other such modules that it names.
 struct Graph(BTreeMap<String, BTreeSet<String>>);
 
 impl Graph {
@@ -139,7 +139,7 @@ fn building_blocks_of_operations_know_no_operation_and_form_no_circle() {
             "{leaf} is in a circle: {reached:?}"
         );
     }
-    // The reader finds dependencies: operations reach all building blocks.
+    // This shows that the search finds dependencies: operations reach all building blocks.
     let reached = graph.reached("operations");
     assert!(
         LEAVES.iter().all(|leaf| reached.contains(*leaf)),
@@ -164,9 +164,9 @@ fn an_operation_is_given_the_sources_that_it_reads() {
     }
 }
 
-/// A provider without its policy would sign anything.
+/// A provider of keys without its policy would sign anything.
 #[test]
-fn wallets_keys_are_reached_through_the_policy_only() {
+fn keys_of_wallets_are_reached_through_the_policy_only() {
     let opens = |path: &&PathBuf| {
         let is_code = path.extension().is_some_and(|extension| extension == "rs");
         is_code && code(&fs::read_to_string(path).unwrap()).contains("LocalCustody")
@@ -206,7 +206,7 @@ fn every_way_to_name_a_module_is_seen() {
     assert_eq!(seen("// use crate::operations;\nuse other::page;"), [""; 0]);
 }
 
-/// Work in a task of its own is not charged unless the task carries the meter of its call.
+/// A spawned task is charged to its call only when it carries the meter of the call.
 #[test]
 fn operations_carry_their_meter_into_every_task() {
     let operations = text_of("operations");

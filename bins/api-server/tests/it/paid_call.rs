@@ -61,7 +61,8 @@ async fn a_payment_buys_one_answer_once_and_gives_it_again() {
 #[tokio::test]
 async fn every_unpaid_call_gets_the_challenge_of_its_own_url() {
     let world = World::onchain().await;
-    // More challenges than the server caches, and each twice.
+    // More challenges than the server caches, so that some are encoded again. Each is requested
+    // twice.
     for round in 0..2 {
         for number in 0..300 {
             let target = format!("/price?token={number}");

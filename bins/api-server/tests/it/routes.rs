@@ -1,4 +1,5 @@
-//! Tests of every data route: paid for, and answered from recordings through the real adapters.
+//! Tests of every data route. Each call is paid for, and the real adapters answer it from
+//! recordings.
 
 mod ai;
 mod attacks_liar;

@@ -1,5 +1,6 @@
-//! Tests of facilitators that fail in every way: nothing is served unpaid, nothing is charged
-//! twice, and an unknown outcome stays unknown until it is decided.
+//! Tests of facilitators that fail in every way. The server serves nothing unpaid and charges
+//! nothing twice, and an unknown outcome stays unknown until the facilitator or the chain decides
+//! it.
 
 use crate::support::facilitator::{Facilitator, Say, success, valid};
 use crate::support::{self, World};
@@ -172,10 +173,10 @@ async fn an_unknown_outcome_is_decided_by_the_same_payment_and_never_by_a_new_on
     }
 }
 
-/// Only the facilitator can judge a session key: it gets the caller's bytes, and names no
-/// transaction yet.
+/// Only the facilitator can judge the signature of a session key. The server forwards the caller's
+/// bytes to it. The facilitator names no transaction yet.
 #[tokio::test]
-async fn a_deferred_payment_is_taken_where_the_facilitator_takes_it() {
+async fn a_deferred_payment_is_accepted_only_by_a_facilitator_that_lists_the_scheme() {
     let (world, facilitator) = world(vec![valid()], vec![success("")]).await;
     let target = world.price();
     let mut draft = world.buyer.draft(reqwest::Method::GET, &target).await;
@@ -252,8 +253,8 @@ async fn the_broker_gets_signed_requests() {
     }
 }
 
-/// The payment is verified, and then the settler is down: nothing was sent, so the payment is still
-/// valid.
+/// The payment is verified, and then the settler cannot be reached. Nothing was sent, so the
+/// payment is still valid.
 #[tokio::test]
 async fn a_settlement_that_was_not_sent_frees_the_payment() {
     let (mut world, facilitator) = world(vec![valid()], vec![success(TX)]).await;
@@ -273,7 +274,7 @@ async fn a_settlement_that_was_not_sent_frees_the_payment() {
 }
 
 #[tokio::test]
-async fn a_facilitator_that_settles_for_somebody_else_is_not_believed() {
+async fn a_settlement_for_another_payer_is_not_believed() {
     let other = format!(
         r#"{{"success":true,"transaction":"{TX}","network":"eip155:196","payer":"0x00000000000000000000000000000000000000AA"}}"#
     );
@@ -308,7 +309,7 @@ async fn a_forged_signature_never_reaches_the_facilitator() {
 }
 
 #[tokio::test]
-async fn a_caller_that_hangs_up_has_paid_for_an_answer_that_waits() {
+async fn an_answer_waits_for_a_caller_that_paid_and_hung_up() {
     let (world, facilitator) = world(vec![valid()], vec![success(TX)]).await;
     let payment = world.buyer.payment(&world.price()).await;
     let request = world.buyer.request(reqwest::Method::GET, &world.price());
@@ -356,7 +357,7 @@ async fn payments_that_this_process_cannot_judge_are_few_at_a_time() {
         limited > 0 && facilitator.verified().len() <= 64,
         "{limited}"
     );
-    // A caller with a signature of its own key is served nevertheless.
+    // A caller that signs with its own key is still served.
     let payment = world.buyer.payment(&world.price()).await;
     world
         .buyer

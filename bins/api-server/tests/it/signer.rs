@@ -1,4 +1,4 @@
-//! Tests of a program that brings the signer of the gas account.
+//! Tests of a program that is built on this crate and brings its own signer for the gas account.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -63,7 +63,7 @@ async fn the_signer_is_the_configured_account_and_the_only_one() {
     assert!(opened.is_ok());
 }
 
-/// Answers one `eth_signTransaction` as Web3Signer does, or with this status.
+/// Answers one `eth_signTransaction` as Web3Signer does, or fails with this status.
 async fn sign(mut stream: TcpStream, status: u16) -> std::io::Result<()> {
     let (mut head, mut body) = (Vec::new(), Vec::new());
     while !head.ends_with(b"\r\n\r\n") {
@@ -104,7 +104,7 @@ async fn sign(mut stream: TcpStream, status: u16) -> std::io::Result<()> {
     stream.write_all(reply.as_bytes()).await
 }
 
-/// Tests the way from the configuration to a block. A busy instance costs the caller nothing.
+/// Tests the whole way from the configuration to a block. A busy instance costs the caller nothing.
 #[tokio::test]
 async fn an_instance_of_web3signer_signs_the_settlements() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -1,4 +1,5 @@
-//! A paid API in this process, on an embedded chain or behind a facilitator that a test scripts.
+//! The world of the tests: a paid API in this process, its buyer and its upstreams. It settles on
+//! an embedded chain or behind a facilitator that a test scripts.
 
 #![allow(
     clippy::unwrap_used,
@@ -40,7 +41,7 @@ pub struct World {
     pub address: SocketAddr,
     pub buyer: Buyer,
     pub config: Config,
-    /// The mover of mandates' money, used from the next start on.
+    /// Moves the money of mandates. A change takes effect at the next start.
     pub mover: Option<Arc<dyn Mover>>,
     data_clock: Arc<dyn Clock>,
     rpc: RpcServer,
@@ -68,7 +69,7 @@ impl World {
         .await
     }
 
-    /// Starts a server whose configuration a test changes first.
+    /// Starts a server that settles on the embedded chain. The test may change the configuration.
     pub async fn start(change: impl FnOnce(&mut Config, &str)) -> Self {
         let recordings = Recordings::embedded().unwrap();
         Self::with(recordings, |config, rpc, _replay| change(config, rpc)).await
@@ -100,7 +101,7 @@ impl World {
         Self::timed(recorded_clock(), recordings, change).await
     }
 
-    /// Like [`Self::replaying`], with the given clock for the data.
+    /// Like [`Self::replaying`], with the given clock for the ages of data.
     pub async fn at(
         data_clock: Arc<dyn Clock>,
         recordings: Recordings,
@@ -143,7 +144,7 @@ impl World {
         config.settlement.mode = SettlementMode::Onchain;
         config.settlement.rpc_url = Some(rpc.url());
         config.settlement.private_key = Some(GAS_PAYER.key.to_string().into());
-        // Nothing is reconciled during a test.
+        // The server reconciles only once an hour, so it does not during a test.
         config.settlement.reconcile_seconds = 3600;
         let url = format!("sqlite://{}", folder.path().join("ledger.db").display());
         config.storage.url = Some(url.into());
@@ -200,7 +201,7 @@ impl World {
         self.restart().await;
     }
 
-    /// Shuts the server down, lets a test write into its ledger, and starts it again.
+    /// Shuts the server down, runs `change` on its ledger, and starts it again.
     pub async fn restart_over(&mut self, change: impl AsyncFnOnce(&SqliteLedger)) {
         self.stop.take();
         self.server.take().unwrap().await.unwrap();
@@ -210,7 +211,7 @@ impl World {
         self.open().await;
     }
 
-    /// The state of a payment in the free look-up.
+    /// The answer of the free look-up about a payment.
     pub async fn look_up(&self, payment: &serde_json::Value) -> serde_json::Value {
         let asset = payment["accepted"]["asset"].as_str().unwrap();
         let authorization = &payment["payload"]["authorization"];

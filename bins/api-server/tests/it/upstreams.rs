@@ -172,7 +172,7 @@ fn table() -> String {
     page
 }
 
-/// Each upstream whose data is shown is named: by an attribution, or by the rows of its data.
+/// Each upstream whose data is shown is named there, by an attribution or in the rows of its data.
 #[test]
 fn every_upstream_is_named_where_its_data_is_shown() {
     let in_data = |name: &str| NAMED_IN_DATA.iter().any(|(known, _)| *known == name);

@@ -1,4 +1,4 @@
-//! Tests of plans for wallets' swaps and bridges, from recordings.
+//! Tests of the plans for swaps and bridges of wallets, from recordings.
 
 use alloy_primitives::{Address, B256, Bytes, U256, address};
 use alloy_sol_types::{SolCall, sol};
@@ -129,7 +129,8 @@ fn bridge() -> BridgeAsk {
     }
 }
 
-/// Asserts a reset, an approval of exactly the amount, and a call, in this order.
+/// Asserts that the steps are a reset of the allowance, an approval of exactly `atoms`, and a call,
+/// in this order.
 #[track_caller]
 fn approves(steps: &[wallet_actions::PlannedStep], token: Address, spender: Address, atoms: U256) {
     let kinds: Vec<_> = steps.iter().map(|step| step.kind).collect();
@@ -189,14 +190,14 @@ async fn a_hostile_or_missing_quote_gives_no_plan_and_keeps_its_name() {
         assert_eq!((refused.cause, refused.check.as_str()), (cause, check));
     }
     let stage = stage(None, |_| {}).await;
-    // A chain that is not reviewed.
+    // This chain is not reviewed.
     let refused = stage.plans.swap(swap(10)).await.unwrap_err();
     let found = (refused.cause, refused.check.as_str());
     assert_eq!(found, (PlanCause::NoRoute, "chain_unsupported"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_fees_there_are_swaps_on_the_home_chain_only() {
+async fn without_fees_swaps_are_possible_on_the_home_chain_only() {
     let stage = stage(None, |config| {
         config.plans.remove("fee_config");
     })
@@ -240,7 +241,7 @@ fn rules_that_cannot_be_used_end_the_start_by_their_key() {
         let path = fees.to_string_lossy().into_owned();
         config.plans.insert("fee_config".to_owned(), path.into());
         config.plans.insert(key.to_owned(), value.into());
-        // Without wallets nothing is planned, so the fees are not read.
+        // Without wallets the server plans nothing, so it does not read the fees.
         assert!(Sources::connect(&config, recorded_clock()).is_ok(), "{key}");
         config.custody = Some(CustodySection::local("wallets".into(), "a secret".into()));
         let error = Sources::connect(&config, recorded_clock()).err().unwrap();
@@ -249,7 +250,7 @@ fn rules_that_cannot_be_used_end_the_start_by_their_key() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_swap_on_the_home_chain_is_that_of_the_reviewed_contracts() {
+async fn a_swap_on_the_home_chain_uses_the_reviewed_contracts() {
     let stage = stage(None, |_| {}).await;
     let ask = home_swap();
     let plan = stage.plans.swap(ask.clone()).await.unwrap();
@@ -259,7 +260,8 @@ async fn a_swap_on_the_home_chain_is_that_of_the_reviewed_contracts() {
     assert_eq!(plan.evidence["receiver"], WALLET.to_string());
     assert!(plan.evidence["function"].is_string());
     assert!(plan.evidence["reviewed_version"].is_string());
-    // A token that /swap does not accept, and an amount that differs from the recorded quote.
+    // The first case has a token that `/swap` does not accept, the second an amount that differs
+    // from the recorded quote.
     for (changed, cause, check) in [
         (
             SwapAsk {
@@ -346,7 +348,7 @@ async fn an_attestation_comes_when_the_burn_is_final() {
     for byte in [0xc2, 0xc3] {
         assert_eq!(stage.plans.attestation(asked(byte)).await, Ok(None));
     }
-    // The domain differs from the message's.
+    // The domain of this burn differs from the domain in the message.
     let other = Burn {
         source_domain: 3,
         ..asked(0xc1)
@@ -366,7 +368,7 @@ async fn coins_have_prices() {
             panic!("no price for {chain_id}");
         };
         assert!(whole > 10_000, "{chain_id}: {whole}");
-        // Rounded up, so that no gas is free.
+        // The value is rounded up, so that no gas is free.
         assert_eq!(prices.micro_usd(chain_id, U256::from(1)).await, Some(1));
     }
     assert_eq!(prices.micro_usd(7, coin).await, None);

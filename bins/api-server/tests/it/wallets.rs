@@ -1,5 +1,5 @@
-//! Tests of sub-wallets' actions over HTTP: a buyer pays, and the server acts on embedded chains of
-//! real contracts.
+//! Tests of the actions of sub-wallets over HTTP. A buyer pays, and the server acts on embedded
+//! chains that have the real contracts.
 
 mod actions;
 mod between;

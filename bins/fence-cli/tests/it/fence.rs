@@ -1,5 +1,5 @@
-//! The commands that permit, review and end, run as people and scripts run them: the real binary in
-//! folders of its own.
+//! Tests of the commands that permit, review and end. They run the real binary as people and
+//! scripts do, each in its own folder.
 
 mod chain;
 mod desk;

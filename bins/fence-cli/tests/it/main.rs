@@ -1,4 +1,4 @@
-//! The real binary, as people and scripts run it.
+//! Tests of the real binary, run as people and scripts run it.
 
 #![allow(
     clippy::expect_used,

@@ -1,5 +1,5 @@
-//! `fence-cli plan verify` as people and scripts run it: the real binary over the vectors of
-//! `fixtures/vectors/plans`.
+//! Tests of `fence-cli plan verify`. They run the real binary, as people and scripts do, on the
+//! vectors of `fixtures/vectors/plans`.
 
 mod accepted;
 mod case;

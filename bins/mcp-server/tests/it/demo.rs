@@ -1,4 +1,4 @@
-//! Tests of `mcp-server demo` as a newcomer runs it: the real binary and no other process.
+//! Tests of `mcp-server demo`. They run the real binary, as a newcomer does, and no other process.
 
 #![cfg(unix)]
 
@@ -26,8 +26,8 @@ fn the_demo_shows_five_steps_and_ends() {
     insta::assert_snapshot!(without_chance(&ended.stdout));
 }
 
-/// Removes the digest of the plan and its expiry, which differ in every run, and empty blocks,
-/// which the chain may make at any time.
+/// Removes what differs from run to run: the plan's digest and expiry, and the empty blocks, which
+/// the chain may make at any time.
 fn without_chance(text: &str) -> String {
     let mut digests = text
         .lines()
@@ -75,7 +75,7 @@ fn the_demo_stays_up_and_its_lines_work() {
         let plan = &line.run()["result"]["structuredContent"];
         assert_eq!(plan["rail"], rail, "{plan}");
     }
-    // The rest of the account covers nine more executions.
+    // The account has enough for nine more executions.
     for _ in 0..2 {
         let sent = steps.run();
         let sent = sent.as_array().unwrap();
@@ -96,7 +96,7 @@ fn the_demo_stays_up_and_its_lines_work() {
         (&"replay".into(), &"ok".into())
     );
 
-    // The files in the last line verify as the named tool verifies them.
+    // Verifies the files of the last line as the tool named there does.
     let read = |option: &str| std::fs::read_to_string(guest.file(option)).unwrap();
     let document: FeeDocument = toml::from_str(&read("--fees")).unwrap();
     let policy = Policy::new(document.review().unwrap());

@@ -1,4 +1,5 @@
-//! The server: its protocol in this process, and the real binary as operators and newcomers run it.
+//! Tests of the server: its protocol in this process, and the real binary as operators and
+//! newcomers run it.
 
 #![allow(
     clippy::expect_used,

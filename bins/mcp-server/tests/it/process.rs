@@ -1,4 +1,4 @@
-//! The server as operators run it: the real binary, configured, started and shut down.
+//! Tests of the real binary as operators run it: configured, started and shut down.
 
 #![cfg(unix)]
 

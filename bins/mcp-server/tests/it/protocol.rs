@@ -1,5 +1,5 @@
-//! The protocol on the wire: every kind of request against a server with tools of the tests' own,
-//! over raw HTTP.
+//! Tests of the protocol on the wire. They send every kind of request, over raw HTTP, to a server
+//! that has tools made for the tests.
 
 mod calls;
 mod edge;

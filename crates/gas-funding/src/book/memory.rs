@@ -4,8 +4,8 @@ use std::sync::{Mutex, PoisonError};
 
 use super::{Book, BookFuture, Booked, Given, Limits, TopUp, day_of};
 
-/// A book without durability, for tests in simulated time, which would not wait for the thread of a
-/// file.
+/// A book that is not durable. It is for tests in simulated time, which cannot wait for the thread
+/// of a file.
 #[derive(Debug, Default)]
 pub struct MemoryBook(Mutex<Vec<TopUp>>);
 

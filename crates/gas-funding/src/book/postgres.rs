@@ -23,18 +23,18 @@ type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 /// A book in a PostgreSQL database. Any number of servers may share it, and its budgets hold for
 /// all of them together.
 ///
-/// It begins empty: unlike [`SqliteBook`](super::SqliteBook) it carries nothing over from files of
-/// an earlier server, so top-ups in those files do not count.
+/// A new book is empty. Unlike [`SqliteBook`](super::SqliteBook) it copies nothing from the files
+/// of an earlier version, so top-ups in those files do not count.
 #[derive(Debug, Clone)]
 pub struct PostgresBook {
     postgres: Postgres,
 }
 
 impl PostgresBook {
-    /// Opens the book, and migrates its table.
+    /// Opens the book and migrates its table.
     ///
     /// # Errors
-    /// The defect of the database.
+    /// The database cannot be used.
     pub async fn open(postgres: Postgres) -> Result<Self, PostgresError> {
         postgres.migrate(&COMPONENT).await?;
         Ok(Self { postgres })
@@ -60,8 +60,8 @@ impl Book for PostgresBook {
     fn book(&self, top_up: TopUp, limits: Limits) -> BookFuture<'_, Booked> {
         Box::pin(async move {
             let top_up = Arc::new(top_up);
-            // The transaction is serializable: two bookings whose sums contain each other run one
-            // after the other.
+            // The transaction is serializable, so two bookings whose sums contain each other run
+            // one after the other.
             self.postgres
                 .transaction(BOOK, |transaction| {
                     let top_up = Arc::clone(&top_up);
@@ -84,7 +84,8 @@ async fn book(
         return Ok(Booked { wei, is_new: false });
     }
     limits.require(top_up.micro_usd, given(transaction, top_up).await?)?;
-    // Another booking of the key, which this transaction does not see, ends it, and it runs again.
+    // A concurrent booking of the same key is invisible to this transaction. It makes the insert
+    // fail, and the transaction then runs again.
     let sql = "INSERT INTO gas_top_up (key, owner, account, at, chain_id, wei, micro_usd)
                VALUES ($1, $2, $3, $4, $5, $6, $7)";
     let params: Params<'_> = &[
@@ -103,7 +104,7 @@ async fn book(
     })
 }
 
-/// The earlier top-ups. A sum above the largest `bigint` counts as the largest one.
+/// The values of the earlier top-ups. A sum above the largest `bigint` counts as the largest one.
 async fn given(transaction: &Transaction<'_>, top_up: &TopUp) -> Result<Given, BookError> {
     let sql = "SELECT
                    least(coalesce(sum(micro_usd) FILTER (WHERE at >= $2), 0), 9223372036854775807)::bigint,

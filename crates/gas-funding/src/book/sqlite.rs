@@ -19,28 +19,29 @@ const FORMAT: Format = Format {
 
 const SETTINGS: Settings = Settings::of_records(512);
 
-/// A book in one SQLite file that this server alone has open.
+/// A book in one SQLite file, which no other server may have open.
 #[derive(Debug)]
 pub struct SqliteBook {
     worker: Worker,
 }
 
-/// The files in which earlier versions recorded top-ups, each in a table `top_up`. Each start
-/// copies new rows into the book, because a server of an earlier version may have run in between.
+/// The files in which earlier versions recorded top-ups, each in a table `top_up`. Every start
+/// copies their new rows into the book, because a server of an earlier version may have run in
+/// between.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Predecessors {
-    /// The records of the fence, which know the account of each top-up.
+    /// The fence's records, which have the account of each top-up.
     pub fence: Option<PathBuf>,
-    /// The records of wallet actions, which know the owner of each top-up.
+    /// The records of wallet actions, which have the owner of each top-up.
     pub wallets: Option<PathBuf>,
 }
 
 impl SqliteBook {
-    /// Opens the file at `path`, and creates file and folder if they are missing, both readable by
+    /// Opens the file at `path`. Creates the file and its folder if they are missing, readable by
     /// their owner only. A missing predecessor counts as empty.
     ///
     /// # Errors
-    /// [`DatabaseError::InUse`] while another server has it open, or the defect of a file.
+    /// [`DatabaseError::InUse`] while another server has the file open, or the defect of a file.
     pub fn open(path: &Path, predecessors: &Predecessors) -> Result<Self, DatabaseError> {
         let address = path.to_string_lossy();
         let file = ClaimedFile::claim(&address)?;
@@ -64,7 +65,7 @@ impl SqliteBook {
     }
 }
 
-/// Copies the top-ups of another file into the book. A booked key does not change.
+/// Copies the top-ups of another file into the book. A key that is booked already does not change.
 fn carry_over(connection: &Connection, before: &Path, rows: &str) -> rusqlite::Result<()> {
     connection.execute("ATTACH DATABASE ?1 AS earlier", [before.to_string_lossy()])?;
     let known: bool = connection
@@ -104,7 +105,7 @@ fn book(
         .query_row([&top_up.key], |row| row.get(0))
         .optional()?;
     if let Some(wei) = known {
-        // Copied rows have no amount in wei.
+        // A copied row has no amount in wei.
         let wei = wei.and_then(|wei| U256::from_str_radix(&wei, 10).ok());
         return Ok(Booked {
             wei: wei.unwrap_or(top_up.wei),

@@ -1,4 +1,5 @@
-//! The promises of both books, and the top-ups that a file takes over from its two predecessors.
+//! Tests of the promises that all books make, and of the top-ups that a file copies from its two
+//! predecessors.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use rusqlite::Connection;
 use test_support::postgres::Schema;
 
 const DAY: u64 = 86_400;
-/// The same number in the type of database columns.
+/// The number of seconds in the type of database columns.
 const DAY_STORED: i64 = 86_400;
 
 const LIMITS: Limits = Limits {
@@ -56,8 +57,8 @@ async fn keeps_its_promises(book: &dyn Book) {
         is_new: true,
     };
     assert_eq!(book.book(first.clone(), LIMITS).await, Ok(new));
-    // The same key is the same transfer with the booked amount, and counts once, even when the
-    // price has changed or nothing is left.
+    // A second booking of the key returns the first amount and counts once, even when the price has
+    // changed or no budget is left.
     let again = TopUp {
         wei: U256::from(9_999),
         micro_usd: 9_999,
@@ -79,19 +80,19 @@ async fn keeps_its_promises(book: &dyn Book) {
     let plan = top_up("fence/c/gas/0", 1, DAY + 2, 1);
     assert_eq!(refuses(book, plan, LIMITS).await, (Budget::OfOwner, 100));
 
-    // The limit of all owners together.
+    // Now the limit of all owners together decides.
     let other = |micro_usd| top_up("fence/d/gas/0", 2, DAY + 3, micro_usd);
     assert_eq!(refuses(book, other(81), LIMITS).await, (Budget::OfAll, 100));
     assert!(book.book(other(80), LIMITS).await.unwrap().is_new);
 
-    // The next day has budgets of its own; the sum of the owner's payments is a lasting bound.
+    // Each day has new budgets. The sum of the owner's payments bounds all days together.
     let tomorrow = |key: &str, micro_usd| top_up(key, 1, 2 * DAY, micro_usd);
     let paid = refuses(book, tomorrow("e", 51), LIMITS).await;
     assert_eq!(paid, (Budget::PaidByOwner, 100));
     assert!(book.book(tomorrow("e", 50), LIMITS).await.unwrap().is_new);
     let paid = refuses(book, top_up("f", 1, 3 * DAY, 1), LIMITS).await;
     assert_eq!(paid, (Budget::PaidByOwner, 150));
-    // The owner has paid again.
+    // The owner has made another payment.
     let more = Limits {
         paid_by_owner: 151,
         ..LIMITS
@@ -114,7 +115,7 @@ async fn a_file_keeps_its_promises_and_its_bookings() {
     let path = folder.path().join("service.gas.db");
     let book = open(&path);
     keeps_its_promises(&book).await;
-    // A second server is refused by name.
+    // A second server gets a named error.
     let second = SqliteBook::open(&path, &Predecessors::default());
     assert_eq!(second.unwrap_err().code(), "database_in_use");
     drop(book);
@@ -130,7 +131,7 @@ async fn memory_keeps_the_same_promises() {
     keeps_its_promises(&MemoryBook::default()).await;
 }
 
-/// Handles on a database; without a database the test does nothing.
+/// Opens handles on one database. `None` without a database; the test then passes without effect.
 async fn books<const N: usize>() -> Option<(Schema, [Arc<dyn Book>; N])> {
     let schema = Schema::new()?;
     let mut books: Vec<Arc<dyn Book>> = Vec::new();
@@ -153,7 +154,7 @@ async fn a_database_keeps_the_same_promises_and_its_bookings() {
     assert_eq!(paid, (Budget::PaidByOwner, 151));
 }
 
-/// Sums above the range of a column refuse later top-ups, and break nothing.
+/// A sum above the range of a column makes the book refuse later top-ups, and breaks nothing else.
 #[tokio::test]
 async fn sums_beyond_a_column_exhaust_a_budget() {
     let Some((_schema, [book])) = books().await else {
@@ -190,11 +191,11 @@ async fn keys_that_race_share_the_budgets_of_a_database() {
     }
 }
 
-/// Many book at once: the sum never exceeds the budget, and a key counts once.
+/// Many callers book at once. The sum never exceeds the budget, and each key counts once.
 async fn race(books: &[Arc<dyn Book>; 2]) {
     let mut racing = Vec::new();
     for number in 0..40_u32 {
-        // Another process books each of two keys.
+        // Two processes book, each half of the keys.
         let book = Arc::clone(&books[usize::from(number % 2 == 0)]);
         // Each of twenty keys is booked twice.
         let top_up = top_up(&format!("key/{}", number / 2), 1, DAY, 30);
@@ -208,11 +209,11 @@ async fn race(books: &[Arc<dyn Book>; 2]) {
             Err(_) => refused += 1,
         }
     }
-    // Three times 30 are within 100.
+    // The budget of 100 covers three top-ups of 30.
     assert_eq!((new, known, refused), (3, 3, 34));
 }
 
-/// Makes the tables of the earlier versions.
+/// Makes the files with the tables of the earlier versions.
 fn predecessors(folder: &Path) -> Predecessors {
     let fence = folder.join("service.fence.db");
     let wallets = folder.join("service.wallets.db");
@@ -269,15 +270,16 @@ async fn earlier_bookings_count() {
             },
         );
         assert_eq!(all.await, (Budget::OfAll, 70));
-        // Ever: 90 of 150.
+        // The owner got 90 of the 150 that it has paid.
         let ever = refuses(&book, top_up("g", 1, 2 * DAY, 61), LIMITS).await;
         assert_eq!(ever, (Budget::PaidByOwner, 90));
-        // The earlier versions did not store the amount of a key, so the requested amount counts.
+        // The earlier versions did not store the amount of a key, so the amount of the request
+        // counts.
         let known = top_up("fence/a/gas/0", 1, DAY, 5);
         let booked = book.book(known.clone(), LIMITS).await.unwrap();
         assert_eq!((booked.wei, booked.is_new), (known.wei, false));
     }
-    // A server of the earlier version has run in between.
+    // A server of the earlier version ran in between.
     let database = Connection::open(before.wallets.as_ref().unwrap()).unwrap();
     let row = ("wallet/d/gas/196/0", owner(1).to_string(), DAY_STORED, 5);
     database
@@ -289,7 +291,7 @@ async fn earlier_bookings_count() {
 }
 
 #[test]
-fn predecessors_that_are_not_there_gave_nothing() {
+fn missing_predecessors_count_as_empty() {
     let folder = tempfile::tempdir().unwrap();
     let missing = |name: &str| -> Option<PathBuf> { Some(folder.path().join(name)) };
     let before = Predecessors {
@@ -298,7 +300,7 @@ fn predecessors_that_are_not_there_gave_nothing() {
     };
     SqliteBook::open(&folder.path().join("gas.db"), &before).unwrap();
     assert!(!folder.path().join("nothing.fence.db").exists());
-    // A file that is no database ends the start.
+    // A file that is not a database ends the start.
     std::fs::write(folder.path().join("nothing.fence.db"), [0xa5; 8192]).unwrap();
     let refused = SqliteBook::open(&folder.path().join("gas.db"), &before);
     assert_eq!(refused.unwrap_err().code(), "database_damaged");

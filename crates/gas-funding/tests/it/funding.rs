@@ -1,4 +1,4 @@
-//! Top-ups on a chain, in simulated time.
+//! Tests of top-ups on a chain, in simulated time.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -181,8 +181,9 @@ async fn missing_coins_are_given_once() {
     assert_eq!(world.chain.native_balance(PAYER), booked[0].wei);
 }
 
-/// The process ends between the booking and the hand-over, and the fees double meanwhile: the
-/// booked amount is sent, and the rest is booked under the next key.
+/// The process ends after the booking and before the transfer is handed to the sender, and the fees
+/// double meanwhile. The next process sends the booked amount, and books the rest under the next
+/// key.
 #[tokio::test(start_paused = true)]
 async fn the_booked_amount_is_sent() {
     let world = World::new();
@@ -225,7 +226,7 @@ async fn a_refused_top_up_has_its_reason() {
     let asked = world.ask(&nobody, PAYER, Some(owner())).await;
     assert_eq!(asked, missing(NotGiven::NoGasAccount));
     let (funding, _sender) = world.process();
-    // The funding account has enough, and would not top itself up.
+    // The funding account holds enough, and does not top itself up.
     assert_eq!(
         world.ask(&funding, funder, Some(owner())).await,
         Funds::Enough

@@ -1,5 +1,4 @@
-//! The book of coins for gas, in memory, in a file and in a database, and the top-ups that it
-//! allows.
+//! Tests of the book in memory, in a file and in a database, and of the top-ups that it allows.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

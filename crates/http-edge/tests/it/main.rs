@@ -1,4 +1,4 @@
-//! The limits of the edge, tested with raw bytes.
+//! Tests of the edge's limits. The requests are raw bytes.
 
 #![allow(
     clippy::unwrap_used,
@@ -24,14 +24,14 @@ use tokio::net::TcpStream;
 use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
 
-/// Long enough for any machine; a passing test never waits this long.
+/// Long enough for any machine. A passing test never waits this long.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 struct Echo {
     limits: Limits,
-    /// `/wait` answers when this is notified.
+    /// Lets a request to `/wait` be answered.
     release: Arc<Notify>,
-    /// Notified when `/wait` has begun.
+    /// Tells the test that a request to `/wait` has begun.
     begun: Arc<Notify>,
 }
 
@@ -106,10 +106,10 @@ async fn connect(address: SocketAddr) -> TcpStream {
     TcpStream::connect(address).await.unwrap()
 }
 
-/// Sends bytes and reads until the server closes.
+/// Sends bytes, and reads until the server closes the connection.
 async fn exchange(address: SocketAddr, request: &[u8]) -> String {
     let mut stream = connect(address).await;
-    // The server may answer and close before it has read everything.
+    // The server may answer and close the connection before it has read everything.
     let _ = stream.write_all(request).await;
     read_to_end(&mut stream).await
 }
@@ -229,8 +229,8 @@ async fn a_client_that_does_not_read_is_cut_off() {
         .write_all(b"GET /large HTTP/1.1\r\nhost: x\r\n\r\n")
         .await
         .unwrap();
-    // The answer fills the socket's buffers, and the client does not read: the server must end by
-    // itself.
+    // The answer fills the buffers of the socket and the client does not read. The server must end
+    // the connection by itself.
     running.stop.send(()).unwrap();
     let drained = tokio::time::timeout(PATIENCE, running.server)
         .await
@@ -278,7 +278,7 @@ async fn silent_connections_make_room_soon() {
     for _ in 0..6 {
         crowd.push(connect(running.address).await);
     }
-    // Half a head gets no answer either.
+    // A connection with half a head gets no answer either.
     crowd[3].write_all(b"GET / HT").await.unwrap();
     let request = b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
     let answered = tokio::time::timeout(PATIENCE / 2, exchange(running.address, request)).await;

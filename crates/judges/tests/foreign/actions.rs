@@ -1,5 +1,6 @@
-//! Foreign clients pay for every action of their sub-wallet, a foreign wallet signs the principal,
-//! and the chain confirms it: the embedded chains, and anvil with the same contracts.
+//! Clients of other projects pay for every action of their sub-wallet, and a wallet of another
+//! project signs the principal. The embedded chains confirm the actions, and anvil does with the
+//! same contracts.
 
 mod ground;
 mod shop;
@@ -14,7 +15,7 @@ use serde_json::json;
 use self::ground::Kind;
 use self::shop::Shop;
 
-/// Invests, takes back, swaps, bridges and withdraws, each paid for by a foreign client.
+/// Invests, takes back, swaps, bridges and withdraws. A foreign client pays for each action.
 async fn round(kind: Kind, client: Client) {
     let shop = Box::pin(Shop::open(kind, client)).await;
     let wallet = shop.sub_wallet().await;
@@ -88,8 +89,9 @@ async fn every_action_ends_on_anvil_as_on_the_embedded_chains() {
     Box::pin(round(Kind::Anvil, Client::Fetch)).await;
 }
 
-/// A node loses the transfer before it is in a block, and a reorganisation takes it back after the
-/// action has ended: the same transfer is sent again, and there is no second one.
+/// The node loses the transfer before it is in a block. Later a reorganisation takes the transfer
+/// back, after the action has ended. The service sends the same transfer again, and never a second
+/// one.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dropped_and_a_reorganised_withdrawal_happens_once() {
     let shop = Box::pin(Shop::open(Kind::Anvil, Client::Requests)).await;

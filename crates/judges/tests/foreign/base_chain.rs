@@ -1,5 +1,4 @@
-//! A chain of the Foundry project with every contract that swap and bridge plans on Base call, at
-//! its address there.
+//! An anvil with every contract that swap and bridge plans call on Base, each at its address there.
 
 use alloy_primitives::{Address, B256, Bytes, U64, U256};
 use alloy_sol_types::{SolCall, sol};
@@ -38,12 +37,12 @@ sol! {
     }
 }
 
-/// The trader: an account that anvil unlocks.
+/// The account that trades. anvil unlocks it.
 pub(crate) const TRADER: Account = Account::BUYER;
 
 const OPERATOR: Account = Account::MINTER;
 
-/// Starts the chain; [`TRADER`] holds USDC.
+/// Starts the chain and gives [`TRADER`] USDC.
 pub(crate) async fn start(toolchain: &Toolchain) -> Anvil {
     let chain = Anvil::start_on(toolchain, CHAIN_ID).await.unwrap();
     for (address, contract) in [
@@ -131,7 +130,7 @@ pub(crate) async fn balance(rpc: &Rpc, token: Address, account: Address) -> U256
         .unwrap()
 }
 
-/// `eth_simulateV1` of a node, as the port that plans are built with.
+/// The port for simulations while plans are built, over a node's `eth_simulateV1`.
 #[derive(Debug)]
 pub(crate) struct Simulation<'a>(pub(crate) &'a Rpc);
 

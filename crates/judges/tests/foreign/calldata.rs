@@ -1,4 +1,4 @@
-//! PyPI `eth-abi` reads the same facts in the calldata of generated plans.
+//! Compares our reading of the calldata of generated plans with that of PyPI `eth-abi`.
 
 use judges::{Toolchain, judge};
 use serde::{Deserialize, Serialize};
@@ -35,7 +35,7 @@ impl Call {
     }
 }
 
-/// Every call in generated plans, the fee leg among them.
+/// Every call of generated plans, including those that pay a fee.
 fn calls() -> Vec<Call> {
     let mut calls = Vec::new();
     let mut note = |plan: &Plan, function| {
@@ -68,7 +68,7 @@ async fn readings(calls: &[Call]) -> Vec<Reading> {
 }
 
 #[tokio::test]
-async fn plans_say_the_same_and_are_encoded_identically() {
+async fn plans_read_the_same_and_are_encoded_identically() {
     let calls = calls();
     assert_eq!(calls.len(), 150 * 7);
     for (call, reading) in calls.iter().zip(readings(&calls).await) {
@@ -83,9 +83,9 @@ async fn plans_say_the_same_and_are_encoded_identically() {
     }
 }
 
-/// Changes every byte of one call of each function, and the bytes that follow it.
+/// Changes every byte of one call of each function, and adds bytes after it.
 #[tokio::test]
-async fn changed_calldata_says_the_same_or_nothing() {
+async fn changed_calldata_reads_the_same_or_is_refused() {
     let originals = calls();
     let mut changed = Vec::new();
     for function in [

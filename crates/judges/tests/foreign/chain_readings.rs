@@ -1,5 +1,4 @@
-//! Real transactions on a foreign chain, read and explained by our code: the explanation matches
-//! the chain.
+//! Reads and explains real transactions on a foreign chain: our explanation matches the chain.
 
 mod stage;
 
@@ -11,7 +10,7 @@ use readings::chain::{Status, events::Grant};
 use self::stage::{MULTICALL3, NOBODY, Stage, calls};
 
 #[tokio::test]
-async fn transfers_and_approvals_are_told_as_the_balances_show_them() {
+async fn transfers_and_approvals_are_explained_as_the_balances_show_them() {
     let stage = Stage::open().await;
     for token in Token::ALL {
         let call = calls::transferCall {
@@ -120,7 +119,7 @@ async fn a_signed_authorization_moves_tokens_once_and_its_second_use_moves_nothi
         if again.status.is_zero() {
             assert!(told.revert_reason.is_some());
         } else {
-            // One of the tokens returns from a spent authorization instead of reverting.
+            // One of the tokens returns without an error when an authorization was used before.
             assert!(
                 told.warnings
                     .iter()
@@ -140,7 +139,7 @@ async fn a_batch_of_calls_reads_what_single_calls_read() {
             assert_eq!(stage.balance(token.address, account).await, Some(single));
         }
     }
-    // Without a contract or such a function the value is unknown, not zero.
+    // Without a contract, or without such a function, the value is unknown and not zero.
     assert_eq!(stage.balance(NOBODY, NOBODY).await, None);
     assert_eq!(stage.balance(MULTICALL3, NOBODY).await, None);
 }

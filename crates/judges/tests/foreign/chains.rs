@@ -1,7 +1,7 @@
-//! The embedded chain comes to the same outcome as anvil for the same authorization.
+//! Compares the embedded chain with anvil: the same authorization has the same outcome on both.
 //!
-//! Transactions and authorizations are signed with `ethers-core`, so that the chains get more than
-//! what our own code writes.
+//! `ethers-core` signs the transactions and authorizations, so that the chains do not only get what
+//! our own code writes.
 
 use alloy_primitives::{Address, B256, Bytes, U64, U256};
 use alloy_sol_types::SolCall;
@@ -20,7 +20,7 @@ use x402_wire::{Asset, Authorization, Network};
 use crate::ethers;
 use crate::world::FUNDS;
 
-/// An hour around the present; no test takes that long.
+/// Sets how far from the present a time is. No test takes an hour.
 const HOUR: u64 = 3_600;
 
 /// How an authorization reaches the token.
@@ -32,7 +32,7 @@ enum Form {
     Bytes,
 }
 
-/// One attempt: the signed message, the presented one, and the form.
+/// One attempt: the message that was signed, the message that is presented, and the form.
 #[derive(Debug, Clone)]
 struct Attempt {
     name: &'static str,
@@ -44,7 +44,7 @@ struct Attempt {
 /// Everything that a chain shows of an attempt.
 #[derive(Debug, PartialEq, Eq)]
 struct Observed {
-    /// Return data of the call before the transaction: `Err` when it reverted.
+    /// The returned data of a call before the transaction. `Err` when the call reverted.
     call: Result<Bytes, Value>,
     status: U64,
     logs: Vec<Log>,
@@ -90,7 +90,7 @@ async fn every_attempt_ends_alike_on_both_chains() {
     }
 }
 
-/// Attempts in their order.
+/// The attempts, in the order in which they are made.
 fn attempts(token: Token, now: u64) -> Vec<Attempt> {
     let good = |nonce: u8| Authorization {
         from: Account::BUYER.address,
@@ -222,7 +222,7 @@ impl Side {
         }
     }
 
-    /// The view of a settler that simulates first.
+    /// What a settler sees that simulates before it sends.
     async fn call(&self, token: Token, data: &Bytes) -> Result<Bytes, Value> {
         let request = json!({
             "from": Account::SETTLER.address,
@@ -238,7 +238,7 @@ impl Side {
         }
     }
 
-    /// The outcome for a settler that does not simulate.
+    /// What happens for a settler that does not simulate.
     async fn send(&mut self, token: Token, data: Bytes) -> TransactionReceipt {
         let transaction: TypedTransaction = Eip1559TransactionRequest::new()
             .to(ethers::address(token.address))
@@ -317,7 +317,7 @@ fn sign(name: &str, token: Token, authorization: &Authorization) -> Vec<u8> {
     ethers::sign(&key(Account::BUYER), digest).to_vec()
 }
 
-/// The other signature of the same message by the same key.
+/// Replaces a signature by its twin: another signature of the same message by the same key.
 fn high_s(signature: &mut [u8]) {
     let order: U256 = "0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141"
         .parse()

@@ -1,4 +1,4 @@
-//! The test contracts match their sources.
+//! Compiles the test contracts again: their sources give the committed artifacts.
 
 use std::collections::BTreeMap;
 use std::fs;

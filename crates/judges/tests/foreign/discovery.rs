@@ -1,4 +1,4 @@
-//! `@agentcash/discovery` finds the operations and their prices.
+//! The tool `@agentcash/discovery` finds the operations of the service and their prices.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::world::World;
 
-/// Every operation with its price (`docs/ROUTES.md`). Written out here so that the judge does not
-/// learn the catalog from the code under judgement.
+/// Every operation with its price (`docs/ROUTES.md`). The list is written out here, so that the
+/// judge does not take it from the code that it judges.
 const OPERATIONS: [(&str, &str, &str); 45] = [
     ("POST", "/swap", "0.01"),
     ("GET", "/market-alpha", "0.005"),
@@ -90,7 +90,7 @@ async fn ask(world: &World, verb: &str, url: &str) -> Value {
     serde_json::from_str(&run(command, b"").await.unwrap()).unwrap()
 }
 
-/// The complaints that the tool's authors call errors.
+/// The complaints that the tool rates as errors.
 fn errors(report: &Value) -> Vec<&Value> {
     let warnings = report["warnings"].as_array().unwrap();
     warnings
@@ -105,7 +105,7 @@ async fn every_operation_is_found_with_its_price() {
     let report = ask(&world, "discover", &world.service.url("")).await;
     assert_eq!(report["ok"], true, "{report:#}");
     assert_eq!(errors(&report), Vec::<&Value>::new());
-    // The tool reads the structured form; it only notes the old form beside it.
+    // The tool reads the structured form. It only notes that the old form is there as well.
     let warnings = report["warnings"].as_array().unwrap();
     for complaint in [
         "OPENAPI_CONTACT_MISSING",
@@ -156,9 +156,10 @@ async fn every_operation_is_found_with_its_price() {
 }
 
 #[tokio::test]
-async fn live_challenges_leave_nothing_to_complain_of() {
+async fn live_challenges_cause_no_complaints() {
     let world = World::start().await;
-    // A GET with parameters, one without, a POST, and the only path with three methods.
+    // The paths: a GET with parameters, a GET without, a POST, and the only path with three
+    // methods.
     for path in ["/price", "/all-tokens", "/swap", "/yield-watch"] {
         let report = ask(&world, "check", &world.service.url(path)).await;
         assert_eq!(report["found"], true, "{report:#}");
@@ -174,7 +175,7 @@ async fn live_challenges_leave_nothing_to_complain_of() {
     world.stop().await;
 }
 
-/// `0.10 USD` and `0.1 USD` are the same price.
+/// The price without trailing zeros: `0.10 USD` and `0.1 USD` are the same price.
 fn dollars(hint: &str) -> String {
     let number = hint.strip_suffix(" USD").expect("a price in USD");
     number.trim_end_matches('0').to_owned()

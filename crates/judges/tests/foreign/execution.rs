@@ -1,5 +1,5 @@
-//! Sends plans step by step to a chain of the Foundry project: the plans do there what they say and
-//! what its `eth_simulateV1` predicted.
+//! Sends plans step by step to anvil. The plans do there what they say, and what anvil's
+//! `eth_simulateV1` predicted.
 
 use alloy_primitives::{Address, B256, Bytes, U64, U256};
 use alloy_sol_types::{SolCall, sol};
@@ -97,7 +97,7 @@ fn bridge(forward: bool, fast: bool) -> BridgeCase {
     }
 }
 
-/// Sends every step of a plan, each after the last one is in a block.
+/// Sends the steps of a plan, each one when the previous one is in a block.
 async fn execute(chain: &Anvil, plan: &Plan) -> Vec<TransactionReceipt> {
     let mut receipts = Vec::new();
     for step in plan.payload()["steps"].as_array().unwrap() {
@@ -113,7 +113,7 @@ fn statuses(receipts: &[TransactionReceipt]) -> Vec<u64> {
     receipts.iter().map(|receipt| receipt.status.to()).collect()
 }
 
-/// The simulation's prediction of the account's balances: token, direction, amount.
+/// The changes of the account's balances that the simulation predicted: token, direction, amount.
 fn foretold(plan: &Plan) -> Vec<(String, String, U256)> {
     let simulation = &plan.json["simulation"];
     assert_eq!(simulation["outcome"], "as_planned", "{simulation}");
@@ -150,7 +150,7 @@ async fn a_swap_does_what_its_plan_says() {
     let toolchain = Toolchain::from_env().unwrap();
     let chain = base_chain::start(&toolchain).await;
     let rpc = chain.rpc();
-    // An earlier allowance is left.
+    // The account has an allowance from an earlier time.
     let stale = approveCall {
         spender: ROUTER,
         amount: U256::from(5),
@@ -207,7 +207,7 @@ async fn a_swap_does_what_its_plan_says() {
     }
 }
 
-/// The router's own decoder, called by `eth_call`, reads the same in the plan's bytes.
+/// The router's own decoder reads the same in the plan's bytes. The test calls it by `eth_call`.
 #[tokio::test]
 async fn the_router_reads_the_same_in_the_calldata() {
     let toolchain = Toolchain::from_env().unwrap();
@@ -225,8 +225,8 @@ async fn the_router_reads_the_same_in_the_calldata() {
     assert_eq!(read.receivingAmount, case.to_amount_min);
 }
 
-/// A quote that promises more than its venue gives passes every check of its bytes; only execution
-/// reveals it.
+/// The quote promises more than its venue gives. The plan's bytes pass every check, and only an
+/// execution shows the difference.
 #[tokio::test]
 async fn a_swap_that_would_revert_is_refused_by_its_simulation() {
     let toolchain = Toolchain::from_env().unwrap();

@@ -1,4 +1,4 @@
-//! The facilitator of the x402 project verifies and settles for our service.
+//! The facilitator of the x402 project verifies and settles payments for our service.
 
 use judges::{Account, Client, Order, Token, Toolchain, start};
 use serde_json::{Value, json};

@@ -1,6 +1,7 @@
-//! npm `viem`, PyPI `eth-account`, `cast` and `alloy-dyn-abi` hash and sign the fence's messages as
-//! `delegation-fence` does, and accept our signatures; PyPI `rfc8785` writes policies and records
-//! of logs with the same bytes; eth-account and `cast` open our key files.
+//! Compares `delegation-fence` with other projects. npm `viem`, PyPI `eth-account`, `cast` and
+//! `alloy-dyn-abi` hash and sign the messages as it does, and accept its signatures. PyPI `rfc8785`
+//! writes the same bytes of policies and of records of logs. eth-account and `cast` open our key
+//! files.
 
 use std::io::Write as _;
 
@@ -28,7 +29,7 @@ fn key(index: usize) -> keystore::Key {
     keystore::Key::from_text(KEYS[index % KEYS.len()]).unwrap()
 }
 
-/// Our tool's signature of a case.
+/// The signature that our tool makes for a case.
 fn ours(index: usize, case: &Case) -> Signature {
     Signature::from_bytes(&key(index).sign(case.digest).unwrap()).unwrap()
 }
@@ -55,7 +56,7 @@ fn compare(cases: &[Case], verdicts: &[Verdict]) {
         assert_eq!(verdict.digest, case.digest, "{}", case.json);
         let signature = Signature::parse(&verdict.signature).unwrap();
         assert_eq!(signature.recover(case.digest).unwrap(), verdict.signer);
-        // They accept ours as the same key's, and write the same bytes.
+        // The others recover our key from our signature, and write the same bytes.
         assert_eq!(verdict.our_signer, key(index).address(), "{}", case.json);
         assert_eq!(verdict.signature, ours(index, case).to_string());
     }
@@ -140,7 +141,7 @@ async fn eth_account_hashes_and_signs_the_same_and_rfc8785_writes_the_same_docum
     assert_eq!(all.key_files, [key(0).address()]);
 }
 
-/// The files of `key new` and `key import`.
+/// The password of the files that `key new` and `key import` write.
 const PASSWORD: &str = "correct horse \u{2603}";
 
 #[tokio::test]
@@ -163,8 +164,8 @@ async fn cast_opens_our_key_files() {
     assert_eq!(said.trim().parse::<Address>().unwrap(), key(0).address());
 }
 
-/// `cast` prints only the signature. If it recovers to the key's address for our digest, the
-/// digests are equal.
+/// `cast` prints only the signature. If our digest recovers the key's address from it, the digests
+/// are equal.
 #[tokio::test]
 async fn cast_signs_the_same_digest() {
     let toolchain = Toolchain::from_env().unwrap();
@@ -196,8 +197,8 @@ async fn cast_signs_the_same_digest() {
     }
 }
 
-/// The way of a person with a hardware wallet: the tool writes a grant, a wallet signs the file,
-/// the tool attaches the signature.
+/// The steps of a person with a hardware wallet: the tool writes a grant, the wallet signs the
+/// file, and the tool attaches the signature.
 #[tokio::test]
 async fn a_grant_goes_from_the_tool_to_cast_and_back() {
     let toolchain = Toolchain::from_env().unwrap();

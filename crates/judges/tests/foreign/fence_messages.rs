@@ -1,4 +1,4 @@
-//! Messages of the fence with usual and with extreme members, and our hashes of them.
+//! Messages of the fence, with usual and with extreme values, and our hashes of them.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use delegation_fence::onchain::{Caveat, Delegation};
@@ -6,14 +6,14 @@ use delegation_fence::{
     AccountKind, Domain, Grant, Limit, Message, Name, Order, Revocation, TypedData,
 };
 
-/// Well-known keys of the local chain.
+/// Well-known keys of local chains.
 #[allow(dead_code, reason = "only the judges that sign use them")]
 pub(crate) const KEYS: [&str; 2] = [
     "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d",
     "0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a",
 ];
 
-/// Typed data and its hashes.
+/// A message as typed data, with its hashes.
 pub(crate) struct Case {
     pub(crate) json: String,
     pub(crate) domain_hash: B256,
@@ -31,7 +31,7 @@ fn case<M: Message>(domain: &Domain, message: M) -> Case {
     }
 }
 
-/// A delegation of the chain's framework, which its account signs beside a grant.
+/// A delegation of the chain's framework, which the account signs together with a grant.
 fn delegation(chain_id: u64, delegation: &Delegation) -> Case {
     Case {
         json: delegation.typed_data(chain_id).to_string(),
@@ -41,7 +41,7 @@ fn delegation(chain_id: u64, delegation: &Delegation) -> Case {
     }
 }
 
-/// All four messages and a delegation, each with members of several sizes.
+/// All four messages and a delegation. Each occurs with values of several sizes.
 pub(crate) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for (fill, chain_id, amount, time) in [

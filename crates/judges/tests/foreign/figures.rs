@@ -1,5 +1,5 @@
 //! Python computes the figures of recorded answers a second time, from the recordings of the
-//! upstreams.
+//! upstreams. The answers must have the same figures.
 
 use std::collections::BTreeMap;
 

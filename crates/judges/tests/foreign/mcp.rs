@@ -1,4 +1,4 @@
-//! Clients of other projects, and the protocol's own conformance suite, use the agent rail.
+//! Clients of other projects use the agent rail, and so does the protocol's own conformance suite.
 
 mod clients;
 mod conformance;

@@ -1,6 +1,6 @@
-//! The fence on a chain: the contracts of the MetaMask delegation framework, as their authors
-//! publish them, on an anvil with the id of Base. No code of the service runs here; the attacker
-//! has the redeemer's key, and often the delegate's too.
+//! Tests of the fence on a chain. The chain is an anvil with the id of Base, and the contracts are
+//! those that the authors of the MetaMask delegation framework publish. No code of the service runs
+//! here. The attacker has the redeemer's key, and often also the delegate's.
 
 mod encoders;
 mod end;

@@ -1,4 +1,4 @@
-//! Validators of other projects read the OpenAPI document.
+//! Validators of other projects accept the OpenAPI document.
 
 use judges::judge;
 use serde::Deserialize;

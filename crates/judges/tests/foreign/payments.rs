@@ -1,11 +1,11 @@
-//! Foreign clients pay for calls, and the chain confirms it.
+//! Clients of other projects pay for calls, and the chain confirms the payments.
 
 use judges::{Client, Order, Token, run};
 use serde_json::{Value, json};
 
 use crate::world::{APPROVE, PRICE, SWAP, World};
 
-/// One `GET /price` with each asset.
+/// Pays for one `GET /price` with each asset.
 async fn check_every_asset(client: Client) {
     let world = World::start().await;
     for token in Token::ALL {
@@ -57,7 +57,7 @@ async fn a_client_left_to_itself_pays_with_the_first_asset() {
 }
 
 #[tokio::test]
-async fn an_approval_that_was_paid_for_decodes_as_it_says() {
+async fn a_bought_approval_decodes_as_it_says() {
     let world = World::start().await;
     let [usdt0, ..] = Token::ALL;
     let order = Order::get(world.service.url(APPROVE.path)).with_asset(usdt0.address);

@@ -1,5 +1,5 @@
-//! PyPI `hyperliquid-python-sdk` and npm `@nktkas/hyperliquid` come to the same connection ids and
-//! signatures.
+//! Compares perpetuals orders with PyPI `hyperliquid-python-sdk` and npm `@nktkas/hyperliquid`:
+//! they compute the same connection ids and signatures.
 
 use alloy_primitives::{Address, B256};
 use ethers_core::types::{H256, RecoveryMessage, Signature, U256};
@@ -11,7 +11,7 @@ use tokio::process::Command;
 use crate::rails::perp_order::{PerpCase, orders};
 use crate::rails::{Case, Plan, sample};
 
-/// The signature that a client makes.
+/// A signature that a client made.
 #[derive(Debug, Deserialize)]
 struct Signed {
     r: String,
@@ -20,9 +20,9 @@ struct Signed {
 }
 
 impl Signed {
-    /// The signer, if the signature is one of the digest.
+    /// The signer, when the signature is over this digest.
     fn signer_of(&self, digest: B256) -> Address {
-        // Leading zeros of both numbers may be missing.
+        // Both numbers may lack their leading zeros.
         let integer = |text: &str| U256::from_str_radix(text.trim_start_matches("0x"), 16).unwrap();
         let signature = Signature {
             r: integer(&self.r),
@@ -56,7 +56,7 @@ struct Node {
 fn generated() -> (Vec<PerpCase>, Vec<Plan>) {
     let cases = sample(300, orders());
     let plans = cases.iter().map(Case::plan).collect();
-    // Every form occurs often enough.
+    // Every form of order must occur often enough.
     let count = |has: fn(&PerpCase) -> bool| cases.iter().filter(|case| has(case)).count();
     for forms in [
         count(|case| case.vault.is_some()),
@@ -110,7 +110,7 @@ async fn the_python_sdk_hashes_and_signs_alike() {
     {
         check(case, plan, verdict.connection_id, &verdict.signature);
         assert_eq!(verdict.signer, case.signer.address);
-        // The SDK's own builders write the same action from the same numbers.
+        // The SDK's own builders make the same action from the same numbers.
         if let Some(text) = verdict.rebuilt {
             rebuilt += 1;
             assert_eq!(text, verdict.action);

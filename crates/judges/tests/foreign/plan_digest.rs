@@ -1,5 +1,5 @@
-//! `docs/plan_digest.py` recomputes the digest of plans of every rail with nothing but Python's
-//! standard library.
+//! `docs/plan_digest.py` recomputes the digests of plans of every rail, with only Python's standard
+//! library.
 
 use std::path::Path;
 
@@ -75,9 +75,9 @@ async fn tampered_plans_have_another_digest() {
     }
 }
 
-/// Of two members with one name, a reader might take one and a signer the other.
+/// When a plan has a member twice, a reader might use one value and a signer the other.
 #[tokio::test]
-async fn a_member_that_stands_twice_is_refused() {
+async fn a_plan_with_a_repeated_member_is_refused() {
     let toolchain = Toolchain::from_env().unwrap();
     for plan in plans() {
         let valid_until = format!(r#""valid_until":{}"#, plan.json["valid_until"]);

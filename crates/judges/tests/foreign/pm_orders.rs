@@ -1,4 +1,4 @@
-//! npm `@polymarket/clob-client-v2` builds, hashes and signs the same orders.
+//! npm `@polymarket/clob-client-v2` builds, hashes and signs the same orders as our plans.
 
 use alloy_primitives::B256;
 use ethers_core::types::{H256, RecoveryMessage, Signature};
@@ -50,8 +50,8 @@ async fn verdicts(cases: &[PmCase], plans: &[Plan]) -> Vec<Verdict> {
     verdicts
 }
 
-/// The client's body equals the plan's, except for what the plan leaves to the caller; and its
-/// signature is one of the plan's order hash.
+/// Asserts that the client's body equals the plan's, without the members that the plan leaves to
+/// the caller, and that its signature is over the plan's order hash.
 fn check(case: &PmCase, plan: &Plan, verdict: Verdict) {
     let payload = plan.payload();
     let order_hash: B256 = payload["order_hash"].as_str().unwrap().parse().unwrap();
@@ -78,8 +78,8 @@ async fn orders_are_built_hashed_and_signed_alike() {
     }
 }
 
-/// Where the client's floats round, the test does not compare its amounts, but still the hash of
-/// the plan's own typed data.
+/// The client's floats round large amounts, so the test compares only its hash of the plan's own
+/// typed data.
 #[tokio::test]
 async fn orders_of_any_size_are_hashed_alike() {
     let cases = sample(300, orders(10_000_000_000));

@@ -1,4 +1,4 @@
-//! The samples of `docs/PAYING.md`, as they are printed there, against a running service.
+//! Runs the samples of `docs/PAYING.md`, as the page prints them, against a running service.
 
 use judges::{Account, Token, run};
 use tokio::process::Command;
@@ -9,7 +9,7 @@ const PAYING: &str = include_str!("../../../../docs/PAYING.md");
 /// The address at which the samples expect the demo.
 const DEMO: &str = "http://127.0.0.1:8402";
 
-/// The code blocks of a language that pay.
+/// The code blocks of a language that make a payment.
 fn samples(language: &str) -> Vec<&'static str> {
     let fence = format!("```{language}\n");
     let blocks = PAYING.split(fence.as_str()).skip(1);

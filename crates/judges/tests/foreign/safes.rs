@@ -1,5 +1,5 @@
-//! Bridge plans for a Safe, read from the published contracts of Safe 1.3.0, 1.4.1 and 1.5.0 on two
-//! chains of the Foundry project. The npm packages of their authors hold the code, and the test
+//! Tests of bridge plans for a Safe. The code reads the published contracts of Safe 1.3.0, 1.4.1
+//! and 1.5.0 on two anvils. The contracts come from the npm packages of their authors, and the test
 //! sets the Safe's modules, guards and handlers.
 
 use std::collections::BTreeMap;
@@ -28,20 +28,20 @@ sol! {
 }
 
 const CHECK: &str = "bridge_recipient_controlled_on_destination";
-/// The addresses of a kit's contracts: a different one on each chain.
+/// The addresses of a kit's singleton: a different one on each chain.
 const SINGLETONS: [Address; 2] = [
     address!("5a0000000000000000000000000000000000000a"),
     address!("5a0000000000000000000000000000000000000b"),
 ];
-/// A contract that answers 1 to everything, which a Safe accepts as a guard.
+/// A contract that answers 1 to every call. A Safe accepts it as a guard.
 const GUARD: Address = address!("6a00000000000000000000000000000000000001");
 const MODULE: Address = address!("6b00000000000000000000000000000000000001");
 const HANDLER: Address = address!("6c00000000000000000000000000000000000001");
 
-/// The published contracts of one version.
+/// The published contracts of one version of Safe.
 struct Kit {
     version: &'static str,
-    /// The plain contract, and the contract of second layers.
+    /// The singleton for Ethereum, and the one for second layers.
     singletons: [Bytes; 2],
     proxy: Bytes,
 }
@@ -80,7 +80,7 @@ impl Kit {
     }
 }
 
-/// An extension of a Safe beside its owners.
+/// A contract that can act for a Safe, or restrict it, besides its owners.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Extension {
     Module,
@@ -120,7 +120,7 @@ impl Stage {
         }
     }
 
-    /// An address without a Safe.
+    /// A new address, at which no Safe is.
     fn address(&mut self) -> Address {
         self.next += 1;
         let mut address = address!("5afe000000000000000000000000000000000000");
@@ -128,7 +128,7 @@ impl Stage {
         address
     }
 
-    /// Puts a Safe of these owners on a chain, over a singleton with this code.
+    /// Puts a Safe with these owners on a chain. Its singleton has this code.
     async fn place(
         &self,
         at: usize,
@@ -155,7 +155,7 @@ impl Stage {
         chain.send(base_chain::TRADER, safe, &setup).await.unwrap();
     }
 
-    /// Makes the Safe call itself, as its owners would.
+    /// Adds an extension to a Safe. The Safe calls itself for that, as its owners would make it do.
     async fn extend(&self, at: usize, safe: Address, extension: Extension) {
         let data = match extension {
             Extension::Module => enableModuleCall { module: MODULE }.abi_encode(),
@@ -179,7 +179,7 @@ impl Stage {
         assert_eq!(receipt.status.to::<u64>(), 1, "{extension:?}");
     }
 
-    /// The plan's observation of who controls the address, or the refusal.
+    /// The plan's observation about who controls the address, or the refusal.
     async fn plan(&self, safe: Address) -> Result<String, Refusal> {
         let case = BridgeCase {
             account: safe,
@@ -229,7 +229,8 @@ async fn the_published_safes_are_read_and_compared() {
     let mut stage = Stage::open(&toolchain).await;
     for kit in Kit::all(&toolchain) {
         let [plain, second_layer] = &kit.singletons;
-        // The same Safe over the plain contract here and over that of second layers there.
+        // The Safe is the same on both chains, with the plain singleton here and the one for second
+        // layers there.
         let safe = stage.address();
         stage.place(0, safe, &kit.proxy, plain, &[1, 2, 3]).await;
         stage
@@ -242,8 +243,8 @@ async fn the_published_safes_are_read_and_compared() {
         );
         assert_eq!(observed, expected);
 
-        // An extension that can act beside the owners is refused when only the destination has it,
-        // and accepted on both chains or on the source alone.
+        // An extension that can act besides the owners is refused when only the destination has it.
+        // It is accepted on both chains, and on the source alone.
         let extensions = [
             (Extension::Module, "other modules"),
             (Extension::Guard, "another guard"),
@@ -269,7 +270,7 @@ async fn the_published_safes_are_read_and_compared() {
             stage.plan(safe).await.unwrap();
         }
 
-        // Somebody else's Safe at the same address, and one without a setup.
+        // On the destination, the Safe at this address belongs to other owners.
         let safe = stage.address();
         stage.place(0, safe, &kit.proxy, plain, &[1, 2, 3]).await;
         stage.place(1, safe, &kit.proxy, plain, &[1, 2, 9]).await;
@@ -284,7 +285,7 @@ async fn the_published_safes_are_read_and_compared() {
     }
 }
 
-/// Every singleton here is a reviewed one, so only its own version tells two versions apart.
+/// Every singleton here is reviewed, so only the version tells the two Safes apart.
 #[tokio::test]
 async fn two_versions_are_not_one_safe() {
     let toolchain = Toolchain::from_env().unwrap();

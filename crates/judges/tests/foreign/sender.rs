@@ -1,4 +1,5 @@
-//! The sender on a foreign chain, whose pool, blocks and fees the tests control.
+//! Tests of the sender of transactions on a foreign chain. The tests control the chain's pool,
+//! blocks and fees.
 
 mod stage;
 
@@ -19,7 +20,7 @@ async fn a_transfer_is_sealed() {
     assert_eq!(stage.effect(1).await, U256::from(EFFECT));
 }
 
-/// Many transfers at once come into one block, in the order of their nonces.
+/// Many transfers are sent at once. All of them come into one block, in the order of their nonces.
 #[tokio::test]
 async fn many_transfers_are_on_their_way_at_once() {
     let stage = Stage::open().await;
@@ -104,7 +105,7 @@ async fn a_reorganisation_takes_the_outcome_back_and_the_same_bytes_go_out() {
         for _ in 1..depth {
             stage.mine().await;
         }
-        // The node does not put their transactions back into the pool.
+        // The node does not put the transactions of the removed blocks back into its pool.
         let _: Value = stage.call("anvil_reorg", json!([depth, []])).await;
         assert_eq!(stage.effect(depth).await, U256::ZERO);
         stage
@@ -123,7 +124,7 @@ async fn a_reorganisation_takes_the_outcome_back_and_the_same_bytes_go_out() {
 }
 
 #[tokio::test]
-async fn a_nonce_that_somebody_else_has_moved_is_not_claimed() {
+async fn a_nonce_that_was_used_elsewhere_is_not_claimed() {
     let stage = Stage::open().await;
     for nonce in 0..3 {
         stage.send_behind_its_back(nonce, 5 * GWEI).await;
@@ -136,7 +137,7 @@ async fn a_nonce_that_somebody_else_has_moved_is_not_claimed() {
 }
 
 #[tokio::test]
-async fn a_transaction_that_somebody_else_has_replaced_is_named_so() {
+async fn a_transaction_that_was_replaced_from_elsewhere_is_named_so() {
     let stage = Stage::open().await;
     stage.submit(1).await;
     stage.in_pool(1).await;
@@ -148,7 +149,7 @@ async fn a_transaction_that_somebody_else_has_replaced_is_named_so() {
     };
     assert_eq!(inclusion.hash, other);
     assert_eq!(stage.effect(1).await, U256::ZERO);
-    // No request waits for it.
+    // The next request does not wait for the replaced one.
     stage.submit(2).await;
     stage.in_pool(2).await;
     stage.mine().await;
@@ -194,7 +195,7 @@ async fn an_empty_account_holds_the_lane_by_name_until_it_is_funded() {
     stage.held(None).await;
 }
 
-/// A second process that finds the records continues with the same bytes.
+/// A second process finds the records and continues with the same bytes.
 #[tokio::test]
 async fn a_restart_sends_the_identical_bytes() {
     let mut stage = Stage::open().await;
@@ -209,7 +210,7 @@ async fn a_restart_sends_the_identical_bytes() {
     stage.mine().await;
     let after = stage.sealed(1).await;
     assert_eq!(after.attempts, before.attempts);
-    // A second submission finds the existing request.
+    // A second submission returns the existing request.
     let (key, request) = (stage::name(1), transfer(1));
     let watch = stage.sender.submit(&key, stage.lane, request).await;
     assert_eq!(watch.unwrap().record().state, after.state);

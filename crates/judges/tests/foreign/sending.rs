@@ -1,4 +1,4 @@
-//! Plans of the fence, sent on a foreign chain: the reports match that chain.
+//! Tests of the fence's plans that are sent on a foreign chain: the reports match that chain.
 
 mod delegated;
 #[path = "../../../plan-builder/tests/it/swap/sample.rs"]
@@ -49,10 +49,10 @@ async fn a_revocation_after_the_approval_halts_and_the_allowance_is_cleared() {
     assert_eq!(balance(stage.rpc(), WETH, TRADER.address).await, U256::ZERO);
 }
 
-/// The node drops the reset once, and a reorganisation takes its block back once: each step is one
-/// transaction all the same. When the approval was ordered before the reorganisation, both come
-/// into one block. The reset then reads back as an allowance that it did not leave, and the plan
-/// halts clean.
+/// The node loses the reset once, and later a reorganisation takes its block back. Each step is
+/// still one transaction. When the approval was ordered before the reorganisation, both come into
+/// one block. The reset then reads back as an allowance that it did not leave, and the plan halts
+/// clean.
 #[tokio::test]
 async fn a_dropped_transaction_and_a_reorganisation_make_no_second_call() {
     let stage = Stage::open().await;
@@ -69,7 +69,7 @@ async fn a_dropped_transaction_and_a_reorganisation_make_no_second_call() {
     let reset = Transaction::Step(StepKind::ApproveReset);
     let is_sealed = move |event: &Event| matches!(event, Event::Sealed { transaction, .. } if *transaction == reset);
     stage.until(plan, is_sealed).await;
-    // The node does not put their transactions back into the pool.
+    // The node does not put the transactions of the removed blocks back into its pool.
     let _: Value = stage.call("anvil_reorg", json!([3, []])).await;
     stage
         .until(plan, |event| *event == Event::Gone(reset))

@@ -1,4 +1,5 @@
-//! The payments that clients refuse until their user allows them: facts of the user documentation.
+//! Tests of which payments clients refuse until their user allows them. The documentation for users
+//! states these facts.
 
 use alloy_primitives::U256;
 use judges::{Client, Order, OrderOutcome, SpendControls, Token};
@@ -44,7 +45,7 @@ async fn an_allowed_asset_is_paid_up_to_its_cap() {
 }
 
 impl World {
-    /// The client asks once and refuses in these words, and no money moves.
+    /// Asserts that the client refuses with these words after one request, and that no money moves.
     async fn check_refusal(&self, client: Client, order: &Order, words: &str) {
         let before = self.chain.rpc().block_number().await.unwrap();
         match client.pay(&self.toolchain, order).await.unwrap() {

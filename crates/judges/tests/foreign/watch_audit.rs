@@ -1,4 +1,4 @@
-//! `docs/watch_audit.py` verifies the audit of a yield mandate with nothing but Python's standard
+//! `docs/watch_audit.py` verifies the audit of a yield mandate, with only Python's standard
 //! library.
 
 use std::path::Path;
@@ -13,7 +13,7 @@ async fn verify(toolchain: &Toolchain, answers: &str) -> Result<String, JudgeErr
     run(command, answers.as_bytes()).await
 }
 
-/// The catalog's example answer; the server's own tests compare it with the server's output.
+/// The catalog's example answer. The server's own tests compare it with the server's output.
 fn answer() -> Value {
     let example = "../route-catalog/src/examples/audit_yield_watch.json";
     let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(example));
@@ -28,7 +28,7 @@ async fn an_audit_ends_at_the_hash_of_its_last_record() {
     let expected = format!("2 {}", records[2]["hash"].as_str().unwrap());
     let whole = verify(&toolchain, &json!({"data": answer}).to_string()).await;
     assert_eq!(whole.unwrap().trim_end(), expected);
-    // The audit comes in pages.
+    // The audit may come in pages.
     let pages = records
         .iter()
         .map(|record| json!({"records": [record]}).to_string());

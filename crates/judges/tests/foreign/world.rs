@@ -1,4 +1,5 @@
-//! A chain, an upstream and the service, and the conditions of every payment between them.
+//! The world of the foreign clients: a chain, an upstream and the service, and the conditions that
+//! every payment must meet.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -19,9 +20,9 @@ use test_support::process::Server;
 /// A paid route.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Priced {
-    /// The path, for a GET with its query.
+    /// The path. For a GET it includes the query.
     pub(crate) path: &'static str,
-    /// The price in the smallest unit of any of the assets.
+    /// The price, in the smallest unit of any asset.
     pub(crate) amount: U256,
 }
 
@@ -46,7 +47,7 @@ fn unix_now() -> u64 {
 /// The buyer's balance of each asset at the start.
 pub(crate) const FUNDS: U256 = U256::from_limbs([1_000_000_000, 0, 0, 0]);
 
-/// The surroundings of a foreign client. Dropping it stops everything.
+/// Everything that a foreign client needs. Dropping it stops everything.
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) toolchain: Toolchain,
@@ -58,20 +59,21 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// A service that settles by itself.
+    /// Starts a service that settles by itself.
     pub(crate) async fn start() -> Self {
         Self::start_with(async |_| None).await
     }
 
-    /// A service whose facilitator, if there is one, starts once the chain runs.
+    /// Starts a service with a facilitator, if there is one. The facilitator starts once the chain
+    /// runs.
     pub(crate) async fn start_with(
         facilitator: impl AsyncFnOnce(&Anvil) -> Option<(Server, String)>,
     ) -> Self {
         let toolchain = Toolchain::from_env().unwrap();
         let chain = Anvil::start(&toolchain).await.unwrap();
         install_tokens(&chain, FUNDS).await.unwrap();
-        // The service is the shipped one: its clock is the machine's, and a swap has to end after
-        // now.
+        // The service is the shipped one, so its clock is the machine's. The deadline of a swap
+        // must be after now.
         let recordings = Recordings::embedded().unwrap().at(unix_now());
         let upstream = ReplayServer::start(recordings).await.unwrap();
         let (facilitator, facilitator_url) = facilitator(&chain).await.unzip();
@@ -93,13 +95,13 @@ impl World {
         }
     }
 
-    /// Stops the service as an operator would; it must end by itself with success.
+    /// Stops the service as an operator would, and asserts that it ends by itself with success.
     pub(crate) async fn stop(self) {
         self.service.terminate().await.ok();
     }
 
-    /// Lets a client pay, then checks the answer, the receipt and the chain, and checks that the
-    /// same payment buys the same answer and nothing else. Returns the answer's body.
+    /// Lets a client pay. Checks the answer, the receipt and the chain, and checks that the same
+    /// payment buys the same answer and nothing else. Returns the body of the answer.
     pub(crate) async fn check_payment(
         &self,
         client: Client,
@@ -163,8 +165,8 @@ impl World {
         assert!(self.chain.rpc().view(token.address, &call).await.unwrap());
     }
 
-    /// Sends the same payment again: the same request gets the same answer, another request gets a
-    /// refusal, and neither makes a transaction.
+    /// Sends the same payment again. The same request must get the same answer, another request a
+    /// refusal, and neither may make a transaction.
     async fn check_replay(&self, order: &Order, answer: &ServiceAnswer, token: Token) {
         let (block, balances) = (
             self.chain.rpc().block_number().await.unwrap(),
@@ -231,8 +233,8 @@ impl World {
     }
 }
 
-/// Checks that a 200 is an object of `data` and `meta` with its digest, which only the buyer may
-/// store.
+/// Checks the body of a 200: an object of `data` and `meta`, with its digest, which only the buyer
+/// may store.
 fn check_body(answer: &ServiceAnswer) -> Value {
     let digest = STANDARD.encode(Sha256::digest(&answer.body));
     assert_eq!(
@@ -255,7 +257,7 @@ fn check_body(answer: &ServiceAnswer) -> Value {
     body
 }
 
-/// The events of one kind that a contract logged in a transaction.
+/// The events of one kind that a contract emitted in a transaction.
 pub(crate) fn events<E: SolEvent>(receipt: &TransactionReceipt, contract: Address) -> Vec<E> {
     let of_kind =
         |log: &&Log| log.address == contract && log.topics.first() == Some(&E::SIGNATURE_HASH);

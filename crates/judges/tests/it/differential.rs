@@ -1,4 +1,4 @@
-//! `ethers-core` and `x402-wire` come to the same results for random inputs.
+//! Compares `ethers-core` with `x402-wire`: they compute the same results for random inputs.
 
 use alloy_primitives::{Address, B256, U256};
 use ethers_core::abi::{Token as AbiToken, encode_packed};
@@ -23,7 +23,7 @@ fn words() -> impl Strategy<Value = B256> {
     any::<[u8; 32]>().prop_map(B256::from)
 }
 
-/// Integers of every magnitude: uniform ones would nearly always fill all 32 bytes.
+/// Integers of every magnitude. Uniform ones would nearly always fill all 32 bytes.
 fn integers() -> impl Strategy<Value = U256> {
     (any::<[u8; 32]>(), 0usize..=256).prop_map(|(bytes, shift)| {
         U256::from_be_bytes(bytes)
@@ -32,7 +32,7 @@ fn integers() -> impl Strategy<Value = U256> {
     })
 }
 
-/// Names of tokens, among them names outside ASCII and outside the basic plane.
+/// Names of tokens, some of them outside ASCII and outside the basic plane.
 fn names() -> impl Strategy<Value = String> {
     prop_oneof![
         Just("USD\u{20ae}0".to_owned()),
@@ -139,7 +139,7 @@ proptest! {
         prop_assert_eq!(ours.digest(), digest);
         prop_assert_eq!(ours.check_signature(), Ok(SignatureStanding::Recovered));
 
-        // The same signature under a message that differs: both recover the same other signer.
+        // The same signature belongs to another message, so both recover the same wrong signer.
         prop_assume!(unsigned.from != payer);
         let other = payment(&terms, &unsigned, &signature);
         let observed = Signature::try_from(&signature[..])

@@ -1,4 +1,4 @@
-//! Values of `x402-wire` in the types of `ethers-core`, and signatures made with it.
+//! Converts values of `x402-wire` into types of `ethers-core`, and signs with `ethers-core`.
 
 #![allow(dead_code, reason = "each test file compiles this module for itself")]
 
@@ -19,7 +19,7 @@ pub(crate) fn domain(asset: &Asset, network: Network) -> EIP712Domain {
     }
 }
 
-/// The authorization as the typed-data document that a wallet would show.
+/// The authorization as the typed-data document that a wallet shows.
 pub(crate) fn typed_data(
     asset: &Asset,
     network: Network,
@@ -45,13 +45,13 @@ pub(crate) fn typed_data(
         },
         "primaryType": "TransferWithAuthorization",
         "domain": domain(asset, network),
-        // Our own JSON of the message: its texts must mean the same to another library.
+        // This is our own JSON of the message. Another library must read the same from its texts.
         "message": authorization,
     });
     serde_json::from_value(document).expect("typed data")
 }
 
-/// r, s and v (27 or 28) of the signature of a digest.
+/// The parts r, s and v (27 or 28) of a signature of a digest.
 pub(crate) fn sign(key: &SigningKey, digest: B256) -> [u8; 65] {
     let (signature, recovery) = key
         .sign_prehash_recoverable(digest.as_slice())

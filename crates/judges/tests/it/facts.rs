@@ -1,5 +1,5 @@
-//! The content of calldata as `calldata-checks` reads it, as JSON that any other decoder can be
-//! compared with: addresses and bytes in lower-case hex, integers as digits.
+//! The content of calldata as `calldata-checks` reads it, in a form of JSON that any other decoder
+//! can write: addresses and bytes in lower-case hex, integers as digits.
 
 #![allow(dead_code, reason = "each test file compiles this module for itself")]
 
@@ -24,7 +24,8 @@ pub(crate) enum Function {
     Swap,
 }
 
-/// The content of calldata; `None` when it is not the canonical encoding of a call of the function.
+/// The content of calldata. `None` when the bytes are not the canonical encoding of a call of the
+/// function.
 pub(crate) fn read(function: Function, data: &[u8]) -> Option<Value> {
     match function {
         Function::Approve => {

@@ -1,4 +1,4 @@
-//! The content of calldata by `ethers-core`, in the form of `facts.rs`.
+//! The content of calldata as `ethers-core` reads it, in the form of `facts.rs`.
 
 use alloy_primitives::hex;
 use ethers_core::abi::{ParamType, Token, decode, encode};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::facts::Function;
 
-/// The content of calldata; `None` when it is not `ethers-core`'s encoding of a call of the
+/// The content of calldata. `None` when the bytes are not `ethers-core`'s encoding of a call of the
 /// function.
 pub(crate) fn read(function: Function, data: &[u8]) -> Option<Value> {
     let (selector, arguments) = data.split_first_chunk::<4>()?;
@@ -19,7 +19,8 @@ pub(crate) fn read(function: Function, data: &[u8]) -> Option<Value> {
     (fits && encode(&tokens) == arguments).then(|| facts(function, &tokens))
 }
 
-/// `ethers-core` carries every integer in 256 bits, whatever its type says.
+/// Whether a value fits its type. `ethers-core` keeps every integer in 256 bits, whatever its type
+/// is.
 fn fits(kind: &ParamType, token: &Token) -> bool {
     match (kind, token) {
         (ParamType::Uint(bits), Token::Uint(value)) => value.bits() <= *bits,

@@ -1,4 +1,4 @@
-//! `ethers-core` and the published vectors judge payments, plans and their digests.
+//! Judges payments, plans and their digests by `ethers-core` and by the published vectors.
 
 #![allow(
     clippy::unwrap_used,

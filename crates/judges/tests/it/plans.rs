@@ -1,5 +1,5 @@
-//! `ethers-core` reads the same facts in the bytes of generated plans, and comes to the same
-//! digests: the signed ones and those that a hardware wallet shows.
+//! Compares generated plans with `ethers-core`. It reads the same facts in their bytes, and
+//! computes the same digests: those that are signed, and those that a hardware wallet shows.
 
 mod calldata;
 mod device;

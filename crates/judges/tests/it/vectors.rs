@@ -1,4 +1,4 @@
-//! The published payment vectors, replayed through `x402-wire` and through `ethers-core`.
+//! Runs the published payment vectors through `x402-wire` and through `ethers-core`.
 
 use std::str::FromStr;
 
@@ -25,7 +25,7 @@ fn parsed<T: FromStr<Err: std::fmt::Debug>>(value: &Value) -> T {
     text(value).parse().unwrap()
 }
 
-/// The terms under which the example payment of the vectors was made.
+/// The terms of the vectors' example payment.
 fn terms() -> Terms {
     let [usdt0, usdc, usdg] = Asset::chain_196();
     Terms {

@@ -1,5 +1,5 @@
-//! AWS KMS by its documented wire form: AWS JSON 1.1, `TrentService.GetPublicKey` and
-//! `TrentService.Sign`.
+//! Tests of the signer for AWS KMS. The stand-in follows the documented wire form: AWS JSON 1.1,
+//! `TrentService.GetPublicKey` and `TrentService.Sign`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -80,7 +80,8 @@ fn answer(service: &Service, parts: &Parts, body: &[u8]) -> Answer {
     }
 }
 
-/// Makes a client as the environment would, with the stand-in's address and credentials.
+/// Makes a client as the environment would, but with the address and the credentials of the
+/// stand-in.
 async fn client(service: &Arc<Service>) -> Client {
     let credentials = Credentials::new("AKIDEXAMPLE", "secret", None, None, "test");
     let timeouts = TimeoutConfig::builder().operation_attempt_timeout(Duration::from_secs(3));
@@ -101,7 +102,8 @@ async fn it_passes_the_suite() {
     withstands(&signer, |behaviour| service.behave(behaviour)).await;
 }
 
-/// An alias is pointed to another key: the signer asks for the present key and reports it.
+/// The alias is pointed to another key. The signer then asks for the present key and reports that
+/// it is another one.
 #[tokio::test]
 async fn an_alias_that_names_another_key_is_found_out() {
     let service = Service::new();

@@ -1,5 +1,5 @@
-//! Google Cloud KMS by its documented wire form: gRPC, `GetPublicKey` (PEM) and `AsymmetricSign`
-//! (DER).
+//! Tests of the signer for Google Cloud KMS. The stand-in follows the documented wire form: gRPC,
+//! `GetPublicKey` (PEM) and `AsymmetricSign` (DER).
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -48,7 +48,7 @@ impl Source for FixedToken {
     }
 }
 
-/// The end of a call: its code and message follow the body, or replace it.
+/// Makes the end of a call: its code and its message, which follow the body or replace it.
 fn end(body: Vec<u8>, code: u8, words: &str) -> Answer {
     Answer {
         status: 200,
@@ -61,7 +61,7 @@ fn end(body: Vec<u8>, code: u8, words: &str) -> Answer {
     }
 }
 
-/// Frames one message: not compressed, with its length.
+/// Frames one message: uncompressed, with its length.
 fn message(message: &impl Message) -> Answer {
     let bytes = message.encode_to_vec();
     let mut body = vec![0];
@@ -109,7 +109,7 @@ fn answer(service: &Service, parts: &Parts, body: &[u8]) -> Answer {
             };
             let signature = match service.behaviour() {
                 Behaviour::Garbage => vec![0x30, 2, 1, 1],
-                // A missing member is empty.
+                // Protobuf leaves an empty member out, so the answer lacks its signature.
                 Behaviour::OtherForm => Vec::new(),
                 _ => service.sign(&digest).0.to_der().as_bytes().to_vec(),
             };
@@ -144,7 +144,7 @@ async fn it_passes_the_suite() {
     withstands(&signer, |behaviour| service.behave(behaviour)).await;
 }
 
-/// A version's key never changes; if it did, the signer would notice.
+/// The key of a version never changes. If it did, the signer would notice.
 #[tokio::test]
 async fn a_version_with_another_key_is_found_out() {
     let service = Service::new();
@@ -181,19 +181,19 @@ async fn a_disabled_version_is_a_refusal_that_names_nothing() {
     assert!(!format!("{disabled:?}").contains("gas"));
 }
 
-/// The connection to the real service is encrypted. The client's libraries choose no implementation
-/// of TLS themselves: without a choice this test panics.
+/// The connection to the real service is encrypted. The client libraries do not choose a TLS
+/// implementation themselves, and would panic here without a choice.
 #[tokio::test]
 async fn an_encrypted_connection_can_be_set_up() {
     kms_signers::choose_tls();
     let token = TokenSourceType::ExternalSource(Box::new(FixedToken));
     let client = client("https://localhost", token);
     let refused = tokio::time::timeout(Duration::from_secs(10), client).await;
-    // No server listens there.
+    // No server listens at this address.
     assert!(refused.is_ok_and(|refused| refused.is_err()));
 }
 
-/// The file of a service account: its RSA key signs the request for a token.
+/// The RSA key in a service account's file signs the request for a token.
 #[tokio::test]
 async fn a_service_account_gets_its_token() {
     fn answer_token(service: &Service, parts: &Parts, body: &[u8]) -> Answer {

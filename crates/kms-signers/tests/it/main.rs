@@ -1,5 +1,5 @@
-//! Runs each signer against a stand-in that follows its service's documentation, through the
-//! conformance suite of `tx-sender`.
+//! Tests of each signer against a stand-in that follows the documentation of its service. The
+//! conformance suite of `tx-sender` runs on all of them.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "test code")]
 
 #[cfg(feature = "aws-kms")]

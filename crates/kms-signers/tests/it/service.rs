@@ -1,5 +1,5 @@
-//! The common parts of the stand-ins: a server of HTTP/1 and HTTP/2, two keys, and signatures in
-//! every form that a service may give them.
+//! The common parts of the stand-ins: a server for HTTP/1 and HTTP/2, two keys, and signatures in
+//! every form that a service may return.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -21,15 +21,15 @@ use tokio::net::TcpListener;
 
 use crate::conformance::Behaviour;
 
-/// The keys and the present behaviour of a service.
+/// The keys of a service, and its present behaviour.
 pub(crate) struct Service {
     behaviour: Mutex<Behaviour>,
     requests: Mutex<Vec<String>>,
-    /// Its key, and the key after a rotation.
+    /// The first key, and the key after a rotation.
     keys: [SigningKey; 2],
 }
 
-/// An answer: status, headers and body; trailers for gRPC. `None` closes the connection.
+/// The answer of a stand-in, with trailers for gRPC.
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(&'static str, &'static str)>,
@@ -77,7 +77,7 @@ impl Service {
         self.requests.lock().unwrap().clone()
     }
 
-    /// The key that has the name now.
+    /// The key that the name has now.
     fn key(&self) -> &SigningKey {
         &self.keys[usize::from(self.behaviour() == Behaviour::Rotated)]
     }
@@ -155,7 +155,7 @@ impl Service {
         let body = body.collect().await.unwrap().to_bytes();
         match self.behaviour() {
             Behaviour::Silent => std::future::pending().await,
-            // An error of the service ends the connection.
+            // An error closes the connection.
             Behaviour::Closes => return Err("closed"),
             _ => {}
         }

@@ -1,5 +1,5 @@
-//! Turnkey by its documented wire form: stamped JSON, the activity
-//! `ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2`.
+//! Tests of the signer for Turnkey. The stand-in follows the documented wire form: stamped JSON,
+//! and the activity `ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ const FORM: &str = "application/json";
 const ORGANIZATION: &str = "0a1b2c3d-0000-4000-8000-000000000001";
 const API_KEY: &str = "3333333333333333333333333333333333333333333333333333333333333333";
 
-/// The stamp is a signature of the body by the API key.
+/// Asserts that the stamp is a signature of the body by the API key.
 fn check_stamp(parts: &Parts, body: &[u8]) {
     let stamp = parts.headers.get("x-stamp").unwrap();
     let stamp = BASE64_URL_SAFE_NO_PAD.decode(stamp).unwrap();
@@ -114,7 +114,7 @@ async fn it_passes_the_suite() {
     withstands(&signer, |behaviour| service.behave(behaviour)).await;
 }
 
-/// An activity that completes later, and activities that never complete.
+/// Some activities complete later, and others never complete.
 #[tokio::test]
 async fn an_activity_may_wait_or_end_without_a_signature() {
     fn waiting(service: &Service, parts: &Parts, body: &[u8]) -> Answer {
@@ -151,7 +151,7 @@ async fn no_refusal_names_the_organisation() {
 }
 
 #[test]
-fn an_api_key_that_is_none_is_not_repeated() {
+fn a_malformed_api_key_is_not_repeated() {
     let service = Service::new();
     let zeros = "0".repeat(64);
     for text in ["", "s3cret", "33", &zeros, &"s3cret00".repeat(8)] {

@@ -1,4 +1,4 @@
-//! Claims of authorizations.
+//! Claims of authorizations on PostgreSQL, and their retirement.
 
 use std::time::Duration;
 
@@ -14,17 +14,17 @@ use crate::{
     status::{PaymentStatus, Reservation},
 };
 
-/// The number of further tries of a claim when another one has released the row that blocked it.
+/// How often a claim is tried again when another claim has released the row that blocked it.
 const LOOKS: u32 = 5;
 
-/// Pauses between looks for an own reservation, while the database cannot be reached.
+/// Pauses between the looks for an own reservation, while the database cannot be reached.
 const LOOK_AGAIN_AFTER: [Duration; 3] = [
     Duration::from_millis(100),
     Duration::from_millis(400),
     Duration::from_millis(1_500),
 ];
 
-/// The constraint that a payer uses a payment identifier for one authorization.
+/// The constraint by which a payer can use a payment identifier for only one authorization.
 const IDENTIFIER: &str = "ledger_entry_payment_id";
 
 impl Inner {
@@ -53,8 +53,8 @@ impl Inner {
                     }
                 }
                 Err(interrupted @ PostgresError::Interrupted { .. }) => {
-                    // A row that the database writes only after this read has no call: it is
-                    // released like any other entry without one.
+                    // The database may write the row only after this look. Then the row has no
+                    // call, and is released like any other entry without one.
                     return match self.look_for(&digest, &attempt).await {
                         Ok(Some(entry)) => Ok(Reservation::Reserved(entry)),
                         _ => Err(interrupted.into()),
@@ -135,8 +135,8 @@ impl Inner {
         Ok(row.is_some())
     }
 
-    /// Finds the entry as [`Self::reserved_by`] does, with retries: the database may be away for a
-    /// moment, and an entry that is not found keeps its payer waiting.
+    /// Finds the entry as [`Self::reserved_by`] does, and tries again for a while. The database may
+    /// be away for a moment, and an entry that is not found would keep its payer waiting.
     async fn look_for(
         &self,
         digest: &[u8],

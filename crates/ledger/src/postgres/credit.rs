@@ -1,4 +1,4 @@
-//! The credit of payers, and the deficits of the newcomers' pool and of the shares of addresses.
+//! The credit of payers, and the deficits of the pool of newcomers and of the shares of addresses.
 
 use std::net::IpAddr;
 
@@ -11,21 +11,21 @@ use crate::{
     spending::{Allowance, LATE_SECONDS, Missing, Spent},
 };
 
-/// The highest cap or sum, so that the sum of two fits into a number.
+/// The highest cap or sum. Two of them can be added without overflow.
 const HIGHEST: u64 = 1 << 62;
 
-/// The name of the pool's row. It is no address.
+/// The name of the pool's row. No address has this name.
 const POOL: &str = "";
 
-/// The most stored shares. Beyond that, pruning deletes those that were used longest ago.
+/// The most shares that are stored. Above it, pruning deletes those whose last use is longest ago.
 const MAX_SHARES: i64 = 8_192;
 
 /// Adds costs to the deficits of newcomers, row by row in the order of the lists. A late write, or
 /// one after a small correction of the clock, refills nothing for time that was counted already. A
 /// stored time that is further ahead was wrong, and is replaced.
 ///
-/// The parameters are the time, names, amounts, capacities, the refill of a second of the pool and
-/// of a share, and the greatest delay of a late write.
+/// The parameters are the time, the names, the amounts, the capacities, the refill of the pool and
+/// of a share for each second, and the greatest delay of a late write.
 macro_rules! take_from_newcomers {
     ($from:literal, $now:literal, $names:literal, $amounts:literal, $capacities:literal,
      $pool:literal, $share:literal, $late:literal) => {
@@ -70,7 +70,7 @@ macro_rules! take_from_newcomers {
 }
 pub(super) use take_from_newcomers;
 
-/// The costs of an operation, as the parameters of a statement.
+/// What an operation costs, as the parameters of a statement.
 pub(super) struct Spending {
     pub(super) payer: i64,
     pub(super) cap: i64,
@@ -90,7 +90,8 @@ impl Inner {
 
     pub(super) fn spending(&self, spent: Spent) -> Spending {
         let (pool, share) = (self.options.pool, self.options.address_share);
-        // The pool comes first: all statements that change both lock them in one order.
+        // The pool comes first, so that all statements that change both rows lock them in the same
+        // order.
         let mut rows = vec![(POOL.to_owned(), spent.pool, pool)];
         if let Some((address, micro_usd)) = spent.address {
             rows.push((address.to_string(), micro_usd, share));
@@ -110,7 +111,7 @@ impl Inner {
     pub(super) async fn credit(&self, payer: Address) -> Result<u64, LedgerError> {
         let sql = "SELECT micro_usd FROM ledger_credit WHERE payer = $1";
         let credit = number_of(&self.postgres, "credit", sql, payer).await?;
-        // The stored credit may come from an earlier, higher cap.
+        // The stored credit may be above the present cap, because the cap was higher before.
         Ok(credit.min(self.options.credit_cap_micro_usd.min(HIGHEST)))
     }
 
@@ -203,12 +204,12 @@ async fn number_of(
     })
 }
 
-/// Limits an amount so that the database can add two of them.
+/// Limits an amount so that the database can add two such amounts.
 fn bounded(micro_usd: u64) -> i64 {
     number(micro_usd).min(1 << 61)
 }
 
-/// Returns the refill of a second.
+/// Returns the refill for each second.
 fn rate(allowance: Allowance) -> i64 {
     number(allowance.per_second).min(1 << 24)
 }

@@ -13,13 +13,13 @@ use crate::{
 
 const IMPORT: &str = "import";
 
-/// Entries per read.
+/// How many entries one read returns.
 const PAGE: u32 = 256;
 
 impl PostgresLedger {
-    /// Copies a ledger in a file into this one, which must be empty, in one transaction. Before it
-    /// commits, it reads all rows back and compares their number in each state and a digest over
-    /// all of them. Closes the file and does not change it.
+    /// Copies a ledger from a file into this one, which must be empty, in one transaction. Before
+    /// it commits, it reads all rows back, and compares their number in each state and a digest
+    /// over all of them. Closes the file and does not change it.
     ///
     /// The transaction may take no longer than one statement of [`PostgresOptions`]. Afterwards the
     /// entries in flight and the unknown ones belong to this instance, until it is closed.
@@ -29,8 +29,8 @@ impl PostgresLedger {
     /// # Errors
     ///
     /// [`NotEmpty`](LedgerError::NotEmpty), [`NotCopied`](LedgerError::NotCopied), and the errors
-    /// of reading and writing. Nothing was written then, except after
-    /// [`Interrupted`](LedgerError::Interrupted): the ledger is empty or complete.
+    /// of reading and writing. Then nothing was written, except after
+    /// [`Interrupted`](LedgerError::Interrupted): the ledger is then empty or complete.
     pub async fn import(&self, from: SqliteLedger) -> Result<Copied, LedgerError> {
         let (from, owner) = (Arc::new(from), self.0.instance.id());
         self.0
@@ -48,7 +48,8 @@ async fn copy(
     from: &SqliteLedger,
     owner: i64,
 ) -> Result<Copied, LedgerError> {
-    // Other servers on this database wait: the comparison would miss their writes.
+    // The lock makes other servers on this database wait, because the comparison would miss their
+    // writes.
     let lock = "LOCK TABLE ledger_entry, ledger_answer, ledger_credit, ledger_newcomer
                 IN EXCLUSIVE MODE";
     transaction.query(lock, &[]).await?;
@@ -163,7 +164,7 @@ async fn write_entry(
     Ok(())
 }
 
-/// Counts and hashes the rows of the tables, read back.
+/// Reads the rows of the tables back, and counts and hashes them.
 async fn written(transaction: &Transaction<'_>) -> Result<Copied, PostgresError> {
     let sql = "SELECT e.id, e.state, e.open, e.authorization_digest, e.request, e.content, e.network,
                    e.asset, e.payer, e.nonce, e.valid_before, e.reserved_at, e.changed_at, e.amount::text,

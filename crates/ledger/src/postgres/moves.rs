@@ -1,4 +1,5 @@
-//! The moves of an entry: each is one conditional statement that makes all writes of the move.
+//! The moves of an entry on PostgreSQL. Each is one conditional statement that makes all writes of
+//! the move.
 
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ use crate::{
     state::{EntryId, Transition},
 };
 
-/// The pauses before a move is sent again, while the database cannot be reached or has cut the
+/// The pauses before a move is sent again when the database cannot be reached or has cut the
 /// connection. A move records a fact, so it waits longer than a claim.
 const AGAIN_AFTER: [Duration; 4] = [
     Duration::from_millis(100),
@@ -165,7 +166,7 @@ impl Inner {
     }
 
     /// Records that the payer was not charged, deletes the answer, and subtracts `spent`. With
-    /// `instance`, the entry moves only under that number, which has to have its lease.
+    /// `instance`, the entry moves only under that number, which must have its lease.
     pub(super) async fn end_uncharged(
         &self,
         instance: Option<i64>,
@@ -292,7 +293,7 @@ impl Inner {
         );
         let to = code(transition.to());
         let mut waits = AGAIN_AFTER.iter();
-        // Whether an earlier try may have moved the entry.
+        // Set when an earlier try may have moved the entry.
         let mut interrupted = false;
         loop {
             let tried = async {
@@ -313,7 +314,7 @@ impl Inner {
                     self.working().remove(&number);
                     return Ok(());
                 }
-                // Only an earlier try of this move leads to this state.
+                // Only an earlier try of this same move can have led to this state.
                 Ok(Some(LedgerError::WrongState { observed, .. }))
                     if interrupted && observed == transition.to() =>
                 {

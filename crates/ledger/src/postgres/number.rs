@@ -37,7 +37,8 @@ impl Inner {
         let before = self.number.load(Ordering::Acquire);
         if number != before {
             let [low, high, ..] = random()?;
-            // The number is random, so that a second loss does not lead to the same numbers.
+            // The size of the gap is random, so that a second loss does not lead to the same
+            // numbers.
             let passed_over = PASSED_OVER * (1 + i64::from(u16::from_le_bytes([low, high])));
             let params: Params<'_> = &[&number, &before, &passed_over];
             let went_on = self.postgres.query_opt("go_on", SQL, params).await?;

@@ -1,4 +1,5 @@
-//! Entries without a decision: closing those without a call, listing and counting the others.
+//! Entries without a decision, on PostgreSQL: closing those that have no call, and listing and
+//! counting the others.
 
 use std::sync::atomic::Ordering;
 
@@ -18,21 +19,21 @@ const SWEEP_BATCH: i64 = 256;
 /// The number of statements of one sweep for abandoned entries.
 const SWEEP_BATCHES: u32 = 64;
 
-/// Selects this instance's entries to close. A sweep closes the entries of expired instances in any
-/// case.
+/// Selects which of this instance's entries a sweep closes. It closes the entries of expired
+/// instances in any case.
 #[derive(Clone, Debug)]
 pub(super) struct Sweep {
     pub(super) cause: &'static str,
-    /// Entries that have a live call.
+    /// Entries that have a live call. They stay open.
     pub(super) owned: Vec<i64>,
-    /// Entries with a later change stay open.
+    /// Entries that changed after this time stay open.
     pub(super) untouched_since: u64,
 }
 
 impl Inner {
-    /// Closes entries in flight, in batches. Entries before settlement are released; entries in
-    /// settlement become unknown and belong to this instance. The sweep skips an entry that another
-    /// instance holds locked at this moment.
+    /// Closes entries in flight, in batches. Entries before settlement are released. Entries in
+    /// settlement become unknown and then belong to this instance. The sweep skips an entry that
+    /// another instance has locked at this moment.
     pub(super) async fn sweep(&self, sweep: &Sweep, now: u64) -> Result<Recovery, LedgerError> {
         let mut total = Recovery::default();
         let mut after = self.abandon_after.load(Ordering::Relaxed);
@@ -210,7 +211,7 @@ impl Inner {
     }
 }
 
-/// The counts of one closing statement, and the entry after which the next one begins.
+/// How many entries one statement closed, and the entry after which the next one begins.
 struct Closed {
     recovery: Recovery,
     last: Option<i64>,

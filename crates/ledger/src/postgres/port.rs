@@ -1,6 +1,6 @@
 //! [`Journal`] for [`PostgresLedger`](super::PostgresLedger).
 //!
-//! Each write runs in a task of its own, so dropping a future cancels no write.
+//! Each write runs in a task of its own, so dropping a future does not cancel its write.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -168,7 +168,7 @@ impl Journal for PostgresLedger {
         self.0.missing(now).await
     }
 
-    /// Closes the open entries of expired instances. Entries of other instances stay.
+    /// Closes the open entries of expired instances. Entries of live instances stay.
     async fn recover(&self, now: u64) -> Result<Recovery, LedgerError> {
         let sweep = Sweep {
             cause: Recovery::CAUSE,
@@ -239,7 +239,7 @@ impl Journal for PostgresLedger {
             .await
     }
 
-    /// Gives the lease up.
+    /// Ends the lease.
     async fn close(&self) -> Result<(), LedgerError> {
         Ok(self.0.instance.give_up().await?)
     }

@@ -1,4 +1,4 @@
-//! Pruning: deletes answers and entries whose retention is over.
+//! Pruning on PostgreSQL: deletes the answers and entries whose retention is over.
 
 use std::sync::atomic::Ordering;
 
@@ -24,9 +24,9 @@ const RUNS_OF_A_ROUND: i64 = 240;
 const OPERATION: &str = "prune";
 
 impl Inner {
-    /// Examines the next batch. The order of entries is that of their numbers and not of their
-    /// times, because a clock may have been wrong, so a round examines every entry. Instances that
-    /// prune at the same time delete each row once.
+    /// Examines the next batch, in the order of the entries' numbers. Their times do not give the
+    /// order, because a clock may have been wrong. So a round examines every entry. When several
+    /// instances prune at the same time, each row is deleted once.
     pub(super) async fn prune(&self, now: u64) -> Result<Pruned, LedgerError> {
         let after = self.prune_after.load(Ordering::Relaxed);
         let left = match self.prune_batches.load(Ordering::Relaxed) {
@@ -70,9 +70,9 @@ impl Inner {
         Ok((entries / RUNS_OF_A_ROUND / BATCH).max(LEAST_BATCHES_OF_A_RUN))
     }
 
-    /// Deletes entries with their answers, and the answers of other entries. A number is never used
-    /// again and a decided entry never moves, so rows that were due when they were read are still
-    /// due.
+    /// Deletes the `entries` with their answers, and the answers of the entries in `answers`. A
+    /// number is never used again and a decided entry never moves, so rows that were due when they
+    /// were read are still due.
     async fn delete(&self, entries: &[i64], answers: &[i64]) -> Result<Pruned, PostgresError> {
         if entries.is_empty() && answers.is_empty() {
             return Ok(Pruned::default());

@@ -1,4 +1,4 @@
-//! Entries for operators.
+//! Lists entries for operators.
 
 use alloy_primitives::{Address, B256, U256};
 use storage::postgres::{Postgres, PostgresError, Row, bytes, damaged, get, number, unsigned};

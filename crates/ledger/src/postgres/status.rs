@@ -130,7 +130,7 @@ impl Inner {
             state: self.with_note(found.entry, found.state),
             since: found.changed_at,
             transaction: transaction.filter(|transaction| !transaction.is_empty()),
-            // A settled entry may have been unknown before.
+            // A settled entry may still have the cause from the time when it was unknown.
             reason: found.cause.filter(|_| found.state != State::Settled),
             attempted: match found.state {
                 State::Reserved | State::Working | State::Released => found.attempted,

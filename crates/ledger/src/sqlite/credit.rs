@@ -1,4 +1,5 @@
-//! The sum of each payer's settled payments, and the credit that they earned less uncharged work.
+//! The sum of each payer's settled payments, and the payer's credit: what the payments earned, less
+//! the cost of uncharged work.
 
 use std::{collections::BTreeMap, mem};
 
@@ -8,10 +9,10 @@ use storage::sqlite::{number, unsigned};
 
 use super::statements::Statements;
 
-/// The highest cap or sum: two of them fit into an integer of SQLite.
+/// The highest cap or sum. SQLite can add two of them in an integer.
 const HIGHEST: u64 = 1 << 62;
 
-/// The earning of a settlement: the payer and the amount in micro-USD.
+/// What a settlement earns: the payer and the amount in micro-USD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Earning {
     payer: Address,
@@ -19,7 +20,7 @@ pub(super) struct Earning {
 }
 
 impl Earning {
-    /// The earning of a payment of `amount`, in the smallest unit of an asset with 6 decimals.
+    /// Returns what a payment of `amount` earns. The asset's smallest unit has 6 decimals.
     pub(super) fn new(payer: Address, amount: U256) -> Self {
         Self {
             payer,
@@ -35,7 +36,7 @@ impl Earning {
 /// The table of credit, and the earnings of the open batch.
 ///
 /// Most settlements of a batch come from few payers, so their earnings are added up in memory. Each
-/// payer's sum is written once, at the end of the batch and in its transaction.
+/// payer's sum is written once, at the end of the batch and in the batch's transaction.
 #[derive(Debug)]
 pub(super) struct Credit {
     cap: u64,
@@ -78,7 +79,7 @@ impl Credit {
         payer: Address,
     ) -> rusqlite::Result<u64> {
         let sql = "SELECT micro_usd FROM credit WHERE payer = ?1";
-        // An earlier cap may have been higher.
+        // The stored credit may be above the present cap, because the cap was higher before.
         Ok(self.number_of(statements, sql, payer)?.min(self.cap))
     }
 
@@ -134,7 +135,8 @@ impl Credit {
         payer: Address,
         micro_usd: u64,
     ) -> rusqlite::Result<()> {
-        // Credit above the cap, from an earlier higher cap, stays stored: the cap may rise again.
+        // Credit above the cap stays stored, because the cap may rise again. It comes from an
+        // earlier, higher cap.
         let sql = "INSERT INTO credit (payer, micro_usd, paid) VALUES (?1, min(?2, ?3), ?2)
                    ON CONFLICT (payer) DO UPDATE SET
                    micro_usd = iif(micro_usd < ?3, min(micro_usd + ?2, ?3), micro_usd),

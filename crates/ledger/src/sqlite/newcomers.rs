@@ -1,4 +1,4 @@
-//! The deficits of the newcomers' pool and of the shares of addresses.
+//! The deficits of the pool of newcomers and of the shares of addresses.
 
 use std::net::IpAddr;
 
@@ -8,10 +8,10 @@ use storage::sqlite::{number, unsigned};
 use super::{Options, statements::Statements};
 use crate::spending::{Allowance, LATE_SECONDS, Missing, Spent};
 
-/// The name of the pool's row. It is no address.
+/// The name of the pool's row. No address has this name.
 const POOL: &str = "";
 
-/// The most stored shares. Beyond that, pruning deletes those that were used longest ago.
+/// The most shares that are stored. Above it, pruning deletes those whose last use is longest ago.
 const MAX_SHARES: i64 = 8_192;
 
 /// The table of deficits. Every write is one statement that adds to the stored deficit, so the
@@ -106,12 +106,12 @@ fn take(
     statements.execute(sql, values).map(drop)
 }
 
-/// An amount in a range in which SQLite can add two of them.
+/// Limits an amount so that SQLite can add two such amounts.
 fn bounded(micro_usd: u64) -> i64 {
     number(micro_usd).min(1 << 61)
 }
 
-/// The refill of a second, in a range in which SQLite can multiply it by any elapsed time.
+/// The refill of a second, limited so that SQLite can multiply it by any elapsed time.
 fn rate(allowance: Allowance) -> i64 {
     number(allowance.per_second).min(1 << 24)
 }

@@ -1,4 +1,4 @@
-//! [`Journal`] for [`SqliteLedger`]: each operation is a request in the writer's queue.
+//! [`Journal`] for [`SqliteLedger`]. Each operation is a request in the writer's queue.
 
 use std::sync::{PoisonError, atomic::Ordering};
 
@@ -20,12 +20,12 @@ use crate::{
     status::{PaymentRecord, PaymentStatus, Reservation},
 };
 
-/// The batches of one sweep for orphaned calls: 16,384 entries, each some microseconds of the
-/// writer.
+/// The most batches of one sweep for orphaned calls. They have 16,384 entries, each of which takes
+/// the writer some microseconds.
 const ABANDON_BATCHES: u32 = 64;
 
-// The methods of a payment queue their request at the call, so that their futures contain only the
-// wait for the reply.
+// The methods about a payment queue their request when they are called, so their futures contain
+// only the wait for the reply.
 impl Journal for SqliteLedger {
     fn reserve(
         &self,
@@ -75,7 +75,8 @@ impl Journal for SqliteLedger {
     }
 
     fn start_work(&self, entry: EntryId) {
-        // The writer adds the mark to its next batch. A mark is not worth a wake-up or a commit.
+        // The writer adds the mark to its next batch, because a mark is not worth a wake-up or a
+        // commit.
         self.marks
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -88,7 +89,7 @@ impl Journal for SqliteLedger {
         settlement: PendingSettlement,
         now: u64,
     ) -> impl Future<Output = Result<(), LedgerError>> + Send {
-        // Work that is complete before its mark was written needs no mark.
+        // The work is complete, so a mark that is not written yet is not needed any more.
         self.marks
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -29,17 +29,17 @@ const FORMAT: Format = Format {
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The page cache for payments, in KiB. The tail of the tables and the inner pages of the index fit
-/// many times over. The index of a large ledger never fits, and comes from the system's cache.
-/// SQLite allocates pages on use, so an idle ledger stays small. A larger cache is not better,
-/// because the commit of a split page walks through all of it.
+/// into it many times over. The index of a large ledger never fits, and comes from the system's
+/// cache. SQLite allocates pages on use, so an idle ledger stays small. A larger cache would not be
+/// better, because the commit of a split page walks through all of it.
 pub(super) const WORK_KIB: i32 = 4096;
 
 /// The page cache for pruning, in KiB.
 pub(super) const UPKEEP_KIB: i32 = 256;
 
-/// Sets the page cache of the connection, in KiB, and frees the pages beyond it.
+/// Sets the size of the connection's page cache, in KiB, and frees the pages above it.
 pub(super) fn hold_pages_of(connection: &Connection, kib: i32) -> rusqlite::Result<()> {
-    // Negative: in KiB and not in pages.
+    // A negative number is in KiB, a positive one in pages.
     connection.pragma_update(None, "cache_size", -kib)
 }
 
@@ -49,7 +49,7 @@ pub(super) fn open(path: &Path, max_bytes: Option<u64>) -> Result<Connection, Le
         busy_timeout: BUSY_TIMEOUT,
         cache_kib: WORK_KIB,
         max_bytes,
-        // The writer checkpoints after it has answered.
+        // The writer itself makes checkpoints, after it has answered.
         checkpoints: Checkpoints::ByUser,
     };
     Ok(sqlite::open(path, &FORMAT, &settings)?)

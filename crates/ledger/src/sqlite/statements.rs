@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, btree_map::Entry};
 
 use rusqlite::{Connection, OptionalExtension, Params, PrepFlags, Row, Statement};
 
-/// The statements of one connection. Each is prepared at its first use and then kept.
+/// The prepared statements of one connection. Each is prepared at its first use and then kept.
 ///
-/// rusqlite's own cache hashes and copies the text for every use. Here the text is a constant, and
+/// rusqlite's own cache hashes and copies the text at every use. Here the text is a constant, and
 /// its address identifies it.
 #[derive(Debug)]
 pub(super) struct Statements<'c> {
@@ -31,7 +31,7 @@ impl<'c> Statements<'c> {
     ) -> rusqlite::Result<usize> {
         let statement = self.get(sql)?;
         let changed = statement.execute(params);
-        // A bound body would stay in memory until the next use.
+        // A bound body would otherwise stay in memory until the next use.
         statement.clear_bindings();
         changed
     }
@@ -51,7 +51,8 @@ impl<'c> Statements<'c> {
         match self.prepared.entry((sql.as_ptr().addr(), sql.len())) {
             Entry::Occupied(known) => Ok(known.into_mut()),
             Entry::Vacant(new) => {
-                // Long-lived statements must not use SQLite's memory for short-lived objects.
+                // Long-lived statements must not use the memory that SQLite keeps for short-lived
+                // objects.
                 let kept = PrepFlags::SQLITE_PREPARE_PERSISTENT;
                 Ok(new.insert(self.connection.prepare_with_flags(sql, kept)?))
             }

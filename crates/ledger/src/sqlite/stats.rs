@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Stats {
     /// Durable transactions with changes, each with one `fsync`.
     pub commits: u64,
-    /// Answered requests, including reads.
+    /// Requests that were answered, including reads.
     pub requests: u64,
     /// The most requests that shared one transaction.
     pub largest_batch: u64,
-    /// Checkpoints: the write-ahead log was written back into the file.
+    /// How often the write-ahead log was written back into the file.
     pub checkpoints: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The journal's rules as SQL, each operation within the writer's open transaction.
+//! The rules of the journal as SQL. Each operation runs within the writer's open transaction.
 
 use std::{
     path::Path,
@@ -35,24 +35,25 @@ pub(super) use claims::TAKEN;
 pub(super) use open::Sweep;
 use prune::Round;
 
-/// The value of the columns `answer` and `receipt` for none. The numbers of those rows are higher
-/// (see the schema).
+/// The value of the columns `answer` and `receipt` when there is none. Rows of these tables have
+/// higher numbers (see the schema).
 const NONE: i64 = 1 << 40;
 
-/// The value of the column `digest_kind` for SHA-256. Answers of files before version 9 have 0,
-/// which is Keccak-256.
+/// The value of the column `digest_kind` for SHA-256. Answers of files before version 9 have 0, for
+/// Keccak-256.
 const SHA_256: i64 = 1;
 
-/// The bytes of the probe: more than a page, so that a full ledger refuses them.
+/// How many bytes the probe writes: more than a page, so that a full ledger refuses them.
 const PROBE_BYTES: i64 = 8192;
 
-/// An open ledger file.
+/// A ledger file that is open.
 #[derive(Debug)]
 pub(super) struct Database {
     connection: Connection,
-    // Dropped after the connection, so that the claim ends last.
+    // Declared last, so that it is dropped after the connection and the claim on the file ends
+    // last.
     file: ClaimedFile,
-    /// The pages of the log after the last commit.
+    /// How many pages the log had after the last commit.
     log_pages: Arc<AtomicU32>,
 }
 
@@ -78,7 +79,7 @@ impl Database {
 
 /// The journal in an open file.
 ///
-/// An operation may run again after a rollback: outside the database it only advances counters,
+/// An operation may run again after a rollback. Outside the database it only advances counters,
 /// whose numbers may be skipped.
 #[derive(Debug)]
 pub(super) struct Store<'c> {
@@ -128,12 +129,12 @@ impl<'c> Store<'c> {
         &self.database.connection
     }
 
-    /// The pages of the log after the last commit, from SQLite's hook.
+    /// How many pages the log had after the last commit, by SQLite's hook.
     pub(super) fn log_pages(&self) -> u32 {
         self.database.log_pages.load(Ordering::Relaxed)
     }
 
-    /// Begins the transaction with the write lock: another writer could otherwise come between its
+    /// Begins the transaction with the write lock. Otherwise another writer could come between its
     /// reads and its writes.
     pub(super) fn begin(&mut self) -> rusqlite::Result<()> {
         self.run("BEGIN IMMEDIATE")
@@ -143,14 +144,14 @@ impl<'c> Store<'c> {
         self.run("COMMIT")
     }
 
-    /// Writes the earnings that the operations of a batch have collected in memory. The writer
-    /// calls it at the end of the batch, in its transaction.
+    /// Writes the earnings that the operations of a batch have collected in memory. The writer must
+    /// call it at the end of the batch, in the batch's transaction.
     pub(super) fn finish_batch(&mut self) -> rusqlite::Result<()> {
         self.credit.write(&mut self.statements)
     }
 
-    /// Rolls the open transaction back, unless SQLite already has, as it does when the disk is
-    /// full.
+    /// Rolls the open transaction back, unless SQLite has already done so, as it does when the disk
+    /// is full.
     pub(super) fn roll_back(&mut self) {
         self.credit.forget();
         if !self.connection().is_autocommit()
@@ -161,7 +162,7 @@ impl<'c> Store<'c> {
     }
 
     /// Writes the log back into the file, up to the first page that a reader of the file still
-    /// needs. Returns the pages of the log and how many of them are written back.
+    /// needs. Returns how many pages the log has, and how many of them are written back.
     pub(super) fn checkpoint(&self) -> rusqlite::Result<(u32, u32)> {
         let (log, written) = self
             .connection()
@@ -195,12 +196,12 @@ impl<'c> Store<'c> {
         Ok(self.newcomers.spend(&mut self.statements, spent, now)?)
     }
 
-    /// Returns the deficits of the newcomers' pool and of shares.
+    /// Returns the deficits of the pool of newcomers and of shares.
     pub(super) fn missing(&mut self, now: u64) -> Result<Missing, Failure> {
         Ok(self.newcomers.missing(&mut self.statements, now)?)
     }
 
-    /// Writes a row and deletes it. The commit must reach the disk like any other.
+    /// Writes a row and deletes it again. The commit must reach the disk like any other.
     pub(super) fn probe(&mut self) -> Result<(), Failure> {
         let insert = "INSERT INTO probe (padding) VALUES (zeroblob(?1))";
         self.statements.execute(insert, [PROBE_BYTES])?;

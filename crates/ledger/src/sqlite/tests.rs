@@ -1,4 +1,5 @@
-//! Behaviour that only the inside shows: batches, and failures in the middle of one.
+//! Tests of behaviour that is visible only inside the crate: batches, and failures in the middle of
+//! one.
 
 use std::{sync::mpsc, time::Duration};
 
@@ -56,7 +57,7 @@ fn payment() -> Payment {
     Payment::restore(payload.as_bytes(), REQUIREMENTS.as_bytes()).unwrap()
 }
 
-/// Holds the writer in a batch of its own until the returned sender is dropped.
+/// Keeps the writer busy with a batch of its own, until the returned sender is dropped.
 async fn hold(
     ledger: &SqliteLedger,
 ) -> (
@@ -78,7 +79,7 @@ async fn hold(
     (gate, async move { held.await.unwrap() })
 }
 
-/// Queues `n` claims as one batch, with `extra` in their middle, and returns whether they got their
+/// Queues `n` claims as one batch, with `extra` in their middle. Returns whether they got their
 /// authorizations.
 async fn one_batch<T: Send + 'static>(
     ledger: &SqliteLedger,
@@ -94,7 +95,7 @@ async fn one_batch<T: Send + 'static>(
             Ok(matches!(claimed, Claimed::Reserved(_)))
         })
     };
-    // `submit` queues at once; only the answers are awaited later.
+    // `submit` queues the request at once. The answers are awaited later.
     let mut claims: Vec<_> = (0..n / 2).map(queue).collect();
     let extra = ledger.submit("extra", extra);
     claims.extend((n / 2..n).map(queue));
@@ -124,7 +125,7 @@ async fn requests_that_wait_together_are_committed_together() {
     );
 }
 
-/// One caller's runtime has threads of its own, and its task answers the callers.
+/// The runtime of one caller has several threads. A task in it answers all callers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn callers_on_several_threads_are_all_answered() {
     let (_folder, ledger) = open();
@@ -135,7 +136,7 @@ async fn callers_on_several_threads_are_all_answered() {
 }
 
 #[tokio::test]
-async fn callers_are_answered_though_a_runtime_among_them_has_ended() {
+async fn callers_are_answered_although_a_runtime_of_one_has_ended() {
     let (_folder, ledger) = open();
     let (gate, held) = hold(&ledger).await;
     let ended = tokio::runtime::Builder::new_multi_thread()
@@ -223,7 +224,7 @@ async fn a_failing_request_fails_alone_and_leaves_nothing() {
 async fn a_failing_commit_fails_its_whole_batch_and_nothing_else() {
     let (_folder, ledger) = open();
     let (results, extra) = one_batch(&ledger, 10, |store| {
-        // The reference is only checked by the commit.
+        // SQLite checks the reference only at the commit.
         store.connection().execute_batch(
             "CREATE TABLE a (id INTEGER PRIMARY KEY);
              CREATE TABLE b (a INTEGER REFERENCES a (id) DEFERRABLE INITIALLY DEFERRED);
@@ -277,9 +278,9 @@ async fn the_log_is_written_back_after_it_has_grown() {
     assert!(log < 12 << 20, "{log} bytes of log for 20 MiB written");
 }
 
-/// The index of open entries stays small: it loses the decided ones.
+/// The index of open entries stays small, because decided entries leave it.
 #[tokio::test]
-async fn only_what_is_undecided_is_marked() {
+async fn only_undecided_entries_are_marked() {
     let (_folder, ledger) = open();
     let mut entries = Vec::new();
     for nonce in 0..3 {
@@ -325,14 +326,14 @@ async fn only_what_is_undecided_is_marked() {
 }
 
 #[test]
-fn closing_finishes_what_is_queued() {
+fn closing_finishes_the_queued_requests() {
     let (_folder, ledger) = open();
     let claim = claim(1);
     let digest = claim.key.digest();
     let path = ledger.path.clone();
     {
         let claim = claim.clone();
-        // No caller waits for the answer.
+        // No caller waits for the answer of this request.
         drop(ledger.submit("reserve", move |store| store.reserve(digest, &claim)));
     }
     drop(ledger);
@@ -351,9 +352,9 @@ fn closing_finishes_what_is_queued() {
     ));
 }
 
-/// Pruning uses few pages; the payments after it have their whole cache again.
+/// Pruning uses few pages of the cache. The payments after it have the whole cache again.
 #[test]
-fn pruning_gives_the_pages_of_the_work_back() {
+fn pruning_gives_the_pages_of_the_cache_back() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.db");
     let file = ClaimedFile::claim(path.to_str().unwrap()).unwrap();

@@ -1,4 +1,8 @@
-//! The writer: the one thread that uses the connection, with group commit.
+//! The writer: the only thread that uses the connection.
+//!
+//! It runs all requests that wait in one transaction and answers them after the commit (group
+//! commit). When a request of a batch fails, each request gets a transaction of its own. Between
+//! batches, it writes the log back into the file. The meaning of a request belongs to the store.
 
 use std::{
     mem,
@@ -18,18 +22,18 @@ use tokio::{
 use super::{Failure, stats::Counters, store::Store};
 use crate::{error::LedgerError, state::EntryId};
 
-/// Entries whose work has begun. The next batch writes the marks.
+/// Entries whose work has begun. The next batch writes these marks.
 pub(super) type Marks = Arc<Mutex<Vec<EntryId>>>;
 
-/// The most requests in one transaction. A larger batch would delay its first request.
+/// The most requests in one transaction. A larger batch would delay the first of them.
 const MAX_BATCH: usize = 256;
 
 /// The longest commit window: how long the next batch waits for the callers of the previous one.
 const COMMIT_WINDOW: Duration = Duration::from_millis(2);
 
-/// The pages of the write-ahead log at which it is written back (8 MiB). Pages that change in every
-/// batch are then written back once for many batches, and reading the log after a crash still takes
-/// milliseconds.
+/// How many pages the write-ahead log has when it is written back (8 MiB). Pages that change in
+/// every batch are then written back once for many batches. Reading the log after a crash still
+/// takes milliseconds.
 const CHECKPOINT_PAGES: u32 = 2048;
 
 /// A queued request.
@@ -41,11 +45,11 @@ pub(super) trait Job: Send {
     fn run(&mut self, store: &mut Store<'_>) -> rusqlite::Result<()>;
     /// The runtime of the caller, if it is multi-threaded.
     fn runtime(&self) -> Option<&Handle>;
-    /// Answers the caller, after the transaction is durable or lost.
+    /// Answers the caller. The transaction is then durable or lost.
     fn answer(self: Box<Self>, verdict: Result<(), LedgerError>);
 }
 
-/// A request: a function of the store, and the reply to its caller.
+/// A request: a function of the store, and the channel for the reply to its caller.
 pub(super) struct Request<T, F> {
     name: &'static str,
     operation: F,
@@ -99,12 +103,12 @@ where
             Ok(()) => self.outcome.unwrap_or(Err(LedgerError::Closed)),
             Err(error) => Err(error),
         };
-        // The caller may have gone. The write stays.
+        // The caller may have gone. The write counts nevertheless.
         let _ = self.reply.send(outcome);
     }
 }
 
-/// Durable jobs. Dropping the value answers their callers.
+/// Durable jobs. Dropping this value answers their callers.
 struct Delivery(Vec<Box<dyn Job>>);
 
 impl Drop for Delivery {
@@ -115,9 +119,9 @@ impl Drop for Delivery {
 
 /// Answers the callers of a batch. The returned receiver ends when their commit window is over.
 ///
-/// Waking a task from outside its runtime takes a lock and often a system call, for each task. From
-/// inside it is a push to a queue. A task of the runtime therefore wakes several callers, and then
-/// yields to them. A runtime that shuts down drops the task instead, which answers them as well.
+/// Waking a task from outside its runtime takes a lock, and often a system call, for each task.
+/// From inside, it is a push to a queue. So a task of the runtime wakes several callers, and then
+/// yields to them. A runtime that shuts down drops this task, which also answers the callers.
 fn deliver(batch: Vec<Box<dyn Job>>) -> Option<Receiver<()>> {
     let several = batch.len() > 1;
     let runtime = batch.iter().find_map(|job| job.runtime().cloned());
@@ -132,14 +136,14 @@ fn deliver(batch: Vec<Box<dyn Job>>) -> Option<Receiver<()>> {
     Some(over)
 }
 
-/// The reason why a transaction was rolled back.
+/// Why a transaction was rolled back.
 enum Lost {
-    /// One of its requests failed. The others may succeed without it.
+    /// One of the transaction's requests failed. The others may succeed without it.
     Request {
         name: &'static str,
         error: rusqlite::Error,
     },
-    /// Its begin or its commit failed.
+    /// The begin or the commit of the transaction failed.
     Transaction(rusqlite::Error),
 }
 
@@ -171,7 +175,8 @@ impl<'c> Writer<'c> {
             let window = self.serve(&mut batch);
             self.checkpoint_if_due();
             // A commit costs as much as a few payments. The callers of one batch queue their next
-            // moves at about the same time, and the window lets them share the next commit as well.
+            // moves at about the same time, and this window lets them share the next commit as
+            // well.
             if let Some(over) = window {
                 let _ = over.recv_timeout(COMMIT_WINDOW);
             }
@@ -196,8 +201,8 @@ impl<'c> Writer<'c> {
                     .drain(..)
                     .for_each(|job| job.answer(Err(error.clone())));
             }
-            // Nothing of the batch is written. Each request gets a transaction of its own, so that
-            // only the faulty ones fail.
+            // Nothing of the batch was written. Each request now gets a transaction of its own, so
+            // that only the faulty ones fail.
             Err(Lost::Request { .. }) => {
                 for mut job in batch.drain(..) {
                     let verdict =
@@ -231,7 +236,7 @@ impl<'c> Writer<'c> {
 
     fn run_all(&mut self, jobs: &mut [Box<dyn Job>], with_marks: bool) -> Result<(), Lost> {
         if with_marks {
-            // A rollback loses the marks, which are not promised to be durable.
+            // A rollback loses the marks, and nobody was promised that they are durable.
             let marks = mem::take(&mut *self.marks.lock().unwrap_or_else(PoisonError::into_inner));
             for entry in marks {
                 self.store
@@ -258,8 +263,8 @@ impl<'c> Writer<'c> {
         DatabaseError::named(error, self.store.path(), "commit") == DatabaseError::Full
     }
 
-    /// Writes the log back, so that the next commit reuses its room. On a full disk the log cannot
-    /// grow, and this often helps.
+    /// Writes the log back, so that the next commit can reuse its room. Returns whether all of it
+    /// was written back. When the disk is full and the log cannot grow, this often helps.
     fn make_room(&mut self) -> bool {
         self.counters.checkpointed();
         match self.store.checkpoint() {
@@ -271,20 +276,21 @@ impl<'c> Writer<'c> {
         }
     }
 
-    /// Checkpoints between batches, after their callers are answered.
+    /// Writes the log back when it is long enough. The writer calls it between batches, when the
+    /// callers have their answers.
     fn checkpoint_if_due(&mut self) {
         let pages = self.store.log_pages();
         if mem::replace(&mut self.last_log_pages, pages) > pages {
-            // The log has started again.
+            // The log has started again from its beginning.
             self.checkpoint_at = CHECKPOINT_PAGES;
         }
         if pages < self.checkpoint_at {
             return;
         }
         match self.store.checkpoint() {
-            // All is written back: the next commit starts the log again.
+            // The whole log is written back, so the next commit starts it again.
             Ok((pages, written)) if written >= pages => self.checkpoint_at = CHECKPOINT_PAGES,
-            // A reader uses an older state. The next attempt follows when the log has grown
+            // A reader still uses an older state. The writer tries again when the log has grown
             // further.
             Ok((pages, _)) => self.checkpoint_at = pages.saturating_add(CHECKPOINT_PAGES),
             Err(error) => {

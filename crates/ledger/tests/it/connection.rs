@@ -1,4 +1,5 @@
-//! A database that is out of reach, whose answers are lost, or that a ledger must not use.
+//! Tests of a database that cannot be reached, of answers that are lost, and of databases that a
+//! ledger must not use.
 
 use ledger::{
     AnyLedger, Journal, LedgerError, PaymentStatus, PostgresLedger, Reservation, Spent, State,
@@ -13,7 +14,7 @@ use crate::{
     },
 };
 
-/// The address of the schema, through a proxy.
+/// Starts a proxy in front of the database. Returns the address of the schema through it.
 async fn through(schema: &Schema) -> (TcpProxy, String) {
     let proxy = TcpProxy::before(schema.server()).await.unwrap();
     let url = schema.url_through(proxy.address());
@@ -29,7 +30,7 @@ async fn without_the_database_nothing_begins() {
     let entry = bring(&ledger, 1, State::Working).await;
     proxy.set_reachable(false);
     let code = |error: LedgerError| error.code();
-    // The first statement finds the connection closed under it, the others find none.
+    // The first statement finds that its connection is closed. The others find no connection.
     let first = ledger.reserve(claim(2)).await.map_err(code);
     assert!(
         matches!(first, Err("ledger_interrupted" | "ledger_unavailable")),
@@ -56,25 +57,26 @@ async fn without_the_database_nothing_begins() {
         .unwrap();
 }
 
-/// A statement whose answer is lost has happened or not. Either way the caller hears the truth, and
-/// nothing happens twice.
+/// A statement whose answer is lost has taken effect or not. In both cases the caller learns the
+/// truth, and nothing happens twice.
 #[tokio::test]
 async fn a_lost_answer_is_looked_for() {
     let Some(schema) = Schema::new() else { return };
     let (proxy, url) = through(&schema).await;
     let url = url.as_str();
-    // One connection: what is cut is the statement of the test.
+    // With only one connection, the proxy cuts the statement of this test.
     let ledger = PostgresLedger::open(postgres(url, 1), OPTIONS, LEASE).await;
     let ledger = AnyLedger::Postgres(ledger.unwrap());
     let mut paid = 0;
-    // At each answer on the way: of a preparation, and of the statement itself.
+    // The connection is cut at each answer: that of the preparation, and that of the statement
+    // itself.
     for (round, cut) in (0..).zip([0, 1, 0, 1, 0, 1, 2, 3]) {
         let nonce = 100 + round;
         proxy.cut_after(cut);
         let reservation = ledger.reserve(claim(nonce)).await;
         let entry = match reservation {
             Ok(Reservation::Reserved(entry)) => entry,
-            // Prepared, but not run.
+            // The statement was prepared and not run.
             Err(LedgerError::Interrupted { .. }) => reserved(&ledger, claim(nonce)).await,
             other => panic!("{other:?}"),
         };
@@ -120,7 +122,7 @@ async fn a_database_that_could_lose_a_commit_is_refused() {
     );
 }
 
-/// A primary that does not wait for its replica loses nothing by itself.
+/// A primary without a replica loses nothing, even if commits do not wait for one.
 #[tokio::test]
 async fn a_commit_that_waits_for_no_replica_is_enough_without_one() {
     let Some(schema) = Schema::new() else { return };

@@ -1,4 +1,4 @@
-//! The credit that payers have earned, and its reduction by uncharged work.
+//! Tests of the credit that payers earn, and of the uncharged work that reduces it.
 
 use alloy_primitives::{Address, U256};
 use ledger::{
@@ -31,7 +31,7 @@ async fn a_settlement_earns_its_amount_up_to_the_cap() {
         ledger.reopen();
         assert_eq!(credit(&ledger).await, expected);
     }
-    // Each payer has credit of its own.
+    // Each payer has its own credit.
     let other = Address::repeat_byte(0xcc);
     assert_eq!(ledger.credit(other).await, Ok(0));
     let mut theirs = claim(9);
@@ -50,7 +50,7 @@ async fn only_a_settlement_earns_and_each_entry_once() {
         }
     }
     assert_eq!(credit(&ledger).await, 0);
-    // The reconciler settles after a restart: the amount is read from the entry.
+    // After a restart the reconciler settles. The amount then comes from the entry.
     let entry = bring(&ledger, 10, State::Settling).await;
     ledger.reopen();
     ledger.recover(NOW).await.unwrap();
@@ -119,7 +119,7 @@ async fn a_payer_without_payments_takes_no_room() {
         });
         rows
     };
-    // A payment of zero does not earn either.
+    // A payment of zero earns nothing.
     let free = Claim {
         amount: U256::ZERO,
         ..claim(3)
@@ -150,7 +150,7 @@ async fn the_sum_of_a_payer_is_never_spent_capped_or_forgotten() {
         .await
         .unwrap();
     assert_eq!((credit(&ledger).await, paid(&ledger).await), (0, 8_000));
-    // The entries are deleted and the sum stays, even where nobody earns credit.
+    // The entries are deleted, but the sum stays, even for payers without credit.
     prune_all(&ledger, NOW + 100 * ENTRY_RETENTION).await;
     assert_eq!(look_up(&ledger, 1).await, None);
     ledger.reopen_with(Options {
@@ -181,7 +181,7 @@ async fn an_entry_is_unsettled_until_it_is_in_the_sum() {
 }
 
 #[tokio::test]
-async fn sums_of_a_closed_file_say_so() {
+async fn sums_of_a_closed_file_are_a_named_error() {
     let ledger = Bench::in_file(OPTIONS);
     let sums = ledger.paid_sums();
     assert_eq!(sums.paid(key(0).payer).await, Ok(0));
@@ -189,7 +189,7 @@ async fn sums_of_a_closed_file_say_so() {
     assert_eq!(sums.paid(key(0).payer).await, Err(LedgerError::Closed));
 }
 
-/// A ledger of version 7 has no sums: the remaining credit is the known part of the payments.
+/// A ledger of version 7 has no sums. Only the payments that the remaining credit shows are known.
 #[tokio::test]
 async fn a_ledger_without_sums_begins_with_what_is_left_of_credit() {
     let mut ledger = Bench::in_file(OPTIONS);
@@ -211,7 +211,7 @@ async fn a_ledger_without_sums_begins_with_what_is_left_of_credit() {
     assert_eq!(paid(&ledger).await, CREDIT_CAP);
     pay(&ledger, 5, NOW).await.unwrap();
     assert_eq!(paid(&ledger).await, CREDIT_CAP + 2_000);
-    // Answers from before have the same visibility.
+    // Answers of that time count as public.
     let (key, request) = (key(1), request(0));
     let found = ledger.find(&key, &request, NOW + PRIVATE_RETENTION);
     assert!(matches!(found.await, Ok(Some(PaymentStatus::Answered(_)))));

@@ -1,4 +1,4 @@
-//! Acknowledged moves survive a kill of the process at any moment.
+//! Tests that acknowledged moves survive when the process is killed at any moment.
 
 use std::{
     collections::BTreeMap,
@@ -12,9 +12,9 @@ use ledger::{AnyLedger, Journal, Options, PaymentStatus, Spent, SqliteLedger, St
 
 use crate::support::{Bench, NOW, bring, claim, find, key, receipt, reserved, settlement, stored};
 
-/// The variable that names the ledger for the process that will be killed.
+/// The variable that names the ledger to the process that will be killed.
 const LEDGER: &str = "LEDGER_TO_BE_KILLED";
-/// The variable with the number at which that process begins to count its payments.
+/// The variable with the number of that process's first payment.
 const FIRST: &str = "FIRST_PAYMENT";
 
 #[tokio::test]
@@ -45,7 +45,7 @@ async fn everything_is_there_after_closing_and_opening() {
     }
 }
 
-/// No test by itself: the test below runs it as another process, and kills it.
+/// This is no test: the test below runs it as another process and kills it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn payments_until_killed() {
     let (Ok(path), Ok(first)) = (std::env::var(LEDGER), std::env::var(FIRST)) else {
@@ -57,7 +57,7 @@ async fn payments_until_killed() {
     let first: u64 = first.parse().unwrap();
     let say = |what: &str, nonce: u64| {
         let mut out = std::io::stdout().lock();
-        // The parent may have stopped reading before its kill.
+        // The parent may stop reading before it kills this process.
         let _ = writeln!(out, "\n{what} {nonce}").and_then(|()| out.flush());
     };
     let lanes: Vec<_> = (0..8)
@@ -87,7 +87,7 @@ async fn payments_until_killed() {
     }
 }
 
-/// Lets another process pay, kills it after `patience` acknowledged moves, and returns the last
+/// Lets another process pay, and kills it after `patience` acknowledged moves. Returns the last
 /// acknowledged state of each of its payments.
 fn kill_after(patience: usize, path: &Path, first: u64) -> BTreeMap<u64, State> {
     let mut child = Command::new(std::env::current_exe().unwrap())
@@ -119,7 +119,7 @@ fn kill_after(patience: usize, path: &Path, first: u64) -> BTreeMap<u64, State> 
             acknowledged.insert(nonce, state);
             moves += 1;
             if moves == patience {
-                // SIGKILL leaves the process's earlier output in the pipe.
+                // After SIGKILL, the earlier output of the process is still in the pipe.
                 child.kill().unwrap();
             }
         }
@@ -146,7 +146,7 @@ async fn a_killed_process_loses_nothing_that_it_had_acknowledged() {
         );
         let mut settling = Vec::new();
         for (&nonce, &state) in &acknowledged {
-            // The next move may have become durable without having been acknowledged.
+            // The next move may have become durable and not been acknowledged.
             match find(&ledger, nonce, NOW).await.unwrap() {
                 PaymentStatus::InFlight { entry, state: now } => {
                     assert!(now >= state, "{nonce} was {state} and is {now}");

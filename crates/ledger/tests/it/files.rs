@@ -1,4 +1,4 @@
-//! Files on disk: their owner, their access rights, their faults.
+//! Tests of the files on disk: who may use and read them, and what is wrong with them.
 
 use std::{fs, path::Path};
 
@@ -83,7 +83,8 @@ fn a_damaged_file_is_named() {
     let path = fs::canonicalize(folder.path()).unwrap().join("service.db");
     drop(open(&path).unwrap());
     let whole = fs::read(&path).unwrap();
-    // Noise over the header, noise over the table of contents, and a file cut in the middle.
+    // The damage is noise over the header, noise over the table of contents, or a file that ends in
+    // the middle.
     let mut header = whole.clone();
     header[..100].fill(0x5a);
     let mut contents = whole.clone();
@@ -98,7 +99,7 @@ fn a_damaged_file_is_named() {
     }
 }
 
-/// The store beside a ledger is another file, and neither opens as the other.
+/// The store next to a ledger is another file. Neither opens as the other.
 #[test]
 fn a_store_is_no_ledger_and_a_ledger_no_store() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! A full disk from SQLite's point of view: the size limit gives the same error.
+//! Tests of a full disk, as SQLite sees it: the size limit gives the same error.
 
 use ledger::{Journal, LedgerError, Options, PaymentStatus, State};
 
@@ -12,7 +12,7 @@ const SMALL: Options = Options {
     ..OPTIONS
 };
 
-/// Pays until the ledger is full; returns how many payments went through.
+/// Pays until the ledger is full. Returns the number of successful payments.
 async fn fill(ledger: &Bench) -> u64 {
     for nonce in 0..10_000 {
         match pay(ledger, nonce, NOW).await {
@@ -45,7 +45,7 @@ async fn full_loses_nothing_and_ends_with_the_first_room() {
     let later = NOW + RETENTION;
     while ledger.prune(later).await.unwrap().more {}
     ledger.probe().await.unwrap();
-    // One payment fewer than before fits: the payment that found no room is still open.
+    // One payment fewer fits than before, because the payment that found no room is still open.
     for nonce in 20_000..20_000 + payments / 2 {
         pay(&ledger, nonce, later).await.unwrap();
     }
@@ -69,7 +69,7 @@ async fn a_charge_without_room_is_recorded_later() {
     let ledger = Bench::in_file(SMALL);
     let entry = bring(&ledger, 50_000, State::Settling).await;
     fill(&ledger).await;
-    // The last free bytes of half-filled pages go to ever smaller receipts.
+    // Ever smaller receipts fill the last free bytes of half-filled pages.
     let mut receipt = receipt(50_000);
     receipt.header = "x".repeat(8_000);
     assert_eq!(
@@ -103,8 +103,8 @@ async fn a_small_request_succeeds_beside_one_that_does_not_fit() {
     let large = reserved(&ledger, claim(2)).await;
     let mut too_large = settlement(2);
     too_large.payment = payment(2, &"x".repeat(1 << 20));
-    // Polled together, so that they are queued together; whether they share a batch must not
-    // matter.
+    // The claims are polled together, so they are queued together. It must not matter whether they
+    // share a batch.
     let (first, second, third) = tokio::join!(
         ledger.begin_settlement(small, settlement(1), NOW),
         ledger.begin_settlement(large, too_large, NOW),
@@ -112,7 +112,7 @@ async fn a_small_request_succeeds_beside_one_that_does_not_fit() {
     );
     assert_eq!((first, second), (Ok(()), Err(LedgerError::Full)));
     assert!(third.is_ok());
-    // The failed move left nothing: a smaller one succeeds.
+    // The failed move left nothing, so a smaller one succeeds.
     ledger
         .begin_settlement(large, settlement(2), NOW)
         .await

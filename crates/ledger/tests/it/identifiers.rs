@@ -1,4 +1,4 @@
-//! Payment identifiers: each belongs to one authorization of its payer.
+//! Tests of payment identifiers. Each belongs to one authorization of its payer.
 
 use alloy_primitives::Address;
 use ledger::{Claim, Journal, PaymentStatus, RequestBinding, Resolution, Spent, State};
@@ -23,7 +23,7 @@ fn signed(request: RequestBinding, signature: &str) -> RequestBinding {
     request.for_payment(signature, Some(ID))
 }
 
-/// The refusal of a claim whose identifier another authorization has.
+/// The refusal of a claim whose identifier belongs to another authorization.
 fn taken(transaction: Option<String>, key: Option<AuthorizationKey>) -> PaymentStatus {
     PaymentStatus::IdentifierTaken {
         transaction,
@@ -33,11 +33,11 @@ fn taken(transaction: Option<String>, key: Option<AuthorizationKey>) -> PaymentS
 }
 
 #[tokio::test]
-async fn it_belongs_to_one_authorization() {
+async fn an_identifier_belongs_to_one_authorization() {
     let ledger = Bench::new();
     let entry = reserved(&ledger, with_id(1, ID)).await;
     assert_eq!(refused(&ledger, with_id(2, ID)).await, taken(None, None));
-    // The same payment again is the same payment; another identifier is free; so is none.
+    // The same payment may come again. It may also have another identifier, or none.
     let in_flight = PaymentStatus::InFlight {
         entry,
         state: State::Reserved,
@@ -45,18 +45,18 @@ async fn it_belongs_to_one_authorization() {
     assert_eq!(refused(&ledger, with_id(1, ID)).await, in_flight);
     reserved(&ledger, with_id(3, "order-0000000002")).await;
     reserved(&ledger, claim(4)).await;
-    // Each payer has identifiers of its own.
+    // Each payer has its own identifiers.
     let mut other_payer = with_id(5, ID);
     other_payer.key.payer = Address::repeat_byte(0xcc);
     reserved(&ledger, other_payer).await;
-    // Another asset or network does not make another payer.
+    // The payer is the same, even with another asset or network.
     let mut other_asset = with_id(6, ID);
     other_asset.key.asset = Address::repeat_byte(0xcc);
     assert_eq!(refused(&ledger, other_asset).await, taken(None, None));
 }
 
 #[tokio::test]
-async fn it_is_free_again_after_a_release() {
+async fn an_identifier_is_free_again_after_a_release() {
     let ledger = Bench::new();
     let first = reserved(&ledger, with_id(1, ID)).await;
     ledger
@@ -64,7 +64,7 @@ async fn it_is_free_again_after_a_release() {
         .await
         .unwrap();
     let second = reserved(&ledger, with_id(2, ID)).await;
-    // The first authorization comes back, but its identifier has gone to the second.
+    // The first authorization comes back, but the second one has its identifier now.
     assert_eq!(refused(&ledger, with_id(1, ID)).await, taken(None, None));
     ledger
         .release(second, "refused", Spent::NOTHING, NOW)
@@ -74,7 +74,7 @@ async fn it_is_free_again_after_a_release() {
 }
 
 #[tokio::test]
-async fn it_is_free_again_after_the_operator_has_released() {
+async fn an_identifier_is_free_again_after_the_operator_has_released() {
     let ledger = Bench::new();
     let entry = reserved(&ledger, with_id(1, ID)).await;
     ledger
@@ -96,10 +96,10 @@ async fn it_is_free_again_after_the_operator_has_released() {
     reserved(&ledger, with_id(2, ID)).await;
 }
 
-/// In every state from reserved to deleted: the transaction as soon as there is one, the key as
-/// long as the payment is stored.
+/// The other payment is in every state from reserved to deleted. The status names its transaction
+/// as soon as there is one, and its key as long as the payment is stored.
 #[tokio::test]
-async fn it_names_the_other_payment_in_each_of_its_states() {
+async fn the_status_names_the_other_payment_in_each_of_its_states() {
     let ledger = Bench::new();
     let entry = reserved(&ledger, with_id(1, ID)).await;
     let other = || with_id(2, ID);
@@ -111,7 +111,7 @@ async fn it_names_the_other_payment_in_each_of_its_states() {
     let charged = key(1);
     let key = Some(charged);
     assert_eq!(refused(&ledger, other()).await, taken(None, key));
-    // A transaction that may not have happened is not named.
+    // The transaction is not named, because it may not have happened.
     let transaction = Some("0xb2".to_owned());
     ledger
         .mark_unknown(entry, transaction, "timeout", NOW)
@@ -151,7 +151,7 @@ async fn whether_it_was_used_for_the_same_request_does_not_depend_on_the_signatu
         };
         assert_eq!(refused(&ledger, again).await, expected);
     }
-    // Entries of older versions have no digest of the request alone.
+    // An older version stored no digest of only the request.
     ledger.change(|file| {
         file.execute_batch("UPDATE entry SET content = NULL")
             .unwrap();
@@ -166,7 +166,7 @@ async fn whether_it_was_used_for_the_same_request_does_not_depend_on_the_signatu
     assert!(!same_request);
 }
 
-/// Claims without an identifier do not need it.
+/// Only claims with an identifier need the digest of only the request.
 #[tokio::test]
 async fn the_digest_of_the_request_alone_is_kept_with_identifiers_only() {
     let mut ledger = Bench::in_file(OPTIONS);

@@ -1,4 +1,4 @@
-//! A ledger in a file is copied into a database.
+//! Tests of copying a ledger from a file into a database.
 
 use std::{collections::BTreeMap, net::IpAddr};
 
@@ -12,8 +12,8 @@ use crate::support::{
     stored,
 };
 
-/// Makes the file of a closed ledger with payments in every state, one pruned answer, and deficits
-/// of newcomers. Returns their records as well.
+/// Makes a ledger file with payments in every state, one pruned answer, and deficits of newcomers,
+/// and closes it. Also returns the records of its entries.
 async fn file() -> (TempDir, Vec<ledger::EntryRecord>) {
     let ledger = Bench::in_file(OPTIONS);
     pay(&ledger, 100, NOW - RETENTION).await.unwrap();
@@ -75,7 +75,7 @@ async fn everything_moves_and_goes_on() {
         ),
         sums
     );
-    // The next server takes over the open entries, and no authorization is claimed twice.
+    // The next server takes over the open entries. No authorization can be claimed twice.
     target.reopen();
     let recovered = target.recover(NOW).await.unwrap();
     assert_eq!((recovered.released, recovered.unknown), (3, 1));
@@ -136,7 +136,7 @@ async fn the_digest_covers_the_rows() {
     }
 }
 
-/// A row that the database changes or drops during the copy.
+/// The database changes a row during the copy, or drops it.
 #[tokio::test]
 async fn a_copy_that_differs_leaves_nothing() {
     let (folder, records) = file().await;

@@ -1,4 +1,5 @@
-//! Several servers on one ledger in a PostgreSQL database. Without a database the tests do nothing.
+//! Tests of several servers on one ledger in a PostgreSQL database. Without a database the tests
+//! pass without effect.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -15,7 +16,7 @@ use crate::support::{
     stored,
 };
 
-/// Longer than a test: what expires is made to expire.
+/// The lease is longer than a test, so it ends only where a test ends it.
 pub(crate) const LEASE: Duration = Duration::from_secs(600);
 
 pub(crate) fn postgres(url: &str, connections: usize) -> Postgres {
@@ -118,7 +119,7 @@ async fn entries_of_a_living_server_are_its_own() {
     let abandoned = b.abandon(Vec::new(), everything, NOW).await;
     assert_eq!(abandoned, Ok(Recovery::default()));
     assert_eq!(b.undecided(None, 10).await, Ok(Vec::new()));
-    // Another server cannot move it either.
+    // Another server cannot move the entry either.
     let refused = Err(LedgerError::TakenOver { entry: settling });
     let marked = b.mark_unknown(settling, None, "not mine", NOW);
     assert_eq!(marked.await, refused);
@@ -140,7 +141,7 @@ async fn entries_of_an_expired_server_go_to_another_and_the_sleeper_writes_nothi
     let unknown = bring(&a, 3, State::Unknown).await;
     expire(url, &a).await;
 
-    // The server wakes up before anybody has noticed.
+    // The server wakes up before any other server has noticed.
     let lost = || Err(LedgerError::LeaseLost);
     assert_eq!(
         a.begin_settlement(working, settlement(1), NOW).await,
@@ -206,7 +207,7 @@ async fn each_unknown_entry_is_looked_at_by_one_server() {
 }
 
 /// A server that continues after it has lost its lease is another instance. It keeps the entries
-/// that nobody has taken over.
+/// that no other server has taken over.
 #[tokio::test]
 async fn a_server_without_a_lease_registers_anew() {
     let Some(schema) = Schema::new() else { return };
@@ -300,7 +301,7 @@ pub(crate) async fn registered_anew(ledger: &AnyLedger, first: i64) {
     .await;
 }
 
-/// A replica that takes over lacks an entry, and would give its number to another payment.
+/// A replica that takes over lacks an entry, and would use the entry's number for another payment.
 #[tokio::test]
 async fn a_number_that_a_running_call_holds_is_not_given_again() {
     let Some(schema) = Schema::new() else { return };
@@ -317,7 +318,7 @@ async fn a_number_that_a_running_call_holds_is_not_given_again() {
     ] {
         database.query("promote", sql, &[]).await.unwrap();
     }
-    // No server continues under an old lease.
+    // No server can continue under its old lease.
     let lease_lost = Err(LedgerError::LeaseLost);
     assert_eq!(a.settle(kept, key(1), receipt(1), NOW).await, lease_lost);
     assert_eq!(b.recover(NOW).await, Ok(Recovery::default()));
@@ -332,7 +333,7 @@ async fn a_number_that_a_running_call_holds_is_not_given_again() {
     assert_eq!(find(&a, 2, NOW).await, None);
 }
 
-/// A payment that one server has retired is reserved by none.
+/// After one server has retired a payment, no server can reserve it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_retired_payment_is_reserved_by_no_server() {
     let Some(schema) = Schema::new() else { return };

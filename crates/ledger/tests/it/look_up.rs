@@ -1,4 +1,4 @@
-//! The public record of an authorization.
+//! Tests of the public record of an authorization.
 
 use ledger::{Claim, EntryId, Journal, PaymentRecord, Resolution, Spent, State, StoredReceipt};
 
@@ -19,7 +19,7 @@ fn record(entry: EntryId, state: State) -> PaymentRecord {
 }
 
 #[tokio::test]
-async fn every_state() {
+async fn the_record_shows_every_state() {
     let mut ledger = Bench::new();
     let mut expected = Vec::new();
     for (nonce, state) in (0..).zip(State::ALL) {
@@ -55,7 +55,7 @@ async fn every_state() {
 }
 
 #[tokio::test]
-async fn a_release_says_whether_a_settlement_was_asked_for() {
+async fn the_record_of_a_release_says_whether_a_settlement_was_attempted() {
     let ledger = Bench::new();
     for (nonce, state, attempted) in [
         (1, State::Reserved, false),
@@ -75,7 +75,7 @@ async fn a_release_says_whether_a_settlement_was_asked_for() {
             ..record(entry, State::Released)
         };
         assert_eq!(look_up(&ledger, nonce).await, Some(expected), "{state}");
-        // The authorization has left the server, whatever the fate of the next entry.
+        // The authorization has left the server, whatever happens to its next entry.
         for now in [NOW + 8, NOW + 9] {
             let next = Claim {
                 now,
@@ -107,7 +107,7 @@ async fn a_release_says_whether_a_settlement_was_asked_for() {
 }
 
 #[tokio::test]
-async fn the_transaction_is_the_receipts_and_outlives_it() {
+async fn a_settled_entry_shows_the_receipts_transaction_even_after_pruning() {
     let ledger = Bench::new();
     let entry = bring(&ledger, 1, State::Unknown).await;
     let learned = Some("0xb2".to_owned());

@@ -1,4 +1,4 @@
-//! The journal through its port.
+//! Tests of the journal through its port, on either store.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,4 +1,5 @@
-//! Random histories, compared move by move with a journal in plain memory.
+//! Random histories: every move must have the same result in the ledger and in a journal in plain
+//! memory.
 
 use alloy_primitives::Address;
 use ledger::{Claim, EntryId, Journal, Reservation, Resolution, Spent, State, Transition};
@@ -30,7 +31,7 @@ enum Op {
         which: usize,
         transaction: Option<u8>,
         spent: u64,
-        /// Seconds that the clock has been set back for this move.
+        /// By how many seconds the clock is behind for this move.
         back: u64,
     },
     LookUp {
@@ -38,7 +39,7 @@ enum Op {
     },
     Abandon {
         idle: u64,
-        /// Whether each of the numbers that were given out has a live task, the newest first.
+        /// Whether each entry so far has a live task, beginning with the newest one.
         owned: Vec<bool>,
     },
     Prune,
@@ -58,7 +59,7 @@ fn op() -> impl Strategy<Value = Op> {
         6 => (0..KEYS, 0u64..2, prop::option::of(0u8..3))
             .prop_map(|(key, request, payment_id)| Op::Reserve { key, request, payment_id }),
         2 => (0..KEYS, 0u64..2).prop_map(|(key, request)| Op::Find { key, request }),
-        // Most are of the newest entries; the rest are long gone.
+        // Most moves are of the newest entries. The others are of entries that are long gone.
         16 => (transition, 0usize..6, transaction, spent, back)
             .prop_map(|(transition, which, transaction, spent, back)| {
                 Op::Move { transition, which, transaction, spent, back }
@@ -72,7 +73,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// Two payers share the keys, so that payment identifiers meet across authorizations.
+/// Two payers share the keys, so that different authorizations have the same payment identifier.
 const PAYERS: [Address; 2] = [Address::repeat_byte(1), Address::repeat_byte(2)];
 
 fn key(n: u64) -> AuthorizationKey {
@@ -205,9 +206,9 @@ async fn step(ledger: &mut Bench, model: &mut Model, op: &Op) {
                 ledger.recover(now).await,
                 Ok(model.close_open(u64::MAX, &[], "restart"))
             );
-            // A server looks for unknown entries before it moves them.
+            // A server lists the unknown entries before it moves them.
             ledger.undecided(None, 100).await.unwrap();
-            // Numbers are only unique within a run.
+            // Numbers are unique only within a run.
             model.issued = model.entries.iter().map(|e| e.id).collect();
         }
         Op::Wait { seconds } => model.now += seconds,

@@ -1,4 +1,4 @@
-//! The deficits of the newcomers' pool and of the shares of addresses.
+//! Tests of the deficits of the pool of newcomers and of the shares of addresses.
 
 use std::net::IpAddr;
 
@@ -62,15 +62,15 @@ async fn a_cost_is_missing_until_it_has_refilled() {
         ledger.reopen();
         assert_eq!(missing(&ledger, now).await, expected, "{seconds}");
     }
-    // A later cost adds to the deficit that has not refilled.
+    // A later cost adds to the deficit that is left.
     ledger.debit(payer, of_pool(100), NOW + 10).await.unwrap();
     assert_eq!(missing_of_pool(&ledger, NOW + 10).await, 300);
-    // A late write refills nothing for time that was counted already.
+    // A late write does not refill for time that was counted already.
     ledger.debit(payer, of_pool(1), NOW).await.unwrap();
     assert_eq!(missing_of_pool(&ledger, NOW).await, 301);
     assert_eq!(missing_of_pool(&ledger, NOW + 10).await, 301);
     assert_eq!(missing_of_pool(&ledger, NOW + 20).await, 201);
-    // A clock that was hours ahead does not block the refill.
+    // A clock that was hours ahead does not stop the refill.
     let ahead = NOW + 3700;
     ledger.debit(payer, of_pool(400), ahead).await.unwrap();
     ledger.debit(payer, of_pool(1), NOW + 20).await.unwrap();
@@ -95,7 +95,7 @@ async fn no_more_is_missing_than_there_can_be() {
             (1_000, &[(address(1), 200)][..])
         );
     }
-    // A smaller pool than before.
+    // The pool is now smaller than before.
     let small = Allowance {
         capacity: 10,
         per_second: u64::MAX,
@@ -108,7 +108,7 @@ async fn no_more_is_missing_than_there_can_be() {
     assert_eq!(missing_of_pool(&ledger, NOW + 1).await, 0);
     ledger.debit(payer, of_pool(4), LATE).await.unwrap();
     assert_eq!(missing_of_pool(&ledger, LATE).await, 4);
-    // The largest pool.
+    // The pool is as large as it can be.
     ledger.reopen_with(Options {
         pool: Allowance {
             capacity: u64::MAX,
@@ -122,9 +122,9 @@ async fn no_more_is_missing_than_there_can_be() {
     assert_eq!(missing_of_pool(&ledger, LATE).await, 1 << 61);
 }
 
-/// The deficit changes with the move of the entry, or not at all.
+/// The deficit changes together with the move of the entry, or not at all.
 #[tokio::test]
-async fn a_release_takes_it_with_the_move_of_the_entry() {
+async fn a_release_adds_to_the_deficit_with_the_move_of_the_entry() {
     let ledger = Bench::new();
     pay(&ledger, 1, NOW).await.unwrap();
     let entry = reserved(&ledger, claim(2)).await;
@@ -150,7 +150,8 @@ async fn a_release_takes_it_with_the_move_of_the_entry() {
     }
 }
 
-/// A caller with many addresses cannot fill the file, and a full share takes no room.
+/// A caller with many addresses cannot fill the file, because a full share has no row and the
+/// number of rows is limited.
 #[tokio::test]
 async fn rows_are_bounded() {
     let mut ledger = Bench::in_file(OPTIONS);
@@ -164,7 +165,7 @@ async fn rows_are_bounded() {
         rows
     };
     ledger.debit(payer, of_pool(600), NOW).await.unwrap();
-    // The first 40 are the oldest. All of them are queued at once, so that they share commits.
+    // The first 40 are the oldest ones. All are queued at once, so that they share commits.
     let many = (0..8_192 + 40).map(|number: u32| {
         let spent = Spent {
             address: Some((IpAddr::from(number.to_be_bytes()), 100)),

@@ -1,4 +1,5 @@
-//! Entries in flight without a call: the sweep spares live ones, and its cost is bounded.
+//! Tests of entries in flight that have no call. The sweep spares entries with a live call, and its
+//! cost is bounded.
 
 use std::sync::Arc;
 
@@ -9,12 +10,12 @@ use rusqlite::Connection;
 
 use crate::support::{Bench, NOW, OPTIONS, bring, claim, find, reserved};
 
-/// The number of entries that one script leaves in half a minute.
+/// As many entries as one script leaves in half a minute.
 const MANY: u32 = 50_000;
-/// The number of entries that one call examines.
+/// How many entries one call examines.
 const RUN: u64 = 16_384;
 
-/// Writes `MANY` reserved entries, numbers from 1, as a killed server leaves them.
+/// Writes `MANY` reserved entries with numbers from 1, as a killed server would leave them.
 fn reserve_many(file: &Connection) {
     file.pragma_update(None, "synchronous", "OFF").unwrap();
     let sql = "WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?1)
@@ -51,7 +52,7 @@ async fn an_entry_with_a_live_task_is_never_abandoned() {
             lost.push((nonce, entry));
         }
     }
-    // The snapshot has any order, and includes entries that have ended meanwhile.
+    // The snapshot may have any order, and may contain entries that have ended meanwhile.
     owned.reverse();
     owned.push(EntryId::new(1_000));
     let much_later = NOW + 1_000_000;
@@ -107,7 +108,7 @@ async fn one_call_looks_at_a_bounded_number_and_the_next_goes_on() {
         assert_eq!(in_flight(&ledger).await, left);
         assert!(abandoned.released > 0);
     }
-    // The sweep goes to the end, and begins again at the front.
+    // The sweep reaches the end, and then begins again at the front.
     assert_eq!(ledger.abandon(owned, NOW, NOW).await, Ok(released(0)));
     assert_eq!(ledger.abandon(Vec::new(), NOW, NOW).await, Ok(released(1)));
 }
@@ -117,7 +118,7 @@ async fn young_entries_in_front_do_not_hide_the_old_ones_behind() {
     let mut ledger = Bench::in_file(OPTIONS);
     ledger.change(|file| {
         reserve_many(file);
-        // The clock was wrong when all but the last ones were written.
+        // The clock was wrong when all entries but the last ones were written.
         let sql = "UPDATE entry SET reserved_at = ?1, changed_at = ?1 WHERE id <= ?2";
         let (wrong, young) = (NOW + 1_000_000, MANY - 10);
         let wrong = i64::try_from(wrong).unwrap();
@@ -135,7 +136,7 @@ async fn others_have_their_turn_while_many_are_abandoned() {
     let mut bench = Bench::in_file(OPTIONS);
     bench.change(reserve_many);
     let path = bench.path();
-    // Closed here and opened to be shared.
+    // The test closes the ledger and opens it again in a form that several tasks can share.
     let folder = bench.close();
     let ledger = Arc::new(AnyLedger::Sqlite(
         SqliteLedger::open(path.to_str().unwrap(), OPTIONS).unwrap(),
@@ -151,7 +152,7 @@ async fn others_have_their_turn_while_many_are_abandoned() {
     drop(folder);
 }
 
-/// A restart decides all entries that it finds before the first claim, in batches as well.
+/// A restart decides all open entries before the first claim, in batches as well.
 #[tokio::test]
 async fn a_restart_decides_all_of_them() {
     let mut ledger = Bench::in_file(OPTIONS);
@@ -159,7 +160,7 @@ async fn a_restart_decides_all_of_them() {
     let recovered = ledger.recover(NOW).await.unwrap();
     assert_eq!(recovered, released(u64::from(MANY)));
     assert_eq!(ledger.open_counts().await, Ok(OpenCounts::default()));
-    // The sweep uses batches: no transaction had all of them.
+    // The sweep runs in batches, so no transaction had all entries.
     assert!(ledger.sqlite().stats().commits >= u64::from(MANY) / 256);
 }
 

@@ -1,5 +1,5 @@
-//! Pruning: answers are deleted after their retention, entries when nobody needs to look them up
-//! any more.
+//! Tests of pruning. Answers are deleted after their retention, and entries when no look-up needs
+//! them any more.
 
 use ledger::{Claim, Journal, Options, PaymentStatus, PendingSettlement, Pruned, Spent, State};
 
@@ -29,7 +29,7 @@ async fn closed_entries_are_deleted_after_their_retention() {
         bring(&ledger, nonce, state).await;
     }
     assert_eq!(prune_all(&ledger, NOW + RETENTION - 1).await, NOTHING);
-    // The released entry, and the answer of the settled one.
+    // These are the released entry and the answer of the settled one.
     assert_eq!(prune_all(&ledger, NOW + RETENTION).await, pruned(1, 1));
     assert_eq!(look_up(&ledger, 5).await, None, "released");
     let settled = || async { find(&ledger, 4, NOW).await };
@@ -50,8 +50,8 @@ async fn closed_entries_are_deleted_after_their_retention() {
     }
 }
 
-/// Others who saw the authorization may have executed it, so its payer must not be asked to sign
-/// anew on a guess.
+/// Others have seen the authorization and may have executed it. The entry stays, because its payer
+/// must not be asked to sign anew on a guess.
 #[tokio::test]
 async fn a_released_payment_that_came_to_a_settlement_stays_as_long_as_a_settled_one() {
     let ledger = Bench::new();
@@ -76,7 +76,7 @@ async fn a_released_payment_that_came_to_a_settlement_stays_as_long_as_a_settled
 
 #[tokio::test]
 async fn an_entry_stays_as_long_as_its_answer_and_its_authorization() {
-    // Entries for less time than answers, and an authorization that outlives both.
+    // Entries are kept for less time than answers, and the authorization outlives both.
     let ledger = Bench::with(Options {
         entry_retention_seconds: 0,
         ..OPTIONS
@@ -104,7 +104,7 @@ async fn an_entry_stays_as_long_as_its_answer_and_its_authorization() {
 
     assert_eq!(prune_all(&ledger, NOW + RETENTION - 1).await, NOTHING);
     assert_eq!(prune_all(&ledger, NOW + RETENTION).await, pruned(1, 1));
-    // Deleted entries stay deleted, even for a clock that was set back.
+    // Deleted answers stay deleted, even when the clock is set back.
     let expired = PaymentStatus::AnswerExpired {
         transaction: receipt(1).transaction,
     };
@@ -133,7 +133,7 @@ async fn a_private_answer_goes_sooner_and_its_record_stays_as_long() {
     assert_eq!(prune_all(&ledger, last).await, NOTHING);
     let answered = PaymentStatus::Answered(stored(1, NOW));
     assert_eq!(find(&ledger, 1, last).await, Some(answered));
-    // The answer is not returned for longer, deleted or not.
+    // The answer is not returned any longer, whether it is already deleted or not.
     let expired = PaymentStatus::AnswerExpired {
         transaction: receipt(1).transaction,
     };
@@ -146,7 +146,7 @@ async fn a_private_answer_goes_sooner_and_its_record_stays_as_long() {
     assert_eq!(record.transaction, Some(receipt(1).transaction));
 }
 
-/// Entries that were written while the clock was wrong come first.
+/// The first entries were written while the clock was wrong.
 #[tokio::test]
 async fn a_clock_reading_in_the_future_stops_nothing() {
     let ledger = Bench::new();
@@ -169,7 +169,7 @@ async fn a_clock_reading_in_the_future_stops_nothing() {
         prune_all(&ledger, NOW + ENTRY_RETENTION).await,
         pruned(10, 0)
     );
-    // The entries of the wrong time stay until that time.
+    // The entries with the wrong time stay until that time has passed.
     let answered = Some(PaymentStatus::Answered(stored(1, wrong)));
     assert_eq!(find(&ledger, 1, NOW).await, answered);
     assert_eq!(
@@ -209,7 +209,7 @@ async fn a_clock_that_runs_backwards_deletes_nothing_early() {
 #[tokio::test]
 async fn pruning_goes_in_small_batches_past_entries_that_stay() {
     let ledger = Bench::new();
-    // More than a batch of entries that stay come before those that are due.
+    // More entries than one batch stay, and come before those that are due.
     for nonce in 0..150 {
         reserved(&ledger, claim(nonce)).await;
     }
@@ -248,7 +248,7 @@ async fn pruning_goes_in_small_batches_past_entries_that_stay() {
     assert_eq!(prune_all(&ledger, much_later).await.entries, 2);
 }
 
-/// The number of entries that one run examines of a ledger of this size.
+/// How many entries one run examines in a ledger of this size.
 const RUN: u64 = 8_192;
 
 #[tokio::test]
@@ -270,7 +270,7 @@ async fn one_run_looks_at_a_part_of_a_large_ledger_and_the_next_goes_on() {
         deleted.push(prune_all(&ledger, NOW + RETENTION).await.entries);
         assert!(ledger.sqlite().stats().commits - commits <= RUN / 128);
     }
-    // One of four entries is released; the others can still be looked up.
+    // One of four entries is released. The others can still be looked up.
     let run = RUN / 4;
     assert_eq!(deleted, [run, run, 5_000 - 2 * run, 0]);
 }

@@ -1,4 +1,4 @@
-//! Entries as the operator reads them.
+//! Tests of entries in the form in which the operator reads them.
 
 use alloy_primitives::Address;
 use ledger::{AnyLedger, Claim, EntryId, EntryRecord, Filter, Journal, Spent, State};
@@ -64,7 +64,7 @@ async fn a_record_has_the_claim_and_its_outcome() {
         assert_eq!(all(&ledger, &Filter::default()).await, [expected.clone()]);
         ledger.reopen();
     }
-    // Without its answer and its receipt, the record is the same.
+    // When its answer and its receipt are deleted, the record is the same.
     let retention = NOW + 3 + crate::support::RETENTION;
     assert_eq!(
         crate::support::prune_all(&ledger, retention).await.answers,
@@ -80,7 +80,7 @@ async fn every_state_is_selected_by_itself() {
     for (nonce, state) in (0..).zip(State::ALL) {
         entries.push((bring(&ledger, nonce, state).await, ledger.reopened(state)));
     }
-    // The mark of the work is written with the next batch.
+    // The next batch writes the mark that the work has begun.
     ledger.probe().await.unwrap();
     for state in State::ALL {
         let expected: Vec<EntryId> = entries
@@ -182,7 +182,7 @@ async fn entries_come_in_pages() {
 
 /// A file of version 9 has no columns for the authorization.
 #[tokio::test]
-async fn an_entry_of_an_earlier_version_says_what_it_knows() {
+async fn an_entry_of_an_earlier_version_shows_what_is_known_of_it() {
     let mut ledger = Bench::in_file(crate::support::OPTIONS);
     let old = bring(&ledger, 1, State::Settled).await;
     ledger.change(|file| {

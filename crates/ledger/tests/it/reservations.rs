@@ -1,4 +1,4 @@
-//! One claim gets an authorization, and every other one gets its status.
+//! Tests of claims: one claim gets the authorization, and every other claim gets its status.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::support::{
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_fifty_at_once_one_gets_it() {
+async fn one_of_fifty_claims_at_once_gets_the_authorization() {
     let ledger = Arc::new(Bench::new());
     let claims: Vec<_> = (0..50)
         .map(|_| {
@@ -104,7 +104,7 @@ async fn another_request_is_refused_in_every_state_but_released() {
         if state == State::Released {
             assert_eq!(found, None);
             reserved(&ledger, other).await;
-            // The authorization is bound to the other request now.
+            // The authorization now belongs to the other request.
             assert_eq!(
                 refused(&ledger, claim(nonce)).await,
                 PaymentStatus::BoundElsewhere
@@ -189,7 +189,7 @@ async fn an_answer_is_its_payers_until_its_retention_is_over() {
     let expired = || PaymentStatus::AnswerExpired {
         transaction: receipt(1).transaction,
     };
-    // Long after the authorization's own window.
+    // This is long after the authorization's own window.
     let last = NOW + RETENTION - 1;
     assert_eq!(
         find(&ledger, 1, last).await,
@@ -228,7 +228,7 @@ async fn a_lost_caller_loses_no_reservation() {
         let reservation = ledger.reserve(claim(1));
         let mut reservation = std::pin::pin!(reservation);
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-        // The claim begins, and then nobody waits for it.
+        // The claim begins, and then its caller stops waiting.
         let _ = reservation.as_mut().poll(&mut context);
     }
     while look_up(&ledger, 1).await.is_none() {
@@ -246,8 +246,8 @@ async fn a_lost_caller_loses_no_reservation() {
     );
 }
 
-/// A payment whose payer was told to sign a new one is never reserved again, for no request and
-/// under no signature, while its window lasts.
+/// The payer of this payment was asked to sign a new one. While the payment's window lasts, no
+/// request and no signature can reserve it again.
 #[tokio::test]
 async fn a_retired_payment_is_never_reserved_again() {
     let mut ledger = Bench::new();
@@ -255,7 +255,7 @@ async fn a_retired_payment_is_never_reserved_again() {
     assert_eq!(ledger.retire(entry).await, Ok(false), "reserved");
     let released = ledger.release(entry, "refused", Spent::NOTHING, NOW);
     assert_eq!(released.await, Ok(()));
-    // Another claim has a new entry.
+    // The next claim makes a new entry.
     let again = reserved(&ledger, claim(1)).await;
     let released = ledger.release(again, "refused", Spent::NOTHING, NOW);
     assert_eq!(released.await, Ok(()));
@@ -277,7 +277,7 @@ async fn a_retired_payment_is_never_reserved_again() {
         assert_eq!(find(&ledger, 1, NOW).await, Some(retired.clone()));
         assert_eq!(look_up(&ledger, 1).await.unwrap().state, State::Released);
     }
-    // Others may have seen a payment in a settlement, so it stays open to a claim.
+    // Others may have seen this payment in a settlement, so it can be claimed again.
     let attempted = bring(&ledger, 2, State::Settling).await;
     let released = ledger.release(attempted, "refused", Spent::NOTHING, NOW);
     assert_eq!(released.await, Ok(()));

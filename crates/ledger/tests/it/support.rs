@@ -1,4 +1,4 @@
-//! A ledger in a temporary folder, and payments for it.
+//! A ledger for tests in a temporary folder, and payments for it.
 
 use std::{ops::Deref, path::PathBuf, time::Duration};
 
@@ -18,7 +18,7 @@ pub(crate) const NOW: u64 = 1_790_000_000;
 pub(crate) const RETENTION: u64 = 1_000;
 pub(crate) const PRIVATE_RETENTION: u64 = 400;
 pub(crate) const ENTRY_RETENTION: u64 = 4 * RETENTION;
-/// The credit of two and a half payments of [`claim`].
+/// The credit that two and a half payments of [`claim`] earn.
 pub(crate) const CREDIT_CAP: u64 = 5_000;
 pub(crate) const OPTIONS: Options = Options {
     max_bytes: None,
@@ -36,11 +36,11 @@ pub(crate) const OPTIONS: Options = Options {
     },
 };
 
-/// Longer than any test: leases are tested where they are short.
+/// Longer than any test. Tests of leases set short ones.
 const LEASE: Duration = Duration::from_secs(600);
 
-/// A ledger that can be closed and opened again. It uses the database of the suite where there is
-/// one, except in tests about SQLite's files.
+/// A ledger that can be closed and opened again. It is in the suite's database if there is one,
+/// except in tests of SQLite's files.
 pub(crate) struct Bench {
     pub(crate) folder: TempDir,
     url: String,
@@ -63,7 +63,7 @@ impl Bench {
         }
     }
 
-    /// Makes a ledger in a SQLite file, whatever store the suite uses.
+    /// Makes a ledger in a SQLite file, whichever store the suite uses.
     pub(crate) fn in_file(options: Options) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let url = folder.path().join("service.db").display().to_string();
@@ -85,7 +85,7 @@ impl Bench {
         self.folder.path().join("service.db")
     }
 
-    /// Makes the ledger in a database, when the suite has one.
+    /// The ledger in a database, if the suite has one.
     pub(crate) fn postgres(&self) -> Option<&PostgresLedger> {
         match self.ledger.as_ref().unwrap() {
             AnyLedger::Sqlite(_) => None,
@@ -100,7 +100,7 @@ impl Bench {
         }
     }
 
-    /// Returns a state as it reads after a restart: marks that are not stored are gone.
+    /// Returns how a state reads after a restart: marks that are not stored are gone.
     pub(crate) fn reopened(&self, state: State) -> State {
         match (state, self.ledger.as_ref().unwrap()) {
             (State::Working, AnyLedger::Postgres(_)) => State::Reserved,
@@ -112,7 +112,7 @@ impl Bench {
         self.reopen_with(OPTIONS);
     }
 
-    /// Closes the ledger for good; its files stay as long as the folder.
+    /// Closes the ledger for good. Its files stay as long as the returned folder.
     pub(crate) fn close(mut self) -> TempDir {
         self.give_back();
         self.folder
@@ -164,7 +164,7 @@ pub(crate) fn request(n: u64) -> RequestBinding {
     RequestBinding::new("GET", "/price", Some(&format!("token={n}")), b"")
 }
 
-/// A claim of authorization `nonce` for request 0, good for 300 seconds from [`NOW`].
+/// A claim of authorization `nonce` for request 0, valid for 300 seconds from [`NOW`].
 pub(crate) fn claim(nonce: u64) -> Claim {
     Claim {
         key: key(nonce),
@@ -176,7 +176,7 @@ pub(crate) fn claim(nonce: u64) -> Claim {
     }
 }
 
-/// The payment of authorization `nonce`, with a member that no parser knows.
+/// The payment of authorization `nonce`, with an unknown member that has the text `note`.
 pub(crate) fn payment(nonce: u64, note: &str) -> Payment {
     let AuthorizationKey {
         asset,
@@ -237,7 +237,7 @@ pub(crate) async fn refused(ledger: &AnyLedger, claim: Claim) -> PaymentStatus {
     }
 }
 
-/// Brings authorization `nonce` into a state, by the shortest way, at [`NOW`].
+/// Brings authorization `nonce` into a state by the shortest way, at [`NOW`].
 pub(crate) async fn bring(ledger: &AnyLedger, nonce: u64, state: State) -> EntryId {
     let entry = reserved(ledger, claim(nonce)).await;
     let settling = || async {
@@ -283,7 +283,7 @@ pub(crate) async fn bring(ledger: &AnyLedger, nonce: u64, state: State) -> Entry
     entry
 }
 
-/// Makes one paid call from claim to receipt.
+/// Makes one paid call, from the claim to the receipt.
 pub(crate) async fn pay(ledger: &AnyLedger, nonce: u64, now: u64) -> Result<EntryId, LedgerError> {
     let claim = Claim {
         now,
@@ -307,12 +307,12 @@ pub(crate) async fn look_up(ledger: &AnyLedger, nonce: u64) -> Option<PaymentRec
     ledger.look_up(&key(nonce)).await.unwrap()
 }
 
-/// Returns the credit of the payer of all these payments.
+/// Returns the credit of the payer of these payments.
 pub(crate) async fn credit(ledger: &AnyLedger) -> u64 {
     ledger.credit(key(0).payer).await.unwrap()
 }
 
-/// Returns the sum of the payer of all these payments.
+/// Returns the sum of the payer of these payments.
 pub(crate) async fn paid(ledger: &AnyLedger) -> u64 {
     ledger.paid(key(0).payer).await.unwrap()
 }

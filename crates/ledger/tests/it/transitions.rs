@@ -1,4 +1,4 @@
-//! Every move from every state, and its result.
+//! Tests of every move from every state.
 
 use ledger::{
     AnyLedger, EntryId, Journal, LedgerError, PaymentStatus, Resolution, Spent, State, Transition,
@@ -105,7 +105,7 @@ async fn every_move_from_every_state() {
 }
 
 #[tokio::test]
-async fn no_move_of_an_entry_that_is_not_there() {
+async fn no_move_of_a_missing_entry_succeeds() {
     let ledger = Bench::new();
     let entry = EntryId::new(77);
     for transition in Transition::ALL.into_iter().skip(1) {
@@ -135,7 +135,7 @@ async fn the_holder_of_an_old_id_cannot_touch_the_next_reservation() {
 }
 
 #[tokio::test]
-async fn unknown_learns_its_transaction_and_keeps_its_age() {
+async fn an_unknown_entry_gets_its_transaction_and_keeps_its_age() {
     let ledger = Bench::new();
     let entry = bring(&ledger, 1, State::Unknown).await;
     for (transaction, known) in [

@@ -1,4 +1,4 @@
-//! Entries that only the operator can decide.
+//! Tests of entries that only the operator can decide.
 
 use ledger::{EntryId, Journal, OpenCounts, PaymentStatus, Recovery, Resolution, State, Undecided};
 use x402_wire::{AuthorizationKey, Payment};
@@ -8,7 +8,7 @@ use crate::support::{
 };
 
 #[tokio::test]
-async fn it_is_listed_for_the_operator_and_for_nobody_else() {
+async fn an_undecidable_entry_is_listed_only_for_the_operator() {
     let mut ledger = Bench::new();
     let unknown = bring(&ledger, 1, State::Unknown).await;
     let transaction = Some("0xb2".to_owned());
@@ -50,7 +50,7 @@ async fn it_is_listed_for_the_operator_and_for_nobody_else() {
 }
 
 #[tokio::test]
-async fn it_comes_in_pages() {
+async fn undecidable_entries_come_in_pages() {
     let ledger = Bench::new();
     let mut entries = Vec::new();
     for nonce in 0..7 {
@@ -69,7 +69,7 @@ async fn it_comes_in_pages() {
 }
 
 #[tokio::test]
-async fn nothing_touches_it_by_itself() {
+async fn no_server_moves_an_undecidable_entry() {
     let mut ledger = Bench::new();
     let entry = bring(&ledger, 1, State::Undecidable).await;
     let expected = Some(PaymentStatus::Undecidable {
@@ -89,7 +89,7 @@ async fn nothing_touches_it_by_itself() {
 }
 
 #[tokio::test]
-async fn the_operator_decides_it_once() {
+async fn the_operator_decides_an_undecidable_entry_once() {
     let ledger = Bench::new();
     let charged = bring(&ledger, 1, State::Undecidable).await;
     let uncharged = bring(&ledger, 2, State::Undecidable).await;
@@ -105,7 +105,7 @@ async fn the_operator_decides_it_once() {
         .resolve(uncharged, released.clone(), NOW + 60)
         .await
         .unwrap();
-    // The answer was kept for this decision, and is the payer's from now on.
+    // The answer was kept for this decision, and now belongs to the payer.
     let answered = PaymentStatus::Answered(stored(1, NOW + 60));
     assert_eq!(find(&ledger, 1, NOW + 60).await, Some(answered));
     assert_eq!(find(&ledger, 2, NOW + 60).await, None);
@@ -128,8 +128,8 @@ async fn open_entries_are_counted() {
     for (nonce, state) in (0..).zip(State::ALL) {
         bring(&ledger, nonce, state).await;
     }
-    // The first one is the entry that has been unknown for the longest time, not the one with the
-    // lowest number.
+    // The oldest entry is the one that has been unknown for the longest time, and not the one with
+    // the lowest number.
     let entry = bring(&ledger, 10, State::Settling).await;
     ledger
         .mark_unknown(entry, None, "timeout", NOW + 80)

@@ -1,4 +1,5 @@
-//! Recovery, reconciliation's list, abandoned entries, the probe, the size.
+//! Tests of recovery, of the list for reconciliation, of abandoned entries, of the probe and of the
+//! size.
 
 use ledger::{Claim, EntryId, Journal, PaymentStatus, Recovery, Spent, State};
 
@@ -129,7 +130,7 @@ async fn only_entries_without_a_recent_move_are_abandoned() {
         Some(PaymentStatus::InFlight { .. })
     ));
 
-    // These entries were given up too early: before settlement the next move is refused, after it
+    // These entries were closed too early. Before settlement, the next move is refused; after it,
     // the charge counts.
     assert!(
         ledger
@@ -186,7 +187,7 @@ async fn its_size_is_that_of_the_file_and_the_log() {
 #[tokio::test]
 async fn a_size_that_cannot_be_read_is_named() {
     let ledger = Bench::in_file(OPTIONS);
-    // A file stands in the place of the ledger's folder.
+    // The ledger's folder is replaced by a file.
     let folder = ledger.folder.path();
     let aside = folder.with_extension("aside");
     std::fs::rename(folder, &aside).unwrap();

@@ -1,4 +1,4 @@
-//! The forms of an argument: how each is read, described and written as JSON Schema.
+//! The forms of arguments: how each form is read, described and written as JSON Schema.
 
 use alloy_primitives::{Address, B256, U256};
 use calldata_checks::Decimal;
@@ -27,7 +27,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// The text that a problem gives as the expectation.
+    /// What a problem states as expected.
     pub(super) fn expectation(&self) -> String {
         match self {
             Self::Address => {

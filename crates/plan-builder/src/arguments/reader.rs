@@ -1,4 +1,4 @@
-//! Reads a JSON object by its declarations and collects every problem.
+//! Reads a JSON object by its declarations, and collects every problem.
 
 use std::cell::RefCell;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::{Argument, MOST_PROBLEMS, Member, Object, Problem, Property};
 use crate::Refusal;
 
-/// Most characters of a foreign value that a problem repeats.
+/// The most characters of a foreign value that a problem repeats.
 const SHOWN: usize = 80;
 
 /// Collects the problems of one set of arguments.
@@ -16,7 +16,7 @@ const SHOWN: usize = 80;
 pub(crate) struct Outcome(RefCell<Vec<Problem>>);
 
 impl Outcome {
-    /// Notes a problem that no single declaration can see.
+    /// Notes a problem that concerns more than one declaration.
     pub(crate) fn note(
         &self,
         path: &str,
@@ -24,7 +24,7 @@ impl Outcome {
         observed: impl Into<String>,
     ) {
         let mut problems = self.0.borrow_mut();
-        // The list is bounded. The first problem already makes the arguments fail.
+        // The list is bounded. Already the first problem makes the arguments fail.
         if problems.len() >= MOST_PROBLEMS {
             return;
         }
@@ -38,7 +38,8 @@ impl Outcome {
     /// Returns the parsed request, if no problem was noted.
     ///
     /// # Errors
-    /// Every problem. `None` without a problem cannot happen: a missing value is always noted.
+    /// `input_invalid` with every problem. A `value` of `None` always comes with a problem, because
+    /// a missing value is always noted.
     pub(crate) fn finish<T>(self, value: Option<T>) -> Result<T, Refusal> {
         let problems = self.0.into_inner();
         match value {
@@ -57,7 +58,7 @@ pub(crate) struct Reader<'a> {
     outcome: &'a Outcome,
 }
 
-/// Parses the JSON text of arguments; duplicates are refused here.
+/// Parses the JSON text of arguments. Refuses members that occur twice.
 ///
 /// # Errors
 /// `input_invalid`
@@ -67,7 +68,7 @@ pub(crate) fn parse(text: &str) -> Result<Value, Refusal> {
 }
 
 impl<'a> Reader<'a> {
-    /// Makes a reader of the arguments object itself. Notes unknown members at once.
+    /// Makes a reader of the whole arguments object. Notes its unknown members at once.
     pub(crate) fn over(
         arguments: &'a Value,
         properties: &'static [Property],
@@ -103,7 +104,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Reads a member that must be there.
+    /// Reads a member that must be present.
     pub(crate) fn required<T>(&self, argument: &Argument<T>) -> Option<T> {
         match self.members.get(argument.name) {
             Some(json) => self.read(argument, json),
@@ -127,8 +128,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a nested object. `None` when it is missing (noted when it is required) or is not an
-    /// object.
+    /// Reads a nested object. `None` when it is missing or is not an object. A missing object is
+    /// noted when it is required.
     pub(crate) fn object(&self, object: &'static Object) -> Option<Reader<'a>> {
         let path = self.path_of(object.name);
         match self.members.get(object.name) {
@@ -146,7 +147,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns whether a member is there.
+    /// Returns whether a member is present.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.members.get(name).is_some_and(|value| !value.is_null())
     }
@@ -169,7 +170,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Shows a foreign value in a problem: its kind, and its text when that is short.
+/// How a problem shows a foreign value: its kind, and its text when that is short.
 fn shown(json: &Value) -> String {
     match json {
         Value::Null => "null".to_owned(),

@@ -1,4 +1,6 @@
-//! Reads who holds the receiving address on the destination chain.
+//! Finds out who controls the receiving address on the destination chain. An account with a key
+//! controls its address on every chain. A Safe must be the same on both chains. All other contracts
+//! are refused.
 
 use alloy_primitives::{Address, B256, Bytes, U256, address, b256};
 use alloy_sol_types::{SolCall, sol};
@@ -26,31 +28,31 @@ sol! {
     function getThreshold() external view returns (uint256);
     /// Safe.
     function VERSION() external view returns (string memory);
-    /// Every proxy of a Safe answers this itself, whatever contract it runs.
+    /// Every proxy of a Safe answers this call itself, whichever contract it runs.
     function masterCopy() external view returns (address);
-    /// Safe: the modules after `start`, and the start of the next page.
+    /// Safe: the modules after `start`, and where the next page starts.
     function getModulesPaginated(address start, uint256 pageSize) external view returns (address[] memory array, address next);
-    /// Safe since 1.3.0: whole words of its storage.
+    /// Safe since 1.3.0: reads whole words of its storage.
     function getStorageAt(uint256 offset, uint256 length) external view returns (bytes memory);
 }
 
 /// The address at which a Safe's list of modules begins and ends.
 pub(super) const SENTINEL: Address = address!("0000000000000000000000000000000000000001");
-/// The slot of a Safe's guard: keccak-256 of `guard_manager.guard.address`.
+/// The slot with a Safe's guard: keccak-256 of `guard_manager.guard.address`.
 pub(super) const GUARD_SLOT: B256 =
     b256!("4a204f620c8c5ccdca3fd54d003badd85ba500436a431f0cbda4f558c93c34c8");
-/// Where a Safe 1.5.0 keeps the guard of its modules: keccak-256 of
+/// The slot with the guard of a Safe 1.5.0's modules: keccak-256 of
 /// `module_manager.module_guard.address`.
 pub(super) const MODULE_GUARD_SLOT: B256 =
     b256!("b104e0b93118902c651344349b610029d694cfdec91c589c91ebafbcd0289947");
-/// The slot of a Safe's fallback handler: keccak-256 of `fallback_manager.handler.address`.
+/// The slot with a Safe's fallback handler: keccak-256 of `fallback_manager.handler.address`.
 pub(super) const HANDLER_SLOT: B256 =
     b256!("6c9a6c4a39284e37ed1cf53d337577d14212a4870fb976a4366c693b939918d5");
 
-/// Longest version text of a Safe.
+/// The most bytes of a Safe's version text.
 const LONGEST_VERSION: usize = 32;
-/// Longest answer of a Safe in bytes: its owners as an offset, their count, and a word for each.
-/// Longer answers are not decoded.
+/// The most bytes of a Safe's answer: its owners as an offset, their count, and a word for each. A
+/// longer answer is not decoded.
 const LONGEST_ANSWER: usize = 32 * (2 + MOST_OWNERS);
 
 /// Reads who holds the receiving address of a bridge, for [`OwnReadings`](crate::OwnReadings): a
@@ -73,9 +75,9 @@ pub async fn read_control<A: Accounts + ?Sized>(
 /// Reads the account and judges the readings.
 ///
 /// # Errors
-/// `bridge_recipient_controlled_on_destination`: the account does not hold the receiving address,
-/// or it is a Safe and cannot be read on both chains. The port's failure, when the source chain has
-/// an endpoint that does not return the code of an account with a key.
+/// `bridge_recipient_controlled_on_destination`: the account does not control the receiving
+/// address, or it is a Safe and cannot be read on both chains. The failure of the port, when the
+/// source chain has an endpoint that does not return the code of an account with a key.
 pub(super) async fn control<A: Accounts + ?Sized>(
     accounts: &A,
     asked: &Asked,
@@ -86,9 +88,9 @@ pub(super) async fn control<A: Accounts + ?Sized>(
             let code = accounts.code(asked.source_chain_id, asked.account).await;
             let source_code = match code {
                 Ok(code) => Some(AccountCode::of(&code)),
-                // Without an endpoint, a plan needs the operator's permission and says so: a key
-                // holds its address on every chain. An endpoint that fails is another case:
-                // otherwise anyone who makes it fail gets a contract past the check.
+                // Without an endpoint, a plan needs the operator's permission, and says so: a key
+                // controls its address on every chain. An endpoint that fails is different.
+                // Otherwise anyone who makes it fail could get a contract past the check.
                 Err(PortError {
                     reason: PortErrorReason::NotConfigured { .. },
                     ..
@@ -173,7 +175,8 @@ async fn safe<A: Accounts + ?Sized>(
         )
         .await;
     let version = returned::<VERSIONCall>(version, side)?;
-    // The text may be a stranger's: only the characters of a version get into a plan or a refusal.
+    // A stranger may have written this text. Only the characters of a version get into a plan or a
+    // refusal.
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'+' | b'-');
     if version.is_empty() || version.len() > LONGEST_VERSION || !version.bytes().all(plain) {
         return Err(refuse(
@@ -226,7 +229,7 @@ fn stored_address(
         })
 }
 
-/// Returns the return data of a call, if it answered as a Safe does.
+/// Returns the data of a call that was answered as a Safe does.
 fn returned<C: SolCall>(
     answer: Result<Option<Bytes>, PortError>,
     side: &'static str,

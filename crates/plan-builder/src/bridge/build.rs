@@ -94,7 +94,8 @@ pub async fn build<F: BridgeFees + ?Sized, A: Accounts + ?Sized, S: Simulator + 
         .seal()
 }
 
-/// Reads the account and the fees at once. The account's fault has precedence.
+/// Reads the account and the fees at the same time. When both fail, the account's failure is
+/// returned.
 async fn read<F: BridgeFees + ?Sized, A: Accounts + ?Sized>(
     asked: &Asked,
     fees: &F,
@@ -119,8 +120,8 @@ async fn read<F: BridgeFees + ?Sized, A: Accounts + ?Sized>(
     .await;
     let control = control?;
     let fees = fees?;
-    // The request's own check has established that the route has fast transfers, so the service
-    // left out their fee.
+    // The check of the request has established that the route has fast transfers. So the missing
+    // fee is the service's fault.
     if asked.speed == TransferSpeed::Fast && fees.fast_bps.is_none() {
         return Err(Refusal::new(
             Refusal::QUOTE_MALFORMED,

@@ -5,8 +5,8 @@ use std::{
     task::Poll,
 };
 
-/// Returns both outputs when both are ready. Boxed, because an `async fn` holds each argument
-/// twice, and nesting doubles that again.
+/// Returns both outputs when both futures are ready. The futures are boxed, because an `async fn`
+/// holds each argument twice, and nesting doubles that again.
 pub(super) fn join<A: Future, B: Future>(
     a: A,
     b: B,
@@ -43,7 +43,7 @@ mod tests {
 
     use super::*;
 
-    /// A future that is ready at the nth poll and must not be polled again.
+    /// A future that is ready at the poll with this number. After that it must not be polled again.
     struct After(u32);
 
     impl Future for After {
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn both_outputs_whichever_is_first() {
+    fn both_outputs_are_returned_whichever_is_first() {
         for (a, b) in [(1, 1), (1, 4), (4, 1), (3, 3)] {
             let mut both = pin!(join(After(a), After(b)));
             let mut context = Context::from_waker(Waker::noop());

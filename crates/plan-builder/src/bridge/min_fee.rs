@@ -1,4 +1,4 @@
-//! Reads the least fee that the source chain itself requires for a burn.
+//! Reads the least fee that the source chain requires for a burn.
 
 use alloy_primitives::U256;
 use alloy_sol_types::{SolCall, sol};
@@ -14,11 +14,12 @@ sol! {
     function getMinFeeAmount(uint256 amount) external view returns (uint256);
 }
 
-/// Reads the least `maxFee` of a burn of this amount. Zero where the contract has no such function
-/// (deployments before 2.1); `None` without an endpoint.
+/// Reads the least `maxFee` of a burn of this amount. Zero when the contract has no such function
+/// (deployments before 2.1). `None` when there is no endpoint.
 ///
 /// # Errors
-/// The port's failure; `quote_malformed` when the contract does not answer a number.
+/// The failure of the port; `quote_malformed` when the contract answers something else than a
+/// number.
 pub(super) async fn read<A: Accounts + ?Sized>(
     accounts: &A,
     chain_id: u64,

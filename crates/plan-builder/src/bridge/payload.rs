@@ -1,4 +1,5 @@
-//! `payload`: the steps, the readings that they follow from, and the caller's later tasks.
+//! `payload` of a bridge plan: the steps, the readings on which they are based, and the caller's
+//! later tasks.
 
 use std::borrow::Cow;
 
@@ -18,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::off_route;
 use crate::wire::{Digits, Eip55, Exact, StepRecord, Text, Time, Word};
 
-/// The readings for a plan.
+/// What was read for a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Readings {
     pub(super) fees: RouteFees,
@@ -27,8 +28,8 @@ pub(crate) struct Readings {
     pub(super) read_at: UtcSeconds,
 }
 
-/// The payload of a bridge plan. The request and the readings determine every other member, except
-/// for the chain id and the steps.
+/// The payload of a bridge plan. Except for the chain id and the steps, the request and the
+/// readings determine every member.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BridgePayload {
@@ -39,7 +40,7 @@ pub(crate) struct BridgePayload {
     pub(super) steps: Vec<StepRecord>,
 }
 
-/// The place of the mint, and the holder of the account there.
+/// Where the mint happens, and who controls the account there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Destination {
@@ -49,7 +50,7 @@ struct Destination {
     token: Eip55,
 }
 
-/// The readings of the account.
+/// What was read about the account.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case", tag = "kind")]
 enum Control {
@@ -62,7 +63,7 @@ enum Control {
     },
 }
 
-/// The code at an address; a contract with the hash of its code.
+/// The code at an address. A contract is shown by the hash of its code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum CodeRecord {
@@ -88,12 +89,12 @@ struct SafeRecord {
     version: String,
 }
 
-/// The fees and limits as they were read, and their consequences. The minted amount lies between
-/// two bounds; it is never exact.
+/// The fees and limits as they were read, and what follows from them. The amount that is minted
+/// lies between two bounds and is never exact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Quote {
-    /// The least fee of the source chain; left out where it was not read.
+    /// The least fee of the source chain. Left out when it was not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     chain_min_fee: Option<Digits>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -117,7 +118,7 @@ enum FeeOrigin {
     ProtocolRule,
 }
 
-/// The caller's tasks on the destination chain after the steps have been sent.
+/// What the caller has to do on the destination chain after the steps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PostSubmission {
@@ -137,8 +138,7 @@ struct Mint {
 }
 
 impl BridgePayload {
-    /// Puts the payload of these steps together. Readings that the request does not need are left
-    /// out.
+    /// Assembles the payload of these steps. Leaves out readings that the request does not need.
     ///
     /// # Errors
     /// `bridge_fee_cap` when the readings give no fee; `bridge_route_enumerated`.
@@ -183,7 +183,7 @@ impl BridgePayload {
         })
     }
 
-    /// The readings.
+    /// The readings that the payload states.
     pub(super) fn readings(&self) -> Readings {
         Readings {
             fees: RouteFees {
@@ -198,12 +198,12 @@ impl BridgePayload {
         }
     }
 
-    /// The time of the fees' reading.
+    /// When the fees were read.
     pub(super) const fn read_at(&self) -> UtcSeconds {
         self.quote.read_at.0
     }
 
-    /// The highest fee.
+    /// The highest fee that the protocol may deduct.
     pub(super) const fn max_fee(&self) -> Digits {
         self.quote.max_fee
     }
@@ -336,7 +336,7 @@ impl From<SafeReading> for SafeRecord {
 
 impl From<&SafeRecord> for SafeReading {
     fn from(record: &SafeRecord) -> Self {
-        // A Safe whose code was not read counts as one without code.
+        // A Safe whose code was not read counts as an account without code.
         let code = |record: CodeRecord| Option::from(record).unwrap_or(AccountCode::Empty);
         let addresses = |list: &[Eip55]| list.iter().map(|entry| entry.address()).collect();
         Self {

@@ -69,7 +69,7 @@ static EXPORTS: Argument<Vec<&'static str>> = Argument::choices(
     ExportSet::WORDS,
 );
 
-/// The arguments.
+/// The declarations of the arguments.
 pub(crate) static PROPERTIES: &[Property] = &[
     Property::required_object(&PROFILE),
     Property::required(&FROM_CHAIN_ID),
@@ -83,8 +83,8 @@ pub(crate) static PROPERTIES: &[Property] = &[
     Property::optional(&EXPORTS),
 ];
 
-/// A bridge request. Its serde form is the normal form: defaults written out, the token by its
-/// address.
+/// A bridge request. Its serde form is the normal form, with the defaults written out and the token
+/// as an address.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BridgeRequest {
@@ -218,13 +218,13 @@ impl BridgeRequest {
         }
     }
 
-    /// The account that a plan is bound to.
+    /// The account that the plan is for.
     #[must_use]
     pub const fn account(&self) -> &AccountProfile {
         &self.account_profile
     }
 
-    /// The further forms in which the steps are given.
+    /// The further forms in which the plan gives its steps.
     #[must_use]
     pub const fn exports(&self) -> ExportSet {
         self.exports
@@ -237,7 +237,7 @@ impl Editable for BridgeRequest {
     }
 }
 
-/// Arguments of the right form. Their route may not exist.
+/// Arguments that are well-formed. Their route may not exist.
 struct Given {
     account_profile: AccountProfile,
     from_chain_id: u64,

@@ -1,4 +1,4 @@
-//! The bridge constructor against upstreams whose answers a test chooses.
+//! Tests of the bridge constructor. Each test chooses the answers of the upstreams.
 
 mod arguments;
 mod forgeries;
@@ -28,7 +28,7 @@ use crate::{
 
 const ACCOUNT: Address = address!("70997970C51812dc3A010C7d01b50e0d17dc79C8");
 
-/// Fees as the protocol's service gives them.
+/// Fees as the protocol's service states them.
 #[derive(Debug)]
 struct Fees {
     reading: Result<BridgeFeeReading, PortError>,
@@ -71,19 +71,19 @@ impl BridgeFees for Fees {
     }
 }
 
-/// Accounts on chains; a chain that is not there has no endpoint.
+/// Accounts on chains. A chain without an entry has no endpoint.
 #[derive(Debug, Default)]
 struct Chains(HashMap<u64, Account>);
 
 #[derive(Debug, Clone, Default)]
 struct Account {
     code: Bytes,
-    /// Answers by calldata or by its selector.
+    /// The answers, by the whole calldata or by its selector.
     answers: HashMap<Bytes, Option<Bytes>>,
 }
 
-/// The code of contracts beside the account, on every chain: two hold the same code, the others
-/// their own.
+/// The code of the other contracts, on every chain. Two of them have the same code, each of the
+/// others its own.
 fn code_beside(address: Address) -> Bytes {
     match address {
         safe::SINGLETON | safe::LAYER_2_SINGLETON => Bytes::from_static(&[0x60, 0x80, 0x52]),
@@ -165,7 +165,7 @@ fn unavailable(source_name: &'static str) -> PortError {
     }
 }
 
-/// A policy that allows bridges without a node, as most of these tests need.
+/// A policy that allows bridges without a node, which most of these tests need.
 fn policy() -> Policy {
     Policy {
         allow_unread_accounts: true,
@@ -194,8 +194,8 @@ fn moment() -> Moment {
     }
 }
 
-/// 1234.56789 USDC from Base to Arbitrum at standard speed, with these members set (or removed by
-/// `null`).
+/// The arguments for 1234.56789 USDC from Base to Arbitrum at standard speed. `changes` sets
+/// members, and removes them by `null`.
 fn arguments(changes: Value) -> Value {
     let mut arguments = json!({
         "accountProfile": {"kind": "eoa", "address": ACCOUNT.to_string(), "chainId": 8453},
@@ -217,7 +217,7 @@ fn request(changes: Value) -> BridgeRequest {
     BridgeRequest::parse(&arguments(changes)).unwrap()
 }
 
-/// Returns the name and the path of the refusal of these arguments.
+/// Returns the name and the path of the refusal that these arguments get.
 fn refused(changes: Value) -> (String, String) {
     let refusal = BridgeRequest::parse(&arguments(changes)).unwrap_err();
     (
@@ -241,8 +241,8 @@ fn built_with(
     ready(plan)
 }
 
-/// Returns the result of building a plan: nothing here waits. The future is `Send`, because servers
-/// move it between threads.
+/// Returns the output of a future that never waits. The future must be `Send`, because servers move
+/// it between threads.
 fn ready<T>(plan: impl Future<Output = T> + Send) -> T {
     match pin!(plan).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,

@@ -9,8 +9,8 @@ use crate::{
     wire::{Eip55, Hex, StepRecord},
 };
 
-/// The parameter of `wallet_sendCalls`: all calls are executed or none, so an approval never
-/// remains without its call.
+/// The parameter of `wallet_sendCalls`. The wallet must execute all calls or none, so that no
+/// approval remains without its call.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct SendCalls {

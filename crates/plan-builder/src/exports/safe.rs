@@ -82,8 +82,8 @@ fn transaction(step: &StepRecord) -> Transaction {
     }
 }
 
-/// The builder's checksum: keccak-256 of its own serialisation, with the name as `null` and without
-/// the checksum.
+/// The builder's checksum: keccak-256 of its own serialisation of the batch, with the name as
+/// `null` and without the checksum.
 fn checksum(mut batch: Value) -> B256 {
     if let Some(Value::Object(meta)) = batch.get_mut("meta") {
         meta.insert("name".to_owned(), Value::Null);
@@ -94,7 +94,7 @@ fn checksum(mut batch: Value) -> B256 {
     digest::keccak(text.as_bytes())
 }
 
-/// Writes objects as the list of their sorted names, then each value followed by a comma.
+/// Writes an object as the list of its sorted names, and then each value followed by a comma.
 fn write(value: &Value, text: &mut String) {
     match value {
         Value::Array(items) => {
@@ -131,9 +131,9 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// A batch file that the Safe Transaction Builder wrote.
+    /// The Safe Transaction Builder itself wrote this batch file.
     #[test]
-    fn the_builders_own_checksum() {
+    fn the_checksum_equals_the_builders_own() {
         let batch = json!({
             "version": "1.0",
             "chainId": "1",

@@ -1,4 +1,4 @@
-//! The choice of exports.
+//! The choice of further forms for the steps.
 
 /// The further forms in which a plan gives its steps.
 ///

@@ -1,12 +1,12 @@
-//! The order action in wire order: one declaration gives its JSON and its msgpack.
+//! The order action in the order of the wire. One declaration gives its JSON and its msgpack.
 
 use calldata_checks::perp_order::{WireAction, WireBuilder, WireOrder, WireOrderKind};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::wire::Text;
 
-/// The action that is hashed. Members are declared, and therefore written, in the order that the
-/// venue hashes.
+/// The action that is hashed. Its members are declared in the order in which the venue hashes them,
+/// and so they are written in that order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ActionRecord {
@@ -77,13 +77,13 @@ pub(super) struct BuilderRecord {
 }
 
 impl ActionRecord {
-    /// Returns the bytes that the venue hashes. `None` for values that msgpack cannot hold; no
-    /// action contains any.
+    /// Returns the bytes that the venue hashes. `None` for a value that msgpack cannot hold; no
+    /// action contains one.
     pub(super) fn msgpack(&self) -> Option<Vec<u8>> {
         rmp_serde::to_vec_named(self).ok()
     }
 
-    /// The action in the form of the checks.
+    /// Returns the action in the form of the checks.
     pub(super) fn text(&self) -> WireAction {
         WireAction {
             kind: self.kind.clone().into_owned(),
@@ -120,8 +120,8 @@ impl OrderRecord {
     }
 }
 
-/// Reads a member that is left out when it has no value. `null` is refused, because it would be
-/// hashed.
+/// Reads a member that is left out when it has no value. Refuses `null`, because the venue would
+/// hash it.
 pub(super) fn never_null<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {

@@ -1,4 +1,4 @@
-//! Makes a payload of a request and the venue's readings. The checks judge the payload before
+//! Makes the payload of a request from the venue's readings. The checks judge the payload before
 //! anyone sees it.
 
 use alloy_primitives::B256;
@@ -28,32 +28,33 @@ use crate::{
 };
 
 sol! {
-    /// The message that a signer of the venue signs.
+    /// The message that an account of the venue signs.
     struct Agent {
         string source;
         bytes32 connectionId;
     }
 }
 
-/// The parts of a draft.
+/// What a payload is made from.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Draft<'a> {
     pub(super) request: &'a PerpOrderRequest,
     pub(super) asset: &'a PerpAsset,
-    /// The account's approval for the configured builder, in tenths of a basis point.
+    /// The fee that the account has approved for the configured builder, in tenths of a basis
+    /// point.
     pub(super) approved_builder_fee: Option<u64>,
     pub(super) fees: &'a FeePolicy,
-    /// Milliseconds of Unix time.
+    /// In milliseconds of Unix time.
     pub(super) nonce: u64,
-    /// Milliseconds of Unix time.
+    /// In milliseconds of Unix time.
     pub(super) expires_after: u64,
 }
 
 impl Draft<'_> {
-    /// The payload.
+    /// Makes the payload.
     ///
     /// # Errors
-    /// `perp_tpsl_limit_bound`, when the limit price of a market trigger has more digits than a
+    /// `perp_tpsl_limit_bound` when the limit price of a market trigger has more digits than a
     /// price.
     pub(super) fn payload(self) -> Result<PerpOrderPayload, Refusal> {
         let (request, asset) = (self.request, self.asset);
@@ -193,8 +194,8 @@ impl Draft<'_> {
         })
     }
 
-    /// Computes connection id and digest for one nonce with the typed-data library. The checks
-    /// compute them from the byte layout.
+    /// Computes the connection id and the digest for one nonce, with the typed-data library. The
+    /// checks compute both from the byte layout instead.
     fn example(&self, action: &[u8]) -> ExampleRecord {
         let mut preimage = action.to_vec();
         preimage.extend(self.nonce.to_be_bytes());

@@ -1,4 +1,4 @@
-//! `payload` of a perpetuals plan: the action, the recipe for the signed message, one worked
+//! `payload` of a perpetuals plan: the action, the recipe for the message to sign, one worked
 //! example, and the venue's readings.
 
 use std::fmt;
@@ -20,25 +20,25 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PerpOrderPayload {
-    /// An order has no transactions.
+    /// Always empty, because an order has no transactions.
     pub(super) steps: [(); 0],
     /// The kind of payload.
     pub(super) kind: Text,
-    /// The endpoint that the signed order is posted to.
+    /// The endpoint to which the signed order is posted.
     pub(super) endpoint: Text,
     /// The account that the order is for.
     pub(super) order_owner: Eip55,
-    /// The action, in wire order.
+    /// The action, in the order of the wire.
     pub(super) action: ActionRecord,
-    /// The action's bytes that are hashed.
+    /// The bytes of the action that are hashed.
     pub(super) action_msgpack: Hex,
-    /// The way from these bytes to the signed message.
+    /// How the message to sign is made from these bytes.
     pub(super) recipe: RecipeRecord,
-    /// The signed message for one nonce.
+    /// The message to sign for one nonce.
     pub(super) example: ExampleRecord,
     /// The venue's readings.
     pub(super) venue: VenueRecord,
-    /// The limits of the order, and the facts that are not known yet.
+    /// The limits of the order, and what is not known yet.
     pub(super) disclosures: Disclosures,
 }
 
@@ -110,7 +110,7 @@ pub(super) struct VenueRecord {
     #[serde(deserialize_with = "stated")]
     pub(super) mark_price: Option<Exact>,
     pub(super) max_leverage: u32,
-    /// Tenths of a basis point.
+    /// In tenths of a basis point.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
@@ -120,7 +120,7 @@ pub(super) struct VenueRecord {
     pub(super) read_at: Time,
 }
 
-/// The token that positions on the dex are paid and settled in.
+/// The token in which positions on the dex are paid and settled.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CollateralRecord {
@@ -128,7 +128,7 @@ pub(super) struct CollateralRecord {
     pub(super) token: u32,
 }
 
-/// Facts for the caller beside the order.
+/// Facts for the caller that are not part of the order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Disclosures {
@@ -138,7 +138,7 @@ pub(super) struct Disclosures {
 }
 
 impl Disclosures {
-    /// The texts that hold for every order.
+    /// The texts that are the same for every order.
     pub(super) const fn stated() -> Self {
         Self {
             leverage: Text::Borrowed(
@@ -155,7 +155,8 @@ impl Disclosures {
 }
 
 impl PerpOrderPayload {
-    /// The hashes of the message for the example's nonce. The checks have recomputed its digest.
+    /// The hashes of the message for the example's nonce. The checks have already recomputed its
+    /// digest.
     pub(super) fn example_hashes(&self) -> TypedDataHashes {
         let connection_id = self.example.connection_id.0;
         TypedDataHashes {
@@ -226,7 +227,7 @@ impl PerpOrderPayload {
     }
 }
 
-/// An address in lower case, as the venue's own clients write it.
+/// An address in lower case, in which the venue's own clients write it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LowerAddress(pub(super) Address);
 
@@ -263,7 +264,7 @@ impl<'de> Deserialize<'de> for LowerAddress {
     }
 }
 
-/// Reads a member that is `null` when it has no value, and is never left out.
+/// Reads a member that is `null` when it has no value, and that is never left out.
 fn stated<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {

@@ -77,7 +77,7 @@ const TRIGGER: &[Property] = &[
     Property::optional(&LIMIT_PRICE),
 ];
 
-/// The members of the arguments object.
+/// The declarations of the arguments.
 pub(crate) const PROPERTIES: &[Property] = &[
     Property::required_object(&PROFILE_WITHOUT_CHAIN),
     Property::required(&COIN),
@@ -105,7 +105,7 @@ pub struct PerpOrderRequest {
     pub(super) coin: String,
     /// The limit price in USD.
     pub(super) price: Exact,
-    /// Whether it may only reduce a position.
+    /// Whether the order may only reduce a position.
     pub(super) reduce_only: bool,
     /// Buy or sell.
     #[serde(serialize_with = "side_text")]
@@ -130,10 +130,10 @@ pub struct PerpOrderRequest {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct TriggerRequest {
-    /// The limit price in USD; without one it is a market trigger.
+    /// The limit price in USD. Without one, the trigger takes the market price.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) limit_price: Option<Exact>,
-    /// The mark price in USD that fires the trigger.
+    /// The trigger fires when the mark price reaches this price in USD.
     pub(super) trigger_price: Exact,
 }
 
@@ -213,7 +213,7 @@ impl PerpOrderRequest {
         self.with(VAULT_ADDRESS.name, vault)
     }
 
-    /// Returns the request with a take-profit; without a limit price it takes the market.
+    /// Returns the request with a take-profit. Without a limit price it takes the market price.
     ///
     /// # Errors
     /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
@@ -227,7 +227,7 @@ impl PerpOrderRequest {
         self.with(TAKE_PROFIT.name, trigger)
     }
 
-    /// Returns the request with a stop-loss; without a limit price it takes the market.
+    /// Returns the request with a stop-loss. Without a limit price it takes the market price.
     ///
     /// # Errors
     /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
@@ -241,7 +241,7 @@ impl PerpOrderRequest {
         self.with(STOP_LOSS.name, trigger)
     }
 
-    /// The account that a plan is bound to.
+    /// The account that the plan is for.
     #[must_use]
     pub const fn account(&self) -> &AccountProfile {
         &self.account_profile
@@ -250,7 +250,7 @@ impl PerpOrderRequest {
     /// Reads the arguments.
     ///
     /// # Errors
-    /// `input_invalid` with every problem; `account_kind_unsupported` for an account that is no
+    /// `input_invalid` with every problem; `account_kind_unsupported` for an account that is not an
     /// EOA; `chain_unsupported` for another chain id than that of the venue's signing domain;
     /// `token_unsupported` for the name of a spot pair or an outcome.
     pub(crate) fn parse(arguments: &Value) -> Result<Self, Refusal> {
@@ -275,7 +275,7 @@ impl PerpOrderRequest {
     }
 
     fn read(reader: &Reader<'_>, _: &Outcome) -> Option<Self> {
-        // Every argument is read before the function returns, so that it notes every problem.
+        // Every argument is read before this function returns, so that every problem is noted.
         let account_profile =
             AccountProfile::read(reader, &PROFILE_WITHOUT_CHAIN, Some(SIGNING_CHAIN_ID));
         let coin = reader.required(&COIN);
@@ -295,7 +295,7 @@ impl PerpOrderRequest {
         });
         Some(Self {
             account_profile: account_profile?,
-            // Hex of either case is the same id. The venue hashes the lower-case text.
+            // Hex digits of either case name the same id. The venue hashes the text in lower case.
             cloid: cloid?.and_then(|text| text.parse().ok()),
             coin: coin?,
             price: Exact(price?),

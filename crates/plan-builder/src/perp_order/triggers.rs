@@ -3,14 +3,15 @@
 use alloy_primitives::U256;
 use calldata_checks::{BasisPoints, Decimal, perp_order::Side};
 
-/// Most significant figures of a price that is not an integer.
+/// The most significant figures of a price that is not an integer.
 const FIGURES: i64 = 5;
-/// Decimals of a perpetual's price and size together.
+/// The most decimals of a perpetual's price and size together.
 const DECIMALS: u8 = 6;
 
-/// Computes the worst price within `tolerance` of a trigger price, on the tick: below it for a
-/// sale, above it for a purchase. Rounds toward the trigger, so that the tolerance is never
-/// exceeded. `None` when the result has more digits than a decimal can hold.
+/// Computes the worst price that a market trigger accepts: within `tolerance` of the trigger price,
+/// and on the tick. It is below the trigger for a sale, and above it for a purchase. The rounding
+/// goes toward the trigger, so that the tolerance is never exceeded. `None` when the result has
+/// more digits than a decimal can hold.
 pub(super) fn worst_price(
     side: Side,
     trigger: Decimal,
@@ -22,7 +23,7 @@ pub(super) fn worst_price(
         Side::Sell => whole.checked_sub(tolerance.get())?,
         Side::Buy => whole.checked_add(tolerance.get())?,
     };
-    // The bound is digits / 10^scale, where basis points are four decimals.
+    // The bound is digits / 10^scale. Basis points are four decimals.
     let digits = U256::from(trigger.mantissa()).checked_mul(U256::from(share))?;
     let scale = trigger.scale().checked_add(4)?;
     let decimals = tick_decimals(digits, scale, size_decimals)?;
@@ -39,7 +40,7 @@ pub(super) fn worst_price(
 fn tick_decimals(digits: U256, scale: u8, size_decimals: u8) -> Option<u8> {
     let most = DECIMALS.saturating_sub(size_decimals);
     let length = i64::try_from(digits.to_string().len()).ok()?;
-    // The first digit stands for 10^exponent.
+    // The first digit counts 10^exponent.
     let exponent = length.checked_sub(1)?.checked_sub(i64::from(scale))?;
     let decimals = FIGURES.checked_sub(1)?.checked_sub(exponent)?;
     u8::try_from(decimals.clamp(0, i64::from(most))).ok()
@@ -68,24 +69,24 @@ mod tests {
         for (side, trigger, bps, size_decimals, expected) in [
             (Side::Sell, "95000", 1000, 5, "85500"),
             (Side::Buy, "105000", 1000, 5, "115500"),
-            // 111110.4 and 135801.6: whole prices may have any number of figures.
+            // The bounds are 111110.4 and 135801.6. Whole prices may have any number of figures.
             (Side::Sell, "123456", 1000, 5, "111111"),
             (Side::Buy, "123456", 1000, 5, "135801"),
-            // 1111.05 and 1357.95, to one decimal each.
+            // The bounds are 1111.05 and 1357.95. Prices of this size have one decimal.
             (Side::Sell, "1234.5", 1000, 1, "1111.1"),
             (Side::Buy, "1234.5", 1000, 1, "1357.9"),
-            // 0.0011106 and 0.0013574, to six decimals.
+            // The bounds are 0.0011106 and 0.0013574. Prices of this size have six decimals.
             (Side::Sell, "0.001234", 1000, 0, "0.001111"),
             (Side::Buy, "0.001234", 1000, 0, "0.001357"),
-            // Over and under a power of ten, where the tick changes.
+            // The price is just above or below a power of ten, where the tick changes.
             (Side::Buy, "9.9999", 1, 2, "10"),
             (Side::Buy, "9999.5", 100, 1, "10099"),
             (Side::Sell, "10000", 1, 1, "9999"),
             (Side::Sell, "10001", 5, 1, "9996"),
-            // szDecimals of 6 or more: whole prices only.
+            // With szDecimals of 6 or more, only whole prices exist.
             (Side::Sell, "7", 1000, 6, "7"),
             (Side::Buy, "7", 1000, 9, "7"),
-            // The whole price as a tolerance still leaves a price.
+            // Even with a tolerance of the whole price there is a price.
             (Side::Sell, "7", 10_000, 2, "0.0001"),
         ] {
             assert_eq!(
@@ -99,8 +100,7 @@ mod tests {
     }
 
     proptest! {
-        /// The checks compute the same price in another way, and a plan must carry exactly that
-        /// price.
+        /// The checks compute the price in another way, and require exactly that price in a plan.
         #[test]
         fn the_builders_price_is_the_one_that_the_checks_require(
             (mantissa, scale) in prop_oneof![
@@ -121,10 +121,10 @@ mod tests {
             );
         }
 
-        /// The price is on the tick, between the bound and the trigger, and no tick is nearer to
+        /// The price is on the tick and between the bound and the trigger, and no tick is nearer to
         /// the bound.
         #[test]
-        fn the_worst_price_on_the_tick(
+        fn the_worst_price_is_the_last_tick_before_the_bound(
             mantissa in 1u128..100_000,
             scale in 0u8..=6,
             size_decimals in 0u8..=6,
@@ -141,7 +141,8 @@ mod tests {
             let bound = trigger.checked_mul(Decimal::new(share.into(), 4).unwrap()).unwrap();
             let (low, high) = if sell { (bound, trigger) } else { (trigger, bound) };
             prop_assert!(low <= price && price <= high, "{low} {price} {high}");
-            // One step of the finest grid further is beyond the bound, or off the tick.
+            // A price that is one step of the finest grid further is beyond the bound, or off the
+            // tick.
             let step = |value: Decimal, d: u8| -> Option<Decimal> {
                 let atoms = u128::try_from(value.atoms(d)?).ok()?;
                 Decimal::new(if sell { atoms.checked_sub(1)? } else { atoms + 1 }, d).ok()

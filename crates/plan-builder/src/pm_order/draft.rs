@@ -1,4 +1,5 @@
-//! Makes a payload of a request and a market. The checks judge the payload before anyone sees it.
+//! Makes the payload of a request from the market's readings. The checks judge the payload before
+//! anyone sees it.
 
 use alloy_primitives::{B256, U256};
 use alloy_sol_types::{SolStruct as _, eip712_domain, sol};
@@ -37,7 +38,7 @@ sol! {
 /// Decimals of the collateral and of every outcome token.
 const DECIMALS: u8 = 6;
 
-/// The payload of an order.
+/// Makes the payload of an order.
 pub(super) fn payload(
     request: &PmOrderRequest,
     market: &PmMarket,
@@ -110,9 +111,9 @@ pub(super) fn payload(
     }
 }
 
-/// Computes the amounts that the maker gives and gets, in the smallest unit. An amount that is no
-/// whole number stays zero, and no check accepts zero: the refusal names the price or the size that
-/// causes it.
+/// Computes the amounts that the maker gives and gets, in the smallest unit. An amount that is not
+/// a whole number stays zero. No check accepts zero, and the refusal names the price or the size
+/// that causes it.
 fn amounts(request: &PmOrderRequest) -> (U256, U256) {
     let (price, size) = (request.price.0, request.size.0);
     let shares = size.atoms(DECIMALS).unwrap_or_default();
@@ -127,8 +128,8 @@ fn amounts(request: &PmOrderRequest) -> (U256, U256) {
     }
 }
 
-/// Takes the 53 bits that a JSON number holds from the random bytes that no artifact's name
-/// contains.
+/// Takes the 53 bits that a JSON number holds from random bytes. They are bytes that no artifact's
+/// name contains.
 const fn salt(moment: &Moment) -> u64 {
     let [.., a, b, c, d, e, f, g, h] = moment.entropy;
     u64::from_be_bytes([a, b, c, d, e, f, g, h]) & MAX_SALT
@@ -149,8 +150,8 @@ fn members(encoded: &str) -> Vec<Member> {
         .collect()
 }
 
-/// Makes the order in the form of the venue's clients: every number but `signatureType` is text,
-/// and it never expires.
+/// Makes the order in the form of the venue's clients. Every number except `signatureType` is a
+/// text, and the order never expires.
 fn record(order: &Order, side: Side) -> OrderRecord {
     let account: Text = order.maker.to_string().into();
     OrderRecord {
@@ -169,7 +170,7 @@ fn record(order: &Order, side: Side) -> OrderRecord {
     }
 }
 
-/// Makes the message of the typed data: the side is a number, and there is no expiration.
+/// Makes the message of the typed data. Here the side is a number, and there is no expiration.
 fn message(record: &OrderRecord, side: Side) -> Message {
     Message {
         builder: record.builder.clone(),
@@ -186,7 +187,8 @@ fn message(record: &OrderRecord, side: Side) -> Message {
     }
 }
 
-/// Makes the order of the post body: the salt is a number, and the signature is still missing.
+/// Makes the order of the body to post. Here the salt is a number, and the signature is still
+/// missing.
 fn body_order(record: &OrderRecord, salt: u64) -> BodyOrder {
     BodyOrder {
         builder: record.builder.clone(),

@@ -1,4 +1,4 @@
-//! `payload` of an order plan. Members are declared in the order of RFC 8785.
+//! `payload` of an order plan. Its members are declared in the order of RFC 8785.
 //!
 //! The signed and the posted parts are texts here, as in the plan. The checks decode them.
 
@@ -15,24 +15,24 @@ use crate::wire::Text;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PmOrderPayload {
-    /// The venue's fee for the builder code; left out where there is none.
+    /// The venue's fee for the builder code. Left out when there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) builder_fee: Option<BuilderFee>,
     /// The market as it was read.
     pub(super) market: Market,
-    /// The order in the form that the venue's clients take, unsigned.
+    /// The unsigned order, in the form that the venue's clients take.
     pub(super) order: OrderRecord,
-    /// The venue's name of the order.
+    /// The hash by which the venue names the order.
     pub(super) order_hash: Text,
     /// The body that the caller posts.
     pub(super) post: Post,
-    /// The approval that the caller's account needs first. It is no part of the plan.
+    /// The approval that the caller's account needs before the order. It is not part of the plan.
     pub(super) prerequisites: [Prerequisite; 1],
-    /// An order has no transactions.
+    /// Always empty, because an order has no transactions.
     pub(super) steps: [(); 0],
     /// The message that the caller signs.
     pub(super) typed_data: TypedData,
-    /// The facts about the venue that are not known.
+    /// What is not known about the venue.
     pub(super) venue: Venue,
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct Post {
     pub(super) path: Text,
 }
 
-/// The body, complete but for `owner` and `order.signature`.
+/// The body, complete except for `owner` and `order.signature`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Body {
@@ -74,7 +74,7 @@ pub(crate) struct Body {
     pub(super) post_only: bool,
 }
 
-/// The order of the body: its salt is a JSON number.
+/// The order in the body. Here the salt is a JSON number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct BodyOrder {
@@ -105,7 +105,7 @@ pub(crate) struct Prerequisite {
     pub(super) function: Text,
     /// The kind of the prerequisite.
     pub(super) kind: Text,
-    /// The function that reads it back.
+    /// The function that reads the approval back.
     pub(super) read_back: Text,
     /// The exchange.
     pub(super) spender: Text,
@@ -113,7 +113,7 @@ pub(crate) struct Prerequisite {
     pub(super) state: Text,
 }
 
-/// The facts about the venue that are not known, and the caller's own tasks.
+/// What is not known about the venue, and what the caller must do itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Venue {
@@ -197,7 +197,7 @@ impl Prerequisite {
         }
     }
 
-    /// Returns the approval with the labels of its side, and keeps the members that a check
+    /// Returns the approval with the labels of this side, and keeps the members that a check
     /// decodes.
     pub(super) fn relabelled(&self, side: Side) -> Self {
         Self {
@@ -208,7 +208,7 @@ impl Prerequisite {
 }
 
 impl Venue {
-    /// The texts that hold for every order.
+    /// The texts that are the same for every order.
     pub(super) fn stated() -> Self {
         Self {
             acceptance: "not_guaranteed".into(),

@@ -52,7 +52,7 @@ static MIN_PROCEEDS: Argument<Decimal> = Argument::decimal(
     "SELL only: the least that the order must bring, in collateral, before the venue's fee",
 );
 
-/// The members of the arguments object.
+/// The declarations of the arguments.
 pub(crate) const PROPERTIES: &[Property] = &[
     Property::required_object(&PROFILE),
     Property::required(&TOKEN_ID),
@@ -72,7 +72,7 @@ pub(crate) const PROPERTIES: &[Property] = &[
 pub struct PmOrderRequest {
     /// The caller's account: an EOA on Polygon.
     pub(super) account_profile: AccountProfile,
-    /// The market's condition, when the caller names it.
+    /// The market's condition, if the caller names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) condition_id: Option<Word>,
     /// The most that a purchase may cost, in collateral, before the venue's fee.
@@ -81,17 +81,17 @@ pub struct PmOrderRequest {
     /// The least that a sale must bring, in collateral, before the venue's fee.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) min_proceeds: Option<Exact>,
-    /// The token's outcome, when the caller names it.
+    /// The token's outcome, if the caller names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) outcome: Option<String>,
     /// Whether the order must not match at once.
     pub(super) post_only: bool,
-    /// Price of one share, in collateral.
+    /// The price of one share, in collateral.
     pub(super) price: Exact,
     /// Buy or sell.
     #[serde(serialize_with = "side_text")]
     pub(super) side: checks::Side,
-    /// Size in shares.
+    /// The size, in shares.
     pub(super) size: Exact,
     /// The outcome token.
     pub(super) token_id: Digits,
@@ -137,7 +137,7 @@ impl PmOrderRequest {
         ])
     }
 
-    /// Returns the request for a token of this market only.
+    /// Returns the request with this condition: the token must belong to this market.
     ///
     /// # Errors
     /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
@@ -146,7 +146,7 @@ impl PmOrderRequest {
         self.with(CONDITION_ID.name, Word(condition))
     }
 
-    /// Returns the request for a token of this outcome only, as the venue spells it.
+    /// Returns the request with this outcome: the token must have it, as the venue spells it.
     ///
     /// # Errors
     /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
@@ -185,7 +185,7 @@ impl PmOrderRequest {
         self.with(MIN_PROCEEDS.name, Exact(least))
     }
 
-    /// The account that a plan is bound to.
+    /// The account that the plan is for.
     #[must_use]
     pub const fn account(&self) -> &AccountProfile {
         &self.account_profile
@@ -194,8 +194,8 @@ impl PmOrderRequest {
     /// Reads the arguments.
     ///
     /// # Errors
-    /// `input_invalid` with every problem; `account_kind_unsupported` for an account that is no
-    /// EOA; `chain_unsupported` for one on another chain than Polygon.
+    /// `input_invalid` with every problem; `account_kind_unsupported` for an account that is not an
+    /// EOA; `chain_unsupported` for an account on another chain than Polygon.
     pub(crate) fn parse(arguments: &Value) -> Result<Self, Refusal> {
         let request = read_arguments(arguments, PROPERTIES, Self::read)?;
         let profile = request.account_profile;

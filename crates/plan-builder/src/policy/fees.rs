@@ -1,4 +1,4 @@
-//! The fee configuration as a document, and its check.
+//! The fee configuration as an operator writes it, and its review.
 
 mod perpetuals;
 mod swap;
@@ -16,8 +16,8 @@ use self::{
     swap::{ChainTable, SwapTable, chains},
 };
 
-/// The fee configuration as it is written. Deserialise it from TOML (or anything else), then
-/// [`FeeDocument::review`] it. Unknown keys are errors.
+/// The fee configuration as it is written. Deserialise it from TOML, or from any other format, and
+/// then [`FeeDocument::review`] it. Unknown keys are errors.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FeeDocument {
@@ -62,7 +62,7 @@ struct BridgeTable {
     max_forward_fee_bps: Option<u64>,
 }
 
-/// Most recipients of a fee, and most rows of a list.
+/// The most recipients of a fee, and the most rows of a list.
 const MOST_ROWS: usize = 256;
 
 /// A fee configuration without a problem. Only [`FeeDocument::review`] makes one, and nothing
@@ -102,7 +102,7 @@ impl fmt::Display for FeeConfigError {
 pub struct FeeProblem {
     /// The key, for example `recipients[1].bps`.
     pub key: String,
-    /// The expected value. For an address with a wrong checksum also the observed one.
+    /// The expected value. For an address with a wrong checksum, also the observed one.
     pub expected: Cow<'static, str>,
 }
 
@@ -110,10 +110,9 @@ impl FeeDocument {
     /// Checks the configuration and returns it as types.
     ///
     /// # Errors
-    /// Every value that is not allowed: an unknown fee model or rounding, none or two own
-    /// recipients, a recipient twice, a sum above the cap, a chain twice, an empty list, a function
+    /// Every value that is not allowed: an unknown fee model or rounding, no own recipient or two
+    /// of them, a recipient twice, a sum above the cap, a chain twice, an empty list, a function
     /// that is not implemented, an address with a wrong checksum.
-    ///
     /// # Example
     /// ```
     /// use plan_builder::FeeDocument;

@@ -21,7 +21,7 @@ pub trait Accounts: Send + Sync {
         address: Address,
     ) -> impl Future<Output = Result<Bytes, PortError>> + Send;
 
-    /// Calls a contract at the latest block and returns its return data; `None` when the call
+    /// Calls a contract at the latest block and returns its return data. `None` when the call
     /// reverts.
     ///
     /// # Errors
@@ -34,8 +34,7 @@ pub trait Accounts: Send + Sync {
     ) -> impl Future<Output = Result<Option<Bytes>, PortError>> + Send;
 }
 
-/// A port without endpoints, for embedders that have none. A Safe-type account then gets no bridge
-/// plan.
+/// A port for embedders that have no endpoints. A Safe-type account then gets no bridge plan.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct NoAccounts;
 

@@ -1,4 +1,4 @@
-//! The companions of the ports. They can be trait objects.
+//! The companions of the ports, which can be trait objects.
 
 use std::{future::Future, pin::Pin, sync::Arc};
 
@@ -10,7 +10,7 @@ use super::{
     PmMarket, PmVenue, PortError, SimulatedCall, Simulator, SwapAsk, SwapQuote, SwapQuotes,
 };
 
-/// The future of a port that is a trait object.
+/// The future of a port's companion.
 pub type PortFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 type Answer<'a, T> = PortFuture<'a, Result<T, PortError>>;
@@ -224,7 +224,7 @@ impl Simulator for dyn DynSimulator + '_ {
     }
 }
 
-/// Implements a port for the pointers to it.
+/// Implements a port for pointers to its companion.
 macro_rules! through_pointers {
     ($port:ident $methods:tt) => {
         through_pointer! { &P, $port $methods }

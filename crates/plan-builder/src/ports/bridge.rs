@@ -14,7 +14,7 @@ use crate::wire::{As, Digits, Exact, Time};
 /// # Example
 /// [`bridge::build`](crate::bridge::build) has an implementation.
 pub trait BridgeFees: Send + Sync {
-    /// Reads the fees of one directed route, by protocol domain.
+    /// Reads the fees of the route from one domain of the protocol to another.
     ///
     /// # Errors
     /// [`PortError`]
@@ -25,7 +25,8 @@ pub trait BridgeFees: Send + Sync {
         forward: bool,
     ) -> impl Future<Output = Result<BridgeFeeReading, PortError>> + Send;
 
-    /// Reads the rest of the global fast allowance, in the smallest unit of USDC.
+    /// Reads how much is left of the global allowance for fast transfers, in the smallest unit of
+    /// USDC.
     ///
     /// # Errors
     /// [`PortError`]
@@ -36,25 +37,26 @@ pub trait BridgeFees: Send + Sync {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BridgeFeeReading {
-    /// Basis points of the row with finality threshold 1000, exact; `None` when there is no such
-    /// row.
+    /// The fee in the row with finality threshold 1000, in exact basis points. `None` when there is
+    /// no such row.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
         with = "As::<Option<Exact>>"
     )]
     pub fast_bps: Option<Decimal>,
-    /// Basis points of the row with finality threshold 2000.
+    /// The fee in the row with finality threshold 2000, in basis points.
     #[serde(with = "As::<Exact>")]
     pub standard_bps: Decimal,
-    /// The highest forwarding fee, in the smallest unit of USDC, when the request asked for it.
+    /// The highest fee for forwarding, in the smallest unit of USDC, if the request asked for
+    /// forwarding.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
         with = "As::<Option<Digits>>"
     )]
     pub forward_fee: Option<U256>,
-    /// The time at which the answer was received.
+    /// When the answer was received.
     #[serde(with = "As::<Time>")]
     pub read_at: UtcSeconds,
 }

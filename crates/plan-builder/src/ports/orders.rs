@@ -1,4 +1,4 @@
-//! The venues of the two order rails.
+//! The ports to the venues of the two order rails.
 
 use std::future::Future;
 
@@ -14,13 +14,13 @@ use crate::wire::{As, Digits, Exact, Time, Word};
 /// # Example
 /// [`pm_order::build`](crate::pm_order::build) has an implementation.
 pub trait PmVenue: Send + Sync {
-    /// Reads every fact about the market of a token that an order needs, now.
+    /// Reads now every fact about a token's market that an order needs.
     ///
     /// # Errors
     /// [`PortError`]
     fn market(&self, token_id: U256) -> impl Future<Output = Result<PmMarket, PortError>> + Send;
 
-    /// Reads the venue's fee for an attribution code, now.
+    /// Reads now the venue's fee for an attribution code.
     ///
     /// # Errors
     /// [`PortError`]
@@ -47,7 +47,7 @@ pub struct PmMarket {
     /// The least size in shares.
     #[serde(with = "As::<Exact>")]
     pub min_order_size: Decimal,
-    /// Whether the negative-risk exchange settles it.
+    /// Whether the negative-risk exchange settles the market.
     pub neg_risk: bool,
     /// Whether the market accepts orders.
     pub accepting_orders: bool,
@@ -64,7 +64,7 @@ pub struct PmMarket {
         with = "As::<Option<Exact>>"
     )]
     pub fee_rate: Option<Decimal>,
-    /// The time of the reading.
+    /// When the market was read.
     #[serde(with = "As::<Time>")]
     pub read_at: UtcSeconds,
 }
@@ -76,7 +76,7 @@ pub struct PmToken {
     /// The token's id.
     #[serde(with = "As::<Digits>")]
     pub token_id: U256,
-    /// The token's outcome, untrusted text without control characters.
+    /// The token's outcome. The text is untrusted, and has no control characters.
     pub outcome: String,
 }
 
@@ -97,7 +97,7 @@ pub struct PmBuilderFee {
 /// # Example
 /// [`perp_order::build`](crate::perp_order::build) has an implementation.
 pub trait PerpVenue: Send + Sync {
-    /// Reads the asset that a coin names (`BTC`, `xyz:TSLA`), now.
+    /// Reads now the asset that a coin names (`BTC`, `xyz:TSLA`).
     ///
     /// # Errors
     /// [`PortError`]
@@ -120,32 +120,32 @@ pub trait PerpVenue: Send + Sync {
 pub struct PerpAsset {
     /// The asset's name in the universe.
     pub coin: String,
-    /// The asset's dex; empty for the first one.
+    /// The asset's dex. Empty for the first one.
     pub dex: String,
-    /// Position of the dex in `perpDexs` (0 for the first one).
+    /// The position of the dex in `perpDexs` (0 for the first one).
     pub dex_index: u32,
     /// The asset's position in the universe of its dex.
     pub universe_index: u32,
     /// The asset's id on the wire.
     pub asset_id: u32,
-    /// Decimals of a size.
+    /// The decimals of a size.
     pub size_decimals: u8,
     /// The highest leverage.
     pub max_leverage: u32,
     /// Whether the asset is delisted.
     pub delisted: bool,
-    /// Position of its dex' collateral in the venue's list of spot tokens (0 is USDC).
+    /// The position of the dex's collateral in the venue's list of spot tokens (0 is USDC).
     pub collateral_token: u32,
-    /// The name of that token, untrusted text without control characters.
+    /// The name of that token. The text is untrusted, and has no control characters.
     pub collateral: String,
-    /// The mark price, when the venue has one.
+    /// The mark price, if the venue has one.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
         with = "As::<Option<Exact>>"
     )]
     pub mark_price: Option<Decimal>,
-    /// The time of the reading.
+    /// When the asset was read.
     #[serde(with = "As::<Time>")]
     pub read_at: UtcSeconds,
 }

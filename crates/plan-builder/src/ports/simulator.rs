@@ -1,4 +1,4 @@
-//! Simulation of a whole plan.
+//! The port that simulates a whole plan.
 
 use std::future::Future;
 
@@ -44,14 +44,14 @@ use crate::wire::{As, Eip55, Hex, Word};
 /// }
 /// ```
 pub trait Simulator: Send + Sync {
-    /// Returns whether a simulator is configured for this chain. Without one the builder prepares
-    /// no calls.
+    /// Returns whether a simulator is configured for this chain. If not, the builder prepares no
+    /// calls.
     fn simulates(&self, _chain_id: u64) -> bool {
         true
     }
 
-    /// Runs calls from an account one after another in one block, drops the block, and returns one
-    /// outcome for each call. `None` when no simulator is configured for this chain.
+    /// Runs calls from an account one after another in one block, which is then dropped. Returns
+    /// one outcome for each call. `None` when no simulator is configured for this chain.
     ///
     /// # Errors
     /// [`PortError`]
@@ -85,15 +85,15 @@ pub struct SimulatedLog {
     /// The emitting contract.
     #[serde(with = "As::<Eip55>")]
     pub address: Address,
-    /// Topics.
+    /// The topics of the log.
     #[serde(with = "As::<Vec<Word>>")]
     pub topics: Vec<B256>,
-    /// Data.
+    /// The data of the log.
     #[serde(with = "As::<Hex>")]
     pub data: Bytes,
 }
 
-/// A port that simulates nothing, for embedders without an endpoint.
+/// A port for embedders that have no endpoint. It simulates nothing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct NoSimulator;
 

@@ -1,4 +1,4 @@
-//! Quotes of the aggregator, and prices of another source.
+//! The port to an aggregator's quotes, and to prices from another source.
 
 use std::future::Future;
 
@@ -20,8 +20,8 @@ pub trait SwapQuotes: Send + Sync {
     /// [`PortError`]
     fn quote(&self, ask: &SwapAsk) -> impl Future<Output = Result<SwapQuote, PortError>> + Send;
 
-    /// Reads the prices of both tokens from a source that is not the aggregator. `None` where no
-    /// source is configured or a price is unknown; the plan then says that no independent price was
+    /// Reads the prices of both tokens from a source that is not the aggregator. `None` when no
+    /// source is configured or a price is unknown. The plan then says that no independent price was
     /// read.
     fn independent_price(
         &self,
@@ -35,7 +35,7 @@ pub trait SwapQuotes: Send + Sync {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IndependentPrice {
-    /// Name of the source (`defillama`).
+    /// The name of the source (`defillama`).
     pub source: String,
     /// The prices.
     #[serde(with = "As::<PriceRecord>")]
@@ -47,36 +47,37 @@ pub struct IndependentPrice {
 pub struct SwapAsk {
     /// The chain of both tokens.
     pub chain_id: u64,
-    /// Input token.
+    /// The input token.
     pub from_token: Address,
-    /// Output token.
+    /// The output token.
     pub to_token: Address,
-    /// Gross input, in the input token's smallest unit.
+    /// The gross input, in the input token's smallest unit.
     pub from_amount: U256,
-    /// Sender and receiver.
+    /// The account that sends the input and receives the output.
     pub account: Address,
     /// The most that the output may fall below the quoted one.
     pub max_slippage: BasisPoints,
-    /// The integrator's exact string.
+    /// The exact text that names the integrator.
     pub integrator: String,
     /// The service's own fee.
     pub fee: BasisPoints,
-    /// The aggregator's keys of the exchanges that it may use; empty for all of them.
+    /// The exchanges that the aggregator may use, by its keys. When it is empty, all of them.
     pub allow_tools: Vec<String>,
-    /// The aggregator's keys of the exchanges that it must not use.
+    /// The exchanges that the aggregator must not use, by its keys.
     pub deny_tools: Vec<String>,
-    /// The most that the output's worth may be below the input's; `None` for the aggregator's own
+    /// The most that the output's worth may be below the input's. `None` for the aggregator's own
     /// limit.
     pub max_price_impact: Option<BasisPoints>,
 }
 
-/// The members of a quote that the checks read. The adapter parses it and judges only its form.
+/// The members of a quote that the checks read. The adapter parses them and judges only their form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SwapQuote {
-    /// Name of the aggregator (`lifi`).
+    /// The name of the aggregator (`lifi`).
     pub source: String,
-    /// The exchange that the aggregator chose, untrusted text without control characters.
+    /// The exchange that the aggregator chose. The text is untrusted, and has no control
+    /// characters.
     pub tool: String,
     /// `integrator`.
     pub integrator: String,
@@ -111,7 +112,7 @@ pub struct SwapQuote {
     /// `transactionRequest.to`.
     #[serde(with = "As::<Eip55>")]
     pub call_to: Address,
-    /// `transactionRequest.from`, where the quote has it.
+    /// `transactionRequest.from`, if the quote has it.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
@@ -120,32 +121,32 @@ pub struct SwapQuote {
     pub call_from: Option<Address>,
     /// `transactionRequest.chainId`.
     pub call_chain_id: u64,
-    /// `transactionRequest.value`; zero where the quote has none.
+    /// `transactionRequest.value`. Zero when the quote has none.
     #[serde(with = "As::<Digits>")]
     pub call_value: U256,
     /// `transactionRequest.data`.
     #[serde(with = "As::<Hex>")]
     pub call_data: Bytes,
-    /// `estimate.fromAmountUSD`, where the quote has it.
+    /// `estimate.fromAmountUSD`, if the quote has it.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
         with = "As::<Option<Exact>>"
     )]
     pub from_usd: Option<Decimal>,
-    /// `estimate.toAmountUSD`, where the quote has it.
+    /// `estimate.toAmountUSD`, if the quote has it.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
         with = "As::<Option<Exact>>"
     )]
     pub to_usd: Option<Decimal>,
-    /// The time at which the answer was received.
+    /// When the answer was received.
     #[serde(with = "As::<Time>")]
     pub read_at: UtcSeconds,
 }
 
-/// The prices of both tokens, in their written form.
+/// The prices of both tokens, in their form of the wire.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PriceRecord {

@@ -1,4 +1,4 @@
-//! The member `simulation`, and the check of a foreign one.
+//! The member `simulation`, and how a verifier checks it in a plan of another party.
 
 use std::borrow::Cow;
 
@@ -13,25 +13,25 @@ use crate::{
     wire::{Digits, Eip55, Time},
 };
 
-/// More gas than any block has: a number that JSON readers keep exact.
+/// More gas than any block has. JSON readers keep this number exact.
 pub(super) const MOST_GAS: u64 = 1 << 53;
 
-/// The member `simulation`. It is an observation at one block: the digest covers it, but nobody can
+/// The member `simulation`. It is an observation at one block. The digest covers it, but nobody can
 /// compute it again offline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Simulation {
-    /// The time of the run.
+    /// When the simulation was run.
     at: Time,
-    /// Changes of the account's balances.
+    /// How the account's balances changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     balance_changes: Vec<BalanceChange>,
-    /// Gas of each step, in order.
+    /// How much gas each step used, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     gas_used: Vec<u64>,
-    /// The method of the simulation.
+    /// The method of the node that simulated.
     method: Cow<'static, str>,
-    /// The consequence of the outcome for the sender of the steps.
+    /// What the outcome means for the sender of the steps.
     note: Cow<'static, str>,
     /// The outcome.
     outcome: Outcome,
@@ -57,7 +57,7 @@ enum Direction {
 enum Outcome {
     /// Every step succeeded and moved the planned amounts.
     AsPlanned,
-    /// The account does not hold the input yet, so that nothing could be run.
+    /// The account does not hold the input yet, so the steps could not be run.
     InsufficientBalance,
     /// The endpoint did not answer.
     Unavailable,
@@ -178,7 +178,7 @@ impl Simulation {
         self.outcome == Outcome::AsPlanned
     }
 
-    /// Returns the gas of each of three steps, where they were run.
+    /// Returns how much gas each of three steps used, if they were run.
     pub(crate) fn gas_used(&self) -> Option<[u64; 3]> {
         self.gas_used.as_slice().try_into().ok()
     }

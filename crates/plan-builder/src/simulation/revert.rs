@@ -1,4 +1,4 @@
-//! The reason of a reverted call, for people: the text of a `require`, a panic of the compiler, or
+//! Describes for people why a call reverted: the text of a `require`, a panic of the compiler, or
 //! an error by its name.
 
 use std::borrow::Cow;
@@ -8,14 +8,14 @@ use alloy_sol_types::{Panic, Revert, SolError};
 
 /// Longest reason that is shown, because a foreign contract writes it.
 const LONGEST_REASON: usize = 120;
-/// Most bytes of unknown revert data that are shown.
+/// The most bytes of unknown revert data that are shown.
 const MOST_BYTES: usize = 68;
-/// Longest revert data that is decoded.
+/// The longest revert data that is decoded.
 const MOST_DECODED: usize = 4096;
 
-/// Errors by their signatures: those of the router and its exchange aggregator
+/// The signatures of known errors: those of the router and its exchange aggregator
 /// (`GenericErrors.sol`, `LiFiDEXAggregator.sol` of LI.FI), those of the library that moves its
-/// tokens, and those of OpenZeppelin's ERC-20. The bridge's contracts have no errors: they give
+/// tokens, and those of OpenZeppelin's ERC-20. The bridge's contracts have no errors; they give
 /// reasons.
 const SIGNATURES: &[&str] = &[
     "AlreadyInitialized()",
@@ -91,7 +91,7 @@ pub(super) fn describe(data: &[u8]) -> String {
     })
 }
 
-/// `Error(string)`
+/// Reads `Error(string)`.
 fn reason(data: &[u8]) -> Option<String> {
     let Revert { reason } = Revert::abi_decode_validate(data).ok()?;
     let plain = |c: &char| exact::is_plain(*c) && *c != '"';
@@ -99,7 +99,7 @@ fn reason(data: &[u8]) -> Option<String> {
     Some(format!("Error(\"{shown}\")"))
 }
 
-/// `Panic(uint256)`
+/// Reads `Panic(uint256)`.
 fn panic_code(data: &[u8]) -> Option<String> {
     let panic = Panic::abi_decode_validate(data).ok()?;
     let what = match u8::try_from(panic.code).ok()? {
@@ -117,7 +117,7 @@ fn panic_code(data: &[u8]) -> Option<String> {
     Some(format!("Panic({:#x}): {what}", panic.code))
 }
 
-/// Reads an error of the table with its arguments, each of them one word.
+/// Reads an error of the table. Each of its arguments is one word.
 fn error(data: &[u8]) -> Option<String> {
     let (selector, arguments) = data.split_at_checked(4)?;
     let signature = SIGNATURES
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn errors_by_their_names() {
-        // Selectors as LI.FI's contracts have them.
+        // LI.FI's contracts have these selectors.
         for (selector, arguments, expected) in [
             (
                 hex!("275c273c"),
@@ -208,7 +208,7 @@ mod tests {
             describe(&data),
             format!("ERC20InsufficientBalance({account}, 3, {})", U256::MAX)
         );
-        // Arguments of another length are not read.
+        // Arguments of another length are not decoded.
         data.pop();
         assert_eq!(describe(&data), "ERC20InsufficientBalance");
     }
@@ -218,7 +218,7 @@ mod tests {
         assert_eq!(describe(&[]), "no reason");
         assert_eq!(describe(&[1, 2]), "0x0102");
         assert_eq!(describe(&[0xfe; 500]).len(), 2 + 2 * MOST_BYTES);
-        // The reason's length is false.
+        // The reason states a wrong length.
         let mut data = Revert::from("x").abi_encode();
         data[4 + 63] = 0xff;
         assert!(describe(&data).starts_with("0x08c379a0"));

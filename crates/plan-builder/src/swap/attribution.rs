@@ -1,5 +1,5 @@
-//! `fee_attribution` of a swap plan: the recipients and amounts of the calldata's fee leg, and the
-//! configuration that they follow from.
+//! `fee_attribution` of a swap plan: the recipients and the amounts in the call's fee leg, and the
+//! configuration that determines them.
 
 use std::borrow::Cow;
 
@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::wire::{Digits, Eip55, Text};
 
-/// The fee leg is the first leg of the call: the aggregator's forwarder pays each recipient in the
-/// same transaction.
+/// How the fee is paid: the aggregator's forwarder, which is the first leg of the call, pays each
+/// recipient in the same transaction.
 const MECHANISM: &str = "aggregator_fee_forwarder";
-/// No recipient gets a fee of this input, and the call has no fee leg.
+/// States that no recipient gets a fee of this input, so the call has no fee leg.
 const NO_FEE_DUE: &str = "no_fee_due";
 
 /// The member `fee_attribution`.
@@ -25,7 +25,7 @@ pub(crate) struct FeeAttribution {
     aggregate_cap_bps: u16,
     fee_model: Text,
     integrator: Text,
-    /// The amount that leaves the input and is not paid.
+    /// The part of the fee that is taken from the input and paid to no recipient.
     left_in_router: Digits,
     mechanism: Text,
     recipients: Vec<RecipientRecord>,
@@ -35,8 +35,8 @@ pub(crate) struct FeeAttribution {
     version: Text,
 }
 
-/// One recipient: its amount in the calldata, the same in basis points of the input (rounded up),
-/// and its configured share.
+/// One recipient: its amount in the calldata, the same amount in basis points of the input (rounded
+/// up), and its configured share.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RecipientRecord {
@@ -48,7 +48,7 @@ struct RecipientRecord {
 }
 
 impl FeeAttribution {
-    /// Reads the amounts from the decoded fee leg, after the checks have passed on it.
+    /// Reads the amounts from the decoded fee leg. The checks must have passed on it.
     pub(super) fn read(facts: &SwapFacts, policy: &FeePolicy) -> Result<Self, Failure> {
         let distributions = facts.distributions();
         let gross = facts.asked().from_amount;
@@ -58,7 +58,7 @@ impl FeeAttribution {
             let amount = distributions
                 .iter()
                 .find(|part| part.recipient == recipient.address)
-                // A recipient without a fee of this input may be left out.
+                // A recipient that gets no fee of this input may be left out.
                 .map_or(U256::ZERO, |part| part.amount);
             total = total
                 .checked_add(amount)

@@ -1,6 +1,6 @@
-//! `disclosure` of a swap plan: facts that its reader should know although the checks passed. Every
-//! member follows from the request, the payload and the configuration, so that a verifier derives
-//! it again.
+//! `disclosure` of a swap plan: facts that its reader should know although the checks passed. The
+//! request, the payload and the configuration determine every member, so that a verifier can
+//! compute it again.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::wire::{Digits, Eip55, Text};
 
-/// The reference of the minimum: the aggregator's own quote, not a market price.
+/// What the minimum refers to: the aggregator's own quote, and not a market price.
 const QUOTE_RELATIVE: &str = "quote_relative";
 const SIMULATED: &str = "within_minimum_in_simulation";
 const NOT_EXAMINED: &str = "not_examined";
@@ -21,49 +21,49 @@ const NOT_EXAMINED: &str = "not_examined";
 pub(crate) struct Disclosure {
     legs: Vec<LegRecord>,
     minimum_output: MinimumOutput,
-    /// The same in sentences.
+    /// The same facts in sentences.
     notes: Vec<Text>,
-    /// Whether a token takes a fee on its own transfers: `not_examined`, or
-    /// `within_minimum_in_simulation` (the account received the minimum at least, after whatever
-    /// the tokens take).
+    /// Whether a token takes a fee when it is transferred: `not_examined`, or
+    /// `within_minimum_in_simulation` (after whatever the tokens take, the account received at
+    /// least the minimum).
     transfer_fees: Text,
 }
 
-/// An exchange leg, and the extent of its review.
+/// An exchange leg, and how far it is reviewed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LegRecord {
     contract: Eip55,
-    /// The aggregator's keys of the exchanges that the configuration names for it.
+    /// The exchanges that the configuration names for it, by the aggregator's keys.
     exchanges: Vec<Text>,
     function: Text,
     runs_arbitrary_code: bool,
     spender: Eip55,
 }
 
-/// The least output, and its reference.
+/// The least output, and what it refers to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MinimumOutput {
     amount: Digits,
     basis: Text,
-    /// The distance of the minimum below the input's worth at an independent price; absent without
-    /// such a price.
+    /// How far the minimum is below the input's worth at an independent price. Absent without such
+    /// a price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     below_independent_price_bps: Option<u16>,
-    /// The distance of the minimum below the quote's expectation, rounded up.
+    /// How far the minimum is below the output that the quote expects, rounded up.
     below_quote_bps: u16,
     /// `minAmountOut` of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     caller_minimum: Option<Digits>,
-    /// The distance of the expected output below the input by the quote's own values, fees
-    /// included; absent where the quote gives none.
+    /// How far the expected output is below the input, by the quote's own values and with fees.
+    /// Absent when the quote gives none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     quote_price_impact_bps: Option<u16>,
 }
 
 impl Disclosure {
-    /// Makes the disclosure of checked facts, before any simulation.
+    /// Makes the disclosure from checked facts, before any simulation.
     pub(super) fn of(facts: &SwapFacts, policy: &FeePolicy) -> Self {
         let minimum = facts.min_amount_out();
         let expected = facts.quoted().to_amount;
@@ -98,7 +98,7 @@ impl Disclosure {
         .examined(false)
     }
 
-    /// Returns the disclosure with a simulation's result about the tokens: the account spent no
+    /// Returns the disclosure with what a simulation showed about the tokens: the account spent no
     /// more and received no less than the plan says.
     pub(crate) fn examined(mut self, as_planned: bool) -> Self {
         self.notes.retain(|note| note != NOT_EXAMINED_NOTE);

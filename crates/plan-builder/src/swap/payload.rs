@@ -1,4 +1,4 @@
-//! `payload` of a swap plan: the steps, and the quote's own claims.
+//! `payload` of a swap plan: the steps, and what the quote says about itself.
 
 use std::borrow::Cow;
 
@@ -21,14 +21,14 @@ use crate::{
 #[serde(deny_unknown_fields)]
 pub(crate) struct SwapPayload {
     pub(super) chain_id: u64,
-    /// The prices of a source that is not the aggregator; absent where none was read.
+    /// Prices from a source that is not the aggregator. Absent when none were read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     independent_price: Option<PriceRecord>,
     pub(super) quote: QuoteRecord,
     pub(super) steps: Vec<StepRecord>,
 }
 
-/// The quote's claims about itself. The checks compare each of them with the request and with the
+/// What the quote says about itself. The checks compare each member with the request and with the
 /// calldata.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -49,7 +49,7 @@ pub(crate) struct QuoteRecord {
     pub(super) read_at: Time,
     receiver: Eip55,
     sender: Eip55,
-    /// The aggregator; a label.
+    /// The name of the aggregator, as a label.
     source: Label,
     to_amount: Digits,
     pub(super) to_amount_min: Digits,
@@ -58,7 +58,7 @@ pub(crate) struct QuoteRecord {
     /// The quote's value of the expected output in US dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     to_usd: Option<Exact>,
-    /// The exchange, in the aggregator's words; a label.
+    /// The exchange in the aggregator's words, as a label.
     tool: Label,
 }
 
@@ -69,15 +69,15 @@ struct PriceRecord {
     as_of: Time,
     from_decimals: u8,
     from_usd: Exact,
-    /// The source; a label.
+    /// The name of the source, as a label.
     source: Label,
     to_decimals: u8,
     to_usd: Exact,
 }
 
 impl SwapPayload {
-    /// Puts allowance reset and approval for the reviewed router before the quote's unchanged
-    /// transaction.
+    /// Puts the reset of the allowance and the approval for the reviewed router before the quote's
+    /// unchanged transaction.
     pub(super) fn compose(
         request: &SwapRequest,
         chain: &ReviewedChain,
@@ -106,7 +106,7 @@ impl SwapPayload {
 }
 
 impl SwapPayload {
-    /// The readings in the form of the checks.
+    /// The quote and the prices in the form of the checks.
     pub(super) fn readings(&self) -> SwapQuoted {
         let price = self.independent_price.as_ref();
         SwapQuoted {
@@ -115,7 +115,7 @@ impl SwapPayload {
         }
     }
 
-    /// The calldata of the call, where the plan has one.
+    /// The calldata of the call, if the plan has one.
     pub(super) fn call_data(&self) -> Option<&[u8]> {
         self.steps.last().map(|step| step.data.0.as_ref())
     }

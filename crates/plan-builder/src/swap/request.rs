@@ -55,7 +55,7 @@ static EXPORTS: Argument<Vec<&'static str>> = Argument::choices(
     ExportSet::WORDS,
 );
 
-/// The members of the arguments object.
+/// The declarations of the arguments.
 pub(crate) const PROPERTIES: &[Property] = &[
     Property::required_object(&PROFILE),
     Property::required(&CHAIN_ID),
@@ -71,26 +71,26 @@ pub(crate) const PROPERTIES: &[Property] = &[
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SwapRequest {
-    /// The caller's account: sender and receiver.
+    /// The caller's account, which sends the input and receives the output.
     pub(super) account_profile: AccountProfile,
     /// The chain of the swap.
     pub(super) chain_id: u64,
-    /// The further forms of the steps.
+    /// The further forms in which the plan gives its steps.
     #[serde(
         skip_serializing_if = "nothing_chosen",
         serialize_with = "export_words"
     )]
     pub(super) exports: ExportSet,
-    /// Gross input, in the input token's smallest unit.
+    /// The gross input, in the input token's smallest unit.
     pub(super) from_amount: Digits,
-    /// Input token.
+    /// The input token.
     pub(super) from_token: Address,
     /// The least output that is accepted, in the output token's smallest unit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) min_amount_out: Option<Digits>,
-    /// Slippage.
+    /// How far the output may fall.
     pub(super) slippage: Slippage,
-    /// Output token.
+    /// The output token.
     pub(super) to_token: Address,
 }
 
@@ -168,13 +168,13 @@ impl SwapRequest {
         self.with(EXPORTS.name, exports.words())
     }
 
-    /// The further forms in which the steps are given.
+    /// The further forms in which the plan gives its steps.
     #[must_use]
     pub const fn exports(&self) -> ExportSet {
         self.exports
     }
 
-    /// The account that a plan is bound to.
+    /// The account that the plan is for.
     #[must_use]
     pub const fn account(&self) -> &AccountProfile {
         &self.account_profile
@@ -189,8 +189,8 @@ impl SwapRequest {
         let tokens = [FROM_TOKEN.name, TO_TOKEN.name];
         let request = match read_arguments(arguments, PROPERTIES, Self::read) {
             Ok(request) => request,
-            // The reader refuses the zero address. Where nothing else is wrong, it means the native
-            // coin.
+            // The reader refuses the zero address. When nothing else is wrong, the caller means the
+            // native coin by it.
             Err(refusal) => {
                 let of_tokens = |path: &str| tokens.iter().any(|token| path.ends_with(token));
                 if refusal

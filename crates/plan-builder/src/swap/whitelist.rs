@@ -1,5 +1,5 @@
-//! Compares the router's own whitelist on chain with the reviewed contracts and functions. A plan
-//! with a contract outside the whitelist would revert.
+//! Compares the router's own whitelist on the chain with the reviewed contracts and functions. A
+//! plan with a contract that is not in the whitelist would revert.
 
 use alloy_primitives::{Address, Selector};
 use alloy_sol_types::{SolCall, sol};
@@ -8,16 +8,16 @@ use calldata_checks::fees::{FeePolicy, ReviewedChain};
 use crate::ports::{Accounts, PortError};
 
 sol! {
-    /// The router's answer whether a leg may call this function of this contract.
+    /// Whether a leg may call this function of this contract, by the router.
     function isContractSelectorWhitelisted(address contractAddress, bytes4 selector) external view returns (bool);
 }
 
-/// The router's entry instead of a function, for a contract that may only be approved.
+/// What the router has in place of a function for a contract that may only be approved.
 const APPROVE_ONLY: Selector = Selector::new([0xff; 4]);
-/// `forwardERC20Fees`.
+/// The selector of `forwardERC20Fees`.
 const FORWARD_FEES: Selector = Selector::new([0x33, 0x2d, 0x74, 0x6b]);
 
-/// The router's answer about one reviewed contract and function.
+/// What the router says about one reviewed contract and function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing {
     /// The key in the fee configuration: `chains[0].legs[2]`, `chains[0].forwarder`.
@@ -26,9 +26,9 @@ pub struct Listing {
     pub chain_id: u64,
     /// The contract.
     pub contract: Address,
-    /// Its function; `0xffffffff` for a spender that is only approved.
+    /// Its function. `0xffffffff` for a spender that is only approved.
     pub function: Selector,
-    /// Whether the whitelist has it; the port's error when the router could not be read.
+    /// Whether the whitelist has it. The error of the port when the router could not be read.
     pub listed: Result<bool, PortError>,
 }
 
@@ -123,8 +123,8 @@ async fn is_listed<A: Accounts + ?Sized>(
     };
     let data = call.abi_encode().into();
     let returned = accounts.call(chain.chain_id, chain.router, data).await?;
-    // A contract that reverts here, or does not return exactly one word, is no router that would
-    // accept the leg.
+    // A contract that reverts here, or does not return exactly one word, is not a router that
+    // accepts the leg.
     let yes = returned.is_some_and(|word| {
         word.len() == 32 && word.last() == Some(&1) && word.iter().rev().skip(1).all(|b| *b == 0)
     });

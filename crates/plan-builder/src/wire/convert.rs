@@ -1,4 +1,4 @@
-//! Values of the ports in their wire forms.
+//! Converts values of the ports to their forms on the wire, and back.
 
 use std::marker::PhantomData;
 
@@ -16,7 +16,7 @@ pub(crate) trait Wire<T>: Serialize + DeserializeOwned {
     fn value(self) -> T;
 }
 
-/// The serde form of a member as `W`: `#[serde(with = "As::<Digits>")]`.
+/// Gives a member the serde form `W`: `#[serde(with = "As::<Digits>")]`.
 pub(crate) struct As<W>(PhantomData<W>);
 
 impl<W> As<W> {

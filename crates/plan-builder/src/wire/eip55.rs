@@ -1,4 +1,4 @@
-//! Addresses with their checksum.
+//! Addresses with their checksum (EIP-55).
 
 use std::{cell::RefCell, fmt};
 
@@ -7,13 +7,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::TextVisitor;
 
-/// An address, written with its checksum (EIP-55). Only that spelling is read.
+/// An address that is written with its checksum (EIP-55). Only that spelling is read.
 ///
 /// The spelling takes a hash, so it is computed once and kept.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Eip55 {
     address: Address,
-    /// `0x` and forty hex digits.
+    /// The spelling: `0x` and forty hex digits.
     spelling: [u8; 42],
 }
 
@@ -59,8 +59,8 @@ thread_local! {
     });
 }
 
-/// The addresses that were spelt last. A plan repeats a few addresses, and some of them occur in
-/// every plan.
+/// A cache of the latest spellings. A plan repeats a few addresses, and some addresses are in every
+/// plan.
 struct Spelt {
     last: [Eip55; 16],
     oldest: usize,

@@ -1,5 +1,5 @@
-//! The crate in an embedder's hands: typed requests, ports as trait objects, stored quotes and
-//! refusals, and the values of a verified plan.
+//! Tests of what an embedder does with the crate: typed requests, ports as trait objects, stored
+//! quotes and refusals, and the values of a verified plan.
 
 mod kept;
 mod ports;
@@ -13,7 +13,7 @@ use std::{
 
 use plan_builder::{FeeDocument, Moment, Policy};
 
-/// The time of the recorded plans.
+/// The time at which the recorded plans were built.
 pub(crate) const NOW: u64 = 1_790_000_000;
 
 pub(crate) fn vector(name: &str) -> String {

@@ -1,4 +1,4 @@
-//! `docs/CHECKS.md` is written from the tables; `cargo xtask docs` renews it.
+//! Checks that `docs/CHECKS.md` is generated from the tables. `cargo xtask docs` writes it again.
 
 use std::{fmt::Write as _, path::Path};
 

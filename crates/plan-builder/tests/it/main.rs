@@ -1,4 +1,4 @@
-//! Building and verifying through the public interface.
+//! Tests of building and verifying through the public interface.
 
 #![allow(
     clippy::unwrap_used,

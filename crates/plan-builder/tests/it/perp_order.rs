@@ -1,4 +1,4 @@
-//! The perpetuals constructor and its verifier through the public API.
+//! Tests of the perpetuals constructor and its verifier through the public interface.
 
 mod arguments;
 mod consistent;

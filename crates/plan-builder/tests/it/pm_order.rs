@@ -1,4 +1,4 @@
-//! The prediction-market rail from arguments to verified plan.
+//! Tests of the prediction-market rail, from the arguments to the verified plan.
 
 mod arguments;
 mod forgeries;

@@ -1,11 +1,11 @@
-//! Real calldata of the aggregator, as public repositories hold it
-//! (`fixtures/vectors/swap/recorded.json`), judged under the example configuration. Each call is
-//! judged once as it was recorded for its own integrator, and once with the integrator, the account
+//! Judges real calldata of the aggregator under the example configuration. The calls come from
+//! public repositories (`fixtures/vectors/swap/recorded.json`). Each call is judged once as it was
+//! recorded, for its own integrator. It is judged a second time with the integrator, the account
 //! and the fee leg that the same quote would have had for us. The exchange legs are unchanged.
 //!
-//! For most calls this repository holds the decoded members, not the bytes: the calldata of an
-//! exchange leg then has the real length and beginning. Where the bytes are at hand, their digest
-//! proves them, and they are judged instead.
+//! For most calls this repository has the decoded members and not the bytes. The calldata of an
+//! exchange leg then has the real length and beginning. Where the bytes are available, they are
+//! judged instead, and their digest proves them.
 
 mod bytes;
 
@@ -47,7 +47,7 @@ struct Call {
     calldata_bytes: usize,
     calldata_keccak256: B256,
     legs: Vec<Leg>,
-    /// The calldata itself, where it is at hand.
+    /// The calldata itself, if it is available.
     #[serde(skip)]
     calldata: Option<Bytes>,
 }
@@ -71,7 +71,7 @@ struct Leg {
     call_bytes: usize,
     distributions: Option<Vec<Part>>,
     collected: Option<serde::de::IgnoredAny>,
-    /// The leg's calldata itself, where it is at hand.
+    /// The calldata of the leg itself, if it is available.
     #[serde(skip)]
     calldata: Option<Bytes>,
 }
@@ -124,13 +124,14 @@ fn fees(token: Address, parts: impl Iterator<Item = (Address, U256)>) -> Vec<u8>
 
 impl Call {
     fn is_single(&self) -> bool {
-        // One leg: ERC-20 to ERC-20, to the native coin, from the native coin.
+        // The functions for one leg: from ERC-20 to ERC-20, to the native coin, and from the native
+        // coin.
         [0x4666_fc80_u32, 0x7332_14a3, 0xaf70_60fd]
             .map(|selector| Selector::from(selector.to_be_bytes()))
             .contains(&self.function)
     }
 
-    /// Returns the call as it was recorded. Without its bytes at hand, other bytes follow the
+    /// Judges the call as it was recorded. If its bytes are not available, other bytes follow the
     /// selectors of its exchange legs.
     fn recorded(&self) -> Result<(), Failure> {
         if let Some(calldata) = &self.calldata {
@@ -150,13 +151,13 @@ impl Call {
         } else {
             several(&self.integrator, self, legs)
         };
-        // The functions that take native coin have the same arguments.
+        // The functions for native coin have the same arguments.
         data[..4].copy_from_slice(self.function.as_slice());
         self.judge(data, &self.integrator, &policy())
     }
 
-    /// Returns the call as the aggregator would have composed it for us: with our integrator, and
-    /// our fee leg through the reviewed forwarder.
+    /// Judges the call as the aggregator would have composed it for us, with our integrator and
+    /// with our fee leg through the reviewed forwarder.
     fn as_ours(&self, policy: &FeePolicy) -> Result<(), Failure> {
         let gross = self.legs[0].from_amount;
         let token = self.legs[0].sending;
@@ -269,7 +270,7 @@ fn read(path: &str) -> String {
     .unwrap()
 }
 
-/// The example configuration with an address filled in.
+/// The example configuration, with an address filled in.
 fn policy() -> FeePolicy {
     let text = read("docs/fees.example.toml").replace(
         exact::address::PLACEHOLDER,
@@ -321,10 +322,10 @@ fn the_verdict_on_every_recorded_call() {
     insta::assert_snapshot!(text);
 }
 
-/// The documents give the share of accepted calls, before and after the configuration was
-/// rewritten, as it is counted here.
+/// `docs/PLANS.md` states how many of the calls are accepted, under an earlier configuration and
+/// under the example configuration. The counts here must be equal.
 #[test]
-fn the_share_that_is_accepted_is_the_one_in_the_documents() {
+fn the_document_states_how_many_calls_are_accepted() {
     let calls = recording();
     let before = reviewed(&read("fixtures/vectors/swap/fees-2026-11-01.toml"));
     let count = |holds: &dyn Fn(&Call) -> bool| calls.iter().filter(|call| holds(call)).count();

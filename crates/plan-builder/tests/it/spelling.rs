@@ -1,5 +1,5 @@
-//! The verifier reads a plan by its meaning: another spelling of the same JSON is the same plan,
-//! and a text that means anything else is refused.
+//! Tests that the verifier reads a plan by its meaning. Another spelling of the same JSON is the
+//! same plan, and a text that means anything else is refused.
 
 use calldata_checks::{Rail, UtcSeconds};
 use plan_builder::{Refusal, Request, verify};
@@ -10,7 +10,7 @@ use crate::vectors::{policy, read, request};
 
 const NOW: UtcSeconds = UtcSeconds::from_unix(1_790_000_010);
 
-/// The plan of each rail, and the request that it answers.
+/// The plan of each rail, and its request.
 fn plans() -> Vec<(Request, String)> {
     let plan = |rail: Rail| read(&format!("{}.plan.json", rail.as_str()));
     Rail::ALL
@@ -49,7 +49,7 @@ fn a_plan_ends_at_its_second() {
     }
 }
 
-/// A reader that takes the first or the last of two members would read the right one.
+/// A reader that takes the first or the last of the two members would read the right value.
 #[test]
 fn a_member_that_occurs_twice_is_refused() {
     for (request, text) in plans() {
@@ -66,7 +66,7 @@ fn a_member_that_occurs_twice_is_refused() {
     }
 }
 
-/// A change of a plan's text.
+/// A change of the text of a plan.
 #[derive(Debug, Clone)]
 enum Edit {
     Replace(Index, char),

@@ -1,4 +1,4 @@
-//! The swap constructor and its verifier, through the public interface.
+//! Tests of the swap constructor and its verifier, through the public interface.
 
 mod arguments;
 mod building;

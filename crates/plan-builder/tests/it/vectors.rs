@@ -1,5 +1,5 @@
-//! The plans of `fixtures/vectors/plans`: this code builds them, and any other implementation must
-//! verify them. `UPDATE_VECTORS=1` writes them again.
+//! Checks the plans of `fixtures/vectors/plans`. This code builds them, and any other
+//! implementation must verify them. `UPDATE_VECTORS=1` writes them again.
 
 pub(crate) mod recorded;
 
@@ -36,7 +36,7 @@ fn this_code_builds_and_verifies_the_vectors() {
         let verified = verify(&request, plan.trim_end(), now, &policy()).unwrap();
         assert_eq!(verified.payload_digest(), sealed.payload_digest());
         assert_eq!(verified.intent_digest(), request.intent_digest().unwrap());
-        // White space alone changes nothing.
+        // Other white space changes nothing.
         assert_eq!(
             verify(&request, &plan, now, &policy()),
             Ok(verified.clone())
@@ -78,11 +78,11 @@ fn the_vector_with_a_minimum_is_built_and_its_minimum_is_established() {
 }
 
 #[test]
-fn the_example_configuration_is_one() {
+fn the_example_configuration_is_valid_once_the_address_is_filled_in() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/fees.example.toml");
     let text = fs::read_to_string(path).unwrap();
     let review = |text: &str| toml::from_str::<FeeDocument>(text).unwrap().review();
-    // Nobody can use it by mistake: only its reader knows the missing address.
+    // Nobody can use the example by mistake, because it lacks the address of its reader.
     let problems = review(&text).unwrap_err().problems;
     assert_eq!(problems.len(), 1, "{problems:?}");
     assert_eq!(problems[0].key, "recipients[0].address");
@@ -93,11 +93,11 @@ fn the_example_configuration_is_one() {
     );
     let reviewed = review(&own).unwrap();
     assert_eq!(reviewed.chains.len(), 8);
-    // Every leg names its exchanges, so that the aggregator uses no other one.
+    // Every leg names its exchanges, so the aggregator may use no other one.
     assert!(reviewed.chains.iter().all(|chain| chain.tools().is_some()));
 }
 
-/// Both digests are over RFC 8785 as an independent implementation writes it.
+/// The digest is over the canonical form that an independent implementation of RFC 8785 writes.
 #[test]
 fn digests_are_over_the_canonical_form() {
     for rail in Rail::ALL {
@@ -137,7 +137,7 @@ fn a_plan_of_one_request_is_no_plan_of_another() {
     }
 }
 
-/// A member that reads as a missing one would give the same plan a second digest.
+/// A member that reads like a missing one would give the same plan a second digest.
 #[test]
 fn a_plan_has_one_digest() {
     let now = UtcSeconds::from_unix(NOW + 10);
@@ -193,9 +193,9 @@ fn no_member_can_be_changed() {
     }
 }
 
-/// Members that no other member determines: names, times of reading, and claims of a quote or a
-/// venue, within the bounds of the checks. The digest covers them; only a reader of the same quote
-/// can tell whether they were true.
+/// The members that the others do not determine: names, times of readings, and what a quote or a
+/// venue claims, within the bounds of the checks. The digest covers them. Only somebody with the
+/// same quote can tell whether they were true.
 fn labels(rail: Rail) -> &'static [&'static str] {
     match rail {
         Rail::Swap => &[
@@ -253,8 +253,8 @@ fn leaves_of(value: &Value) -> Vec<String> {
     found
 }
 
-/// Returns the plan with one leaf changed in ways that keep its form where possible, and with the
-/// leaf removed.
+/// Returns plans in which one leaf is changed, in ways that keep its form where possible, and one
+/// plan in which the leaf is removed.
 fn edits(plan: &Value, pointer: &str) -> Vec<Value> {
     let leaf = plan.pointer(pointer).unwrap();
     let changed = match leaf {

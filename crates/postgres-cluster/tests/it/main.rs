@@ -1,4 +1,4 @@
-//! A server with a replica. On a machine without PostgreSQL the test passes without doing anything.
+//! A test of a server with a replica. On a machine without PostgreSQL it passes without effect.
 
 use std::net::TcpStream;
 

@@ -1,4 +1,4 @@
-//! Citations: addresses of the public web, and positions in the answer's text.
+//! Citations of an answer: addresses of the public web, and the cited places in the answer's text.
 
 use serde::Serialize;
 use url::{Host, Url};
@@ -11,13 +11,13 @@ const MAX_URL_CHARS: usize = 2048;
 /// A page that supports a part of an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Citation {
-    /// Its address: `http` or `https`, of the public web.
+    /// The address, `http` or `https`, of a page of the public web.
     pub url: String,
     /// Its title, when the source names one.
     pub title: Option<String>,
     /// Where the cited part begins, in characters (Unicode code points) of the answer.
     pub start: Option<usize>,
-    /// The character before which it ends.
+    /// The character before which the cited part ends.
     pub end: Option<usize>,
 }
 
@@ -28,13 +28,13 @@ pub struct CitationDraft {
     pub url: String,
     /// Its title.
     pub title: Option<String>,
-    /// The cited part of the raw text, in characters: first, and one past the last.
+    /// The cited part of the raw text, in characters: the first one, and the one after the last.
     pub span: Option<(usize, usize)>,
 }
 
 impl CitationDraft {
-    /// The citation in the sanitised text. `None` when a reader cannot visit the address. A part
-    /// that lies outside the text is dropped, because its meaning is unknown.
+    /// Returns the citation for the sanitised text. `None` when a reader cannot visit the address.
+    /// A cited part outside the text is dropped, because its meaning is unknown.
     pub(super) fn check(self, text: &Sanitised) -> Option<Citation> {
         let url = public_url(&self.url)?;
         let span = self.span.and_then(|(start, end)| text.span(start, end));
@@ -47,9 +47,9 @@ impl CitationDraft {
     }
 }
 
-/// The address in its normal form, when it is a page of the public web: `http` or `https`, a host
-/// name with a domain, no user. Any other address supports no citation, and may be an attempt to
-/// make a reader's program ask a machine of its own network.
+/// Returns the normal form of an address that is a page of the public web: `http` or `https`, a
+/// host name with a domain, no user. Any other address supports no citation. It may even be an
+/// attempt to make a reader's program ask a machine of its own network.
 #[must_use]
 pub fn public_url(text: &str) -> Option<String> {
     if text.chars().count() > MAX_URL_CHARS {
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_checked_against_the_text() {
+    fn cited_places_are_checked_against_the_text() {
         let text = sanitise("USD₮0 <b>");
         let of = |span| {
             let draft = CitationDraft {

@@ -1,18 +1,19 @@
 //! Images of three formats, read as far as needed to identify them.
 //!
-//! Nothing is decoded. The structure is walked from the first byte to the last, which detects a
-//! truncated file and bytes hidden behind the end of an image. Width and height come from the
-//! header. This module decides how a web browser will treat the bytes, not their sender.
+//! Nothing is decoded. The structure is checked from the first byte to the last, which detects a
+//! truncated file, and bytes hidden after the end of an image. Width and height come from the
+//! header. The format comes from the bytes, and not from what their sender says, because a web
+//! browser will treat them by the format.
 
 mod jpeg;
 mod png;
 mod webp;
 
-/// The most pixels of a side: larger than any requested image, and far below sizes that make a
-/// reader allocate gigabytes.
+/// The most pixels of a side. It is more than any requested image has, and far below sizes that
+/// make a reader allocate gigabytes.
 pub const MAX_SIDE: u32 = 8192;
 
-/// The fewest pixels of a side: a smaller image is a tracking pixel or an error picture.
+/// The fewest pixels of a side. A smaller image is a tracking pixel or an error picture.
 pub const MIN_SIDE: u32 = 64;
 
 /// A whole image.
@@ -35,10 +36,10 @@ pub enum ImageFormat {
     Webp,
 }
 
-/// The reason why bytes are not accepted as an image.
+/// Why bytes are not accepted as an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImageError {
-    /// The beginning matches no accepted format.
+    /// The first bytes match no accepted format.
     #[error("neither png nor jpeg nor webp")]
     UnknownFormat,
     /// The bytes end before the image does.
@@ -47,7 +48,7 @@ pub enum ImageError {
         /// The format that the beginning matches.
         format: ImageFormat,
     },
-    /// Bytes follow after the end of the image.
+    /// Further bytes follow the end of the image.
     #[error("{observed} bytes follow the end of the {format} image")]
     Trailing {
         /// The format that the beginning matches.
@@ -68,9 +69,9 @@ pub enum ImageError {
         "the image has {width} x {height} pixels, each side must have {MIN_SIDE} to {MAX_SIDE}"
     )]
     Size {
-        /// Pixels.
+        /// The width in pixels.
         width: u32,
-        /// Pixels.
+        /// The height in pixels.
         height: u32,
     },
 }
@@ -106,13 +107,13 @@ impl Image {
         self.format
     }
 
-    /// Pixels from left to right.
+    /// The width in pixels.
     #[must_use]
     pub fn width(&self) -> u32 {
         self.width
     }
 
-    /// Pixels from top to bottom.
+    /// The height in pixels.
     #[must_use]
     pub fn height(&self) -> u32 {
         self.height
@@ -195,7 +196,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Fails when bytes are left.
+    /// Fails when bytes are left over.
     fn end(&self) -> Result<(), ImageError> {
         match self.rest.len() {
             0 => Ok(()),

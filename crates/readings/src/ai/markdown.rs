@@ -1,21 +1,21 @@
-//! A model's text, made safe to render as Markdown.
+//! Makes a model's text safe to render as Markdown, and keeps its words.
 
 /// The most characters of an answer.
 pub(super) const MAX_CHARS: usize = 100_000;
 
-/// A sanitised text, with a map from positions in the original text to positions in it.
+/// A sanitised text, with a map from positions in the original text to positions in the new one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sanitised {
     /// The text.
     pub text: String,
-    /// For each character of the original, and for its end: the number of characters of `text`
+    /// For each character of the original, and for its end: how many characters of `text` come
     /// before it.
     places: Vec<usize>,
 }
 
 impl Sanitised {
-    /// The new positions of the characters `start..end` of the original. `None` when the range lies
-    /// outside of the original, or when none of its characters is left.
+    /// Returns the new positions of the characters `start..end` of the original. `None` when the
+    /// range lies outside the original, or when none of its characters is left.
     #[must_use]
     pub fn span(&self, start: usize, end: usize) -> Option<(usize, usize)> {
         if start >= end {
@@ -28,10 +28,10 @@ impl Sanitised {
 
 /// Makes `raw` safe to render, and keeps its words.
 ///
-/// - Characters that control, hide or reorder text are removed; line breaks and tabs stay.
-/// - HTML is shown, not run: `<` before a letter, `/`, `!` or `?` becomes `&lt;`.
-/// - Images become links, because showing an image tells its host who reads.
-/// - Links lead to `http` and `https` only; others become text.
+/// - Removes characters that control, hide or reorder text. Line breaks and tabs stay.
+/// - Makes HTML visible text: `<` before a letter, `/`, `!` or `?` becomes `&lt;`.
+/// - Turns images into links, because showing an image tells its host who reads.
+/// - Keeps only links to `http` and `https`. Others become text.
 ///
 /// The marks are those of CommonMark (0.31), which other dialects extend.
 #[must_use]
@@ -42,7 +42,7 @@ pub fn sanitise(raw: &str) -> Sanitised {
         .enumerate()
         .filter(|(_, c)| is_shown(*c))
         .collect();
-    // Whether an odd number of backslashes precedes the character.
+    // Whether the character is escaped: an odd number of backslashes comes before it.
     let mut escaped = false;
     for (index, &(place, c)) in shown.iter().enumerate() {
         let after = |offset: usize| {
@@ -59,7 +59,7 @@ pub fn sanitise(raw: &str) -> Sanitised {
                 writer.push_all("&lt;");
             }
             '!' if !escaped && after(1) == Some('[') => writer.push_all("\\!"),
-            // A link's address follows `](`, a definition's `]:`.
+            // The address of a link follows `](`, and that of a definition follows `]:`.
             '(' | ':' if index > 0 && is_closing(&shown, index) && !is_web(rest(), c == ':') => {
                 writer.push('\\');
                 writer.push(c);
@@ -71,7 +71,7 @@ pub fn sanitise(raw: &str) -> Sanitised {
     writer.finish(raw.chars().count())
 }
 
-/// Whether the character before is `]`.
+/// Whether the previous character is `]`.
 fn is_closing(shown: &[(usize, char)], index: usize) -> bool {
     let before = index.checked_sub(1).and_then(|index| shown.get(index));
     before.is_some_and(|(_, c)| *c == ']')
@@ -94,7 +94,7 @@ fn is_shown(c: char) -> bool {
     matches!(c, '\n' | '\t') || (exact::is_plain(c) && !private)
 }
 
-/// A growing text with the positions of the original in it.
+/// A text that grows, with the positions of the original in it.
 #[derive(Default)]
 struct Writer {
     text: String,
@@ -103,8 +103,8 @@ struct Writer {
 }
 
 impl Writer {
-    /// The next written characters stand for the character at `place`. Earlier characters that were
-    /// not written get the same position.
+    /// Says that the next written characters stand for the character at `place`. Earlier characters
+    /// for which nothing was written get the same position.
     fn at(&mut self, place: usize) {
         self.places.resize(place.saturating_add(1), self.length);
     }
@@ -173,7 +173,7 @@ mod tests {
             "!\u{2060}[a](https://t.example)",
             "\\![a](https://t.example)",
         );
-        // Already escaped: one more backslash would undo it.
+        // The mark is already escaped. One more backslash would undo that.
         check("\\![a](https://t.example)", "\\![a](https://t.example)");
         check(
             "\\\\![a](https://t.example)",
@@ -223,7 +223,7 @@ mod tests {
         assert_eq!(read(14, 16).as_deref(), Some("€€"));
         let all = raw.chars().count();
         assert_eq!(read(0, all).as_deref(), Some(sanitised.text.as_str()));
-        // An empty range, a reversed range, a range of removed characters, and one beyond the end.
+        // The ranges are empty, reversed, of removed characters, and beyond the end.
         for (start, end) in [
             (1, 1),
             (2, 1),

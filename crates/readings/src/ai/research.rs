@@ -1,43 +1,44 @@
-//! A researched answer: a model's text with its citations and pages.
+//! A researched answer: the text of a model, with its citations and the pages that its searches
+//! found.
 
 use serde::Serialize;
 
 use super::{Citation, CitationDraft, citation::public_url, markdown, sanitise};
 
-/// The most citations of an answer, and the most pages that are listed.
+/// The most citations of an answer, and the most pages that it lists.
 const MAX_LISTED: usize = 200;
 
-/// The output of a model and its searches, unchecked.
+/// What a model and its searches gave, unchecked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
-    /// The answer, Markdown.
+    /// The answer, in Markdown.
     pub text: String,
-    /// Its citations.
+    /// The citations of the answer.
     pub citations: Vec<CitationDraft>,
     /// Addresses of the pages that the searches found.
     pub pages: Vec<String>,
     /// The model, by its own name.
     pub model: String,
-    /// The number of searches, when it is stated.
+    /// The number of searches, if it is stated.
     pub searches: Option<u64>,
 }
 
 /// A researched answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Research {
-    /// The answer: Markdown without HTML and images, with links to the web only.
+    /// The answer, in Markdown without HTML and images, with links to the web only.
     pub answer_markdown: String,
-    /// Its citations, in the order of the text.
+    /// The citations, in the order of the text.
     pub citations: Vec<Citation>,
     /// Addresses of the pages that the searches found, the cited ones first.
     pub sources: Vec<String>,
     /// The model, by its own name.
     pub model: String,
-    /// The number of searches, when it is stated.
+    /// The number of searches, if it is stated.
     pub searches: Option<u64>,
 }
 
-/// The reason why findings are not an answer.
+/// Why findings are not an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResearchError {
     /// There is no text.
@@ -54,10 +55,10 @@ pub enum ResearchError {
 }
 
 impl Findings {
-    /// Checks the findings: sanitises the text, and checks citations and pages and removes
+    /// Checks the findings: sanitises the text, checks the citations and the pages, and removes
     /// duplicates.
     ///
-    /// An answer without citations is accepted; the seller decides whether it is worth anything.
+    /// Accepts an answer without citations. The seller decides whether it is worth anything.
     ///
     /// # Errors
     ///
@@ -183,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_without_citations_says_so() {
+    fn an_answer_without_citations_has_an_empty_list() {
         let research = findings("I could not search.").check().unwrap();
         assert_eq!(research.citations, []);
         assert_eq!(research.sources, [""; 0]);

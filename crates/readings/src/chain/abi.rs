@@ -1,8 +1,9 @@
-//! Reads calldata by a signature: the arguments, when the calldata is exactly their encoding.
+//! Reads the arguments of calldata by a signature, when the calldata is exactly their encoding.
 //!
-//! A selector has four bytes and collides, and spammers register signatures for it. A signature is
-//! proved only when the calldata is the one canonical encoding of the arguments that it reads:
-//! offsets in order without gaps or sharing, clean padding, and the same bytes when encoded again.
+//! A selector has only four bytes, so signatures collide, and spammers register signatures for it.
+//! A signature is proved only when the calldata is the one canonical encoding of the arguments that
+//! it reads. That means offsets in order, without gaps or sharing, clean padding, and the same
+//! bytes when the arguments are encoded again.
 
 mod canonical;
 mod declaration;
@@ -15,15 +16,15 @@ use alloy_primitives::Selector;
 pub use self::render::{Argument, Budget};
 use super::text::identifier;
 
-/// Largest calldata that is read, in bytes.
+/// The largest calldata that is read, in bytes.
 pub const MAX_CALLDATA: usize = 256 * 1024;
-/// Longest signature that is parsed.
+/// The longest signature that is parsed.
 const MAX_SIGNATURE_CHARS: usize = 1024;
-/// Most parameters, in all levels together.
+/// The most parameters, in all levels together.
 const MAX_PARAMETERS: usize = 128;
-/// Deepest nesting of tuples and arrays.
+/// The deepest nesting of tuples and arrays.
 const MAX_DEPTH: usize = 8;
-/// Longest array of a fixed length, and most words of a type's fixed-size part.
+/// The longest array of a fixed length, and the most words of a type's fixed-size part.
 const MAX_FIXED_WORDS: usize = 4096;
 
 /// A function's declaration: its name and its parameters.
@@ -41,13 +42,13 @@ pub struct Signature {
 pub struct Decoded {
     /// The arguments in order.
     pub values: Vec<DynSolValue>,
-    /// Bytes after the encoding; zero when it is exact.
+    /// How many bytes follow the encoding. Zero when the calldata is exact.
     pub trailing: usize,
 }
 
 impl Signature {
     /// Reads `transfer(address,uint256)` or `transfer(address to, uint256 amount)`. `None` for a
-    /// malformed text, or one beyond the bounds.
+    /// malformed text, or for one beyond the bounds.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         if text.len() > MAX_SIGNATURE_CHARS {
@@ -57,8 +58,8 @@ impl Signature {
         Self::declared(name, &inputs)
     }
 
-    /// The signature of an entry of a contract's interface: a function or an error. `None` beyond
-    /// the bounds.
+    /// Makes the signature of a function or an error from a contract's interface. `None` beyond the
+    /// bounds.
     #[must_use]
     pub fn declared(name: &str, inputs: &[Param]) -> Option<Self> {
         let name = identifier(name)?.to_owned();
@@ -85,13 +86,13 @@ impl Signature {
         })
     }
 
-    /// The name alone.
+    /// The name without the parameters.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The canonical text that is hashed for the selector: `transfer(address,uint256)`.
+    /// The canonical text, whose hash gives the selector: `transfer(address,uint256)`.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
@@ -103,8 +104,8 @@ impl Signature {
         self.selector
     }
 
-    /// The arguments of `data`, selector included, if `data` begins with their canonical encoding.
-    /// The bytes after it are counted.
+    /// Decodes the arguments of `data`, which includes the selector, if it begins with their
+    /// canonical encoding. Counts the bytes after it.
     #[must_use]
     pub fn decode(&self, data: &[u8]) -> Option<Decoded> {
         let body = data.strip_prefix(self.selector.as_slice())?;
@@ -132,7 +133,7 @@ impl Signature {
         Some(Decoded { values, trailing })
     }
 
-    /// The arguments in the form of an answer, within `budget`.
+    /// Returns the arguments in the form of an answer, within `budget`.
     #[must_use]
     pub fn arguments(&self, values: &[DynSolValue], budget: &mut Budget) -> Vec<Argument> {
         let named = self.parameters.iter().zip(&self.members).zip(values);
@@ -162,8 +163,8 @@ fn within_bounds(inputs: &[Param], depth: usize, left: &mut usize) -> Option<()>
     Some(())
 }
 
-/// The least number of words of a type, its own head included. `None` for a type without a word:
-/// data of any length could hold any number of such elements.
+/// Returns the least number of words of a type, with its own head. `None` for a type without a
+/// word, because data of any length could have any number of such elements.
 fn words(ty: &DynSolType) -> Option<usize> {
     match ty {
         DynSolType::Array(inner) => words(inner).map(|_| 2),

@@ -1,13 +1,13 @@
-//! Sums of gains and losses, exact, without a float.
+//! Exact sums of gains and losses, without a float.
 
 use alloy_primitives::U256;
 
-/// A sum of gains and losses that never wraps.
+/// A sum of gains and losses. It never wraps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Net {
     gained: U256,
     lost: U256,
-    /// Whether the sums were too large; then the result is unknown.
+    /// Whether a sum was too large. Then the result is unknown.
     overflown: bool,
 }
 
@@ -28,7 +28,7 @@ impl Net {
         }
     }
 
-    /// The sign (`true` for negative) and the size; `None` when the sums overflowed.
+    /// Returns the sign (`true` for negative) and the size. `None` when a sum was too large.
     #[must_use]
     pub fn signed(self) -> Option<(bool, U256)> {
         if self.overflown {
@@ -41,7 +41,7 @@ impl Net {
     }
 }
 
-/// A signed number as text: a sign before the digits of a negative number, none before zero.
+/// Writes a signed number. Only a negative number has a sign, and zero has none.
 #[must_use]
 pub fn with_sign(negative: bool, digits: &str) -> String {
     if negative && digits != "0" {
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sums_that_cannot_be_held_are_unknown() {
+    fn sums_that_are_too_large_are_unknown() {
         let mut net = Net::default();
         net.gain(U256::from(3));
         net.lose(U256::from(5));

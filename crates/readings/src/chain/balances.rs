@@ -1,4 +1,4 @@
-//! The balance changes of a transaction.
+//! The balance changes of a transaction, from its logs, its value and its fee.
 
 use std::collections::BTreeMap;
 
@@ -35,15 +35,15 @@ pub struct Change {
     pub amount: U256,
 }
 
-/// The system account of zkSync that takes the fee and returns the unused part.
+/// The system account of zkSync. It takes the fee and returns the unused part.
 const BOOTLOADER: Address = address!("0000000000000000000000000000000000008001");
 
-/// The native coin that the transaction itself moves: a deposit's coins for its sender, and the
-/// value that goes to its target.
+/// Returns the movements of native coin that the transaction itself makes: a deposit's coins for
+/// its sender, and the value for its target.
 #[must_use]
 pub fn own_moves(record: &Record) -> Vec<Transfer> {
     let minted = record.transaction.minted.filter(|minted| !minted.is_zero());
-    // The coins of a deposit are made before the call, and stay when the call is undone.
+    // A deposit creates its coins before the call, and they stay when the call is undone.
     let minted = minted.map(|amount| Transfer {
         standard: Standard::Native,
         token: None,
@@ -56,8 +56,8 @@ pub fn own_moves(record: &Record) -> Vec<Transfer> {
     minted.into_iter().chain(carried(record)).collect()
 }
 
-/// Whether the logs name every movement of the native coin. The fee and the carried value are then
-/// among them.
+/// Whether the logs show every movement of the native coin. Then they also show the fee and the
+/// value.
 #[must_use]
 pub fn native_is_logged(record: &Record, events: &Events) -> bool {
     record.network.native_ledger.is_some()
@@ -85,15 +85,14 @@ fn carried(record: &Record) -> Option<Transfer> {
     })
 }
 
-/// The changes according to the logs, the carried value and the fee. Accounts whose gains and
-/// losses cancel out are left out. The second number counts accounts whose sums exceed any real
-/// amount.
+/// Returns the changes by the logs, the value and the fee. Leaves out accounts whose gains and
+/// losses cancel out. The second number counts accounts whose sums exceed any real amount.
 #[must_use]
 pub fn changes(record: &Record, events: &Events, fee: Option<&Fee>) -> (Vec<Change>, usize) {
     summed(record, events, Cost::Paid(fee))
 }
 
-/// The same changes without the fee.
+/// Returns the same changes without the fee.
 #[must_use]
 pub fn changes_without_fee(record: &Record, events: &Events) -> Vec<Change> {
     summed(record, events, Cost::LeftOut).0
@@ -101,7 +100,7 @@ pub fn changes_without_fee(record: &Record, events: &Events) -> Vec<Change> {
 
 /// How the fee counts in a sum.
 enum Cost<'a> {
-    /// The sender loses it, as far as it is known.
+    /// The sender loses it, if it is known.
     Paid(Option<&'a Fee>),
     /// It does not count.
     LeftOut,
@@ -117,7 +116,7 @@ fn summed(record: &Record, events: &Events, cost: Cost<'_>) -> (Vec<Change>, usi
             token: transfer.token,
             token_id: transfer.token_id,
         };
-        // Minted assets come from no account and burned ones go to none; wrapped coins stay with
+        // Minted assets come from no account, and burned ones go to none. Wrapped coins stay with
         // their contract.
         if !transfer.from.is_zero() {
             nets.entry(holding(transfer.from))

@@ -12,7 +12,7 @@ pub(crate) use self::carried::commands;
 use self::table::ROWS;
 use super::abi::Signature;
 
-/// Permit2, at one address on every chain.
+/// The contract Permit2, which has one address on every chain.
 pub const PERMIT2: Address = address!("000000000022D473030F116dDEE9F6B43aC78BA3");
 
 /// Contracts that have one address on every chain.
@@ -41,13 +41,13 @@ const WELL_KNOWN: [(Address, &str); 5] = [
 pub struct Row {
     /// Its standard or protocol.
     pub standard: &'static str,
-    /// Its effect.
+    /// What it does.
     pub role: Role,
     /// Its declaration with the names of its parameters.
     pub declaration: &'static str,
 }
 
-/// The effect of a function, as far as an explanation needs it.
+/// What a function does, as far as an explanation needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Moves the sender's tokens.
@@ -66,11 +66,11 @@ pub enum Role {
     AuthorizedTransfer,
     /// Invalidates a signed authorization.
     CancelAuthorization,
-    /// Wraps the native coin.
+    /// Wraps the chain's own coin.
     Wrap,
-    /// Unwraps the native coin.
+    /// Unwraps the chain's own coin.
     Unwrap,
-    /// Collects a router's remaining balance at the end.
+    /// Collects what is left in a router at the end.
     Sweep,
     /// Trades tokens.
     Swap,
@@ -94,7 +94,7 @@ pub enum Role {
     Calls,
     /// Executes a transaction of a multi-signature account.
     SafeExecution,
-    /// Several calls in one blob of a multi-signature account.
+    /// Makes several calls, which one blob of a multi-signature account lists.
     MultiSend,
     /// Executes operations of contract accounts.
     UserOperations,
@@ -132,7 +132,7 @@ pub fn with_selector(selector: Selector) -> &'static [(Signature, &'static Row)]
     TABLE.get(&selector).map(Vec::as_slice).unwrap_or_default()
 }
 
-/// The row of a signature, whatever the names of its parameters are.
+/// Returns the row of a signature, whatever its parameters are called.
 #[must_use]
 pub fn row(signature: &Signature) -> Option<&'static Row> {
     with_selector(signature.selector())
@@ -175,7 +175,7 @@ mod tests {
         assert!(TABLE.values().all(|rows| rows.len() == 1));
     }
 
-    /// Published selectors.
+    /// The selectors are published.
     #[test]
     fn selectors_are_the_published_ones() {
         let published = [

@@ -1,5 +1,5 @@
-//! Transfers and approvals, according to logs. A contract can log anything: a log is the claim of
-//! its contract.
+//! Transfers and approvals, as logs state them. A contract can log anything, so a log is only a
+//! claim of its contract.
 
 mod executions;
 
@@ -66,17 +66,17 @@ impl Standard {
 pub struct Transfer {
     /// The kind of asset.
     pub standard: Standard,
-    /// The token's contract; `None` for the native coin.
+    /// The token's contract. `None` for the native coin.
     pub token: Option<Address>,
-    /// The sender; the zero address when the asset was minted.
+    /// The sender. The zero address when the asset was minted.
     pub from: Address,
-    /// The receiver; the zero address when the asset was burned.
+    /// The receiver. The zero address when the asset was burned.
     pub to: Address,
-    /// The amount in atoms; one for an NFT.
+    /// The amount in atoms. One for an NFT.
     pub amount: U256,
     /// The id of an NFT.
     pub token_id: Option<U256>,
-    /// The index of its log; `None` for the value that the transaction itself carries.
+    /// The index of its log. `None` for the value that the transaction itself carries.
     pub log_index: Option<u64>,
 }
 
@@ -95,21 +95,21 @@ pub struct Approval {
     pub log_index: u64,
 }
 
-/// The content of an approval.
+/// What an approval permits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Grant {
-    /// Up to an amount in atoms; zero revokes the approval.
+    /// Spending up to an amount in atoms. Zero revokes the approval.
     Allowance(U256),
-    /// An allowance through Permit2, until a Unix time in seconds.
+    /// Spending up to an amount through Permit2, until a Unix time in seconds.
     Permit2(U256, u64),
-    /// One NFT.
+    /// Moving one NFT.
     Nft(U256),
-    /// All tokens of a collection; `false` revokes that.
+    /// Moving all tokens of a collection. `false` revokes that.
     All(bool),
 }
 
 impl Grant {
-    /// Whether the amount exceeds any supply, which makes it practically unlimited.
+    /// Whether the amount exceeds any supply. Then the approval is practically unlimited.
     #[must_use]
     pub fn is_unlimited(&self) -> bool {
         let bits = match self {
@@ -122,8 +122,8 @@ impl Grant {
 }
 
 impl Approval {
-    /// Whether it revokes an approval. Of an NFT one account is approved at a time, and the zero
-    /// address means none.
+    /// Whether it revokes an approval. Only one account is approved for an NFT at a time, and the
+    /// zero address means none.
     #[must_use]
     pub fn is_revocation(&self) -> bool {
         match self.grant {
@@ -134,7 +134,7 @@ impl Approval {
     }
 }
 
-/// The content of a transaction's logs.
+/// What the logs of a transaction state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Events {
     /// Movements, in the order of the logs.
@@ -143,7 +143,7 @@ pub struct Events {
     pub approvals: Vec<Approval>,
     /// Native coin that the wrapping contract took from an account or gave to one.
     pub native: Vec<Transfer>,
-    /// Logs with the topic of a transfer whose form matches no standard.
+    /// How many logs have the topic of a transfer and a form of no standard.
     pub unreadable: usize,
 }
 
@@ -157,8 +157,8 @@ pub fn read(network: &Network, logs: &[Log]) -> Events {
     events
 }
 
-/// The contracts that logged a transfer or an approval of a token, each once, in order of
-/// appearance.
+/// Returns the contracts that logged a transfer or an approval of a token, each once, in the order
+/// of their first log.
 #[must_use]
 pub fn tokens(network: &Network, logs: &[Log]) -> Vec<Address> {
     let events = read(network, logs);
@@ -226,7 +226,8 @@ fn one(network: &Network, log: &Log, events: &mut Events) {
     }
 }
 
-/// ERC-20 has the amount in the data, ERC-721 has the token id in a fourth topic.
+/// Reads a transfer. ERC-20 has the amount in the data, and ERC-721 has the token id in a fourth
+/// topic.
 fn transfer(network: &Network, log: &Log) -> Option<Transfer> {
     let (standard, amount, token_id) = match log.topics.len() {
         3 => (Standard::Erc20, number(&log.data)?, None),
@@ -269,7 +270,8 @@ fn approved(log: &Log, grant: Grant, owner: Address, spender: Address) -> Approv
     }
 }
 
-/// ERC-1155: operator, from and to are topics; ids and amounts are data.
+/// Reads a transfer of ERC-1155: the operator, the sender and the receiver are topics, the ids and
+/// the amounts are data.
 fn multi(log: &Log, words: Option<&[B256]>) -> Option<Vec<Transfer>> {
     let [_, from, to] = addresses(words?)?;
     let transfer = |id: U256, amount: U256| Transfer {
@@ -302,8 +304,8 @@ fn multi(log: &Log, words: Option<&[B256]>) -> Option<Vec<Transfer>> {
         .collect()
 }
 
-/// The wrapping contract mints a token for each coin that it takes, and burns one for each coin
-/// that it returns.
+/// Reads a wrapping or an unwrapping. The contract mints a token for each coin that it takes, and
+/// burns one for each coin that it returns.
 fn wrapped(log: &Log, deposit: bool, events: &mut Events) {
     let read = || {
         let [account] = addresses(log.topics.get(1..).filter(|words| words.len() == 1)?)?;
@@ -333,7 +335,7 @@ fn wrapped(log: &Log, deposit: bool, events: &mut Events) {
             moved(Standard::Native, None, log.address, account),
         )
     };
-    // Some of these contracts also log a transfer.
+    // Some wrapping contracts also log a transfer, which must not count twice.
     let twice = |known: &Transfer| {
         Transfer {
             log_index: None,

@@ -1,4 +1,8 @@
-//! The explanation of a transaction: facts, and sentences from templates over them.
+//! The explanation of a transaction: facts, and sentences about them from templates.
+//!
+//! It uses only the nodes' data ([`Record`](super::record::Record)) and the further facts that a
+//! caller has looked up ([`Knowledge`](super::knowledge::Knowledge)). It fetches nothing. What
+//! cannot be determined is missing, with a reason.
 
 mod action;
 mod shown;
@@ -28,20 +32,20 @@ use super::{
     signature::Confidence,
 };
 
-/// Most elements of each list that are shown.
+/// The most elements of each list that are shown.
 pub const MAX_SHOWN: usize = 100;
 
 /// The state of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// A block holds it and it took effect.
+    /// A block has it, and it took effect.
     Success,
-    /// A block holds it, and everything but the fee was undone.
+    /// A block has it, and everything except the fee was undone.
     Reverted,
-    /// No block holds it yet.
+    /// No block has it yet.
     Pending,
-    /// A block holds it, but its receipt states no outcome.
+    /// A block has it, but the receipt does not state the outcome.
     Unstated,
 }
 
@@ -56,43 +60,43 @@ pub struct Explanation {
     pub status: Status,
     /// How many nodes confirm it.
     pub evidence: Evidence,
-    /// Height of its block.
+    /// The height of its block.
     pub block: Option<u64>,
-    /// Time of its block.
+    /// The time of its block.
     #[serde(serialize_with = "seconds")]
     pub timestamp: Option<Timestamp>,
     /// The sender.
     pub from: String,
-    /// The called account; none when it creates a contract.
+    /// The called account. None when it creates a contract.
     pub to: Option<String>,
-    /// Native coin that it carries, in whole coins.
+    /// The native coin that it carries, in whole coins.
     pub value: String,
     /// The symbol of the native coin.
     pub native_symbol: &'static str,
-    /// Its cost.
+    /// What it cost.
     pub fee: Option<Fee>,
-    /// Its action, in one word and one sentence.
+    /// What it did, in one word and one sentence.
     pub action: Action,
     /// The call that it makes.
     pub decoded_call: Option<ShownCall>,
-    /// The confidence in that call's signature; none when there is no call.
+    /// How certain the signature of that call is. None when there is no call.
     pub signature_confidence: Option<Confidence>,
-    /// The transfers; none while there cannot be any.
+    /// The transfers. None while there cannot be any.
     pub transfers: Option<Vec<ShownTransfer>>,
-    /// The approvals; none while there cannot be any.
+    /// The approvals. None while there cannot be any.
     pub approvals: Option<Vec<ShownApproval>>,
-    /// The balance changes; none while there cannot be any, and when they cannot be determined.
+    /// The balance changes. None while there cannot be any, or when they cannot be determined.
     pub balance_changes: Option<Vec<ShownChange>>,
     /// The contracts that took part.
     pub contracts: Vec<Contract>,
-    /// The reason of the revert.
+    /// Why it reverted.
     pub revert_reason: Option<String>,
     /// Warnings for the reader.
     pub warnings: Vec<Warning>,
     /// Lists that were cut, with their full lengths.
     #[serde(skip)]
     pub cut: Vec<(&'static str, usize)>,
-    /// Members that are null, and the reason of each.
+    /// Members that are null, each with the reason.
     #[serde(skip)]
     pub missing: Vec<(&'static str, String)>,
 }
@@ -104,7 +108,7 @@ pub struct Evidence {
     pub basis: &'static str,
     /// The number of nodes that agree.
     pub nodes: u8,
-    /// The reason why only one node confirms it.
+    /// Why only one node confirms it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'static str>,
 }
@@ -142,23 +146,23 @@ pub struct Contract {
     pub address: String,
     /// `called`, `called_inside`, `created` or `token`.
     pub role: &'static str,
-    /// The name of the contract that has this address on every chain.
+    /// The name of the contract, if it has this address on every chain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<&'static str>,
-    /// Whether source code is published that compiles to the deployed code; absent when no source
-    /// was asked.
+    /// Whether the source code is published and compiles to the deployed code. Absent when no
+    /// source was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verified: Option<bool>,
-    /// Contracts that it delegates to.
+    /// The contracts to which it delegates.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub implementations: Vec<String>,
-    /// Whether the code of one of these is verified; absent when there are none, or when the lookup
-    /// failed.
+    /// Whether the code of one of these is verified. Absent when there are none, or when the
+    /// look-up failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub implementation_verified: Option<bool>,
 }
 
-/// Explains a transaction with the available knowledge.
+/// Explains a transaction with the knowledge that is available.
 #[must_use]
 pub fn explain(record: &Record, known: &Knowledge) -> Explanation {
     let transaction = &record.transaction;
@@ -262,10 +266,10 @@ pub fn explain(record: &Record, known: &Knowledge) -> Explanation {
     }
 }
 
-/// The reason of a null member that does not apply to this transaction.
+/// The reason for a null member that does not apply to the transaction.
 const NOT_APPLICABLE: &str = "not_applicable";
 
-/// The transaction, as the parts of an explanation read it.
+/// A transaction in the form in which the parts of an explanation read it.
 struct View<'a> {
     record: &'a Record,
     known: &'a Knowledge,
@@ -285,7 +289,7 @@ fn status(record: &Record) -> Status {
     }
 }
 
-/// The reason of the revert, or why it is missing.
+/// Returns why it reverted, or why that is missing.
 fn revert_reason(
     record: &Record,
     known: &Knowledge,
@@ -316,7 +320,7 @@ fn revert_reason(
     }
 }
 
-/// The contracts that take part, and the number of all of them.
+/// Returns the contracts that took part, and the number of all of them.
 fn contracts(view: &View<'_>) -> (Vec<Contract>, usize) {
     let mut found: Vec<(Address, &'static str)> = Vec::new();
     let mut seen = BTreeSet::new();

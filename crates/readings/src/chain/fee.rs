@@ -12,13 +12,13 @@ use super::{
 /// The fee with all of its parts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fee {
-    /// In whole native coins.
+    /// The fee in whole native coins.
     pub native: String,
-    /// In wei.
+    /// The fee in wei.
     pub wei: String,
-    /// Gas used.
+    /// How much gas was used.
     pub gas_used: String,
-    /// Price of a unit of gas, in wei.
+    /// The price of a unit of gas, in wei.
     pub gas_price_wei: String,
     /// The part for data on layer 1, in wei, on chains that charge it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -30,12 +30,12 @@ pub struct Fee {
     pub(crate) total: U256,
 }
 
-/// The fee of a transaction in a block, or a code when it cannot be computed exactly.
+/// Returns the fee of a transaction in a block, or a code when it cannot be computed exactly.
 ///
 /// # Errors
 ///
-/// `pending` before there is a receipt, `gas_price_not_stated` or `l1_fee_not_stated` when a part
-/// is missing, `operator_fee_not_computed` when a rollup's operator charges a separate fee.
+/// `pending` before there is a receipt; `gas_price_not_stated` or `l1_fee_not_stated` when a part
+/// is missing; `operator_fee_not_computed` when a rollup's operator charges a separate fee.
 pub fn fee(record: &Record) -> Result<Fee, &'static str> {
     let receipt = record.receipt.as_ref().ok_or("pending")?;
     let deposit = record.transaction.kind == DEPOSIT_KIND;
@@ -62,7 +62,7 @@ pub fn fee(record: &Record) -> Result<Fee, &'static str> {
     })
 }
 
-/// Gas, data and blobs together, and the blobs alone.
+/// Returns the sum of gas, data and blobs, and the part for blobs.
 fn sum(receipt: &Receipt, price: U256) -> Option<(U256, Option<U256>)> {
     let gas = receipt.gas_used.checked_mul(price)?;
     let blobs = match receipt.blobs {

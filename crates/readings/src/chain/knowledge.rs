@@ -1,4 +1,5 @@
-//! The knowledge beside the transaction itself, and the further facts that would help to read it.
+//! What is known about a transaction in addition to its own data, and which further facts would
+//! help to read it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,38 +15,39 @@ use super::{
     record::{ExecutionOutcome, Record},
 };
 
-/// Most entries of a contract's interface that are read.
+/// The most entries of a contract's interface that are read.
 const MAX_ENTRIES: usize = 4096;
-/// Most contracts whose interfaces are looked up.
+/// The most contracts whose interfaces are looked up.
 const MAX_CONTRACTS: usize = 6;
-/// Most selectors that are looked up.
+/// The most selectors that are looked up.
 const MAX_SELECTORS: usize = 12;
-/// Most tokens whose symbols and decimals are looked up.
+/// The most tokens whose symbols and decimals are looked up.
 const MAX_TOKENS: usize = 40;
 
-/// The knowledge beside the transaction. A missing fact was not asked for, or was unavailable.
+/// What is known in addition to the transaction. A missing fact was not asked for, or was
+/// unavailable.
 #[derive(Clone, Debug, Default)]
 pub struct Knowledge {
     /// Contracts by address.
     pub contracts: BTreeMap<Address, ContractFacts>,
-    /// Contracts whose lookup failed, so that it is not repeated.
+    /// Contracts whose look-up failed, so that it is not repeated.
     pub unasked: BTreeSet<Address>,
     /// The signatures that databases list for a selector, in their order.
     pub candidates: BTreeMap<Selector, Vec<Candidate>>,
     /// Tokens by address.
     pub tokens: BTreeMap<Address, TokenFacts>,
-    /// The result of running a reverted transaction again.
+    /// What happened when a reverted transaction was run again.
     pub replay: Option<Replay>,
 }
 
-/// The published facts about a contract.
+/// What is published about a contract.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ContractFacts {
     /// Whether source code is published that compiles to the deployed code.
     pub verified: bool,
-    /// Contracts that it delegates to, as far as known.
+    /// The contracts to which it delegates, as far as they are known.
     pub implementations: Vec<Address>,
-    /// Whether one of its implementations is verified; `None` when there are none, or when that is
+    /// Whether one of its implementations is verified. `None` when there are none, or when that is
     /// unknown.
     pub implementation_verified: Option<bool>,
     functions: BTreeMap<Selector, Signature>,
@@ -55,38 +57,38 @@ pub struct ContractFacts {
 /// A signature that a database lists for a selector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// `name(types)`. Untrusted.
+    /// `name(types)`. The text is untrusted.
     pub text: String,
     /// Whether it occurs in verified code.
     pub verified: bool,
 }
 
-/// A token's own statements.
+/// What a token states about itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TokenFacts {
-    /// Its symbol, cleaned. Untrusted.
+    /// Its symbol, cleaned. The text is untrusted.
     pub symbol: Option<String>,
-    /// Its unit; `None`, which is not zero, when the token does not state it.
+    /// Its decimals. `None`, which is not zero, when the token does not state them.
     pub decimals: Option<u8>,
 }
 
-/// The result of running a transaction again on the state before its block.
+/// What happened when a transaction was run again on the state before its block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Replay {
     /// It reverted.
     Reverted {
-        /// The returned data, when the node passes it on.
+        /// The returned data, if the node passes it on.
         data: Option<Bytes>,
-        /// The node's message. Untrusted.
+        /// The node's message. The text is untrusted.
         message: String,
     },
-    /// It did not revert there: its failure depended on earlier transactions of its block.
+    /// It did not revert there. So its failure depended on earlier transactions of its block.
     Succeeded,
-    /// It could not be run; the reason is a code. Nodes without old states report this.
+    /// It could not be run. The reason is a code. Nodes without old states answer so.
     Unavailable(String),
 }
 
-/// The facts that would help to read a transaction.
+/// Which facts would help to read a transaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     /// Contracts whose published interface would help.
@@ -95,13 +97,13 @@ pub struct Needs {
     pub selectors: BTreeSet<Selector>,
     /// Tokens whose symbol and decimals would help.
     pub tokens: BTreeSet<Address>,
-    /// Whether the reason of the revert would help.
+    /// Whether a second run would help to find the reason of the revert.
     pub replay: bool,
 }
 
 impl ContractFacts {
-    /// A contract with this interface (the JSON ABI of verified code). Unreadable entries are left
-    /// out; `None` when the text is no list.
+    /// Makes a contract with this interface, the JSON ABI of verified code. Leaves out entries that
+    /// cannot be read. `None` when the text is not a list.
     #[must_use]
     pub fn verified(abi: &str) -> Option<Self> {
         let entries: Vec<&RawValue> = serde_json::from_str(abi).ok()?;
@@ -113,7 +115,7 @@ impl ContractFacts {
             let Ok(entry) = serde_json::from_str::<Entry>(entry.get()) else {
                 continue;
             };
-            // A function without its inputs would be confused with one that takes none.
+            // A function whose inputs are missing would be confused with one that takes none.
             let signature = || Signature::declared(&entry.name, entry.inputs.as_deref()?);
             let read = match entry.kind.as_str() {
                 "function" => signature().map(|signature| (&mut facts.functions, signature)),
@@ -127,7 +129,7 @@ impl ContractFacts {
         Some(facts)
     }
 
-    /// Adds the interface of an implementation; `None` when it could not be looked up.
+    /// Adds the interface of an implementation. `None` when it could not be looked up.
     pub fn delegates_to(&mut self, address: Address, implementation: Option<&Self>) {
         let told = implementation.map(|implementation| implementation.verified);
         let known = self.implementation_verified;
@@ -173,7 +175,7 @@ impl ContractFacts {
     }
 }
 
-/// The members that are read of an entry. Compilers have written the others in many ways.
+/// The members of an entry that are read. Compilers have written the other ones in many ways.
 #[derive(Deserialize)]
 struct Entry {
     #[serde(rename = "type", default = "function")]
@@ -183,15 +185,15 @@ struct Entry {
     inputs: Option<Vec<Param>>,
 }
 
-/// The default type of an entry.
+/// The type of an entry that states none.
 fn function() -> String {
     "function".to_owned()
 }
 
 impl Needs {
-    /// The facts that would help to read `record` beyond the known ones. Call it again with the new
-    /// facts, because inner calls show only after the outer one is decoded. The result is bounded,
-    /// however large the transaction is.
+    /// Returns the facts that would help to read `record` beyond the known ones. Call it again with
+    /// the new facts, because inner calls become visible only when the outer one is decoded. The
+    /// result is bounded, however large the transaction is.
     #[must_use]
     pub fn of(record: &Record, known: &Knowledge) -> Self {
         let mut needs = Self::default();
@@ -237,8 +239,8 @@ impl Needs {
     }
 }
 
-/// The token contract of a call of a token standard. No log names the token of a pending or
-/// reverted transaction.
+/// Returns the token's contract of a call to a token standard. For a pending or reverted
+/// transaction no log names the token.
 fn token_of_call(record: &Record) -> Option<Address> {
     let root = calls::root(&record.transaction, &Knowledge::default())?;
     let row = root.reading.as_ref()?.row?;

@@ -2,7 +2,7 @@
 
 use alloy_primitives::{Address, address};
 
-/// A chain, and its contracts that a reading depends on.
+/// A chain, and the contracts on it that a reading depends on.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Network {
     /// Its EIP-155 id.
@@ -11,21 +11,20 @@ pub struct Network {
     pub name: &'static str,
     /// The symbol of its native coin. Every native coin here has 18 decimals.
     pub native_symbol: &'static str,
-    /// The contract that wraps the native coin: one coin for one token.
+    /// The contract that wraps the native coin. One coin gives one token.
     pub wrapped_native: Address,
     /// Whether that contract logs each wrapping and unwrapping as `Deposit` and `Withdrawal`.
     pub wrapped_logs: bool,
-    /// The deployed `Multicall3`.
+    /// Where `Multicall3` is deployed.
     pub multicall3: Address,
-    /// Whether each receipt states a separate fee for data on layer 1, so that a receipt without
-    /// one is incomplete.
+    /// Whether each receipt states a separate fee for data on layer 1. Then a receipt without one
+    /// is incomplete.
     pub l1_data_fee: bool,
-    /// The system contract whose `Transfer` logs are movements of the native coin, where there is
-    /// one.
+    /// The system contract whose `Transfer` logs are movements of the native coin, if there is one.
     pub native_ledger: Option<Address>,
 }
 
-/// Decimals of every native coin.
+/// The decimals of every native coin.
 pub const NATIVE_DECIMALS: u8 = 18;
 
 const MULTICALL3: Address = address!("cA11bde05977b3631167028862bE2a173976CA11");
@@ -148,7 +147,7 @@ mod tests {
         assert_eq!(Network::by_id(0), None);
     }
 
-    /// The literals are typed by hand: their checksums match the published ones.
+    /// The addresses are typed by hand, so the test checks their checksums.
     #[test]
     fn addresses_have_their_published_checksums() {
         let published = [

@@ -1,11 +1,11 @@
-//! The nodes' data of a transaction. Adapters fill these types; nothing is judged yet.
+//! What nodes say about a transaction. Adapters fill these types, and nothing is judged yet.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use jiff::Timestamp;
 
 use super::network::Network;
 
-/// Most logs of a receipt that are read.
+/// The most logs of a receipt that are read.
 pub const MAX_LOGS: usize = 4096;
 
 /// A transaction with its receipt.
@@ -15,9 +15,9 @@ pub struct Record {
     pub network: &'static Network,
     /// The transaction as it was sent.
     pub transaction: Transaction,
-    /// Its receipt; `None` while no block holds it.
+    /// Its receipt. `None` while no block has it.
     pub receipt: Option<Receipt>,
-    /// The time of its block; `None` without a block, or when the block could not be read.
+    /// The time of its block. `None` without a block, or when the block could not be read.
     pub time: Option<Timestamp>,
     /// How many nodes confirm it.
     pub testimony: Testimony,
@@ -46,23 +46,23 @@ pub struct BlockRef {
 pub struct Transaction {
     /// Its hash.
     pub hash: B256,
-    /// EIP-2718 type: 0 legacy, 2 with a priority fee, 3 with blobs, 4 with delegations, 0x7e a
-    /// deposit of a rollup.
+    /// The type by EIP-2718: 0 legacy, 2 with a priority fee, 3 with blobs, 4 with delegations,
+    /// 0x7e a deposit of a rollup.
     pub kind: u64,
     /// The account that sent it.
     pub from: Address,
-    /// The called account; `None` when it creates a contract.
+    /// The called account. `None` when it creates a contract.
     pub to: Option<Address>,
-    /// Native coin that it carries, in wei.
+    /// The native coin that it carries, in wei.
     pub value: U256,
-    /// Native coin that a deposit from layer 1 creates for its sender, in wei, whatever the outcome
-    /// of the call.
+    /// The native coin that a deposit from layer 1 creates for its sender, in wei. The deposit
+    /// creates it even when the call fails.
     pub minted: Option<U256>,
     /// Its calldata.
     pub input: Bytes,
-    /// The gas limit, when the node states it.
+    /// The gas limit, if the node states it.
     pub gas_limit: Option<U256>,
-    /// Its block; `None` while it is pending.
+    /// Its block. `None` while it is pending.
     pub block: Option<BlockRef>,
     /// How many EIP-7702 delegations it carries.
     pub delegations: usize,
@@ -73,11 +73,11 @@ pub struct Transaction {
 pub const DEPOSIT_KIND: u64 = 0x7e;
 
 impl Transaction {
-    /// The reason why its value, logs and fee do not determine the balance changes; `None` when
-    /// they do.
+    /// Returns why the value, the logs and the fee do not determine the balance changes. `None`
+    /// when they do.
     ///
-    /// Deposits of Arbitrum and zkSync create coins, and move them between accounts, without a
-    /// record in any node's data.
+    /// Deposits of Arbitrum and zkSync create coins and move them between accounts, and no node's
+    /// data shows that.
     #[must_use]
     pub fn untold_balances(&self) -> Option<&'static str> {
         match self.kind {
@@ -95,29 +95,30 @@ pub struct Receipt {
     pub outcome: ExecutionOutcome,
     /// Its block.
     pub block: BlockRef,
-    /// Gas used.
+    /// How much gas was used.
     pub gas_used: U256,
-    /// The part of the gas for data on layer 1, on chains that count it as gas.
+    /// The part of the gas for data on layer 1, on chains that count the data as gas.
     pub l1_gas: Option<U256>,
-    /// Price of a unit of gas, in wei, when the node states it.
+    /// The price of a unit of gas, in wei, if the node states it.
     pub gas_price: Option<U256>,
-    /// A rollup's fee for data on layer 1, in wei, when the node states it.
+    /// A rollup's fee for data on layer 1, in wei, if the node states it.
     pub l1_fee: Option<U256>,
-    /// Gas and price of its blobs, in wei.
+    /// The gas and the price of its blobs, in wei.
     pub blobs: Option<(U256, U256)>,
-    /// Whether the node states an operator's fee of the rollup that is not zero. The rule of that
-    /// fee differs between upgrades.
+    /// Whether the node states an operator's fee of the rollup that is not zero. How that fee is
+    /// computed differs between upgrades.
     pub operator_fee: bool,
     /// The contract that it created.
     pub created: Option<Address>,
     /// Its logs, at most [`MAX_LOGS`].
     pub logs: Vec<Log>,
-    /// The number of further logs.
+    /// How many further logs it has.
     pub logs_left_out: usize,
 }
 
 impl Receipt {
-    /// Whether another node's receipt agrees: block, outcome, gas, contract and every log.
+    /// Whether another node's receipt agrees in the block, the outcome, the gas, the contract and
+    /// every log.
     #[must_use]
     pub fn tells_the_same(&self, other: &Self) -> bool {
         let told = |receipt: &Self| {
@@ -140,7 +141,7 @@ pub enum ExecutionOutcome {
     Success,
     /// It was undone; only the fee remains.
     Reverted,
-    /// The receipt comes from a time before receipts stated it.
+    /// The receipt is from a time when receipts did not state it.
     Unstated,
 }
 
@@ -149,9 +150,9 @@ pub enum ExecutionOutcome {
 pub struct Log {
     /// The contract that wrote it.
     pub address: Address,
-    /// At most four words; the first is usually the hash of the event's signature.
+    /// At most four words. The first one is usually the hash of the event's signature.
     pub topics: Vec<B256>,
-    /// The rest.
+    /// The data of the log.
     pub data: Bytes,
     /// Its place in the block.
     pub index: u64,

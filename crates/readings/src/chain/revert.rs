@@ -1,4 +1,4 @@
-//! The reason why a call reverted, from the data that it returned.
+//! Why a call reverted, from the data that it returned.
 
 use alloy_primitives::{Selector, U256};
 use alloy_sol_types::{Panic, PanicKind, Revert, SolError};
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::text::clean;
 
-/// Most characters of a reason.
+/// The most characters of a reason.
 const MAX_REASON: usize = 240;
 
 /// Errors that many contracts share (ERC-6093 and common libraries).
@@ -30,8 +30,8 @@ const SHARED: [&str; 14] = [
     "InsufficientBalance(uint256 balance, uint256 needed)",
 ];
 
-/// The reason in words: a text of the contract, a panic of the compiler's checks, or an error by
-/// its name. Texts are cleaned and untrusted.
+/// Returns the reason in words: a text of the contract, a panic of the compiler's checks, or an
+/// error by its name. Texts are cleaned, and remain untrusted.
 #[must_use]
 pub fn reason(data: &[u8], facts: Option<&ContractFacts>) -> String {
     if data.is_empty() {
@@ -66,7 +66,7 @@ pub fn reason(data: &[u8], facts: Option<&ContractFacts>) -> String {
         .unwrap_or_else(|| format!("unknown error {selector}"))
 }
 
-/// The reason inside a node's message of the form `execution reverted: …`.
+/// Returns the reason inside a node's message of the form `execution reverted: …`.
 #[must_use]
 pub fn reason_of_node(message: &str) -> Option<String> {
     let (_, reason) = message.split_once("reverted")?;
@@ -74,7 +74,7 @@ pub fn reason_of_node(message: &str) -> Option<String> {
     (!reason.is_empty()).then_some(reason)
 }
 
-/// Decodes an error only when the data is exactly its encoding.
+/// Decodes an error, only if the data is exactly its encoding.
 fn strict<E: SolError>(data: &[u8]) -> Option<E> {
     let error = E::abi_decode(data).ok()?;
     (error.abi_encode() == data).then_some(error)
@@ -87,7 +87,7 @@ fn meaning(panic: &Panic) -> &'static str {
     kind.map_or("unknown check", |kind| kind.as_str())
 }
 
-/// `Name(1, 0x…)`.
+/// Writes an error as `Name(1, 0x…)`.
 fn named(signature: &Signature, data: &[u8]) -> Option<String> {
     let decoded = signature
         .decode(data)
@@ -113,7 +113,7 @@ fn named(signature: &Signature, data: &[u8]) -> Option<String> {
     ))
 }
 
-/// Whether a receipt looks like out of gas: all of it is used.
+/// Whether a receipt looks as if the gas was not enough: all of it is used.
 #[must_use]
 pub fn ran_out_of_gas(used: U256, limit: Option<U256>) -> bool {
     limit.is_some_and(|limit| !limit.is_zero() && used == limit)

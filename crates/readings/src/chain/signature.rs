@@ -1,4 +1,4 @@
-//! The signature of a call, and the confidence in it.
+//! The signature of a call, and how certain it is.
 
 use alloy_primitives::Selector;
 use serde::Serialize;
@@ -9,15 +9,15 @@ use super::{
     knowledge::{Candidate, ContractFacts},
 };
 
-/// The confidence in a call's decoded form.
+/// How certain the decoded form of a call is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
-    /// The source code of the contract, or of its implementation, is published, it compiles to the
-    /// deployed code, and it has the function.
+    /// The source code of the contract, or of its implementation, is published, compiles to the
+    /// deployed code, and has the function.
     VerifiedAbi,
-    /// A list of signatures has one with this selector, and the calldata is its exact encoding. The
-    /// contract's behaviour under that name is unknown.
+    /// A database of signatures has one with this selector, and the calldata is its exact encoding.
+    /// What the contract does under that name is unknown.
     SignatureDb,
     /// No known signature matches.
     Unknown,
@@ -30,17 +30,18 @@ pub struct Reading {
     pub signature: Signature,
     /// The arguments.
     pub decoded: Decoded,
-    /// The confidence in it.
+    /// How certain it is.
     pub confidence: Confidence,
     /// Its row, if it is one of [`builtin`].
     pub row: Option<&'static Row>,
-    /// Other signatures that match as exactly.
+    /// Other signatures that match equally well.
     pub others: Vec<String>,
 }
 
-/// The signature of a call to a contract with these `facts`. The interface of verified code comes
-/// first, then the standards known here, then `candidates` of signature databases: those that occur
-/// in verified code first, then in the given order.
+/// Finds the signature of a call to a contract with these `facts`. The interface of verified code
+/// comes first, then the standards that are known here, then the `candidates` of signature
+/// databases. Of these, the ones that occur in verified code come first, and then the others in the
+/// given order.
 #[must_use]
 pub fn read(
     data: &[u8],
@@ -60,7 +61,7 @@ pub fn read(
     {
         return Some(reading(signature, decoded, Confidence::VerifiedAbi));
     }
-    // Bytes after a known call are attribution, which wallets and applications append.
+    // Wallets and applications append bytes to a known call, as an attribution.
     for (signature, _) in builtin::with_selector(selector) {
         if let Some(decoded) = signature.decode(data) {
             return Some(reading(signature, decoded, Confidence::SignatureDb));
@@ -115,7 +116,7 @@ mod tests {
         assert_eq!(verified.row.unwrap().standard, "erc20");
         let known = read(&data, None, &[]).unwrap();
         assert_eq!(known.confidence, Confidence::SignatureDb);
-        // An interface without the function is no evidence about it.
+        // An interface that lacks the function is no evidence about it.
         let other =
             ContractFacts::verified(r#"[{"type":"function","name":"f","inputs":[]}]"#).unwrap();
         assert_eq!(
@@ -126,7 +127,7 @@ mod tests {
 
     #[test]
     fn candidates_of_databases_are_tried_and_rivals_named() {
-        // `mint(address)` of unknown code, with a rival signature that was registered for the
+        // The code of `mint(address)` is unknown, and a rival signature was registered for its
         // selector.
         let mint = Signature::parse("mint(address)").unwrap();
         let mut data = mint.selector().to_vec();

@@ -1,10 +1,11 @@
-//! Texts of contracts are untrusted: anybody can name a token anything.
+//! Checks texts of contracts before they are shown. They are untrusted, because anybody can name a
+//! token anything.
 
-/// Most characters of a symbol in a sentence.
+/// The most characters of a symbol in a sentence.
 const SHOWN_CHARS: usize = 16;
 
-/// A symbol that is safe to show in a sentence: short, one word, no web address. Any other symbol
-/// is data to be quoted, never part of a text that a person or a program acts on.
+/// Returns a symbol that is safe in a sentence: short, one word, no web address. Any other symbol
+/// is data to be quoted, and must not be part of a text on which a person or a program acts.
 #[must_use]
 pub fn shown_symbol(symbol: &str) -> Option<&str> {
     let plain =
@@ -17,7 +18,7 @@ pub fn shown_symbol(symbol: &str) -> Option<&str> {
     (fits && symbol.chars().all(plain) && !page).then_some(symbol)
 }
 
-/// A name that is a valid Solidity identifier; `None` otherwise.
+/// Returns a name that is a valid Solidity identifier. `None` otherwise.
 #[must_use]
 pub fn identifier(text: &str) -> Option<&str> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$');

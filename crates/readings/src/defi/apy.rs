@@ -1,24 +1,23 @@
-//! Rates of different sources as one figure: annual percentage yield in percent.
+//! Converts the rates of different sources to one figure: the annual percentage yield, in percent.
 
 use alloy_primitives::U256;
 use rust_decimal::Decimal;
 
-/// Compounding steps of Aave's year: its seconds.
+/// How often a rate of Aave is compounded in a year: every second.
 pub const SECONDS_PER_YEAR: u64 = 31_536_000;
 
-/// Digits after the point of a computed percentage.
+/// The digits after the point of a computed percentage.
 const DIGITS: u32 = 6;
-/// One in Aave's fixed point: 10^27.
+/// The digits of Aave's fixed point, in which one is 10^27.
 const RAY_DIGITS: u64 = 27;
 /// A rate above 100, which is 10,000 % a year, must be in another unit.
 const MAX_RATE: u64 = 100;
 
-/// The APY in percent of an Aave `liquidityRate` (a rate per year with 27 digits, compounded every
-/// second): `(1 + r / 31536000)^31536000 − 1`, cut after six digits.
+/// Computes the APY in percent of an Aave `liquidityRate` (a rate for a year with 27 digits,
+/// compounded every second): `(1 + r / 31536000)^31536000 − 1`, cut after six digits.
 ///
-/// Computed with 256-bit integers. The error is below 10^-18, far below the digits that are kept.
-/// `None` for an impossible rate.
-///
+/// The computation uses 256-bit integers. Its error is below 10^-18, far below the digits that are
+/// kept. `None` for an impossible rate.
 /// ```
 /// use readings::defi::apy;
 ///
@@ -46,13 +45,13 @@ pub fn of_liquidity_rate(rate: U256) -> Option<Decimal> {
         }
     }
     let gain = grown.checked_sub(ray)?;
-    // A share of one with 27 digits is a percentage with 25.
+    // A fraction with 27 digits is a percentage with 25 digits.
     let surplus = RAY_DIGITS.checked_sub(2)?.checked_sub(u64::from(DIGITS))?;
     let kept = gain.checked_div(U256::from(10).pow(U256::from(surplus)))?;
     Decimal::try_from_i128_with_scale(i128::try_from(kept).ok()?, DIGITS).ok()
 }
 
-/// The percentage of a fraction: `0.0412` is 4.12 %. `None` when it overflows.
+/// Converts a fraction to a percentage: `0.0412` is 4.12 %. `None` when it overflows.
 #[must_use]
 pub fn of_fraction(rate: Decimal) -> Option<Decimal> {
     rate.checked_mul(Decimal::ONE_HUNDRED)
@@ -98,7 +97,8 @@ mod tests {
     }
 
     proptest! {
-        /// Compounding gains, and never more than continuous compounding would: e^r < 1 + r + r².
+        /// Compounding raises a yield, but never above that of continuous compounding: e^r < 1 + r
+        /// + r².
         #[test]
         fn compounding_stays_between_its_bounds(basis_points in 0_u64..10_000) {
             let rate = U256::from(basis_points) * U256::from(10).pow(U256::from(23));

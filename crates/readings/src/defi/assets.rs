@@ -8,15 +8,15 @@ use serde::Serialize;
 pub use self::table::ASSETS;
 use self::table::LIQUID_REWARDS;
 
-/// The price that an asset follows.
+/// What the price of an asset follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Class {
-    /// The dollar: a stablecoin.
+    /// It follows the dollar, as a stablecoin.
     Stable,
-    /// Ether or one of its plain wrappings.
+    /// It is ether, or a plain wrapping of ether.
     Eth,
-    /// A plain wrapping of bitcoin.
+    /// It is a plain wrapping of bitcoin.
     Btc,
 }
 
@@ -25,15 +25,15 @@ pub enum Class {
 pub struct Asset {
     /// The chain.
     pub chain_id: u64,
-    /// The contract, with its checksum.
+    /// The contract's address, with its checksum.
     pub address: &'static str,
     /// Its symbol.
     pub symbol: &'static str,
-    /// The price that it follows.
+    /// What its price follows.
     pub class: Class,
 }
 
-/// The reviewed token at `address`. The case of letters does not matter.
+/// Finds the reviewed token at `address`. The case of letters does not matter.
 #[must_use]
 pub fn find(chain_id: u64, address: &str) -> Option<&'static Asset> {
     ASSETS
@@ -56,7 +56,7 @@ pub fn native_class(chain_id: u64) -> Option<Class> {
     (super::chains::gas_coin(chain_id)?.symbol == "ETH").then_some(Class::Eth)
 }
 
-/// The wrapped form of a chain's ether, which markets hold.
+/// Returns the wrapped form of a chain's ether, which markets use.
 #[must_use]
 pub fn wrapped_ether(chain_id: u64) -> Option<&'static Asset> {
     ASSETS

@@ -1,4 +1,4 @@
-//! Chains by their names at DefiLlama.
+//! Chains by the names that DefiLlama uses.
 
 use alloy_primitives::{Address, address};
 
@@ -21,7 +21,7 @@ const NAMES: &[(&str, u64)] = &[
     ("scroll", 534_352),
 ];
 
-/// Names for people.
+/// The names of chains, for people.
 const SHOWN: &[(u64, &str)] = &[
     (1, "Ethereum"),
     (10, "OP Mainnet"),
@@ -36,7 +36,7 @@ const SHOWN: &[(u64, &str)] = &[
     (534_352, "Scroll"),
 ];
 
-/// The coins that pay gas, each with the token that has its price.
+/// The coins that pay for gas. Each names the token whose price it has.
 const ETH: GasCoin = coin(
     "ETH",
     "ethereum",
@@ -78,14 +78,14 @@ const GAS_COINS: &[(u64, GasCoin)] = &[
     (534_352, ETH),
 ];
 
-/// A coin that pays gas. Ether has one price, that of its wrapped form on Ethereum.
+/// A coin that pays for gas. Ether has one price, which is that of its wrapped form on Ethereum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GasCoin {
-    /// Its symbol.
+    /// The coin's symbol.
     pub symbol: &'static str,
     /// The chain of [`Self::token`], by its name in DefiLlama's prices.
     pub platform: &'static str,
-    /// The token that has the price of one coin.
+    /// The token whose price one coin has.
     pub token: Address,
 }
 
@@ -97,7 +97,7 @@ const fn coin(symbol: &'static str, platform: &'static str, token: Address) -> G
     }
 }
 
-/// The id of the chain called `name`, if that chain is supported.
+/// Returns the id of the chain called `name`, if that chain is supported.
 #[must_use]
 pub fn id_of(name: &str) -> Option<u64> {
     let name = folded(name);
@@ -107,7 +107,7 @@ pub fn id_of(name: &str) -> Option<u64> {
         .map(|(_, id)| *id)
 }
 
-/// The name of a chain for people, by DefiLlama's spelling.
+/// Returns the name of a chain for people, in DefiLlama's spelling.
 #[must_use]
 pub fn name_of(chain_id: u64) -> Option<&'static str> {
     SHOWN
@@ -116,14 +116,14 @@ pub fn name_of(chain_id: u64) -> Option<&'static str> {
         .map(|(_, name)| *name)
 }
 
-/// The coin that pays gas on a chain.
+/// Returns the coin that pays for gas on a chain.
 #[must_use]
 pub fn gas_coin(chain_id: u64) -> Option<GasCoin> {
     let mut coins = GAS_COINS.iter();
     coins.find(|(id, _)| *id == chain_id).map(|(_, coin)| *coin)
 }
 
-/// The supported chains, ascending.
+/// The ids of the supported chains, ascending.
 pub fn ids() -> impl Iterator<Item = u64> {
     GAS_COINS.iter().map(|(id, _)| *id)
 }

@@ -1,4 +1,5 @@
-//! Grades of risk, from points that a reader can add up again.
+//! Grades the risk of a yield by points. Every rule is published, so a reader can add up the points
+//! again.
 
 use rust_decimal::Decimal;
 use serde::Serialize;
@@ -6,58 +7,58 @@ use serde::Serialize;
 use super::{folded, market::Market};
 use crate::share_pct;
 
-/// A grade of risk, according to figures. No grade is a promise: a contract with good figures can
-/// still fail.
+/// A grade of risk by figures. No grade is a promise: a contract with good figures can still fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Grade {
-    /// At most one point.
+    /// It has at most one point.
     A,
-    /// Two or three points.
+    /// It has two or three points.
     B,
-    /// Four or five points.
+    /// It has four or five points.
     C,
-    /// Six points or more.
+    /// It has six points or more.
     D,
 }
 
 /// The most risk that a caller accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Appetite {
-    /// Grades A and B, without impermanent loss.
+    /// Accepts the grades A and B, without impermanent loss.
     Low,
-    /// Grades A to C.
+    /// Accepts the grades A to C.
     Medium,
-    /// Every grade.
+    /// Accepts every grade.
     High,
 }
 
-/// The facts behind a grade. An unknown fact is `None` and counts against the market.
+/// The facts from which a grade is computed. An unknown fact is `None`, and counts against the
+/// market.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts<'a> {
     /// The protocol.
     pub project: &'a str,
-    /// Value in it, in dollars.
+    /// The value locked in it, in dollars.
     pub tvl_usd: Decimal,
-    /// The yield that is counted, in percent.
+    /// The yield that counts, in percent a year.
     pub apy_pct: Decimal,
     /// The part of the yield that is a reward, in percent a year.
     pub reward_pct: Option<Decimal>,
     /// Whether there is a reward that does not count.
     pub left_out: bool,
-    /// Whether diverging prices of its assets cause a loss.
+    /// Whether it loses value when the prices of its assets diverge.
     pub il_risk: Option<bool>,
-    /// Daily observations.
+    /// The number of daily observations.
     pub days: Option<u32>,
-    /// Mean yield over 30 days, in percent.
+    /// The mean yield over 30 days, in percent.
     pub mean_30d_pct: Option<Decimal>,
 }
 
-/// One rule: its points and the words in `why`.
+/// A rule: its points, and what `why` says when it applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Rule {
-    /// Points against the pool.
+    /// The points against the pool.
     pub points: u8,
-    /// The words when it applies.
+    /// The words in `why` when it applies.
     pub says: &'static str,
 }
 
@@ -87,7 +88,7 @@ const SPIKE: Rule = rule(2, "yield more than twice its 30-day mean");
 const NO_MEAN: Rule = rule(1, "30-day mean not known");
 const NEW_PROTOCOL: Rule = rule(2, "protocol not on the list of long-established ones");
 
-/// Every rule, as `/yield-alpha` publishes them.
+/// Every rule. `/yield-alpha` publishes them in this form.
 pub const RULES: [Rule; 18] = [
     DEEP,
     MEDIUM,
@@ -136,7 +137,7 @@ pub const ESTABLISHED: [&str; 22] = [
 ];
 
 impl Appetite {
-    /// Whether `market` is acceptable. A low appetite accepts no market with possible or unknown
+    /// Whether `market` is acceptable. A low appetite accepts no market with a possible or unknown
     /// impermanent loss.
     #[must_use]
     pub fn takes(self, market: &Market) -> bool {
@@ -157,7 +158,7 @@ impl Appetite {
 }
 
 impl Grade {
-    /// The grade of that many points.
+    /// Returns the grade for this many points.
     #[must_use]
     pub fn of_points(points: u8) -> Self {
         match points {
@@ -168,8 +169,8 @@ impl Grade {
         }
     }
 
-    /// The weight of a yield in a ranking, in percent: a risky yield has to be much higher to come
-    /// first.
+    /// Returns the weight of a yield in a ranking, in percent. A risky yield must be much higher to
+    /// come first.
     #[must_use]
     pub fn weight_pct(self) -> u8 {
         match self {
@@ -181,7 +182,7 @@ impl Grade {
     }
 }
 
-/// The grade, and the rules behind it, the heaviest first.
+/// Returns the grade, and the rules that apply, the heaviest first.
 #[must_use]
 pub fn grade(facts: &Facts<'_>) -> (Grade, Vec<Rule>) {
     let mut why: Vec<Rule> = [

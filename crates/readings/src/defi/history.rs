@@ -1,4 +1,4 @@
-//! The history of a pool.
+//! The history of a pool's yield and size.
 
 use std::collections::BTreeMap;
 
@@ -7,23 +7,23 @@ use serde::{Serialize, Serializer};
 
 use crate::Figure;
 
-/// A point further in the future than this is an error.
+/// How far in the future a point may be. A later one is an error.
 const TOLERANCE: SignedDuration = SignedDuration::from_mins(5);
 
-/// A pool at one time.
+/// The state of a pool at one time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Point {
     /// The time.
     #[serde(serialize_with = "seconds")]
     pub time: Timestamp,
-    /// The yield, base and reward, in percent a year.
+    /// The yield (base and reward), in percent a year.
     pub apy_pct: Option<Figure>,
-    /// Value in it, in dollars.
+    /// The value locked in it, in dollars.
     pub tvl_usd: Option<Figure>,
 }
 
-/// The points of the last `days` days before `now`, oldest first. Of two points with the same time
-/// the later one in the list counts. Points in the future are left out.
+/// Returns the points of the last `days` days before `now`, oldest first. Of two points with the
+/// same time, the later one in the list counts. Leaves out points in the future.
 #[must_use]
 pub fn window(points: &[Point], days: u64, now: Timestamp) -> Vec<Point> {
     let back = i64::try_from(days)
@@ -39,7 +39,7 @@ pub fn window(points: &[Point], days: u64, now: Timestamp) -> Vec<Point> {
     by_time.into_values().cloned().collect()
 }
 
-/// RFC 3339 without a fraction of a second.
+/// Writes a time in RFC 3339, without a fraction of a second.
 fn seconds<S: Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
     let whole = Timestamp::from_second(time.as_second()).unwrap_or(*time);
     serializer.collect_str(&whole)

@@ -1,4 +1,4 @@
-//! Balances that earn nothing, and markets where they could.
+//! Balances that earn nothing, and the markets in which they could.
 
 use rust_decimal::Decimal;
 use serde::Serialize;
@@ -12,10 +12,10 @@ use super::{
 };
 use crate::{Figure, symbol::SymbolKey};
 
-/// Less than this many dollars is dust.
+/// A balance of fewer dollars is dust.
 pub const MIN_USD: i64 = 1;
-/// The largest share of a market for one deposit: a larger one would move its yield, and could not
-/// leave at once.
+/// The largest share of a market that one deposit may have. A larger one would change the market's
+/// yield, and could not be withdrawn at once.
 pub const MAX_SHARE_OF_MARKET_PCT: i64 = 10;
 
 /// A balance of an account.
@@ -23,7 +23,7 @@ pub const MAX_SHARE_OF_MARKET_PCT: i64 = 10;
 pub struct Holding {
     /// The chain.
     pub chain_id: u64,
-    /// The token's contract as hexadecimal text; `None` for the chain's own coin.
+    /// The token's contract as hexadecimal text. `None` for the chain's own coin.
     pub token: Option<String>,
     /// The amount, in units of the token.
     pub amount: Figure,
@@ -38,13 +38,13 @@ pub struct Idle {
     pub chain_id: u64,
     /// The token's symbol, from the reviewed list.
     pub token: &'static str,
-    /// The token's contract; `None` for the chain's own coin.
+    /// The token's contract. `None` for the chain's own coin.
     pub token_address: Option<String>,
     /// The amount.
     pub amount: Figure,
-    /// Its value in dollars; `None` when the token has no price.
+    /// Its value in dollars. `None` when the token has no price.
     pub usd: Option<Figure>,
-    /// The best alternative of low risk on the same chain; `None` when there is none.
+    /// The best alternative of low risk on the same chain. `None` when there is none.
     pub best: Option<Best>,
 }
 
@@ -57,7 +57,7 @@ pub struct Best {
     pub project: String,
     /// Its yield, in percent a year.
     pub apy_pct: Figure,
-    /// The earnings of the balance in a year at that yield, in dollars, before gas.
+    /// What the balance would earn in a year at that yield, in dollars, before gas.
     pub expected_usd_year: Option<Figure>,
 }
 
@@ -66,14 +66,14 @@ pub struct Best {
 pub struct Earner {
     /// Its symbol, from the reviewed list.
     pub symbol: &'static str,
-    /// The price that it follows.
+    /// What its price follows.
     pub class: Class,
-    /// The contract that a market of it holds; for ether its wrapped form.
+    /// The contract that a market for it uses. For ether, this is its wrapped form.
     pub market_token: Option<&'static str>,
 }
 
 impl Holding {
-    /// The reviewed token of this balance, if it is one that earns nothing by itself.
+    /// Returns the reviewed token of this balance, if it is one that earns nothing by itself.
     #[must_use]
     pub fn earner(&self) -> Option<Earner> {
         let Some(token) = &self.token else {
@@ -94,8 +94,8 @@ impl Holding {
 }
 
 impl Earner {
-    /// Whether `market` takes exactly this token: by the contract where the market states one,
-    /// otherwise by the symbol.
+    /// Whether `market` takes exactly this token. The contract decides if the market states one,
+    /// otherwise the symbol.
     #[must_use]
     pub fn fits(&self, market: &Market) -> bool {
         let same = |address: &str| {
@@ -110,16 +110,16 @@ impl Earner {
         market.single_asset == Some(true)
             && match market.underlying.as_slice() {
                 [] => named(),
-                // Lists write a chain's own coin as the zero address.
+                // Lists write the zero address for a chain's own coin.
                 [one] => same(one) || (self.symbol == "ETH" && is_zero(one) && named()),
                 _ => false,
             }
     }
 }
 
-/// Balances of at least a dollar (or without a price) that earn nothing, the largest first. Each
-/// has the best market of `markets` that is of low risk and at least ten times as large as the
-/// balance.
+/// Returns the balances of at least a dollar (or without a price) that earn nothing, the largest
+/// first. Each one has the best market of `markets` that is of low risk and at least ten times as
+/// large as the balance.
 #[must_use]
 pub fn idle(holdings: &[Holding], markets: &[Market]) -> Vec<Idle> {
     let dust = |usd: &Figure| usd.0 < Decimal::from(MIN_USD);
@@ -148,8 +148,8 @@ pub fn idle(holdings: &[Holding], markets: &[Market]) -> Vec<Idle> {
     rows
 }
 
-/// The sum of the balances with a price, in dollars. `None` when there are balances and none has a
-/// price.
+/// Returns the sum of the balances that have a price, in dollars. `None` when there are balances
+/// and none has a price.
 #[must_use]
 pub fn total_usd(rows: &[Idle]) -> Option<Figure> {
     if !rows.is_empty() && rows.iter().all(|row| row.usd.is_none()) {

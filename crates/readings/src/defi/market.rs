@@ -1,4 +1,5 @@
-//! Yields that can be shown, from every source in one form: filtered, merged, sorted and paged.
+//! Yields that can be shown. It brings all sources into one form, and filters, merges, sorts and
+//! pages them.
 
 mod page;
 
@@ -15,17 +16,17 @@ use super::{
 };
 use crate::{Extent, Figure, symbol::SymbolKey};
 
-/// Rows of a ranking.
+/// The most rows of a ranking.
 const MAX_RANKED: usize = 25;
-/// Digits of a percentage.
+/// The digits after the point of a percentage.
 const PCT_DIGITS: u32 = 4;
-/// Two sources disagree when they differ by more than this share of the higher yield.
+/// Two sources disagree when their yields differ by more than this share of the higher one.
 const DISAGREEMENT_PCT: i64 = 25;
 
 /// A yield that can be shown: a row of `pools` and `markets`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Market {
-    /// Its id: DefiLlama's, or one of ours for a market that it does not list.
+    /// Its id. It is DefiLlama's, or one of ours for a market that DefiLlama does not list.
     pub pool: String,
     /// Its chain's name.
     pub chain: String,
@@ -35,17 +36,17 @@ pub struct Market {
     pub project: String,
     /// Its assets.
     pub symbol: String,
-    /// The yield that counts, in percent a year. It contains a reward only when the reward's token
-    /// can be sold.
+    /// The yield that counts, in percent a year. It includes a reward only when the token of the
+    /// reward can be sold.
     pub apy_pct: Figure,
-    /// The source's base yield; `None` when the source states one yield without a split.
+    /// The base yield by the source. `None` when the source states only one yield.
     pub apy_base_pct: Option<Figure>,
-    /// The source's reward yield, whether it counts or not; [`Self::reward_known`] distinguishes no
-    /// reward from an unknown one.
+    /// The reward yield by the source, whether it counts or not. [`Self::reward_known`] says
+    /// whether `None` means no reward or an unknown one.
     pub apy_reward_pct: Option<Figure>,
-    /// Value in it, in dollars.
+    /// The value locked in it, in dollars.
     pub tvl_usd: Figure,
-    /// `yes` or `no`; `None` when the source does not state it.
+    /// `yes` or `no`. `None` when the source does not state it.
     pub il_risk: Option<&'static str>,
     /// Whether all of its assets are stablecoins.
     pub stablecoin: Option<bool>,
@@ -55,7 +56,7 @@ pub struct Market {
     pub why: Vec<String>,
     /// The source of the row.
     pub source: &'static str,
-    /// Other sources' readings of the same market.
+    /// What other sources say about the same market.
     pub also_reported: Vec<Other>,
     /// Addresses of its assets.
     #[serde(skip)]
@@ -63,13 +64,13 @@ pub struct Market {
     /// Whether it holds one asset.
     #[serde(skip)]
     pub single_asset: Option<bool>,
-    /// Whether the source separates rewards from the base. If it does, a missing reward means that
-    /// there is none.
+    /// Whether the source separates rewards from the base yield. If it does, a missing reward means
+    /// that there is none.
     #[serde(skip)]
     pub reward_known: bool,
 }
 
-/// Another source's reading of a market.
+/// What another source says about a market.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Other {
     /// The source.
@@ -80,7 +81,7 @@ pub struct Other {
     pub apy_pct: Figure,
 }
 
-/// A yield of another source than DefiLlama: one asset, without history.
+/// A yield from another source than DefiLlama: one asset, without a history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quoted {
     /// Our own id: letters, digits, `-`, `_` and `.`.
@@ -97,12 +98,12 @@ pub struct Quoted {
     pub underlying: Option<String>,
     /// The yield, in percent a year.
     pub apy_pct: Decimal,
-    /// Whether the yield is the base only, without rewards; otherwise it may contain them.
+    /// Whether the yield is only the base, without rewards. Otherwise it may include rewards.
     pub is_base: bool,
-    /// Value in it, in dollars; for a lending market the part that is not lent out.
+    /// The value locked in it, in dollars. For a lending market, the part that is not lent out.
     pub tvl_usd: Decimal,
-    /// Whether diverging prices of its assets cause a loss; `None` where the source does not state
-    /// it and nothing excludes it.
+    /// Whether it loses value when the prices of its assets diverge. `None` when the source does
+    /// not state it and nothing excludes it.
     pub il_risk: Option<bool>,
     /// The source.
     pub source: &'static str,
@@ -115,16 +116,16 @@ pub struct Filter {
     pub chain_id: Option<u64>,
     /// One of the assets.
     pub asset: Option<SymbolKey>,
-    /// Slug or name of the protocol.
+    /// The slug or the name of the protocol.
     pub protocol: Option<String>,
-    /// `true` for stablecoin markets only, `false` for the others only.
+    /// `true` for only stablecoin markets, `false` for only the others.
     pub stable: Option<bool>,
-    /// Least TVL, in dollars.
+    /// The least value locked, in dollars.
     pub min_tvl: Option<Decimal>,
 }
 
 impl Market {
-    /// The row of a pool; `None` when [`Pool::admit`] excludes it.
+    /// Makes the row of a pool. `None` when [`Pool::admit`] excludes it.
     #[must_use]
     pub fn of_pool(pool: &Pool, source: &'static str) -> Option<Self> {
         let counted = pool.admit().ok()?;
@@ -160,7 +161,7 @@ impl Market {
         })
     }
 
-    /// The row of another source's yield; `None` when it is excluded.
+    /// Makes the row of another source's yield. `None` when it is excluded.
     #[must_use]
     pub fn of_quoted(quoted: &Quoted) -> Option<Self> {
         let shown = quoted.tvl_usd >= Decimal::from(MIN_TVL_USD)
@@ -250,8 +251,8 @@ impl Market {
             && same_asset
     }
 
-    /// Whether a yield differs much from both the base and the yield that counts: other sources
-    /// state one or the other.
+    /// Whether a yield differs much from both the base and the yield that counts. Other sources
+    /// state one of the two.
     fn differs_from(&self, apy_pct: Decimal) -> bool {
         let ours = [Some(self.apy_pct), self.apy_base_pct];
         ours.iter().flatten().all(|ours| far_apart(ours.0, apy_pct))
@@ -272,7 +273,7 @@ impl Filter {
     }
 }
 
-/// Every pool that can be shown, each id once.
+/// Makes the rows of all pools that can be shown. Each id occurs once.
 #[must_use]
 pub fn shown(pools: &[Pool], source: &'static str) -> Vec<Market> {
     let mut seen = std::collections::BTreeSet::new();
@@ -283,8 +284,8 @@ pub fn shown(pools: &[Pool], source: &'static str) -> Vec<Market> {
         .collect()
 }
 
-/// `markets` with those of another source: a known market gets a note, a new one is added. A note
-/// that disagrees becomes a reason.
+/// Adds the markets of another source to `markets`. A known market gets a note, and a new one is
+/// added. A note that disagrees becomes a reason in `why`.
 #[must_use]
 pub fn merged(mut markets: Vec<Market>, others: Vec<Market>) -> Vec<Market> {
     for other in others {
@@ -306,8 +307,8 @@ pub fn merged(mut markets: Vec<Market>, others: Vec<Market>) -> Vec<Market> {
     markets
 }
 
-/// The best markets first: by yield times the weight of the grade, so that a risky yield has to be
-/// much higher than a safe one. At most 25 rows.
+/// Returns the best markets first. The order is by the yield times the weight of the grade, so that
+/// a risky yield must be much higher than a safe one. At most 25 rows.
 #[must_use]
 pub fn ranked(markets: &[Market], extent: Extent) -> Vec<Market> {
     let mut sorted: Vec<_> = markets.iter().collect();

@@ -1,7 +1,7 @@
-//! The earnings of an amount in one product after every cost, and the order of the products.
+//! What an amount earns in one product after every cost, and the order of the products.
 //!
-//! An unknown cost is not zero: the figures that depend on it are `None`, and the product comes
-//! after the products with known figures.
+//! An unknown cost does not count as zero. The figures that depend on it are `None`, and the
+//! product comes after those with known figures.
 
 use std::cmp::Reverse;
 
@@ -19,13 +19,13 @@ use super::{
 };
 use crate::Figure;
 
-/// Digits of a loss in basis points.
+/// The digits after the point of a loss in basis points.
 const BPS_DIGITS: u32 = 4;
 
-/// The method behind the figures, for an answer.
+/// How the figures are computed, for an answer.
 pub const METHOD: &str = "net_apy_pct is apy_pct less gas (one approval, one deposit, one withdrawal) and the loss of the deposit, both spread over one year; breakeven_days are the days in which the yield earns them; the yield is that of the source, and no promise";
 
-/// An amount, and the costs of placing it. `None` is unknown.
+/// An amount, and what it costs to place it. `None` means unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
     /// The amount, in dollars.
@@ -36,30 +36,30 @@ pub struct Terms {
     pub slippage_bps: Figure,
 }
 
-/// The earnings of an amount.
+/// What an amount earns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Earnings {
-    /// The yield over a year less every cost, in percent.
+    /// The yield of a year after every cost, in percent.
     pub net_apy_pct: Option<Figure>,
-    /// Gas of the deposit and the withdrawal, in dollars.
+    /// The gas of the deposit and the withdrawal, in dollars.
     pub est_gas_usd: Option<Figure>,
-    /// Days until the yield has paid for the costs.
+    /// How many days it takes until the yield has paid for the costs.
     pub breakeven_days: Option<Figure>,
 }
 
-/// The reason why a product does not fit the amount or the risk.
+/// Why a product does not fit the amount or the risk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unfit {
-    /// Its grade is worse than the accepted risk.
+    /// Its grade is worse than the risk that is accepted.
     RiskAbove,
     /// The amount would be more than a tenth of the market.
     NoRoom,
-    /// A year's yield does not pay for the costs.
+    /// The yield of a year does not pay for the costs.
     CostsExceedYield,
 }
 
 impl Unfit {
-    /// Its stable name.
+    /// The stable name of the reason.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -70,8 +70,8 @@ impl Unfit {
     }
 }
 
-/// The one market of a reviewed product: by the market's id, or, for Aave v3, by chain and asset.
-/// `None` when two markets match, because choosing one would be a guess.
+/// Finds the market of a reviewed product: by the market's id, or, for Aave v3, by the chain and
+/// the asset. `None` when two markets match, because choosing one would be a guess.
 #[must_use]
 pub fn market_of<'a>(
     markets: &'a [Market],
@@ -93,14 +93,14 @@ pub fn market_of<'a>(
         is_single && market.is_of(protocol) && one.parse() == Ok(asset)
     };
     here().find(is_named).or_else(|| {
-        // One asset can have many vaults, and the markets do not state their addresses.
+        // One asset can have many vaults, and the markets do not state the addresses of the vaults.
         let mut fitting = here().filter(|market| protocol == "aave-v3" && is_asset(market));
         fitting.next().filter(|_| fitting.next().is_none())
     })
 }
 
-/// How far `worth` is below `paid`, in basis points, rounded up. Zero where it is not below. `None`
-/// when nothing was paid.
+/// Returns how far `worth` is below `paid`, in basis points, rounded up. Zero when it is not below.
+/// `None` when nothing was paid.
 #[must_use]
 pub fn slippage_bps(paid: U256, worth: U256) -> Option<Figure> {
     // Basis points with four digits are parts of 10^8.
@@ -115,7 +115,7 @@ pub fn slippage_bps(paid: U256, worth: U256) -> Option<Figure> {
     Some(Figure(bps.normalize()))
 }
 
-/// The earnings of an amount in a market.
+/// Computes what an amount earns in a market.
 ///
 /// # Errors
 /// An [`Unfit`] when the market does not fit the amount or the risk.
@@ -149,8 +149,8 @@ pub fn earnings(market: &Market, terms: &Terms, appetite: Appetite) -> Result<Ea
     })
 }
 
-/// A sort key that puts the best first: by net yield times the weight of the grade. Products
-/// without a known net yield come last, by the yield before costs.
+/// Returns a sort key that puts the best first, by the net yield times the weight of the grade.
+/// Products without a known net yield come last, by the yield before costs.
 #[must_use]
 pub fn order(market: &Market, earnings: &Earnings) -> impl Ord + use<> {
     let net = earnings.net_apy_pct;
@@ -185,8 +185,8 @@ mod tests {
     #[test]
     fn gas_and_slippage_are_taken_from_the_yield() {
         let market = market("p", "USDG", "5.2", "18400000");
-        // 6.5 dollars of gas on 1000 are 0.65 %, 10 basis points 0.1 %; 52 dollars a year earn 7.5
-        // in 52.644 days.
+        // Gas of 6.5 dollars on 1000 is 0.65 %, and 10 basis points are 0.1 %. With 52 dollars a
+        // year, 7.5 are earned in 52.644 days.
         let earned = earnings(&market, &terms(1_000, "10", "10"), Appetite::Low).unwrap();
         assert_eq!(told(earned.net_apy_pct), "4.45");
         assert_eq!(told(earned.est_gas_usd), "6.5");
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cost_that_is_not_known_makes_no_figure() {
+    fn an_unknown_cost_gives_no_figure() {
         let market = market("p", "USDG", "5.2", "18400000");
         let known = terms(1_000, "10", "0");
         let no_gas = Terms { gas: None, ..known };
@@ -226,7 +226,7 @@ mod tests {
         assert_eq!(of(&wild, &cheap, Appetite::High), None);
         let large = terms(2_000_000, "0.01", "0");
         assert_eq!(of(&calm, &large, Appetite::Low), Some("no_room"));
-        // 65 dollars of gas on 1000 are more than 5 %.
+        // Gas of 65 dollars on 1000 is more than 5 %.
         let dear = terms(1_000, "100", "0");
         assert_eq!(of(&calm, &dear, Appetite::Low), Some("costs_exceed_yield"));
         let lossy = terms(1_000, "0.01", "600");
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_product_is_one_market_or_none() {
+    fn a_product_has_one_market_or_none() {
         let of = |pool: &str, asset: &str| Market {
             underlying: vec![asset.to_owned()],
             single_asset: Some(true),

@@ -1,4 +1,4 @@
-//! Pools in DefiLlama's list, and the rules for showing them.
+//! Pools from DefiLlama's list, and the rules by which they are shown.
 
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 use super::assets;
 use crate::Figure;
 
-/// Least TVL of a pool that is shown, in dollars.
+/// The least value locked of a pool that is shown, in dollars.
 pub const MIN_TVL_USD: i64 = 1_000_000;
-/// Least number of daily observations of a pool that is shown.
+/// The fewest daily observations of a pool that is shown.
 pub const MIN_DAYS: u32 = 14;
-/// A yearly percentage above this is an error or a bait, and is not shown.
+/// A yearly percentage above this is an error or a bait. It is not shown.
 pub const MAX_APY_PCT: i64 = 1_000;
-/// A TVL above this is an error: it exceeds all money on chains.
+/// A value locked above this is an error, because it exceeds all money on chains.
 const MAX_TVL_USD: i64 = 1_000_000_000_000;
 
-/// A pool as its source describes it. `None` is unknown.
+/// A pool as its source describes it. `None` means unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pool {
     /// Its id.
@@ -28,21 +28,21 @@ pub struct Pool {
     pub project: String,
     /// Its assets: `USDC`, `WETH-USDC`.
     pub symbol: String,
-    /// Value in it, in dollars; for a lending market the part that is not lent out.
+    /// The value locked in it, in dollars. For a lending market, the part that is not lent out.
     pub tvl_usd: Figure,
-    /// Yield of the activity itself, in percent a year.
+    /// The yield of the activity itself, in percent a year.
     pub apy_base_pct: Option<Figure>,
-    /// Yield paid in reward tokens, in percent a year.
+    /// The yield that is paid in reward tokens, in percent a year.
     pub apy_reward_pct: Option<Figure>,
-    /// Both, as the source's own sum.
+    /// Both together, as the source states the sum.
     pub apy_total_pct: Option<Figure>,
-    /// Mean of the total over 30 days.
+    /// The mean of the total over 30 days, in percent a year.
     pub mean_30d_pct: Option<Figure>,
-    /// Addresses of the tokens of its rewards.
+    /// The addresses of the tokens in which rewards are paid.
     pub reward_tokens: Vec<String>,
-    /// Addresses of the assets.
+    /// The addresses of the assets.
     pub underlying: Vec<String>,
-    /// Whether diverging prices of its assets cause a loss.
+    /// Whether it loses value when the prices of its assets diverge.
     pub il_risk: Option<bool>,
     /// Whether all of its assets are stablecoins.
     pub stablecoin: Option<bool>,
@@ -50,7 +50,7 @@ pub struct Pool {
     pub single_asset: Option<bool>,
     /// Whether the source marks its figures as an outlier.
     pub outlier: Option<bool>,
-    /// Daily observations.
+    /// The number of daily observations.
     pub days: Option<u32>,
 }
 
@@ -65,23 +65,23 @@ pub struct CountedYield {
     pub left_out: bool,
 }
 
-/// The reason why a pool is not shown.
+/// Why a pool is not shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exclusion {
-    /// Less than [`MIN_TVL_USD`], or impossibly large.
+    /// The value locked is below [`MIN_TVL_USD`], or impossibly large.
     Tvl,
-    /// The source marks it as an outlier, or does not state that.
+    /// The source marks the pool as an outlier, or does not state whether it is one.
     Outlier,
-    /// Fewer than [`MIN_DAYS`] observations, or an unknown number.
+    /// There are fewer than [`MIN_DAYS`] observations, or their number is unknown.
     History,
-    /// No yield that counts, a loss, or more than [`MAX_APY_PCT`].
+    /// No yield counts, or it is a loss, or it is above [`MAX_APY_PCT`].
     Yield,
 }
 
 impl Pool {
-    /// The yield that counts: the base, and the reward if every one of its tokens is on the
+    /// Returns the yield that counts: the base, and the reward if all of its tokens are on the
     /// reviewed list of liquid ones ([`assets::is_liquid_reward`]). A reward that cannot be sold is
-    /// no yield.
+    /// not a yield.
     ///
     /// `None` when no yield that counts is known.
     #[must_use]
@@ -89,7 +89,7 @@ impl Pool {
         let stated = self.apy_reward_pct.map(|reward| reward.0);
         let reward = stated.filter(|reward| !reward.is_zero());
         let Some(reward) = reward else {
-            // Some sources state a total only; without a reward it is the base.
+            // Some sources state only a total. Without a reward, the total is the base.
             let base = self.apy_base_pct.or(self.apy_total_pct)?;
             return Some(CountedYield {
                 apy_pct: base.0,
@@ -124,7 +124,7 @@ impl Pool {
         }
     }
 
-    /// The yield to show, or why the pool is not shown.
+    /// Returns the yield to show, or why the pool is not shown.
     ///
     /// # Errors
     ///
@@ -207,13 +207,13 @@ pub(super) mod tests {
             ..liquid.clone()
         };
         assert!(elsewhere.counted().unwrap().left_out);
-        // One illiquid token disqualifies a reward that is paid in two.
+        // One illiquid token disqualifies a reward that is paid in two tokens.
         let mixed = Pool {
             reward_tokens: vec![WOKB.to_owned(), UNKNOWN.to_owned()],
             ..liquid.clone()
         };
         assert!(mixed.counted().unwrap().left_out);
-        // A reward in an unknown token is not liquid.
+        // A reward in an unknown token does not count as liquid.
         let unnamed = Pool {
             reward_tokens: Vec::new(),
             ..liquid

@@ -10,34 +10,34 @@ use crate::{Figure, symbol::SymbolKey};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
-    /// Supplied.
+    /// The account has supplied it.
     Supply,
-    /// Borrowed.
+    /// The account has borrowed it.
     Borrow,
 }
 
 /// A position: a row of `positions`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Position {
-    /// An id that is stable from call to call.
+    /// An id that is the same in every call.
     pub position_id: String,
     /// The chain.
     pub chain_id: u64,
     /// The protocol.
     pub protocol: String,
-    /// Symbols of its assets; `None` when only the protocol's total is known.
+    /// The symbols of its assets. `None` when only the protocol's total is known.
     pub asset: Option<String>,
-    /// The amount, in units of the asset; `None` for several assets.
+    /// The amount, in units of the asset. `None` when there are several assets.
     pub amount: Option<Figure>,
-    /// Its value in dollars; for a debt the owed value.
+    /// Its value in dollars. For a debt, the value that is owed.
     pub value_usd: Option<Figure>,
-    /// The present yield of the market, in percent a year; for a debt its cost.
+    /// The present yield of the market, in percent a year. For a debt, its cost.
     pub apy_pct: Option<Figure>,
-    /// The source of the yield, which may differ from the source of the row.
+    /// The source of the yield. It may differ from the source of the row.
     pub apy_source: Option<&'static str>,
-    /// The health factor of the account at this protocol: below 1 it can be liquidated.
+    /// The health factor of the account at this protocol. Below 1 the account can be liquidated.
     pub health: Option<Figure>,
-    /// When it was opened; no source states it yet.
+    /// When it was opened. No source states it yet.
     pub opened_at: Option<String>,
     /// Supplied or borrowed.
     pub side: Side,
@@ -45,19 +45,18 @@ pub struct Position {
     pub source: &'static str,
 }
 
-/// A protocol's own on-chain data about an account.
+/// What a protocol itself says about an account, read from the chain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OnChain {
     /// The rows.
     pub positions: Vec<Position>,
-    /// Whether the rows cover the totals that the protocol states for the account. When they do
-    /// not, the account uses a reserve that was not read.
+    /// Whether the rows cover the totals that the protocol states for the account. If not, the
+    /// account uses a reserve that was not read.
     pub complete: bool,
 }
 
-/// One list from two sources. On-chain rows of a protocol replace an index's rows of the same
-/// protocol on the same chain. An incomplete on-chain reading replaces only the rows of its own
-/// assets.
+/// Merges two sources into one list. Rows from the chain replace an index's rows for the same
+/// protocol on the same chain. An incomplete reading replaces only the rows for its own assets.
 #[must_use]
 pub fn merged(on_chain: OnChain, indexed: Vec<Position>) -> Vec<Position> {
     let OnChain {
@@ -87,8 +86,9 @@ pub fn merged(on_chain: OnChain, indexed: Vec<Position>) -> Vec<Position> {
     all
 }
 
-/// Fills in the present yield of positions without one: from the single-asset market of the same
-/// chain, protocol and asset, if there is exactly one. Returns whether any yield was filled in.
+/// Fills in the present yield of positions that have none. It is the yield of the single-asset
+/// market with the same chain, protocol and asset, if there is exactly one. Returns whether any
+/// yield was filled in.
 pub fn fill_yields(positions: &mut [Position], markets: &[Market]) -> bool {
     let mut filled = false;
     let open =
@@ -120,8 +120,8 @@ pub fn lacks_health(positions: &[Position]) -> bool {
         .any(|position| position.side == Side::Borrow && position.health.is_none())
 }
 
-/// Supplied value less borrowed value, in dollars. `None` when the value of one position is
-/// unknown, because the sum of the others would be a wrong total.
+/// Returns the supplied value less the borrowed value, in dollars. `None` when the value of one
+/// position is unknown, because the sum of the others would be a wrong total.
 #[must_use]
 pub fn total_usd(positions: &[Position]) -> Option<Figure> {
     let signed = positions.iter().map(|position| {
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn the_chain_knows_better_than_an_index() {
+    fn rows_from_the_chain_replace_those_of_an_index() {
         let chain = vec![position("aave-v3", "USDG", Some("500"), Side::Supply)];
         let mut index = vec![
             position("Aave V3", "USDG", Some("490"), Side::Supply),
@@ -180,7 +180,7 @@ mod tests {
         };
         let others = ["196 Curve 2pool", "196 aave-v3 USDG", "8453 Aave V3 USDG"];
         assert_eq!(shown(&merged(read(true), index.clone())), others);
-        // An incomplete on-chain reading leaves the missing assets to the index.
+        // The reading of the chain is incomplete, so the index keeps the assets that it lacks.
         let deposit = position("Aave V3", "xSOL", Some("400"), Side::Supply);
         let debt = position("Aave V3", "USDG", Some("100"), Side::Borrow);
         index.extend([deposit, debt]);

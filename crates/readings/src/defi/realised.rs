@@ -1,4 +1,4 @@
-//! Realised gains of closed positions, where they are exact.
+//! The gains of closed positions, where they are exact.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use rust_decimal::Decimal;
 
 use crate::Figure;
 
-/// The rule of a gain, for an answer.
+/// How a gain is computed, for an answer.
 pub const RULE: &str = "gain is withdrawals less deposits, in the asset, over positions that were opened and closed; no gain is stated for a position that is open or that has a part that is not known exactly";
 
-/// One move of a position. Moves are in the order of time.
+/// One move of a position. Moves must be in the order of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Move {
     /// The product, with its chain.
@@ -21,40 +21,41 @@ pub struct Move {
 /// A deposit or a withdrawal, in whole tokens of the asset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MoveKind {
-    /// A deposit. `opens` when the wallet had no shares before.
+    /// A deposit.
     Deposit {
-        /// The deposited amount; `None` where it is not known exactly.
+        /// The deposited amount. `None` when it is not known exactly.
         amount: Option<Decimal>,
         /// Whether the wallet is known to have had no shares before.
         opens: bool,
     },
     /// A withdrawal.
     Withdrawal {
-        /// The withdrawn amount; `None` where it is not known exactly.
+        /// The withdrawn amount. `None` when it is not known exactly.
         amount: Option<Decimal>,
         /// Whether no shares were left.
         closes: bool,
     },
 }
 
-/// The gain in a product since the wallet last had nothing in it.
+/// The gain in one product, over all of its closed positions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gain {
     /// The product, with its chain.
     pub product: (u64, String),
-    /// Withdrawals less deposits over closed positions. `None` where no position was closed, or
-    /// where a move of a closed position is not known exactly.
+    /// The withdrawals less the deposits, over closed positions. `None` when no position was
+    /// closed, or when a move of a closed position is not known exactly.
     pub gain: Option<Figure>,
 }
 
 #[derive(Default)]
 struct Position {
-    /// Withdrawals less deposits since the wallet had nothing; `None` where that is unknown.
+    /// The withdrawals less the deposits since the wallet had nothing. `None` when that is unknown.
     open: Option<Decimal>,
     closed: Option<Option<Decimal>>,
 }
 
-/// The gains by product. A gain is stated only for a position that these moves opened and closed.
+/// Computes the gains by product. States a gain only for a position that these moves opened and
+/// closed.
 #[must_use]
 pub fn gains(moves: &[Move]) -> Vec<Gain> {
     let mut positions: BTreeMap<&(u64, String), Position> = BTreeMap::new();
@@ -91,7 +92,7 @@ impl Position {
                     .and_then(|(before, amount)| before.checked_add(amount));
                 self.open = now;
                 if closes {
-                    // One unknown part makes the whole unknown.
+                    // One unknown part makes the whole gain unknown.
                     self.closed = Some(match (self.closed, now) {
                         (None, now) => now,
                         (Some(before), now) => before
@@ -147,19 +148,19 @@ mod tests {
             ("+100! -101.5!", Some("1.5")),
             ("+100! -99.2!", Some("-0.8")),
             ("+100! +50 -20 -131!", Some("1")),
-            // Two positions in sequence.
+            // Two positions follow each other.
             ("+100! -101! +10! -10.5!", Some("1.5")),
-            // The second position is open.
+            // The second position is still open.
             ("+100! -101! +10!", Some("1")),
             ("+100! -101! +10! -5", Some("1")),
-            // Still open, or opened earlier.
+            // These positions are still open, or were opened before the first move.
             ("+100!", None),
             ("+100! -101", None),
             ("+100 -101!", None),
             ("-101!", None),
-            // After its close, the wallet is known to have nothing.
+            // The wallet is known to have nothing only after this close.
             ("-101! +10 -11!", None),
-            // An unknown amount.
+            // The amount is unknown.
             ("+100! -?!", None),
             ("+?! -100!", None),
             ("+100! -101! +?! -7!", None),

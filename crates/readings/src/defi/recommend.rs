@@ -1,4 +1,4 @@
-//! The markets where an amount would earn most, after gas and within a risk.
+//! Finds the markets in which an amount would earn most, after gas and within a risk.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -15,12 +15,13 @@ use super::{
 };
 use crate::{Figure, symbol::SymbolKey};
 
-/// Days over which a net yield is computed: gas is paid once, and the yield counts for this long.
+/// Over how many days a net yield is computed. Gas is paid once, and the yield counts for this
+/// long.
 pub const HORIZON_DAYS: u64 = 365;
-/// Rows that an answer gives.
+/// The most rows of an answer.
 pub const MAX_ROWS: usize = 10;
-/// Protocols whose stated TVL can be withdrawn at once, by folded name: lending markets state the
-/// part that is not lent out.
+/// Protocols whose stated value locked can be withdrawn at once, by folded name. Lending markets
+/// state the part that is not lent out.
 const TVL_IS_LIQUID: [&str; 12] = [
     "aavev2",
     "aavev3",
@@ -36,18 +37,18 @@ const TVL_IS_LIQUID: [&str; 12] = [
     "venuscorepool",
 ];
 
-/// The amount to place, and the conditions.
+/// An amount to place, and its conditions.
 #[derive(Clone, Debug)]
 pub struct Wish<'a> {
-    /// Dollars.
+    /// The amount, in dollars.
     pub amount_usd: Decimal,
-    /// One of the assets of the market.
+    /// An asset that the market must have.
     pub asset: Option<&'a SymbolKey>,
-    /// The exact token, for an account that holds it.
+    /// The exact token that the market must take, for an account that owns it.
     pub token: Option<(u64, Earner)>,
     /// The accepted risk.
     pub appetite: Appetite,
-    /// The chains; `None` means all supported chains.
+    /// The chains. `None` means all supported chains.
     pub chains: Option<&'a [u64]>,
 }
 
@@ -66,29 +67,31 @@ pub struct Recommendation {
     pub amount_usd: Figure,
     /// The yield before gas, in percent a year.
     pub apy_pct: Figure,
-    /// The yield over a year less gas, in percent; `None` when the gas price is unknown. Costs in
-    /// [`Self::not_counted`] are not subtracted.
+    /// The yield of a year less gas, in percent. `None` when the price of gas is unknown. The costs
+    /// in [`Self::not_counted`] are not subtracted.
     pub apy_after_gas_pct: Option<Figure>,
-    /// The yield over a year less every cost of placing the amount, in percent; `None` when a cost
-    /// is unknown.
+    /// The yield of a year less every cost of placing the amount, in percent. `None` when a cost is
+    /// unknown.
     pub net_apy_pct: Option<Figure>,
-    /// Unknown costs: gas, the swap into the other assets, impermanent loss.
+    /// The costs that are unknown: gas, the swap into the other assets, impermanent loss.
     pub not_counted: Vec<&'static str>,
-    /// Gas of the deposit and the withdrawal, in dollars.
+    /// The gas of the deposit and the withdrawal, in dollars.
     pub est_gas_usd: Option<Figure>,
-    /// Days until the yield has paid for the gas; `None` when gas is not the only cost.
+    /// How many days it takes until the yield has paid for the gas. `None` when gas is not the only
+    /// cost.
     pub breakeven_days: Option<Figure>,
-    /// The value that can be withdrawn at once, in dollars; `None` where it is not stated, for
-    /// example with queues.
+    /// The value that can be withdrawn at once, in dollars. `None` when it is not stated, for
+    /// example where withdrawals queue.
     pub exit_liquidity_usd: Option<Figure>,
     /// The grade of risk.
     pub risk_grade: Grade,
-    /// Reasons for and against it.
+    /// The reasons for and against it.
     pub why: Vec<String>,
 }
 
-/// The markets for `wish`, the best first. Markets with a known net yield come first. A market is
-/// left out when gas exceeds its yield, or when the amount would be more than a tenth of it.
+/// Returns the markets for `wish`, the best first. Markets with a known net yield come first. A
+/// market is left out when gas exceeds its yield, or when the amount would be more than a tenth of
+/// it.
 #[must_use]
 pub fn recommend(
     markets: &[Market],
@@ -117,8 +120,8 @@ pub fn recommend(
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-/// The recommendations for an account's balances: each reviewed token on its chain, the best rows
-/// overall first.
+/// Returns the recommendations for an account's balances: for each reviewed token the markets on
+/// its chain, with the best rows of all tokens first.
 #[must_use]
 pub fn recommend_for(
     holdings: &[Holding],
@@ -170,7 +173,7 @@ impl Wish<'_> {
     }
 }
 
-/// `None` when gas exceeds the yield.
+/// Makes a row. `None` when gas exceeds the yield.
 fn row(
     market: &Market,
     amount_usd: Decimal,
@@ -223,14 +226,15 @@ fn row(
         not_counted,
         est_gas_usd: cost.map(|cost| up(cost, 6)),
         breakeven_days: breakeven.map(|days| up(days, 2)),
-        // Shares of a pool of several assets are redeemed for the pool's content.
+        // Shares of a pool of several assets are redeemed for the pool's content, so all of it can
+        // be withdrawn.
         exit_liquidity_usd: (exit || !single).then_some(market.tvl_usd),
         risk_grade: market.risk_grade,
         why,
     })
 }
 
-/// Days in which `amount` earns `cost` at `apy_pct`.
+/// Returns in how many days `amount` earns `cost` at `apy_pct`.
 pub(super) fn days_to_earn(cost: Decimal, amount: Decimal, apy_pct: Decimal) -> Option<Decimal> {
     let a_year = amount
         .checked_mul(apy_pct)?

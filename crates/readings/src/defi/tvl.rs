@@ -1,4 +1,4 @@
-//! Value locked in protocols and chains: which rows count, rankings and movers.
+//! Value locked in protocols and chains: which rows count, the rankings, and the movers.
 
 use rust_decimal::Decimal;
 use serde::Serialize;
@@ -6,16 +6,17 @@ use serde::Serialize;
 use super::{cut, folded, sum};
 use crate::{Extent, Figure, share_pct};
 
-/// Categories that are not DeFi protocols: custody at an exchange, and chains as protocols.
+/// Categories that are not DeFi protocols: custody at an exchange, and chains that are listed as
+/// protocols.
 pub const EXCLUDED_CATEGORIES: [&str; 2] = ["CEX", "Chain"];
-/// Least TVL of a mover, in dollars: below it, a single deposit makes a mover.
+/// The least value locked of a mover, in dollars. Below it, a single deposit could make a mover.
 pub const MIN_MOVER_TVL_USD: i64 = 10_000_000;
 
-/// Rows of each ranking.
+/// The most rows of each ranking.
 const MAX_CHAINS: usize = 25;
 const MAX_PROTOCOLS: usize = 50;
 const MAX_MOVERS: usize = 10;
-/// Keys beside those of chains, for value that is counted a second time under another name, or lent
+/// Keys that are not chains. Their value is counted a second time under another name, or is lent
 /// out.
 const COUNTED_TWICE: [&str; 10] = [
     "borrowed",
@@ -39,15 +40,15 @@ pub struct Protocol {
     pub name: String,
     /// `Lending`, `Dexs` and the like.
     pub category: Option<String>,
-    /// The family it belongs to: `aave` for `aave-v3`.
+    /// The family to which it belongs: `aave` for `aave-v3`.
     pub family: Option<String>,
-    /// Value locked in dollars, without what is borrowed, staked or counted twice.
+    /// The value locked, in dollars, without what is borrowed, staked or counted twice.
     pub tvl_usd: Figure,
     /// The value locked by chain. Keys that are not chains are left out ([`is_chain_key`]).
     pub by_chain: Vec<(String, Figure)>,
-    /// Change of the TVL in a day, in percent.
+    /// The change of the value locked in a day, in percent.
     pub change_1d_pct: Option<Figure>,
-    /// Change of the TVL in seven days, in percent.
+    /// The change of the value locked in seven days, in percent.
     pub change_7d_pct: Option<Figure>,
 }
 
@@ -67,11 +68,11 @@ pub struct ChainTvl {
 pub struct ChainRow {
     /// Its name.
     pub name: String,
-    /// Its EIP-155 id; `None` for a chain that has none.
+    /// Its EIP-155 id. `None` for a chain that has none.
     pub chain_id: Option<u64>,
     /// Value locked in dollars.
     pub tvl_usd: Figure,
-    /// Share of the total, in percent.
+    /// Its share of the total, in percent.
     pub share_pct: Option<Figure>,
 }
 
@@ -95,17 +96,17 @@ pub struct ProtocolRow {
 /// The rankings: `data` of `/defi-analytics`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Analytics {
-    /// Value locked on all chains, or in the one requested protocol, in dollars. `None` when the
-    /// chains are unknown: a sum over protocols would count a deposit of one protocol in another
-    /// twice.
+    /// The value locked on all chains, or in the one requested protocol, in dollars. `None` when
+    /// the chains are unknown. A sum over protocols would count one protocol's deposit in another
+    /// one twice.
     pub total_tvl_usd: Option<Figure>,
-    /// The largest chains first.
+    /// The chains, the largest first.
     pub chains: Option<Vec<ChainRow>>,
-    /// The largest protocols first.
+    /// The protocols, the largest first.
     pub protocols: Vec<ProtocolRow>,
-    /// The largest gains in a day.
+    /// The protocols with the largest gains in a day.
     pub gainers: Vec<ProtocolRow>,
-    /// The largest losses in a day.
+    /// The protocols with the largest losses in a day.
     pub losers: Vec<ProtocolRow>,
     /// The full lengths of the rankings.
     #[serde(skip)]
@@ -115,13 +116,13 @@ pub struct Analytics {
 /// The full lengths of the rankings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Of `chains`.
+    /// The length of `chains`.
     pub chains: usize,
-    /// Of `protocols`.
+    /// The length of `protocols`.
     pub protocols: usize,
-    /// Of `gainers`.
+    /// The length of `gainers`.
     pub gainers: usize,
-    /// Of `losers`.
+    /// The length of `losers`.
     pub losers: usize,
 }
 
@@ -153,8 +154,8 @@ impl Protocol {
     }
 }
 
-/// Whether a key of a protocol's TVL by chain is a chain, and not `borrowed`, `staking`, `pool2`,
-/// `vesting` or the like, alone or after a chain (`Ethereum-borrowed`).
+/// Whether a key of a protocol's value locked by chain is a chain. Keys such as `borrowed`,
+/// `staking`, `pool2` and `vesting` are not, alone or after a chain (`Ethereum-borrowed`).
 #[must_use]
 pub fn is_chain_key(key: &str) -> bool {
     let last = key.rsplit_once('-').map_or(key, |(_, last)| last);
@@ -163,13 +164,14 @@ pub fn is_chain_key(key: &str) -> bool {
         .any(|word| word.eq_ignore_ascii_case(last.trim()))
 }
 
-/// The change of a TVL, unless it is impossible: nothing loses more than 100 %.
+/// Returns a change of a value locked unless it is impossible, because nothing loses more than 100
+/// %.
 #[must_use]
 pub fn plausible_change(change: Option<Figure>) -> Option<Figure> {
     change.filter(|change| change.0 >= -Decimal::ONE_HUNDRED)
 }
 
-/// The rankings over everything. `chains` is `None` when it is unavailable.
+/// Makes the rankings of everything. `chains` is `None` when it is unavailable.
 #[must_use]
 pub fn rank(protocols: &[Protocol], chains: Option<&[ChainTvl]>, extent: Extent) -> Analytics {
     let counted = largest_first(protocols.iter().filter(|protocol| protocol.counts()));
@@ -192,8 +194,8 @@ pub fn rank(protocols: &[Protocol], chains: Option<&[ChainTvl]>, extent: Extent)
     }
 }
 
-/// The rankings of the protocol called `name` (slug, name, or a family of several). `None` when
-/// there is none.
+/// Makes the rankings of the protocol called `name`: a slug, a name, or a family of several
+/// protocols. `None` when there is none.
 #[must_use]
 pub fn of_protocol(protocols: &[Protocol], name: &str) -> Option<Analytics> {
     let name = Some(folded(name)).filter(|name| !name.is_empty())?;
@@ -236,7 +238,7 @@ pub fn of_protocol(protocols: &[Protocol], name: &str) -> Option<Analytics> {
     })
 }
 
-/// Each slug once: of two rows the larger one counts.
+/// Returns the protocols, the largest first. Each slug occurs once, with its larger row.
 fn largest_first<'a>(protocols: impl Iterator<Item = &'a Protocol>) -> Vec<&'a Protocol> {
     let mut sorted: Vec<_> = protocols.collect();
     sorted.sort_by(|a, b| b.tvl_usd.cmp(&a.tvl_usd).then_with(|| a.slug.cmp(&b.slug)));
@@ -259,8 +261,8 @@ fn chain_rows(mut chains: Vec<ChainTvl>, total: Option<Decimal>, extent: Extent)
     chains.into_iter().map(row).collect()
 }
 
-/// The protocols whose change satisfies `wanted`, the strongest first, and the number of all of
-/// them.
+/// Returns the protocols whose change satisfies `wanted`, the strongest first, and the number of
+/// all of them.
 fn movers(
     protocols: &[&Protocol],
     wanted: fn(&Decimal) -> bool,

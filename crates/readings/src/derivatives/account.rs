@@ -1,20 +1,20 @@
-//! An account at Hyperliquid.
+//! An account at Hyperliquid, as the venue describes it.
 
 use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::Figure;
 
-/// An account's holdings at one dex.
+/// What an account has at one dex.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
-    /// The dex; empty for the venue's own.
+    /// The dex. Empty for the venue's own.
     pub dex: String,
     /// Value and margin.
     pub margin: MarginSummary,
     /// Open positions.
     pub positions: Vec<Position>,
-    /// The venue's time of the data.
+    /// The venue's time of these facts.
     pub as_of: Timestamp,
 }
 
@@ -28,20 +28,20 @@ impl Account {
     }
 }
 
-/// Value and margin at one dex, in its collateral, which counts as dollars.
+/// The value and the margin at one dex, in its collateral, which counts as dollars.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MarginSummary {
-    /// The dex; empty for the venue's own.
+    /// The dex. Empty for the venue's own.
     pub dex: String,
-    /// Collateral and unrealised profit.
+    /// The collateral and the unrealised profit.
     pub account_value_usd: Figure,
-    /// Positions at their mark price, longs and shorts added up.
+    /// The value of the positions at their mark price, with longs and shorts added up.
     pub total_notional_usd: Figure,
-    /// Collateral without unrealised profit.
+    /// The collateral without the unrealised profit.
     pub total_raw_usd: Figure,
-    /// Margin that its positions use.
+    /// The margin that the positions use.
     pub total_margin_used_usd: Figure,
-    /// Below it positions of cross margin are liquidated.
+    /// The value of the account below which positions of cross margin are liquidated.
     pub cross_maintenance_margin_usd: Option<Figure>,
     /// The amount that can be withdrawn now.
     pub withdrawable_usd: Figure,
@@ -52,27 +52,27 @@ pub struct MarginSummary {
 pub struct Position {
     /// The coin, with its dex as a prefix.
     pub coin: String,
-    /// The dex; empty for the venue's own.
+    /// The dex. Empty for the venue's own.
     pub dex: String,
     /// `long` or `short`.
     pub side: &'static str,
-    /// Coins, negative when short.
+    /// The size in coins. Negative when short.
     pub size: Figure,
-    /// Mean price of entry.
+    /// The mean price of entry.
     pub entry_px: Option<Figure>,
-    /// Size at the mark price, without sign.
+    /// The size at the mark price, without a sign.
     pub value_usd: Figure,
-    /// Unrealised profit.
+    /// The unrealised profit.
     pub unrealized_pnl_usd: Figure,
-    /// The price of liquidation; `null` when the position cannot be liquidated.
+    /// The price of liquidation. `null` when the position cannot be liquidated.
     pub liquidation_px: Option<Figure>,
-    /// Margin that it uses.
+    /// The margin that it uses.
     pub margin_used_usd: Figure,
     /// Leverage.
     pub leverage: u32,
     /// `cross` or `isolated`.
     pub margin_mode: String,
-    /// Funding paid since it was opened; negative when received.
+    /// The funding that was paid since it was opened. Negative when received.
     pub funding_since_open_usd: Option<Figure>,
 }
 
@@ -85,13 +85,13 @@ pub struct SpotBalance {
     pub token: u32,
     /// The whole balance.
     pub total: Figure,
-    /// The part that open orders hold.
+    /// The part that is reserved for open orders.
     pub hold: Figure,
     /// The price that was paid for it.
     pub entry_value_usd: Option<Figure>,
 }
 
-/// An unfilled order.
+/// An order that is not filled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OpenOrder {
     /// The coin, with its dex as a prefix.
@@ -102,18 +102,18 @@ pub struct OpenOrder {
     pub side: &'static str,
     /// `Limit`, `Stop Market` and the like, in the venue's words.
     pub order_type: String,
-    /// Limit price.
+    /// The limit price.
     pub limit_px: Figure,
-    /// The open size, in coins.
+    /// The size that is still open, in coins.
     pub size: Figure,
     /// The original size, in coins.
     pub original_size: Option<Figure>,
     /// Whether it may only reduce a position.
     pub reduce_only: bool,
-    /// Price at which it becomes active; `null` for an active order.
+    /// The price at which it becomes active. `null` for an active order.
     pub trigger_px: Option<Figure>,
     /// When it was placed.
     pub placed_at: Timestamp,
-    /// Orders that become active when this one is filled.
+    /// How many orders become active when this one is filled.
     pub children: usize,
 }

@@ -1,4 +1,4 @@
-//! The order book and the candles of one market, with consistency checks.
+//! The order book and the candles of one market. Contradictory ones are refused.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -8,32 +8,32 @@ use crate::{Decimal, Figure};
 /// One price of a book.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Level {
-    /// Price in dollars.
+    /// The price, in dollars.
     pub px: Figure,
-    /// Size in coins.
+    /// The size, in coins.
     pub size: Figure,
     /// The number of orders.
     pub orders: u32,
 }
 
-/// An order book, best prices first.
+/// An order book, with the best prices first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Book {
     /// When the venue created it.
     pub as_of: Timestamp,
-    /// Bids, highest first.
+    /// The bids, the highest first.
     pub bids: Vec<Level>,
-    /// Asks, lowest first.
+    /// The asks, the lowest first.
     pub asks: Vec<Level>,
 }
 
-/// The book is impossible: out of order, or with a bid at or above an ask.
+/// The book is impossible: it is out of order, or a bid is at or above an ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a book out of order or crossed")]
 pub struct Crossed;
 
 impl Book {
-    /// A book of these sides, in the received order.
+    /// Makes a book of these sides, in the order in which they were received.
     ///
     /// # Errors
     ///
@@ -53,7 +53,7 @@ impl Book {
         Ok(Self { as_of, bids, asks })
     }
 
-    /// The best `most` prices of each side.
+    /// Keeps the best `most` prices of each side.
     #[must_use]
     pub fn top(mut self, most: usize) -> Self {
         self.bids.truncate(most);
@@ -62,22 +62,22 @@ impl Book {
     }
 }
 
-/// Prices of one period, in dollars.
+/// The prices of one period, in dollars.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Candle {
-    /// Start of the period.
+    /// The start of the period.
     pub open_time: Timestamp,
-    /// End of the period; in the future for the running one.
+    /// The end of the period. In the future for the running one.
     pub close_time: Timestamp,
-    /// First price.
+    /// The first price.
     pub open: Figure,
-    /// Highest price.
+    /// The highest price.
     pub high: Figure,
-    /// Lowest price.
+    /// The lowest price.
     pub low: Figure,
-    /// Last price.
+    /// The last price.
     pub close: Figure,
-    /// Turnover in coins.
+    /// The turnover, in coins.
     pub volume_base: Figure,
     /// The number of trades.
     pub trades: u64,
@@ -89,8 +89,8 @@ pub struct Candle {
 pub struct Impossible;
 
 impl Candle {
-    /// Returns the candle if it is consistent: its lowest price is the lowest, its highest the
-    /// highest, and it ends after its start.
+    /// Returns the candle if it is consistent. Its lowest price must be the lowest, its highest
+    /// price the highest, and its end after its start.
     ///
     /// # Errors
     ///

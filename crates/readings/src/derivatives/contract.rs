@@ -1,4 +1,4 @@
-//! One coin, and the name of its perpetual at each venue.
+//! The name of a coin's perpetual at each venue.
 
 use super::Venue;
 use crate::{Decimal, symbol::SymbolKey};
@@ -8,12 +8,12 @@ use crate::{Decimal, symbol::SymbolKey};
 pub struct Contract {
     /// The venue's name.
     pub name: String,
-    /// The number of coins in one unit: a thousand for `1000PEPEUSDT`.
+    /// How many coins one unit is: a thousand for `1000PEPEUSDT`.
     pub coins: Decimal,
 }
 
-/// Cheap coins of which venues quote a thousand at once: the coin, and the names of that thousand
-/// at Hyperliquid, Binance and Bybit. OKX quotes single coins.
+/// Cheap coins of which some venues quote a thousand at once: the coin, and the names of that
+/// thousand at Hyperliquid, Binance and Bybit. OKX quotes single coins.
 const THOUSANDS: [(&str, &str, &str, &str); 5] = [
     ("PEPE", "kPEPE", "1000PEPEUSDT", "1000PEPEUSDT"),
     ("SHIB", "kSHIB", "1000SHIBUSDT", "SHIB1000USDT"),
@@ -22,8 +22,8 @@ const THOUSANDS: [(&str, &str, &str, &str); 5] = [
     ("LUNC", "kLUNC", "1000LUNCUSDT", "1000LUNCUSDT"),
 ];
 
-/// The coin behind a caller's symbol: `kPEPE` and `1000PEPE` are `PEPE`. `None` for a name that no
-/// venue can list: other characters than ASCII letters and digits may imitate a name.
+/// Returns the coin of a caller's symbol: `kPEPE` and `1000PEPE` are `PEPE`. `None` for a name that
+/// no venue can list, because other characters than ASCII letters and digits may imitate a name.
 #[must_use]
 pub fn coin_of(symbol: &SymbolKey) -> Option<String> {
     let text = symbol.as_str();
@@ -37,7 +37,7 @@ pub fn coin_of(symbol: &SymbolKey) -> Option<String> {
     Some(thousand.map_or(text, |(coin, ..)| coin).to_owned())
 }
 
-/// The perpetual of `coin` against dollars at `venue`.
+/// Returns the perpetual of `coin` against dollars at `venue`.
 #[must_use]
 pub fn contract_for(venue: Venue, coin: &str) -> Contract {
     let thousand = THOUSANDS.iter().find(|(of, ..)| *of == coin);
@@ -59,9 +59,9 @@ pub fn contract_for(venue: Venue, coin: &str) -> Contract {
     }
 }
 
-/// The coin of the perpetual that `venue` calls `name`, and the number of coins in one unit. `None`
-/// for other contracts: dated futures, other quote currencies, deployed markets, unlisted
-/// multiples.
+/// Returns the coin of the perpetual that `venue` calls `name`, and how many coins one unit is.
+/// `None` for other contracts: dated futures, other quote currencies, deployed markets, and
+/// multiples that are not listed.
 #[must_use]
 pub fn coin_of_contract(venue: Venue, name: &str) -> Option<(String, Contract)> {
     let stem = match venue {
@@ -83,7 +83,8 @@ pub fn coin_of_contract(venue: Venue, name: &str) -> Option<(String, Contract)> 
             let plain = stem
                 .bytes()
                 .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
-            // Some other multiple of a coin: without the number its price has no meaning.
+            // The name may be another multiple of a coin. Without the multiple, its price has no
+            // meaning.
             let multiple = stem.starts_with("1000") || stem.ends_with("1000");
             (plain && !multiple && !stem.is_empty()).then(|| stem.to_owned())?
         }
@@ -140,7 +141,7 @@ mod tests {
         for pepe in ["pepe", "kPEPE", "1000pepe"] {
             assert_eq!(of(pepe).as_deref(), Some("PEPE"), "{pepe}");
         }
-        // Cyrillic letters, a path, a query.
+        // These names have Cyrillic letters, a path or a query.
         for no_coin in ["ВТС", "BTC/../x", "BTC&limit=1", "xyz:NVDA", "BTC USDT"] {
             assert_eq!(of(no_coin), None, "{no_coin}");
         }

@@ -1,56 +1,56 @@
-//! How much a book absorbs before its price moves.
+//! The depth of an order book: how much it absorbs before its price moves.
 
 use serde::Serialize;
 
 use super::book::{Book, Level};
 use crate::{Decimal, Figure, sum};
 
-/// Sizes of trades, in dollars.
+/// The sizes of the trades, in dollars.
 const SIZES_USD: [u32; 3] = [1_000, 10_000, 100_000];
-/// Distances from the middle, in hundredths of a percent.
+/// The distances from the middle, in hundredths of a percent.
 const BANDS_BPS: [u32; 4] = [10, 25, 50, 100];
 
 /// The depth of a book.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Depth {
-    /// The middle between the best prices.
+    /// The price in the middle of the best bid and the best ask.
     pub mid: Figure,
     /// The best ask less the best bid, in hundredths of a percent of the middle.
     pub spread_bps: Figure,
-    /// The content of the book within some distances of the middle.
+    /// What the book has within some distances of the middle.
     pub within: Vec<Band>,
-    /// The costs of trades of some sizes.
+    /// What trades of some sizes cost.
     pub impact: Vec<BookImpact>,
 }
 
-/// The cost of a trade that takes the book's content, best price first, without fees.
+/// What a trade costs that takes the orders of the book, the best price first, without fees.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BookImpact {
-    /// Its size in dollars.
+    /// The size of the trade, in dollars.
     pub usd: u32,
-    /// The mean price paid above the middle, in percent of the middle; `None` where the known part
-    /// of the book is too small.
+    /// How far the mean price of a purchase is above the middle, in percent of the middle. `None`
+    /// when the known part of the book is too small.
     pub buy_pct: Option<Figure>,
-    /// The mean price received below the middle, in percent of the middle; `None` where the known
-    /// part is too small.
+    /// How far the mean price of a sale is below the middle, in percent of the middle. `None` when
+    /// the known part of the book is too small.
     pub sell_pct: Option<Figure>,
 }
 
-/// The content of the book within a distance of the middle.
+/// What the book has within a distance of the middle.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Band {
     /// The distance, in hundredths of a percent.
     pub bps: u32,
-    /// Dollars of bids.
+    /// The bids, in dollars.
     pub bid_usd: Figure,
-    /// Dollars of asks.
+    /// The asks, in dollars.
     pub ask_usd: Figure,
-    /// Whether the known part of the book reaches this far on both sides; otherwise there may be
+    /// Whether the known part of the book reaches this far on both sides. If not, there may be
     /// more.
     pub complete: bool,
 }
 
-/// The depth of `book`; `None` when a side is empty.
+/// Computes the depth of `book`. `None` when a side is empty.
 #[must_use]
 pub fn depth(book: &Book) -> Option<Depth> {
     let (bid, ask) = (book.bids.first()?.px.0, book.asks.first()?.px.0);
@@ -98,8 +98,8 @@ pub fn depth(book: &Book) -> Option<Depth> {
     })
 }
 
-/// The mean price of `usd` dollars taken from `levels`, best first; `None` when the levels hold
-/// less.
+/// Returns the mean price of `usd` dollars taken from `levels`, the best first. `None` when the
+/// levels have less.
 fn mean_price(levels: &[Level], usd: Decimal) -> Option<Decimal> {
     let (mut left, mut size) = (usd, Decimal::ZERO);
     for level in levels {
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_trade_pays_the_mean_price_of_the_orders_that_it_takes() {
-        // 1,000 dollars are offered at 1,000 and 18,000 at 1,200, and none beyond.
+        // The book offers 1,000 dollars at 1,000, 18,000 at 1,200, and nothing beyond.
         let book = Book::new(
             Timestamp::UNIX_EPOCH,
             side(&[("998", "100")]),
@@ -164,13 +164,14 @@ mod tests {
             let text = |row: &BookImpact| of(row).map(|pct| pct.to_string());
             depth.impact.iter().map(text).collect::<Vec<_>>()
         };
-        // The middle is 999. 10,000 dollars buy 1 at 1,000 and 7.5 at 1,200: 1,176.47 each.
+        // The middle is 999. For 10,000 dollars a buyer gets 1 at 1,000 and 7.5 at 1,200, so each
+        // costs 1,176.47.
         let paid = |text: &str| Some(text.to_owned());
         assert_eq!(
             costs(|row| row.buy_pct),
             [paid("0.1001"), paid("17.7648"), None]
         );
-        // The known bids hold 99,800 dollars.
+        // The known bids are 99,800 dollars.
         assert_eq!(
             costs(|row| row.sell_pct),
             [paid("0.1001"), paid("0.1001"), None]

@@ -1,4 +1,4 @@
-//! Funding rates, converted to one interval.
+//! Funding rates of all venues, converted to one interval.
 
 use std::num::NonZeroU8;
 
@@ -7,33 +7,34 @@ use serde::Serialize;
 
 use crate::{Decimal, Figure};
 
-/// Highest credible rate of one interval, as a fraction. No venue's cap is near it, but a rate in
-/// percent or basis points soon exceeds it.
+/// The highest credible rate of one interval, as a fraction. No venue's cap is near it, and a rate
+/// in percent or in basis points soon exceeds it.
 const MAX_RATE: Decimal = Decimal::from_parts(1, 0, 0, false, 1);
 
-/// Decimal places of a rate for eight hours.
+/// The decimal places of a rate for eight hours.
 const RATE_PLACES: u32 = 12;
-/// Decimal places of a yearly percentage.
+/// The decimal places of a yearly percentage.
 const APR_PLACES: u32 = 6;
 
-/// Time between two funding payments, in whole hours.
+/// The time between two funding payments, in whole hours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FundingInterval(NonZeroU8);
 
 impl FundingInterval {
-    /// One hour: Hyperliquid.
+    /// One hour, the interval of Hyperliquid.
     pub const HOUR: Self = Self(NonZeroU8::MIN);
-    /// Eight hours: the default of the other venues.
+    /// Eight hours, the default interval of the other venues.
     pub const EIGHT_HOURS: Self = Self(NonZeroU8::MIN.saturating_add(7));
 
-    /// An interval of this many hours; `None` for zero and for more than a day.
+    /// Makes an interval of this many hours. `None` for zero and for more than a day.
     #[must_use]
     pub fn hours(hours: u64) -> Option<Self> {
         let hours = u8::try_from(hours).ok().filter(|hours| *hours <= 24)?;
         NonZeroU8::new(hours).map(Self)
     }
 
-    /// The time from one payment to the next; `None` when it is not whole hours, at most a day.
+    /// Returns the time from one payment to the next. `None` unless it is a number of whole hours,
+    /// at most a day.
     #[must_use]
     pub fn between(one: Timestamp, next: Timestamp) -> Option<Self> {
         let hour = SignedDuration::from_hours(1);
@@ -51,10 +52,10 @@ impl FundingInterval {
     }
 }
 
-/// A funding rate: what longs pay to shorts, negative when shorts pay.
+/// A funding rate, which longs pay to shorts. When it is negative, shorts pay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Funding {
-    /// Fraction of the position per interval of the venue.
+    /// The rate for the venue's interval, as a fraction of the position.
     pub rate: Figure,
     /// The venue's interval.
     pub interval_hours: u8,
@@ -62,9 +63,9 @@ pub struct Funding {
     pub rate_8h: Figure,
     /// The rate for a year without compounding, in percent: `rate × 24 / interval × 365 × 100`.
     pub apr_pct: Figure,
-    /// The next payment.
+    /// When the next payment is due.
     pub next_at: Option<Timestamp>,
-    /// The source of the rate; another source than the venue when the venue did not answer.
+    /// The source of the rate. It is not the venue when the venue did not answer.
     pub source: &'static str,
 }
 
@@ -74,11 +75,11 @@ pub struct Funding {
 pub struct Unbelievable;
 
 impl Funding {
-    /// The rate of one interval, as a fraction.
+    /// Makes a rate from that of one interval, as a fraction.
     ///
     /// # Errors
     ///
-    /// [`Unbelievable`] beyond 0.1 per interval.
+    /// [`Unbelievable`] beyond 0.1 for an interval.
     pub fn new(
         rate: Decimal,
         interval: FundingInterval,
@@ -128,7 +129,7 @@ mod tests {
             of("-0.0000042", 1),
             ("-0.0000336".to_owned(), "-3.6792".to_owned())
         );
-        // Seven hours do not divide a day; the result is rounded, not truncated.
+        // A day has no whole number of seven hours. The result is rounded, and not cut.
         assert_eq!(
             of("0.0001", 7),
             ("0.000114285714".to_owned(), "12.514286".to_owned())

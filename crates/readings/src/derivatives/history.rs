@@ -1,4 +1,4 @@
-//! The history of an account at Hyperliquid: fills, funding payments and ledger updates in one
+//! The history of an account at Hyperliquid. Fills, funding payments and ledger updates are in one
 //! list, newest first, in pages without gaps or overlaps.
 
 mod cursor;
@@ -12,17 +12,17 @@ pub use self::{
     item::{Fill, FundingPayment, HistoryItem, HistoryKind, LedgerUpdate},
 };
 
-/// The kinds that a caller wants.
+/// Which kinds a caller wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HistoryKinds {
-    /// All of them.
+    /// Every kind.
     All,
-    /// One.
+    /// Only this kind.
     Only(HistoryKind),
 }
 
 impl HistoryKinds {
-    /// From the word of the parameter: `all`, `fills`, `funding`, `ledger`.
+    /// Converts the word of the parameter: `all`, `fills`, `funding`, `ledger`.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         Some(match word {
@@ -34,7 +34,7 @@ impl HistoryKinds {
         })
     }
 
-    /// Whether `kind` is one of them.
+    /// Whether the caller wants `kind`.
     #[must_use]
     pub fn include(self, kind: HistoryKind) -> bool {
         match self {
@@ -44,7 +44,7 @@ impl HistoryKinds {
     }
 }
 
-/// A span of time, both ends included.
+/// A span of time that includes both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Window {
     /// Earliest time.
@@ -64,15 +64,16 @@ impl Window {
 /// One page of a history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// At most as many as asked for, newest first.
+    /// At most as many items as asked for, newest first.
     pub items: Vec<HistoryItem>,
-    /// The cursor of the next page; `None` when the window is exhausted.
+    /// The cursor of the next page. `None` when the window has no more items.
     pub next: Option<Cursor>,
 }
 
-/// The page of `items` that follows `from`, of at most `limit` items. `items` are all known items
-/// within `covered`, in any order; duplicates count once. `wanted` is the earliest time that the
-/// caller wants: when it lies before `covered`, the page after the last one continues there.
+/// Returns the page of `items` that follows `from`, with at most `limit` items. `items` are all
+/// known items within `covered`, in any order, and duplicates count once. `wanted` is the earliest
+/// time that the caller wants. When it is before `covered`, the last page has a cursor that
+/// continues there.
 #[must_use]
 pub fn page(
     mut items: Vec<HistoryItem>,
@@ -99,7 +100,8 @@ pub fn page(
                 .rev()
                 .take_while(|item| item.time() == last.time())
                 .count();
-            // A page that begins and ends in one moment continues after the items of earlier pages.
+            // When a page begins and ends in the same moment, the next one must also skip the items
+            // of earlier pages.
             let before = if last.time() == from.end { already } else { 0 };
             Cursor {
                 start: wanted,
@@ -121,7 +123,7 @@ pub fn page(
     Page { items: rest, next }
 }
 
-/// The millisecond before. Times at the venue are whole milliseconds.
+/// Returns the previous millisecond. The venue's times are whole milliseconds.
 fn earlier(time: Timestamp) -> Option<Timestamp> {
     Timestamp::from_millisecond(time.as_millisecond().checked_sub(1)?).ok()
 }

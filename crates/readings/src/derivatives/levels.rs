@@ -1,5 +1,5 @@
-//! The structure of candles: the range, the mean price paid, the usual movement, and the prices at
-//! which the market turned.
+//! The structure of candles: the range, the mean price, the usual movement, and the prices at which
+//! the market turned.
 
 use serde::Serialize;
 
@@ -8,10 +8,10 @@ use crate::{Decimal, Extent, Figure, mean, percent_change, sum};
 
 /// How many candles on each side a turning point must exceed.
 const BESIDE: usize = 2;
-/// Most levels of a side.
+/// The most levels of a side.
 const MOST: usize = 4;
-/// Turning points that are closer to each other than this share of a candle's usual range are one
-/// level.
+/// Two turning points are one level when their distance is less than this share of a candle's usual
+/// range.
 const SAME: Decimal = Decimal::from_parts(5, 0, 0, false, 1);
 const PLACES: u32 = 4;
 
@@ -26,21 +26,22 @@ pub struct Structure {
     pub low: Figure,
     /// The last price.
     pub last: Figure,
-    /// The position of the last price between the lowest (0) and the highest (100).
+    /// Where the last price is between the lowest (0) and the highest (100).
     pub range_position_pct: Option<Figure>,
-    /// The last price against the first, in percent.
+    /// How the last price differs from the first, in percent.
     pub change_pct: Option<Figure>,
     /// The mean of the candles' typical prices, weighted by volume.
     pub vwap: Option<Figure>,
     /// The usual range of one candle, in percent of the last price.
     pub mean_range_pct: Option<Figure>,
-    /// The volume of the later half against the earlier half, in percent.
+    /// How the volume of the later half differs from that of the earlier half, in percent.
     pub volume_change_pct: Option<Figure>,
-    /// Prices below the last one at which the price turned up, nearest first.
+    /// Prices below the last one at which the price turned up, the nearest first.
     pub supports: Vec<PriceLevel>,
-    /// Prices above the last one at which the price turned down, nearest first.
+    /// Prices above the last one at which the price turned down, the nearest first.
     pub resistances: Vec<PriceLevel>,
-    /// The number of all levels below and above the last price; the lists hold the nearest ones.
+    /// How many levels there are below and above the last price. The lists may have only the
+    /// nearest ones.
     #[serde(skip)]
     pub levels_total: (usize, usize),
 }
@@ -56,8 +57,8 @@ pub struct PriceLevel {
     pub distance_pct: Option<Figure>,
 }
 
-/// The structure of `candles`, oldest first, with the nearest levels or all of them; `None` for
-/// fewer than five candles.
+/// Returns the structure of `candles`, which are the oldest first, with the nearest levels or all
+/// of them. `None` for fewer than five candles.
 #[must_use]
 pub fn structure(candles: &[Candle], extent: Extent) -> Option<Structure> {
     if candles.len() < 2 * BESIDE + 1 {
@@ -115,7 +116,7 @@ fn vwap(candles: &[Candle]) -> Option<Decimal> {
     paid.checked_div(traded)
 }
 
-/// Turning points below and above the last price, each nearest first.
+/// Returns the turning points below and above the last price, each with the nearest first.
 fn levels(candles: &[Candle], last: Figure, range: Decimal) -> (Vec<PriceLevel>, Vec<PriceLevel>) {
     let same = range.checked_mul(SAME).unwrap_or(range);
     let (mut lows, mut highs) = (Vec::new(), Vec::new());
@@ -183,7 +184,7 @@ mod tests {
         }
     }
 
-    /// Up to 120, down to 100, up to 120 again, and to 110.
+    /// Candles that go up to 120, down to 100, up to 120 again, and to 110.
     fn zigzag() -> Vec<Candle> {
         let closes = [101, 110, 118, 110, 102, 109, 118, 112, 110, 110];
         let candles = closes.iter().zip(0..);
@@ -220,7 +221,8 @@ mod tests {
 
     #[test]
     fn levels_beyond_the_nearest_are_counted() {
-        // Turns at ever higher prices, far apart, and a last price below all of them.
+        // The prices turn at ever higher levels that are far apart, and the last price is below all
+        // of them.
         let mut candles = Vec::new();
         for turn in 0..7 {
             let base = 1_000 + 200 * turn;
@@ -238,7 +240,7 @@ mod tests {
     #[test]
     fn few_candles_have_no_structure() {
         assert_eq!(structure(&zigzag()[..4], Extent::First), None);
-        // A price that never moved has no position in its range.
+        // When a price never moves, it has no position in its range.
         let flat: Vec<_> = (0..6).map(|hour| candle(hour, 5, 5, 5)).collect();
         let shown = structure(&flat, Extent::First).unwrap();
         assert_eq!(shown.range_position_pct, None);

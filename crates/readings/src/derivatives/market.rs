@@ -1,15 +1,16 @@
-//! One coin at several venues.
+//! One coin at several venues: each venue's reading, and sums and means over the venues that list
+//! the same coin.
 
 use serde::Serialize;
 
 use super::{Venue, VenueReading};
 use crate::{Decimal, Figure, median, percent_change};
 
-/// Decimal places of a weighted rate.
+/// The decimal places of a weighted rate.
 const RATE_PLACES: u32 = 12;
-/// Decimal places of basis points.
+/// The decimal places of basis points.
 const BPS_PLACES: u32 = 4;
-/// A venue whose mark is further from the middle than this lists another coin of that name.
+/// When a venue's mark is further from the middle than this, it lists another coin of that name.
 const SAME_COIN_PCT: i64 = 20;
 
 /// One coin, with each venue's reading.
@@ -19,27 +20,31 @@ pub struct SymbolMarket {
     pub symbol: String,
     /// The venues that list it.
     pub venues: Vec<VenueReading>,
-    /// Over the venues that list the same coin.
+    /// The sums and means over the venues that list the same coin.
     pub aggregate: Aggregate,
-    /// Highest less lowest funding for eight hours, in basis points; `None` with a single venue.
+    /// The highest funding for eight hours less the lowest, in basis points. `None` with a single
+    /// venue.
     pub spread_bps: Option<Figure>,
-    /// Venues whose price belongs to another coin of the same name. No aggregate includes them.
+    /// Venues whose price belongs to another coin with the same name. They are in no sum and no
+    /// mean.
     pub conflicting: Vec<Venue>,
 }
 
 /// Sums and means over venues.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Aggregate {
-    /// Open interest of `oi_venues`, in dollars.
+    /// The open interest of `oi_venues`, in dollars.
     pub oi_usd: Option<Figure>,
-    /// Funding for eight hours, weighted by open interest in dollars.
+    /// The funding for eight hours, weighted by open interest in dollars.
     pub oi_weighted_rate_8h: Option<Figure>,
-    /// The venues in `oi_usd`: a sum over some venues is not the whole market.
+    /// The venues whose open interest is in `oi_usd`. A sum over some venues is not the whole
+    /// market.
     pub oi_venues: Vec<Venue>,
 }
 
 impl SymbolMarket {
-    /// The market of `symbol` at `venues`. The first reading of each venue counts.
+    /// Makes the market of `symbol` from the readings of venues. The first reading of each venue
+    /// counts.
     #[must_use]
     pub fn new(symbol: impl Into<String>, mut venues: Vec<VenueReading>) -> Self {
         venues.sort_by_key(|reading| reading.venue);
@@ -106,8 +111,8 @@ fn spread_bps(venues: &[&VenueReading]) -> Option<Figure> {
     Some(Figure(spread.round_dp(BPS_PLACES)))
 }
 
-/// Venues that list another coin under this name, judged by the price. Of two venues that differ,
-/// neither is known to be right.
+/// Returns the venues that list another coin under this name, by their price. When only two venues
+/// differ, neither is known to be right.
 fn conflicting(venues: &[VenueReading]) -> Vec<Venue> {
     let marks: Vec<_> = venues
         .iter()
@@ -129,22 +134,22 @@ fn conflicting(venues: &[VenueReading]) -> Vec<Venue> {
         .collect()
 }
 
-/// The figure that ranks the coins of an overview, and the coins without a rank.
+/// By which figure the coins of an overview are ranked, and which coins have no rank.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RankedBy {
     /// The figure.
     pub by: &'static str,
     /// The venues whose open interest counts when the first coins are chosen. A coin that is large
-    /// at another venue only may be missing.
+    /// only at another venue may be missing.
     pub venues: Vec<Venue>,
-    /// Coins without a place in the ranking: no venue that lists them states an open interest that
-    /// counts. The first ones by name.
+    /// Coins without a rank, because no venue that lists them states an open interest that counts.
+    /// Only the first ones by name.
     pub unranked: Vec<String>,
-    /// The number of all such coins.
+    /// How many such coins there are.
     pub unranked_total: usize,
 }
 
-/// Most unranked coins that are named.
+/// The most coins without a rank that are named.
 const MAX_UNRANKED: usize = 100;
 
 impl RankedBy {
@@ -172,8 +177,8 @@ impl RankedBy {
     }
 }
 
-/// The `most` coins with the highest open interest in dollars. Equal coins are ordered by name;
-/// coins without any come last.
+/// Returns the `most` coins with the highest open interest in dollars. Equal ones are ordered by
+/// name, and coins without any come last.
 #[must_use]
 pub fn top_by_open_interest(mut markets: Vec<SymbolMarket>, most: usize) -> Vec<SymbolMarket> {
     markets.sort_by(|one, other| {
@@ -296,7 +301,7 @@ mod tests {
         let markets = [
             SymbolMarket::new("BTC", vec![reading(Venue::Okx, "0.0001", 8, "9", "1")]),
             SymbolMarket::new("ONLY", vec![listed]),
-            // Two readings that contradict each other: the true size is unknown.
+            // The two readings contradict each other, so the true size is unknown.
             SymbolMarket::new(
                 "LUNA",
                 vec![

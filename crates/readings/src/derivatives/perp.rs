@@ -1,19 +1,19 @@
-//! Markets of Hyperliquid's perpetuals dexes.
+//! Markets of Hyperliquid's perpetuals dexes, as the venue states them and as an answer shows them.
 
 use serde::Serialize;
 
 use super::{Funding, FundingInterval, OpenInterest};
 use crate::{Decimal, Figure, percent_change};
 
-/// Decimal places of a change in percent.
+/// The decimal places of a change in percent.
 const PCT_PLACES: u32 = 4;
 
-/// The venue's data about one market; funding is per hour, open interest is in coins.
+/// What the venue states about one market. Funding is for an hour, and open interest is in coins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PerpContext {
-    /// The coin, with the dex as a prefix for dexes of other deployers: `xyz:TSLA`.
+    /// The coin. For dexes of other deployers, the dex is a prefix: `xyz:TSLA`.
     pub coin: String,
-    /// The dex; empty for the venue's own.
+    /// The dex. Empty for the venue's own.
     pub dex: String,
     /// Highest leverage.
     pub max_leverage: u32,
@@ -21,17 +21,17 @@ pub struct PerpContext {
     pub delisted: bool,
     /// Mark price in dollars.
     pub mark: Option<Decimal>,
-    /// Middle of the book; absent when one side is empty.
+    /// The middle of the book. Absent when one side is empty.
     pub mid: Option<Decimal>,
     /// Price of the oracle.
     pub oracle: Option<Decimal>,
     /// Mark price a day ago.
     pub previous_day: Option<Decimal>,
-    /// Funding rate per hour, as a fraction.
+    /// The funding rate for an hour, as a fraction.
     pub funding: Option<Decimal>,
     /// Open interest in coins.
     pub open_interest: Option<Decimal>,
-    /// Turnover of 24 hours in dollars.
+    /// The turnover of 24 hours, in dollars.
     pub volume_24h: Option<Decimal>,
 }
 
@@ -40,34 +40,34 @@ pub struct PerpContext {
 pub struct PerpMarket {
     /// The coin, with its dex as a prefix.
     pub coin: String,
-    /// The dex; empty for the venue's own.
+    /// The dex. Empty for the venue's own.
     pub dex: String,
     /// Mark price in dollars.
     pub mark: Option<Figure>,
-    /// Middle of the book; `null` when one side is empty.
+    /// The middle of the book. `null` when one side is empty.
     pub mid: Option<Figure>,
     /// Price of the oracle.
     pub oracle: Option<Figure>,
-    /// Funding per hour, as a fraction.
+    /// The funding for an hour, as a fraction.
     pub funding_rate_1h: Option<Figure>,
-    /// Funding of a year without compounding, in percent.
+    /// The funding for a year without compounding, in percent.
     pub funding_apr_pct: Option<Figure>,
     /// Open interest in coins.
     pub open_interest_base: Option<Figure>,
     /// Open interest at the mark price.
     pub open_interest_usd: Option<Figure>,
-    /// Turnover of 24 hours.
+    /// The turnover of 24 hours, in dollars.
     pub volume_24h_usd: Option<Figure>,
     /// Change of the mark price in 24 hours.
     pub change_24h_pct: Option<Figure>,
     /// Highest leverage.
     pub max_leverage: u32,
-    /// Whether it is no longer traded: its prices are the last ones and say nothing about today.
+    /// Whether it is no longer traded. Its prices are then the last ones, and not those of today.
     pub delisted: bool,
 }
 
 impl PerpContext {
-    /// The funding rate; `None` when it is missing or not credible.
+    /// Returns the funding rate. `None` when it is missing or not credible.
     #[must_use]
     pub fn hourly_funding(&self, source: &'static str) -> Option<Funding> {
         Funding::new(self.funding?, FundingInterval::HOUR, None, source).ok()

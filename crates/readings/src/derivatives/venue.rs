@@ -1,4 +1,4 @@
-//! One venue's reading of one perpetual.
+//! One venue's reading of one perpetual, in common units.
 
 use std::fmt;
 
@@ -8,9 +8,9 @@ use serde::Serialize;
 use super::{Contract, Funding};
 use crate::{Decimal, Figure, share_pct};
 
-/// Decimal places of dollars.
+/// The decimal places of dollars.
 const USD_PLACES: u32 = 2;
-/// Decimal places of a ratio or a percentage.
+/// The decimal places of a ratio or a percentage.
 const RATIO_PLACES: u32 = 6;
 
 /// A venue of perpetual futures.
@@ -19,11 +19,11 @@ const RATIO_PLACES: u32 = 6;
 pub enum Venue {
     /// Hyperliquid.
     Hyperliquid,
-    /// Binance, USDT-margined.
+    /// Binance, margined in USDT.
     Binance,
-    /// OKX, USDT-margined.
+    /// OKX, margined in USDT.
     Okx,
-    /// Bybit, linear.
+    /// Bybit, linear contracts.
     Bybit,
 }
 
@@ -46,7 +46,8 @@ impl fmt::Display for Venue {
     }
 }
 
-/// One venue's perpetual of a coin. Amounts and prices are per coin, whatever the contract's size.
+/// One venue's perpetual of a coin. Amounts and prices are for one coin, whatever the contract's
+/// size is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct VenueReading {
     /// Which venue.
@@ -57,11 +58,11 @@ pub struct VenueReading {
     pub funding: Option<Funding>,
     /// Open positions.
     pub open_interest: Option<OpenInterest>,
-    /// Long accounts against short accounts, as this venue counts them.
+    /// Long accounts compared with short ones, as this venue counts them.
     pub long_short: Option<LongShort>,
     /// Mark price of one coin, in dollars.
     pub mark_px: Option<Figure>,
-    /// Parts that the venue did not provide.
+    /// The parts that the venue did not provide.
     #[serde(skip)]
     pub missing: Vec<Missing>,
 }
@@ -74,7 +75,7 @@ pub type CoinReading = (String, VenueReading);
 pub struct Missing {
     /// Which part.
     pub part: Part,
-    /// The reason.
+    /// Why it is unavailable.
     pub reason: String,
     /// The source that did not provide it.
     pub source: &'static str,
@@ -106,33 +107,33 @@ impl Part {
     }
 }
 
-/// Open positions, counted once.
+/// The open positions. Each is counted once, and not once for each side.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OpenInterest {
-    /// In coins.
+    /// The open interest in coins.
     pub base: Option<Figure>,
-    /// In dollars.
+    /// The open interest in dollars.
     pub usd: Option<Figure>,
 }
 
-/// Long accounts against short accounts. Venues count differently, so ratios of two venues are
+/// Long accounts compared with short ones. Venues count differently, so ratios of two venues are
 /// never averaged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LongShort {
-    /// Long accounts for each short account.
+    /// How many long accounts there are for each short account.
     pub accounts_ratio: Figure,
-    /// Share of long accounts, 0 to 100.
+    /// The share of long accounts, from 0 to 100.
     pub long_pct: Figure,
-    /// Share of short accounts, 0 to 100.
+    /// The share of short accounts, from 0 to 100.
     pub short_pct: Figure,
-    /// The counted period, in the venue's words.
+    /// The period that was counted, in the venue's words.
     pub period: &'static str,
-    /// The end of that period.
+    /// When that period ended.
     pub as_of: Timestamp,
 }
 
 impl VenueReading {
-    /// A reading of `contract` without any part.
+    /// Makes a reading of `contract` that has no part yet.
     #[must_use]
     pub fn empty(venue: Venue, contract: &str) -> Self {
         Self {
@@ -146,7 +147,7 @@ impl VenueReading {
         }
     }
 
-    /// Converts a reading per unit of `contract` into one per coin.
+    /// Converts a reading for one unit of `contract` into one for one coin.
     #[must_use]
     pub fn per_coin(mut self, contract: &Contract) -> Self {
         if contract.coins == Decimal::ONE {
@@ -182,14 +183,15 @@ impl VenueReading {
 }
 
 impl OpenInterest {
-    /// From coins, valued at `mark`. `None` when it is negative.
+    /// Makes an open interest from coins, valued at `mark`. `None` when it is negative.
     #[must_use]
     pub fn from_base(base: Decimal, mark: Option<Decimal>) -> Option<Self> {
         let usd = mark.and_then(|mark| base.checked_mul(mark));
         Self::stated(Some(base), usd)
     }
 
-    /// From a venue's figures in both units. `None` when it states neither, or one below zero.
+    /// Makes an open interest from a venue's figures in both units. `None` when it states neither,
+    /// or one below zero.
     #[must_use]
     pub fn stated(base: Option<Decimal>, usd: Option<Decimal>) -> Option<Self> {
         let negative =
@@ -205,7 +207,7 @@ impl OpenInterest {
 }
 
 impl LongShort {
-    /// From the long accounts for each short account. `None` below zero.
+    /// Makes a reading from the number of long accounts for each short account. `None` below zero.
     #[must_use]
     pub fn from_ratio(ratio: Decimal, period: &'static str, as_of: Timestamp) -> Option<Self> {
         if ratio.is_sign_negative() && !ratio.is_zero() {
@@ -215,7 +217,8 @@ impl LongShort {
         Self::new(ratio, long, period, as_of)
     }
 
-    /// From the shares, 0 to 1, of long and short accounts. `None` when their sum is not 1.
+    /// Makes a reading from the shares of long and short accounts, from 0 to 1. `None` when their
+    /// sum is not 1.
     #[must_use]
     pub fn from_shares(
         long: Decimal,
@@ -271,7 +274,7 @@ mod tests {
         assert_eq!(OpenInterest::stated(None, None), None);
         assert_eq!(OpenInterest::stated(Some(of("1")), Some(of("-1"))), None);
         assert!(OpenInterest::stated(Some(of("0")), None).is_some());
-        // Too large to value: the amount in coins is still known.
+        // The amount is too large to be valued, but is known in coins.
         let huge = OpenInterest::from_base(Decimal::MAX, Some(of("2"))).unwrap();
         assert_eq!(huge.usd, None);
     }
@@ -289,7 +292,7 @@ mod tests {
             ),
             ("20", "80")
         );
-        // Percent instead of fractions, shares of something else, and no short account.
+        // The shares are percentages, do not add up, or have no short account.
         for (long, short) in [
             ("45.58", "54.42"),
             ("0.3", "0.3"),
@@ -306,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thousand_coins_are_quoted_as_one() {
+    fn a_price_of_a_thousand_coins_becomes_one_of_a_coin() {
         let contract = contract_for(Venue::Hyperliquid, "PEPE");
         let mut reading = VenueReading::empty(Venue::Hyperliquid, "kPEPE");
         reading.mark_px = Some(Figure(of("0.0052")));

@@ -1,7 +1,8 @@
 //! When markets are open, when their daily values are made, and when those are published.
 //!
-//! Holidays follow the published rules of the exchanges. An irregular closure (a day of mourning)
-//! makes a value look a day older than expected, which errs on the careful side.
+//! Holidays follow the published rules of the exchanges. The rules do not know an irregular
+//! closure, such as a day of mourning. A value then looks a day older than expected, which is the
+//! careful error.
 
 use std::sync::LazyLock;
 
@@ -12,12 +13,12 @@ use jiff::{
 };
 use serde::Serialize;
 
-/// Time zones as rules, so that no zone database is needed.
+/// The time zones are rules, so that no zone database is needed.
 static NEW_YORK: LazyLock<TimeZone> = LazyLock::new(|| zone("EST5EDT,M3.2.0,M11.1.0"));
 static CHICAGO: LazyLock<TimeZone> = LazyLock::new(|| zone("CST6CDT,M3.2.0,M11.1.0"));
 static FRANKFURT: LazyLock<TimeZone> = LazyLock::new(|| zone("CET-1CEST,M3.5.0,M10.5.0/3"));
 
-/// The most days to search back for a session: more than the longest closure.
+/// How many days back a session is searched. This is more than the longest closure.
 const LOOK_BACK_DAYS: usize = 40;
 
 fn zone(rule: &str) -> TimeZone {
@@ -27,25 +28,25 @@ fn zone(rule: &str) -> TimeZone {
 /// A market with sessions and daily values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Market {
-    /// US shares: 9:30 to 16:00 in New York; the daily value is the close.
+    /// US shares, from 9:30 to 16:00 in New York. The daily value is the close.
     UsEquities,
-    /// The VIX index: until 16:15 in New York.
+    /// The VIX index, until 16:15 in New York.
     UsVolatility,
-    /// US treasuries: 8:00 to 17:00 in New York; the curve is of 15:30 and published in the
-    /// evening.
+    /// US treasuries, from 8:00 to 17:00 in New York. The curve is that of 15:30, and is published
+    /// in the evening.
     UsTreasuries,
-    /// Oil in New York: 9:00 to 14:30.
+    /// Oil in New York, from 9:00 to 14:30.
     Oil,
-    /// Currencies: Sunday 17:00 to Friday 17:00 in New York, but not at Christmas and New Year; the
-    /// ECB's rates are of 14:15 in Frankfurt and published at 16:00.
+    /// Currencies, from Sunday 17:00 to Friday 17:00 in New York, but not at Christmas and New
+    /// Year. The ECB's rates are those of 14:15 in Frankfurt, and are published at 16:00.
     Currencies,
     /// Shares and indices as perpetuals follow them: day and night from Sunday 20:00 to Friday
-    /// 20:00 in New York, without the holidays of the exchanges.
+    /// 20:00 in New York, except on holidays of the exchanges.
     EquitiesDayAndNight,
-    /// Metals and energy as futures: Sunday 18:00 to Friday 17:00 in New York with a break from
-    /// 17:00 to 18:00, not at New Year, Good Friday and Christmas. On other holidays and short days
-    /// of the exchanges each contract halts early at its own time: all of them count as closed
-    /// after 13:00.
+    /// Futures of metals and energy: from Sunday 18:00 to Friday 17:00 in New York, with a break
+    /// from 17:00 to 18:00, but not at New Year, Good Friday and Christmas. On other holidays and
+    /// short days of the exchanges, each contract halts early at its own time. Then all of them
+    /// count as closed after 13:00.
     CommodityFutures,
 }
 
@@ -53,14 +54,14 @@ pub enum Market {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MarketState {
-    /// It is in session.
+    /// The market is in session.
     Open,
-    /// It is closed: the last value holds until it opens.
+    /// The market is closed, and its last value holds until it opens.
     Closed,
 }
 
 impl Market {
-    /// Whether it is open at `now`.
+    /// Whether the market is open at `now`.
     #[must_use]
     pub fn state(self, now: Timestamp) -> MarketState {
         let (date, clock) = new_york(now);
@@ -89,7 +90,7 @@ impl Market {
         }
     }
 
-    /// The time of the daily value of `date`; `None` on a day without one.
+    /// Returns the time of the daily value of `date`. `None` on a day that has none.
     #[must_use]
     pub fn valued_at(self, date: Date) -> Option<Timestamp> {
         if !self.has_session(date) {
@@ -105,8 +106,8 @@ impl Market {
         }
     }
 
-    /// [`Self::valued_at`] for a value that a source states: a weekday that is a holiday by the
-    /// rules has the usual time. A weekend has none.
+    /// Like [`Self::valued_at`], for a value that a source states. On a weekday that is a holiday
+    /// by the rules, the value has the usual time. A weekend has none.
     #[must_use]
     pub fn stated_at(self, date: Date) -> Option<Timestamp> {
         if is_weekend(date) {
@@ -120,8 +121,8 @@ impl Market {
         self.valued_at(date).or_else(usual)
     }
 
-    /// The newest daily value that must be published by `now`, from a source that is `lag` sessions
-    /// behind.
+    /// Returns the time of the newest daily value that must be published by `now`, from a source
+    /// that is `lag` sessions behind.
     #[must_use]
     pub fn expected(self, now: Timestamp, lag: usize) -> Option<Timestamp> {
         let (today, _) = new_york(now);
@@ -132,7 +133,7 @@ impl Market {
         self.valued_at(published.nth(lag)?)
     }
 
-    /// The market's own date of `time`.
+    /// Returns the market's own date of `time`.
     #[must_use]
     pub fn date_of(self, time: Timestamp) -> Date {
         let zone = match self {
@@ -162,7 +163,7 @@ impl Market {
         }
     }
 
-    /// Opening and closing in New York.
+    /// Returns when the market opens and closes, in New York's time.
     fn hours(self, date: Date) -> Option<(Time, Time)> {
         if !self.has_session(date) {
             return None;
@@ -189,19 +190,19 @@ impl Market {
     }
 }
 
-/// The date in New York.
+/// Returns the date in New York.
 #[must_use]
 pub fn new_york_date(time: Timestamp) -> Date {
     new_york(time).0
 }
 
-/// A local time in Chicago; `None` for one that the change to summer time skips.
+/// Converts a local time in Chicago. `None` for a time that the change to summer time skips.
 #[must_use]
 pub fn chicago_time(clock: DateTime) -> Option<Timestamp> {
     at(&CHICAGO, clock)
 }
 
-/// A local time in New York; `None` for one that the change to summer time skips.
+/// Converts a local time in New York. `None` for a time that the change to summer time skips.
 pub(super) fn new_york_time(clock: DateTime) -> Option<Timestamp> {
     at(&NEW_YORK, clock)
 }
@@ -209,9 +210,9 @@ pub(super) fn new_york_time(clock: DateTime) -> Option<Timestamp> {
 /// The session of US shares on a day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum UsSession {
-    /// As usual.
+    /// The usual session.
     Usual,
-    /// Until 13:00.
+    /// A session that ends at 13:00.
     Short,
     /// No session, on a weekday.
     Holiday,
@@ -241,8 +242,8 @@ fn at(zone: &TimeZone, clock: DateTime) -> Option<Timestamp> {
     zone.to_timestamp(clock).ok()
 }
 
-/// The session from 20:00 of one day to 20:00 of the next belongs to the next; on a holiday there
-/// is none.
+/// Whether the session belongs to a holiday. A session from 20:00 of one day to 20:00 of the next
+/// belongs to the next day, and a holiday has none.
 fn is_holiday_session(date: Date, clock: Time) -> bool {
     let session = if clock >= time(20, 0, 0, 0) {
         date.tomorrow()
@@ -252,8 +253,8 @@ fn is_holiday_session(date: Date, clock: Time) -> bool {
     session.is_ok_and(us_holiday)
 }
 
-/// Whether futures of metals and energy trade. The session from 18:00 of one day to 17:00 of the
-/// next belongs to the next.
+/// Whether futures of metals and energy are traded. A session from 18:00 of one day to 17:00 of the
+/// next belongs to the next day.
 fn futures_trade(date: Date, clock: Time) -> bool {
     let short = us_holiday(date) || early_close(date);
     let halts = time(if short { 13 } else { 17 }, 0, 0, 0);
@@ -265,8 +266,8 @@ fn futures_trade(date: Date, clock: Time) -> bool {
     session.is_some_and(|day| !is_weekend(day) && !futures_rest(day))
 }
 
-/// Days without a session of futures: New Year, Good Friday and Christmas, as the exchanges keep
-/// them.
+/// Whether futures have no session on a day: New Year, Good Friday and Christmas, as the exchanges
+/// observe them.
 fn futures_rest(date: Date) -> bool {
     let year = date.year();
     let rules = [
@@ -277,8 +278,8 @@ fn futures_rest(date: Date) -> bool {
     rules.contains(&Some(date))
 }
 
-/// The session of currencies from 17:00 of one day to 17:00 of the next belongs to the next. At
-/// Christmas and New Year there are hardly any quotes.
+/// Whether currencies have hardly any quotes, as at Christmas and New Year. A session from 17:00 of
+/// one day to 17:00 of the next belongs to the next day.
 fn is_quiet_session(date: Date, clock: Time) -> bool {
     let session = if clock >= time(17, 0, 0, 0) {
         date.tomorrow()
@@ -292,7 +293,7 @@ fn is_weekend(date: Date) -> bool {
     matches!(date.weekday(), Weekday::Saturday | Weekday::Sunday)
 }
 
-/// Holidays of the US exchanges.
+/// Whether a day is a holiday of the US exchanges.
 fn us_holiday(date: Date) -> bool {
     let year = date.year();
     let rules = [
@@ -310,14 +311,15 @@ fn us_holiday(date: Date) -> bool {
     rules.contains(&Some(date))
 }
 
-/// Days on which bonds do not trade and shares do. Veterans Day is not moved from a Saturday.
+/// Whether bonds are not traded on a day on which shares are. Veterans Day is not moved from a
+/// Saturday.
 fn bond_holiday(date: Date) -> bool {
     let year = date.year();
     let veterans = observed(year, 11, 11).filter(|day| day.day() >= 11);
     [nth(year, 10, 2, Weekday::Monday), veterans].contains(&Some(date))
 }
 
-/// Days without reference rates of the ECB.
+/// Whether the ECB publishes no reference rates on a day.
 fn ecb_holiday(date: Date) -> bool {
     let easter = easter(date.year());
     let near_easter = |days: i32| easter.and_then(|easter| easter.checked_add(days.days()).ok());
@@ -325,14 +327,15 @@ fn ecb_holiday(date: Date) -> bool {
     fixed || [near_easter(-2), near_easter(1)].contains(&Some(date))
 }
 
-/// Days on which shares close at 13:00: the day after Thanksgiving, the eves of Independence Day
-/// and Christmas.
+/// Whether shares close at 13:00: on the day after Thanksgiving, and on the eves of Independence
+/// Day and Christmas.
 fn early_close(date: Date) -> bool {
     let friday = nth(date.year(), 11, 4, Weekday::Thursday).and_then(|day| day.tomorrow().ok());
     friday == Some(date) || [(7, 3), (12, 24)].contains(&(date.month(), date.day()))
 }
 
-/// The observed day of a holiday: Friday before a Saturday, Monday after a Sunday.
+/// Returns the day on which a holiday is observed: Friday when it is a Saturday, Monday when it is
+/// a Sunday.
 fn observed(year: i16, month: i8, day: i8) -> Option<Date> {
     let date = Date::new(year, month, day).ok()?;
     match date.weekday() {
@@ -357,7 +360,7 @@ fn last_monday_of_may(year: i16) -> Option<Date> {
     nth(year, 5, -1, Weekday::Monday)
 }
 
-/// Easter Sunday of the Gregorian calendar, by Butcher's rule.
+/// Returns Easter Sunday of the Gregorian calendar, by Butcher's rule.
 fn easter(year: i16) -> Option<Date> {
     let y = i32::from(year);
     let (a, b, c) = (y % 19, y / 100, y % 100);

@@ -1,6 +1,6 @@
 //! Scheduled events of the next days: decisions of the Federal Reserve, days on which US markets
-//! are closed or close early, and expiries of options. Every entry comes from a published calendar
-//! or rule; nothing is guessed.
+//! are closed or close early, and expiries of options. Every event comes from a published calendar
+//! or rule. None is guessed.
 
 use jiff::{
     SignedDuration, Timestamp, ToSpan,
@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use super::calendar;
 
-/// Second days of the meetings of the Federal Open Market Committee, as it announced them in August
-/// 2024 and September 2025. The statement is released at 14:00 in New York.
+/// The second days of the meetings of the Federal Open Market Committee, which it announced in
+/// August 2024 and September 2025. The statement is released at 14:00 in New York.
 const FOMC: [Date; 16] = [
     date(2026, 1, 28),
     date(2026, 3, 18),
@@ -33,7 +33,7 @@ const FOMC: [Date; 16] = [
 const FOMC_URL: &str = "https://www.federalreserve.gov/monetarypolicy/fomccalendars.htm";
 const EXCHANGE_URL: &str = "https://www.nyse.com/markets/hours-calendars";
 const EXPIRY_URL: &str = "https://docs.deribit.com";
-/// The longest look ahead, in days.
+/// The most days that a caller can look ahead.
 const MOST_DAYS: usize = 60;
 
 /// A scheduled event.
@@ -63,20 +63,20 @@ pub enum CatalystKind {
     OptionsExpiry,
 }
 
-/// The extent of the calendar. Holidays and expiries follow rules and have no end; decisions are
-/// known as far as they were announced.
+/// How far the calendar reaches. Holidays and expiries follow rules and have no end. Decisions are
+/// known only as far as they were announced.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CalendarReach {
     /// The end of the days that were searched.
     pub until: Timestamp,
     /// The last announced decision of the Federal Reserve. Later ones are unknown.
     pub fomc_known_until: Option<String>,
-    /// Whether no decision can be missing, because all of the days are before the last announced
-    /// one.
+    /// Whether no decision can be missing. That is so when all of the days are before the last
+    /// announced one.
     pub complete: bool,
 }
 
-/// The extent of [`upcoming`] for the same arguments.
+/// Returns how far the calendar of [`upcoming`] reaches, for the same arguments.
 #[must_use]
 pub fn reach(now: Timestamp, days: usize) -> CalendarReach {
     let last = FOMC.iter().max();
@@ -210,7 +210,7 @@ mod tests {
             of("2026-11-21T01:02:00Z"),
             until("2026-12-05T01:02:00Z", true)
         );
-        // Up to the day of the last announced decision everything is known, and nothing beyond it.
+        // Everything is known up to the day of the last announced decision, and nothing beyond it.
         assert_eq!(
             of("2027-11-24T12:00:00Z"),
             until("2027-12-08T12:00:00Z", true)

@@ -4,7 +4,7 @@ use rust_decimal::MathematicalOps;
 
 use crate::Decimal;
 
-/// Exchange rates of one day.
+/// The exchange rates of one day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DollarRates {
     /// Dollars for a euro.
@@ -21,13 +21,13 @@ pub struct DollarRates {
     pub usdchf: Decimal,
 }
 
-/// Decimal places of the index.
+/// The decimal places of the index.
 const PLACES: u32 = 4;
 
-/// The index by the published formula of the dollar index, a weighted geometric mean:
+/// Computes the index by the published formula of the dollar index, a weighted geometric mean:
 /// `50.14348112 × EURUSD^-0.576 × USDJPY^0.136 × GBPUSD^-0.119 × USDCAD^0.091 × USDSEK^0.042 ×
-/// USDCHF^0.036`. From reference rates it is close to ICE DXY at one moment of the day, and is not
-/// ICE DXY. `None` for a rate that is not positive.
+/// USDCHF^0.036`. With reference rates it is close to ICE DXY at one moment of the day, but it is
+/// not ICE DXY. `None` when a rate is not positive.
 #[must_use]
 pub fn derived_index(rates: &DollarRates) -> Option<Decimal> {
     let thousandths = |weight: i64| Decimal::new(weight, 3);
@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn known_rates_give_known_indices() {
         assert_eq!(index(["1"; 6]).as_deref(), Some("50.1435"));
-        // Computed with 50 digits by another program.
+        // Another program computed these with 50 digits.
         let of_2026 = [
             "1.159904424",
             "156.21",
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dearer_dollar_is_a_higher_index() {
+    fn a_dearer_dollar_gives_a_higher_index() {
         let base = ["1.16", "156", "1.31", "1.40", "9.47", "0.81"];
         let mut dearer = base;
         dearer[1] = "157";

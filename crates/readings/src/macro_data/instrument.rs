@@ -1,4 +1,4 @@
-//! The instruments: symbols, units, markets, and how late each value may be.
+//! The instruments: their symbols, units and markets, and which values of them are credible.
 
 use serde::Serialize;
 
@@ -25,11 +25,11 @@ pub enum Unit {
     Rate,
 }
 
-/// The origin of a value.
+/// Where a value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
-    /// An index as its provider computes it.
+    /// An index that its provider computes.
     Index,
     /// A par yield of the treasury's curve.
     ParYield,
@@ -54,9 +54,9 @@ pub struct Instrument {
     pub unit: Unit,
     /// The market that determines its value.
     pub market: Market,
-    /// Other symbols that mean it.
+    /// Other symbols for it.
     aliases: &'static [&'static str],
-    /// Lowest and highest credible value, in thousandths.
+    /// The lowest and the highest credible value, in thousandths.
     bounds: (i64, i64),
 }
 
@@ -80,7 +80,8 @@ macro_rules! instruments {
     };
 }
 
-// Bounds are in thousandths and wide: they detect a wrong unit or a broken answer, not a crash.
+// The bounds are in thousandths and wide. They detect a wrong unit or a broken answer, and not a
+// crash of a market.
 instruments! {
     SP500: "SP500", "S&P 500", Points, UsEquities, 100_000..100_000_000, ["SPX", "^GSPC", "GSPC"];
     NASDAQ: "NASDAQ", "Nasdaq Composite", Points, UsEquities, 100_000..500_000_000, ["NASDAQCOM", "^IXIC", "IXIC"];
@@ -114,7 +115,7 @@ pub fn instruments() -> &'static [Instrument] {
 }
 
 impl Instrument {
-    /// The instrument with this symbol or alias.
+    /// Finds the instrument with this symbol or alias.
     #[must_use]
     pub fn find(symbol: &str) -> Option<&'static Self> {
         let key = SymbolKey::new(symbol)?;
@@ -123,7 +124,7 @@ impl Instrument {
             .find(|instrument| means(&instrument.symbol) || instrument.aliases.iter().any(&means))
     }
 
-    /// The usual origin of its values.
+    /// Where its values usually come from.
     #[must_use]
     pub fn basis(&self) -> Basis {
         match (self.market, self.unit) {
@@ -170,13 +171,13 @@ mod tests {
     }
 
     #[test]
-    fn values_in_another_unit_are_not_believed() {
+    fn values_in_another_unit_are_not_credible() {
         let of = |text: &str| text.parse::<crate::Figure>().unwrap().0;
         assert!(Instrument::US10Y.believes(of("4.08")) && Instrument::US10Y.believes(of("-0.5")));
         assert!(!Instrument::US10Y.believes(of("408")));
         assert!(!Instrument::VIX.believes(of("0")) && !Instrument::VIX.believes(of("1742")));
         assert!(!Instrument::USDJPY.believes(of("0.0064")));
-        // Oil has had a negative price.
+        // Oil once had a negative price.
         assert!(Instrument::WTI.believes(of("-37.63")));
     }
 }

@@ -1,4 +1,8 @@
 //! One value with its unit, its time and its state.
+//!
+//! A reading is judged at a given time: whether its market is open, how far it is behind, and for
+//! how long it counts as fresh. The calendar of its market decides. Where values come from, and how
+//! often they are requested, belongs to the caller.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -6,11 +10,11 @@ use serde::Serialize;
 use super::{Basis, Instrument, MarketState, Unit};
 use crate::{Decimal, Figure, percent_change};
 
-/// Decimal places of a change.
+/// The decimal places of a change.
 const CHANGE_PLACES: u32 = 4;
-/// The age, in seconds, that a continuously updated value may have in an open market.
+/// How many seconds old a value that is updated continuously may be in an open market.
 const LIVE_SECONDS: i64 = 45 * 60;
-/// The age that a value may have in any case: the time between two requests to a source.
+/// How many seconds old a value may be in any case: the time between two requests to a source.
 const LEAST_SECONDS: u64 = 300;
 /// How far a source's clock may be ahead of ours, in seconds.
 const FUTURE_SECONDS: i64 = 300;
@@ -20,14 +24,14 @@ const FUTURE_SECONDS: i64 = 300;
 pub struct Observation {
     /// The value, in the instrument's unit.
     pub value: Decimal,
-    /// The value of the session before, in the same unit.
+    /// The value of the previous session, in the same unit.
     pub previous: Option<Decimal>,
     /// The time of the value.
     pub as_of: Timestamp,
     /// The source.
     pub source: &'static str,
-    /// The publication delay, in minutes, of a source that follows the market. For other sources
-    /// the calendar gives the delay.
+    /// By how many minutes a source that follows the market publishes later. For other sources the
+    /// calendar gives the delay.
     pub delayed_minutes: u32,
     /// How many sessions the source is usually behind.
     pub lag_sessions: usize,
@@ -35,7 +39,7 @@ pub struct Observation {
     pub live: bool,
 }
 
-/// A value with everything needed to judge it.
+/// A value with everything that is needed to judge it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Reading {
     /// Its symbol.
@@ -46,41 +50,43 @@ pub struct Reading {
     pub value: Figure,
     /// Its unit.
     pub unit: Unit,
-    /// Its origin.
+    /// Where it comes from.
     pub basis: Basis,
     /// The contract whose price it is, by the source's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contract: Option<&'static str>,
-    /// Change from the session before, in percent of that value.
+    /// The change from the previous session, in percent of that value.
     pub change_pct: Option<Figure>,
-    /// Change of a yield from the session before, in basis points.
+    /// The change of a yield from the previous session, in basis points.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change_bp: Option<Figure>,
     /// The time of the value.
     pub as_of: Timestamp,
     /// Whether its market is open now.
     pub market_state: MarketState,
-    /// Whether a newer value should be available. A closed market is not stale.
+    /// Whether a newer value should be available. A value is not stale because its market is
+    /// closed.
     pub stale: bool,
     /// The source.
     pub source: &'static str,
-    /// How many minutes the value is behind the newest value of its market; for a source that
-    /// follows the open market, behind the present.
+    /// By how many minutes the value is behind the newest value of its market. For a source that
+    /// follows the open market, by how many it is behind the present.
     pub delayed_minutes: u32,
     /// `direct`, or `derived` for a value that is computed here.
     pub method: &'static str,
-    /// The age up to which the value counts as fresh, by the calendar of its market.
+    /// Up to which age, in seconds, the value counts as fresh, by the calendar of its market.
     #[serde(skip)]
     pub fresh_seconds: u64,
 }
 
-/// The value is impossible for its instrument: out of all bounds, or of the future.
+/// The value is impossible for its instrument: it is out of all bounds, or its time is in the
+/// future.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a value that cannot be one of this instrument")]
 pub struct Implausible;
 
 impl Reading {
-    /// The reading of `instrument` from `observation`, judged at `now`.
+    /// Makes the reading of `instrument` from `observation`, judged at `now`.
     ///
     /// # Errors
     ///
@@ -127,7 +133,7 @@ impl Reading {
         })
     }
 
-    /// The reading, marked as the price of this contract.
+    /// Marks the reading as the price of this contract.
     #[must_use]
     pub fn of_contract(self, basis: Basis, contract: &'static str) -> Self {
         Self {
@@ -137,7 +143,7 @@ impl Reading {
         }
     }
 
-    /// The reading, marked as computed here.
+    /// Marks the reading as computed here.
     #[must_use]
     pub fn derived(self) -> Self {
         Self {
@@ -147,9 +153,9 @@ impl Reading {
     }
 }
 
-/// How far a value is behind its market. A source that does not follow the market is behind by the
-/// time between its value and the market's newest one: days, for a source that publishes once a
-/// week.
+/// Returns by how many minutes a value is behind its market. A source that does not follow the
+/// market is behind by the time between its value and the market's newest one. For a source that
+/// publishes once a week, that may be days.
 fn delayed_minutes(instrument: &Instrument, observation: &Observation, now: Timestamp) -> u32 {
     if observation.live {
         return observation.delayed_minutes;
@@ -161,8 +167,8 @@ fn delayed_minutes(instrument: &Instrument, observation: &Observation, now: Time
     u32::try_from(behind).unwrap_or(0)
 }
 
-/// The age that a value may have: a short one in an open market that the source follows, otherwise
-/// the time since the last value that must have been published.
+/// Returns how old a value may be: for a short time in an open market that the source follows,
+/// otherwise since the last value that must have been published.
 fn fresh_seconds(instrument: &Instrument, observation: &Observation, now: Timestamp) -> u64 {
     let market = instrument.market;
     if observation.live && market.state(now) == MarketState::Open {
@@ -176,16 +182,16 @@ fn fresh_seconds(instrument: &Instrument, observation: &Observation, now: Timest
     }
     let expected = market.expected(now, observation.lag_sessions);
     let since = expected.map_or(0, |expected| now.duration_since(expected).as_secs());
-    // A live value stops some minutes before or after the official close.
+    // A continuous value stops some minutes before or after the official close.
     let slack = if observation.live { LIVE_SECONDS } else { 0 };
-    // Every value stays fresh for a moment after it was judged: until the answer is written and
+    // Every value stays fresh for a moment after it was judged, until the answer is written and
     // read.
     u64::try_from(since.saturating_add(slack))
         .unwrap_or(0)
         .saturating_add(LEAST_SECONDS)
 }
 
-/// A second source's value. It checks the reading and does not replace it.
+/// A value from a second source. It checks the reading, and does not replace it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CrossCheck {
     /// The symbol of the checked value.
@@ -199,8 +205,8 @@ pub struct CrossCheck {
     /// The contract whose price it is, by the source's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contract: Option<&'static str>,
-    /// The difference from the reading, in percent. Sources of different days differ by the
-    /// market's own movement.
+    /// How it differs from the reading, in percent. Values of different days also differ by what
+    /// the market moved.
     pub difference_pct: Option<Figure>,
 }
 
@@ -277,18 +283,17 @@ mod tests {
         let stale = |as_of: &str, now: &str| reading(&Instrument::VIX, &live(as_of), now).stale;
         assert!(!stale("2026-11-20T15:30:00Z", "2026-11-20T16:00:00Z"));
         assert!(stale("2026-11-20T15:00:00Z", "2026-11-20T16:00:00Z"));
-        // After the open, the value of the day before stays for a while, because the source is
-        // delayed.
+        // The source is delayed, so after the open the value of the day before remains for a while.
         assert!(!stale("2026-11-19T21:15:00Z", "2026-11-20T14:40:00Z"));
         assert!(stale("2026-11-19T21:15:00Z", "2026-11-20T16:00:00Z"));
-        // The last tick a minute before the official close is the value of the weekend.
+        // The last tick comes a minute before the official close, and is the value of the weekend.
         assert!(!stale("2026-11-20T21:14:59Z", "2026-11-21T01:02:00Z"));
         assert!(stale("2026-11-19T21:14:59Z", "2026-11-21T01:02:00Z"));
     }
 
     #[test]
     fn an_old_spot_price_says_how_far_behind_it_is() {
-        // Published once a week: on Friday evening the newest price is that of Monday.
+        // The source publishes once a week. On Friday evening, its newest price is Monday's.
         let weekly = Observation {
             lag_sessions: 4,
             ..observed("59.9", None, "2026-11-16T19:30:00Z")
@@ -342,7 +347,7 @@ mod tests {
         assert!(of("17", "2026-11-21T01:06:00Z").is_ok());
         assert_eq!(of("17", "2026-11-21T01:08:00Z"), Err(Implausible));
         assert_eq!(of("0", "2026-11-20T21:00:00Z"), Err(Implausible));
-        // An impossible previous value: no change is stated.
+        // The previous value is impossible, so no change is stated.
         let odd = observed("17", Some("0"), "2026-11-20T21:15:00Z");
         let reading = Reading::new(&Instrument::VIX, &odd, now).unwrap();
         assert_eq!((reading.change_pct, reading.change_bp), (None, None));

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{CrossCheck, Instrument, Reading};
 use crate::{Decimal, Figure};
 
-/// Every reading, by group.
+/// All readings, by group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MacroData {
     /// Indices of shares.
@@ -21,7 +21,7 @@ pub struct MacroData {
     pub commodities: Vec<Reading>,
     /// Exchange rates.
     pub fx: Vec<Reading>,
-    /// A second source's values for some of them.
+    /// Values from a second source, for some of them.
     pub cross_checks: Vec<CrossCheck>,
 }
 
@@ -35,7 +35,7 @@ pub struct Volatility {
 /// The dollar.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Dollar {
-    /// Computed from reference rates; not ICE DXY.
+    /// An index that is computed from reference rates. It is not ICE DXY.
     pub derived_index: Option<Reading>,
     /// The Federal Reserve's broad index.
     pub broad_index: Option<Reading>,
@@ -44,26 +44,27 @@ pub struct Dollar {
 /// Yields of one day.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Yields {
-    /// Three months.
+    /// The yield for three months.
     #[serde(rename = "3m")]
     pub three_months: Option<Reading>,
-    /// Two years.
+    /// The yield for two years.
     #[serde(rename = "2y")]
     pub two_years: Option<Reading>,
-    /// Ten years.
+    /// The yield for ten years.
     #[serde(rename = "10y")]
     pub ten_years: Option<Reading>,
-    /// Thirty years.
+    /// The yield for thirty years.
     #[serde(rename = "30y")]
     pub thirty_years: Option<Reading>,
-    /// Ten years less two years, in basis points.
+    /// The yield for ten years less that for two years, in basis points.
     pub spread_2s10s_bp: Option<Figure>,
     /// The day of the curve.
     pub curve_date: Option<Date>,
 }
 
-/// The slope of the curve: ten years less two years, in basis points. `None` when the two have
-/// different times, because the difference between two days is no slope.
+/// Returns the slope of the curve: the yield for ten years less that for two years, in basis
+/// points. `None` when the two have different times, because a difference between two days is not a
+/// slope.
 #[must_use]
 pub fn spread_bp(two: &Reading, ten: &Reading) -> Option<Figure> {
     if two.as_of != ten.as_of {
@@ -142,8 +143,9 @@ impl MacroData {
         self
     }
 
-    /// The age up to which the whole set counts as fresh at `now`: the allowed age of the oldest
-    /// reading when none is stale, and otherwise less than the age of the stalest one.
+    /// Returns up to which age, in seconds, the whole set counts as fresh. When no reading is
+    /// stale, this is the allowed age of the oldest reading. Otherwise it is less than the age of
+    /// the stalest one.
     #[must_use]
     pub fn fresh_seconds(&self) -> u64 {
         let stale = self.readings().filter(|reading| reading.stale);
@@ -212,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn the_slope_is_of_one_day() {
+    fn the_slope_needs_two_yields_of_one_day() {
         assert_eq!(data().yields.spread_2s10s_bp.unwrap().to_string(), "57");
         let two = reading(&Instrument::US2Y, "3.51", "2026-11-19T20:30:00Z", 0);
         let ten = reading(&Instrument::US10Y, "3.40", "2026-11-20T20:30:00Z", 0);

@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{publisher::Publisher, sentiment::Tone, url::canonical_url};
 
-/// How far in the future a publication time may lie, because clocks differ.
+/// By how many seconds a time of publication may be in the future, because clocks differ.
 pub const FUTURE_TOLERANCE_SECONDS: i64 = 300;
-/// Older articles are not news.
+/// How many hours old an article may be. An older one is not news.
 pub const WINDOW_HOURS: i64 = 72;
 
-/// An article, as a source describes it. Its text is not kept, only a reference to it.
+/// An article as a source describes it. Only a reference to its text is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Article {
     /// Its publisher.
@@ -21,48 +21,48 @@ pub struct Article {
     pub title: String,
     /// Its address, in the form of [`canonical_url`].
     pub url: String,
-    /// Its time of publication; `None` when no source states a credible one, and `date_flag` then
-    /// has the reason.
+    /// Its time of publication. `None` when no source states a credible one; `date_flag` then has
+    /// the reason.
     pub published_at: Option<Timestamp>,
-    /// The problem with the time.
+    /// What is wrong with the time.
     pub date_flag: Option<DateFlag>,
-    /// Symbols of tokens that the source connects with it.
+    /// The symbols of tokens that the source connects with it.
     pub symbols: Vec<String>,
-    /// The source's categories.
+    /// The categories that the source gives it.
     pub categories: Vec<String>,
-    /// The source's rating of its importance.
+    /// How important the source rates it.
     pub importance: Option<Importance>,
-    /// The source's labels of its tone, one for each token or one for all.
+    /// How the source labels its tone, with one label for each token or one for all.
     pub tones: Vec<Tone>,
-    /// The source's weight of the publisher, 0 … 100.
+    /// The weight that the source gives its publisher, from 0 to 100.
     pub weight: Option<u8>,
 }
 
-/// A source's rating of an article's importance.
+/// How important a source rates an article.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Importance {
-    /// The least.
+    /// The lowest rating.
     Low,
-    /// Between.
+    /// The rating between.
     Medium,
-    /// The most.
+    /// The highest rating.
     High,
 }
 
-/// The problem with a publication time.
+/// What is wrong with a time of publication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DateFlag {
-    /// The source states none, or an unreadable one.
+    /// The source states no time, or one that cannot be read.
     Unparsable,
-    /// It lies more than [`FUTURE_TOLERANCE_SECONDS`] in the future.
+    /// The time is more than [`FUTURE_TOLERANCE_SECONDS`] in the future.
     InFuture,
 }
 
 impl Article {
-    /// An article with the members that every source has; `None` when the title is empty or the
-    /// address is invalid.
+    /// Makes an article with the members that every source has. `None` when the title is empty or
+    /// the address is invalid.
     #[must_use]
     pub fn new(via: &str, publisher: Publisher, title: String, url: &str) -> Option<Self> {
         if title.trim().is_empty() {
@@ -83,8 +83,8 @@ impl Article {
         })
     }
 
-    /// Sets the publication time, judged at `now`. A time slightly in the future counts as now. A
-    /// time further ahead is rejected, because it would keep the article at the top.
+    /// Sets the time of publication, judged at `now`. A time that is slightly in the future counts
+    /// as now. A time further ahead is rejected, because it would keep the article at the top.
     #[must_use]
     pub fn published(mut self, time: Option<Timestamp>, now: Timestamp) -> Self {
         let tolerance = SignedDuration::from_secs(FUTURE_TOLERANCE_SECONDS);

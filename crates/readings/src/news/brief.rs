@@ -1,5 +1,5 @@
-//! The digest of a snapshot: ranked headlines, and a brief of counts and titles. It contains only
-//! facts from sources.
+//! The digest of a news snapshot: ranked headlines, and a brief of counts and titles. It contains
+//! only facts from sources.
 
 use std::collections::BTreeSet;
 
@@ -13,19 +13,19 @@ use super::{
     sentiment::Tone,
 };
 
-/// Fewest headlines of a digest.
+/// The fewest headlines of a digest.
 const FEWEST_HEADLINES: usize = 5;
-/// Fewest sources of a digest.
+/// The fewest sources of a digest.
 const FEWEST_SOURCES: usize = 2;
-/// Most headlines of a digest.
+/// The most headlines of a digest.
 const MOST_HEADLINES: usize = 50;
-/// Titles that the brief quotes.
+/// How many titles the brief quotes.
 const QUOTED: usize = 3;
 
 /// The fear and greed index of a day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FearGreed {
-    /// 0 … 100.
+    /// The value, from 0 to 100.
     pub value: u8,
     /// Its band.
     pub label: FearGreedBand,
@@ -50,7 +50,7 @@ pub enum FearGreedBand {
 }
 
 impl FearGreed {
-    /// A value with its band; `None` above 100.
+    /// Makes a value with its band. `None` above 100.
     #[must_use]
     pub fn new(value: u8, as_of: Timestamp) -> Option<Self> {
         let label = match value {
@@ -91,22 +91,22 @@ pub struct Digest {
     /// The number of stories.
     #[serde(default)]
     pub headlines_total: usize,
-    /// Every article that was young enough, for searches by topic or token.
+    /// All articles that are young enough, for searches by topic or token.
     pub articles: Vec<Article>,
 }
 
-/// The market in a few sentences.
+/// A short text about the market.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Brief {
-    /// Counts and the first titles, quoted.
+    /// The text: counts, and quotations of the first titles.
     pub text: String,
     /// The tone of all headlines.
     pub sentiment: Sentiment,
-    /// The fear and greed index; `None` when its source has none of the day or the day before.
+    /// The fear and greed index. `None` when its source has none for this day or the day before.
     pub fear_greed: Option<FearGreed>,
 }
 
-/// There is too little for a digest.
+/// There are too few stories or sources for a digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{headlines} headlines from {sources} sources, at least 5 from 2 are needed")]
 pub struct TooThin {
@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(of(&FIVE[..4]), thin(4, 2));
         let one_source: Vec<_> = FIVE.iter().map(|(_, title)| ("decrypt", *title)).collect();
         assert_eq!(of(&one_source), thin(5, 1));
-        // Five reports of two events are two headlines.
+        // Five reports of two events give two headlines.
         let repeated = [
             FIVE[0],
             ("decrypt", FIVE[0].1),

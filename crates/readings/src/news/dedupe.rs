@@ -6,12 +6,12 @@ use jiff::SignedDuration;
 
 use super::{article::Article, title::TitleTokens, url::same_article_key};
 
-/// Two titles further apart in time than this belong to two stories.
+/// Two titles that are further apart in time belong to two stories.
 pub const DUPLICATE_HOURS: i64 = 48;
-/// From this likeness on, in percent, two titles report the same event.
+/// From which likeness on, in percent, two titles report the same event.
 pub const SAME_TITLE_PCT: usize = 60;
 
-/// One event: the earliest report of it and the later ones.
+/// One event, with its earliest report and the later ones.
 #[derive(Clone, Debug)]
 pub(super) struct Story {
     pub(super) first: Article,
@@ -29,12 +29,12 @@ impl Story {
         }
     }
 
-    /// All reports, the earliest first.
+    /// Returns all reports, the earliest first.
     pub(super) fn reports(&self) -> impl Iterator<Item = &Article> {
         std::iter::once(&self.first).chain(&self.others)
     }
 
-    /// Names of the publishers, the earliest first, each once.
+    /// Returns the names of the publishers, the earliest first. Each occurs once.
     pub(super) fn publishers(&self) -> Vec<&str> {
         let mut names = Vec::new();
         for report in self.reports() {
@@ -46,7 +46,8 @@ impl Story {
         names
     }
 
-    /// Compares with the first report only: a chain of similar titles may end at another event.
+    /// Whether an article reports this event. It is compared only with the first report, because a
+    /// chain of similar titles may end at another event.
     fn tells(&self, article: &Article, tokens: &TitleTokens) -> bool {
         let near = match (self.first.published_at, article.published_at) {
             (Some(ours), Some(theirs)) => {
@@ -59,8 +60,8 @@ impl Story {
     }
 }
 
-/// The stories of `articles`, the earliest first, those without a time last. The result does not
-/// depend on the order of the sources.
+/// Makes the stories of `articles`. The earliest come first, and those without a time last. The
+/// result does not depend on the order of the sources.
 pub(super) fn stories(mut articles: Vec<Article>) -> Vec<Story> {
     articles.sort_by(|a, b| {
         let key = |article: &Article| (article.published_at.is_none(), article.published_at);
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn one_publisher_twice_is_no_second_report() {
+    fn two_reports_of_one_publisher_count_as_one() {
         let feed = article(
             "The Block",
             "Layer-2 fee cut passes",

@@ -10,15 +10,15 @@ use crate::Figure;
 /// The tone of all headlines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sentiment {
-    /// The mean of the headlines' scores, weighted by their scores in the ranking; −1 … 1.
+    /// The mean of the headlines' tones, weighted by their scores in the ranking, from −1 to 1.
     pub score: Figure,
-    /// In one word.
+    /// The tone in one word.
     pub label: Tone,
-    /// The method behind the headlines' tones.
+    /// How the tones of the headlines were found.
     pub method: SentimentMethod,
 }
 
-/// The tone of all of `headlines`; `None` when there are none.
+/// Computes the tone of all `headlines`. `None` when there are none.
 #[must_use]
 pub fn overall(headlines: &[Headline]) -> Option<Sentiment> {
     let first = headlines.first()?.sentiment.method;
@@ -27,7 +27,8 @@ pub fn overall(headlines: &[Headline]) -> Option<Sentiment> {
         .all(|headline| headline.sentiment.method == first);
     let (mut sum, mut weights) = (Decimal::ZERO, Decimal::ZERO);
     for headline in headlines {
-        // A story whose weight has faded to zero still counts a little, so that the mean exists.
+        // A story whose weight has fallen to zero still counts a little, so that there is always a
+        // mean.
         let weight = headline.score.0.max(Decimal::new(1, 4));
         sum = sum.checked_add(headline.sentiment.score.0.checked_mul(weight)?)?;
         weights = weights.checked_add(weight)?;

@@ -1,12 +1,13 @@
-//! Publishers: sources write one publisher's name in several ways.
+//! Publishers by one name each, because sources write a publisher's name in several ways.
 
 use serde::{Deserialize, Serialize};
 
-/// Weight of a publisher that is not in the table, 0 … 100.
+/// The weight of a publisher that is not in the table, from 0 to 100.
 const UNKNOWN_WEIGHT: u8 = 40;
 
-/// Publishers: their names, their spellings at sources, and the weight of their headlines, 0 … 100.
-/// Publishers with their own newsroom weigh more than those that relay short notices.
+/// The known publishers: their names, their spellings at sources, and the weight of their
+/// headlines, from 0 to 100. Publishers with their own newsroom weigh more than those that relay
+/// short notices.
 const KNOWN: &[(&str, &[&str], u8)] = &[
     ("CoinDesk", &["coindesk", "coindeskcom"], 70),
     ("The Block", &["theblock", "theblockco"], 70),
@@ -33,8 +34,8 @@ const KNOWN: &[(&str, &[&str], u8)] = &[
 pub struct Publisher(String);
 
 impl Publisher {
-    /// The publisher that a source calls `name`: its usual name if it is known, otherwise the
-    /// source's spelling.
+    /// Returns the publisher that a source calls `name`: its usual name if it is known, otherwise
+    /// the source's spelling.
     #[must_use]
     pub fn of(name: &str) -> Self {
         let usual = known(name).map(|(usual, ..)| usual);
@@ -47,7 +48,7 @@ impl Publisher {
         &self.0
     }
 
-    /// The weight of its headlines, 0 … 100.
+    /// The weight of its headlines, from 0 to 100.
     #[must_use]
     pub fn weight(&self) -> u8 {
         known(&self.0).map_or(UNKNOWN_WEIGHT, |(.., weight)| weight)
@@ -83,7 +84,7 @@ mod tests {
             ),
             ("Some Blog", 40)
         );
-        // Letters that only look alike make another name.
+        // A name with letters that only look alike is another name.
         assert_ne!(Publisher::of("СoinDesk").name(), "CoinDesk");
     }
 }

@@ -1,4 +1,4 @@
-//! The ranked list.
+//! Ranks stories, and makes the list of headlines.
 
 use std::collections::BTreeSet;
 
@@ -26,13 +26,14 @@ pub struct Headline {
     pub url: String,
     /// When it was published.
     pub published_at: Option<Timestamp>,
-    /// The reason why there is no `published_at`.
+    /// Why there is no `published_at`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published_at_flag: Option<DateFlag>,
-    /// The highest importance that a source states; without one, derived from the number of
+    /// The highest importance that a source states. Without one, it is derived from the number of
     /// publishers.
     pub importance: Importance,
-    /// Publisher × importance × corroboration × exp(−age / 12 h), 0 … 1.
+    /// The weight in the ranking: publisher × importance × corroboration × exp(−age / 12 h), from 0
+    /// to 1.
     pub score: Figure,
     /// Symbols of tokens that sources connect with it.
     pub symbols: Vec<String>,
@@ -42,18 +43,18 @@ pub struct Headline {
     pub also_reported_by: Vec<String>,
 }
 
-/// Headlines, with the facts behind them.
+/// Headlines, with the reports on which they are based.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ranking {
-    /// The headlines, heaviest first.
+    /// The headlines, the heaviest first.
     pub headlines: Vec<Headline>,
-    /// The addresses of all reports behind each headline, in the same order.
+    /// The addresses of all reports of each headline, in the same order.
     pub reports: Vec<Vec<String>>,
     /// The sources of the reports, each once.
     pub sources: BTreeSet<String>,
 }
 
-/// Ranks the stories of `articles` at `now`. Articles that are too old to be news are left out.
+/// Ranks the stories of `articles` at `now`. Leaves out articles that are too old to be news.
 #[must_use]
 pub fn rank(articles: Vec<Article>, now: Timestamp) -> Ranking {
     let news: Vec<Article> = articles
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn young_important_and_corroborated_come_first_and_undated_late() {
+    fn young_important_and_corroborated_stories_come_first_and_undated_ones_late() {
         let mut important = article("blog", "Court rules on custody", "a", 1);
         important.importance = Some(Importance::High);
         let plain = article("blog", "Team ships a wallet", "b", 1);
@@ -197,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_of_a_source_win_over_the_words_of_the_title() {
+    fn labels_of_a_source_count_before_the_words_of_the_title() {
         let mut labelled = article(
             "okx",
             "Exchange halts withdrawals after oracle exploit",

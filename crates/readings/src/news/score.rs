@@ -1,5 +1,5 @@
-//! The weight of a story: publisher, importance, corroboration and age, each a factor between 0 and
-//! 1.
+//! The weight of a story: publisher, importance, corroboration and age. Each is a factor between 0
+//! and 1.
 
 use jiff::Timestamp;
 use rust_decimal::{Decimal, MathematicalOps};
@@ -9,15 +9,15 @@ use super::{
     dedupe::Story,
 };
 
-/// After this many hours a story weighs 1/e of its first weight.
+/// After how many hours a story has 1/e of its first weight.
 pub const DECAY_HOURS: i64 = 12;
-/// The age that a story without a credible time counts as: it is ranked down, never up.
+/// How old a story without a credible time counts. So it is ranked down, and never up.
 pub const UNDATED_HOURS: i64 = 48;
 
-/// The remainder at which the series of `exp` stops.
+/// At which remainder the series of `exp` stops.
 const TOLERANCE: Decimal = Decimal::from_parts(1, 0, 0, false, 15);
 
-/// `exp(-age / 12 h)`, exact to twelve digits; 1 for no age at all.
+/// Computes `exp(-age / 12 h)`, exact to twelve digits. Without any age it is 1.
 #[must_use]
 pub fn decay(age_seconds: i64) -> Decimal {
     let age = Decimal::from(age_seconds.clamp(0, 30 * 24 * 3600));
@@ -28,7 +28,7 @@ pub fn decay(age_seconds: i64) -> Decimal {
         .round_dp(12)
 }
 
-/// The weight of `story` at `now`, 0 … 1.
+/// Returns the weight of `story` at `now`, from 0 to 1.
 pub(super) fn score(story: &Story, now: Timestamp) -> Decimal {
     let weight = story.reports().map(weight).max().unwrap_or(0);
     let age = story
@@ -42,19 +42,20 @@ pub(super) fn score(story: &Story, now: Timestamp) -> Decimal {
         corroboration_factor(story.publishers().len()),
         decay(age),
     ];
-    // Every factor is at most 1 with at most twelve digits: nothing overflows.
+    // Every factor is at most 1 and has at most twelve digits, so nothing overflows.
     let weight = Decimal::new(i64::from(weight), 2);
     factors.into_iter().fold(weight, |product, factor| {
         product.checked_mul(factor).unwrap_or(Decimal::ZERO)
     })
 }
 
-/// The highest importance that a source states for a story.
+/// Returns the highest importance that a source states for a story.
 pub(super) fn importance_said(story: &Story) -> Option<Importance> {
     story.reports().filter_map(|report| report.importance).max()
 }
 
-/// The published importance: the sources' own, otherwise derived from the number of publishers.
+/// Returns the importance that is published: that of the sources, otherwise one that is derived
+/// from the number of publishers.
 pub(super) fn importance(story: &Story) -> Importance {
     importance_said(story).unwrap_or_else(|| match story.publishers().len() {
         0 | 1 => Importance::Low,
@@ -74,8 +75,7 @@ fn importance_factor(importance: Option<Importance>) -> Decimal {
     match importance {
         Some(Importance::High) => Decimal::ONE,
         Some(Importance::Medium) => Decimal::new(7, 1),
-        // A source that rates nothing as important says less than one that rates this as
-        // unimportant.
+        // A source that does not rate a story says less than one that rates it as unimportant.
         None => Decimal::new(5, 1),
         Some(Importance::Low) => Decimal::new(4, 1),
     }
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn decay_is_the_exponential() {
-        // e^-x to twelve digits.
+        // The expected values are e^-x to twelve digits.
         for (seconds, expected) in [
             (0, "1"),
             (-5, "1"),

@@ -1,5 +1,5 @@
-//! The tone of a headline, with the name of its method. Sources' labels count first; only titles
-//! without a label are read by their words.
+//! The tone of a headline, with the name of the method. A source's labels come first. Only a title
+//! without a label is judged by its words.
 
 mod lexicon;
 mod vader;
@@ -9,46 +9,46 @@ use serde::{Deserialize, Serialize};
 
 use crate::Figure;
 
-/// Scores between minus this and this are neutral; VADER's own bounds.
+/// A score between minus this and this is neutral. The bounds are VADER's own.
 const NEUTRAL: Decimal = Decimal::from_parts(5, 0, 0, false, 2);
 
 /// A tone in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tone {
-    /// Good news, or labelled bullish.
+    /// The news is good, or labelled bullish.
     Positive,
-    /// Neither.
+    /// The news is neither good nor bad.
     Neutral,
-    /// Bad news, or labelled bearish.
+    /// The news is bad, or labelled bearish.
     Negative,
 }
 
-/// The method behind a tone.
+/// How a tone was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SentimentMethod {
-    /// From the labels of sources: (positive − negative) ÷ labels.
+    /// By the labels of sources: (positive − negative) ÷ labels.
     UpstreamLabels,
-    /// From the words of titles: VADER's rules and lexicon, with words of markets added.
+    /// By the words of titles: VADER's rules and lexicon, with words of markets added.
     VaderFinanceLexicon,
-    /// Some headlines by one method, some by the other.
+    /// By one method for some headlines, and by the other for the rest.
     Mixed,
 }
 
 /// The tone of one headline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeadlineSentiment {
-    /// In one word.
+    /// The tone in one word.
     pub label: Tone,
-    /// −1 … 1.
+    /// The tone from −1 to 1.
     pub score: Figure,
     /// The method.
     pub method: SentimentMethod,
 }
 
 impl Tone {
-    /// The word for a score.
+    /// Returns the word for a score.
     #[must_use]
     pub fn of(score: Decimal) -> Self {
         if score >= NEUTRAL {
@@ -60,7 +60,7 @@ impl Tone {
         }
     }
 
-    /// A source's label: `bullish`, `POSITIVE` and the like. `None` for any other word.
+    /// Reads a source's label, such as `bullish` or `POSITIVE`. `None` for any other word.
     #[must_use]
     pub fn labelled(text: &str) -> Option<Self> {
         match text.trim().to_ascii_lowercase().as_str() {
@@ -91,7 +91,7 @@ impl Tone {
 }
 
 impl HeadlineSentiment {
-    /// From the labels of a source; neutral without any.
+    /// Computes the tone from a source's labels. It is neutral without any.
     #[must_use]
     pub fn of_labels(labels: &[Tone]) -> Self {
         let sum: i64 = labels.iter().map(|label| label.sign()).sum();
@@ -112,7 +112,7 @@ impl HeadlineSentiment {
     }
 }
 
-/// The tone of a title by its words.
+/// Computes the tone of a title from its words.
 #[must_use]
 pub fn of_title(title: &str) -> HeadlineSentiment {
     HeadlineSentiment::new(vader::compound(title), SentimentMethod::VaderFinanceLexicon)
@@ -122,7 +122,7 @@ pub fn of_title(title: &str) -> HeadlineSentiment {
 mod tests {
     use super::*;
 
-    /// Four headlines on which VADER's own lexicon fails or falls short.
+    /// VADER's own lexicon fails on these four headlines, or falls short.
     #[test]
     fn the_words_of_markets_are_understood() {
         for (title, label, score) in [

@@ -1,18 +1,18 @@
-//! Titles as sets of words, to detect that two of them report the same event.
+//! Titles as sets of words, by which two titles that report the same event are found.
 
 use std::collections::BTreeSet;
 
 use unicode_normalization::UnicodeNormalization;
 
-/// Words without information about the event.
+/// Words that say nothing about the event.
 const FILLERS: &[&str] = &[
     "a", "an", "and", "are", "as", "at", "but", "by", "for", "from", "has", "have", "in", "into",
     "is", "it", "its", "of", "on", "or", "over", "s", "says", "that", "the", "their", "this", "to",
     "was", "will", "with",
 ];
 
-/// Names of one asset: the first stands for all. A title concerns as many assets as it has of these
-/// names.
+/// The names of each asset. The first one stands for all. A title is about as many assets as it has
+/// of these names.
 const ASSETS: &[&[&str]] = &[
     &["bitcoin", "btc", "xbt"],
     &["ethereum", "eth", "ether"],
@@ -37,7 +37,8 @@ const ASSETS: &[&[&str]] = &[
     &["circle", "usdc"],
 ];
 
-/// The words of `text`: compatibility forms folded, lower case, without punctuation.
+/// Returns the words of `text`: in lower case, without punctuation, with compatibility forms
+/// folded.
 #[must_use]
 pub fn words(text: &str) -> Vec<String> {
     let folded: String = text.nfkc().flat_map(char::to_lowercase).collect();
@@ -57,8 +58,8 @@ pub struct TitleTokens {
 }
 
 impl TitleTokens {
-    /// The significant words of `title`: without fillers, in the singular, with the names of one
-    /// asset merged, and with the two spellings of "exchange-traded fund" merged.
+    /// Returns the significant words of `title`: without fillers, in the singular, with the names
+    /// of one asset merged, and with the two spellings of "exchange-traded fund" merged.
     #[must_use]
     pub fn of(title: &str) -> Self {
         let all = words(title);
@@ -106,8 +107,8 @@ impl TitleTokens {
         }
     }
 
-    /// The Jaccard index of the words in percent, rounded down. Two empty titles have nothing in
-    /// common.
+    /// Returns the Jaccard index of the words in percent, rounded down. Two empty titles have
+    /// nothing in common.
     #[must_use]
     pub fn likeness_pct(&self, other: &Self) -> usize {
         let common = self.words.intersection(&other.words).count();
@@ -115,8 +116,8 @@ impl TitleTokens {
         common.saturating_mul(100).checked_div(all).unwrap_or(0)
     }
 
-    /// Whether the two cannot report the same event, however similar they sound: both name assets
-    /// and share none, or both have numbers and share none.
+    /// Whether the two titles cannot report the same event, however similar they sound. That is so
+    /// when both name assets and share none, or when both have numbers and share none.
     #[must_use]
     pub fn contradicts(&self, other: &Self) -> bool {
         fn apart<T: Ord>(ours: &BTreeSet<T>, theirs: &BTreeSet<T>) -> bool {
@@ -126,7 +127,7 @@ impl TitleTokens {
     }
 }
 
-/// Removes the plural's `s`; short words and those in `ss`, `us`, `is` keep theirs.
+/// Removes the `s` of a plural. Short words, and words in `ss`, `us` or `is`, keep it.
 fn singular(word: &str) -> &str {
     match word.strip_suffix('s') {
         Some(stem) if word.len() > 3 && !stem.ends_with(['s', 'u', 'i']) => stem,
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn other_assets_and_other_numbers_are_other_stories() {
+    fn titles_with_other_assets_or_other_numbers_are_other_stories() {
         let apart = |a: &str, b: &str| TitleTokens::of(a).contradicts(&TitleTokens::of(b));
         assert!(apart(
             "Solana ETF inflows hit a record",

@@ -1,4 +1,4 @@
-//! Topics: a reader's search, and the phrases that match it.
+//! Topics that a reader searches for, and the phrases that match them.
 
 mod table;
 
@@ -13,8 +13,8 @@ pub struct Topic {
 }
 
 impl Topic {
-    /// The topic that `text` names: its phrases if it is a known one, otherwise the words
-    /// themselves. `None` without a letter or digit.
+    /// Returns the topic that `text` names: its phrases if it is a known one, otherwise the words
+    /// themselves. `None` for a text without a letter or digit.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         let asked = words(text);
@@ -38,7 +38,8 @@ impl Topic {
         &self.terms
     }
 
-    /// The topic's phrases in an article's title, categories or symbols, as whole words.
+    /// Returns the topic's phrases that occur, as whole words, in an article's title, categories or
+    /// symbols.
     #[must_use]
     pub fn matches(&self, article: &Article) -> Vec<&str> {
         let title = padded(&article.title);
@@ -60,7 +61,7 @@ impl Topic {
     }
 }
 
-/// The known topics with a phrase in a text, by their first names.
+/// Returns the known topics of which a text has a phrase, by their first names.
 #[must_use]
 pub fn topics_in(text: &str) -> Vec<&'static str> {
     let text = padded(text);
@@ -72,20 +73,21 @@ pub fn topics_in(text: &str) -> Vec<&'static str> {
         .collect()
 }
 
-/// The known topic with this first name.
+/// Returns the known topic with this first name.
 #[must_use]
 pub fn topic_named(name: &str) -> Option<&'static str> {
     let mut firsts = TOPICS.iter().filter_map(|(names, _)| names.first());
     firsts.find(|first| **first == name).copied()
 }
 
-/// Words with a space around each, so that only whole words match.
+/// Puts a space around each word, so that only whole words match.
 fn padded(text: &str) -> String {
     format!(" {} ", words(text).join(" "))
 }
 
-/// Whether an article is about the token `symbol`: a source says so, or the title has it as `$SYM`
-/// or as a word in capitals of at least three letters. A title all in capitals is no evidence.
+/// Whether an article is about the token `symbol`. It is if a source says so, or if the title has
+/// the symbol as `$SYM` or as a word in capitals of at least three letters. A title that is all in
+/// capitals is no evidence.
 #[must_use]
 pub fn mentions_symbol(article: &Article, symbol: &SymbolKey) -> bool {
     if article.symbols.iter().any(|of| symbol.names(of)) {
@@ -170,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn every_name_of_a_topic_is_written_as_it_is_looked_up() {
+    fn every_name_of_a_topic_is_in_the_form_of_the_look_up() {
         for (names, terms) in TOPICS {
             for name in *names {
                 assert_eq!(words(name).concat(), *name);
@@ -182,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn symbols_are_found_only_where_they_are_meant() {
+    fn symbols_are_found_only_where_a_token_is_meant() {
         let symbol = |text: &str| SymbolKey::new(text).unwrap();
         let mut tagged = article("A quiet day");
         tagged.symbols = vec!["USD₮0".into()];

@@ -1,12 +1,12 @@
-//! One spelling for the address of an article.
+//! Gives each article's address one spelling.
 
 use url::Url;
 
-/// Longest address that is accepted.
+/// The longest address that is accepted.
 const MAX_LEN: usize = 2048;
 
-/// Parameters that identify a reader's origin and not the page; parameters that begin with `utm_`
-/// are removed as well.
+/// Parameters that show where a reader comes from, and do not identify the page. Parameters that
+/// begin with `utm_` are removed as well.
 const TRACKING: &[&str] = &[
     "fbclid",
     "gclid",
@@ -23,9 +23,9 @@ const TRACKING: &[&str] = &[
     "_hsmi",
 ];
 
-/// `text` as the one spelling of an address: lower-case host, no fragment, no tracking parameters,
-/// no default port. `None` for anything but an `http` or `https` address of a named host: other
-/// texts must not appear where a reader expects a link.
+/// Returns the one spelling of the address `text`: a host in lower case, no fragment, no tracking
+/// parameters, no default port. `None` for anything except an `http` or `https` address of a named
+/// host, because other texts must not appear where a reader expects a link.
 #[must_use]
 pub fn canonical_url(text: &str) -> Option<String> {
     let text = text.trim();
@@ -35,7 +35,7 @@ pub fn canonical_url(text: &str) -> Option<String> {
     let mut url = Url::parse(text).ok()?;
     let web = matches!(url.scheme(), "http" | "https");
     let named = url.host_str().is_some_and(|host| !host.is_empty());
-    // A user name before the host lets a link pretend to lead elsewhere.
+    // With a user name before the host, a link could pretend to lead elsewhere.
     if !web || !named || !url.username().is_empty() || url.password().is_some() {
         return None;
     }
@@ -54,8 +54,8 @@ pub fn canonical_url(text: &str) -> Option<String> {
     (canonical.len() <= MAX_LEN).then_some(canonical)
 }
 
-/// The common part of two addresses of one article: without the scheme, `www.`, and a slash at the
-/// end. `None` for the front page of a host, which is no article's address.
+/// Returns the part that two addresses of one article share: without the scheme, `www.`, and a
+/// slash at the end. `None` for the front page of a host, which is no article's address.
 pub(super) fn same_article_key(canonical: &str) -> Option<String> {
     let (_, rest) = canonical.split_once("://")?;
     let rest = rest.strip_prefix("www.").unwrap_or(rest);
@@ -85,7 +85,7 @@ mod tests {
             of("https://a.example/p?id=7&gclid=1&b=2"),
             "https://a.example/p?id=7&b=2"
         );
-        // The rest stays byte for byte.
+        // All other parts stay byte for byte.
         assert_eq!(
             of("https://a.example/p?q=a%20b&c"),
             "https://a.example/p?q=a%20b&c"
@@ -121,7 +121,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn canonical_is_canonical(path in "[a-z/%0-9]{0,20}", query in "[a-z=&_%0-9]{0,30}", fragment in "[a-z]{0,5}") {
+        fn a_canonical_address_stays_as_it_is(path in "[a-z/%0-9]{0,20}", query in "[a-z=&_%0-9]{0,30}", fragment in "[a-z]{0,5}") {
             if let Some(once) = canonical_url(&format!("https://A.example/{path}?{query}#{fragment}")) {
                 prop_assert_eq!(canonical_url(&once), Some(once.clone()));
                 prop_assert!(!once.contains('#'));

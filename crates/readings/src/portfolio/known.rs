@@ -1,11 +1,11 @@
-//! Tokens to search when no index is available: the dollar stablecoins and the wrapped coins of
-//! each chain.
+//! The tokens that are searched when no index is available: the dollar stablecoins and the wrapped
+//! coins of each chain.
 
 use alloy_primitives::{Address, address};
 
 use crate::chain::Network;
 
-/// The tokens to search on a chain, the wrapped native coin first.
+/// Returns the tokens to search on a chain, the wrapped native coin first.
 #[must_use]
 pub fn tokens(chain_id: u64) -> Vec<Address> {
     let wrapped = Network::by_id(chain_id).map(|network| network.wrapped_native);

@@ -1,3 +1,5 @@
+//! Tests of balances: values, sums, missing readings, flagged tokens, and indexes.
+
 use alloy_primitives::address;
 use serde_json::json;
 
@@ -18,7 +20,7 @@ fn holding(asset: Asset, symbol: &str, raw: u64, decimals: u8, price: &str) -> H
     }
 }
 
-/// A chain whose own coin was also read.
+/// The reading of a chain, to which its own coin is added.
 fn read(chain_id: u64, mut holdings: Vec<Holding>) -> ChainReading {
     if holdings
         .iter()
@@ -38,7 +40,7 @@ fn token(n: u8) -> Asset {
 }
 
 #[test]
-fn values_are_exact_and_the_sum_is_theirs() {
+fn values_are_exact_and_add_up() {
     let found = portfolio(
         ACCOUNT,
         vec![
@@ -151,7 +153,7 @@ fn a_chain_whose_own_coin_was_not_read_is_not_empty() {
         portfolio(ACCOUNT, vec![reading])
     };
     let usd = |found: &Portfolio| found.chains[0].usd.map(|usd| usd.to_string());
-    // An index without rows does not prove an empty account.
+    // An index that lists nothing does not prove that the account is empty.
     let silent = of(Vec::new());
     assert_eq!(silent.chains[0].status, ChainStatus::Partial);
     assert_eq!(silent.chains[0].reasons, ["native_balance_unread"]);
@@ -186,7 +188,7 @@ fn flagged_tokens_are_shown_last_and_not_counted() {
     );
     assert_eq!(found.total_usd.unwrap().to_string(), "0.000001");
     assert_eq!(found.flagged_usd.to_string(), "1000000");
-    // A flagged token without a price hides nothing.
+    // A flagged token without a price does not make the sum incomplete.
     assert!(found.total_usd_complete);
     let tokens = found.chains[0].tokens.as_ref().unwrap();
     assert!(tokens[0].dust && !tokens[0].odd_symbol);
@@ -290,7 +292,7 @@ fn a_balance_in_whole_units_alone_is_valued() {
         (&shown["tokens"][0]["amount"], &shown["tokens"][0]["raw"]),
         (&json!("1.5"), &json!(null))
     );
-    // A node's atoms take precedence over an index's whole units.
+    // A node's atoms count before an index's whole units.
     let merged = merge(vec![holding(token(1), "A", 7, 6, "1")], vec![whole.clone()]);
     assert_eq!(
         (merged[0].raw, merged[0].amount),

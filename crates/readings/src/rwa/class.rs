@@ -1,4 +1,4 @@
-//! Classes of assets.
+//! Classifies real-world assets.
 
 use serde::Serialize;
 
@@ -12,22 +12,22 @@ pub enum AssetClass {
     Equities,
     /// Indices of shares.
     Indices,
-    /// Metals, energy, crops.
+    /// Metals, energy and crops.
     Commodities,
     /// Currencies.
     Fx,
 }
 
-/// The classification of an asset.
+/// How an asset is classified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Classification {
     /// A real-world asset with a public market.
     Asset(AssetClass),
-    /// A company without a public market: its price cannot be checked.
+    /// A company without a public market. Its price cannot be checked.
     Private,
-    /// A crypto asset, not a real-world one.
+    /// A crypto asset, which is not a real-world asset.
     Crypto,
-    /// It is unknown.
+    /// An unknown asset.
     Unknown,
 }
 
@@ -54,8 +54,8 @@ impl AssetClass {
     }
 }
 
-/// Assets by the name after the dex, for markets without a category at the venue. It lists
-/// well-known names only, and none that is ambiguous.
+/// Assets by the name after the dex, for markets to which the venue gives no category. The table
+/// lists only well-known names, and no ambiguous one.
 const KNOWN: [(AssetClass, &[&str]); 4] = [
     (
         AssetClass::Equities,
@@ -109,7 +109,8 @@ const KNOWN: [(AssetClass, &[&str]); 4] = [
 /// Companies without a public market that are traded as perpetuals.
 const PRIVATE: [&str; 3] = ["SPACEX", "OPENAI", "ANTHROPIC"];
 
-/// The class of `coin` (`"dex:NAME"`): by the venue's category if that is known, otherwise by name.
+/// Classifies `coin` (`"dex:NAME"`): by the venue's category if that is known, otherwise by the
+/// name.
 #[must_use]
 pub fn classify(coin: &str, categories: &[(String, String)]) -> Classification {
     let category = categories
@@ -162,7 +163,7 @@ mod tests {
             ("vntl:TSLA".to_owned(), "preipo".to_owned()),
         ];
         let of = |coin: &str| classify(coin, &categories);
-        // A miner with the metal's name.
+        // The venue says that this is a miner with the metal's name.
         assert_eq!(of("xyz:GOLD"), Classification::Asset(AssetClass::Equities));
         assert_eq!(
             of("flx:GOLD"),
@@ -171,14 +172,14 @@ mod tests {
         assert_eq!(of("xyz:NVDA"), Classification::Asset(AssetClass::Equities));
         assert_eq!(of("vntl:TSLA"), Classification::Private);
         assert_eq!(of("vntl:SPACEX"), Classification::Private);
-        // A Cyrillic letter makes another name.
+        // A Cyrillic letter makes it another name.
         for unknown in ["xyz:NEWCO", "xyz:ТSLA", "xyz:tsla", "", ":"] {
             assert_eq!(of(unknown), Classification::Unknown, "{unknown}");
         }
     }
 
     #[test]
-    fn a_name_is_of_one_class() {
+    fn a_name_has_one_class() {
         let mut seen = BTreeSet::new();
         for name in KNOWN.iter().flat_map(|(_, names)| *names).chain(&PRIVATE) {
             assert!(seen.insert(*name), "{name} twice");

@@ -1,4 +1,4 @@
-//! The rows of tokenized assets, and the macro readings beside them.
+//! The rows of tokenized assets, and the macro readings that are shown with them.
 
 use std::collections::BTreeMap;
 
@@ -12,18 +12,18 @@ use crate::{
     macro_data::{MarketState, Reading},
 };
 
-/// Decimal places of basis points.
+/// The decimal places of basis points.
 const BPS_PLACES: u32 = 2;
 
-/// Whether the market behind an oracle is open, by the calendar of its class. The oracle itself is
-/// not asked.
+/// Whether the market behind an oracle is open, by the calendar of the asset's class. The oracle
+/// itself is not asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OracleState {
     /// Its market is open.
     Open,
-    /// Its market is closed and the oracle does not move, so a perpetual's distance from it is no
-    /// premium.
+    /// Its market is closed and the oracle does not move. So a perpetual's distance from it is not
+    /// a premium.
     MarketClosed,
 }
 
@@ -38,40 +38,40 @@ pub struct RwaRow {
     pub mark: Figure,
     /// Price of the oracle.
     pub oracle: Figure,
-    /// Mark over oracle; `null` while the market behind the oracle is closed, and when there is no
-    /// trading.
+    /// How far the mark is above the oracle. `null` while the market behind the oracle is closed,
+    /// and when there is no trading.
     pub premium_bps: Option<Figure>,
-    /// Funding of a year without compounding, in percent.
+    /// The funding for a year without compounding, in percent.
     pub funding_apr_pct: Option<Figure>,
     /// Open interest at the mark price.
     pub oi_usd: Option<Figure>,
-    /// Turnover of 24 hours.
+    /// The turnover of 24 hours, in dollars.
     pub volume_24h_usd: Option<Figure>,
     /// Change of the mark price in 24 hours.
     pub change_24h_pct: Option<Figure>,
     /// Whether the market behind the oracle is open.
     pub oracle_state: OracleState,
-    /// The basis of that state: always `calendar`, the trading hours and holidays of the class. The
-    /// oracle itself is not asked.
+    /// How that state is known. It is always `calendar`: the trading hours and holidays of the
+    /// class.
     pub oracle_state_basis: &'static str,
-    /// Weaknesses of the mark: `no_volume`, `volume_unknown`, `one_sided_book`.
+    /// What weakens the mark: `no_volume`, `volume_unknown`, `one_sided_book`.
     pub labels: Vec<&'static str>,
 }
 
-/// The rows by class, most open interest first.
+/// The rows by class, those with the most open interest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Tokenized {
     /// Shares.
     pub equities: Vec<RwaRow>,
     /// Indices of shares.
     pub indices: Vec<RwaRow>,
-    /// Metals, energy, crops.
+    /// Metals, energy and crops.
     pub commodities: Vec<RwaRow>,
     /// Currencies.
     pub fx: Vec<RwaRow>,
 }
 
-/// A reading that is left out, because it would have to be invented.
+/// A reading that is left out, because it could only be invented.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Omitted {
     /// Its place below `data`.
@@ -91,21 +91,22 @@ impl Omitted {
     }
 }
 
-/// The macro readings that the pulse requires.
+/// The macro readings without which there is no pulse.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MacroCore {
-    /// Yield of ten years.
+    /// The yield for ten years.
     pub us10y: Option<Reading>,
-    /// Yield of two years.
+    /// The yield for two years.
     pub us2y: Option<Reading>,
-    /// Ten years less two years, in basis points.
+    /// The yield for ten years less that for two years, in basis points.
     pub spread_2s10s_bp: Option<Figure>,
     /// The VIX index.
     pub vix: Option<Reading>,
 }
 
 impl MacroCore {
-    /// Whether two of its three readings are present: ten years, two years or the curve, and VIX.
+    /// Whether two of the three readings are present. These are the yield for ten years, the yield
+    /// for two years or the slope, and the VIX.
     #[must_use]
     pub fn is_enough(&self) -> bool {
         let curve = self.us2y.is_some() || self.spread_2s10s_bp.is_some();
@@ -136,8 +137,8 @@ impl Tokenized {
     }
 }
 
-/// The real-world assets among `markets` at `now`, and everything that is left out. Delisted
-/// markets and crypto assets are excluded.
+/// Returns the real-world assets among `markets` at `now`, and everything that is left out.
+/// Delisted markets and crypto assets are not included.
 #[must_use]
 pub fn tokenized(
     markets: &[PerpContext],
@@ -202,7 +203,7 @@ pub fn tokenized(
     (rows, omitted)
 }
 
-/// `None` without a mark and an oracle: there is no price to state.
+/// Makes a row. `None` without a mark and an oracle, because then there is no price to state.
 fn row(market: &PerpContext, class: AssetClass, now: Timestamp) -> Option<RwaRow> {
     let (mark, oracle) = (market.mark?, market.oracle?);
     let oracle_state = match class.market().state(now) {

@@ -1,41 +1,41 @@
-//! The basis of a verdict.
+//! On what a verdict is based.
 
 use serde::Serialize;
 
 use super::{Check, Concentration, Judgement, Scan, TradeSide, Traded, Trades};
 
-/// The basis of a verdict over a contract: the scanners, and how many of the checks they made.
+/// On what a verdict over a contract is based: the scanners, and how many of the checks they made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Basis {
     /// The scanners that had finished.
     pub scanners: Vec<&'static str>,
-    /// Checks with a result.
+    /// How many checks have a result.
     pub checks_made: usize,
-    /// All checks.
+    /// How many checks there are.
     pub checks_total: usize,
-    /// Severe checks that no finished scan made, worst first. While there is one, the verdict is
-    /// not `safe`.
+    /// The severe checks that no finished scan made, the worst first. While there is one, the
+    /// verdict is not `safe`.
     pub severe_unknown: Vec<Check>,
-    /// The basis of a vetting beyond the contract.
+    /// On what a vetting is based in addition to the contract.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub market: Option<MarketBasis>,
 }
 
-/// The basis of a vetting beyond the contract.
+/// On what a vetting is based in addition to the contract.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MarketBasis {
-    /// Holders in the concentration; null when it is unknown.
+    /// How many holders are in the concentration. Null when it is unknown.
     pub holders_counted: Option<usize>,
     /// Whether these are the ten largest holders, or all of them.
     pub holders_complete: bool,
-    /// Sizes in dollars with a quoted sale.
+    /// The sizes, in dollars, for which a sale was quoted.
     pub sales_quoted_usd: Vec<String>,
-    /// Sizes in dollars with a quoted round trip.
+    /// The sizes, in dollars, for which a round trip was quoted.
     pub round_trips_quoted_usd: Vec<String>,
 }
 
 impl Basis {
-    /// The basis of the verdict over a contract.
+    /// Makes the basis of the verdict over a contract.
     #[must_use]
     pub fn of(scans: &[Scan], judgement: &Judgement) -> Self {
         let made = |check: &Check| scans.iter().any(|scan| scan.finding(*check).is_some());
@@ -51,7 +51,7 @@ impl Basis {
         }
     }
 
-    /// Adds the basis of a vetting; `holder_count` is the number of all holders.
+    /// Adds the basis of a vetting. `holder_count` is the number of all holders.
     #[must_use]
     pub fn with_market(
         self,

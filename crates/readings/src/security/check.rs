@@ -1,4 +1,4 @@
-//! The checks of a contract and its market.
+//! The checks that scanners make of a contract and its market.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 
 use super::RiskLevel;
 
-/// Declares the checks: their names and severities.
+/// Declares the checks, with their names and severities.
 macro_rules! checks {
     ($( $variant:ident, $name:literal, $severity:ident, $doc:literal; )+) => {
         /// One risk that scanners look for. `true` always means that the risk is present.
@@ -25,13 +25,13 @@ macro_rules! checks {
                 match self { $( Self::$variant => $name ),+ }
             }
 
-            /// Its severity when it is true.
+            /// How severe it is when it is true.
             #[must_use]
             pub const fn severity(self) -> RiskLevel {
                 match self { $( Self::$variant => RiskLevel::$severity ),+ }
             }
 
-            /// Its meaning when it is true.
+            /// What it means when it is true.
             #[must_use]
             pub const fn meaning(self) -> &'static str {
                 match self { $( Self::$variant => $doc ),+ }
@@ -80,7 +80,7 @@ checks! {
 }
 
 impl Check {
-    /// The checks that a safe token requires: each is about a way to take or lock a holder's
+    /// The checks that a safe token must pass. Each is about a way to take or lock a holder's
     /// tokens.
     pub const SEVERE: [Self; 7] = [
         Self::CannotSellAll,

@@ -5,13 +5,13 @@ use serde::Serialize;
 
 use crate::Figure;
 
-/// Addresses without a known key that are used to burn tokens.
+/// Addresses that are used to burn tokens, and whose keys nobody knows.
 const BURNS: [Address; 2] = [
     address!("000000000000000000000000000000000000dEaD"),
     address!("dEAD000000000000000042069420694206942069"),
 ];
-/// Lower addresses are the zero address, precompiled contracts and system addresses: tokens sent
-/// there stay there.
+/// Addresses below this are the zero address, precompiled contracts and system addresses. Tokens
+/// that are sent to them stay there.
 const SYSTEM_BELOW: u64 = 0x1_0000;
 
 /// One holder.
@@ -19,9 +19,9 @@ const SYSTEM_BELOW: u64 = 0x1_0000;
 pub struct Holder {
     /// The holder.
     pub address: Address,
-    /// Its share of the supply in percent, 0 to 100.
+    /// Its share of the supply in percent, from 0 to 100.
     pub share_pct: Figure,
-    /// Its kind, when the source states it.
+    /// Its kind, if the source states it.
     pub kind: Option<HolderKind>,
 }
 
@@ -33,13 +33,13 @@ pub enum HolderKind {
     Burn,
     /// A pool of an exchange on the chain.
     Pool,
-    /// Its balance is locked for a time.
+    /// A lock: its balance cannot be moved for a time.
     Locker,
 }
 
 impl HolderKind {
-    /// The kind that a source's label means: exchanges label pools, lock services label their
-    /// contracts.
+    /// Returns the kind that a source's label means. Exchanges label their pools, and lock services
+    /// label their contracts.
     #[must_use]
     pub fn of_label(label: &str, is_contract: bool) -> Option<Self> {
         let label = label.to_ascii_lowercase();
@@ -47,7 +47,7 @@ impl HolderKind {
         if says(&["black hole", "null address", "burn", "dead address"]) {
             return Some(Self::Burn);
         }
-        // Any account can get a label; only code is bound to hold.
+        // Any account can get a label, but only code can be bound to keep its tokens.
         if !is_contract {
             return None;
         }

@@ -12,21 +12,22 @@ use serde::Serialize;
 use super::{Holder, HolderKind, RiskLevel, Scan, Sign};
 use crate::Figure;
 
-/// How many holders the concentration covers.
+/// Of how many holders the concentration consists.
 const TOP: usize = 10;
-/// Shares of one holder in two lists may differ by this factor. Beyond it, one of them is wrong.
+/// By which factor the shares of one holder in two lists may differ. Beyond it, one of them is
+/// wrong.
 const AGREEMENT: Decimal = Decimal::from_parts(3, 0, 0, false, 0);
 /// Smaller shares, in percent, are not compared, because small balances change often.
 const COMPARED_PCT: Decimal = Decimal::ONE;
-/// How far rounding can lift the sum of the shares, in percent.
+/// The highest sum of the shares, in percent, that rounding can explain.
 const WHOLE_PCT: Decimal = Decimal::from_parts(1005, 0, 0, false, 1);
 
 /// The concentration of the holders.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Holding {
-    /// The figure, if the lists allow one.
+    /// The figure, if the lists give one.
     pub concentration: Option<Concentration>,
-    /// The reason why there is none: `no_holder_list`, `holder_lists_disagree` or
+    /// Why there is none: `no_holder_list`, `holder_lists_disagree` or
     /// `holder_shares_exceed_whole`.
     pub missing: Option<&'static str>,
 }
@@ -34,19 +35,19 @@ pub struct Holding {
 /// The share of the largest holders.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Concentration {
-    /// Share of the ten largest holders in percent of the supply, without burned, pooled and locked
-    /// tokens; the share of all listed holders when they are fewer than ten.
+    /// The share of the ten largest holders in percent of the supply, without burned, pooled and
+    /// locked tokens. When fewer than ten are listed, the share of all of them.
     pub top10_pct: Figure,
-    /// The number of these holders. Below ten the figure is a lower bound, unless there are no more
+    /// How many holders these are. Below ten the figure is a lower bound, unless there are no more
     /// holders.
     pub counted: usize,
-    /// Holders that were left out, largest first.
+    /// The holders that were left out, the largest first.
     pub excluded: Vec<Excluded>,
 }
 
 impl Concentration {
-    /// Whether the figure is a lower bound: fewer than ten holders were counted, and there are more
-    /// holders than were listed, or their number is unknown.
+    /// Whether the figure is a lower bound. It is when fewer than ten holders were counted, and
+    /// there are more holders than were listed or their number is unknown.
     #[must_use]
     pub fn is_lower_bound(&self, holder_count: Option<u64>) -> bool {
         let listed = self.counted.saturating_add(self.excluded.len());
@@ -58,17 +59,17 @@ impl Concentration {
 /// A holder that was left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Excluded {
-    /// Its address, with checksum.
+    /// Its address, with the checksum.
     pub address: String,
-    /// The reason.
+    /// Why it was left out.
     pub kind: HolderKind,
     /// Its share of the supply in percent.
     pub share_pct: Figure,
 }
 
 impl Holding {
-    /// The concentration over the lists of all `scans` and the `further` lists. `pools` are further
-    /// known pools.
+    /// Computes the concentration from the lists of all `scans` and the `further` list. `pools` are
+    /// pools that are known in addition.
     #[must_use]
     pub fn of(scans: &[Scan], further: &[Holder], pools: &BTreeSet<Address>) -> Self {
         let known_pools = scans.iter().flat_map(|scan| &scan.liquidity.pools);
@@ -144,9 +145,9 @@ impl Holding {
         }
     }
 
-    /// The signs of the shares of the largest holders and of the creator (in percent): half of the
-    /// supply with ten holders, a fifth or half with the creator, and unknown largest holders.
-    /// `holder_count` is the number of holders.
+    /// Returns the signs that the shares of the largest holders and of the creator (in percent)
+    /// give: half of the supply with ten holders, a fifth or half with the creator, and unknown
+    /// largest holders. `holder_count` is the number of all holders.
     #[must_use]
     pub fn signs(&self, creator_pct: Option<Figure>, holder_count: Option<u64>) -> Vec<Sign> {
         let half = Decimal::from(50);
@@ -191,8 +192,8 @@ fn sum(mut shares: impl Iterator<Item = Decimal>) -> Option<Decimal> {
     shares.try_fold(Decimal::ZERO, |sum, share| sum.checked_add(share))
 }
 
-/// Whether two shares of one holder cannot both be right, as when one source states a percentage
-/// and the other a fraction.
+/// Whether two shares of one holder cannot both be right. That is so when one source states a
+/// percentage and the other a fraction.
 fn disagree(a: Decimal, b: Decimal) -> bool {
     let (less, more) = (a.min(b), a.max(b));
     more > COMPARED_PCT && less.checked_mul(AGREEMENT).is_none_or(|bound| more > bound)
@@ -265,14 +266,14 @@ mod tests {
             holder.share_pct = Figure(holder.share_pct.get() / Decimal::TWO);
         }
         let found = concentration(&holders, &[]).concentration.unwrap();
-        // 14 + 13 + … + 5, halved.
+        // The sum 14 + 13 + … + 5, halved.
         assert_eq!(
             (found.top10_pct.to_string().as_str(), found.counted),
             ("47.5", 10)
         );
         holders.reverse();
         assert_eq!(concentration(&holders, &[]).concentration.unwrap(), found);
-        // A repeated row is one holder.
+        // A row that is repeated is still one holder.
         holders.extend(holders.clone());
         assert_eq!(concentration(&holders, &[]).concentration.unwrap(), found);
     }
@@ -281,7 +282,7 @@ mod tests {
     fn shares_that_cannot_be_right_give_no_figure() {
         let missing = |holders: &[Holder]| concentration(holders, &[]).missing;
         assert_eq!(missing(&[]), Some("no_holder_list"));
-        // One list in percent, the other in fractions.
+        // One list has percentages, and the other fractions.
         let both = [holder(0x11, "31.2", None), holder(0x11, "0.312", None)];
         assert_eq!(missing(&both), Some("holder_lists_disagree"));
         let moved = [holder(0x11, "31.2", None), holder(0x11, "29", None)];

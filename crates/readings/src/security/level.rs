@@ -1,15 +1,15 @@
-//! The severity of a risk.
+//! How severe a risk is.
 
 use rust_decimal::Decimal;
 use serde::Serialize;
 
-/// The severity of a risk, mildest first.
+/// How severe a risk is, the mildest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RiskLevel {
     /// No decision should depend on it.
     Low,
-    /// Harm is possible later: the supply can grow, there is an owner, or a block list.
+    /// Harm is possible later: the supply can grow, or there is an owner or a block list.
     Medium,
     /// Harm is likely, or prepared.
     High,
@@ -21,8 +21,8 @@ impl RiskLevel {
     /// Every level, mildest first.
     pub const ALL: [Self; 4] = [Self::Low, Self::Medium, Self::High, Self::Critical];
 
-    /// The level that a scanner's word means. A missing or unknown word is [`RiskLevel::High`],
-    /// because its meaning is unknown.
+    /// Returns the level that a scanner's word means. A missing or unknown word is
+    /// [`RiskLevel::High`], because its meaning is unknown.
     #[must_use]
     pub fn stated(word: Option<&str>) -> Self {
         let word = word.map(|word| word.trim().to_ascii_uppercase());
@@ -34,7 +34,7 @@ impl RiskLevel {
         }
     }
 
-    /// Points that a risk of this level subtracts from the score.
+    /// The points that a risk of this level subtracts from the score.
     #[must_use]
     pub const fn penalty(self) -> u32 {
         match self {
@@ -57,7 +57,7 @@ impl RiskLevel {
     }
 }
 
-/// The level of a tax in percent: `None` at zero, [`RiskLevel::Medium`] below 10,
+/// Returns the level of a tax in percent: `None` at zero, [`RiskLevel::Medium`] below 10,
 /// [`RiskLevel::High`] below 50, and [`RiskLevel::Critical`] from there on.
 #[must_use]
 pub fn tax_level(pct: Decimal) -> Option<RiskLevel> {
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unreadable_level_is_high() {
+    fn a_level_that_cannot_be_read_is_high() {
         for (word, level) in [
             (Some("LOW"), RiskLevel::Low),
             (Some(" medium "), RiskLevel::Medium),

@@ -1,4 +1,4 @@
-//! The merged scan, in the form of an answer.
+//! Merges the scans of a token into one report, in the form of an answer.
 
 use std::collections::BTreeMap;
 
@@ -12,27 +12,27 @@ use super::{
 };
 use crate::Figure;
 
-/// Most pools that are listed.
+/// The most pools that are listed.
 const MAX_POOLS: usize = 20;
 
-/// All findings of the scanners about one token, with the verdict first.
+/// What all scanners found about one token, with the verdict first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SecurityReport {
-    /// The token, with checksum.
+    /// The token's address, with the checksum.
     pub address: String,
     /// Its chain.
     pub chain_id: u64,
     /// The verdict.
     pub verdict: Verdict,
-    /// 0 to 100, higher is better; null while the verdict is `unknown`.
+    /// The score from 0 to 100, higher is better. Null while the verdict is `unknown`.
     pub score: Option<u32>,
-    /// The highest level that was found; null while the verdict is `unknown`.
+    /// The highest level that was found. Null while the verdict is `unknown`.
     pub risk_level: Option<RiskLevel>,
-    /// The basis of the verdict.
+    /// On what the verdict is based.
     pub rests_on: Basis,
     /// The version of the rules.
     pub rules_version: &'static str,
-    /// The risks that were found, worst first.
+    /// The risks that were found, the worst first.
     pub flags: Vec<&'static str>,
     /// The token's own texts.
     pub token: TokenReport,
@@ -40,7 +40,7 @@ pub struct SecurityReport {
     pub checks: BTreeMap<Check, CheckReading>,
     /// The taxes.
     pub taxes: Taxes,
-    /// The ownership of the contract.
+    /// Who owns the contract.
     pub ownership: OwnershipReport,
     /// The markets of the token.
     pub liquidity: LiquidityReport,
@@ -50,7 +50,7 @@ pub struct SecurityReport {
     pub sources: Vec<&'static str>,
 }
 
-/// The token's own texts. Untrusted.
+/// The token's own texts, which are untrusted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TokenReport {
     /// Its name.
@@ -61,10 +61,10 @@ pub struct TokenReport {
     pub total_supply: Option<Figure>,
 }
 
-/// One check over all scans.
+/// One check, merged over all scans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct CheckReading {
-    /// Whether the risk is present; null when no source could tell.
+    /// Whether the risk is present. Null when no source could tell.
     pub value: Option<bool>,
     /// The source of that value.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -74,25 +74,25 @@ pub struct CheckReading {
     pub disputed_by: Option<&'static str>,
 }
 
-/// Taxes in percent, the higher one where sources differ.
+/// The taxes in percent. When sources differ, the higher one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Taxes {
-    /// On a purchase.
+    /// The tax on a purchase.
     pub buy_pct: Option<Figure>,
-    /// On a sale.
+    /// The tax on a sale.
     pub sell_pct: Option<Figure>,
 }
 
-/// The ownership of the contract.
+/// Who owns the contract.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OwnershipReport {
-    /// Whether ownership was renounced.
+    /// Whether the ownership was renounced.
     pub renounced: Option<bool>,
-    /// The owner, with checksum.
+    /// The owner's address, with the checksum.
     pub owner: Option<String>,
     /// The owner's share of the supply, in percent.
     pub owner_pct: Option<Figure>,
-    /// The creator of the contract, with checksum.
+    /// The address of the contract's creator, with the checksum.
     pub creator: Option<String>,
 }
 
@@ -101,13 +101,13 @@ pub struct OwnershipReport {
 pub struct LiquidityReport {
     /// Whether there is a pool.
     pub in_dex: Option<bool>,
-    /// The pools, largest first.
+    /// The pools, the largest first.
     pub pools: Vec<PoolReport>,
-    /// The number of known pools; [`Self::pools`] has the largest ones.
+    /// How many pools are known. [`Self::pools`] has the largest ones.
     #[serde(skip)]
     pub pools_total: usize,
-    /// Share of the liquidity that is locked or burned, in percent; the lower one where sources
-    /// differ.
+    /// Which share of the liquidity is locked or burned, in percent. When sources differ, the lower
+    /// one.
     pub lp_locked_pct: Option<Figure>,
 }
 
@@ -116,7 +116,7 @@ pub struct LiquidityReport {
 pub struct PoolReport {
     /// The exchange.
     pub exchange: String,
-    /// The pool, with checksum.
+    /// The pool's address, with the checksum.
     pub address: String,
     /// Its liquidity in dollars.
     pub liquidity_usd: Option<Figure>,
@@ -127,19 +127,20 @@ pub struct PoolReport {
 pub struct HoldersReport {
     /// The number of holders.
     pub count: Option<u64>,
-    /// Share of the ten largest in percent, without burned, pooled and locked tokens.
+    /// The share of the ten largest holders in percent, without burned, pooled and locked tokens.
     pub top10_pct: Option<Figure>,
-    /// The number of holders in that share; below ten it is a lower bound, because no more are
-    /// listed.
+    /// How many holders are in that share. Below ten the share is a lower bound, because no more
+    /// are listed.
     pub top10_counted: Option<usize>,
     /// The creator's share of the supply, in percent.
     pub creator_pct: Option<Figure>,
-    /// Holders that were left out.
+    /// The holders that were left out.
     pub excluded: Vec<Excluded>,
 }
 
 impl SecurityReport {
-    /// The report over `scans` of the token at `address`; their order does not matter.
+    /// Makes the report of `scans` of the token at `address`. The order of the scans does not
+    /// matter.
     #[must_use]
     pub fn new(chain_id: u64, address: Address, scans: &[Scan], holding: &Holding) -> Self {
         let mut scans: Vec<&Scan> = scans.iter().collect();
@@ -181,7 +182,7 @@ impl SecurityReport {
 }
 
 impl CheckReading {
-    /// Merges scans that are sorted by source.
+    /// Merges the results of one check. The scans must be sorted by source.
     fn over(scans: &[&Scan], check: Check) -> Self {
         let says = |value: bool| {
             let scan = scans.iter().find(|scan| scan.finding(check) == Some(value));
@@ -279,7 +280,7 @@ impl HoldersReport {
         let found = holding.concentration.as_ref();
         Self {
             count: scans.iter().find_map(|scan| scan.holder_count),
-            // An empty list has no share: every listed holder was left out.
+            // When every listed holder was left out, there is no share.
             top10_pct: found
                 .filter(|found| found.counted > 0)
                 .map(|found| found.top10_pct),

@@ -1,4 +1,4 @@
-//! One scanner's findings about one token.
+//! What one scanner found about one token.
 
 use std::collections::BTreeMap;
 
@@ -8,47 +8,47 @@ use rust_decimal::Decimal;
 use super::{Check, Holder, RiskLevel};
 use crate::{Figure, token::market::TokenOrigin};
 
-/// One scanner's findings about one token. A fact that it does not state is absent: unknown, not
-/// `false`.
+/// What one scanner found about one token. A fact that it does not state is absent, which means
+/// unknown and not `false`.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Scan {
     /// The source, for example `okx.token-scan`.
     pub source: &'static str,
     /// Whether the scanner had finished.
     pub complete: bool,
-    /// Its own level, if the scanner states one.
+    /// The scanner's own level, if it states one.
     pub rating: Option<Rating>,
     /// The checks that it made.
     pub findings: BTreeMap<Check, bool>,
-    /// Tax on a purchase in percent, 0 to 100.
+    /// The tax on a purchase in percent, from 0 to 100.
     pub buy_tax_pct: Option<Figure>,
-    /// Tax on a sale in percent, 0 to 100.
+    /// The tax on a sale in percent, from 0 to 100.
     pub sell_tax_pct: Option<Figure>,
     /// The token's own texts.
     pub token: TokenText,
-    /// The ownership of the contract.
+    /// Who owns the contract.
     pub ownership: Ownership,
     /// The markets of the token.
     pub liquidity: Liquidity,
-    /// Number of holders.
+    /// The number of holders.
     pub holder_count: Option<u64>,
-    /// Its largest holders, in no particular order.
+    /// The largest holders, in any order.
     pub holders: Vec<Holder>,
-    /// The creator's share of the supply in percent, 0 to 100.
+    /// The creator's share of the supply in percent, from 0 to 100.
     pub creator_pct: Option<Figure>,
 }
 
 /// A level that a scanner states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rating {
-    /// The level; [`RiskLevel::High`] when it is unreadable.
+    /// The level. [`RiskLevel::High`] when the word cannot be read.
     pub level: RiskLevel,
     /// Whether it was one of the scanner's words.
     pub readable: bool,
 }
 
 impl Rating {
-    /// The rating in `word`, of a scanner that states a level.
+    /// Reads the word of a scanner that states a level.
     #[must_use]
     pub fn read(word: Option<&str>) -> Self {
         let level = RiskLevel::stated(word);
@@ -60,7 +60,7 @@ impl Rating {
     }
 }
 
-/// The token's own texts. Untrusted: shown, never interpreted.
+/// The token's own texts. They are untrusted: they are shown and never interpreted.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct TokenText {
     /// Its name.
@@ -71,12 +71,12 @@ pub struct TokenText {
     pub total_supply: Option<Figure>,
 }
 
-/// The ownership of the contract.
+/// Who owns the contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Ownership {
-    /// The owner; the zero address when ownership was renounced.
+    /// The owner. The zero address when the ownership was renounced.
     pub owner: Option<Address>,
-    /// The owner's share of the supply in percent, 0 to 100.
+    /// The owner's share of the supply in percent, from 0 to 100.
     pub owner_pct: Option<Figure>,
     /// The creator of the contract.
     pub creator: Option<Address>,
@@ -89,14 +89,14 @@ pub struct Liquidity {
     pub in_dex: Option<bool>,
     /// Its pools.
     pub pools: Vec<Pool>,
-    /// Share of the liquidity that is locked or burned, in percent, 0 to 100.
+    /// Which share of the liquidity is locked or burned, in percent, from 0 to 100.
     pub lp_locked_pct: Option<Figure>,
 }
 
 /// A pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pool {
-    /// The exchange, cleaned.
+    /// The name of the exchange, cleaned.
     pub exchange: String,
     /// The pool.
     pub address: Address,
@@ -105,9 +105,9 @@ pub struct Pool {
 }
 
 impl Scan {
-    /// A market's negative findings about a token's origin: it is a honeypot, its creator emptied
-    /// other pools, or it is a risk. Only negative findings count, because a market without a
-    /// finding may not have looked: `None` when there are none.
+    /// Makes a scan of what a market found against a token's origin: it is a honeypot, its creator
+    /// emptied other pools, or it is a risk. Only findings against the token count, because a
+    /// market that found nothing may not have looked. `None` when there are none.
     #[must_use]
     pub fn of_origin(source: &'static str, origin: &TokenOrigin) -> Option<Self> {
         let tagged = |tag: &str| {
@@ -146,8 +146,9 @@ impl Scan {
         self.findings.get(&check).copied()
     }
 
-    /// Whether the scan rules out a honeypot: it is complete, looked for one and found none, and
-    /// either rates the token as a whole or also saw the source code and the tax on a sale.
+    /// Whether the scan rules out a honeypot. It must be complete, must have looked for one and
+    /// found none. It must also rate the token as a whole, or have seen the source code and the tax
+    /// on a sale.
     #[must_use]
     pub fn clears(&self) -> bool {
         let saw_enough = self.rating.is_some_and(|rating| rating.readable)
@@ -155,8 +156,8 @@ impl Scan {
         self.complete && self.finding(Check::Honeypot) == Some(false) && saw_enough
     }
 
-    /// Whether the scan has no finding about the contract. A missing owner is no finding, because a
-    /// scanner without data also writes an empty owner.
+    /// Whether the scan has no finding about the contract. An empty owner is not a finding, because
+    /// a scanner without data also writes one.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let mut findings = self.findings.keys();
@@ -165,7 +166,7 @@ impl Scan {
     }
 }
 
-/// A tax in percent; `None` for an impossible one.
+/// Returns a tax in percent. `None` for an impossible one.
 pub(crate) fn pct(figure: Option<Figure>) -> Option<Decimal> {
     let pct = figure?.get();
     (Decimal::ZERO..=Decimal::ONE_HUNDRED)
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn an_origin_speaks_against_a_token_or_not_at_all() {
+    fn an_origin_can_only_count_against_a_token() {
         let origin = |risk_level, creator_rug_pulls, tags: &[&str]| {
             let origin = TokenOrigin {
                 risk_level,
@@ -240,7 +241,8 @@ mod tests {
             BTreeMap::from([(Check::Honeypot, true), (Check::LinkedToRugPulls, true)])
         );
         assert!(rugged.rating.is_none() && !rugged.clears());
-        // Beside a scan without findings it decides the verdict; alone it never clears a token.
+        // Together with a scan without findings, it decides the verdict. Alone it never clears a
+        // token.
         let verdict = |scans: &[Scan]| crate::security::Judgement::of(scans).verdict;
         let clean = scan(Some("LOW"));
         assert_eq!(

@@ -14,9 +14,9 @@ const AGREEMENT_PCT: Decimal = Decimal::TEN;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TradeSide {
-    /// Dollars to the token.
+    /// From dollars to the token.
     Buy,
-    /// The token to dollars.
+    /// From the token to dollars.
     Sell,
 }
 
@@ -27,33 +27,33 @@ pub enum Traded {
     Quoted(Quoted),
     /// The exchange answered that there is no route.
     NoRoute,
-    /// It is unknown, for this reason.
+    /// Whether there is a route is unknown, for this reason.
     Unavailable(String),
 }
 
 /// A quote.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Quoted {
-    /// The paid amount, in the unit of the paid token.
+    /// The amount that is paid, in atoms of the token that pays.
     #[serde(serialize_with = "digits")]
     pub amount_in_atoms: U256,
-    /// The received amount, in the unit of the received token.
+    /// The amount that is received, in atoms of the token that is received.
     #[serde(serialize_with = "digits")]
     pub amount_out_atoms: U256,
-    /// Effect on the price in percent, as the exchange states it; negative is a loss.
+    /// The effect on the price in percent, as the exchange states it. Negative for a loss.
     pub price_impact_pct: Option<Figure>,
-    /// Pools on the route, when they are stated.
+    /// How many pools the route has, if that is stated.
     pub hops: Option<usize>,
     /// Whether the exchange itself calls the token a honeypot.
     #[serde(skip)]
     pub honeypot: Option<bool>,
-    /// The unit of the received token, when it is stated.
+    /// The decimals of the token that is received, if they are stated.
     #[serde(skip)]
     pub received_decimals: Option<u8>,
 }
 
-/// Both directions at one size. The sale is of the purchase's output. Where the token cannot be
-/// bought, the sale is of an amount worth about as much.
+/// A purchase and a sale at one size. The sale is of what the purchase gives. When the token cannot
+/// be bought, the sale is of an amount that is worth about as much.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
     /// The size in dollars.
@@ -64,12 +64,12 @@ pub struct Probe {
     pub sell: Traded,
 }
 
-/// The probes of one token, smallest first.
+/// The probes of one token, the smallest first.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Trades {
     /// The probes.
     pub probes: Vec<Probe>,
-    /// Atoms of one dollar in the token that pays.
+    /// How many atoms of the token that pays are worth one dollar.
     pub atoms_per_usd: u64,
 }
 
@@ -83,13 +83,13 @@ impl Probe {
         }
     }
 
-    /// The loss of buying and selling at once, in percent; negative is a gain.
+    /// Returns how much buying and selling at once loses, in percent. Negative for a gain.
     #[must_use]
     pub fn round_trip_loss_pct(&self) -> Option<Decimal> {
         let (Traded::Quoted(buy), Traded::Quoted(sell)) = (&self.buy, &self.sell) else {
             return None;
         };
-        // Only a sale of exactly the purchased amount is a round trip.
+        // Only a sale of exactly the amount that was bought is a round trip.
         if sell.amount_in_atoms != buy.amount_out_atoms {
             return None;
         }
@@ -102,7 +102,7 @@ impl Probe {
 }
 
 impl Trades {
-    /// Whether the token can be traded in this direction: `Some(false)` only when the exchange
+    /// Whether the token can be traded in this direction. `Some(false)` only when the exchange
     /// answered at every size that it cannot.
     #[must_use]
     pub fn possible(&self, side: TradeSide) -> Option<bool> {
@@ -118,7 +118,7 @@ impl Trades {
         answered.then_some(false)
     }
 
-    /// The worst effect on the price of all quotes, in percent, as the exchange states it.
+    /// Returns the worst effect on the price of all quotes, in percent, as the exchange states it.
     #[must_use]
     pub fn price_impact_pct(&self) -> Option<Figure> {
         self.quotes()
@@ -126,13 +126,14 @@ impl Trades {
             .min()
     }
 
-    /// The most pools that any quote goes through, of those that state them.
+    /// Returns the most pools that any quote goes through, among the quotes that state them.
     #[must_use]
     pub fn most_hops(&self) -> Option<usize> {
         self.quotes().filter_map(|(_, quote)| quote.hops).max()
     }
 
-    /// The price of one token in dollars by the smallest purchase, when the token's unit is stated.
+    /// Returns the price of one token in dollars by the smallest purchase, if the token's decimals
+    /// are stated.
     #[must_use]
     pub fn buy_price_usd(&self) -> Option<Decimal> {
         let (_, quote) = self.quotes().find(|(side, _)| *side == TradeSide::Buy)?;
@@ -143,9 +144,9 @@ impl Trades {
             .checked_div(decimal(quote.amount_out_atoms)?)
     }
 
-    /// The proceeds of one token in dollars when the output of the smallest purchase is sold again,
-    /// when the token's unit is stated. `None` where the round trip loses more than ten percent,
-    /// because the token's value is then unknown.
+    /// Returns what one token brings in dollars when the result of the smallest purchase is sold
+    /// again, if the token's decimals are stated. `None` when the round trip loses more than ten
+    /// percent, because the token's value is then unknown.
     #[must_use]
     pub fn traded_price_usd(&self) -> Option<Decimal> {
         let probe = self.probes.first()?;
@@ -223,8 +224,8 @@ impl Trades {
         signs
     }
 
-    /// Whether the exchange has a route for a small size and answered that it has none for a larger
-    /// one.
+    /// Whether the exchange has a route for a small size, and answered that it has none for a
+    /// larger one.
     fn ends_below_the_largest(&self, side: TradeSide) -> bool {
         let mut outcomes = self.probes.iter().map(|probe| probe.side(side));
         let quoted = outcomes.position(|outcome| matches!(outcome, Traded::Quoted(_)));
@@ -243,8 +244,8 @@ impl Trades {
     }
 }
 
-/// The number of atoms of a token with these decimals that are worth `usd` dollars at `price_usd`
-/// for a whole token; rounded down, but at least one.
+/// Returns how many atoms of a token with these decimals are worth `usd` dollars, at `price_usd`
+/// for a whole token. Rounded down, but at least one.
 #[must_use]
 pub fn atoms_worth(usd: u32, price_usd: Decimal, decimals: u8) -> Option<U256> {
     let tokens = Decimal::from(usd).checked_div(price_usd)?;
@@ -254,14 +255,14 @@ pub fn atoms_worth(usd: u32, price_usd: Decimal, decimals: u8) -> Option<U256> {
     (!atoms.is_zero()).then_some(atoms)
 }
 
-/// The atoms of one whole token.
+/// Returns the atoms of one whole token.
 #[must_use]
 pub fn one_token(decimals: u8) -> Option<U256> {
     U256::from(10).checked_pow(U256::from(decimals))
 }
 
-/// An amount as a decimal. Amounts beyond 28 digits lose their last digits: only ratios are
-/// computed from them.
+/// Converts an amount to a decimal. An amount beyond 28 digits loses its last digits, so only
+/// ratios may be computed from it.
 fn decimal(atoms: U256) -> Option<Decimal> {
     atoms.to_string().parse().ok()
 }

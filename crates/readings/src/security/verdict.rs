@@ -6,14 +6,14 @@ use serde::Serialize;
 
 use super::{Check, RiskLevel, Scan, scan::pct, tax_level};
 
-/// Points that each severe check that is not ruled out subtracts from the highest score.
+/// How many points each severe check that is not ruled out subtracts from the highest score.
 pub const SEVERE_STEP: u32 = 8;
 
 /// The verdict about a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It was checked, and no finding is against it.
+    /// The token was checked, and no finding is against it.
     Safe,
     /// Harm is possible later.
     Caution,
@@ -23,34 +23,34 @@ pub enum Verdict {
     Danger,
 }
 
-/// A found risk, by its name in `flags`.
+/// A risk that was found, by its name in `flags`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Sign {
-    /// Its severity.
+    /// How severe it is.
     pub level: RiskLevel,
     /// Its name.
     pub name: &'static str,
 }
 
-/// A verdict with its grounds.
+/// A verdict with its reasons.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
     /// The verdict.
     pub verdict: Verdict,
-    /// 0 to 100, higher is better; none while the verdict is [`Verdict::Unknown`].
+    /// The score from 0 to 100, higher is better. None while the verdict is [`Verdict::Unknown`].
     pub score: Option<u32>,
-    /// The highest level that was found; none while the verdict is [`Verdict::Unknown`].
+    /// The highest level that was found. None while the verdict is [`Verdict::Unknown`].
     pub risk_level: Option<RiskLevel>,
-    /// Every found risk, worst first, each once.
+    /// Every risk that was found, the worst first. Each occurs once.
     pub signs: Vec<Sign>,
-    /// Severe checks that no finished scan made, worst first.
+    /// The severe checks that no finished scan made, the worst first.
     pub severe_unknown: Vec<Check>,
     /// The highest score that the severe checks allow.
     ceiling: u32,
 }
 
 impl Judgement {
-    /// Judges the scanners' findings about one token; their order does not matter.
+    /// Judges what the scanners found about one token. The order of the scans does not matter.
     #[must_use]
     pub fn of(scans: &[Scan]) -> Self {
         let cleared = scans.iter().any(Scan::clears)
@@ -66,7 +66,7 @@ impl Judgement {
         Self::from_signs(signs, cleared, RiskLevel::Low, severe)
     }
 
-    /// Adds further `signs` to this verdict; `cleared` says whether a honeypot is still ruled out.
+    /// Adds further `signs` to this verdict. `cleared` says whether a honeypot is still ruled out.
     pub(super) fn and(&self, signs: impl IntoIterator<Item = Sign>, cleared: bool) -> Self {
         let all = self.signs.iter().copied().chain(signs);
         let cleared = cleared && self.verdict != Verdict::Unknown;
@@ -78,7 +78,7 @@ impl Judgement {
         Self::from_signs(all, cleared, least, severe)
     }
 
-    /// The verdict over `signs`; `cleared` says whether a honeypot was ruled out, and `least` is
+    /// Makes the verdict from `signs`. `cleared` says whether a honeypot was ruled out. `least` is
     /// the lowest level that the verdict may show.
     fn from_signs(
         signs: impl IntoIterator<Item = Sign>,
@@ -120,19 +120,19 @@ impl Judgement {
         }
     }
 
-    /// The names of the found risks, worst first.
+    /// Returns the names of the risks that were found, the worst first.
     #[must_use]
     pub fn flags(&self) -> Vec<&'static str> {
         self.signs.iter().map(|sign| sign.name).collect()
     }
 }
 
-/// The effect of the severe checks on a verdict.
+/// How the severe checks affect a verdict.
 #[derive(Clone, Debug)]
 struct Severe {
     /// The severe checks that no finished scan made.
     unknown: Vec<Check>,
-    /// The highest score.
+    /// The highest score that they allow.
     ceiling: u32,
 }
 
@@ -157,7 +157,7 @@ impl Severe {
     }
 }
 
-/// The signs in one scanner's findings.
+/// Returns the signs in what one scanner found.
 fn signs(scan: &Scan) -> impl Iterator<Item = Sign> {
     let found = scan.findings.iter().filter(|(_, found)| **found);
     let checks = found.map(|(check, _)| Sign {

@@ -1,4 +1,4 @@
-//! The verdict over a token: its contract, its holders and its market.
+//! The verdict over a token as a whole: its contract, its holders and its market.
 
 use super::{Holding, Judgement, RiskLevel, Scan, Sign, TradeSide, Trades};
 use crate::Figure;
@@ -12,10 +12,10 @@ pub struct Vetting {
     pub contract: Judgement,
 }
 
-/// Judges a token by its contract, its holders (with its creator's share in percent, and their
-/// number) and its market.
+/// Judges a token by its contract, its holders (with the creator's share in percent, and the number
+/// of holders) and its market.
 ///
-/// The verdict is never better than the verdict over the contract only. It is never `safe` without
+/// The verdict is never better than the verdict over only the contract. It is never `safe` without
 /// a quoted sale, a quoted round trip, and known largest holders.
 #[must_use]
 pub fn vet(
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
     use crate::security::{Basis, Check, Holder, Probe, Quoted, Rating, Traded, Verdict};
 
-    /// A scan that made every severe check, with these findings.
+    /// Makes a scan that made every severe check, with these findings.
     fn scan(word: &str, findings: &[(Check, bool)]) -> Scan {
         let severe = Check::SEVERE.map(|check| (check, false));
         Scan {
@@ -100,7 +100,7 @@ mod tests {
         }
     }
 
-    /// Two holders; the first has this share.
+    /// Makes a list of two holders, of which the first has this share.
     fn holders(share: &str) -> Holding {
         let holder = |byte, share: &str| Holder {
             address: Address::repeat_byte(byte),
@@ -136,13 +136,13 @@ mod tests {
             verdict(clean(), &few, &market(sold(1))),
             (Verdict::Danger, vec!["round_trip_loss"])
         );
-        // A trade that could not be tried is neither safe nor dangerous.
+        // A trade that could not be tried is no sign of safety or of danger.
         let down = Traded::Unavailable("upstream_timeout".to_owned());
         assert_eq!(
             verdict(clean(), &few, &market(down)),
             (Verdict::Caution, vec!["loss_not_shown", "sale_not_shown"])
         );
-        // A sale today does not rule out a honeypot that no scanner looked for.
+        // A sale that works today does not rule out a honeypot that no scanner looked for.
         assert_eq!(
             verdict(scan("LOW", &[]), &few, &fine),
             (Verdict::Unknown, vec![])
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn severe_checks_that_no_scanner_made_are_not_passed() {
+    fn severe_checks_that_no_scanner_made_do_not_count_as_passed() {
         let (fine, few) = (market(sold(9_950_000)), holders("12"));
         let without = |left_out: &[Check]| {
             let mut scan = scan("LOW", &[(Check::Honeypot, false)]);
@@ -168,7 +168,7 @@ mod tests {
         }
         let none = without(&Check::SEVERE);
         assert_eq!((none.verdict, none.score), (Verdict::Caution, Some(44)));
-        // An unfinished scan has not made them either.
+        // An unfinished scan has not made these checks either.
         let partial = Scan {
             complete: false,
             source: "goplus.token-security",
@@ -179,7 +179,7 @@ mod tests {
             .retain(|check, _| !Check::SEVERE.contains(check));
         let judged = vet(&[bare.clone(), partial], &few, None, Some(2), &fine).judgement;
         assert_eq!((judged.verdict, judged.score), (Verdict::Caution, Some(44)));
-        // A found risk is a sign of its own, and no better than an unknown one.
+        // A risk that was found is a sign of its own, and is not better than an unknown one.
         let mut found = bare;
         found.findings.insert(Check::Blacklist, true);
         let judged = vet(&[found], &few, None, Some(2), &fine).judgement;
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn unlisted_holders_are_not_few() {
+    fn holders_that_are_not_listed_are_not_ignored() {
         let clean = [scan("LOW", &[(Check::Honeypot, false)])];
         let fine = market(sold(9_950_000));
         let flags = |holding: &Holding, count| {
@@ -196,7 +196,7 @@ mod tests {
             (judged.verdict, judged.flags())
         };
         let missing = (Verdict::Caution, vec!["holders_not_shown"]);
-        // Two rows are the two largest holders only where there are no more.
+        // Two rows are the two largest holders only when there are no others.
         let two = holders("12");
         assert_eq!(flags(&two, Some(2)), (Verdict::Safe, vec![]));
         assert_eq!(flags(&two, Some(5120)), missing);

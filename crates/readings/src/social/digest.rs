@@ -1,5 +1,5 @@
-//! The statements of opinion leaders within a day, and the change from the day before: topics,
-//! stances and claims, each with the posts behind it, in our own words.
+//! What opinion leaders said within a day, and what changed from the day before: topics, stances
+//! and claims. Each names the posts on which it is based, and is stated in our own words.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,46 +15,46 @@ use crate::{Extent, Figure, mean};
 
 /// A day.
 const DAY: SignedDuration = SignedDuration::from_hours(24);
-/// Most rows of a list.
+/// The most rows of a list.
 const MOST: usize = 12;
-/// Most posts behind a row.
+/// The most posts that a row names.
 const EVIDENCE: usize = 5;
-/// Most accounts that a sentence names.
+/// The most accounts that a sentence names.
 const NAMED: usize = 3;
 
-/// `data` of the route.
+/// The digest: `data` of the route.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PostDigest {
     /// The window: the last day.
     pub window: &'static str,
-    /// Posts of the window that were read.
+    /// How many posts of the window were read.
     pub posts: usize,
-    /// Accounts that posted within the window.
+    /// How many accounts posted within the window.
     pub authors: usize,
     /// Whether every post of the window was read.
     pub complete: bool,
-    /// The topics, most authors first.
+    /// The topics, those with the most authors first.
     pub topics: Vec<Topic>,
-    /// The authors for and against each token, most authors first.
+    /// Who is for and who is against each token, those with the most authors first.
     pub stances: Vec<Stance>,
-    /// The claims, in our own words, most authors first.
+    /// The claims in our own words, those with the most authors first.
     pub claims: Vec<Statement>,
     /// The full lengths of the lists.
     pub shown_of: ShownOf,
-    /// The change from the day before; `null` when its posts are incomplete.
+    /// What changed from the day before. `null` when the posts of that day are incomplete.
     pub change: Option<Change>,
-    /// The accounts behind the digest, without `@`.
+    /// The accounts whose posts are in the digest, without `@`.
     pub voices: Vec<String>,
 }
 
 /// The full lengths of the lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ShownOf {
-    /// Of topics.
+    /// The length of `topics`.
     pub topics: usize,
-    /// Of stances.
+    /// The length of `stances`.
     pub stances: usize,
-    /// Of claims.
+    /// The length of `claims`.
     pub claims: usize,
 }
 
@@ -63,35 +63,35 @@ pub struct ShownOf {
 pub struct Topic {
     /// Its name.
     pub topic: String,
-    /// Posts about it.
+    /// How many posts are about it.
     pub posts: usize,
-    /// Authors who post about it.
+    /// How many authors post about it.
     pub authors: usize,
-    /// Posts about it on the day before; `null` when that is unknown.
+    /// How many posts were about it on the day before. `null` when that is unknown.
     pub posts_yesterday: Option<usize>,
-    /// At least one post.
+    /// The addresses of posts about it, at least one.
     pub evidence_urls: Vec<String>,
 }
 
-/// The authors for and against a token.
+/// Who is for and who is against a token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Stance {
     /// The token's symbol.
     pub symbol: String,
-    /// The mean tone of the posts about it, −1 … 1.
+    /// The mean tone of the posts about it, from −1 to 1.
     pub score: Figure,
-    /// In one word.
+    /// The tone in one word.
     pub label: MoodLabel,
-    /// Authors in favour of it.
+    /// The authors who are in favour of it.
     pub bullish: Vec<String>,
-    /// Authors against it.
+    /// The authors who are against it.
     pub bearish: Vec<String>,
-    /// Authors who name it neutrally.
+    /// The authors who name it neutrally.
     pub neutral: Vec<String>,
-    /// The mean tone of the day before; `null` when there were no posts about it, or when that is
+    /// The mean tone of the day before. `null` when there were no posts about it, or when that is
     /// unknown.
     pub score_yesterday: Option<Figure>,
-    /// At least one post.
+    /// The addresses of posts about it, at least one.
     pub evidence_urls: Vec<String>,
 }
 
@@ -104,29 +104,29 @@ pub struct Statement {
     pub kind: ClaimKind,
     /// The token of the claim.
     pub symbol: Option<String>,
-    /// The authors who state it.
+    /// The authors who make the claim.
     pub authors: Vec<String>,
-    /// At least one post.
+    /// The addresses of posts with it, at least one.
     pub evidence_urls: Vec<String>,
 }
 
-/// The change from the day before.
+/// What changed from the day before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Change {
-    /// Posts of the day before.
+    /// How many posts there were on the day before.
     pub posts_yesterday: usize,
     /// The mean tone of all posts that name a token.
     pub tone: Option<Figure>,
     /// The mean tone of the day before.
     pub tone_yesterday: Option<Figure>,
-    /// Topics and tokens of the day without a post on the day before.
+    /// Topics and tokens of this day that no post of the day before named.
     pub new: Vec<String>,
-    /// Topics and tokens of the day before without a post on the day.
+    /// Topics and tokens of the day before that no post of this day names.
     pub gone: Vec<String>,
 }
 
-/// The digest of the day up to `now`, with the first rows of its lists or all of them; `None` when
-/// none of its posts has content.
+/// Makes the digest of the day up to `now`, with the first rows of its lists or all of them. `None`
+/// when none of the posts has content.
 #[must_use]
 pub fn digest(read: &Posts, now: Timestamp, extent: Extent) -> Option<PostDigest> {
     let since = now.checked_sub(DAY).unwrap_or(Timestamp::MIN);
@@ -193,7 +193,7 @@ fn topics(today: &[&Post], yesterday: Option<&[&Post]>) -> Vec<Topic> {
     rows
 }
 
-/// The scores of the posts that name each token.
+/// Returns, for each token, the posts that name it with their scores.
 fn scores<'a>(posts: &[&'a Post]) -> BTreeMap<&'a str, Vec<(&'a Post, Decimal)>> {
     let mut scores: BTreeMap<&str, Vec<_>> = BTreeMap::new();
     for post in posts {
@@ -270,12 +270,12 @@ fn statements(today: &[&Post]) -> Vec<Statement> {
         }
     });
     let mut rows: Vec<Statement> = rows.collect();
-    // Among equals, events come before stances.
+    // When the numbers of authors are equal, events come before stances.
     rows.sort_by_key(|row| (std::cmp::Reverse(row.authors.len()), row.kind));
     rows
 }
 
-/// `@a …` with one author, `each of @a, @b and 3 more …` with several.
+/// Writes `@a …` for one author, and `each of @a, @b and 3 more …` for several.
 fn sentence(claim: &Claim, authors: &[String]) -> String {
     let named: Vec<String> = authors
         .iter()
@@ -321,7 +321,7 @@ fn change(today: &[&Post], yesterday: &[&Post]) -> Change {
     }
 }
 
-/// The accounts of some posts, each once, in the order of the posts.
+/// Returns the accounts of some posts, each once, in the order of the posts.
 fn authors<'a>(posts: impl Iterator<Item = &'a Post>) -> Vec<String> {
     let mut handles: Vec<String> = Vec::new();
     for post in posts {
@@ -333,7 +333,7 @@ fn authors<'a>(posts: impl Iterator<Item = &'a Post>) -> Vec<String> {
     handles
 }
 
-/// The posts with most reactions.
+/// Returns the addresses of the posts with the most reactions.
 fn evidence(posts: &[&Post]) -> Vec<String> {
     let mut posts = posts.to_vec();
     posts.sort_by_key(|post| std::cmp::Reverse(post.reactions));

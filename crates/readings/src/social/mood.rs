@@ -1,4 +1,4 @@
-//! The tone of posts about a token.
+//! The mood about tokens, as a source counts posts and articles.
 
 use jiff::Timestamp;
 use rust_decimal::Decimal;
@@ -6,36 +6,36 @@ use serde::Serialize;
 
 use crate::{Figure, symbol::SymbolKey};
 
-/// The balance from which on a mood is not neutral: the same threshold as for a headline's tone.
+/// From which balance on a mood is not neutral. A headline's tone has the same threshold.
 const LEANING: Decimal = Decimal::from_parts(5, 0, 0, false, 2);
 
-/// The tones of all tokens in a source's ranking, over one window.
+/// The moods about all tokens in a source's ranking, over one window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mood {
     /// The window, by the source's name, for example `24h`.
     pub window: String,
     /// The source's own time.
     pub as_of: Timestamp,
-    /// The tokens, most mentioned first.
+    /// The tokens, the most mentioned first.
     pub tokens: Vec<SymbolMood>,
 }
 
-/// The tone of one token. Counts are of posts and articles.
+/// The mood about one token. Its counts are of posts and articles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SymbolMood {
     /// Its symbol, in the source's spelling.
     pub symbol: String,
     /// How often it was mentioned.
     pub mentions: u64,
-    /// Of these, on X.
+    /// How many of these mentions are on X.
     pub x_mentions: Option<u64>,
-    /// Of these, in the news.
+    /// How many of these mentions are in the news.
     pub news_mentions: Option<u64>,
-    /// Share of bullish mentions, 0 … 1.
+    /// The share of bullish mentions, from 0 to 1.
     pub bullish_ratio: Option<Figure>,
-    /// Share of bearish mentions, 0 … 1.
+    /// The share of bearish mentions, from 0 to 1.
     pub bearish_ratio: Option<Figure>,
-    /// The trend within the window, oldest first.
+    /// How the mood changed within the window, the oldest section first.
     pub trend: Vec<TrendPoint>,
 }
 
@@ -44,11 +44,11 @@ pub struct SymbolMood {
 pub struct TrendPoint {
     /// When it begins.
     pub at: Timestamp,
-    /// Mentions within it.
+    /// How many mentions are within it.
     pub mentions: u64,
-    /// Share of bullish mentions, 0 … 1.
+    /// The share of bullish mentions, from 0 to 1.
     pub bullish_ratio: Option<Figure>,
-    /// Share of bearish mentions, 0 … 1.
+    /// The share of bearish mentions, from 0 to 1.
     pub bearish_ratio: Option<Figure>,
 }
 
@@ -58,15 +58,15 @@ pub struct TrendPoint {
 pub enum MoodLabel {
     /// More bullish than bearish.
     Bullish,
-    /// Neither.
+    /// Neither bullish nor bearish.
     Neutral,
     /// More bearish than bullish.
     Bearish,
 }
 
 impl Mood {
-    /// The mood about one symbol. `None` when the source does not rank it, and when two of its rows
-    /// have the symbol, because the meant token is then unknown.
+    /// Returns the mood about one symbol. `None` when the source does not rank it. Also `None` when
+    /// two of its rows have the symbol, because it is then unknown which token is meant.
     #[must_use]
     pub fn of(&self, symbol: &SymbolKey) -> Option<&SymbolMood> {
         let mut found = self
@@ -79,7 +79,7 @@ impl Mood {
 }
 
 impl SymbolMood {
-    /// Bullish less bearish share, −1 … 1; `None` when either is unknown.
+    /// Returns the bullish share less the bearish one, from −1 to 1. `None` when either is unknown.
     #[must_use]
     pub fn balance(&self) -> Option<Decimal> {
         self.bullish_ratio?.0.checked_sub(self.bearish_ratio?.0)
@@ -87,7 +87,7 @@ impl SymbolMood {
 }
 
 impl MoodLabel {
-    /// The word for a balance, −1 … 1.
+    /// Returns the word for a balance from −1 to 1.
     #[must_use]
     pub fn of(balance: Decimal) -> Self {
         if balance >= LEANING {
@@ -117,7 +117,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_symbol_of_two_tokens_is_of_neither() {
+    fn a_symbol_that_two_tokens_have_gives_no_mood() {
         let mood = Mood {
             window: "24h".into(),
             as_of: Timestamp::UNIX_EPOCH,

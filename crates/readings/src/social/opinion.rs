@@ -1,4 +1,4 @@
-//! The sentiment of opinion leaders: the posts of each, judged one by one.
+//! The sentiment of opinion leaders, from the posts of each leader.
 
 use std::collections::BTreeMap;
 
@@ -13,60 +13,60 @@ use super::{
 };
 use crate::{Figure, mean};
 
-/// The window of a sentiment.
+/// How far back posts count for a sentiment.
 const WINDOW: SignedDuration = SignedDuration::from_hours(24);
-/// Fewer leaders with an opinion make no sentiment.
+/// The fewest leaders with an opinion that give a sentiment.
 pub const LEAST_LEADERS: usize = 3;
-/// Most posts that are named as evidence of one leader's opinion.
+/// The most posts that are named as evidence of one leader's opinion.
 const EVIDENCE: usize = 3;
 
 const METHOD: &str = "each post's tone per token that it names, by VADER's rules with words of markets added; a leader's score is \
                       the mean of the leader's posts; a token's and the overall score count each leader once";
 
-/// `data` of the route.
+/// The sentiment: `data` of the route.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Opinions {
     /// The window.
     pub window: &'static str,
-    /// The extent of the data.
+    /// How much was read.
     pub coverage: Coverage,
-    /// The method of the scores.
+    /// How the scores are computed.
     pub method: &'static str,
     /// The mean of the leaders' scores.
     pub overall: Opinion,
-    /// Tokens with more leaders in favour than against, by symbol.
+    /// Tokens that more leaders are for than against, by symbol.
     pub bullish: Vec<String>,
-    /// Tokens with more leaders against than in favour.
+    /// Tokens that more leaders are against than for, by symbol.
     pub bearish: Vec<String>,
-    /// Each token that leaders have an opinion of, most leaders first.
+    /// Each token of which leaders have an opinion, those with the most leaders first.
     pub by_token: Vec<TokenOpinion>,
-    /// Each leader who posted about a token, most followed first.
+    /// Each leader who posted about a token, the most followed first.
     pub leaders: Vec<Leader>,
 }
 
-/// The extent of the data.
+/// How much was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Coverage {
-    /// Accounts that are known.
+    /// How many accounts are known.
     pub known: usize,
-    /// The leaders: the most followed of them, at most 50.
+    /// How many of these are leaders: the most followed ones, at most 50.
     pub leaders: usize,
-    /// Of these, with a post within the window.
+    /// How many leaders posted within the window.
     pub posted: usize,
-    /// Of these, with a post that names a token.
+    /// How many leaders posted about a token.
     pub with_opinion: usize,
-    /// Posts of theirs within the window that were read.
+    /// How many of the leaders' posts within the window were read.
     pub posts: usize,
     /// Whether every post of the window was read.
     pub complete: bool,
 }
 
-/// A score and its word.
+/// A score and the word for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Opinion {
-    /// −1 … 1.
+    /// The score from −1 to 1.
     pub score: Figure,
-    /// In one word.
+    /// The score in one word.
     pub label: MoodLabel,
 }
 
@@ -77,13 +77,13 @@ pub struct TokenOpinion {
     pub symbol: String,
     /// The mean of the leaders' scores for it.
     pub score: Figure,
-    /// In one word.
+    /// The score in one word.
     pub label: MoodLabel,
-    /// Leaders with an opinion of it.
+    /// How many leaders have an opinion of it.
     pub leaders: usize,
-    /// Of these, in favour.
+    /// How many of these are in favour of it.
     pub bullish: usize,
-    /// Of these, against it.
+    /// How many of these are against it.
     pub bearish: usize,
 }
 
@@ -94,15 +94,15 @@ pub struct Leader {
     pub handle: String,
     /// The number of its followers.
     pub followers: Option<u64>,
-    /// Posts within the window that name a token.
+    /// How many of its posts within the window name a token.
     pub posts: usize,
-    /// The mean over the tokens.
+    /// The mean of its scores over the tokens.
     pub score: Figure,
-    /// In one word.
+    /// The score in one word.
     pub label: MoodLabel,
     /// Its opinion of each token.
     pub tokens: Vec<LeaderToken>,
-    /// The posts behind it, newest first.
+    /// The posts on which it is based, the newest first.
     pub evidence_urls: Vec<String>,
 }
 
@@ -111,13 +111,13 @@ pub struct Leader {
 pub struct LeaderToken {
     /// Its symbol.
     pub symbol: String,
-    /// −1 … 1.
+    /// The score from −1 to 1.
     pub score: Figure,
-    /// In one word.
+    /// The score in one word.
     pub label: MoodLabel,
 }
 
-/// The opinions of the most followed accounts: of those whose posts were read, and of the accounts
+/// Returns the opinions of the most followed accounts, among those whose posts were read and those
 /// in `talking`. `None` when fewer than [`LEAST_LEADERS`] of them have one.
 #[must_use]
 pub fn opinions(read: &Posts, talking: &[TokenVoices], now: Timestamp) -> Option<Opinions> {
@@ -167,7 +167,8 @@ pub fn opinions(read: &Posts, talking: &[TokenVoices], now: Timestamp) -> Option
     })
 }
 
-/// The most followed accounts, each once, with their followers; and the number of all accounts.
+/// Returns the most followed accounts, each once with its followers, and the number of all
+/// accounts.
 fn most_followed(read: &Posts, talking: &[TokenVoices]) -> (Vec<(String, Option<u64>)>, usize) {
     let listed = read.posts.iter().map(|post| (&post.handle, post.followers));
     let voices = talking.iter().flat_map(|token| &token.voices);
@@ -184,7 +185,7 @@ fn most_followed(read: &Posts, talking: &[TokenVoices]) -> (Vec<(String, Option<
     (all, total)
 }
 
-/// One leader's opinion; `None` without a post that names a token.
+/// Returns one leader's opinion. `None` when no post names a token.
 fn leader<'a>(posts: impl Iterator<Item = &'a Post>, followers: Option<u64>) -> Option<Leader> {
     let mut about: Vec<&Post> = posts
         .filter(|post| !post.content.stances.is_empty())
@@ -317,7 +318,7 @@ mod tests {
                 complete: true
             }
         );
-        // No score contains the post of the day before.
+        // The post of the day before is in no score.
         let third = told
             .leaders
             .iter()
@@ -330,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn two_leaders_are_not_the_leaders() {
+    fn two_leaders_give_no_sentiment() {
         let posts = vec![post("a", 1, "BTC strong"), post("b", 1, "BTC weak")];
         assert_eq!(opinions(&read(posts), &[], at(0)), None);
     }

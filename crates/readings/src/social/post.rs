@@ -1,5 +1,5 @@
-//! The content of a post, extracted from its text: tokens, topics, stances and claims. The text
-//! itself is not kept, because it is not ours to sell.
+//! What a post says, extracted from its text: tokens, topics, stances and claims. The text itself
+//! is not kept, because it is not ours to sell.
 
 mod claim;
 
@@ -14,14 +14,14 @@ use crate::{
     news::{of_title, topic_named, topics_in},
 };
 
-/// Words in capitals that count as token symbols in a post.
+/// Words in capitals that count as a token's symbol in a post.
 const SYMBOLS: &[&str] = &[
     "BTC", "ETH", "SOL", "XRP", "BNB", "ADA", "DOGE", "TRX", "AVAX", "LINK", "LTC", "HYPE", "SUI",
     "TON", "ARB", "AAVE", "UNI", "USDT", "USDC", "OKB", "PEPE", "SHIB", "NEAR",
 ];
-/// Most symbols of a post that are read.
+/// The most symbols of a post that are read.
 const MOST: usize = 5;
-/// Longest symbol after a `$`.
+/// The longest symbol after a `$`.
 const LONGEST: usize = 12;
 
 /// A leader's post: its address, its reach and its content.
@@ -35,25 +35,25 @@ pub struct Post {
     pub url: String,
     /// When it was posted.
     pub at: Timestamp,
-    /// Likes, reposts, replies and quotes together.
+    /// The sum of likes, reposts, replies and quotes.
     pub reactions: Option<u64>,
-    /// Its content.
+    /// What it says.
     pub content: Content,
 }
 
 /// The posts of some accounts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Posts {
-    /// Newest first.
+    /// The posts, the newest first.
     pub posts: Vec<Post>,
-    /// All posts from this time on are present; earlier ones may be missing.
+    /// From this time on, all posts are present. Earlier ones may be missing.
     pub covered_from: Timestamp,
 }
 
-/// The content of a text.
+/// What a text says.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Content {
-    /// Tokens that it names, with the tone of the clauses that name each, −1 … 1.
+    /// The tokens that it names, each with the tone of the clauses that name it, from −1 to 1.
     pub stances: Vec<(String, Figure)>,
     /// Its topics, by their names.
     #[serde(deserialize_with = "known_topics")]
@@ -63,9 +63,9 @@ pub struct Content {
 }
 
 impl Content {
-    /// Reads a text clause by clause: "BTC looks strong, ETH weak" is in favour of one and against
-    /// the other. A clause without a tone gets the tone of the whole text when the text names no
-    /// other token.
+    /// Reads a text clause by clause: "BTC looks strong, ETH weak" is in favour of one token and
+    /// against the other. A clause without a tone gets the tone of the whole text, if the text
+    /// names no other token.
     #[must_use]
     pub fn read(text: &str) -> Self {
         let clauses: Vec<(Vec<String>, Decimal, &str)> = clauses(text)
@@ -103,7 +103,7 @@ impl Content {
         }
     }
 
-    /// The mean of its stances; `None` when it names no token.
+    /// Returns the mean of its stances. `None` when it names no token.
     #[must_use]
     pub fn tone(&self) -> Option<Decimal> {
         let scores: Vec<_> = self.stances.iter().map(|(_, score)| score.0).collect();
@@ -111,13 +111,13 @@ impl Content {
     }
 }
 
-/// Topics by their names; an unknown name is left out.
+/// Reads topics by their names, and leaves out unknown names.
 fn known_topics<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<&'static str>, D::Error> {
     let names: Vec<String> = Vec::deserialize(deserializer)?;
     Ok(names.iter().filter_map(|name| topic_named(name)).collect())
 }
 
-/// The clauses of a text. A point or a comma inside a number does not end one.
+/// Splits a text into clauses. A point or a comma inside a number does not end a clause.
 fn clauses(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -151,7 +151,7 @@ fn end_of_clause(text: &str) -> usize {
     text.len()
 }
 
-/// Token symbols in a text, in their order.
+/// Returns the symbols of tokens in a text, in their order.
 fn symbols_in(text: &str) -> Vec<String> {
     let mut symbols: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -199,13 +199,13 @@ mod tests {
         assert_eq!(label("BTC"), MoodLabel::Bullish);
         assert_eq!(label("SOL"), MoodLabel::Bearish);
         assert_eq!(label("ETH"), MoodLabel::Neutral);
-        // With a single token, the whole text is about that token.
+        // The whole text is about the only token that it names.
         let read = Content::read("$SUI. This is a disaster");
         assert_eq!(MoodLabel::of(read.stances[0].1.0), MoodLabel::Bearish);
     }
 
     #[test]
-    fn a_read_post_can_be_kept_without_its_text() {
+    fn the_content_of_a_post_can_be_stored_without_its_text() {
         let read = Content::read("BTC looks strong, ETF inflows hit $1.5. $SOL is weak");
         let kept = serde_json::to_string(&read).unwrap();
         assert!(!kept.contains("looks"), "{kept}");

@@ -1,4 +1,4 @@
-//! The market board of a chain: its tokens with their prices, and the movers.
+//! The market board of a chain: its tokens with their prices, and those that moved most.
 
 use alloy_primitives::Address;
 use serde::Serialize;
@@ -6,15 +6,15 @@ use serde::Serialize;
 use super::{checksummed, curated, larger_first, market::TokenMarket};
 use crate::{Decimal, Figure};
 
-/// Rows of each list of movers.
+/// How many rows each list of movers has.
 const MOVERS: usize = 3;
-/// The price of a token with fewer dollars in its pools moves by accident.
+/// When a token has fewer dollars in its pools, its price moves by accident.
 const LEAST_LIQUIDITY_USD: Decimal = Decimal::from_parts(10_000, 0, 0, false, 0);
 
 /// A row of the board.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BoardRow {
-    /// Its symbol. Untrusted text without control characters, except for curated tokens.
+    /// Its symbol. Except for curated tokens, it is untrusted text without control characters.
     pub symbol: String,
     /// Whether the token is one of the curated ones.
     pub curated: bool,
@@ -30,10 +30,10 @@ pub struct Movers {
     pub gainers: Vec<Mover>,
     /// The largest losses first.
     pub losers: Vec<Mover>,
-    /// The number of all tokens that rose; the gainers are the first of them.
+    /// How many tokens rose. The gainers are the first of these.
     #[serde(skip)]
     pub risen: usize,
-    /// The number of all tokens that fell; the losers are the first of them.
+    /// How many tokens fell. The losers are the first of these.
     #[serde(skip)]
     pub fallen: usize,
 }
@@ -46,18 +46,18 @@ pub struct Mover {
     pub address: Address,
     /// Its symbol.
     pub symbol: String,
-    /// Change of the price over a day, in percent.
+    /// The change of the price over a day, in percent.
     pub change_24h_pct: Figure,
 }
 
-/// How much of the board is based on data.
+/// For how many tokens the board has data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Coverage {
-    /// Curated tokens.
+    /// How many tokens are curated.
     pub curated: usize,
-    /// Of these, the ones with a price.
+    /// How many of these have a price.
     pub curated_priced: usize,
-    /// Rows whose volume is part of the total.
+    /// For how many rows the volume is part of the total.
     pub with_volume: usize,
 }
 
@@ -66,14 +66,14 @@ pub struct Coverage {
 pub struct Board {
     /// The chain.
     pub chain_id: u64,
-    /// Curated tokens in their order, then others by liquidity.
+    /// The curated tokens in their order, then the others by liquidity.
     pub tokens: Vec<BoardRow>,
-    /// The movers. Stablecoins and tokens with hardly any liquidity are left out.
+    /// The tokens that moved most. Stablecoins and tokens with hardly any liquidity are left out.
     pub movers: Movers,
-    /// Dollars traded within a day, over the rows with a volume; `None` when there is none. A swap
-    /// between two of the tokens is in the volume of both and counts twice here.
+    /// The dollars that were traded within a day, over the rows with a volume. `None` when no row
+    /// has one. A swap between two of the tokens is in the volume of both, and counts twice here.
     pub total_volume_24h_usd: Option<Figure>,
-    /// How much of it is based on data.
+    /// For how many tokens the board has data.
     pub coverage: Coverage,
 }
 
@@ -85,8 +85,8 @@ impl Coverage {
     }
 }
 
-/// The board of chain 196 from `markets`. Other than curated tokens take their symbol from
-/// `symbol_of`; those without one are left out.
+/// Makes the board of chain 196 from `markets`. Tokens that are not curated take their symbol from
+/// `symbol_of`, and are left out without one.
 #[must_use]
 pub fn board(
     chain_id: u64,
@@ -279,13 +279,13 @@ mod tests {
             .collect();
         let board = board(196, markets, symbol_of);
         assert!(!board.coverage.is_too_small());
-        // A missing volume is not zero, and a missing change is no move.
+        // A missing volume is not zero, and a missing change is not a move.
         assert_eq!(board.total_volume_24h_usd, None);
         assert!(board.movers.gainers.is_empty() && board.movers.losers.is_empty());
     }
 
     #[test]
-    fn a_row_is_written_flat() {
+    fn a_row_is_written_as_one_flat_object() {
         let board = board(196, vec![market(of("WOKB"), "1", "1", None)], symbol_of);
         let json = serde_json::to_value(&board).unwrap();
         let row = &json["tokens"][0];

@@ -1,4 +1,4 @@
-//! Coins of a catalogue, and which of several with one symbol is meant.
+//! Coins of a catalogue, and which of several coins with one symbol is meant.
 
 use std::cmp::Ordering;
 
@@ -8,51 +8,51 @@ use serde::Serialize;
 use super::larger_first;
 use crate::{Decimal, Figure, median, percent_change, symbol::SymbolKey};
 
-/// Most alternatives that are named beside the chosen coin.
+/// The most alternatives that are named with the chosen coin.
 pub const MAX_ALTERNATIVES: usize = 10;
 
-/// Perpetuals whose mark differs more than this from a coin's price, in percent of it, belong to
-/// another coin of that name.
+/// When the mark of a perpetual differs by more than this from a coin's price, in percent of it,
+/// the perpetual belongs to another coin of that name.
 const SAME_COIN_PCT: Decimal = Decimal::from_parts(20, 0, 0, false, 0);
 
 /// A coin: the main facts about a symbol.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Coin {
-    /// The catalogue's id; `chain:address` for a token that only exchanges list.
+    /// The catalogue's id, or `chain:address` for a token that only exchanges list.
     pub id: String,
-    /// Its symbol. Untrusted text without control characters.
+    /// Its symbol. The text is untrusted, and has no control characters.
     pub symbol: String,
-    /// Its name. Untrusted text without control characters.
+    /// Its name. The text is untrusted, and has no control characters.
     pub name: String,
-    /// Dollars for one whole coin, above zero.
+    /// The dollars for one whole coin, above zero.
     pub price_usd: Option<Figure>,
     /// Price times circulating supply, in dollars.
     pub market_cap_usd: Option<Figure>,
     /// Price times the largest supply, in dollars.
     pub fdv_usd: Option<Figure>,
-    /// Dollars traded within a day.
+    /// The dollars that were traded within a day.
     pub volume_24h_usd: Option<Figure>,
-    /// Change of the price over an hour, in percent.
+    /// The change of the price over an hour, in percent.
     pub change_1h_pct: Option<Figure>,
-    /// Change of the price over a day, in percent.
+    /// The change of the price over a day, in percent.
     pub change_24h_pct: Option<Figure>,
-    /// Change of the price over a week, in percent.
+    /// The change of the price over a week, in percent.
     pub change_7d_pct: Option<Figure>,
-    /// Change of the price over thirty days, in percent.
+    /// The change of the price over thirty days, in percent.
     pub change_30d_pct: Option<Figure>,
-    /// Coins in circulation.
+    /// How many coins are in circulation.
     pub circulating_supply: Option<Figure>,
     /// The largest possible supply.
     pub max_supply: Option<Figure>,
     /// The highest price so far.
     pub ath: Option<AllTimeHigh>,
-    /// Rank by market capitalisation, from 1; `None` for an unranked coin.
+    /// The rank by market capitalisation, from 1. `None` for a coin without a rank.
     pub rank: Option<u32>,
-    /// Its token contracts; empty for the native coin of a chain, `None` when that is unknown.
+    /// Its token contracts. Empty for the native coin of a chain, and `None` when they are unknown.
     pub contracts: Option<Vec<Contract>>,
     /// Other coins with the same symbol, the highest ranked first.
     pub alternatives: Vec<Alternative>,
-    /// The number of other coins with the symbol; [`Self::alternatives`] has the first of them.
+    /// How many other coins have the symbol. [`Self::alternatives`] has the first of them.
     #[serde(skip)]
     pub alternatives_total: usize,
     /// When the catalogue last updated it.
@@ -63,9 +63,9 @@ pub struct Coin {
 /// The highest price of a coin so far.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AllTimeHigh {
-    /// Dollars.
+    /// The price in dollars.
     pub price: Figure,
-    /// The day.
+    /// The day of that price.
     #[serde(
         serialize_with = "super::written",
         skip_serializing_if = "Option::is_none"
@@ -79,9 +79,9 @@ pub struct Contract {
     /// The chain's id, for a supported EVM chain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chain_id: Option<u64>,
-    /// The chain, by the catalogue's name.
+    /// The chain, by the name that the catalogue gives it.
     pub platform: String,
-    /// The address in its chain's spelling; with checksum on EVM chains.
+    /// The address in its chain's spelling. On EVM chains it has the checksum.
     pub address: String,
 }
 
@@ -90,12 +90,12 @@ pub struct Contract {
 pub struct Alternative {
     /// The catalogue's id.
     pub id: String,
-    /// Its name. Untrusted text without control characters.
+    /// Its name. The text is untrusted, and has no control characters.
     pub name: String,
-    /// Rank by market capitalisation, from 1.
+    /// The rank by market capitalisation, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rank: Option<u32>,
-    /// Dollars for one whole coin.
+    /// The dollars for one whole coin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price_usd: Option<Figure>,
     /// Price times circulating supply, in dollars.
@@ -104,7 +104,7 @@ pub struct Alternative {
 }
 
 impl Coin {
-    /// Sets `others` as its alternatives, the first of them by name.
+    /// Sets `others` as its alternatives, of which the first ones are named.
     #[must_use]
     pub(super) fn beside(mut self, others: impl ExactSizeIterator<Item = Self>) -> Self {
         self.alternatives_total = others.len();
@@ -125,7 +125,7 @@ impl Coin {
     }
 
     /// Whether perpetuals with these marks (dollars for one coin) can belong to this coin. A symbol
-    /// alone does not prove it, a price does. `None` while one side has no price.
+    /// alone does not prove it, but a price does. `None` when one side has no price.
     #[must_use]
     pub fn is_marked_at(&self, marks: &[Decimal]) -> Option<bool> {
         let price = self.price_usd?.get();
@@ -133,15 +133,15 @@ impl Coin {
         Some(change.is_some_and(|change| change.abs() <= SAME_COIN_PCT))
     }
 
-    /// Whether the catalogue says that it is the native coin of a chain and nowhere a token.
+    /// Whether the catalogue says that it is the native coin of a chain and a token nowhere.
     #[must_use]
     pub fn has_no_contract(&self) -> bool {
         self.contracts.as_ref().is_some_and(Vec::is_empty)
     }
 }
 
-/// The coin of `found` that `query` means: the highest ranked one with exactly this symbol. The
-/// others become its alternatives. `None` when no symbol is equal.
+/// Returns the coin of `found` that `query` means: the highest ranked one with exactly this symbol.
+/// The others become its alternatives. `None` when no symbol is equal.
 #[must_use]
 pub fn choose(query: &SymbolKey, found: Vec<Coin>) -> Option<Coin> {
     let mut named: Vec<Coin> = found
@@ -155,7 +155,8 @@ pub fn choose(query: &SymbolKey, found: Vec<Coin>) -> Option<Coin> {
     Some(chosen.beside(named))
 }
 
-/// The best rank first, then the larger market and the larger volume; unranked coins last.
+/// Orders the best rank first, then the larger market, then the larger volume. Coins without a rank
+/// come last.
 fn order(a: &Coin, b: &Coin) -> Ordering {
     let place = |coin: &Coin| coin.rank.unwrap_or(u32::MAX);
     place(a)
@@ -177,7 +178,7 @@ impl From<Coin> for Alternative {
     }
 }
 
-/// The EVM chain with this name at a catalogue.
+/// Returns the EVM chain that a catalogue calls by this name.
 #[must_use]
 pub fn chain_of(platform: &str) -> Option<u64> {
     Some(match platform {
@@ -196,7 +197,7 @@ pub fn chain_of(platform: &str) -> Option<u64> {
     })
 }
 
-/// A coin with names only.
+/// Makes a coin that has only names.
 #[must_use]
 pub fn unpriced(id: String, symbol: String, name: String) -> Coin {
     Coin {

@@ -1,22 +1,26 @@
-//! One price from several sources: a second source checks the first.
+//! Finds one price from several sources, of which a second one confirms the first.
+//!
+//! A price is confirmed, disputed, contradicted or from a single source. An old, uncertain or thin
+//! price confirms nothing, and counts only when there is no other. The quotes come from the caller,
+//! in the order of its preference. This module asks no source.
 
 use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::{Decimal, Figure, median};
 
-/// Sources that differ by more than this much of the lower one do not confirm each other.
+/// By how many percent of the lower price two sources may differ and still confirm each other.
 pub const TOLERANCE_PCT: Decimal = Decimal::TWO;
-/// Sources that differ by more than this much of the lower one contradict each other. Unless most
-/// of them agree, there is no price.
+/// When sources differ by more than this, in percent of the lower price, they contradict each
+/// other. Then there is no price, unless most of them agree.
 pub const CONTRADICTION_PCT: Decimal = Decimal::from_parts(5, 0, 0, false, 0);
-/// An older price confirms nothing about now.
+/// An older price confirms nothing about the present.
 pub const MAX_AGE_SECONDS: i64 = 600;
-/// A price with a lower certainty (0 to 1) by its own source confirms nothing.
+/// A price confirms nothing when its own source is less certain of it than this (0 to 1).
 const LEAST_CERTAINTY: Decimal = Decimal::from_parts(8, 0, 0, false, 1);
-/// Anybody can move the price of pools with fewer dollars.
+/// When pools have fewer dollars, anybody can move their price.
 const LEAST_LIQUIDITY_USD: Decimal = Decimal::ONE_THOUSAND;
-/// Digits of a price that is computed from two others.
+/// The digits of a price that is computed from two others.
 const DERIVED_DIGITS: u32 = 15;
 
 /// A source's price of a token.
@@ -24,73 +28,73 @@ const DERIVED_DIGITS: u32 = 15;
 pub struct Quote {
     /// The source.
     pub source: &'static str,
-    /// Dollars for one whole token, above zero.
+    /// The dollars for one whole token, above zero.
     pub price_usd: Figure,
-    /// When the source observed it; `None` when it states no time, and then it confirms nothing.
+    /// When the source observed it. `None` when it states no time, and then it confirms nothing.
     /// For a pool, the earliest possible time of the last trade.
     #[serde(
         serialize_with = "super::written",
         skip_serializing_if = "Option::is_none"
     )]
     pub as_of: Option<Timestamp>,
-    /// Dollars in the pools behind the price.
+    /// The dollars in the pools that give the price.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub liquidity_usd: Option<Figure>,
-    /// The source's own certainty, 0 to 1.
+    /// How certain the source itself is, from 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub certainty_ratio: Option<Figure>,
 }
 
-/// The reason why a single price is weak.
+/// Why a single price is weak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Weakness {
-    /// It was observed too long ago.
+    /// The price was observed too long ago.
     Old,
     /// Its time is unknown.
     Untimed,
     /// The source itself is uncertain.
     Unsure,
-    /// There is hardly any liquidity behind it.
+    /// Hardly any liquidity supports the price.
     Thin,
-    /// No source lists it: it is the result of a small trade.
+    /// No source lists the price. It is the result of a small trade.
     Traded,
 }
 
-/// How a price was confirmed.
+/// How far a price was confirmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
-    /// All sources agree within [`TOLERANCE_PCT`]; there are at least two.
+    /// At least two sources have a price, and all of them agree within [`TOLERANCE_PCT`].
     Confirmed,
-    /// Sources differ by more. If most of them agree, their price counts; otherwise the median.
+    /// Sources differ by more. If most of them agree, their price counts, otherwise the median.
     Disputed,
-    /// Sources differ by more than [`CONTRADICTION_PCT`] and most do not agree: there is no price.
+    /// Sources differ by more than [`CONTRADICTION_PCT`], and most do not agree. There is no price.
     Contradicted,
     /// Only one source has a price that counts.
     SingleSource,
 }
 
-/// The common price of several sources.
+/// The price that several sources have in common.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Consensus {
-    /// Dollars for one whole token; `None` when the sources contradict each other.
+    /// The dollars for one whole token. `None` when the sources contradict each other.
     pub price_usd: Option<Figure>,
-    /// The source whose price it is; `None` for a median and for no price.
+    /// The source of that price. `None` for a median, and when there is no price.
     pub source: Option<&'static str>,
-    /// How it was confirmed.
+    /// How far it was confirmed.
     pub confidence: Confidence,
-    /// The quotes that count, the preferred one first.
+    /// The quotes that count, with the preferred one first.
     pub used: Vec<Quote>,
-    /// Difference between the highest and the lowest in percent of the lowest; `None` for one
+    /// The difference between the highest and the lowest, in percent of the lowest. `None` for one
     /// quote.
     pub spread_pct: Option<Figure>,
-    /// The reason why the only price is weak.
+    /// Why the only price is weak.
     pub weakness: Option<Weakness>,
 }
 
 impl Consensus {
-    /// The result of a small trade, where no source lists a price.
+    /// Makes the price from a small trade, when no source lists one.
     #[must_use]
     pub fn traded(quote: Quote) -> Self {
         Self {
@@ -105,7 +109,7 @@ impl Consensus {
 }
 
 impl Quote {
-    /// The reason why the quote confirms nothing at `now`.
+    /// Returns why the quote confirms nothing at `now`. `None` when it can confirm.
     #[must_use]
     pub fn weakness(&self, now: Timestamp) -> Option<Weakness> {
         let age = |as_of: Timestamp| now.duration_since(as_of).as_secs();
@@ -126,10 +130,11 @@ impl Quote {
     }
 }
 
-/// The common price of `quotes`, the preferred source first; `None` without a quote.
+/// Finds the common price of `quotes`, which have the preferred source first. `None` without a
+/// quote.
 ///
-/// While all or most of the sources agree, the preferred one's own digits are the price. Weak
-/// quotes count only when there is no other.
+/// When all or most of the sources agree, the preferred one's own digits are the price. Weak quotes
+/// count only when there is no other.
 #[must_use]
 pub fn agree(quotes: &[Quote], now: Timestamp) -> Option<Consensus> {
     let strong: Vec<Quote> = quotes
@@ -177,7 +182,7 @@ pub fn agree(quotes: &[Quote], now: Timestamp) -> Option<Consensus> {
     })
 }
 
-/// The preferred quote among more than half of all quotes that agree with each other.
+/// Returns the preferred quote, if more than half of all quotes agree with each other.
 fn of_most(quotes: &[Quote]) -> Option<&Quote> {
     let agreeing = |quote: &&Quote| {
         let close = |other: &&Quote| {
@@ -189,8 +194,8 @@ fn of_most(quotes: &[Quote]) -> Option<&Quote> {
     quotes.iter().find(agreeing)
 }
 
-/// Difference between the highest and the lowest in percent of the lowest. An overflow counts as
-/// the greatest difference.
+/// Returns the difference between the highest and the lowest, in percent of the lowest. An overflow
+/// counts as the greatest difference.
 fn spread_pct(prices: &[Decimal]) -> Option<Decimal> {
     let (low, high) = (prices.iter().min()?, prices.iter().max()?);
     Some(crate::percent_change(*low, *high).unwrap_or(Decimal::MAX))
@@ -237,7 +242,7 @@ mod tests {
         );
         assert_eq!(agreed.confidence, Confidence::Confirmed);
         assert_eq!(agreed.spread_pct.unwrap().to_string(), "0.0084");
-        // Exactly two percent is still agreement.
+        // A difference of exactly two percent still counts as agreement.
         let edge = agree(&[quote("a", "102"), quote("b", "100")], now()).unwrap();
         assert_eq!(edge.confidence, Confidence::Confirmed);
     }
@@ -253,7 +258,7 @@ mod tests {
             now(),
         )
         .unwrap();
-        // Two of three agree: the third does not move the price.
+        // Two of three agree, so the third does not change the price.
         assert_eq!(
             (price(&three).as_str(), three.source, three.confidence),
             ("100", Some("b"), Confidence::Disputed)
@@ -362,7 +367,7 @@ mod tests {
                 Some(price) => prop_assert!(low <= price && price <= high),
                 None => prop_assert_eq!(consensus.confidence, Confidence::Contradicted),
             }
-            // No price is invented between prices that contradict each other.
+            // When prices contradict each other, no price between them is invented.
             if consensus.source.is_none() && consensus.price_usd.is_some() {
                 prop_assert!(consensus.spread_pct.unwrap().get() <= CONTRADICTION_PCT);
             }

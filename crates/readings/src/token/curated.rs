@@ -1,4 +1,4 @@
-//! The tokens of chain 196 that readers of its market expect.
+//! The tokens of chain 196 that a reader of its market expects.
 
 use alloy_primitives::{Address, address};
 
@@ -7,14 +7,14 @@ use alloy_primitives::{Address, address};
 pub struct Curated {
     /// Its contract.
     pub address: Address,
-    /// Its symbol in its issuer's spelling.
+    /// Its symbol, as its issuer writes it.
     pub symbol: &'static str,
     /// Whether it is a dollar stablecoin.
     pub stable: bool,
 }
 
-/// The curated tokens of chain 196, November 2026: the assets of its lending market (address book
-/// of Aave) and USDC. The native coin is represented by its wrapper, which pools hold.
+/// The curated tokens of chain 196 in November 2026: the assets of its lending market (address book
+/// of Aave), and USDC. The native coin is represented by its wrapper, which pools use.
 pub const XLAYER: [Curated; 10] = [
     listed(address!("e538905cf8410324e03A5A23C1c177a474D59b2b"), "WOKB"),
     stable(

@@ -1,25 +1,25 @@
-//! The cost of a trade in the deepest pool of a token, by its size.
+//! What a trade in the deepest pool of a token costs, by its size.
 
 use serde::Serialize;
 
 use super::pools::DexPair;
 use crate::{Decimal, Figure, share_pct};
 
-/// Sizes of trades, in dollars.
+/// The sizes of the trades, in dollars.
 pub const SIZES_USD: [u32; 3] = [1_000, 10_000, 100_000];
-/// Digits after the point of a percentage.
+/// The digits after the point of a percentage.
 const PLACES: u32 = 4;
 
-/// The share of a trade's value that the deepest pool keeps, by size.
+/// Which share of a trade's value is lost in the deepest pool, by size.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PoolImpact {
     /// The pair.
     pub pair: String,
-    /// The method of the computation.
+    /// How it is computed.
     pub method: &'static str,
-    /// Dollars on the smaller side of the pool.
+    /// The dollars on the smaller side of the pool.
     pub side_usd: Figure,
-    /// The basis of that value: `reserves` as the source states them, or `half_of_liquidity`.
+    /// How that value is known: `reserves` as the source states them, or `half_of_liquidity`.
     pub side_basis: &'static str,
     /// A row for each size.
     pub sizes: Vec<SizeImpact>,
@@ -30,15 +30,16 @@ pub struct PoolImpact {
 pub struct SizeImpact {
     /// Its size in dollars.
     pub usd: u32,
-    /// The shortfall against the price before the trade, in percent of the size.
+    /// How much less the trade gives than the price before it, in percent of the size.
     pub loss_pct: Figure,
 }
 
-/// The rule, published with the figures.
+/// The rule, which is published with the figures.
 const METHOD: &str =
     "loss_pct = 100 * usd / (usd + side_usd): constant product of the deepest pool, without fees";
 
-/// The estimate for the deepest of `pairs` whose sides are known.
+/// Makes the estimate for the deepest of `pairs`, among those whose liquidity is known. `None` when
+/// there is none, or when a side of the deepest one is empty.
 #[must_use]
 pub fn pool_impact<'a>(pairs: impl IntoIterator<Item = &'a DexPair>) -> Option<PoolImpact> {
     let deepest = pairs
@@ -63,8 +64,8 @@ pub fn pool_impact<'a>(pairs: impl IntoIterator<Item = &'a DexPair>) -> Option<P
     })
 }
 
-/// Dollars on the smaller side. Sides are far from equal where liquidity is concentrated: the
-/// smaller one runs out first.
+/// Returns the dollars on the smaller side. Where liquidity is concentrated, the sides are far from
+/// equal, and the smaller one runs out first.
 fn smaller_side(pair: &DexPair) -> Option<(Decimal, &'static str)> {
     let stated = || {
         let usd = pair.price_usd?.get();
@@ -118,7 +119,7 @@ mod tests {
 
     #[test]
     fn the_smaller_side_of_the_deepest_pool_decides() {
-        // 150,000 dollars of one token, 90,000 of the other.
+        // The pool has 150,000 dollars of one token, and 90,000 of the other.
         let pairs = [
             pair("1000", None),
             pair("240000", Some(("75000", "180000"))),
@@ -133,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn without_reserves_half_of_the_liquidity_is_a_side() {
+    fn without_reserves_half_of_the_liquidity_counts_as_a_side() {
         let impact = pool_impact(&[pair("2000000", None)]).unwrap();
         assert_eq!(impact.side_basis, "half_of_liquidity");
         assert_eq!(losses(&impact), ["0.0999", "0.9901", "9.0909"]);

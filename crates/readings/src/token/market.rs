@@ -1,4 +1,5 @@
-//! A token's market data.
+//! A token's market data: its price, the facts about its origin and holders, its pools, and its
+//! place in a ranking. This module has the types only; adapters fill them.
 
 use alloy_primitives::Address;
 use jiff::Timestamp;
@@ -7,7 +8,7 @@ use serde::Serialize;
 use super::checksummed;
 use crate::Figure;
 
-/// A token's market at one time.
+/// The market data of one token at one time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TokenMarket {
     /// The token.
@@ -41,18 +42,19 @@ pub struct TokenMarket {
     pub txs_24h: Option<u64>,
 }
 
-/// A token of a ranking by trades or mentions, in the order of the ranking.
+/// A token in a ranking by trades or mentions. The ranking's order is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HotToken {
     /// Its chain.
     pub chain_id: u64,
-    /// Its contract in its chain's spelling: not every chain of a ranking has 20-byte addresses.
+    /// Its contract in the spelling of its chain: a ranking may name chains without 20-byte
+    /// addresses.
     pub contract: String,
     /// Its symbol. Untrusted text without control characters.
     pub symbol: String,
     /// Dollars for one whole token, above zero.
     pub price_usd: Option<Figure>,
-    /// Change of the price over the ranking's day, in percent.
+    /// Change of the price over a day, in percent.
     pub change_24h_pct: Option<Figure>,
     /// Dollars traded within a day.
     pub volume_24h_usd: Option<Figure>,
@@ -64,20 +66,20 @@ pub struct HotToken {
     pub traders_24h: Option<u64>,
     /// Accounts that hold it.
     pub holders: Option<u64>,
-    /// The share of the ten largest holders in the supply, 0 to 100.
+    /// The share of the supply that the ten largest holders have, from 0 to 100.
     pub top10_hold_pct: Option<Figure>,
-    /// The ranking's own level of risk: 1 low, 2 medium, 3 medium to high, 4 and 5 high.
+    /// The level of risk that the ranking states: 1 low, 2 medium, 3 medium to high, 4 and 5 high.
     pub risk_level: Option<u8>,
 }
 
 impl HotToken {
-    /// Its contract, on a chain with 20-byte addresses.
+    /// Returns its contract as an address. `None` on a chain without 20-byte addresses.
     #[must_use]
     pub fn address(&self) -> Option<Address> {
         self.contract.parse().ok()
     }
 
-    /// Whether the ranking rates it as a high risk.
+    /// Whether the ranking states a high risk.
     #[must_use]
     pub fn is_high_risk(&self) -> bool {
         self.risk_level.is_some_and(|level| level >= 4)
@@ -91,19 +93,19 @@ pub struct TokenOrigin {
     pub creator: Option<Address>,
     /// When it was created.
     pub created_at: Option<Timestamp>,
-    /// The source's own level of risk: 1 low to 5 high.
+    /// The level of risk that the source states, from 1 (low) to 5 (high).
     pub risk_level: Option<u8>,
-    /// The share of the ten largest holders in the supply, 0 to 100.
+    /// The share of the supply that the ten largest holders have, from 0 to 100.
     pub top10_hold_pct: Option<Figure>,
-    /// The creator's share of the supply, 0 to 100.
+    /// The share of the supply that the creator holds, from 0 to 100.
     pub creator_hold_pct: Option<Figure>,
-    /// The share of suspicious accounts in the supply, 0 to 100.
+    /// The share of the supply that suspicious accounts hold, from 0 to 100.
     pub suspicious_hold_pct: Option<Figure>,
     /// The share of liquidity that was burned and cannot be withdrawn, 0 to 100.
     pub lp_burned_pct: Option<Figure>,
-    /// The creator's earlier tokens.
+    /// How many tokens the creator has made before.
     pub creator_tokens: Option<u64>,
-    /// Of these, those that ended as a rug pull.
+    /// How many of the creator's earlier tokens ended as a rug pull.
     pub creator_rug_pulls: Option<u64>,
     /// The source's labels, such as `communityRecognized` or `honeypot`.
     pub tags: Vec<String>,
@@ -112,13 +114,14 @@ pub struct TokenOrigin {
 /// One pool of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenPool {
-    /// Both tokens, by the source's names. Untrusted text without control characters.
+    /// The names of both tokens, as the source writes them. Untrusted text without control
+    /// characters.
     pub name: String,
     /// The exchange.
     pub protocol: String,
-    /// The pool.
+    /// The pool's contract.
     pub address: Option<Address>,
-    /// Dollars in it.
+    /// Dollars in the pool.
     pub liquidity_usd: Option<Figure>,
     /// The pool's fee for a trade, in percent.
     pub fee_pct: Option<Figure>,

@@ -1,4 +1,5 @@
-//! Pairs of decentralised exchanges: their data about a token's price, and about tokens by symbol.
+//! Pairs of decentralised exchanges: a token's price by its deepest pair, and the tokens that pairs
+//! have under a symbol.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +11,10 @@ use super::{
 };
 use crate::{Decimal, Figure, symbol::SymbolKey};
 
-/// A token that only its pools know needs this many dollars in them, because anybody can open a
+/// A token that is known only from its pools needs this many dollars in them. Anybody can open a
 /// pool for a token with a well-known symbol.
 const LEAST_LIQUIDITY_USD: Decimal = Decimal::from_parts(50_000, 0, 0, false, 0);
-/// Digits of a price that is computed from two others.
+/// The number of digits of a price that is computed from two other prices.
 const DERIVED_DIGITS: u32 = 15;
 
 /// One pair of an exchange.
@@ -39,8 +40,8 @@ pub struct DexPair {
     pub quote_reserve: Option<Figure>,
     /// Dollars traded within a day.
     pub volume_24h_usd: Option<Figure>,
-    /// The shortest window, in seconds before the source's observation, with a trade or a volume;
-    /// `None` when there is none.
+    /// The shortest window before the source's observation that has a trade or a volume, in
+    /// seconds. `None` when no window has one.
     pub traded_within_seconds: Option<u64>,
     /// Change of the base token's price over an hour, in percent.
     pub change_1h_pct: Option<Figure>,
@@ -55,7 +56,7 @@ pub struct DexPair {
 /// One side of a pair.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DexToken {
-    /// Its contract in its chain's spelling; with checksum on EVM chains.
+    /// Its contract in the spelling of its chain; on EVM chains with the checksum.
     pub address: String,
     /// Its symbol. Untrusted text without control characters.
     pub symbol: String,
@@ -63,19 +64,19 @@ pub struct DexToken {
     pub name: String,
 }
 
-/// A price from the deepest pool of a token.
+/// A token's price in its deepest pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DexPrice {
     /// Dollars for one whole token, above zero.
     pub price_usd: Figure,
-    /// Dollars in that pool.
+    /// Dollars in the pool.
     pub liquidity_usd: Figure,
-    /// As [`DexPair::traded_within_seconds`].
+    /// The same as [`DexPair::traded_within_seconds`].
     pub traded_within_seconds: Option<u64>,
 }
 
 impl DexPrice {
-    /// As [`DexPair::traded_at`].
+    /// The same as [`DexPair::traded_at`].
     #[must_use]
     pub fn traded_at(&self, seen: Timestamp) -> Option<Timestamp> {
         traded_at(self.traded_within_seconds, seen)
@@ -87,7 +88,7 @@ fn traded_at(within_seconds: Option<u64>, seen: Timestamp) -> Option<Timestamp> 
     seen.checked_sub(SignedDuration::from_secs(within)).ok()
 }
 
-/// The source's name of an EVM chain whose tokens are scanned.
+/// Returns the source's name of an EVM chain. `None` for a chain whose tokens are not scanned.
 #[must_use]
 pub fn platform_of(chain_id: u64) -> Option<&'static str> {
     Some(match chain_id {
@@ -103,8 +104,8 @@ pub fn platform_of(chain_id: u64) -> Option<&'static str> {
     })
 }
 
-/// The price of the token at `address` on `platform`, from the pair with the most dollars in it.
-/// Where the token is the quote token of its pairs, its price follows from theirs.
+/// Returns the price of the token at `address` on `platform`, from the pair with the most dollars
+/// in it. In a pair whose quote token it is, the price is derived from both prices of the pair.
 #[must_use]
 pub fn spot(platform: &str, address: &str, pairs: &[DexPair]) -> Option<DexPrice> {
     pairs
@@ -115,8 +116,8 @@ pub fn spot(platform: &str, address: &str, pairs: &[DexPair]) -> Option<DexPrice
 }
 
 impl DexPair {
-    /// The earliest possible time of its last trade, for an observation at `seen`: its price is at
-    /// most that old. `None` when no window has a trade.
+    /// Returns the earliest time at which the last trade can have happened, for an observation at
+    /// `seen`. The price is not older than that. `None` when no window has a trade.
     #[must_use]
     pub fn traded_at(&self, seen: Timestamp) -> Option<Timestamp> {
         traded_at(self.traded_within_seconds, seen)
@@ -141,14 +142,17 @@ impl DexPair {
     }
 }
 
-/// The token of `pairs` with exactly the symbol `query` and the most dollars in its pools, with the
-/// price of the deepest pool and the volume of all; other tokens of the symbol are its
-/// alternatives. Tokens with little liquidity, tokens without a known trade in their deepest pool
-/// within a day, and imitations are left out. None has a rank, because a pool does not say which
-/// token a symbol means.
+/// Returns the token of `pairs` that has exactly the symbol `query` and the most dollars in its
+/// pools. It gets the price of its deepest pool and the volume of all its pools. Other tokens with
+/// the symbol become its alternatives.
 ///
-/// `seen` is the time of the source's observation. The coin is as old as the last trade can be: a
-/// read of the pool now does not say when that price was last paid.
+/// Leaves out imitations, tokens with little liquidity, and tokens whose deepest pool has no known
+/// trade within a day. No token gets a rank, because a pool does not say which token a symbol
+/// means.
+///
+/// `seen` is the time of the source's observation. The coin's `as_of` is the earliest time at which
+/// the last trade can have happened: the state of a pool does not say when somebody last paid its
+/// price.
 #[must_use]
 pub fn deepest(query: &SymbolKey, pairs: &[DexPair], seen: Timestamp) -> Option<Coin> {
     let mut tokens: BTreeMap<(&str, &str), Vec<&DexPair>> = BTreeMap::new();
@@ -168,7 +172,7 @@ pub fn deepest(query: &SymbolKey, pairs: &[DexPair], seen: Timestamp) -> Option<
     Some(chosen.beside(coins))
 }
 
-/// A token by its pairs, and the dollars in its pools.
+/// Makes a coin of one token's pairs. Also returns the dollars in the token's pools.
 fn coin(pairs: &[&DexPair], seen: Timestamp) -> Option<(Figure, Coin)> {
     let deepest = pairs.iter().max_by_key(|pair| pair.liquidity_usd)?;
     // A price without a known recent trade does not count.
@@ -197,7 +201,7 @@ fn coin(pairs: &[&DexPair], seen: Timestamp) -> Option<(Figure, Coin)> {
     Some((liquidity, coin))
 }
 
-/// The sum of the known figures; `None` when there are none.
+/// Sums the known figures. `None` when there are none.
 fn sum(pairs: &[&DexPair], of: impl Fn(&DexPair) -> Option<Figure>) -> Option<Figure> {
     pairs
         .iter()
@@ -244,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn chains_have_one_name_there_and_back() {
+    fn the_names_of_chains_convert_both_ways() {
         for chain_id in [1, 10, 56, 137, 196, 8453, 42161, 43114] {
             assert_eq!(platform_of(chain_id).and_then(chain_of), Some(chain_id));
         }

@@ -1,4 +1,4 @@
-//! The tokens that a search found, the likeliest ones first.
+//! The tokens that a search found, with the likeliest first.
 
 use std::cmp::Ordering;
 
@@ -18,7 +18,7 @@ pub struct FoundToken {
     pub symbol: String,
     /// Its name. Untrusted text without control characters.
     pub name: Option<String>,
-    /// Its unit; `None` is unknown, not zero.
+    /// The number of its decimals. `None` when it is unknown; it is then not zero.
     pub decimals: Option<u8>,
     /// Dollars for one whole token.
     pub price_usd: Option<Figure>,
@@ -30,7 +30,7 @@ pub struct FoundToken {
     pub liquidity_usd: Option<Figure>,
     /// Accounts that hold it.
     pub holders: Option<u64>,
-    /// Whether the source recognises it; `None` when it does not state that.
+    /// Whether the source calls it verified. `None` when the source does not say.
     pub verified: Option<bool>,
 }
 
@@ -39,19 +39,19 @@ pub struct FoundToken {
 pub struct FoundPage {
     /// The tokens, each once.
     pub tokens: Vec<FoundToken>,
-    /// The source's cursor of the next page; `None` at the end.
+    /// The source's cursor of the next page. `None` on the last page.
     pub next_cursor: Option<String>,
 }
 
-/// How a found token's symbol compares with the search.
+/// How the symbol of a found token compares with the searched one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Likeness {
     /// The same symbol.
     Exact,
-    /// Another symbol; or its name matched.
+    /// Another symbol, or a match by name only.
     Partial,
-    /// It looks like plain letters, but it is written with others.
+    /// A symbol that looks like plain letters and is written with others.
     Imitation,
 }
 
@@ -61,13 +61,13 @@ pub struct RankedToken {
     /// The token.
     #[serde(flatten)]
     pub token: FoundToken,
-    /// How its symbol compares with the search.
+    /// How its symbol compares with the searched one.
     #[serde(rename = "match")]
     pub likeness: Likeness,
 }
 
-/// `found` in reading order: the exact symbol before others, verified before unverified, more
-/// liquidity and more holders first. Imitations come last, whatever their other data.
+/// Sorts `found`: tokens with the exact symbol first, then verified ones, then those with more
+/// liquidity, then those with more holders. Imitations come last, whatever their other data is.
 #[must_use]
 pub fn rank(query: &SymbolKey, found: Vec<FoundToken>) -> Vec<RankedToken> {
     let mut ranked: Vec<RankedToken> = found
@@ -81,7 +81,7 @@ pub fn rank(query: &SymbolKey, found: Vec<FoundToken>) -> Vec<RankedToken> {
     ranked
 }
 
-/// How `symbol` compares with the search.
+/// Compares `symbol` with the searched one.
 #[must_use]
 pub fn likeness(query: &SymbolKey, symbol: &str) -> Likeness {
     if is_imitation(symbol) {
@@ -93,8 +93,8 @@ pub fn likeness(query: &SymbolKey, symbol: &str) -> Likeness {
     }
 }
 
-/// Whether a symbol uses letters of another alphabet that look like Latin ones, so that it reads as
-/// another symbol. `USD₮0` is not one: its `₮` is read as `T` everywhere.
+/// Whether a symbol has letters of another alphabet that look like Latin ones, so that people read
+/// it as another symbol. `USD₮0` is none, because everybody reads its `₮` as `T`.
 #[must_use]
 pub fn is_imitation(symbol: &str) -> bool {
     let Some(key) = SymbolKey::new(symbol) else {
@@ -113,8 +113,8 @@ fn order(a: &RankedToken, b: &RankedToken) -> Ordering {
         .then_with(|| a.token.address.cmp(&b.token.address))
 }
 
-/// Upper-case letters and digits of other alphabets that look like one of `A` to `Z` or `0` to `9`.
-/// Full-width and mathematical forms are folded before.
+/// Whether `c` is an upper-case letter or a digit of another alphabet that looks like one of `A` to
+/// `Z` or `0` to `9`. The caller has already folded full-width and mathematical forms.
 fn looks_latin(c: char) -> bool {
     const CYRILLIC: &str = "АВЕЗІЇЈКМНОРСТУХЅԌԐԚԜҮҺӀ";
     const GREEK: &str = "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹϺ";
@@ -122,7 +122,8 @@ fn looks_latin(c: char) -> bool {
     const CHEROKEE: &str = "ᎪᎬᎫᏔᎳᎷᎻᎢᏚᎠᏞᏒᏟᏦᏢᏴᏃᏀᏙᏩ";
     const OTHERS: &str = "ƖȜꓐꓑꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓪꓫꓬꓮꓰꓲꓳꓴ₮₳₿ⵔⵏƐƧƦƲØŁĐŦĦ";
     [CYRILLIC, GREEK, ARMENIAN, CHEROKEE, OTHERS].iter().any(|set| set.contains(c))
-        // Accents on a Latin letter, composed or not, are easy to miss in a short symbol.
+        // People easily miss an accent on a Latin letter in a short symbol, whether it is composed
+        // or not.
         || matches!(c, 'À'..='Ö' | 'Ù'..='Ý' | 'Ā'..='Ž' | 'Ơ' | 'Ư' | 'Ǎ'..='Ǜ' | 'Ḁ'..='Ỹ' | '\u{300}'..='\u{36f}')
 }
 
@@ -186,12 +187,12 @@ mod tests {
         assert_eq!(likeness(&usdt0, "USDT"), Likeness::Partial);
         let chinese = SymbolKey::new("币安人生").unwrap();
         assert_eq!(likeness(&chinese, "币安人生"), Likeness::Exact);
-        // Invisible and full-width forms are folded before the comparison.
+        // The comparison folds invisible and full-width forms first.
         assert_eq!(likeness(&usdt0, "ＵＳＤＴ０"), Likeness::Exact);
     }
 
     #[test]
-    fn a_row_says_what_it_is() {
+    fn a_row_states_its_likeness() {
         let row = rank(
             &SymbolKey::new("A").unwrap(),
             vec![token(1, "A", None, None)],

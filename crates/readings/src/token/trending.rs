@@ -1,4 +1,5 @@
-//! Trending coins: those that several rankings name at once.
+//! Trending coins: the coins that several rankings name at the same time. A price must show that
+//! two rankings mean the same coin by a symbol.
 
 mod excluded;
 mod words;
@@ -11,16 +12,16 @@ pub use self::excluded::is_excluded;
 use super::{market::HotToken, search};
 use crate::{Decimal, Extent, Figure, symbol::SymbolKey};
 
-/// Most rows of an answer.
+/// The most rows of a short answer.
 pub const MAX_ROWS: usize = 3;
-/// Two rankings that use one symbol mean the same coin only when their prices are this close, in
-/// percent of the lower one.
+/// The largest difference between the prices of two rankings that mean the same coin by one symbol,
+/// in percent of the lower price.
 const SAME_COIN_PCT: Decimal = Decimal::TEN;
 
-/// A coin that many people search for, in the order of the ranking.
+/// A coin that many people search for. The ranking's order is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchedCoin {
-    /// The catalogue's id, safe as a part of a URL.
+    /// The catalogue's id. It is safe as a part of a URL.
     pub id: String,
     /// Its symbol. Untrusted text without control characters.
     pub symbol: String,
@@ -38,7 +39,7 @@ pub struct SearchedCoin {
     pub volume_24h_usd: Option<Figure>,
 }
 
-/// A symbol that is mentioned often, in the order of the ranking.
+/// A symbol that is mentioned often. The ranking's order is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MentionedSymbol {
     /// The symbol. The source does not say which coin it means.
@@ -51,7 +52,7 @@ pub struct MentionedSymbol {
     pub bearish_ratio: Option<Figure>,
 }
 
-/// The rankings that answered.
+/// The rankings. A ranking that did not answer is `None`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rankings<'a> {
     /// The most searched coins.
@@ -62,7 +63,7 @@ pub struct Rankings<'a> {
     pub mentioned: Option<&'a [MentionedSymbol]>,
 }
 
-/// A trending coin.
+/// One trending coin of the answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TrendingRow {
     /// Rank in this answer, from 1.
@@ -79,17 +80,17 @@ pub struct TrendingRow {
     pub market_cap_usd: Option<Figure>,
     /// Dollars traded within a day.
     pub volume_24h_usd: Option<Figure>,
-    /// The number of rankings that name it.
+    /// How many rankings name it.
     pub named_by: usize,
     /// A sentence for each ranking that names it.
     pub why: Vec<String>,
-    /// Its risks.
+    /// The codes of its risks.
     pub risks: Vec<&'static str>,
     /// Links for further reading.
     pub links: BTreeMap<&'static str, String>,
 }
 
-/// One coin in all rankings.
+/// One coin, with its rank and its entry in each ranking that names it.
 #[derive(Clone, Debug, Default)]
 struct Candidate<'a> {
     searched: Option<(usize, &'a SearchedCoin)>,
@@ -97,10 +98,13 @@ struct Candidate<'a> {
     mentioned: Option<(usize, &'a MentionedSymbol)>,
 }
 
-/// The coins that most rankings name, the first [`MAX_ROWS`] or all of them, and the number of all
-/// named coins; among equals the better ranks come first. Bitcoin, stablecoins, wrapped and staked
-/// forms, imitations and tokens of a high risk are left out. A symbol with mentions only is not a
-/// coin. Mentions of a symbol do not count for a token of an exchange with that symbol.
+/// Returns the coins that the most rankings name, the first [`MAX_ROWS`] or all of them, and the
+/// number of all named coins. Among coins with equally many rankings, those with the better ranks
+/// come first.
+///
+/// Leaves out bitcoin, stablecoins, wrapped and staked forms, imitations, and tokens with a high
+/// risk. A symbol that is only mentioned is no coin. Mentions of a symbol do not count for a token
+/// of an exchange that has this symbol.
 #[must_use]
 pub fn trending(rankings: Rankings<'_>, extent: Extent) -> (Vec<TrendingRow>, usize) {
     let mut found = candidates(rankings);
@@ -130,7 +134,7 @@ fn candidates(rankings: Rankings<'_>) -> Vec<Candidate<'_>> {
             .searched
             .is_some_and(|(_, coin)| !same_coin(coin, token));
         if apart || candidate.hot.is_some() {
-            // Another token with the symbol of a coin that is already listed.
+            // This is another token with the symbol of a coin that is already listed.
             others.push(Candidate {
                 hot: Some((place, token)),
                 ..Candidate::default()
@@ -142,8 +146,8 @@ fn candidates(rankings: Rankings<'_>) -> Vec<Candidate<'_>> {
     for (place, mention) in numbered(rankings.mentioned) {
         let key = SymbolKey::new(&mention.symbol);
         let candidate = key.and_then(|key| by_symbol.get_mut(&key));
-        // Mentions are counted by symbol. They count for the coin that a catalogue lists under it,
-        // never for a token of an exchange with that symbol.
+        // A source counts mentions by symbol. They count for the coin that the catalogue lists
+        // under the symbol, and never for a token of an exchange.
         if let Some(candidate) = candidate.filter(|candidate| candidate.searched.is_some()) {
             candidate.mentioned.get_or_insert((place, mention));
         }
@@ -151,7 +155,7 @@ fn candidates(rankings: Rankings<'_>) -> Vec<Candidate<'_>> {
     by_symbol.into_values().chain(others).collect()
 }
 
-/// Elements with their ranks from 1.
+/// Numbers the elements of a ranking from 1.
 fn numbered<T>(ranking: Option<&[T]>) -> impl Iterator<Item = (usize, &T)> {
     ranking
         .unwrap_or_default()
@@ -165,7 +169,7 @@ fn admitted(symbol: &str, name: Option<&str>) -> Option<SymbolKey> {
     (!search::is_imitation(symbol) && !is_excluded(&key, name)).then_some(key)
 }
 
-/// Whether both are the same coin. A symbol alone does not prove it, a price does.
+/// Whether both are the same coin. Equal symbols do not prove that; close prices do.
 fn same_coin(coin: &SearchedCoin, token: &HotToken) -> bool {
     let prices = coin.price_usd.zip(token.price_usd);
     prices.is_some_and(|(a, b)| {
@@ -174,11 +178,11 @@ fn same_coin(coin: &SearchedCoin, token: &HotToken) -> bool {
     })
 }
 
-/// More rankings first, then the better mean rank, then the larger market.
+/// Sorts by more rankings, then by the better mean rank, then by the larger market.
 fn order(a: &Candidate<'_>, b: &Candidate<'_>) -> Ordering {
     let mean = |candidate: &Candidate<'_>| {
         let places = candidate.places();
-        // With equally many ranks, the sum compares like the mean.
+        // Both have equally many ranks here, so comparing the sums compares the means.
         (
             std::cmp::Reverse(places.len()),
             places.iter().sum::<usize>(),
@@ -211,7 +215,7 @@ impl Candidate<'_> {
         self.of(|coin| coin.market_cap_usd, |token| token.market_cap_usd)
     }
 
-    /// A figure of the catalogue, otherwise one of the exchanges.
+    /// Returns the catalogue's figure, otherwise the figure of the exchanges.
     fn of(
         &self,
         coin: impl Fn(&SearchedCoin) -> Option<Figure>,

@@ -1,4 +1,4 @@
-//! Replay serves what the proxy records, and no recording holds a key.
+//! Tests that replay serves what the proxy records, and that no recording holds a key.
 
 #![allow(
     clippy::unwrap_used,
@@ -85,7 +85,7 @@ async fn recordings_are_replayed_and_carry_no_key() {
     let stage = Stage::set(answer, Scheme::Http).await;
     let target = format!("/v1/price?symbol=OKB&api_key={KEY}");
     assert_eq!(stage.get(&target).await, (200, body.to_owned()));
-    // The same request replaces its answer; another request is stored beside it.
+    // The same request replaces the stored answer. Another request is stored beside it.
     stage.get(&target).await;
     stage.get("/v1/price?symbol=ETH").await;
     let manifest = stage.manifest().unwrap();

@@ -1,4 +1,5 @@
-//! A swap quote of the aggregator with its fee leg and its exchange leg.
+//! Computes swap quotes of the aggregator. A quote has two legs: one pays the fees, the other
+//! swaps.
 
 use std::collections::BTreeMap;
 
@@ -56,12 +57,12 @@ mod abi {
     }
 }
 
-/// One, in the millionths of fractions.
+/// The number 1 in millionths.
 const ONE: u64 = 1_000_000;
-/// The aggregator's own share of the gross input: 25 basis points.
+/// The aggregator's share of the gross input, in millionths: 25 basis points.
 const AGGREGATOR: u64 = 2_500;
 
-/// A recorded quote with two legs; the first one pays the aggregator and then the integrator.
+/// A recorded quote with two legs. The first leg pays the aggregator and then the integrator.
 #[derive(Clone, Debug)]
 pub(crate) struct Quote {
     answer: Value,
@@ -69,12 +70,12 @@ pub(crate) struct Quote {
     fees: forwardERC20FeesCall,
     exchange: snwapCall,
     account: Address,
-    /// The paid and the received amount of the exchange.
+    /// The amount that the exchange takes, and the amount that it gives.
     rate: (U256, U256),
 }
 
 impl Quote {
-    /// The recording, when it has that shape and its calldata is canonical.
+    /// Reads the recording. `None` when it has another shape or its calldata is not canonical.
     pub(super) fn read(answer: Value) -> Option<Self> {
         let data = hex::decode(text(&answer, "/transactionRequest/data")?).ok()?;
         let call = swapTokensMultipleV3ERC20ToERC20Call::abi_decode(&data).ok()?;
@@ -100,8 +101,8 @@ impl Quote {
         })
     }
 
-    /// The quote for another account, amount, slippage, integrator and fee. Errors of the recording
-    /// stay: a receiver other than its account is kept.
+    /// Computes the quote for another account, amount, slippage, integrator and fee. An error of
+    /// the recording remains: a receiver that differs from the recording's account is kept.
     pub(super) fn answer(&self, query: &BTreeMap<String, String>) -> Option<String> {
         let gross = digits(query.get("fromAmount")?)?;
         let account: Address = query.get("fromAddress")?.parse().ok()?;
@@ -118,7 +119,7 @@ impl Quote {
         for (distribution, share) in fees.distributions.iter_mut().zip(shares) {
             distribution.amount = share;
         }
-        // An integrator without a fee is not paid.
+        // An integrator that charges no fee gets no payment.
         fees.distributions
             .retain(|distribution| !distribution.amount.is_zero());
         let mut exchange = self.exchange.clone();
@@ -171,7 +172,7 @@ impl Quote {
     }
 }
 
-/// `floor(amount * millionths / 1000000)`.
+/// Computes `floor(amount * millionths / 1000000)`.
 fn part(amount: U256, millionths: u64) -> Option<U256> {
     amount
         .checked_mul(U256::from(millionths))?

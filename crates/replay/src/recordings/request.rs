@@ -1,4 +1,4 @@
-//! A request, and which recorded answer is for it.
+//! The parts of a request, and the rules by which a recorded answer matches it.
 
 use std::collections::BTreeMap;
 
@@ -15,17 +15,19 @@ pub(crate) struct Asked {
     pub(crate) body: Option<Value>,
 }
 
-/// The requests that an entry answers.
+/// The requests that an entry answers. A request must match in every part.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Matcher {
     method: String,
     host: String,
-    /// A segment `*` matches any one.
+    /// Must equal the request's path. A segment `*` matches any one segment.
     path: String,
-    /// Must be part of the request's query; `*` matches any value.
+    /// Each member must be in the request's query. A value `*` matches any value. The request may
+    /// have further members.
     #[serde(default)]
     query: BTreeMap<String, String>,
-    /// Must equal the request's JSON body; a string `*` matches any value in its place.
+    /// Must equal the request's JSON body. A string `*` matches any value in its place. Without it,
+    /// every body matches.
     #[serde(default)]
     body: Option<Value>,
 }

@@ -1,4 +1,4 @@
-//! The real adapters against the replay, as the demo uses them.
+//! Tests of the real adapters against the replay, connected as in the demo.
 
 use std::sync::Arc;
 
@@ -75,7 +75,7 @@ async fn prices_and_tokens_are_served_as_recorded() {
 }
 
 #[tokio::test]
-async fn swaps_are_computed_for_the_caller_and_pass_every_check() {
+async fn swaps_are_computed_for_the_caller_and_every_check_accepts_them() {
     let (replay, okx) = replayed(Recordings::embedded().unwrap()).await;
     for (from, to, amount, slippage, least) in [
         (USDG, WOKB, "100", None, "835172019000000000"),
@@ -118,7 +118,7 @@ async fn scenarios_take_precedence() {
         let (_replay, okx) =
             replayed(Recordings::embedded().unwrap().with_scenario(scenario)).await;
         assert_eq!(okx.tokens(None).await.unwrap_err().code(), code);
-        // The endpoints that share a limit pause for a while; the others do not.
+        // The endpoints that share a limit pause for a while. The other endpoints do not.
         let asked = swap(USDT0, WOKB, "1", None);
         let swapped = okx.swap(&asked).await;
         let limited = swapped.is_err_and(|error| error.code() == "upstream_rate_limited");
@@ -162,7 +162,7 @@ async fn an_unrecorded_request_is_answered_404() {
     );
     assert_eq!(ask("/").await.unwrap().status(), 404);
     assert_eq!(replay.unmatched(), 3);
-    // A query may have members that are not part of the match.
+    // A query may have members that are not in the recorded request.
     let more = ask("/web3.okx.com/api/v6/dex/aggregator/all-tokens?chainIndex=196&page=1")
         .await
         .unwrap();

@@ -1,4 +1,5 @@
-//! Quotes and readings through the real adapters, and their effects on the chains of dev-chain.
+//! Tests that run quotes and readings of the real adapters on the chains of `dev-chain` and compare
+//! the effects.
 
 mod bridge;
 mod lending;
@@ -16,7 +17,7 @@ sol! {
     function approve(address spender, uint256 value) external returns (bool);
 }
 
-/// The time of the recorded quotes, of the adapters and of the chains.
+/// The time of the recorded quotes, the adapters' clock and the chains' clock, in Unix seconds.
 pub(crate) const NOW: u64 = 1_795_222_800;
 
 pub(crate) fn clock() -> Arc<Timestamp> {
@@ -45,7 +46,7 @@ pub(crate) fn send(
     }
 }
 
-/// Approves `spender`; panics on failure.
+/// Approves `spender`. Panics when the call fails.
 pub(crate) fn approve(
     chain: &DevChain,
     from: Address,

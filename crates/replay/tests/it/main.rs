@@ -1,4 +1,4 @@
-//! The recordings as the adapters, the plans, the rails and the probe read them.
+//! Tests that adapters, plans, rails and the probe can read the recordings.
 
 #![allow(
     clippy::arithmetic_side_effects,

@@ -1,4 +1,4 @@
-//! The four plans of the agent rail, built from replayed answers and verified again.
+//! Tests of the four plans of the agent rail: built from replayed answers and verified again.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 const NOW: u64 = 1_795_222_800;
 const USER: &str = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
 
-/// Accounts without code, everywhere.
+/// A code reader that finds no code at any address.
 struct NoCode;
 
 impl Accounts for NoCode {
@@ -32,7 +32,7 @@ impl Accounts for NoCode {
     }
 
     async fn call(&self, _: u64, _: Address, _: Bytes) -> Result<Option<Bytes>, PortError> {
-        // The recordings have no chain with a least fee.
+        // The recordings have no chain with a minimum fee.
         Ok(None)
     }
 }
@@ -78,7 +78,7 @@ async fn replayed(scenario: Option<&str>) -> (ReplayServer, Transport, Arc<Times
     (replay, Transport::new().unwrap(), Arc::new(clock))
 }
 
-/// Verifies the built plan, as its recipient would.
+/// Verifies the built plan like its recipient.
 fn verified(rail: Rail, arguments: &Value, sealed: &Sealed) -> Value {
     let request = Request::parse(rail, &arguments.to_string()).unwrap();
     verify(&request, sealed.json(), moment().now(), &policy()).unwrap();
@@ -112,7 +112,7 @@ async fn a_swap_passes_every_check() {
     let (arguments, sealed) = swap(None).await;
     let plan = verified(Rail::Swap, &arguments, &sealed.unwrap());
     assert_eq!(plan["assertions"].as_array().unwrap().len(), 12);
-    // The recorded quote has no values.
+    // The recorded quote states no dollar values, so this check cannot be established.
     assert_eq!(plan["not_established"][0]["name"], "agg_output_price_bound");
     assert_eq!(plan["payload"]["steps"].as_array().unwrap().len(), 3);
 }

@@ -1,4 +1,5 @@
-//! The probe against recordings: unchanged, and with every member dropped, renamed and retyped.
+//! Tests of the probe against the recordings: unchanged, and with each member dropped, renamed and
+//! retyped.
 
 mod background;
 mod contract;
@@ -30,7 +31,8 @@ async fn found() -> Vec<Row> {
     rows
 }
 
-/// The sources without a recording: feeds that were not recorded, and a series that needs a key.
+/// The sources without a recording: some feeds, a series that needs a key, and the gas price of
+/// nodes.
 const UNRECORDED: [&str; 5] = [
     "rss.decrypt",
     "rss.blockworks",

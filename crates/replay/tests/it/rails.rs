@@ -1,4 +1,4 @@
-//! The adapters of the agent rail against the replay: the inputs of the demo's plans.
+//! Tests of the agent rail's adapters against the replay, with the inputs of the demo's plans.
 
 use std::sync::Arc;
 
@@ -110,7 +110,7 @@ async fn a_quote_is_computed_for_the_caller() {
     let quote = world.lifi.quote(&ask(2_000_000_000)).await.unwrap();
     assert_eq!((quote.sender, quote.receiver), (USER, USER));
     assert_eq!(quote.from_amount, U256::from(2_000_000_000));
-    // 2000 USDC less 55 basis points, at 0.0004 WETH each.
+    // 2000 USDC less 55 basis points, at 0.0004 WETH for each USDC.
     assert_eq!(quote.to_amount, U256::from(795_600_000_000_000_000u64));
     assert_eq!(quote.to_amount_min, U256::from(787_644_000_000_000_000u64));
     assert_eq!(quote.call_value, U256::ZERO);
@@ -128,7 +128,7 @@ async fn a_quote_is_computed_for_the_caller() {
 }
 
 #[tokio::test]
-async fn the_aggregators_failures_can_be_chosen() {
+async fn a_scenario_makes_the_aggregator_fail() {
     for (scenario, reason_of) in [
         ("lifi_rate_limited", "rate limited, retry in 3600 s"),
         (
@@ -204,7 +204,7 @@ async fn every_route_of_the_bridge_has_its_fees() {
         Ok(U256::from(52_455_615_650_179u64))
     );
     assert_eq!(world.replay.unmatched(), 0);
-    // Circle has fees for X Layer, but the recordings do not.
+    // Circle charges fees for X Layer too, but the recordings do not have them.
     assert!(matches!(
         reason(world.circle.fees(37, 6, false).await),
         PortErrorReason::Refused { .. } | PortErrorReason::Unavailable { .. }
@@ -212,7 +212,7 @@ async fn every_route_of_the_bridge_has_its_fees() {
 }
 
 #[tokio::test]
-async fn both_markets_answer_for_both_of_their_tokens() {
+async fn both_markets_answer_for_each_of_their_tokens() {
     let world = world(Recordings::embedded().unwrap()).await;
     for (token, neg_risk) in [
         (

@@ -1,4 +1,5 @@
-//! The parts that all operations share: `meta`, errors, the 402 answer, headers.
+//! The parts of the OpenAPI document that all operations share: `meta`, errors, the 402 answer, and
+//! headers.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -8,7 +9,7 @@ use crate::{
     schema::{self, Detail},
 };
 
-/// The statuses of the errors that every operation may answer, ascending.
+/// The error statuses that every operation may answer, ascending.
 pub(super) const ERROR_STATUSES: [u16; 11] =
     [400, 402, 404, 405, 409, 413, 422, 429, 431, 500, 503];
 
@@ -332,8 +333,8 @@ fn refusal() -> Json {
     })
 }
 
-/// A parameter object of OpenAPI. Only parameters of the example call carry an example: together
-/// the examples of an operation are a call that is served.
+/// Makes a parameter object of OpenAPI. Only parameters of the example call have an example, so
+/// that the examples of an operation together make a call that is served.
 pub(super) fn query_parameter(parameter: &Parameter, shown: bool) -> Json {
     let mut object = json!({
         "name": parameter.name,
@@ -345,7 +346,7 @@ pub(super) fn query_parameter(parameter: &Parameter, shown: bool) -> Json {
     if let (true, Some(members)) = (shown, object.as_object_mut()) {
         members.insert("example".to_owned(), parameter.example_json());
     }
-    // The description is beside the schema, and lists are written with commas.
+    // The description moves out of the schema to the parameter. Callers write lists with commas.
     if let Some(schema) = object.get_mut("schema").and_then(Json::as_object_mut) {
         schema.remove("description");
         if schema.remove("items").is_some() {

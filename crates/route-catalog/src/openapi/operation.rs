@@ -1,4 +1,4 @@
-//! One paid operation.
+//! The OpenAPI object of one paid operation.
 
 use serde_json::{Map, Value as Json, json};
 use x402_wire::Network;
@@ -12,7 +12,7 @@ use crate::{
     schema::{self, Detail},
 };
 
-/// The tag of operations that are not served.
+/// The tag of operations that the server does not serve.
 pub(super) const UNAVAILABLE: &str = "unavailable";
 
 pub(super) fn paid(operation: Operation, network: Network, offering: &Offering) -> Json {
@@ -46,8 +46,8 @@ pub(super) fn paid(operation: Operation, network: Network, offering: &Offering) 
     object
 }
 
-/// The payment data for registries: the structured form, and in addition `pricingMode` and
-/// `network` for readers of the older flat form.
+/// Makes the payment data for registries: the structured form, and `pricingMode` and `network` for
+/// readers of the older flat form.
 fn payment_info(route: &Route, network: Network) -> Json {
     json!({
         "price": {"mode": "fixed", "currency": "USD", "amount": route.price.to_string()},
@@ -98,7 +98,7 @@ fn responses(operation: Operation) -> Json {
 }
 
 fn success(route: &Route, status: u16) -> Json {
-    // The table's own test parses every example.
+    // A test of the table parses every example, so the fallback is never used.
     let mut data: Json = serde_json::from_str(route.example).unwrap_or(Json::Null);
     let description = match status {
         201 => "made and paid for",
@@ -106,7 +106,7 @@ fn success(route: &Route, status: u16) -> Json {
         _ => "paid for",
     };
     if let (202, Some(data)) = (status, data.as_object_mut()) {
-        // An unfinished action has no end yet.
+        // An unfinished action has not ended.
         data.remove("ended_at");
         if data.contains_key("status") {
             data.insert("status".to_owned(), "in_progress".into());

@@ -1,4 +1,4 @@
-//! Routes that ask a model.
+//! The rows of the routes that ask a model.
 
 use x402_wire::MicroUsd;
 

@@ -1,4 +1,4 @@
-//! Transactions and balances across chains.
+//! The rows of the routes about transactions and balances on several chains.
 
 use x402_wire::MicroUsd;
 

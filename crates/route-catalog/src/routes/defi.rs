@@ -1,4 +1,4 @@
-//! TVL, yields and idle capital.
+//! The rows of the routes about protocols, yields and idle capital.
 
 use x402_wire::MicroUsd;
 
@@ -227,5 +227,5 @@ pub(crate) const IDLE_CAPITAL: Route = Route {
     example: include_str!("../examples/idle_capital.json"),
 };
 
-/// The risk levels a caller can choose, ascending.
+/// The risk levels that a caller can choose, ascending.
 pub(super) const RISKS: &[&str] = &["low", "medium", "high"];

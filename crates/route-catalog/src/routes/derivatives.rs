@@ -1,4 +1,4 @@
-//! Funding, open interest and perpetuals accounts.
+//! The rows of the routes about funding, open interest and accounts with perpetuals.
 
 use x402_wire::MicroUsd;
 
@@ -18,7 +18,7 @@ const ONE_DEX: Parameter = Parameter::optional(
     "Name of one builder-deployed perpetuals DEX. Default: the first-party one and all of these.",
 );
 
-/// The candle intervals of the venue; the case tells minutes from months.
+/// The candle intervals of the venue. Minutes and months differ in their case.
 const INTERVALS: &[&str] = &[
     "1m", "3m", "5m", "15m", "30m", "1h", "2h", "4h", "8h", "12h", "1d", "3d", "1w", "1M",
 ];

@@ -1,4 +1,4 @@
-//! Macro data and real-world assets.
+//! The rows of the routes about macro data and real-world assets.
 
 use x402_wire::MicroUsd;
 

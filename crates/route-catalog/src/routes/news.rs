@@ -1,4 +1,4 @@
-//! News, social sentiment and reports.
+//! The rows of the routes about news, social sentiment and reports.
 
 use x402_wire::MicroUsd;
 

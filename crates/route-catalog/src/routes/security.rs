@@ -1,4 +1,4 @@
-//! Contract audits and token vetting.
+//! The rows of the routes that audit contracts and vet tokens.
 
 use x402_wire::MicroUsd;
 
@@ -22,7 +22,7 @@ pub(crate) const TOKEN_SECURITY: Route = Route {
             "0x4200000000000000000000000000000000000006",
             "Token contract.",
         ),
-        // A chain that every scanner covers.
+        // The example is a chain that every scanner covers.
         Parameter {
             example: "8453",
             ..CHAIN

@@ -1,4 +1,4 @@
-//! Swap, approval, tokens and prices on the home chain.
+//! The rows of the routes for swaps, approvals, tokens and prices on the home chain.
 
 use x402_wire::MicroUsd;
 

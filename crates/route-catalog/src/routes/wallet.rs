@@ -1,4 +1,4 @@
-//! The payer's sub-wallet and the actions it takes.
+//! The rows of the routes about the payer's sub-wallet and its actions.
 
 use x402_wire::MicroUsd;
 
@@ -29,7 +29,7 @@ const PRODUCT_ID: Parameter = Parameter::optional(
     "One product of the protocol.",
 );
 
-/// EIP-3009 `TransferWithAuthorization` from the payer to its own sub-wallet, in the form of the
+/// An EIP-3009 `TransferWithAuthorization` from the payer to its own sub-wallet, in the form of the
 /// scheme `exact`.
 pub(super) const PRINCIPAL_AUTH: Parameter = Parameter::optional(
     "principal_auth",
@@ -81,8 +81,8 @@ pub(super) const PRINCIPAL_AUTH: Parameter = Parameter::optional(
     "Transfers at least the missing amount from the payer to the sub-wallet (EIP-3009).",
 );
 
-/// The answer of an action, as `api-server` renders an intent: its operation, its transactions, its
-/// result.
+/// The example answer of an action, as `api-server` renders an intent: its operation, its
+/// transactions and its result.
 macro_rules! action {
     ($operation:literal, [$($before:literal),*], $result:literal) => {
         concat!(

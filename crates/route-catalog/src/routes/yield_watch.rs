@@ -1,11 +1,11 @@
-//! Yield plans and standing mandates of the payer.
+//! The rows of the routes about the payer's yield plans and standing mandates.
 
 use x402_wire::MicroUsd;
 
 use super::{ACTION_SECONDS, CURSOR, READ_SECONDS, defi::RISKS, limit, wallet::PRINCIPAL_AUTH};
 use crate::{Dataset, Method, Parameter, Route, Rule, WALLET_CHAINS, WorkClass};
 
-/// The family that counts as one resource.
+/// The path under which the whole family counts as one resource.
 const FAMILY: &str = "/yield-watch";
 
 const MANDATE_ID: &str = "65abd05479744ffc794209ed53889366";

@@ -1,3 +1,5 @@
+//! Tests of the rules: the values that each rule accepts, and those that it refuses.
+
 use alloy_primitives::{U256, hex};
 use proptest::prelude::*;
 
@@ -102,7 +104,7 @@ fn slippage_is_bounded_exactly() {
 }
 
 #[test]
-fn amounts_are_above_zero() {
+fn amounts_must_be_above_zero() {
     accepts(Rule::Amount, &["1", "0.000001", "1000000000000.5"]);
     refuses(Rule::Amount, &["0", "0.000", "", "-1", "1,000", "max"]);
     accepts(Rule::AmountOr("max"), &["max", "1"]);

@@ -1,4 +1,4 @@
-//! The 402 answer.
+//! Tests of the 402 answer: its size, its options, its URL, and its two parts.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use proptest::prelude::*;
@@ -28,7 +28,7 @@ fn every_header_is_small() {
 }
 
 #[test]
-fn the_price_is_the_amount_of_all_six_options() {
+fn all_six_options_state_the_price_as_their_amount() {
     let catalog = catalog();
     for operation in Operation::ALL {
         let challenge = catalog.challenge(operation, None, ERROR, None);
@@ -102,7 +102,7 @@ fn long_queries_are_left_out_of_the_url() {
 
 proptest! {
     #[test]
-    fn the_header_is_the_body_without_the_refusal(
+    fn the_header_equals_the_body_without_the_refusal(
         operation in prop::sample::select(Operation::ALL.to_vec()),
         query in prop::option::of(any::<String>()),
         error in any::<String>(),

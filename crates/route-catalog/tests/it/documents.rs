@@ -1,4 +1,4 @@
-//! OpenAPI, discovery and the tables.
+//! Tests of OpenAPI, the discovery documents and the tables.
 
 use std::collections::BTreeSet;
 
@@ -103,7 +103,7 @@ fn every_documented_example_satisfies_its_schema() {
     let document = catalog().openapi();
     let components = json!({"components": document["components"]});
     let validate = |place: &str, schema: &Value, example: &Value| {
-        // `#/components/…` resolves inside the schema that is validated with.
+        // A reference `#/components/…` resolves inside the schema that validates the example.
         let mut root = components.clone();
         root["allOf"] = json!([schema]);
         let validator = jsonschema::draft202012::new(&root).unwrap();
@@ -154,7 +154,7 @@ fn every_documented_example_satisfies_its_schema() {
     validate("402", schema, &body);
 }
 
-/// A server that does not serve a route, and cannot settle a scheme.
+/// The catalog of a server that does not serve one route and cannot settle one scheme.
 fn partial() -> Catalog {
     let unserved = Unserved {
         reason: "no_upstream_configured",
@@ -237,7 +237,7 @@ fn assets_and_the_chain_have_names() {
 }
 
 #[test]
-fn the_text_of_openapi_is_the_document() {
+fn the_text_of_openapi_equals_the_document() {
     let text = catalog().openapi_text();
     assert_eq!(
         serde_json::from_str::<Value>(&text).unwrap(),

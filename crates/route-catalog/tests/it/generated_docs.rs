@@ -1,4 +1,4 @@
-//! The tables of `docs/` that come from this crate. `cargo xtask docs` writes them again.
+//! Tests that the tables of `docs/` are those of this crate. `cargo xtask docs` writes them again.
 
 use std::path::{Path, PathBuf};
 
@@ -29,7 +29,7 @@ fn generated_docs_are_those_of_the_table() {
     compare("ERRORS.md", &errors);
 }
 
-/// Routes that act have no page of their own yet.
+/// Returns the page of an operation. Routes that act have no page yet.
 fn page(operation: Operation) -> Option<String> {
     let link = format!("routes/{}.md", operation.name());
     docs().join(&link).exists().then_some(link)

@@ -1,4 +1,4 @@
-//! The catalog through its public interface.
+//! Tests of the catalog through its public interface.
 
 #![allow(
     clippy::unwrap_used,

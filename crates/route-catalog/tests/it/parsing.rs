@@ -1,4 +1,5 @@
-//! Parameters of requests: the accepted values, and the names of the refusals.
+//! Tests of the parameters of requests: the accepted values, and the paths and codes of the
+//! refusals.
 
 use alloy_primitives::{U256, address};
 use proptest::prelude::*;
@@ -8,7 +9,7 @@ use serde_json::json;
 const USDT: &str = "0x779Ded0c9e1022225f8E0630b35a9b54bE713736";
 const WOKB: &str = "0xe538905cf8410324e03A5A23C1c177a474D59b2b";
 
-/// Every problem on a line of its own.
+/// Lists every problem of a request, one on each line.
 fn problems(operation: Operation, query: &str, body: &str) -> String {
     let problems = operation
         .route()
@@ -294,7 +295,7 @@ fn operations() -> impl Strategy<Value = Operation> {
     prop::sample::select(Operation::ALL.to_vec())
 }
 
-/// Texts that are close to valid more often than chance.
+/// Makes texts that are valid, or close to valid, more often than random ones.
 fn texts() -> impl Strategy<Value = String> {
     prop_oneof![
         any::<String>(),
@@ -335,7 +336,8 @@ proptest! {
         let encode = |text: &str| text.bytes().map(|byte| format!("%{byte:02x}")).collect::<String>();
         let query: Vec<_> = route.query.iter().zip(values)
             .map(|(parameter, value)| {
-                // Required parameters are mostly valid, so that the others are reached.
+                // Required parameters get a valid value most of the time, so that the other ones
+                // are read too.
                 let text = value.unwrap_or_else(|| parameter.example.to_owned());
                 format!("{}={}", parameter.name, encode(&text))
             })

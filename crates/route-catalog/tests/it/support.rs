@@ -1,4 +1,4 @@
-//! The catalog that the tests read.
+//! The catalog that the tests use.
 
 use std::sync::OnceLock;
 

@@ -1,4 +1,5 @@
-//! The table against the published prices.
+//! Tests of the table: its prices are the published ones, and its rows follow the rules of the
+//! table.
 
 use route_catalog::{COMMON_QUERY, Constraint, Counts, Operation, Parameter, Route, Rule};
 
@@ -214,7 +215,8 @@ fn every_declared_example_and_default_obeys_its_rule() {
             members.iter().for_each(|member| check(member, route));
             return;
         }
-        // A one-parameter body or query around the value reads it through the public parser.
+        // Here only the example and the description are checked. The public parser reads the values
+        // below.
         let schema_example = parameter.example_json();
         assert!(
             !schema_example.is_null(),
@@ -245,7 +247,7 @@ fn every_declared_example_and_default_obeys_its_rule() {
     }
 }
 
-/// All but the first of every group of alternatives.
+/// Whether `name` is another than the first of a group of alternatives.
 fn excluded(route: &Route, name: &str) -> bool {
     route.constraints.iter().any(|constraint| match constraint {
         Constraint::ExactlyOne(names) | Constraint::AtMostOne(names) => {
@@ -260,7 +262,7 @@ fn encoded(text: &str) -> String {
 }
 
 #[test]
-fn payments_outlive_the_longest_work() {
+fn payments_are_valid_longer_than_the_longest_work() {
     for operation in Operation::ALL {
         let route = operation.route();
         let expected = match operation {

@@ -1,4 +1,4 @@
-//! Formats a log line as one JSON object without duplicate names.
+//! Writes a log line as one JSON object in which no name occurs twice.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,11 +12,12 @@ use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 use tracing_subscriber::fmt::{FmtContext, FormattedFields};
 use tracing_subscriber::registry::LookupSpan;
 
-/// Writes `timestamp`, `level`, `target` and the event's fields (its text is `message`). Inside
-/// spans, it adds `spans` from the outermost to the innermost, each with its `name` and its fields.
+/// Writes `timestamp`, `level`, `target` and the fields of the event; the text of the event is
+/// `message`. Inside spans it adds `spans`, from the outermost to the innermost, each with its
+/// `name` and its fields.
 ///
-/// A field whose name is taken by another member gets an underscore at the end, because readers may
-/// refuse or drop duplicate members.
+/// A field whose name another member already has gets an underscore at its end, because readers may
+/// refuse or drop members that occur twice.
 pub(super) struct JsonLines;
 
 impl<S> FormatEvent<S, JsonFields> for JsonLines
@@ -61,18 +62,18 @@ where
     }
 }
 
-/// The members of one object, in the order of arrival.
+/// The members of one object, in the order in which they were added.
 #[derive(Default)]
 struct Line(Vec<(String, Box<RawValue>)>);
 
 impl Line {
     fn add<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) {
-        // A name that is a keyword in code arrives as `r#name`.
+        // A field whose name is a keyword of Rust arrives as `r#name`.
         let mut name = name.trim_start_matches("r#").to_owned();
         while self.0.iter().any(|(taken, _)| *taken == name) {
             name.push('_');
         }
-        // Plain values always have a JSON form.
+        // Every value here has a JSON form, so this never fails.
         if let Ok(value) = to_raw_value(value) {
             self.0.push((name, value));
         }
@@ -98,7 +99,7 @@ impl Visit for Line {
     fn record_u128(&mut self, field: &Field, value: u128) {
         match u64::try_from(value) {
             Ok(value) => self.add(field.name(), &value),
-            // Too large for a JSON number of common readers.
+            // Common readers cannot read a JSON number of this size.
             Err(_) => self.add(field.name(), &value.to_string()),
         }
     }
@@ -145,7 +146,7 @@ mod tests {
         }
     }
 
-    /// JSON without doubled members, at whatever depth.
+    /// JSON in which no object has a member twice, at any depth.
     #[derive(Debug, PartialEq)]
     enum Strict {
         Object(BTreeMap<String, Strict>),

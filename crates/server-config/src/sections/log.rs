@@ -1,4 +1,4 @@
-//! `[log]`.
+//! The section `[log]`.
 
 use serde::Deserialize;
 use tracing_subscriber::EnvFilter;
@@ -9,7 +9,7 @@ use crate::Problem;
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LogSection {
-    /// `text` for people, `json` for collectors.
+    /// The form of a line: `text` for people, `json` for collectors.
     pub format: LogFormat,
     /// A filter in the syntax of `tracing`: `info`, `api_server=debug,info`.
     pub filter: Option<String>,

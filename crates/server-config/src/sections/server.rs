@@ -1,4 +1,4 @@
-//! `[server]`.
+//! The section `[server]`: where the server listens, its limits, and how documents name it.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -12,13 +12,13 @@ use crate::{Problem, lenient};
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServerSection {
-    /// The address and port. Port 0 takes a free one. Each server has its own default.
+    /// The address and the port. Port 0 takes a free one. Each server has its own default.
     pub listen: Option<SocketAddr>,
-    /// The URL in `resource.url`, OpenAPI and discovery. The listening address when absent.
+    /// The URL in `resource.url`, OpenAPI and discovery. When absent, the listening address.
     pub public_url: Option<String>,
-    /// The service's name in documents.
+    /// The name of the service in documents.
     pub brand: String,
-    /// A mail address or URL of the operator, shown in documents.
+    /// A mail address or a URL of the operator, for documents.
     pub contact: Option<String>,
     /// The most open connections.
     #[serde(deserialize_with = "lenient::scalar")]
@@ -29,34 +29,34 @@ pub struct ServerSection {
     /// The longest request head, in bytes.
     #[serde(deserialize_with = "lenient::scalar")]
     pub max_header_bytes: usize,
-    /// The browser origins that are served; `*` for all. Each server has its own default. No answer
-    /// depends on cookies.
+    /// The browser origins that the server serves; `*` for all. Each server has its own default. No
+    /// answer depends on cookies.
     #[serde(deserialize_with = "lenient::optional_list")]
     pub allowed_origins: Option<Vec<String>>,
-    /// The accepted `Host` values. Each server defines the meaning of an empty list.
+    /// The accepted `Host` values. Each server defines what an empty list means.
     #[serde(deserialize_with = "lenient::list")]
     pub allowed_hosts: Vec<String>,
-    /// Seconds that a request's head may take, and that a connection may be idle.
+    /// How long the head of a request may take, and how long a connection may be idle, in seconds.
     #[serde(deserialize_with = "lenient::scalar")]
     pub header_timeout_seconds: u64,
-    /// Seconds that a body may take.
+    /// How long a body may take, in seconds.
     #[serde(deserialize_with = "lenient::scalar")]
     pub body_timeout_seconds: u64,
-    /// Seconds that a client may leave an answer unread.
+    /// How long a client may leave an answer unread, in seconds.
     #[serde(deserialize_with = "lenient::scalar")]
     pub write_timeout_seconds: u64,
-    /// Seconds after SIGTERM in which the server still accepts requests and reports that it is not
-    /// ready.
+    /// How long the server still accepts requests after SIGTERM, in seconds. It reports meanwhile
+    /// that it is not ready.
     #[serde(deserialize_with = "lenient::scalar")]
     pub drain_seconds: u64,
-    /// Seconds that requests in flight may take after that.
+    /// How long requests in progress may take after that, in seconds.
     #[serde(deserialize_with = "lenient::scalar")]
     pub shutdown_grace_seconds: u64,
-    /// Hours between two probes of each upstream; 0 for none.
+    /// Hours between two probes of each upstream. 0 switches the probes off.
     #[serde(deserialize_with = "lenient::scalar")]
     pub probe_hours: u64,
-    /// The header whose last entry is the client's address, written by the operator's own proxy.
-    /// The connection's peer address when absent.
+    /// The header whose last entry is the client's address. The operator's own proxy writes it.
+    /// When absent, the address of the connection's peer counts.
     pub client_address_header: Option<String>,
 }
 
@@ -84,14 +84,15 @@ impl Default for ServerSection {
 }
 
 impl ServerSection {
-    /// The time between two probes of each upstream. `None` without probes.
+    /// Returns the time between two probes of each upstream. `None` without probes.
     #[must_use]
     pub fn probe_every(&self) -> Option<Duration> {
         let seconds = self.probe_hours.saturating_mul(3_600);
         (seconds > 0).then(|| Duration::from_secs(seconds))
     }
 
-    /// The user agent of `binary` for upstreams: the service, and its address or contact.
+    /// Returns the user agent of `binary` for requests to upstreams. It names the service, and its
+    /// contact or address.
     #[must_use]
     pub fn user_agent(&self, binary: &str, version: &str) -> String {
         let plain = |c: &char| c.is_ascii_alphanumeric() || "._-".contains(*c);
@@ -147,7 +148,7 @@ impl ServerSection {
     }
 }
 
-/// Whether a text is a mail address or a URL, without characters that could break out of a
+/// Whether a text is a mail address or a URL, without characters that can end its place in a
 /// document.
 fn is_contact(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_graphic() && !"\"<>\\`".contains(c);
@@ -159,7 +160,8 @@ fn is_contact(text: &str) -> bool {
     text.len() <= 200 && text.chars().all(plain) && (is_url || is_mail)
 }
 
-/// Whether the header can list addresses. `Forwarded` has another syntax for its entries.
+/// Whether a header of this name can list addresses. The entries of `Forwarded` have another
+/// syntax.
 fn lists_addresses(name: &str) -> bool {
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     (1..=64).contains(&name.len())

@@ -1,4 +1,4 @@
-//! `[upstreams.NAME]` and `[chains.ID]`.
+//! The sections `[upstreams.NAME]` and `[chains.ID]`.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -47,11 +47,11 @@ const NAMES: [&str; 32] = [
     "x_api",
 ];
 
-/// The most servers that can share an upstream. With more, the share of one server is less than the
-/// weight of a single call.
+/// The most servers that can share an upstream. With more servers, the share of each would be less
+/// than the weight of a single call.
 const MOST_SERVERS: u32 = 8;
 
-/// The most confirmations. A client cannot wait longer with an open connection.
+/// The most confirmations. More would take longer than a client can wait with an open connection.
 const MOST_CONFIRMATIONS: u64 = 64;
 
 /// The accepted block times in milliseconds.
@@ -63,13 +63,13 @@ const BLOCK_TIMES_MS: std::ops::RangeInclusive<u64> = 10..=60_000;
 pub struct Upstreams(pub BTreeMap<String, UpstreamTable>);
 
 impl Upstreams {
-    /// The table of an upstream, or its defaults.
+    /// Returns the table of an upstream, or the defaults when it has none.
     #[must_use]
     pub fn table(&self, name: &str) -> UpstreamTable {
         self.0.get(name).cloned().unwrap_or_default()
     }
 
-    /// All configured secrets.
+    /// Returns all configured secrets.
     #[must_use]
     pub fn secrets(&self) -> Vec<SecretString> {
         let of = |table: &UpstreamTable| {
@@ -106,7 +106,7 @@ impl Upstreams {
                 ("secret_key", table.secret_key.is_some()),
                 ("passphrase", table.passphrase.is_some()),
             ];
-            // Only this upstream signs its requests with three values, so it needs all three.
+            // Only this upstream signs requests with three values. So it needs all three, or none.
             if name == "okx" && keys.iter().any(|(_, present)| *present) {
                 for (key, _) in keys.iter().filter(|(_, present)| !present) {
                     let message =
@@ -137,7 +137,7 @@ impl Upstreams {
     }
 }
 
-/// The table of one upstream. A path in a URL is a prefix of every request.
+/// The table of one upstream. If a URL has a path, every request begins with it.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[expect(missing_docs, reason = "each key says what it is")]
@@ -146,17 +146,17 @@ pub struct UpstreamTable {
     /// `false` switches the upstream off.
     #[serde(deserialize_with = "lenient::optional_boolean")]
     pub enabled: Option<bool>,
-    /// Milliseconds that one request may take.
+    /// How long one request may take, in milliseconds.
     #[serde(deserialize_with = "lenient::optional_scalar")]
     pub timeout_ms: Option<u64>,
-    /// The most calls in a calendar month (UTC), instead of the usual quota; 0 for no quota.
+    /// The most calls in a calendar month (UTC). It replaces the usual quota; 0 means no quota.
     #[serde(deserialize_with = "lenient::optional_scalar")]
     pub monthly_quota: Option<u64>,
-    /// The most calls in a day (UTC), instead of the usual quota; 0 for no quota.
+    /// The most calls in a day (UTC). It replaces the usual quota; 0 means no quota.
     #[serde(deserialize_with = "lenient::optional_scalar")]
     pub daily_quota: Option<u64>,
     /// The number of servers that use the upstream from the same address or with the same key. Each
-    /// gets its share.
+    /// server takes its share of the limits.
     #[serde(deserialize_with = "lenient::optional_scalar")]
     pub servers: Option<u32>,
     pub api_key: Option<SecretString>,
@@ -165,7 +165,8 @@ pub struct UpstreamTable {
     pub secret_key_file: Option<PathBuf>,
     pub passphrase: Option<SecretString>,
     pub passphrase_file: Option<PathBuf>,
-    /// `live`, or `replay` when the URL serves recorded answers. Answers then say so.
+    /// `live`, or `replay` when the URL serves recorded answers. With `replay`, the service's
+    /// answers say so.
     pub mode: Option<UpstreamMode>,
     pub clob_url: Option<String>,
     pub gamma_url: Option<String>,
@@ -191,11 +192,12 @@ pub struct UpstreamTable {
     pub image_model: Option<String>,
     /// The model for research.
     pub research_model: Option<String>,
-    /// The list of accounts to read.
+    /// The id of the list whose accounts are read.
     pub list_id: Option<String>,
-    /// The most pages of a list that are read at once, with up to a hundred paid posts each.
+    /// The most pages of a list that one call reads. Each page has up to a hundred posts, which
+    /// cost money.
     pub pages: Option<u32>,
-    /// The plan of the key: `free`, or `pro` for a paid one.
+    /// The plan of the key: `free`, or `pro` for a paid plan.
     pub plan: Option<String>,
     /// The file with the reviewed contracts.
     pub reviewed: Option<PathBuf>,
@@ -205,14 +207,14 @@ pub struct UpstreamTable {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum UpstreamMode {
-    /// From the network.
+    /// Answers come from the network.
     Live,
-    /// Recorded answers.
+    /// Answers are recorded ones.
     Replay,
 }
 
 impl UpstreamTable {
-    /// The options of an upstream, by key.
+    /// Returns the set options of the upstream, by their keys.
     pub fn options(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let options = [
             ("image_model", &self.image_model),
@@ -225,7 +227,7 @@ impl UpstreamTable {
             .filter_map(|(key, text)| Some((key, text.as_deref()?)))
     }
 
-    /// The number of servers that share it, 1 by default.
+    /// Returns the number of servers that share the upstream. It is 1 by default.
     #[must_use]
     pub fn shared_by(&self) -> NonZeroU32 {
         self.servers
@@ -233,7 +235,7 @@ impl UpstreamTable {
             .unwrap_or(NonZeroU32::MIN)
     }
 
-    /// Sets a URL by its key. Returns whether the key exists.
+    /// Sets a URL by its key. Returns whether there is such a key.
     pub fn set_url(&mut self, key: &str, url: String) -> bool {
         let place = match key {
             "base_url" => &mut self.base_url,
@@ -263,7 +265,7 @@ impl UpstreamTable {
         true
     }
 
-    /// All configured URLs, by key.
+    /// Returns all configured URLs, by their keys.
     pub fn urls(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let urls = [
             ("base_url", &self.base_url),
@@ -293,53 +295,54 @@ impl UpstreamTable {
     }
 }
 
-/// `[chains.ID]`: the endpoints and rules of a chain.
+/// `[chains.ID]`: the endpoints and the rules of one chain.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ChainTable {
-    /// JSON-RPC endpoints in order of preference.
+    /// The JSON-RPC endpoints, in order of preference.
     #[serde(deserialize_with = "lenient::list")]
     pub rpc_urls: Vec<String>,
-    /// The blocks that must follow a transaction's block before the transaction counts, for
-    /// purposes without their own number.
+    /// How many blocks must follow a transaction's block before the transaction counts. It holds
+    /// for every purpose that has no number of its own.
     #[serde(deserialize_with = "lenient::optional_scalar")]
     pub confirmations: Option<u64>,
-    /// Milliseconds between two blocks. It sets how soon and how often a transaction's block is
-    /// looked for. The chain's usual value when absent.
+    /// The time between two blocks, in milliseconds. It decides when and how often the block of a
+    /// transaction is looked for. When absent, the usual value of the chain.
     #[serde(deserialize_with = "lenient::optional_scalar")]
     pub block_time_ms: Option<u64>,
-    /// `live`, or `replay` when the endpoints serve recorded answers. Answers then say so.
+    /// `live`, or `replay` when the endpoints serve recorded answers. With `replay`, the service's
+    /// answers say so.
     pub mode: Option<UpstreamMode>,
 }
 
-/// All `[chains.ID]` tables by chain id.
+/// All `[chains.ID]` tables, by the id of the chain.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(transparent)]
 pub struct Chains(pub BTreeMap<String, ChainTable>);
 
 impl Chains {
-    /// The endpoints of a chain in order of preference. Empty when the chain is not read.
+    /// Returns the endpoints of a chain, in order of preference. Empty when the chain is not read.
     #[must_use]
     pub fn rpc_urls(&self, chain_id: u64) -> &[String] {
         let table = self.0.get(&chain_id.to_string());
         table.map_or(&[], |table| &table.rpc_urls)
     }
 
-    /// The blocks that must follow a transaction's block on this chain. `None` when the table has
-    /// no value.
+    /// Returns how many blocks must follow a transaction's block on this chain. `None` when the
+    /// table has no value.
     #[must_use]
     pub fn confirmations(&self, chain_id: u64) -> Option<u64> {
         self.0.get(&chain_id.to_string())?.confirmations
     }
 
-    /// The time between two blocks of this chain. `None` when the table has no value.
+    /// Returns the time between two blocks of this chain. `None` when the table has no value.
     #[must_use]
     pub fn block_time(&self, chain_id: u64) -> Option<Duration> {
         let table = self.0.get(&chain_id.to_string())?;
         table.block_time_ms.map(Duration::from_millis)
     }
 
-    /// The URLs of all nodes, because each may hold a key.
+    /// Returns the URLs of all nodes. Each may hold a key.
     #[must_use]
     pub fn secrets(&self) -> Vec<SecretString> {
         let urls = self.0.values().flat_map(|table| &table.rpc_urls);

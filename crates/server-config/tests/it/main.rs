@@ -1,4 +1,4 @@
-//! The guarantees that the servers' own process tests do not cover.
+//! Tests of the guarantees that the servers' own tests of their processes do not cover.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,5 +1,5 @@
-//! Any answer of a facilitator: a payment is valid or settled only when every member of the answer
-//! says so.
+//! Tests with random answers of a facilitator. A payment is valid or settled only when every member
+//! of the answer says so.
 
 use alloy_primitives::hex;
 use proptest::prelude::*;
@@ -25,7 +25,7 @@ fn payment(scheme: &str) -> Payment {
     Payment::restore(payload.as_bytes(), requirements.as_bytes()).unwrap()
 }
 
-/// A possible value of a member, often a good one.
+/// Makes a value of a member. It is often a good one.
 fn value() -> impl Strategy<Value = Value> {
     let texts = prop::sample::select(vec![
         "",
@@ -59,7 +59,7 @@ fn value() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// An answer in which some members are good, some are wrong, and some are missing.
+/// Makes an answer in which some members are good, some are wrong, and some are missing.
 fn answer(good: Value) -> impl Strategy<Value = Value> {
     let good: Map<String, Value> = good.as_object().unwrap().clone();
     let members: Vec<_> = good
@@ -86,7 +86,7 @@ fn statuses() -> impl Strategy<Value = u16> {
     prop_oneof![4 => Just(200), 1 => prop::sample::select(vec![201, 299, 300, 400, 402, 500, 502])]
 }
 
-/// A facilitator treats absent, null and empty alike.
+/// Whether a member is absent, null or empty. Facilitators use all three for the same.
 fn none(value: &Value) -> bool {
     value.is_null() || value == ""
 }
@@ -144,14 +144,14 @@ proptest! {
         if let SettleAnswer::Final(Settlement::Settled(receipt)) = &answered {
             prop_assert_eq!(receipt.transaction.as_str(), said["transaction"].as_str().unwrap_or_default());
         }
-        // A rejection must state it, and must not be a gateway's error.
+        // A rejection must say that it is one, and must not be the error of a gateway.
         if let SettleAnswer::Final(Settlement::Rejected { .. }) = &answered {
             prop_assert!(said["success"] == false, "{} {}", status, said);
         }
     }
 
     #[test]
-    fn bytes_that_are_no_answer_decide_nothing(status in any::<u16>(), body in any::<Vec<u8>>()) {
+    fn bytes_that_are_not_an_answer_decide_nothing(status in any::<u16>(), body in any::<Vec<u8>>()) {
         prop_assume!(serde_json::from_slice::<Value>(&body).is_err());
         let reply = Reply { status, body: body.into() };
         let verified = verification(&payment("exact"), &reply);

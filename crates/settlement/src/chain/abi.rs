@@ -1,11 +1,11 @@
-//! The contract functions that are called, and the events that are read.
+//! The contract functions that this crate calls, and the events that it reads.
 
 #![allow(missing_docs, reason = "the interface is the documentation")]
 
 use alloy_sol_types::sol;
 
 sol! {
-    /// EIP-20 and EIP-3009, as far as a payment needs them.
+    /// The parts of EIP-20 and EIP-3009 that a payment needs.
     #[derive(Debug)]
     interface Eip3009 {
         event Transfer(address indexed from, address indexed to, uint256 value);
@@ -25,7 +25,7 @@ sol! {
         ) external;
     }
 
-    /// EIP-1271.
+    /// A contract wallet that judges signatures (EIP-1271).
     interface Erc1271 {
         function isValidSignature(bytes32 hash, bytes signature) external view returns (bytes4);
     }

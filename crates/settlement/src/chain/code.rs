@@ -1,4 +1,4 @@
-//! A cache of which accounts have code.
+//! A cache of the accounts that have code, and of those that have none.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,24 +10,25 @@ use tokio::time::Instant;
 
 use crate::Cause;
 
-/// How many accounts are kept. The one that was asked for longest ago is dropped first.
+/// How many accounts are kept. The account that nobody asked about for the longest time is dropped
+/// first.
 const ACCOUNTS: usize = 4_096;
 
-/// How long "has code" is kept: a contract stays one, and the token notices the end of a
-/// delegation.
+/// How long "has code" is kept. A contract keeps its code, and the token notices when a delegation
+/// ends.
 const KEEP_CODE: Duration = Duration::from_secs(300);
 
-/// How long "no code" is kept: an account may get code at any time.
+/// How long "no code" is kept. An account may get code at any time.
 const KEEP_NO_CODE: Duration = Duration::from_secs(30);
 
-/// How long a failure is kept: a node that fails is not asked again at once.
+/// How long a failure is kept, so that a failing node is not asked again at once.
 const KEEP_FAILURE: Duration = Duration::from_secs(2);
 
 pub(crate) struct CodeCache {
     accounts: Mutex<LruCache<Address, Arc<Entry>>>,
 }
 
-/// One look-up: running, or answered at a time.
+/// One look-up. It runs, or has an answer with its time.
 type Entry = OnceCell<(Instant, Result<bool, Cause>)>;
 
 impl Default for CodeCache {
@@ -39,8 +40,8 @@ impl Default for CodeCache {
 }
 
 impl CodeCache {
-    /// Whether the account has code. `ask` runs when that is unknown, once for all concurrent
-    /// callers.
+    /// Whether the account has code. `ask` runs when no answer is kept. Callers at the same time
+    /// share one run.
     pub(crate) async fn get<F>(&self, account: Address, ask: F) -> Result<bool, Cause>
     where
         F: Future<Output = Result<bool, Cause>>,
@@ -87,7 +88,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn one_look_up_serves_all_who_ask_in_its_time() {
+    async fn one_look_up_serves_all_callers_while_it_is_kept() {
         for (answer, keep) in [
             (Ok(true), KEEP_CODE),
             (Ok(false), KEEP_NO_CODE),
@@ -120,7 +121,7 @@ mod tests {
             cache.get(account, async { Ok(false) }).await.unwrap();
         }
         assert_eq!(cache.accounts.lock().unwrap().len(), ACCOUNTS);
-        // The first entry was dropped.
+        // The first entry was dropped, so this asks again.
         assert_eq!(cache.get(Address::ZERO, async { Ok(true) }).await, Ok(true));
     }
 }

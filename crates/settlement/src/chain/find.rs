@@ -1,4 +1,4 @@
-//! Finds the outcome of a payment in canonical blocks.
+//! Finds the outcome of a payment in canonical blocks: settled, spent, open or expired.
 
 use alloy_primitives::{B256, U256};
 use x402_wire::{Authorization, AuthorizationKey, Payment};
@@ -8,28 +8,28 @@ use super::{ChainReader, Head, Proof, RpcFault, TransactionOutcome};
 use crate::{Cause, Receipt};
 
 /// How many seconds the chain's clock must be past `validBefore` before an unused authorization
-/// counts as expired, because a reorganisation may replace the last blocks by earlier ones.
+/// counts as expired. A reorganisation may replace the last blocks by blocks with earlier times.
 const EXPIRY_MARGIN_SECONDS: u64 = 30;
 
-/// The chain's state of a payment that may have been settled.
+/// What the chain shows about a payment that may have been settled.
 #[derive(Debug, Clone)]
 pub enum Finding {
-    /// Settled, by the transaction of the receipt.
+    /// The transaction of the receipt has settled the payment.
     Settled(Receipt),
-    /// The authorization is used or cancelled, and we did not get the money.
+    /// The authorization is used or cancelled, and the seller did not get the money.
     Spent,
     /// The authorization is unused and can still be used.
     Open,
-    /// The authorization is unused and has ended by the chain's own clock.
+    /// The authorization is unused, and by the chain's own clock it has ended.
     Expired,
 }
 
 impl ChainReader {
-    /// The outcome of a payment on the chain: from the named transaction first, then from the state
-    /// of the authorization and the logs of its use.
+    /// Returns the outcome of a payment on the chain. It first reads the named transaction, then
+    /// the state of the authorization and the logs of its use.
     ///
     /// # Errors
-    /// When the chain cannot be read, or the logs do not contain the use.
+    /// When the chain cannot be read, or the logs do not show the use.
     pub async fn find(
         &self,
         payment: &Payment,
@@ -61,7 +61,7 @@ impl ChainReader {
         }
     }
 
-    /// [`Settler::is_void`](crate::Settler::is_void).
+    /// Implements [`Settler::is_void`](crate::Settler::is_void).
     pub(crate) async fn is_void(
         &self,
         key: &AuthorizationKey,
@@ -78,7 +78,7 @@ impl ChainReader {
         Ok(!self.used_as_of(key, &head).await?)
     }
 
-    /// [`Settler::is_spent`](crate::Settler::is_spent).
+    /// Implements [`Settler::is_spent`](crate::Settler::is_spent).
     pub(crate) async fn is_spent(
         &self,
         key: &AuthorizationKey,
@@ -88,7 +88,7 @@ impl ChainReader {
         Ok(used.is_some_and(|(_, proof)| proof == Proof::Spent))
     }
 
-    /// [`Settler::paid_by`](crate::Settler::paid_by).
+    /// Implements [`Settler::paid_by`](crate::Settler::paid_by).
     pub(crate) async fn paid_by(
         &self,
         key: &AuthorizationKey,
@@ -99,7 +99,8 @@ impl ChainReader {
         Ok(paid.map(|(hash, _)| hash.to_string()))
     }
 
-    /// The transaction in a canonical block that used the authorization, and what it shows.
+    /// Returns the transaction in a canonical block that used the authorization, and what it
+    /// proves.
     async fn use_of(
         &self,
         key: &AuthorizationKey,
@@ -122,8 +123,8 @@ impl ChainReader {
         Ok(outcome.map(|outcome| (hash, shown(&purpose, &outcome))))
     }
 
-    /// The proof in a transaction; `None` when it is not in a canonical block. A failed transaction
-    /// proves nothing.
+    /// Returns what a transaction proves about the payment. `None` when it is not in a canonical
+    /// block. A failed transaction proves nothing.
     pub(crate) async fn prove(
         &self,
         payment: &Payment,
@@ -133,9 +134,9 @@ impl ChainReader {
         Ok(outcome.map(|outcome| proof(payment, &outcome)))
     }
 
-    /// The outcome of a transaction; `None` until it is in a canonical block with the configured
-    /// number of blocks after it. A receipt alone is not enough: nodes return receipts of blocks
-    /// that are only proposed, and such a block may never become canonical.
+    /// Returns the receipt of a transaction. `None` until the configured number of blocks follows
+    /// its block, and its block is canonical. A receipt alone is not enough: nodes also return
+    /// receipts of proposed blocks, which may never become canonical.
     pub(crate) async fn outcome(&self, hash: B256) -> Result<Option<TransactionOutcome>, Cause> {
         let (outcome, head) = tokio::join!(self.rpc().outcome(hash), self.rpc().head());
         let outcome = outcome.map_err(RpcFault::cause)?;

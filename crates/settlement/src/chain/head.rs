@@ -1,10 +1,10 @@
-//! The time of the chain.
+//! The current time of the chain.
 
 use super::{ChainReader, RpcFault};
 use crate::Cause;
 
 impl ChainReader {
-    /// The time of the newest block, in Unix seconds.
+    /// Returns the time of the newest block, in Unix seconds.
     ///
     /// # Errors
     /// When the chain cannot be read.

@@ -1,5 +1,5 @@
-//! Judges a payment before the work: its authorization, its payer's balance, and its signature
-//! where the payer has code.
+//! Judges a payment before the work: its authorization, the balance of its payer, and its signature
+//! if the payer has code.
 
 use alloy_eips::BlockId;
 use alloy_primitives::U256;
@@ -11,23 +11,23 @@ use super::signature::{EIP1271_MAGIC, unwrap_6492};
 use super::{ChainReader, RpcFault, calldata};
 use crate::{Cause, Verification};
 
-/// The chain's state of a payment.
+/// What the chain's state says about a payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct State {
-    /// The reason why the payment is refused.
+    /// Why the payment is refused. `None` when nothing speaks against it.
     pub(crate) refusal: Option<Reason>,
-    /// The payer has code, so the token judges its signature.
+    /// Whether the payer has code. The token then judges the signature.
     pub(crate) has_code: bool,
 }
 
 impl ChainReader {
-    /// Judges a payment on the chain before the work: the authorization is unused (which a
-    /// simulation does not show for every token), the payer's balance covers `committed` and this
-    /// payment's amount, and the signature is the payer's. For an `aggr_deferred` payment only the
-    /// authorization's state is checked.
+    /// Judges a payment on the chain before the work. The authorization must be unused, which a
+    /// simulation does not show for every token. The payer's balance must cover `committed` and
+    /// this payment's amount. The signature must be the payer's. For an `aggr_deferred` payment,
+    /// only the state of the authorization is checked.
     ///
-    /// An account without code is judged by its key. When the payer has code, the token decides, as
-    /// it will at the settlement: the transfer is simulated.
+    /// If the payer has no code, its key judges the signature. If the payer has code, the token
+    /// judges it, as it will at the settlement: the transfer is simulated.
     pub async fn verify(&self, payment: &Payment, committed: U256) -> Verification {
         let judged = async {
             let State { refusal, has_code } = self.state(payment, committed).await?;
@@ -43,7 +43,7 @@ impl ChainReader {
         }
     }
 
-    /// [`Self::verify`] without the token's own judgement.
+    /// Like [`Self::verify`], without the judgement of the token.
     pub(crate) async fn state(&self, payment: &Payment, committed: U256) -> Result<State, Cause> {
         self.confirm_for(payment).await?;
         let key = payment.key();
@@ -80,7 +80,7 @@ impl ChainReader {
         Ok(State { refusal, has_code })
     }
 
-    /// Runs the transfer without sending it.
+    /// Runs the transfer without sending it. Returns why the token refuses it.
     async fn simulate(&self, payment: &Payment) -> Result<Option<Reason>, Cause> {
         let Some(input) = calldata(payment) else {
             return Ok(Some(Reason::InvalidExactEvmPayloadSignature));
@@ -96,7 +96,7 @@ impl ChainReader {
         }
     }
 
-    /// The reason why the token refuses a payment.
+    /// Returns why the token refuses a payment.
     pub(crate) async fn why_refused(&self, payment: &Payment) -> Result<Reason, Cause> {
         let key = payment.key();
         let (used, balance, head, signature) = tokio::join!(
@@ -111,7 +111,7 @@ impl ChainReader {
             ..
         } = *payment.authorization();
         let clock = U256::from(head.map_err(RpcFault::cause)?.timestamp());
-        // Both bounds are strict in the token.
+        // The token excludes both bounds.
         Ok(if used? {
             Reason::InvalidExactEvmNonceAlreadyUsed
         } else if clock >= valid_before {
@@ -127,7 +127,8 @@ impl ChainReader {
         })
     }
 
-    /// The defect of the signature; `None` when payer and key show none.
+    /// Returns what is wrong with the signature. `None` when neither the payer's code nor its key
+    /// finds a fault.
     async fn examine_signature(&self, payment: &Payment) -> Result<Option<Reason>, Cause> {
         let wallet = payment.payer();
         if !self.has_code(wallet).await? {
@@ -150,7 +151,8 @@ impl ChainReader {
     }
 }
 
-/// The defect of a signature whose payer has no code. A wallet that is not deployed yet has none.
+/// Returns what is wrong with the signature of a payer without code. The wallet that signed may not
+/// be deployed yet.
 fn key_signature(judged: &Result<SignatureStanding, x402_wire::Invalid>) -> Option<Reason> {
     match judged {
         Ok(SignatureStanding::Recovered | SignatureStanding::Session) => None,

@@ -1,4 +1,4 @@
-//! The proof of a payment in the logs of one transaction.
+//! Decides from the logs of one transaction whether it made a payment.
 
 use alloy_primitives::{Address, B256, U256};
 use alloy_rpc_types_eth::Log;
@@ -7,14 +7,14 @@ use x402_wire::{Authorization, AuthorizationKey, Payment};
 
 use super::abi::Eip3009::{AuthorizationCanceled, AuthorizationUsed, Transfer};
 
-/// The proof of a payment in the logs of one transaction.
+/// What the logs of one transaction prove about a payment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Proof {
     /// The authorization was used, and its use moved the exact amount from the payer to the seller.
     Paid,
-    /// The authorization was used or cancelled without paying the seller.
+    /// The authorization was used or cancelled, and the seller was not paid.
     Spent,
-    /// The logs contain nothing about this authorization.
+    /// The logs say nothing about this authorization.
     Nothing,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct Purpose {
 }
 
 impl Purpose {
-    /// The transfer of a payment.
+    /// Returns the transfer of a payment.
     pub(crate) fn of(payment: &Payment) -> Self {
         let requirements = payment.requirements();
         Self {
@@ -41,7 +41,7 @@ impl Purpose {
         }
     }
 
-    /// The transfer that an authorization states.
+    /// Returns the transfer that an authorization states.
     pub(crate) fn named(key: &AuthorizationKey, authorization: &Authorization) -> Self {
         Self {
             asset: key.asset,
@@ -55,9 +55,9 @@ impl Purpose {
 
 /// Reads the logs of one transaction, in their order.
 ///
-/// A successful status proves nothing: some tokens answer a used authorization with an event and
-/// return. A transaction may also use several authorizations, so the transfer must belong to this
-/// one: EIP-3009 tokens log the use and its transfer next to each other.
+/// That the transaction succeeded proves nothing: some tokens write an event for a used
+/// authorization and return. A transaction may also use several authorizations, so the transfer
+/// must belong to this one. EIP-3009 tokens log a use and its transfer next to each other.
 pub(crate) fn of_logs(purpose: &Purpose, logs: &[Log]) -> Proof {
     let events: Vec<Event> = logs
         .iter()
@@ -89,11 +89,11 @@ pub(crate) fn of_logs(purpose: &Purpose, logs: &[Log]) -> Proof {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Event {
-    /// An authorization was used: this payment's or another one.
+    /// An authorization was used. `ours` says whether it was this payment's.
     Used { ours: bool },
     /// This payment's authorization was cancelled.
     Cancelled,
-    /// Tokens moved: exactly this payment's transfer, or another one.
+    /// Tokens moved. `ours` says whether it was exactly this payment's transfer.
     Transfer { ours: bool },
 }
 
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transfer_of_anything_else_is_not() {
+    fn another_transfer_does_not_pay() {
         let asset = payment().requirements().asset;
         for (to, value) in [(PAY_TO, 1999), (PAY_TO, 2001), (PAYER, 2000)] {
             let spent = judge(asset, |logs, asset| {
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_log_alone_is_enough() {
+    fn one_log_without_the_other_does_not_pay() {
         let asset = payment().requirements().asset;
         let nothing = judge(asset, |logs, asset| {
             logs.push(log(asset, &transfer(PAY_TO, 2000)))
@@ -244,8 +244,9 @@ mod tests {
         assert_eq!(forged, Proof::Nothing);
     }
 
-    /// The payer signs the nonce twice, once for a transfer to itself, and pays another call in the
-    /// same transaction: the transfer must not count for both.
+    /// The payer signs one nonce twice: for this payment, and for a transfer to itself. One
+    /// transaction uses the second signature, and pays another call under another nonce. The
+    /// transfer of the other call must not count for this payment too.
     #[test]
     fn the_transfer_of_another_authorization_is_not_borrowed() {
         let asset = payment().requirements().asset;

@@ -1,5 +1,5 @@
-//! JSON-RPC over the crate's own HTTP client. Answers are bounded. Neither the endpoint (which may
-//! hold a key) nor a body ever appears in a log or an error.
+//! JSON-RPC through this crate's own HTTP client. The size of answers is limited. No log and no
+//! error contains an endpoint, which may hold a key, or a body.
 
 mod endpoints;
 mod fault;
@@ -26,15 +26,15 @@ use self::fault::fault;
 use crate::http::Http;
 use crate::{Cause, Malformation, RemoteCall, SettlementError};
 
-/// The longest JSON-RPC answer in bytes; receipts and log lists are the longest requested ones.
+/// The longest JSON-RPC answer, in bytes. Receipts and lists of logs are the longest ones.
 const MAX_RPC_BODY: usize = 4 * 1024 * 1024;
 
 const BLOCK: &str = "eth_getBlockByNumber";
 
-/// The nodes of the chain.
+/// The nodes of the chain, together and each alone.
 #[derive(Clone)]
 pub(crate) struct Rpc {
-    /// Reads from the first one that answers.
+    /// Reads from the first node that answers.
     provider: RootProvider,
     each: Arc<[Each]>,
 }
@@ -46,7 +46,7 @@ struct Each {
     provider: RootProvider,
 }
 
-/// The members of a block that are used here. It is mostly the newest block.
+/// The members of a block that this crate uses. Mostly it is the newest block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Head {
@@ -63,12 +63,12 @@ impl Head {
         self.number.to()
     }
 
-    /// Unix seconds of the block.
+    /// Returns the block's time, in Unix seconds.
     pub(crate) fn timestamp(&self) -> u64 {
         self.timestamp.to()
     }
 
-    /// `None` for a block that is still being made.
+    /// Returns the block's hash. `None` for a block that is still being made.
     pub(crate) fn hash(&self) -> Option<B256> {
         self.hash
     }
@@ -78,8 +78,8 @@ impl Head {
     }
 }
 
-/// The members of a transaction's receipt that are used here. Chains add their own members and
-/// transaction types.
+/// The members of a receipt that this crate uses. Chains add members and transaction types of their
+/// own.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TransactionOutcome {
@@ -97,7 +97,7 @@ pub(crate) struct TransactionOutcome {
 }
 
 impl TransactionOutcome {
-    /// Number and hash of its block; `None` while it has none.
+    /// Returns the number and the hash of the transaction's block. `None` while it has none.
     pub(crate) fn place(&self) -> Option<(u64, B256)> {
         Some((self.block_number?.to(), self.block_hash?))
     }
@@ -108,7 +108,8 @@ impl TransactionOutcome {
 }
 
 impl Rpc {
-    /// Uses endpoints in the order in which they are asked.
+    /// Makes the nodes of these endpoints, in the order in which they are asked. The first URL
+    /// comes from `settlement.rpc_url`.
     pub(crate) fn new(
         http: &Http,
         urls: &[SecretString],
@@ -144,7 +145,7 @@ impl Rpc {
         })
     }
 
-    /// The same endpoints, for sending transactions.
+    /// Returns the same endpoints for sending transactions.
     pub(crate) fn sending_nodes(&self) -> Vec<tx_sender::RpcNode> {
         let endpoints = self.each.iter().map(|each| Arc::clone(&each.endpoint));
         endpoints
@@ -152,8 +153,9 @@ impl Rpc {
             .collect()
     }
 
-    /// Asks each unconfirmed endpoint which chain it serves. An endpoint is not used before it has
-    /// answered.
+    /// Asks each unconfirmed endpoint which chain it serves. Skips a resting endpoint while another
+    /// one is confirmed. Fails when an endpoint serves another chain, or when none is confirmed in
+    /// the end.
     pub(crate) async fn confirm(&self, expected: u64) -> Result<(), Cause> {
         let mut failure = None;
         for Each { endpoint, provider } in self.each.iter() {
@@ -173,12 +175,12 @@ impl Rpc {
         }
     }
 
-    /// Whether any endpoint is confirmed to serve the chain.
+    /// Whether at least one endpoint is confirmed to serve the chain.
     fn is_confirmed(&self) -> bool {
         self.each.iter().any(|each| each.endpoint.is_confirmed())
     }
 
-    /// The canonical block with this number, when there is one.
+    /// Returns the canonical block with this number, if there is one.
     pub(crate) async fn block(&self, number: u64) -> Result<Option<Head>, RpcFault> {
         let number = BlockNumberOrTag::Number(number);
         request(&self.provider, BLOCK, (number, false)).await
@@ -191,7 +193,7 @@ impl Rpc {
             .map_err(|error| fault("eth_getCode", error))
     }
 
-    /// The account's balance of the chain's own coin.
+    /// Returns the account's balance in the chain's own coin.
     pub(crate) async fn coin_balance(&self, address: Address) -> Result<U256, RpcFault> {
         self.provider
             .get_balance(address)
@@ -212,7 +214,7 @@ impl Rpc {
         decoded::<C>(&self.execute(request, block).await?)
     }
 
-    /// Executes a call without sending it.
+    /// Executes a call without sending a transaction.
     pub(crate) async fn execute(
         &self,
         request: TransactionRequest,

@@ -1,4 +1,4 @@
-//! Finds the transaction that used an authorization.
+//! Searches the logs of the chain for the transaction that used an authorization.
 
 use alloy_primitives::{Address, B256, U256};
 use alloy_rpc_types_eth::Filter;
@@ -9,18 +9,18 @@ use super::abi::Eip3009::{AuthorizationCanceled, AuthorizationUsed};
 use super::rpc::{Head, Rpc, RpcFault};
 use crate::{Cause, Malformation, RemoteCall};
 
-/// How the transaction that used an authorization is searched for (`eth_getLogs`).
+/// How a transaction that used an authorization is searched for (`eth_getLogs`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogSearch {
-    /// Blocks in one request. A node that refuses that many is asked for fewer.
+    /// The blocks in one request. When a node refuses so many, the request is repeated with fewer.
     pub blocks_per_request: u64,
-    /// The searched time in seconds, counted back from the end of the authorization. Blocks are
-    /// found by their times, because block times differ between chains.
+    /// How far before the end of the authorization the search begins, in seconds. Blocks are found
+    /// by their times, because chains have different block times.
     pub seconds: u64,
 }
 
 impl Default for LogSearch {
-    /// The longest life of an accepted authorization, plus ten minutes for differing clocks.
+    /// The longest life of an accepted authorization, and ten minutes more for clocks that differ.
     fn default() -> Self {
         Self {
             blocks_per_request: 2_000,
@@ -29,16 +29,16 @@ impl Default for LogSearch {
     }
 }
 
-/// The fewest blocks in a request whose refusal counts as a refusal.
+/// When a node refuses this many blocks or fewer, the search fails.
 const MIN_BLOCKS: u64 = 16;
 
-/// The precision, in blocks, of finding a block by its time. The search reads that many blocks more
-/// than needed.
+/// How exactly a block is found by its time, in blocks. The search reads up to that many blocks
+/// more than necessary.
 const PRECISION: u64 = 64;
 
 impl LogSearch {
-    /// The newest transaction that used or cancelled the authorization while it was valid, as of
-    /// the block `head`. `Ok(None)` when there is none in the searched time.
+    /// Returns the newest transaction that used or cancelled the authorization, from the begin of
+    /// the searched time to the block `head`. `Ok(None)` when there is none.
     pub(crate) async fn find(
         self,
         rpc: &Rpc,
@@ -65,8 +65,8 @@ impl LogSearch {
             let from = to.saturating_sub(width.saturating_sub(1)).max(oldest);
             match rpc.logs(&base.clone().from_block(from).to_block(to)).await {
                 Ok(logs) => {
-                    // Some nodes ignore a filter: the receipt of any found transaction is judged
-                    // later.
+                    // Some nodes ignore a filter. So the receipt of every found transaction is
+                    // judged later.
                     if let Some(hash) = logs.iter().rev().find_map(|log| log.transaction_hash) {
                         return Ok(Some(hash));
                     }
@@ -84,8 +84,8 @@ impl LogSearch {
     }
 }
 
-/// A block that is not younger than `time` (unix seconds), or the first one: at most [`PRECISION`]
-/// before the first block at or after that time.
+/// Returns the number of a block before `time` (Unix seconds), or of the first block. It is at most
+/// [`PRECISION`] before the first block at or after that time.
 async fn block_at(rpc: &Rpc, time: u64, head: &Head) -> Result<u64, Cause> {
     let is_before = async |number: u64| {
         let block = rpc.block(number).await.map_err(RpcFault::cause)?;
@@ -98,8 +98,8 @@ async fn block_at(rpc: &Rpc, time: u64, head: &Head) -> Result<u64, Cause> {
     if head.timestamp() < time {
         return Ok(head.number());
     }
-    // Goes back in doubling steps, then bisects between a block before the time and one not before
-    // it.
+    // Goes back in doubling steps. Then bisects between a block before the time and a block at or
+    // after it.
     let (mut high, mut step) = (head.number(), PRECISION);
     let mut low = loop {
         let low = high.saturating_sub(step);
@@ -120,7 +120,7 @@ async fn block_at(rpc: &Rpc, time: u64, head: &Head) -> Result<u64, Cause> {
     Ok(low)
 }
 
-/// An address as a log topic.
+/// Returns an address as a topic of a log.
 fn word(address: Address) -> B256 {
     address.into_word()
 }

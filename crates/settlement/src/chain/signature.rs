@@ -1,20 +1,21 @@
-//! Signatures that only the chain can judge: contract wallets (EIP-1271), also wrapped by ERC-6492.
+//! Signatures that only the chain can judge: those of contract wallets (EIP-1271), with or without
+//! the wrapping of ERC-6492.
 
 use alloy_primitives::{B256, Bytes, FixedBytes, b256};
 use alloy_sol_types::SolValue;
 
 use super::abi::Erc6492;
 
-/// The result of `isValidSignature` for a valid signature.
+/// What `isValidSignature` returns for a valid signature.
 pub(crate) const EIP1271_MAGIC: FixedBytes<4> = FixedBytes([0x16, 0x26, 0xba, 0x7e]);
 
-/// The suffix of a signature that carries the deployment of its wallet.
+/// The end of a signature that also contains the deployment of its wallet.
 const ERC6492_SUFFIX: B256 =
     b256!("0x6492649264926492649264926492649264926492649264926492649264926492");
 
-/// The signature for the wallet itself: the inner one when it is wrapped. The wrapped deployment is
-/// never executed: an existing wallet needs none, and no factory is trusted. `None` when the
-/// wrapping cannot be read.
+/// Returns the signature for the wallet itself. If it is wrapped, that is the inner one. The
+/// deployment in the wrapping is never executed: an existing wallet needs none, and no factory is
+/// trusted. `None` when the wrapping cannot be read.
 pub(crate) fn unwrap_6492(signature: &Bytes) -> Option<Bytes> {
     let Some(wrapped) = signature.strip_suffix(ERC6492_SUFFIX.as_slice()) else {
         return Some(signature.clone());
@@ -43,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unwrapped_one_stays_as_it_is() {
+    fn a_signature_without_wrapping_stays_as_it_is() {
         let plain = Bytes::from(vec![5; 130]);
         assert_eq!(unwrap_6492(&plain), Some(plain));
     }

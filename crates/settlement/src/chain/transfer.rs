@@ -7,10 +7,10 @@ use x402_wire::{Authorization, Payment, SignatureStanding};
 use super::abi::Eip3009;
 use super::signature::unwrap_6492;
 
-/// `transferWithAuthorization` for the payment. The signature of the payer's own key goes as
-/// `(v, r, s)`, which every EIP-3009 token accepts. The signature of a contract wallet, of any
-/// length, goes as `(bytes)`, because a token may recover `(v, r, s)` itself without asking the
-/// wallet. `None` when the signature is impossible.
+/// Encodes `transferWithAuthorization` for the payment. The signature of the payer's own key is
+/// passed as `(v, r, s)`, which every EIP-3009 token accepts. The signature of a contract wallet
+/// may have any length and is passed as `(bytes)`: with `(v, r, s)`, a token may recover a key
+/// without asking the wallet. `None` when the signature is impossible.
 pub(crate) fn calldata(payment: &Payment) -> Option<Bytes> {
     let Authorization {
         from,
@@ -42,7 +42,7 @@ pub(crate) fn calldata(payment: &Payment) -> Option<Bytes> {
         validAfter: valid_after,
         validBefore: valid_before,
         nonce,
-        // The token accepts 27 and 28 only.
+        // The token accepts only 27 and 28.
         v: if *v < 27 { v.saturating_add(27) } else { *v },
         r: B256::from_slice(r),
         s: B256::from_slice(s),

@@ -4,8 +4,8 @@ use alloy_primitives::{Address, B256};
 use thiserror::Error;
 use x402_wire::Network;
 
-/// An asset on chain that differs from the configuration. Signatures under the configured name and
-/// version would fail there, or pay with something else.
+/// How an asset on the chain differs from the configuration. Signatures under the configured name
+/// and version would fail there, or pay with something else.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum AssetFault {
     /// `DOMAIN_SEPARATOR()` is not the one of the configured name and version (EIP-712).
@@ -20,12 +20,12 @@ pub enum AssetFault {
         name: String,
         /// The configured EIP-712 version.
         version: String,
-        /// The separator of the configuration.
+        /// The separator that the configuration gives.
         expected: B256,
         /// The separator that the token states.
         observed: B256,
     },
-    /// There is no contract at the address.
+    /// The address has no contract.
     #[error("asset {asset} (`{name}`) has no code on {network}")]
     NoCode {
         /// The configured address.
@@ -35,7 +35,7 @@ pub enum AssetFault {
         /// The network that was searched.
         network: Network,
     },
-    /// The contract has no `DOMAIN_SEPARATOR()`, so it cannot have EIP-3009.
+    /// The contract has no `DOMAIN_SEPARATOR()`, so it cannot implement EIP-3009.
     #[error(
         "asset {asset} (`{name}`) has no DOMAIN_SEPARATOR(): it does not take EIP-3009 payments"
     )]
@@ -48,7 +48,7 @@ pub enum AssetFault {
 }
 
 impl AssetFault {
-    /// A stable code for logs and scripts.
+    /// Returns a stable code for logs and scripts.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {

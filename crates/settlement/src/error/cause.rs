@@ -1,4 +1,4 @@
-//! The causes of an unavailable outcome.
+//! Why an outcome is unavailable.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::asset::AssetFault;
 use super::remote::{Malformation, RemoteCall};
 use crate::text::clip;
 
-/// The reason why an outcome is unavailable. None of these says that a payment failed.
+/// Why an outcome is unavailable. No cause says that a payment failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Cause {
@@ -23,7 +23,7 @@ pub enum Cause {
         /// How long the caller waited.
         after: Duration,
     },
-    /// No connection could be made: no byte was sent.
+    /// No connection could be made, so no byte was sent.
     #[error("{call}: no connection")]
     Unreachable {
         /// The call.
@@ -35,7 +35,7 @@ pub enum Cause {
         /// The call.
         call: RemoteCall,
     },
-    /// The answer is longer than any protocol message.
+    /// The answer is longer than every protocol message.
     #[error("{call}: the answer is longer than {limit} bytes")]
     Oversize {
         /// The call.
@@ -43,7 +43,7 @@ pub enum Cause {
         /// The limit in bytes.
         limit: usize,
     },
-    /// An HTTP status whose body decides nothing.
+    /// The answer has an HTTP status with which its body decides nothing.
     #[error("{call}: answered with status {status} and nothing conclusive")]
     Status {
         /// The call.
@@ -56,35 +56,35 @@ pub enum Cause {
     Malformed {
         /// The call.
         call: RemoteCall,
-        /// The defect; never a part of the answer.
+        /// What is wrong. It is never a part of the answer.
         detail: Malformation,
     },
-    /// The answer concerns another payment.
+    /// The answer is about another payment.
     #[error("{call}: {member} contradicts the payment: expected {expected}, observed {observed}")]
     Contradiction {
         /// The call.
         call: RemoteCall,
-        /// The contradicting member.
+        /// The member that contradicts the payment.
         member: &'static str,
         /// The payment's value.
         expected: String,
-        /// The answer's value, at most 80 characters.
+        /// The value in the answer, at most 80 characters of it.
         observed: String,
     },
-    /// The service says that the outcome is open.
+    /// The service says that the outcome is still open.
     #[error("{call}: the outcome is still open (`{state}`)")]
     Pending {
         /// The call.
         call: RemoteCall,
-        /// The state or reason that it names, at most 80 characters.
+        /// The state or reason that the service names, at most 80 characters of it.
         state: String,
     },
-    /// The broker refused the call itself, not the payment.
+    /// The broker refused the call itself, and not the payment.
     #[error("{call}: the broker refused the call with code {code}")]
     Broker {
         /// The call.
         call: RemoteCall,
-        /// Its error code.
+        /// The broker's error code.
         code: String,
     },
     /// The node refused the call.
@@ -94,7 +94,7 @@ pub enum Cause {
         call: RemoteCall,
         /// The JSON-RPC error code.
         code: i64,
-        /// Its message, at most 200 characters.
+        /// The node's message, at most 200 characters of it.
         message: String,
     },
     /// The node serves another chain.
@@ -105,10 +105,10 @@ pub enum Cause {
         /// The chain of the node.
         observed: u64,
     },
-    /// The asset on chain is not the configured one, so no payment in it can be judged.
+    /// The asset on the chain is not the configured one, so no payment in it can be judged.
     #[error(transparent)]
     Asset(Box<AssetFault>),
-    /// The payment's asset is not configured here.
+    /// The payment's asset is not configured.
     #[error("asset {asset} is not configured")]
     UnknownAsset {
         /// The payment's asset.
@@ -117,11 +117,11 @@ pub enum Cause {
     /// The authorization is used, by a transaction that this settlement neither sent nor knew.
     #[error("the authorization is used by another transaction")]
     UsedElsewhere,
-    /// The authorization is used, but the node has no log of it for the possible time.
+    /// The authorization is used, but the node has no log of it in the searched time.
     #[error("the authorization is used, but no log of its time shows by which transaction")]
     NotLocated,
-    /// A refusal after which the payment may still be taken: by the transaction that it names, by
-    /// an earlier settlement, or by one that our node has not seen yet.
+    /// The refusal leaves open whether the payment is taken. The transaction that it names may take
+    /// it, or an earlier settlement, or one that our node has not seen yet.
     #[error("{call}: `{reason}` does not exclude that the payment is taken")]
     Inconclusive {
         /// The call.
@@ -129,37 +129,37 @@ pub enum Cause {
         /// The reason code.
         reason: String,
     },
-    /// The account that pays the gas cannot pay for one more settlement at the present fee.
+    /// The account that pays the gas cannot pay for one more settlement at the current fee.
     #[error(
         "the settling account {account} holds {balance} wei, too little for one more settlement"
     )]
     NoGas {
         /// The account.
         account: Address,
-        /// Its balance, in wei.
+        /// The account's balance, in wei.
         balance: U256,
     },
-    /// The transactions of the settling account are held.
+    /// The transactions of the settling account are held back.
     #[error("the transactions of the settling account are held: {0}")]
     Held(Box<Hold>),
     /// The records of the settling account's transactions cannot be used.
     #[error(transparent)]
     Records(Box<SenderError>),
-    /// The earlier settlements take longer than the payment is valid.
+    /// The settlements that wait before this one would take longer than the payment is valid.
     #[error("{waiting} settlements wait to be sent, and the payment would end before its turn")]
     QueueTooLong {
         /// How many settlements are waiting.
         waiting: usize,
     },
-    /// The machine's clock and the chain's contradict each other.
+    /// The machine's clock and the chain's clock contradict each other.
     #[error("the machine's clock says {machine}, the chain's newest block {block}")]
     Clock {
-        /// Unix seconds by the machine.
+        /// The machine's time, in Unix seconds.
         machine: u64,
-        /// Unix seconds of the block.
+        /// The block's time, in Unix seconds.
         block: u64,
     },
-    /// The service cannot settle scheme `exact` on our network.
+    /// The service cannot settle the scheme `exact` on our network.
     #[error("the facilitator does not list scheme `exact` on {network}")]
     ExactUnsupported {
         /// Our network.
@@ -168,9 +168,9 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Whether a party was asked about a payment, and the payment itself may be the reason for an
-    /// indecisive answer. `false` for causes that affect every payment: no connection, a cached
-    /// list, the settling account, the clocks, the assets.
+    /// Whether a party was asked about a payment, and the payment itself may be why its answer
+    /// decides nothing. `false` for causes that affect every payment: no connection, the list of
+    /// supported kinds, the settling account, the clocks, the assets.
     #[must_use]
     pub fn is_about_the_payment(&self) -> bool {
         match self {
@@ -198,7 +198,7 @@ impl Cause {
         }
     }
 
-    /// The cause for a refusal that decides nothing.
+    /// Returns the cause for a refusal that decides nothing.
     pub(crate) fn inconclusive(reason: &Reason) -> Self {
         Self::Inconclusive {
             call: RemoteCall::Settle,
@@ -206,7 +206,7 @@ impl Cause {
         }
     }
 
-    /// A stable code for logs and metrics.
+    /// Returns a stable code for logs and metrics.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {

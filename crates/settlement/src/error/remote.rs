@@ -1,10 +1,10 @@
-//! The remote calls, and the defects of their answers.
+//! The names of remote calls, and what can be wrong with their answers.
 
 use std::fmt;
 
 use thiserror::Error;
 
-/// The remote call that an outcome depended on.
+/// The remote call on which an outcome depended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RemoteCall {
     /// `POST /verify` (x402 v2 section 7.1).
@@ -13,14 +13,15 @@ pub enum RemoteCall {
     Settle,
     /// `GET /supported` (x402 v2 section 7.3).
     Supported,
-    /// `GET /settle/status` of the broker.
+    /// The broker's `GET /settle/status`.
     SettleStatus,
     /// A JSON-RPC method.
     Rpc(&'static str),
 }
 
 impl RemoteCall {
-    /// The name in logs: `verify`, `settle`, `supported`, `settle/status`, or the JSON-RPC method.
+    /// Returns the name in logs: `verify`, `settle`, `supported`, `settle/status`, or the JSON-RPC
+    /// method.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -39,13 +40,13 @@ impl fmt::Display for RemoteCall {
     }
 }
 
-/// The defect of an answer.
+/// What is wrong with an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Malformation {
-    /// It is not the JSON object that the protocol prescribes.
+    /// It is not the JSON object of the protocol.
     #[error("not the prescribed JSON")]
     Json,
-    /// It reports a settled payment without the hash of its transaction.
+    /// It reports a settled payment without the hash of a transaction.
     #[error("success without a transaction hash")]
     NoTransaction,
     /// The transaction hash is not 32 bytes of hexadecimal digits.
@@ -54,7 +55,7 @@ pub enum Malformation {
     /// It reports a success with an HTTP error status.
     #[error("success with an HTTP error status")]
     SuccessWithErrorStatus,
-    /// The receipt's transaction is on chain and did not make the payment.
+    /// It names a transaction that is on the chain and did not make the payment.
     #[error("the transaction did not transfer the payment")]
     NoTransfer,
     /// The JSON-RPC result has another type.

@@ -1,4 +1,4 @@
-//! The envelope in which the broker wraps every answer.
+//! Opens the envelope in which the broker wraps every answer.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -9,15 +9,15 @@ use crate::reason::{Weight, weight};
 use crate::text::{clip, clip_message};
 use crate::{Cause, Malformation, RemoteCall};
 
-/// Codes of a refused message: an empty parameter, a wrong parameter.
+/// The broker's codes for a message with an empty or a wrong parameter.
 const PARAMETER_CODES: [&str; 2] = ["50014", "51000"];
 
-/// The broker's answer.
+/// What the broker's answer contains.
 #[derive(Debug)]
 pub(crate) enum Opened {
     /// The protocol message.
     Data(Box<RawValue>),
-    /// A refusal of the payment itself: the broker did nothing with it.
+    /// The broker refuses the payment itself and has done nothing with it.
     Refused {
         reason: Reason,
         message: Option<String>,
@@ -33,7 +33,7 @@ struct Envelope {
     error_message: Option<String>,
 }
 
-/// A string in the documentation, an integer in the broker's own SDK.
+/// A code is a string in the documentation, and an integer in the broker's own SDK.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Code {
@@ -50,8 +50,8 @@ impl Code {
     }
 }
 
-/// Opens an answer. Everything but a protocol message or a named refusal of the payment is a cause:
-/// the call failed, and the state of the payment is unknown.
+/// Opens an answer. Anything except a protocol message or a named refusal of the payment is a
+/// cause: the call failed, and the state of the payment is unknown.
 pub(crate) fn open(call: RemoteCall, reply: &Reply) -> Result<Opened, Cause> {
     let Ok(envelope) = serde_json::from_slice::<Envelope>(&reply.body) else {
         return Err(crate::answer::not_protocol(call, reply));
@@ -96,7 +96,8 @@ pub(crate) fn open(call: RemoteCall, reply: &Reply) -> Result<Opened, Cause> {
     }
 }
 
-/// The reason for an error code that concerns the payment and not the call.
+/// Returns the reason for an error code that is about the payment. `None` for a code that is about
+/// the call.
 fn refusal(code: &str) -> Option<Reason> {
     if PARAMETER_CODES.contains(&code) {
         return Some(Reason::InvalidPayload);
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_without_an_envelope_is_named_by_its_status() {
+    fn an_answer_without_an_envelope_is_reported_by_its_status() {
         let status = Cause::Status {
             call: RemoteCall::Settle,
             status: 502,

@@ -1,4 +1,4 @@
-//! Request signing of the OKX API: HMAC-SHA256 over the exact bytes of the request.
+//! Signs requests to the OKX API: HMAC-SHA256 over the exact bytes of the request.
 
 use std::fmt;
 
@@ -11,14 +11,14 @@ use sha2::Sha256;
 
 use crate::SettlementError;
 
-/// API credentials of the broker. Never printed.
+/// The API credentials of the broker. They are never printed.
 #[derive(Clone)]
 pub struct OkxCredentials {
-    /// `OK-ACCESS-KEY`.
+    /// The value of `OK-ACCESS-KEY`.
     pub api_key: SecretString,
-    /// The key of the HMAC; not sent.
+    /// The key of the HMAC. It is not sent.
     pub secret_key: SecretString,
-    /// `OK-ACCESS-PASSPHRASE`.
+    /// The value of `OK-ACCESS-PASSPHRASE`.
     pub passphrase: SecretString,
 }
 
@@ -29,7 +29,7 @@ impl fmt::Debug for OkxCredentials {
 }
 
 impl OkxCredentials {
-    /// Checks that every value can be sent.
+    /// Checks that a header can carry every value.
     pub(crate) fn check(&self) -> Result<(), SettlementError> {
         let parts = [
             ("settlement.okx_api_key", &self.api_key),
@@ -49,8 +49,8 @@ impl OkxCredentials {
         Ok(())
     }
 
-    /// The headers of one request. `path` begins with `/api` and holds the query; `timestamp` is
-    /// ISO 8601 in UTC with milliseconds.
+    /// Returns the headers of one request. `path` begins with `/api` and includes the query.
+    /// `timestamp` is ISO 8601 in UTC with milliseconds.
     pub(crate) fn headers(
         &self,
         timestamp: &str,
@@ -68,7 +68,7 @@ impl OkxCredentials {
         parts
             .into_iter()
             .filter_map(|(name, value)| {
-                // `check` has verified it, so no header is left out here.
+                // `check` has already tested the value, so no header is left out here.
                 let mut value = HeaderValue::from_str(value).ok()?;
                 value.set_sensitive(true);
                 Some((HeaderName::from_static(name), value))
@@ -77,7 +77,8 @@ impl OkxCredentials {
     }
 }
 
-/// `OK-ACCESS-SIGN`: base64 of the HMAC of timestamp, method, path with query, and body.
+/// Computes `OK-ACCESS-SIGN`: the base64 of the HMAC of timestamp, method, path with query, and
+/// body.
 fn sign(secret: &SecretString, timestamp: &str, method: &str, path: &str, body: &str) -> String {
     // HMAC accepts keys of any length, so this cannot fail.
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret.expose_secret().as_bytes()) else {
@@ -101,7 +102,7 @@ mod tests {
         }
     }
 
-    /// The examples of the broker's documentation.
+    /// The vectors are the examples of the broker's documentation.
     #[test]
     fn signatures_are_those_of_the_vectors() {
         let at = "2026-03-30T10:00:00.000Z";

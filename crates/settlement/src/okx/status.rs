@@ -1,4 +1,5 @@
-//! The state of a transaction at the broker: the status query, polling, and reconciliation by it.
+//! The state of a transaction at the broker: the query, the polling, and the reconciliation of a
+//! payment.
 
 use serde::Deserialize;
 use tokio::time::Instant;
@@ -12,7 +13,7 @@ use crate::reason::is_used;
 use crate::text::clip;
 use crate::{Cause, Malformation, Receipt, Reconciliation, RemoteCall, Settlement, Settler as _};
 
-/// `data` of `GET /settle/status`; members are null when they do not apply.
+/// The `data` of `GET /settle/status`. Members that do not apply are null.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct StatusBody {
@@ -22,7 +23,7 @@ struct StatusBody {
     status: Option<String>,
 }
 
-/// The progress of a transaction, according to the status query.
+/// How far a transaction is, by the broker's answer.
 #[derive(Debug)]
 enum Progress {
     Success,
@@ -31,7 +32,7 @@ enum Progress {
 }
 
 impl Okx {
-    /// Asks for a transaction's state until it is final or the budget is used up.
+    /// Asks for the state of a transaction until it is final or the budget of time is used up.
     pub(super) async fn poll(
         &self,
         payment: &Payment,
@@ -48,7 +49,7 @@ impl Okx {
                         ..Receipt::of(payment, transaction)
                     });
                 }
-                // The transaction failed because another one used the authorization.
+                // The transaction failed because another transaction had used the authorization.
                 Ok(Progress::Failed(reason)) if is_used(&reason) => {
                     return Settlement::Unknown {
                         transaction: Some(transaction),

@@ -1,4 +1,4 @@
-//! The balance of the account that pays the gas, and the present gas price.
+//! Reads the balance of the account that pays the gas, and the current gas price.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use tx_sender::{Fees, Market};
 use crate::chain::{Head, Rpc, RpcFault};
 use crate::{Cause, observe};
 
-/// How old a reading may be. Paid calls come in bursts, and they share one reading.
+/// How old a reading may be. Paid calls that come together share one reading.
 const KEEP: Duration = Duration::from_secs(1);
 
-/// The last reading. An empty account also counts as a reading.
+/// The last reading. An empty account counts as a reading too; a failure does not.
 #[derive(Debug, Default)]
 pub(super) struct Funds {
     last: Mutex<Option<(Instant, Result<GasState, Cause>)>>,
@@ -22,13 +22,13 @@ pub(super) struct Funds {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct GasState {
-    /// In the coin's smallest unit.
+    /// The balance in the coin's smallest unit.
     pub(super) balance: U256,
     pub(super) fees: Fees,
 }
 
 impl GasState {
-    /// How many settlements with this gas the account can pay.
+    /// Returns for how many settlements of this gas the balance is enough.
     pub(super) fn settlements(&self, gas: u64) -> u64 {
         let each = U256::from(self.fees.most()).saturating_mul(U256::from(gas));
         self.balance
@@ -38,8 +38,8 @@ impl GasState {
 }
 
 impl Funds {
-    /// The account's balance and the present fee. The balance is asked first: without one the fee
-    /// does not matter.
+    /// Returns the account's balance and the current fee. Reads the balance first: when it is zero,
+    /// the fee does not matter.
     pub(super) async fn read(&self, rpc: &Rpc, account: Address) -> Result<GasState, Cause> {
         let mut last = self.last.lock().await;
         if let Some((at, reading)) = &*last
@@ -61,7 +61,7 @@ impl Funds {
     }
 }
 
-/// The present gas price, for estimates. The sender reads it again when it sends.
+/// Reads the current gas price for an estimate. The sender reads it again when it sends.
 async fn market(rpc: &Rpc, head: &Head) -> Result<Market, Cause> {
     let Some(base) = head.base_fee() else {
         let price = rpc.gas_price().await.map_err(RpcFault::cause)?;
@@ -69,7 +69,7 @@ async fn market(rpc: &Rpc, head: &Head) -> Result<Market, Cause> {
     };
     let tip = match rpc.priority_fee().await {
         Ok(tip) => tip,
-        // Not every node has the method; the gas price of such a node is base fee plus tip.
+        // Not every node has this method. The gas price of such a node is base fee plus tip.
         Err(RpcFault::Refused(_)) => rpc
             .gas_price()
             .await

@@ -6,9 +6,8 @@ pub struct GasPolicy {
     /// The most gas that one settlement may use. A payment that needs more is refused before the
     /// work.
     pub gas_cap: u64,
-    /// Whether payers with code are served: contract wallets, and accounts that have delegated
-    /// (EIP-7702). Their own code runs in the settlement, and our account pays its gas, at most up
-    /// to the cap.
+    /// Whether payers with code are accepted: contract wallets, and accounts that have delegated
+    /// (EIP-7702). Their own code runs in the settlement. Our account pays its gas, up to the cap.
     pub contract_wallets: bool,
     /// The highest price of a unit of gas, in wei. While the market is above it, no new transaction
     /// is sent.
@@ -16,7 +15,7 @@ pub struct GasPolicy {
 }
 
 impl Default for GasPolicy {
-    /// A transfer with authorization takes 60,000 to 100,000 gas; a wallet with several owners
+    /// A transfer with an authorization takes 60,000 to 100,000 gas. A wallet with several owners
     /// takes more.
     fn default() -> Self {
         Self {

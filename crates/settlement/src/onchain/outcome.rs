@@ -1,4 +1,4 @@
-//! The outcome of a settlement whose transaction is in a canonical block.
+//! Judges a settlement whose transaction is in a canonical block.
 
 use alloy_primitives::B256;
 use x402_wire::{Payment, Reason};
@@ -9,7 +9,7 @@ use crate::reason::is_used;
 use crate::{Cause, Receipt, Reconciliation, Settlement};
 
 impl OnchainSettler {
-    /// The outcome of our own transaction in a canonical block.
+    /// Returns the outcome of our own transaction that is in a canonical block.
     pub(super) async fn conclude(
         &self,
         payment: &Payment,
@@ -25,9 +25,9 @@ impl OnchainSettler {
             Err(cause) => return unknown(transaction, cause),
         };
         match self.chain.find(payment, None).await {
-            // Another party sent the same authorization before us.
+            // Another party has sent the same authorization before us.
             Ok(Finding::Settled(receipt)) => unknown(receipt.transaction, Cause::UsedElsewhere),
-            // Two nodes may share one address, and one of them is behind.
+            // Two nodes may share one address, and one of them may be behind.
             Ok(Finding::Open) if is_used(&reason) => {
                 unknown(transaction, Cause::inconclusive(&reason))
             }
@@ -43,8 +43,8 @@ impl OnchainSettler {
         }
     }
 
-    /// Handles our own transaction for this payment that is in a canonical block and did not make
-    /// the payment: it is not sent again.
+    /// Returns the failure of our own transaction for this payment, when it is in a canonical block
+    /// and did not make the payment. It is not sent again. `None` in every other case.
     pub(super) async fn failed(
         &self,
         payment: &Payment,
@@ -65,14 +65,15 @@ impl OnchainSettler {
         }))
     }
 
-    /// Whether the node has the transaction and no final block contains it.
+    /// Whether the node has the transaction, and no block that counts contains it.
     pub(super) async fn waits(&self, hash: B256) -> Result<bool, Cause> {
         let known = self.chain.rpc().knows(hash).await;
         Ok(known.map_err(RpcFault::cause)? && self.chain.outcome(hash).await?.is_none())
     }
 }
 
-/// The token's present reason for a failure of a moment ago, if it gives one.
+/// Returns the reason of a failed transaction: the reason why the token would refuse the payment
+/// now, or a general one when the token states none.
 fn named_failure(reason: Reason, outcome: &TransactionOutcome) -> Reason {
     match reason {
         Reason::InvalidExactEvmTransactionSimulationFailed if outcome.succeeded() => {

@@ -1,5 +1,5 @@
-//! The checks before the work and before sending: whether the token would accept the payment, at
-//! what gas, and whether our account can pay for it in time.
+//! The checks before the work and before sending: whether the token would accept the payment, with
+//! how much gas, and whether our account can pay for it in time.
 
 use std::sync::atomic::Ordering;
 
@@ -14,19 +14,19 @@ use crate::chain::{Finding, RpcFault, State, calldata};
 use crate::reason::{Weight, is_used, may_have_settled, weight};
 use crate::{Cause, Settlement};
 
-/// An obstacle to sending.
+/// Why a payment is not sent.
 pub(super) enum Obstacle {
     /// The payment would not settle.
     Refused {
         reason: Reason,
         message: Option<String>,
     },
-    /// It cannot be judged, or its gas cannot be paid.
+    /// The payment cannot be judged, or its gas cannot be paid.
     Unreadable(Cause),
 }
 
 impl OnchainSettler {
-    /// The check before the work. `now` is in Unix seconds.
+    /// Checks a payment before the work. `now` is in Unix seconds.
     pub(super) async fn examine(
         &self,
         payment: &Payment,
@@ -42,7 +42,7 @@ impl OnchainSettler {
             self.estimate(payment, &input, funds.fees),
         );
         let State { refusal, has_code } = state?;
-        // The chain's state names the cause better than the estimate.
+        // The chain's state names the cause better than the estimate does.
         if let Some(reason) = refusal {
             return Err(reason.into());
         }
@@ -50,11 +50,11 @@ impl OnchainSettler {
         gas.map(drop)
     }
 
-    /// The last check before sending: the authorization is unused, and the token would accept it
-    /// now.
+    /// Checks a payment just before sending: the authorization is unused, and the token would
+    /// accept it now. Returns the transaction to send.
     pub(super) async fn prepare(&self, payment: &Payment) -> Result<Request, Obstacle> {
         let input = self.input(payment)?;
-        // This settlement counts itself as begun.
+        // The caller has counted this settlement as begun.
         let others = self.open.load(Ordering::Relaxed).saturating_sub(1);
         let funds = self.affordable(others).await?;
         self.chain.confirm_for(payment).await?;
@@ -63,12 +63,12 @@ impl OnchainSettler {
             self.chain.authorization_used(&key),
             self.estimate(payment, &input, funds.fees),
         );
-        // Some tokens accept a used authorization and do nothing, so the estimate does not show it.
+        // Some tokens accept a used authorization and do nothing, so an estimate does not show it.
         if used? {
             return Err(Reason::InvalidExactEvmNonceAlreadyUsed.into());
         }
         let gas = gas?;
-        // A quarter more, because balances and storage may differ slightly in the real block.
+        // A quarter more, because balances and storage may differ a little in the real block.
         let gas_limit = gas.saturating_add(gas / 4).min(self.policy.gas_cap);
         let end = payment.authorization().valid_before;
         Ok(Request {
@@ -76,19 +76,18 @@ impl OnchainSettler {
             value: U256::ZERO,
             input,
             gas_limit,
-            // Uses the account's configured cap at the time of each later check, not the present
-            // one.
+            // Each later check then uses the account's cap as it is configured at that time.
             max_fee_per_gas: None,
-            // The token refuses the authorization from then on, and the transaction would still
+            // After this time the token refuses the authorization, and the transaction would still
             // cost gas.
             not_after: Some(end.saturating_to()),
             confirmations: Some(self.chain.confirmations()),
         })
     }
 
-    /// The outcome when the last check refuses and nothing is sent. Where the refusal also fits a
-    /// payment that is already taken, by an earlier attempt or by another holder of the
-    /// authorization, the chain decides.
+    /// Returns the outcome when the last check refuses and nothing is sent. If the refusal also
+    /// fits a payment that is already taken, the chain decides: an earlier attempt or another
+    /// holder of the authorization may have taken it.
     pub(super) async fn refused_unsent(
         &self,
         payment: &Payment,
@@ -104,7 +103,7 @@ impl OnchainSettler {
             Ok(Finding::Settled(receipt)) => {
                 unknown(Some(receipt.transaction), Cause::UsedElsewhere)
             }
-            // Two nodes may share one address, and one of them is behind.
+            // Two nodes may share one address, and one of them may be behind.
             Ok(Finding::Open) if may_have_settled(&reason) => {
                 unknown(None, Cause::inconclusive(&reason))
             }
@@ -114,12 +113,12 @@ impl OnchainSettler {
         }
     }
 
-    /// The account's balance and the gas price.
+    /// Returns the account's balance and the gas price.
     pub(super) async fn funds(&self) -> Result<GasState, Cause> {
         self.funds.read(self.chain.rpc(), self.address()).await
     }
 
-    /// Whether the account can pay for one settlement beside `others` that have begun.
+    /// Checks that the account can pay for one settlement beside `others` that have begun.
     pub(super) async fn affordable(&self, others: usize) -> Result<GasState, Cause> {
         let funds = self.funds().await?;
         let others = u64::try_from(others).unwrap_or(u64::MAX);
@@ -136,7 +135,7 @@ impl OnchainSettler {
         }
     }
 
-    /// Whether the waiting settlements leave in time for this one.
+    /// Checks that the waiting settlements are sent early enough for this one.
     fn in_time(&self, payment: &Payment, now: u64) -> Result<(), Cause> {
         let left = payment.authorization().valid_before;
         let left = left.saturating_sub(U256::from(now));
@@ -165,7 +164,7 @@ impl OnchainSettler {
         Err(Reason::UnsupportedContractWallet.into())
     }
 
-    /// The gas of the transfer, at most the cap.
+    /// Estimates the gas of the transfer. Refuses a transfer that needs more than the cap.
     async fn estimate(
         &self,
         payment: &Payment,

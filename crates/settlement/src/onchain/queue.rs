@@ -1,4 +1,4 @@
-//! The settlements that wait to be sent, and an estimate of the waiting time.
+//! Counts the settlements that wait to be sent, and estimates how long they wait.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The assumed time for sending one transaction, before the first one was sent.
+/// The assumed time for sending one transaction, until the first one was sent.
 const FIRST_GUESS: Duration = Duration::from_millis(500);
 
-/// The waiting settlements, and the pace at which they leave.
+/// The waiting settlements, and the pace at which they leave the queue.
 #[derive(Debug)]
 pub(super) struct Queue {
     waiting: AtomicUsize,
-    /// A running mean of the time between two departures, in microseconds.
+    /// The running mean of the time between two departures, in microseconds.
     pace: AtomicU64,
-    /// When the last one left.
+    /// When the last settlement left.
     left: Mutex<Option<Instant>>,
 }
 
@@ -30,13 +30,13 @@ impl Default for Queue {
 }
 
 impl Queue {
-    /// Occupies a place in the queue until dropped.
+    /// Takes a place in the queue. Dropping the result gives it back.
     pub(super) fn enter(&self) -> Place<'_> {
         Place::take(&self.waiting)
     }
 
-    /// Records that a settlement that entered at `since` left. Several may wait for the same
-    /// answer, so the time since the last departure counts.
+    /// Records that a settlement that entered at `since` has left. Several may wait for the same
+    /// answer, so only the time since the last departure counts.
     pub(super) fn left(&self, since: Instant) {
         let now = Instant::now();
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
@@ -47,16 +47,16 @@ impl Queue {
     fn sent(&self, took: Duration) {
         let before = self.pace.load(Ordering::Relaxed);
         let mean = before.saturating_mul(3).saturating_add(micros(took)) / 4;
-        // A lost update costs one sample.
+        // If two updates meet, one sample is lost.
         self.pace.store(mean, Ordering::Relaxed);
     }
 
-    /// How many are waiting, the one that is being sent included.
+    /// Returns how many are waiting, including the one that is being sent.
     pub(super) fn waiting(&self) -> usize {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    /// How long a new settlement waits before it is sent.
+    /// Returns how long a new settlement will wait before it is sent.
     pub(super) fn delay(&self) -> Duration {
         let waiting = u32::try_from(self.waiting()).unwrap_or(u32::MAX);
         let pace = Duration::from_micros(self.pace.load(Ordering::Relaxed));
@@ -64,7 +64,7 @@ impl Queue {
     }
 }
 
-/// Adds one to a counter until dropped.
+/// Adds one to a counter. Dropping it subtracts the one again.
 pub(super) struct Place<'a>(&'a AtomicUsize);
 
 impl<'a> Place<'a> {
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_delay_is_the_queue_at_its_pace() {
+    fn the_delay_is_the_length_of_the_queue_times_its_pace() {
         let queue = Queue::default();
         assert_eq!(queue.delay(), Duration::ZERO);
         let places = [queue.enter(), queue.enter(), queue.enter()];

@@ -1,4 +1,4 @@
-//! Decides settlements whose outcome was lost.
+//! Decides settlements whose outcome is unknown.
 
 use tx_sender::State;
 use x402_wire::{Payment, Reason, Scheme};
@@ -10,15 +10,15 @@ use crate::chain::{Finding, RECEIPT};
 use crate::{Cause, Reconciliation, Settler as _};
 
 impl OnchainSettler {
-    /// Decides a payment whose outcome is unknown ([`Settler::reconcile`]): from the records, then
-    /// from the chain, and by a new transaction when the authorization is unused.
+    /// Decides a payment whose outcome is unknown ([`Settler::reconcile`]). Reads the records
+    /// first, then the chain. When the authorization is unused, it may send a new transaction.
     pub(super) async fn decide(
         &self,
         payment: &Payment,
         transaction: Option<&str>,
         now: u64,
     ) -> Reconciliation {
-        // Higher fees give a transaction another hash: the records know which hash counts.
+        // Higher fees give a transaction another hash. The records know the hash that counts.
         let record = match self.known(payment).await {
             Ok(Known::Attempt(record)) => Some(record),
             Ok(Known::Next(_)) => None,
@@ -34,7 +34,8 @@ impl OnchainSettler {
             transaction: transaction.map(str::to_owned),
             cause,
         };
-        // Another mode stored it with the broker, and its batch does not use this authorization.
+        // Another mode has stored this payment with the broker. The broker's batch does not use
+        // this authorization.
         if payment.scheme() == Scheme::AggrDeferred {
             return undecided(Cause::inconclusive(&Reason::UnsupportedScheme)).ended(payment, now);
         }
@@ -72,15 +73,15 @@ impl OnchainSettler {
             }
             Finding::Settled(_) | Finding::Open => {}
         }
-        // It is unused and still usable. A pending transaction of the sender reaches a block, or
-        // another end, by itself.
+        // The authorization is unused and can still be used. The sender's pending transaction
+        // reaches a block, or another end, without help.
         if record.is_some_and(|record| !matches!(record.state, State::Prepared)) {
             return undecided(Cause::Pending {
                 call: RECEIPT,
                 state: "waiting for a block".to_owned(),
             });
         }
-        // A transaction outside of the records. A pending one is waited for, because a second one
+        // The transaction is not in the records. If it is pending, waiting is better: a second one
         // would only waste gas.
         if let Some(hash) = transaction.and_then(|text| text.parse().ok()) {
             match self.waits(hash).await {
@@ -96,7 +97,7 @@ impl OnchainSettler {
             }
         }
         // An earlier transaction may have made the authorization public, so a refusal does not end
-        // it.
+        // the payment.
         answer::after_resend(self.settle(payment).await, transaction).reopened()
     }
 }

@@ -1,5 +1,5 @@
-//! The settlements as transactions of our account: submitted to the sender, and followed until they
-//! count.
+//! Makes each settlement a transaction of our account: submits it to the sender, and follows it
+//! until it counts.
 
 use std::sync::Arc;
 
@@ -15,17 +15,17 @@ use super::queue::Place;
 use crate::chain::RECEIPT;
 use crate::{Cause, ChainReader, GasPolicy, RemoteCall, Settlement, Timeouts};
 
-/// How often one payment may be tried. A cancellation or another party's transaction can end an
-/// attempt, and then another one follows. The authorization is the same, and its token accepts it
-/// once.
+/// How often one payment may be tried. A cancellation or a transaction of another party can end an
+/// attempt, and then another attempt follows. Every attempt has the same authorization, and the
+/// token accepts it only once.
 const MAX_ATTEMPTS: u32 = 100;
 
-/// How many polls a transaction waits before the same bytes are sent again.
+/// After how many polls the same bytes of a transaction are sent again.
 const RESEND_POLLS: u32 = 10;
 
 const SEND: RemoteCall = RemoteCall::Rpc("eth_sendRawTransaction");
 
-/// The sender of our account's transactions on the reader's chain.
+/// Makes the sender of our account's transactions on the reader's chain.
 pub(super) fn sender(
     chain: &ChainReader,
     signer: Arc<dyn TransactionSigner>,
@@ -51,11 +51,11 @@ pub(super) fn sender(
     Sender::new(records, vec![network], vec![signer], options)
 }
 
-/// The records' state of a payment.
+/// What the records say about a payment.
 pub(super) enum Known {
     /// An attempt that can still take effect, or has taken effect.
     Attempt(Box<Record>),
-    /// There is no such attempt; the key of the next one.
+    /// There is no such attempt. This is the key of the next one.
     Next(String),
 }
 
@@ -67,9 +67,9 @@ impl OnchainSettler {
         }
     }
 
-    /// The last attempt at the payment. An abandoned one, or one whose nonce another transaction
-    /// used, does not count. One without an outcome is worked on here too from now on, because the
-    /// server that submitted it may have ended.
+    /// Returns the last attempt at the payment. An abandoned attempt does not count, nor one whose
+    /// nonce another transaction has used. From now on this process also works on an attempt
+    /// without an outcome, because the server that submitted it may have ended.
     pub(super) async fn known(&self, payment: &Payment) -> Result<Known, Cause> {
         let payment = payment.key();
         for attempt in 0..MAX_ATTEMPTS {
@@ -93,7 +93,7 @@ impl OnchainSettler {
         })
     }
 
-    /// Records the request durably, and follows it.
+    /// Records the request durably, then follows it.
     pub(super) async fn send(&self, payment: &Payment, key: &str, request: Request) -> Settlement {
         let (place, since) = (self.queue.enter(), Instant::now());
         match self.sender.submit(key, self.lane(), request).await {
@@ -106,7 +106,7 @@ impl OnchainSettler {
         }
     }
 
-    /// Follows an earlier attempt.
+    /// Follows an attempt that was submitted earlier.
     pub(super) async fn resume(&self, payment: &Payment, record: &Record) -> Settlement {
         match self.sender.watch(&record.key).await {
             Ok(watch) => self.follow(payment, watch, None).await,
@@ -118,7 +118,7 @@ impl OnchainSettler {
     }
 
     /// Waits until the attempt counts, cannot begin, or takes too long. The sender makes progress
-    /// while a caller follows.
+    /// while this waits.
     async fn follow(
         &self,
         payment: &Payment,
@@ -144,8 +144,8 @@ impl OnchainSettler {
                 None if Instant::now() >= deadline => return self.late(payment, &record).await,
                 None => {}
             }
-            // The attempt is over, and the node did not answer or is behind: it is read again soon,
-            // and then less often.
+            // The attempt has ended, and the node did not answer or is behind. It is read again
+            // soon, then less and less often.
             let pause = if record.state.is_outcome() {
                 let pause = soon;
                 soon = soon.saturating_mul(2).min(poll);
@@ -166,7 +166,7 @@ impl OnchainSettler {
         }
     }
 
-    /// The settlement's outcome according to the record; `None` while the record is not decisive.
+    /// Returns the settlement's outcome by the record. `None` while the record does not decide.
     async fn judge(&self, payment: &Payment, record: &Record, waited: bool) -> Option<Settlement> {
         match record.state {
             State::Sealed(inclusion) | State::Failed(inclusion) => {
@@ -180,14 +180,14 @@ impl OnchainSettler {
                     }
                 }
             }
-            // It was closed before it got a nonce.
+            // The attempt was closed before it got a nonce.
             State::Abandoned(None) => Some(Settlement::NotSent {
                 cause: self.held().unwrap_or(Cause::Pending {
                     call: SEND,
                     state: "not sent".to_owned(),
                 }),
             }),
-            // Another transaction used the nonce. The authorization may be public.
+            // Another transaction has used the nonce. The authorization may be public.
             State::Abandoned(Some(_)) | State::Replaced(_) => Some(Settlement::Unknown {
                 transaction: record.hash().map(|hash| hash.to_string()),
                 cause: Cause::Pending {
@@ -206,25 +206,27 @@ impl OnchainSettler {
         }
     }
 
-    /// Whether the records of our account cannot be written, so that they do not reflect the chain.
+    /// Whether the records of our account cannot be written. They then do not show what the chain
+    /// shows.
     fn records_fail(&self) -> bool {
         matches!(self.sender.status(self.lane()).hold, Some(Hold::Store(_)))
     }
 
-    /// The chain's state of the last transaction of a record, whatever the record says.
+    /// Returns what the chain shows about the last transaction of a record, whatever the record
+    /// says.
     async fn shown(&self, payment: &Payment, record: &Record) -> Option<Settlement> {
         let outcome = self.chain.outcome(record.hash()?).await.ok()??;
         Some(self.conclude(payment, &outcome).await)
     }
 
-    /// There was no decision in time. A request without a nonce is not sent any more; everything
-    /// else continues.
+    /// Ends the waiting without a decision. A request without a nonce is withdrawn; everything else
+    /// continues.
     async fn late(&self, payment: &Payment, record: &Record) -> Settlement {
         let cause = Cause::Timeout {
             call: RECEIPT,
             after: self.timeouts.receipt,
         };
-        // Another server may have gone on with it since.
+        // Another server may have continued the attempt meanwhile.
         let current = self.sender.withdraw(&record.key).await;
         let record = current.as_ref().unwrap_or(record);
         if record.state == State::Abandoned(None) {
@@ -239,12 +241,12 @@ impl OnchainSettler {
         }
     }
 
-    /// The hold on our account's transactions. While another server works the lane, there is none:
-    /// it sends what this server submits, or its lease ends.
+    /// Returns why our account's transactions are held back. While another server works on the lane
+    /// there is no hold: that server sends what this one submits, or its lease ends.
     fn held(&self) -> Option<Cause> {
         let hold = self.sender.status(self.lane()).hold?;
         Some(match hold {
-            // It blocks nothing else.
+            // This hold blocks no other transaction.
             Hold::OutcomeUnknown { .. } => return None,
             Hold::NoGas {
                 account, balance, ..

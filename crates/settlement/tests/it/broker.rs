@@ -1,4 +1,4 @@
-//! The OKX broker: envelope, credentials, and the meaning of its answers.
+//! Tests of the OKX broker: its envelope, its credentials, and the meaning of its answers.
 
 use alloy_primitives::U256;
 use base64::Engine as _;
@@ -33,7 +33,7 @@ pub(crate) fn broker(stage: &Stage, timeouts: Timeouts) -> Okx {
     Okx::new(&stage.url(), credentials(), Network::evm(196), timeouts).unwrap()
 }
 
-/// Data in an envelope whose code is a string.
+/// Makes an answer with `data` in an envelope whose code is a string.
 pub(crate) fn envelope(data: &str) -> Act {
     json(format!(r#"{{"code":"0","msg":"success","data":{data}}}"#))
 }
@@ -214,7 +214,7 @@ async fn deferred_payments_are_settled_without_a_transaction() {
         (receipt.transaction.as_str(), receipt.status.as_deref()),
         ("", Some("success"))
     );
-    // It was not broadcast, so there is nothing to wait for.
+    // The broker broadcast nothing, so there was nothing to wait for.
     assert_eq!(
         stage.bodies(SETTLE),
         [facilitator::request_body(&payment, None)]
@@ -238,7 +238,7 @@ async fn deferred_payments_are_refused_when_they_are_not_listed() {
 }
 
 #[tokio::test]
-async fn silence_is_a_time_out() {
+async fn a_broker_that_stays_silent_is_a_time_out() {
     let stage = Stage::open().await;
     stage.plays(SETTLE, [Act::Hang]);
     let outcome = broker(&stage, impatient()).settle(&payment(USDT0)).await;

@@ -1,4 +1,4 @@
-//! The broker's states: which are polled, which are final, and which stay open.
+//! Tests of the broker's states: which are polled, which are final, and which leave a payment open.
 
 use settlement::{Reconciliation, Settlement, Settler};
 
@@ -30,7 +30,8 @@ async fn an_open_state_is_polled_until_it_is_final() {
     for open in ["pending", "timeout"] {
         let stage = Stage::open().await;
         stage.plays(SETTLE, [envelope(&settled(open))]);
-        // Not known yet, an error in between, still pending, done.
+        // The transaction is first unknown; then an error comes; then it is pending; then it has
+        // succeeded.
         let polls = [
             not_found(),
             with_status(502, ""),
@@ -63,7 +64,7 @@ async fn a_failed_transaction_is_a_rejection() {
 }
 
 #[tokio::test]
-async fn a_transaction_that_failed_because_the_nonce_is_used_leaves_it_open() {
+async fn a_transaction_that_failed_because_the_nonce_is_used_leaves_the_payment_open() {
     let stage = Stage::open().await;
     stage.plays(SETTLE, [envelope(&settled("pending"))]);
     stage.plays(STATUS, [failed("nonce_used")]);
@@ -127,7 +128,7 @@ async fn reconciling_asks_for_the_state_and_sends_nothing() {
 }
 
 #[tokio::test]
-async fn reconciling_what_the_broker_does_not_know_sends_it_again() {
+async fn reconciling_sends_a_payment_again_that_the_broker_does_not_know() {
     for known in [Some(HASH), None, Some("not a hash")] {
         let stage = Stage::open().await;
         stage.plays(STATUS, [not_found()]);

@@ -1,4 +1,4 @@
-//! Transactions of the payer or a stranger themselves.
+//! Transactions that the payer or a stranger sends in these tests.
 
 use alloy_consensus::{SignableTransaction, TxLegacy};
 use alloy_eips::eip2718::Encodable2718;
@@ -20,14 +20,14 @@ sol! {
     ) external;
 }
 
-/// Sends a call from account 6 that takes effect, and returns the transaction's hash.
+/// Sends a call from account 6. The call must succeed. Returns the hash of its transaction.
 fn send(chain: &DevChain, to: Address, input: Vec<u8>) -> B256 {
     let sent = attempt(chain, to, input);
     assert!(sent.success);
     sent.hash
 }
 
-/// Sends a call from account 6.
+/// Sends a call from account 6. The call may fail.
 fn attempt(chain: &DevChain, to: Address, input: Vec<u8>) -> MinedSummary {
     let sender = DEV_ACCOUNTS[6];
     let before = chain.transactions();
@@ -63,7 +63,7 @@ fn sign(digest: B256) -> Bytes {
     signer.sign_hash_sync(&digest).unwrap().as_bytes().into()
 }
 
-/// The payer cancels the authorization.
+/// Sends the payer's cancellation of the authorization, and returns the hash.
 pub(crate) fn cancel(chain: &DevChain, draft: &Draft) -> B256 {
     let type_hash = keccak256("CancelAuthorization(address authorizer,bytes32 nonce)");
     let structure = keccak256((type_hash, draft.from, draft.nonce).abi_encode());
@@ -78,13 +78,13 @@ pub(crate) fn cancel(chain: &DevChain, draft: &Draft) -> B256 {
     send(chain, requirements.asset, call.abi_encode())
 }
 
-/// A stranger sends an authorization with the draft's nonce: the draft's own, or one that pays
-/// another account.
+/// Sends an authorization with the draft's nonce from a stranger's account. It is the draft's own
+/// when `to` is the payee, otherwise one that pays another account.
 pub(crate) fn transfer(chain: &DevChain, draft: &Draft, to: Address) -> B256 {
     send(chain, draft.requirements().asset, transfer_input(draft, to))
 }
 
-/// A stranger sends the draft's spent authorization to a token that reverts.
+/// Sends the draft's used authorization from a stranger's account, to a token that reverts.
 pub(crate) fn transfer_in_vain(chain: &DevChain, draft: &Draft) -> B256 {
     let input = transfer_input(draft, PAYEE.address);
     let sent = attempt(chain, draft.requirements().asset, input);

@@ -1,4 +1,4 @@
-//! Facts on the chain: only canonical blocks count, and no party's statement about them.
+//! Tests that only canonical blocks count, and no party's statement about them.
 
 use alloy_primitives::{B256, U256};
 use dev_chain::{BadAnswer, DEV_ACCOUNTS, DevChain, InjectedFault, PAYEE, RpcServer};
@@ -23,7 +23,7 @@ fn composed(stage: &Stage, server: &RpcServer, timeouts: Timeouts) -> WithChain<
     WithChain::new(backend, Some(reader(server)), timeouts)
 }
 
-/// Waits for a receipt only briefly.
+/// Waits only a short time for a receipt.
 fn hasty() -> Timeouts {
     Timeouts {
         receipt: impatient().receipt,
@@ -47,7 +47,7 @@ fn receipt(chain: &DevChain, hash: B256) -> Value {
     chain.request(RECEIPT, json!([hash])).unwrap()
 }
 
-/// A transaction hash that a facilitator invented serves no caller.
+/// A facilitator may invent the hash of a transaction. No caller is served for it.
 #[tokio::test]
 async fn a_transaction_that_never_shows_is_unknown() {
     let chain = builder().build().unwrap();
@@ -59,7 +59,8 @@ async fn a_transaction_that_never_shows_is_unknown() {
     let outcome = composed.settle(&payment).await;
     let (hash, cause) = unknown(&outcome);
     assert_eq!((hash, cause.code()), (Some(HASH), "timeout"));
-    // It counts as little the next time, and ends with its window.
+    // The hash counts for nothing in the reconciliation either, and the payment ends with its
+    // window.
     let outcome = composed.reconcile(&payment, hash, NOW).await;
     assert_eq!(outcome.outcome(), "undecided");
     chain.advance_time(330);
@@ -80,7 +81,7 @@ async fn a_transaction_is_waited_for_until_it_is_in_a_block() {
         "/settle",
         [stage::json(settled().replace(HASH, &sent.to_string()))],
     );
-    // The node does not show it at first, and then fails.
+    // At first the node does not show the transaction, and then it fails.
     chain.inject(InjectedFault::new(RECEIPT, result(&Value::Null)).times(2));
     chain.inject(InjectedFault::new(
         "eth_call",
@@ -94,7 +95,7 @@ async fn a_transaction_is_waited_for_until_it_is_in_a_block() {
     assert_eq!(receipt.transaction, sent.to_string());
 }
 
-/// The money came by another transaction than the named one.
+/// Another transaction than the named one has made the payment.
 #[tokio::test]
 async fn a_payment_that_another_transaction_made_has_that_one_in_its_receipt() {
     let chain = builder().build().unwrap();
@@ -117,7 +118,7 @@ async fn a_payment_that_another_transaction_made_has_that_one_in_its_receipt() {
     assert_eq!(unknown(&outcome).1.code(), "malformed");
 }
 
-/// A receipt of a block that is only proposed, or that was replaced.
+/// The receipt names a block that was replaced, that is only proposed, or that has no hash yet.
 #[tokio::test]
 async fn a_receipt_counts_when_its_block_is_canonical() {
     let chain = builder().build().unwrap();
@@ -147,7 +148,7 @@ async fn a_receipt_counts_when_its_block_is_canonical() {
             Some(hash.to_string().as_str()),
             "{bad}"
         );
-        // A failure in such a block does not count.
+        // A failure in such a block does not count either.
         let mut failed = bad.clone();
         failed["status"] = json!("0x0");
         failed["from"] = json!(settler(&server).address());
@@ -207,7 +208,7 @@ async fn an_authorization_is_void_when_a_canonical_block_is_past_its_end() {
     let mut elsewhere = unused;
     elsewhere.network = Network::evm(1);
     assert_eq!(composed.is_void(&elsewhere, end).await, Ok(false));
-    // A node that cannot read the state as of that block says nothing.
+    // A node that cannot read the state as of that block decides nothing.
     chain.inject(InjectedFault::new("eth_call", BadAnswer::Close));
     assert!(composed.is_void(&unused, end).await.is_err());
     let alone = Facilitator::new(&stage.url(), Network::evm(196), timeouts()).unwrap();
@@ -215,8 +216,8 @@ async fn an_authorization_is_void_when_a_canonical_block_is_past_its_end() {
     assert_eq!(alone.is_void(&unused, end).await, Ok(false));
 }
 
-/// An authorization that was cancelled, or used for another transfer, can never make its own. No
-/// caller has to wait for its end.
+/// An authorization that was cancelled, or used for another transfer, can never make its own
+/// transfer. No caller must wait for its end.
 #[tokio::test]
 async fn an_authorization_is_spent_when_a_canonical_block_shows_another_use() {
     let chain = builder().build().unwrap();
@@ -243,7 +244,7 @@ async fn an_authorization_is_spent_when_a_canonical_block_shows_another_use() {
         let alone = Facilitator::new(&stage.url(), Network::evm(196), timeouts()).unwrap();
         let alone = WithChain::new(alone, None, timeouts());
         assert_eq!(alone.is_spent(&key, &authorization).await, Ok(false));
-        // Only the use for its own transfer has paid.
+        // Only the use for the authorization's own transfer has paid.
         let by = composed.paid_by(&key, &authorization).await;
         assert_eq!(by, Ok(paid_by.clone()));
         assert_eq!(onchain.paid_by(&key, &authorization).await, Ok(paid_by));
@@ -254,7 +255,7 @@ async fn an_authorization_is_spent_when_a_canonical_block_shows_another_use() {
         let mut foreign = key;
         foreign.network = Network::evm(1);
         assert_eq!(composed.is_spent(&foreign, &authorization).await, Ok(false));
-        // A node that cannot show the use says nothing.
+        // A node that cannot show the use decides nothing.
         for method in ["eth_getBlockByNumber", "eth_call", "eth_getLogs", RECEIPT] {
             chain.inject(InjectedFault::new(method, BadAnswer::Close));
             let unreadable = composed.is_spent(&key, &authorization).await;
@@ -265,9 +266,9 @@ async fn an_authorization_is_spent_when_a_canonical_block_shows_another_use() {
     }
 }
 
-/// In a block that is only proposed, or that was replaced, a cancellation does not count.
+/// A cancellation counts only when the configured number of blocks follows its block.
 #[tokio::test]
-async fn a_cancellation_counts_when_its_block_is_canonical() {
+async fn a_cancellation_needs_its_confirmations() {
     let chain = builder().build().unwrap();
     let server = serve(&chain).await;
     let draft = Draft::new(USDC);
@@ -306,7 +307,7 @@ async fn a_clock_that_contradicts_the_chain_is_not_ready() {
             .readiness()
             .await
     };
-    // An idle chain's newest block may be old.
+    // The newest block of an idle chain may be old.
     for good in [-30, 0, 30, 9_000] {
         let ready = ready(good).await;
         assert!(

@@ -1,4 +1,4 @@
-//! The chain reader against an EVM in this process.
+//! Tests of the chain reader against an EVM in this process.
 
 use alloy_primitives::{Address, Bytes, U256, address};
 use alloy_sol_types::SolValue;
@@ -31,7 +31,7 @@ pub(crate) async fn waiting(chain: &DevChain, count: usize) {
     eventually(format_args!("{count} waiting transactions"), waiting).await;
 }
 
-/// Makes blocks until this many transactions are in one.
+/// Makes blocks until they contain this many transactions.
 pub(crate) async fn mine_until(chain: &DevChain, count: usize) {
     let mined = async || {
         chain.mine();
@@ -44,7 +44,8 @@ pub(crate) fn reader_with(server: &RpcServer, timeouts: Timeouts, terms: &Terms)
     ChainReader::new(&server.url().into(), terms, timeouts, options()).unwrap()
 }
 
-/// Small ranges, so that every search takes several, and the clock of the tests.
+/// Makes the options of the tests: ranges so small that every search needs several, and the clock
+/// of the tests.
 pub(crate) fn options() -> ChainOptions {
     ChainOptions {
         log_search: LogSearch {
@@ -73,7 +74,7 @@ async fn the_configured_assets_are_confirmed_once() {
     let server = serve(&chain).await;
     let reader = reader(&server);
     reader.confirm().await.unwrap();
-    // From here on no request would be answered.
+    // From here on the node answers no such request.
     for method in ["eth_chainId", "eth_getCode", "eth_call"] {
         chain.inject(InjectedFault::new(method, BadAnswer::Close).times(100));
     }
@@ -188,7 +189,7 @@ async fn a_payer_without_the_money_is_refused() {
 }
 
 #[tokio::test]
-async fn a_node_that_does_not_answer_makes_it_unavailable() {
+async fn a_node_that_does_not_answer_makes_the_judgement_unavailable() {
     for (answer, code) in [
         (BadAnswer::Close, "interrupted"),
         (
@@ -227,7 +228,7 @@ async fn a_node_that_does_not_answer_makes_it_unavailable() {
     }
 }
 
-/// A wallet contract at [`WALLET`] that the buyer's key signs for.
+/// Makes a payment of the wallet contract at [`WALLET`], whose owner is the buyer's key.
 fn wallet_draft() -> Draft {
     Draft {
         from: WALLET,
@@ -243,7 +244,8 @@ fn wallet_chain() -> DevChain {
         .unwrap()
 }
 
-/// ERC-6492: factory, its calldata and the inner signature, then the suffix.
+/// Wraps a signature by ERC-6492: the factory, its calldata and the inner signature, then the
+/// suffix.
 pub(crate) fn wrap_6492(inner: &[u8]) -> Vec<u8> {
     let parts = (
         PAYEE.address,
@@ -272,7 +274,8 @@ async fn a_contract_wallet_is_asked_about_its_signature() {
         reader.verify(&bad, U256::ZERO).await,
         invalid(Reason::InvalidExactEvmPayloadSignature)
     );
-    // Too long for the wallet: it reverts or denies, and both are refusals.
+    // The signature is too long for the wallet. Whether the wallet reverts or answers no, the
+    // payment is refused.
     let long = draft.with_signature(&[7; 130]);
     assert_eq!(
         reader.verify(&long, U256::ZERO).await,
@@ -286,7 +289,7 @@ async fn a_contract_wallet_is_asked_about_its_signature() {
 }
 
 #[tokio::test]
-async fn a_wallet_that_does_not_exist_is_not_deployed_for_anybody() {
+async fn a_wallet_that_does_not_exist_is_not_deployed() {
     let chain = builder()
         .holder(USDC_ADDRESS, WALLET, U256::from(PRICE))
         .build()

@@ -1,4 +1,4 @@
-//! Codes that logs, metrics and scripts rely on.
+//! Tests of the codes on which logs, metrics and scripts rely.
 
 use std::time::Duration;
 

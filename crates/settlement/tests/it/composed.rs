@@ -1,4 +1,4 @@
-//! A facilitator whose statements are compared with the chain.
+//! Tests of a facilitator whose statements are compared with the chain.
 
 use alloy_primitives::U256;
 use dev_chain::{
@@ -17,7 +17,7 @@ use crate::onchain::rejection;
 use crate::payments::{Draft, NOW, PRICE, USDC, USDG, USDT0, deferred, payment, terms, timeouts};
 use crate::stage::{Stage, json};
 
-/// The reason of a refusal that leaves the authorization open.
+/// Returns the reason of a refusal that leaves the authorization open.
 fn still_open(outcome: Settlement) -> Reason {
     match outcome {
         Settlement::StillOpen { reason, .. } => reason,
@@ -32,7 +32,8 @@ fn composed(stage: &Stage, server: &RpcServer) -> WithChain<Facilitator> {
     WithChain::new(backend, Some(reader(server)), timeouts())
 }
 
-/// The reference facilitator calls a spent authorization of USDG valid, because nothing reverts.
+/// The reference facilitator calls a used authorization of USDG valid, because that token does not
+/// revert.
 #[tokio::test]
 async fn a_spent_authorization_is_invalid_whatever_the_facilitator_says() {
     for asset in [USDT0, USDC, USDG] {
@@ -57,7 +58,7 @@ async fn a_spent_authorization_is_invalid_whatever_the_facilitator_says() {
 }
 
 #[tokio::test]
-async fn both_have_to_agree() {
+async fn the_facilitator_and_the_chain_must_agree() {
     let chain = builder().build().unwrap();
     let server = serve(&chain).await;
     let stage = Stage::open().await;
@@ -76,7 +77,7 @@ async fn both_have_to_agree() {
         "{verification:?}"
     );
 
-    // The chain cannot be read, and its refusal may be missing, so no caller is served.
+    // The chain cannot be read. It might refuse the payment, so the caller is not served.
     stage.plays("/verify", [json(VALID)]);
     chain.inject(InjectedFault::new("eth_call", BadAnswer::Close).times(2));
     let verification = composed.verify(&payment(USDT0), U256::ZERO, NOW).await;
@@ -108,7 +109,7 @@ async fn a_receipt_is_compared_with_its_transaction() {
     let draft = Draft::new(USDC);
     let payment = draft.sign();
 
-    // A transaction of another payment.
+    // The receipt names the transaction of another payment.
     let foreign = transfer(&chain, &Draft::new(USDC).nonce(9), PAYEE.address).to_string();
     stage.plays("/settle", [json(settled().replace(HASH, &foreign))]);
     let outcome = composed.settle(&payment).await;
@@ -122,10 +123,11 @@ async fn a_receipt_is_compared_with_its_transaction() {
     assert_eq!((receipt.transaction, receipt.payer), (own, BUYER.address));
 }
 
-/// The facilitator holds the authorization, whatever it answers: only the chain ends it. The buyer
-/// must not be asked to pay again for a payment that it has made, or may still make.
+/// The facilitator has the authorization, whatever it answers, and only the chain ends it. The
+/// server must not ask the buyer to pay again for a payment that the buyer has made or may still
+/// make.
 #[tokio::test]
-async fn a_refusal_is_looked_up() {
+async fn a_refusal_is_compared_with_the_chain() {
     for (reason, open) in [
         ("insufficient_funds", true),
         ("invalid_exact_evm_payload_signature", true),
@@ -142,7 +144,7 @@ async fn a_refusal_is_looked_up() {
         let composed = composed(&stage, &server);
         stage.plays("/settle", vec![json(refused(reason, "")); 5]);
 
-        // Unused, as far as this node knows; it may be behind the facilitator's.
+        // This node sees the authorization as unused. It may be behind the facilitator's node.
         let unused = Draft::new(USDC).nonce(1);
         let outcome = composed.settle(&unused.sign()).await;
         if open {
@@ -202,7 +204,7 @@ async fn a_refusal_ends_nothing_while_the_authorization_can_be_used() {
     assert_eq!(stage.bodies("/settle").len(), refusals.len());
 }
 
-/// A facilitator that reports success at the broadcast, and a transaction that then fails.
+/// A facilitator reports success when it broadcasts, and then the transaction fails.
 #[tokio::test]
 async fn a_receipt_of_a_failed_transaction_is_no_payment() {
     let chain = builder().build().unwrap();
@@ -218,7 +220,7 @@ async fn a_receipt_of_a_failed_transaction_is_no_payment() {
     let outcome = composed.settle(&payment).await;
     let (hash, cause) = unknown(&outcome);
     assert_eq!((hash, cause.code()), (Some(failed.as_str()), "malformed"));
-    // The facilitator repeats it, and the payment still has not happened.
+    // The facilitator repeats its answer, but the payment has not happened.
     let outcome = composed.reconcile(&payment, hash, NOW).await;
     assert_eq!(outcome.outcome(), "undecided");
     chain.advance_time(330);
@@ -237,10 +239,10 @@ async fn an_unreachable_facilitator_is_sent_nothing() {
     assert_eq!(not_sent(&outcome).code(), "unreachable");
 }
 
-/// A contract wallet's signature can be invented: the facilitator is asked only after the chain
-/// agrees.
+/// Anybody can invent the signature of a contract wallet. So the facilitator is asked only after
+/// the chain agrees.
 #[tokio::test]
-async fn a_signature_for_the_chain_is_shown_to_the_chain_first() {
+async fn the_chain_judges_a_wallets_signature_before_the_facilitator() {
     let wallet = DEV_ACCOUNTS[5].address;
     let chain = builder()
         .wallet(wallet, BUYER.address)
@@ -297,7 +299,7 @@ async fn a_session_payment_costs_no_more_than_its_first_refusal() {
     assert!(node.seen().is_empty());
     assert_eq!(stage.seen().len(), 1);
 
-    // Listed, and its authorization is spent.
+    // Now the scheme is listed, and the authorization is used.
     let chain = builder().build().unwrap();
     let server = serve(&chain).await;
     transfer(&chain, &Draft::new(USDC), PAYEE.address);
@@ -312,7 +314,7 @@ async fn a_session_payment_costs_no_more_than_its_first_refusal() {
 }
 
 #[tokio::test]
-async fn deferred_payments_are_the_facilitators_word() {
+async fn the_facilitator_alone_decides_deferred_payments() {
     let chain = builder().build().unwrap();
     let server = serve(&chain).await;
     let stage = Stage::open().await;
@@ -338,7 +340,7 @@ async fn deferred_payments_are_the_facilitators_word() {
 }
 
 #[tokio::test]
-async fn readiness_needs_both() {
+async fn readiness_needs_the_facilitator_and_the_chain() {
     let chain = builder().build().unwrap();
     let server = serve(&chain).await;
     let stage = Stage::open().await;

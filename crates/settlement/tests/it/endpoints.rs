@@ -1,4 +1,4 @@
-//! Several endpoints of one chain, of which one is dead, silent, behind, or wrong.
+//! Tests with several endpoints of one chain, of which one is dead, silent, behind, or wrong.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::chain::{builder, options, serve};
 use crate::onchain::{alone, paid};
 use crate::payments::{Draft, NOW, PRICE, USDC, payment, terms, timeouts};
 
-/// No server listens there.
+/// No server listens at this address.
 const DEAD: &str = "http://127.0.0.1:9";
 
 fn reader(urls: &[String]) -> ChainReader {
@@ -69,9 +69,9 @@ async fn a_dead_endpoint_is_passed_over_wherever_it_stands() {
     assert_eq!(cause.code(), "unreachable");
 }
 
-/// The limit for an answer is twenty seconds in these tests.
+/// In these tests the time limit of an answer is twenty seconds.
 #[tokio::test]
-async fn a_question_that_is_not_answered_is_put_once_more() {
+async fn a_question_without_an_answer_is_asked_once_more() {
     let chain = builder().build().unwrap();
     let server = serve(&chain).await;
     let settler = settler(&[server.url()]);
@@ -91,9 +91,10 @@ async fn a_question_that_is_not_answered_is_put_once_more() {
     }
 }
 
-/// A silent question is not waited for to its limit when the second one has failed at once.
+/// When the repeated question has failed at once, the silent first one is not waited for until its
+/// limit.
 #[tokio::test]
-async fn a_silent_question_and_a_failed_one_are_over_soon() {
+async fn a_silent_question_and_a_failed_one_end_soon() {
     let chain = builder().build().unwrap();
     let server = serve(&chain).await;
     let settler = settler(&[server.url()]);
@@ -118,7 +119,7 @@ async fn an_endpoint_that_is_behind_is_asked_last() {
         chain.mine();
     }
     let settler = settler(&[first.url(), second.url()]);
-    // By the lagging endpoint, the payment would look unused afterwards.
+    // The lagging endpoint would show the payment as unused afterwards.
     let payment = payment(USDC);
     let outcome = settler.settle(&payment).await;
     let Settlement::Settled(receipt) = outcome else {
@@ -140,7 +141,7 @@ fn contradicted(found: Result<Finding, Cause>) {
     }
 }
 
-/// The other endpoint has no block of the number, and is too far behind to be asked first.
+/// The other endpoint has no block of this number, and is so far behind that it could come last.
 #[tokio::test]
 async fn one_endpoint_far_ahead_on_a_fork_proves_nothing() {
     let (chain, first, fork, second) = pair().await;
@@ -153,7 +154,7 @@ async fn one_endpoint_far_ahead_on_a_fork_proves_nothing() {
     for urls in [[first.url(), second.url()], [second.url(), first.url()]] {
         let reader = reader(&urls);
         reader.confirm().await.unwrap();
-        // The lagging endpoint is not deprioritised for it.
+        // The lagging endpoint does not come last because of that.
         for _ in 0..3 {
             contradicted(reader.find(&draft.sign(), Some(&sent)).await);
         }
@@ -165,7 +166,7 @@ async fn one_endpoint_far_ahead_on_a_fork_proves_nothing() {
     assert!(matches!(found, Ok(Finding::Open)), "{found:?}");
 }
 
-/// Each has a different block of the number.
+/// Each endpoint has another block of this number.
 #[tokio::test]
 async fn a_block_that_another_endpoint_contradicts_proves_nothing() {
     let (chain, first, fork, second) = pair().await;
@@ -180,9 +181,9 @@ async fn a_block_that_another_endpoint_contradicts_proves_nothing() {
     assert!(matches!(found, Ok(Finding::Settled(_))), "{found:?}");
 }
 
-/// One endpoint reports a used authorization as unused: no payer may sign another one.
+/// One endpoint reports a used authorization as unused. The payer must not sign another one.
 #[tokio::test]
-async fn an_authorization_is_void_by_all_endpoints_or_not_at_all() {
+async fn an_authorization_is_void_only_when_all_endpoints_agree() {
     let chain = builder().build().unwrap();
     let draft = Draft::new(USDC);
     transfer(&chain, &draft, PAYEE.address);
@@ -243,7 +244,7 @@ async fn an_endpoint_of_another_chain_is_refused_at_the_start() {
     assert!(connected.is_ok());
 }
 
-/// Records that are finally over and as old as requested are dropped, and no others.
+/// Records that are finally over, and old enough, are dropped. Others are kept.
 #[tokio::test]
 async fn old_transactions_are_forgotten() {
     let chain = builder().build().unwrap();
@@ -252,7 +253,7 @@ async fn old_transactions_are_forgotten() {
     settles(&chain, &settler, 1).await;
     let payment = Draft::new(USDC).nonce(1).sign();
     let key = format!("settlement/{}/0", payment.key());
-    // Its block may still be removed.
+    // The block of this transaction may still be removed.
     settler.forget(u64::MAX).await;
     assert!(settler.sender().find(&key).await.unwrap().is_some());
     for _ in 0..70 {

@@ -1,4 +1,4 @@
-//! A plain x402 v2 facilitator: the meaning of its answers.
+//! Tests of a plain x402 v2 facilitator: the meaning of its answers.
 
 use alloy_primitives::U256;
 use dev_chain::BUYER;
@@ -113,7 +113,7 @@ async fn addresses_come_in_any_case_and_extensions_are_kept() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_one_with_any_client_status() {
+async fn a_refusal_is_read_with_any_client_status() {
     for status in [200, 400, 402, 422] {
         let body = refused("insufficient_funds", "");
         let outcome = settle_with(with_status(status, body)).await;
@@ -133,7 +133,7 @@ async fn a_refusal_may_have_null_members() {
 }
 
 #[tokio::test]
-async fn a_server_error_is_conclusive_only_with_a_reason_that_is() {
+async fn a_server_error_decides_only_with_a_reason_that_decides() {
     let conclusive = refused("invalid_exact_evm_payload_signature", "");
     let outcome = settle_with(with_status(500, conclusive)).await;
     assert_eq!(reason(&outcome), "invalid_exact_evm_payload_signature");
@@ -185,7 +185,7 @@ async fn a_hash_does_not_open_what_its_reason_decides() {
 }
 
 #[tokio::test]
-async fn pending_is_asked_once_more_with_the_identical_request() {
+async fn a_pending_settlement_is_sent_once_more_with_the_identical_request() {
     for status in [200, 500] {
         let stage = Stage::open().await;
         let pending = with_status(status, refused("settlement_pending", HASH));
@@ -199,7 +199,7 @@ async fn pending_is_asked_once_more_with_the_identical_request() {
 }
 
 #[tokio::test]
-async fn pending_that_is_not_resolved_is_unknown_with_its_hash() {
+async fn a_settlement_that_stays_pending_is_unknown_with_its_hash() {
     let pending = refused("settlement_pending", HASH);
     let used = refused("invalid_exact_evm_nonce_already_used", "");
     for second in [
@@ -217,7 +217,7 @@ async fn pending_that_is_not_resolved_is_unknown_with_its_hash() {
 }
 
 #[tokio::test]
-async fn pending_without_a_hash_is_not_sent_again() {
+async fn a_pending_settlement_without_a_hash_is_not_sent_again() {
     let stage = Stage::open().await;
     stage.plays("/settle", [json(refused("settlement_pending", ""))]);
     let outcome = client(&stage).settle(&payment(USDT0)).await;
@@ -265,7 +265,7 @@ async fn deferred_payments_need_a_facilitator_that_lists_them() {
         let stage = Stage::open().await;
         stage.plays("/supported", [supported]);
         let client = client(&stage);
-        // Asked once, though verified twice.
+        // The facilitator is asked for its list once, though two payments are verified.
         for _ in 0..2 {
             let refused = Verification::Invalid {
                 reason: Reason::UnsupportedScheme,
@@ -323,7 +323,7 @@ async fn reconciling_sends_the_identical_settlement_again() {
     );
 }
 
-/// A payment that the first attempt has taken could cause each of these.
+/// If the first attempt has taken the payment, each of these refusals may come.
 #[tokio::test]
 async fn a_refusal_that_fits_an_earlier_success_decides_nothing() {
     for reason in [

@@ -1,4 +1,5 @@
-//! A facilitator that fails: unknown is not failed, and unavailable is not invalid.
+//! Tests of a facilitator that fails: unknown does not mean failed, and unavailable does not mean
+//! invalid.
 
 use alloy_primitives::U256;
 use settlement::{
@@ -22,7 +23,7 @@ fn html(status: u16) -> Act {
     }
 }
 
-/// Larger than any message, however it is sent.
+/// Makes an answer that is larger than any message.
 fn oversize() -> Act {
     json(format!(
         r#"{{"success":true,"transaction":"{}"}}"#,
@@ -73,7 +74,7 @@ async fn a_broken_verification_is_unavailable() {
 }
 
 #[tokio::test]
-async fn silence_is_a_time_out() {
+async fn a_facilitator_that_stays_silent_is_a_time_out() {
     let stage = Stage::open().await;
     for path in ["/verify", "/settle", "/supported"] {
         stage.plays(path, [Act::Hang]);
@@ -104,7 +105,7 @@ async fn silence_is_a_time_out() {
 }
 
 #[tokio::test]
-async fn an_answer_about_another_payment_is_no_answer() {
+async fn an_answer_about_another_payment_decides_nothing() {
     let stranger = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
     for (body, code) in [
         (
@@ -172,13 +173,13 @@ async fn redirects_are_not_followed() {
     assert!(elsewhere.seen().is_empty());
 }
 
-/// Bound and dropped: a port without a listener.
+/// Returns the address of a port without a listener: the listener is bound and dropped at once.
 pub(crate) async fn nobody() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     format!("http://{}", listener.local_addr().unwrap())
 }
 
-/// No byte was sent, so the authorization is untouched. Every later failure is unknown.
+/// No byte was sent, so the authorization is untouched. Every failure after that is unknown.
 #[tokio::test]
 async fn without_a_connection_nothing_is_sent() {
     let down = Facilitator::new(&nobody().await, Network::evm(196), timeouts()).unwrap();
@@ -186,7 +187,7 @@ async fn without_a_connection_nothing_is_sent() {
     assert_eq!(not_sent(&outcome).code(), "unreachable");
     assert_eq!(outcome.outcome(), "not_sent");
 
-    // An earlier attempt may have been sent.
+    // An earlier attempt may have been sent, so the reconciliation stays open.
     let outcome = down.reconcile(&payment(USDT0), Some(HASH), NOW).await;
     let Reconciliation::Undecided { transaction, cause } = outcome else {
         panic!("{outcome:?}")
@@ -211,7 +212,7 @@ async fn a_connection_that_is_not_established_in_time_has_sent_nothing() {
     assert_eq!(not_sent(&outcome).code(), "unreachable");
 }
 
-/// The second request of a pending settlement finds no server: the first was sent nevertheless.
+/// The second request of a pending settlement finds no server. The first one was sent nevertheless.
 #[tokio::test]
 async fn a_pending_settlement_stays_open_when_the_facilitator_goes_down() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -238,7 +239,7 @@ async fn a_pending_settlement_stays_open_when_the_facilitator_goes_down() {
 }
 
 #[tokio::test]
-async fn a_facilitator_that_is_down_keeps_nobody_from_starting() {
+async fn a_server_starts_while_its_facilitator_is_down() {
     let config = SettlementConfig {
         facilitator_url: Some(nobody().await),
         timeouts: timeouts(),

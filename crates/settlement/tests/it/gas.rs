@@ -1,5 +1,5 @@
-//! The limits of our own settlements' cost: payers whose code burns gas, an empty account, a full
-//! queue.
+//! Tests of the limits of our own settlements' cost: payers whose code burns gas, an empty account,
+//! and a full queue.
 
 use alloy_primitives::{Address, Bytes, U256, address, hex};
 use dev_chain::{
@@ -20,8 +20,8 @@ use crate::stage::{Stage, json};
 
 const WALLET: Address = address!("0x00000000000000000000000000000000000a11e7");
 
-/// A wallet that accepts every signature where the expression is zero, and burns all gas otherwise:
-/// `if (expression == 0) return EIP1271_MAGIC; while (true) {}`.
+/// Makes the code of a wallet that accepts every signature when the expression is zero, and
+/// otherwise burns all gas: `if (expression == 0) return EIP1271_MAGIC; while (true) {}`.
 fn wallet_by(expression: &[u8]) -> Bytes {
     let endless = u8::try_from(expression.len()).unwrap() + 4;
     let mut code = expression.to_vec();
@@ -31,10 +31,10 @@ fn wallet_by(expression: &[u8]) -> Bytes {
     code.into()
 }
 
-/// Depends on the price of the gas.
+/// The gas price as the expression.
 const GASPRICE: [u8; 1] = [0x3a];
 
-/// Depends on the time of the block: `TIMESTAMP > NOW`.
+/// The expression `TIMESTAMP > NOW`, which depends on the time of the block.
 const LATER: [u8; 7] = hex!("636b00df004211");
 
 fn chain_with(wallet: Bytes) -> DevChain {
@@ -45,7 +45,7 @@ fn chain_with(wallet: Bytes) -> DevChain {
         .unwrap()
 }
 
-/// Signatures that only the wallet can judge: long, and of 65 bytes.
+/// Makes two payments that only the wallet can judge: one with a long signature, one with 65 bytes.
 fn payments_of_the_wallet(first_nonce: u8) -> [Payment; 2] {
     let draft = |nonce| Draft {
         from: WALLET,
@@ -70,9 +70,9 @@ fn unavailable(verification: Verification) -> &'static str {
     }
 }
 
-/// A call that pays nothing for its gas is not the settlement.
+/// A call that pays nothing for its gas can have another result than the settlement.
 #[tokio::test]
-async fn a_wallet_that_is_valid_only_where_gas_is_free_costs_nothing() {
+async fn a_wallet_that_is_valid_only_when_gas_is_free_costs_nothing() {
     let chain = chain_with(wallet_by(&GASPRICE));
     let server = serve(&chain).await;
     let before = chain.native_balance(GAS_PAYER.address);
@@ -93,10 +93,10 @@ async fn a_wallet_that_is_valid_only_where_gas_is_free_costs_nothing() {
     assert_eq!(chain.native_balance(GAS_PAYER.address), before);
 }
 
-/// It passes every check and burns gas in the block: that costs at most the cap, and it is not
-/// tried again.
+/// The payment passes every check and burns gas in the block. That costs at most the cap, and it is
+/// not tried again.
 #[tokio::test]
-async fn a_wallet_that_burns_in_the_block_is_paid_for_once() {
+async fn a_wallet_that_burns_gas_in_the_block_is_paid_for_once() {
     let chain = builder()
         .code(WALLET, wallet_by(&LATER))
         .holder(USDC_ADDRESS, WALLET, U256::from(PRICE))
@@ -130,7 +130,7 @@ async fn a_wallet_that_burns_in_the_block_is_paid_for_once() {
     assert!(!sent.success && sent.gas_used <= GasPolicy::default().gas_cap);
     assert_eq!(reason, Reason::InvalidExactEvmPayloadSignature);
 
-    // Nor after a crash in which only the hash was kept.
+    // It is not tried again after a crash in which only the hash was kept.
     for _ in 0..2 {
         let outcome = settler.reconcile(&payment, Some(&transaction), NOW).await;
         assert!(
@@ -172,7 +172,7 @@ async fn a_settlement_above_the_cap_is_refused_before_the_work_and_before_sendin
     assert!(chain.transactions().is_empty());
 }
 
-/// The estimate adds room, and the cap bounds it.
+/// The settler adds a reserve to the estimate. The cap limits the sum.
 #[tokio::test]
 async fn no_transaction_may_use_more_than_the_cap() {
     let chain = builder().build().unwrap();
@@ -225,7 +225,7 @@ async fn payers_with_code_can_be_switched_off() {
     );
     for payment in [
         draft.with_signature(&wrap_6492(&draft.signature())),
-        // A key's own account that has delegated to a contract.
+        // This is the account of a key that has delegated to a contract.
         payment(USDC),
     ] {
         assert_eq!(closed.verify(&payment, U256::ZERO, NOW).await, refused);
@@ -243,7 +243,8 @@ async fn payers_with_code_can_be_switched_off() {
     );
 }
 
-/// The balance alone shows an empty account, and not every caller asks for it again.
+/// The balance alone shows that an account is empty. Callers that come soon after share the
+/// reading.
 #[tokio::test]
 async fn an_empty_account_refuses_the_work_after_one_call() {
     let node = Stage::open().await;
@@ -307,7 +308,7 @@ async fn an_account_that_pays_for_one_settlement_begins_no_second() {
     assert!(matches!(outcome, Settlement::Settled(_)), "{outcome:?}");
 }
 
-/// A node that gets settlements and does not answer.
+/// The node takes settlements and does not answer.
 #[tokio::test]
 async fn a_queue_that_outlasts_the_payment_is_not_joined() {
     let chain = builder().build().unwrap();
@@ -331,14 +332,14 @@ async fn a_queue_that_outlasts_the_payment_is_not_joined() {
         let (settler, payment) = (settler.clone(), Draft::new(USDC).nonce(nonce).sign());
         waiting.spawn(async move { settler.settle(&payment).await });
     }
-    // Eight that wait half a second each.
+    // Eight settlements wait, each for half a second.
     let refused = async || {
         let verification = settler.verify(&payment, U256::ZERO, now).await;
         Some(verification).filter(|verification| *verification != Verification::Valid)
     };
     let refused = eventually("a refusal", refused).await;
     assert_eq!(unavailable(refused), "settlement_queue_too_long");
-    // A payment that is valid for longer has the time.
+    // A payment that is valid for longer has enough time.
     let (payment, now) = ending(60);
     assert_eq!(
         settler.verify(&payment, U256::ZERO, now).await,

@@ -1,5 +1,5 @@
-//! Behaviour through the public interface: against scripted facilitators that fail in every way
-//! they can, and against an EVM in this process.
+//! Tests of the settlement through its public interface: against scripted facilitators that fail in
+//! many ways, and against an EVM in this process.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

@@ -1,4 +1,5 @@
-//! The operators' view: metrics of the calls, and no log line that a caller can cause at will.
+//! Tests of what operators see: the metrics of the calls, and that no caller can cause log lines at
+//! will.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -17,7 +18,7 @@ use crate::facilitator::{refused, settled};
 use crate::payments::{Draft, NOW, USDC, USDT0, payment, terms, timeouts};
 use crate::stage::{Stage, json, with_status};
 
-/// Counts the samples of every histogram that exists.
+/// A recorder that counts the samples of every histogram.
 #[derive(Debug, Default, Clone)]
 struct Samples(Arc<Mutex<BTreeMap<String, usize>>>);
 
@@ -66,7 +67,7 @@ async fn every_call_is_timed_with_its_outcome() {
         ..SettlementConfig::default()
     };
     let settler = AnySettler::connect(config, &terms()).await.unwrap();
-    // Every series exists before its first call, so that an alarm on the first one can fire.
+    // Every series exists before its first call, so that an alarm for the first call can fire.
     for name in [
         "svc_facilitator_seconds verify ok",
         "svc_facilitator_seconds settle error",
@@ -109,7 +110,7 @@ async fn every_call_is_timed_with_its_outcome() {
     );
 }
 
-/// Counts the events above `DEBUG`.
+/// A subscriber that counts the events above `DEBUG`.
 #[derive(Debug, Default, Clone)]
 struct Loud(Arc<Mutex<Vec<String>>>);
 
@@ -171,7 +172,7 @@ async fn invalid_payments_write_no_line_above_debug() {
     let verification = settler.verify(&forged, U256::ZERO, NOW).await;
     assert_eq!(verification.outcome(), "unavailable");
     assert_eq!(*loud.0.lock().unwrap(), [""; 0]);
-    // The subscriber receives such events.
+    // This shows that the subscriber receives events above `DEBUG`.
     stage.plays("/verify", [with_status(500, "")]);
     settler.verify(&payment(USDC), U256::ZERO, NOW).await;
     assert_eq!(loud.0.lock().unwrap().len(), 1);

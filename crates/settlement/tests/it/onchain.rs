@@ -1,4 +1,4 @@
-//! Our own settlement, on an EVM in this process.
+//! Tests of our own settlement, on an EVM in this process.
 
 use std::sync::Arc;
 
@@ -16,8 +16,7 @@ use crate::chain::{builder, invalid, reader_with, serve, waiting, wrap_6492};
 use crate::facilitator::unknown;
 use crate::payments::{Draft, NOW, PRICE, USDC, USDG, USDT0, deferred, payment, terms, timeouts};
 
-/// The highest price of a unit of gas on the chain of these tests: twice its base fee, plus its
-/// tip.
+/// The highest price of a unit of gas on the chain of these tests: twice its base fee, and its tip.
 pub(crate) const FEE: u128 = 41_000_000;
 
 const WALLET: Address = address!("0x00000000000000000000000000000000000a11e7");
@@ -106,7 +105,7 @@ async fn a_payment_is_verified_and_settled_in_every_asset() {
     }
 }
 
-/// A spent authorization of USDG does not revert, so only its state shows it.
+/// A used authorization of USDG does not revert, so only its state shows that it is used.
 #[tokio::test]
 async fn a_used_authorization_is_refused_in_every_asset() {
     for asset in [USDT0, USDC, USDG] {
@@ -124,7 +123,8 @@ async fn a_used_authorization_is_refused_in_every_asset() {
             verification,
             invalid(Reason::InvalidExactEvmNonceAlreadyUsed)
         );
-        // It was settled before: we must not claim it, and the caller must not pay again.
+        // The payment was settled before. This settler must not claim it, and the caller must not
+        // pay again.
         let second = settler.settle(&payment).await;
         let (hash, cause) = unknown(&second);
         assert_eq!(hash, Some(receipt.transaction.as_str()));
@@ -165,7 +165,7 @@ async fn an_authorization_that_is_used_in_between_moves_nothing_twice() {
 }
 
 #[tokio::test]
-async fn a_reverting_payment_is_named_and_not_sent() {
+async fn a_reverting_payment_is_refused_with_its_reason_and_not_sent() {
     let poor = DEV_ACCOUNTS[4];
     let expired = Draft {
         valid_before: NOW,
@@ -238,7 +238,7 @@ async fn a_contract_wallet_pays_with_its_own_kind_of_signature() {
         (long.clone(), hex!("cf092995")),
         (wrap_6492(&long), hex!("cf092995")),
         (wrap_6492(&draft.signature()), hex!("cf092995")),
-        // The wallet's owner signs as keys do.
+        // The wallet's owner signs like a key.
         (draft.signature().to_vec(), hex!("cf092995")),
     ] {
         let chain = builder()
@@ -261,7 +261,7 @@ async fn a_contract_wallet_pays_with_its_own_kind_of_signature() {
 }
 
 #[tokio::test]
-async fn a_recovery_value_of_zero_or_one_becomes_what_the_token_knows() {
+async fn a_recovery_value_of_zero_or_one_becomes_27_or_28() {
     let chain = builder().build().unwrap();
     let server = serve(&chain).await;
     let draft = Draft::new(USDC);
@@ -285,7 +285,8 @@ async fn readiness_needs_the_right_chain_and_gas() {
     else {
         panic!("{ready:?}")
     };
-    // The account's balance, by the cap and by twice the base fee plus the tip.
+    // The account's balance, divided by the cap times the highest fee: twice the base fee, and the
+    // tip.
     let each = U256::from(200_000_u64) * U256::from(FEE);
     let expected = chain.native_balance(GAS_PAYER.address) / each;
     assert_eq!(U256::from(left), expected);
@@ -361,7 +362,8 @@ async fn the_mode_needs_its_endpoint_and_its_key() {
     assert!(!format!("{settler:?}").contains(&key[2..]), "{settler:?}");
 }
 
-/// The account is the signer's, whoever holds its key, and its signatures are the sent ones.
+/// The account belongs to the signer, whoever holds its key, and the sent transactions have its
+/// signatures.
 #[tokio::test]
 async fn a_signer_that_is_no_key_in_the_configuration_pays_the_gas() {
     let chain = builder().build().unwrap();

@@ -1,4 +1,4 @@
-//! A chain that shows blocks that are never made, removes blocks, and raises its fees.
+//! Tests with a chain that shows blocks that are never made, removes blocks, and raises its fees.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ fn brief() -> Timeouts {
     }
 }
 
-/// Its receipt shows before its block exists, and then vanishes.
+/// The receipt of the payment shows before its block exists, and then vanishes.
 #[tokio::test]
 async fn no_payment_is_settled_on_a_preconfirmed_receipt() {
     for fate in [Fate::Dropped, Fate::Waiting] {
@@ -38,8 +38,8 @@ async fn no_payment_is_settled_on_a_preconfirmed_receipt() {
         let reconciled = settler.reconcile(&payment, Some(&hash), NOW).await;
         assert_eq!(reconciled.outcome(), "undecided", "{fate:?}");
 
-        // The account is not stuck: the same transaction reaches a block, and the next one after
-        // it.
+        // The account is not stuck: the same transaction reaches a block, and then the next one
+        // does.
         chain.drop_preconfirmed(fate);
         let next = Draft::new(USDC).nonce(2).sign();
         let (outcome, ()) = tokio::join!(settler.settle(&next), mine_until(&chain, 2));
@@ -51,9 +51,10 @@ async fn no_payment_is_settled_on_a_preconfirmed_receipt() {
     }
 }
 
-/// A settled payment is mined again with the same bytes, whether or not a caller asks.
+/// The transaction of a settled payment gets into a block again with the same bytes, even if no
+/// caller asks.
 #[tokio::test]
-async fn a_settlement_whose_block_is_taken_back_is_sent_again_as_it_is() {
+async fn a_settlement_whose_block_is_removed_is_sent_again_unchanged() {
     for depth in 1..=5 {
         for fate in [Fate::Dropped, Fate::Waiting] {
             let chain = builder().build().unwrap();
@@ -72,7 +73,7 @@ async fn a_settlement_whose_block_is_taken_back_is_sent_again_as_it_is() {
             }
             chain.reorganise(depth, fate);
             assert_eq!(paid(&chain, &payment), U256::ZERO);
-            // A payment comes in: the lane is checked, as it is every few seconds.
+            // A payment comes in. The sender checks the lane, as it does every few seconds.
             let next = Draft::new(USDC).nonce(2).sign();
             let (outcome, ()) = tokio::join!(settler.settle(&next), mine_until(&chain, 2));
             assert!(matches!(outcome, Settlement::Settled(_)), "{outcome:?}");
@@ -86,10 +87,10 @@ async fn a_settlement_whose_block_is_taken_back_is_sent_again_as_it_is() {
     }
 }
 
-/// Above the cap no new settlement begins, and the cause is named; a pending one waits, and nothing
-/// is sent under another nonce.
+/// Above the cap no new settlement begins, and the outcome states the cause. A pending one waits,
+/// and nothing is sent under another nonce.
 #[tokio::test]
-async fn a_spike_above_the_cap_is_named_and_ends() {
+async fn a_spike_above_the_cap_is_reported_and_ends() {
     let chain = builder().mining(Mining::Manual).build().unwrap();
     let server = serve(&chain).await;
     let settler = settler_with(&server, brief());
@@ -99,7 +100,7 @@ async fn a_spike_above_the_cap_is_named_and_ends() {
     chain.set_base_fee(200_000_000_000);
     chain.mine();
     let next = Draft::new(USDC).nonce(2).sign();
-    // For up to a second the last read fee counts; the node refuses that one.
+    // For up to a second the settler uses the last fee that it read. The node refuses that fee.
     let refused = async || {
         let Settlement::NotSent { cause } = settler.settle(&next).await else {
             panic!("sent above the cap")
@@ -118,8 +119,8 @@ async fn a_spike_above_the_cap_is_named_and_ends() {
     assert_eq!(paid(&chain, &payment), U256::from(PRICE));
 }
 
-/// Forty concurrent settlements share the checks of the chain, and none waits for another one's
-/// receipt.
+/// Forty settlements at the same time share the checks of the chain. None waits for the receipt of
+/// another one.
 #[tokio::test]
 async fn many_settlements_are_on_their_way_at_once() {
     let chain = builder().mining(Mining::Manual).build().unwrap();

@@ -1,4 +1,4 @@
-//! A node that fails in the middle of our own settlement.
+//! Tests with a node that fails in the middle of our own settlement.
 
 use std::time::Duration;
 
@@ -25,8 +25,8 @@ fn error(message: &str) -> BadAnswer {
     }
 }
 
-/// The node broadcasts and its answer is lost, or the request is lost on the way: the same bytes
-/// are sent again, and the block counts.
+/// The node broadcasts and its answer is lost, or the request is lost on the way. In both cases the
+/// same bytes are sent again, and the block counts.
 #[tokio::test]
 async fn a_lost_answer_changes_nothing() {
     for fault in [
@@ -57,7 +57,7 @@ async fn a_lost_answer_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_node_that_refuses_to_be_asked_leaves_it_unsent() {
+async fn a_payment_stays_unsent_when_the_node_refuses_a_question() {
     for method in [
         "eth_call",
         "eth_estimateGas",
@@ -73,7 +73,7 @@ async fn a_node_that_refuses_to_be_asked_leaves_it_unsent() {
         assert_eq!(not_sent(&outcome).code(), "rpc_refused", "{method}");
         assert!(chain.transactions().is_empty());
 
-        // An earlier attempt may have been sent, so this does not decide the reconciliation.
+        // An earlier attempt may have been sent, so this decides nothing in a reconciliation.
         if method == "eth_estimateGas" {
             chain.inject(InjectedFault::new(method, error("rate limited")));
             let outcome = settler.reconcile(&payment(USDC), None, NOW).await;
@@ -82,10 +82,10 @@ async fn a_node_that_refuses_to_be_asked_leaves_it_unsent() {
     }
 }
 
-/// No error of a node that was shown a transaction, before or after it accepted it, is a verdict
-/// about the payment. The payer is charged once, for one answer, by one transaction.
+/// A node's error about a transaction decides nothing about the payment, whether it comes before or
+/// after the node accepted the transaction. The payer is charged once, by one transaction.
 #[tokio::test]
-async fn no_refusal_of_a_transaction_that_was_shown_is_a_verdict() {
+async fn a_nodes_error_about_a_sent_transaction_decides_nothing() {
     for message in [
         "insufficient funds for gas * price + value",
         "rate limited",
@@ -111,16 +111,16 @@ async fn no_refusal_of_a_transaction_that_was_shown_is_a_verdict() {
     }
 }
 
-/// Its transaction is in a block, failed, and has used nothing: the payer's money went elsewhere in
-/// the same block.
+/// Our transaction is in a block and failed, and the authorization is unused: the payer's money
+/// went elsewhere in the same block.
 #[tokio::test]
-async fn an_own_transaction_that_failed_is_named_as_such() {
+async fn our_own_failed_transaction_is_reported_as_failed() {
     let chain = builder().mining(Mining::Manual).build().unwrap();
     let server = serve(&chain).await;
     let moving = async {
         waiting(&chain, 1).await;
         let ours = chain.waiting()[0];
-        // The node drops ours, so the other one comes first.
+        // The node drops our transaction, so the other one comes first.
         move_money_away(&chain);
         assert!(chain.evict(ours));
         mine_until(&chain, 2).await;
@@ -138,7 +138,7 @@ async fn an_own_transaction_that_failed_is_named_as_such() {
     assert_eq!((transaction, reason), (hash, Reason::InsufficientFunds));
 }
 
-/// The buyer gives all of its USD Coin to another account.
+/// Sends all of the buyer's USD Coin to another account.
 fn move_money_away(chain: &DevChain) {
     let all = chain.balance_of(USDC_ADDRESS, BUYER.address).unwrap();
     let to = DEV_ACCOUNTS[7].address.into_word();
@@ -163,7 +163,7 @@ async fn a_receipt_that_does_not_come_is_unknown_and_then_found() {
     let (hash, cause) = unknown(&outcome);
     assert_eq!((hash, cause.code()), (Some(waiting.as_str()), "timeout"));
 
-    // It waits for its block, so a second transaction would only waste gas.
+    // The first transaction waits for its block, so a second one would only waste gas.
     let outcome = settler.reconcile(&payment, hash, NOW).await;
     assert_eq!(outcome.outcome(), "undecided");
     assert_eq!(chain.waiting().len(), 1);
@@ -188,17 +188,17 @@ async fn an_evicted_transaction_is_replaced_without_a_gap() {
     assert!(chain.evict(hash.parse().unwrap()));
 
     let next = Draft::new(USDC).nonce(2).sign();
-    // The lost transaction is sent again under its own nonce, and the next one after it.
+    // The lost transaction is sent again under its own nonce. The next one follows it.
     let (outcome, ()) = tokio::join!(settler.settle(&next), mine_until(&chain, 2));
     assert!(matches!(outcome, Settlement::Settled(_)), "{outcome:?}");
     assert_eq!(chain.transactions()[0].hash.to_string(), hash);
 }
 
 #[tokio::test]
-async fn numbers_that_are_taken_are_skipped() {
+async fn nonces_that_are_used_are_skipped() {
     let chain = builder().build().unwrap();
     let server = serve(&chain).await;
-    // Two settlers of one key: each assumes that it knows the next number.
+    // Two settlers use one key. Each assumes that it knows the next nonce.
     let (first, second) = (settler(&server), settler(&server));
     for nonce in 1..=6 {
         let settler = if nonce % 2 == 0 { &first } else { &second };
@@ -237,7 +237,7 @@ async fn receipts_are_asked_for_through_failures() {
 }
 
 #[tokio::test]
-async fn without_a_priority_fee_method_the_gas_price_tells() {
+async fn a_node_without_a_priority_fee_method_is_asked_for_its_gas_price() {
     let chain = builder().build().unwrap();
     let server = serve(&chain).await;
     let missing = BadAnswer::Error {
@@ -249,7 +249,7 @@ async fn without_a_priority_fee_method_the_gas_price_tells() {
     assert!(matches!(outcome, Settlement::Settled(_)), "{outcome:?}");
 }
 
-/// A chain without a base fee gets a transaction of the older kind.
+/// A chain without a base fee gets a transaction of the legacy type.
 #[tokio::test]
 async fn a_chain_without_a_base_fee_gets_a_legacy_transaction() {
     for (builder, kind) in [(builder(), "0x2"), (builder().legacy(), "0x0")] {

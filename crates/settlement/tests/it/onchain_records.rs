@@ -1,4 +1,5 @@
-//! The records of our account's transactions, and the effect of a later configuration on them.
+//! Tests of the records of our account's transactions, and of the effect of a later configuration
+//! on them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,9 +27,9 @@ async fn comes_to(sender: &Sender, key: &str, state: &str) {
     eventually(format_args!("{key} is {state}"), come).await;
 }
 
-/// Raising a cap also applies to requests that wait already.
+/// A raised cap also applies to requests that are already waiting.
 #[tokio::test]
-async fn a_raised_cap_frees_what_waits() {
+async fn a_raised_cap_frees_waiting_requests() {
     let chain = builder().mining(Mining::Manual).build().unwrap();
     let server = serve(&chain).await;
     let records = Arc::new(MemoryStore::default());
@@ -47,7 +48,7 @@ async fn a_raised_cap_frees_what_waits() {
     };
     let outcome = settler(50_000_000, brief).await.settle(&payment).await;
     assert_eq!(unknown(&outcome).1.code(), "timeout");
-    // The market rises above the cap, and the node drops the transactions that are too cheap.
+    // The market rises above the cap, and the node drops the transactions whose fee is too low.
     chain.set_base_fee(60_000_000);
     for hash in chain.waiting() {
         assert!(chain.evict(hash));
@@ -87,7 +88,8 @@ async fn a_settlement_has_its_confirmations_before_it_counts() {
         let mut watch = settler.sender().watch(&key).await.unwrap();
         for _ in 1..3 {
             chain.mine();
-            // Real time for several looks: the node is a server.
+            // This waits in real time, because the node is a server. The settler looks several
+            // times meanwhile.
             let changes = timeout(Duration::from_millis(100), watch.changed());
             assert!(changes.await.is_err(), "{:?}", watch.record());
         }
@@ -101,7 +103,8 @@ async fn a_settlement_has_its_confirmations_before_it_counts() {
     assert!(matches!(found, Ok(settlement::Finding::Settled(_))));
 }
 
-/// One of them sends for both. When it ends, the other one goes on with its transaction.
+/// One of the two servers sends for both. When it ends, the other one continues with its
+/// transaction.
 #[tokio::test]
 async fn two_servers_settle_from_one_account_at_the_same_time() {
     let chain = builder().mining(Mining::Manual).build().unwrap();
@@ -143,7 +146,7 @@ async fn two_servers_settle_from_one_account_at_the_same_time() {
     let decided = two.reconcile(&third, None, NOW).await;
     assert_eq!(decided.outcome(), "undecided");
     chain.mine();
-    // Nobody asks again: the other one works on it from now on.
+    // No caller asks again. The other server continues the work by itself.
     let key = format!("settlement/{}/0", third.key());
     comes_to(two.sender(), &key, "sealed").await;
     assert_eq!(chain.transactions().len(), 3);

@@ -1,4 +1,4 @@
-//! Signed payments and the terms that they pay.
+//! Signed payments of the tests, and the terms that they pay.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use x402_wire::{
     Terms,
 };
 
-/// The clock of the tests, and of the vectors.
+/// The time of the tests and of the vectors, in Unix seconds.
 pub(crate) const NOW: u64 = 1_795_219_200;
 
 pub(crate) const PRICE: u64 = 2_000;
@@ -30,7 +30,7 @@ pub(crate) fn terms() -> Terms {
     }
 }
 
-/// Long enough for a loaded machine, with short intervals between polls.
+/// Returns limits that are long enough for a busy machine, with short times between polls.
 pub(crate) fn timeouts() -> Timeouts {
     let long = Duration::from_secs(20);
     Timeouts {
@@ -44,7 +44,7 @@ pub(crate) fn timeouts() -> Timeouts {
     }
 }
 
-/// For tests in which the other side does not answer.
+/// Returns short limits, for tests in which the other side does not answer.
 pub(crate) fn impatient() -> Timeouts {
     let short = Duration::from_millis(80);
     Timeouts {
@@ -57,7 +57,7 @@ pub(crate) fn impatient() -> Timeouts {
     }
 }
 
-/// A payment under construction; `sign` makes it.
+/// The parts of a payment. `sign` makes the payment.
 #[derive(Clone)]
 pub(crate) struct Draft {
     pub(crate) asset: usize,
@@ -116,7 +116,7 @@ impl Draft {
             .digest(self.requirements().domain_separator())
     }
 
-    /// The key's signature, 65 bytes.
+    /// Returns the 65 bytes of the key's signature.
     pub(crate) fn signature(&self) -> Bytes {
         let signer = PrivateKeySigner::from_bytes(&self.key).unwrap();
         signer
@@ -145,12 +145,12 @@ impl Draft {
     }
 }
 
-/// A valid payment in an asset.
+/// Makes a valid payment in an asset.
 pub(crate) fn payment(asset: usize) -> Payment {
     Draft::new(asset).sign()
 }
 
-/// A payment under `aggr_deferred`, whose signature only the broker can judge.
+/// Makes a payment under `aggr_deferred`, whose signature only the broker can judge.
 pub(crate) fn deferred(asset: usize) -> Payment {
     let draft = Draft {
         scheme: Scheme::AggrDeferred,

@@ -1,4 +1,4 @@
-//! Decides from the chain how a payment ended whose outcome was lost.
+//! Tests that decide a payment whose outcome was lost from the chain.
 
 use alloy_primitives::U256;
 use dev_chain::{BadAnswer, DEV_ACCOUNTS, DevChain, InjectedFault, PAYEE, RpcServer};
@@ -34,7 +34,7 @@ fn reason(outcome: Reconciliation) -> Reason {
     }
 }
 
-/// Adds blocks of unrelated transactions, so that a search has to go back.
+/// Adds blocks with unrelated transactions, so that a search must go back.
 fn pass_blocks(chain: &DevChain, count: usize) {
     for _ in 0..count {
         chain.mine();
@@ -59,7 +59,7 @@ async fn a_payment_that_went_through_is_found_without_asking_the_facilitator() {
     }
 }
 
-/// A facilitator may name the hash of any transaction at all.
+/// A facilitator may name the hash of any transaction.
 #[tokio::test]
 async fn a_wrong_hash_is_only_a_hint() {
     let chain = builder().build().unwrap();
@@ -91,7 +91,7 @@ async fn a_cancelled_authorization_has_not_paid() {
     assert!(stage.seen().is_empty());
 }
 
-/// The payer signs two transfers with one nonce and uses the other one to pay somebody else.
+/// The payer signs two transfers with one nonce, and uses the second one to pay somebody else.
 #[tokio::test]
 async fn a_nonce_that_paid_somebody_else_has_not_paid_us() {
     let chain = builder().build().unwrap();
@@ -114,7 +114,8 @@ async fn a_use_that_the_logs_do_not_show_is_undecidable_in_the_end() {
     let stage = Stage::open().await;
     let draft = Draft::new(USDC);
     transfer(&chain, &draft, PAYEE.address);
-    // The search covers the blocks of the authorization's last minute.
+    // The search covers only the blocks of the authorization's last minute, and of the time after
+    // it.
     for _ in 0..300 {
         chain.advance_time(1);
         chain.mine();
@@ -144,7 +145,7 @@ async fn a_use_that_the_logs_do_not_show_is_undecidable_in_the_end() {
     }
 }
 
-/// The search is bounded by the authorization's time, however many blocks that time has.
+/// The authorization's time limits the search, however many blocks that time has.
 #[tokio::test]
 async fn a_use_is_found_by_its_time_whatever_number_of_blocks_follow() {
     let chain = builder().build().unwrap();
@@ -206,7 +207,7 @@ async fn an_unused_authorization_is_settled_through_the_backend() {
     let server = serve(&chain).await;
     let stage = Stage::open().await;
     let draft = Draft::new(USDC);
-    // The facilitator has not sent the payment yet, and then has.
+    // At first the facilitator has not sent the payment. Then it has.
     stage.plays(
         "/settle",
         [Act::Close, json(refused("transaction_failed", ""))],
@@ -226,15 +227,15 @@ async fn an_unused_authorization_is_settled_through_the_backend() {
 }
 
 #[tokio::test]
-async fn an_unused_authorization_is_given_up_by_the_chains_own_clock() {
+async fn an_unused_authorization_is_given_up_by_the_chains_clock() {
     let chain = builder().build().unwrap();
     let server = serve(&chain).await;
     let stage = Stage::open().await;
     stage.plays("/settle", [Act::Close, Act::Close]);
     let composed = composed(&stage, &server);
     let payment = Draft::new(USDC).sign();
-    // Our clock may be wrong, so the chain's clock decides. At the end of the validity itself there
-    // is still a margin.
+    // Our clock may be wrong, so the chain's clock decides. When the validity ends, there is still
+    // a margin.
     for (advance, settles) in [(0, 1), (300, 2)] {
         chain.advance_time(advance);
         chain.mine();

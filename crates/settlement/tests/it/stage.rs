@@ -1,4 +1,4 @@
-//! An HTTP server that plays a script: good answers, bad answers and no answers.
+//! An HTTP server that follows a script: it gives good answers, bad answers or no answers.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// The server's reaction to one request.
+/// What the server does with one request.
 #[derive(Debug, Clone)]
 pub(crate) enum Act {
     /// A complete answer.
@@ -16,11 +16,11 @@ pub(crate) enum Act {
         content_type: &'static str,
         body: String,
     },
-    /// A redirect to this place.
+    /// Redirects to this place.
     Redirect(String),
     /// Closes the connection without a byte.
     Close,
-    /// Sends the head and half of the body, then closes the connection.
+    /// Sends the head and half of the body. Then closes the connection.
     CutOff(String),
     /// Sends nothing and keeps the connection open.
     Hang,
@@ -53,7 +53,7 @@ struct Script {
     seen: Vec<Seen>,
 }
 
-/// The server. Dropping it closes every connection.
+/// A scripted server. Dropping it closes every connection.
 #[derive(Debug)]
 pub(crate) struct Stage {
     script: Arc<Mutex<Script>>,
@@ -78,7 +78,7 @@ impl Stage {
         format!("http://{}", self.address)
     }
 
-    /// Adds what the server does with the next requests to a path (without query).
+    /// Adds what the server does with the next requests to a path, given without a query.
     pub(crate) fn plays(&self, path: &str, acts: impl IntoIterator<Item = Act>) {
         let mut script = self.script.lock().unwrap();
         script.acts.entry(path.to_owned()).or_default().extend(acts);
@@ -88,7 +88,7 @@ impl Stage {
         self.script.lock().unwrap().seen.clone()
     }
 
-    /// The bodies of the requests to a path.
+    /// Returns the bodies of the requests to a path.
     pub(crate) fn bodies(&self, path: &str) -> Vec<String> {
         let seen = self.seen();
         seen.into_iter()
@@ -162,7 +162,7 @@ async fn connection(mut stream: TcpStream, script: Arc<Mutex<Script>>) {
             }
             Act::Hang => std::future::pending().await,
         };
-        // The client may have seen enough and be gone.
+        // The client may have read enough and closed the connection.
         if stream.write_all(head.as_bytes()).await.is_err()
             || stream.write_all(body.as_bytes()).await.is_err()
         {

@@ -1,4 +1,5 @@
-//! Payers with code: contract wallets, and accounts of keys that have delegated (EIP-7702).
+//! Tests with payers that have code: contract wallets, and accounts of keys that have delegated
+//! (EIP-7702).
 
 use alloy_primitives::{Address, Bytes, U256, address, hex};
 use dev_chain::{
@@ -14,7 +15,7 @@ use crate::stage::{Stage, json};
 
 const WALLET: Address = address!("0x00000000000000000000000000000000000a11e7");
 
-/// Accepts every signature: `return EIP1271_MAGIC`.
+/// Code that accepts every signature: `return EIP1271_MAGIC`.
 const CREDULOUS: [u8; 16] = hex!("631626ba7e60e01b60005260206000f3");
 
 fn with_wallet(asset: Address) -> DevChainBuilder {
@@ -23,14 +24,14 @@ fn with_wallet(asset: Address) -> DevChainBuilder {
         .holder(asset, WALLET, U256::from(10 * PRICE))
 }
 
-/// The buyer's account runs the code at this address.
+/// Makes the code of an account that has delegated to the code at this address.
 fn delegated_to(code: Address) -> Bytes {
     [&[0xef, 0x01, 0x00], code.as_slice()].concat().into()
 }
 
-/// A signature of 65 bytes by the wallet's owner, as wallets with one owner write them.
+/// The owner of the wallet signs with 65 bytes, as wallets with one owner do.
 #[tokio::test]
-async fn a_wallets_65_bytes_are_shown_to_the_wallet_and_sent_as_bytes() {
+async fn a_wallet_judges_a_signature_of_65_bytes_which_is_sent_as_bytes() {
     let chain = with_wallet(USDC_ADDRESS).build().unwrap();
     let server = serve(&chain).await;
     let settler = settler(&server);
@@ -69,7 +70,7 @@ async fn a_wallets_65_bytes_are_shown_to_the_wallet_and_sent_as_bytes() {
     );
 }
 
-/// Forged signatures in the name of one key's account cost one look-up altogether.
+/// Any number of forged signatures in the name of one key's account costs one look-up.
 #[tokio::test]
 async fn forgeries_in_one_name_cost_one_look_up() {
     let chain = with_wallet(USDC_ADDRESS).build().unwrap();
@@ -80,16 +81,16 @@ async fn forgeries_in_one_name_cost_one_look_up() {
     assert_eq!(composed.accepts_wallet(WALLET).await, Ok(true));
     assert_eq!(composed.accepts_wallet(BUYER.address).await, Ok(false));
 
-    // From here on the node answers no look-up.
+    // From here on the node answers no such request.
     chain.inject(InjectedFault::new("eth_getCode", BadAnswer::Close).times(1_000));
     for _ in 0..100 {
         assert_eq!(composed.accepts_wallet(BUYER.address).await, Ok(false));
     }
     let down = composed.accepts_wallet(PAYER_UNSEEN).await.unwrap_err();
     chain.clear_faults();
-    // A failure is remembered for a moment too.
+    // A failure is also kept for a moment.
     assert_eq!(composed.accepts_wallet(PAYER_UNSEEN).await, Err(down));
-    // The signature alone is enough to refuse a forgery that comes this far.
+    // A forgery that comes this far is refused by the signature alone.
     let forged = Draft {
         key: DEV_ACCOUNTS[5].key,
         ..Draft::new(USDC)
@@ -131,14 +132,14 @@ async fn a_delegated_account_pays_as_the_token_will_judge() {
         assert_eq!(judged, expected);
         let judged = settler.verify(&payment, U256::ZERO, NOW).await;
         assert_eq!(judged, expected);
-        // The token does what the check predicted.
+        // The token decides as the check has predicted.
         let outcome = settler.settle(&payment).await;
         assert_eq!(outcome.outcome() == "settled", accepted, "{outcome:?}");
         assert_eq!(chain.transactions().len(), usize::from(accepted));
     }
 }
 
-/// A payer cannot spend money again that is committed to its other payments in flight.
+/// A payer cannot spend money twice that is committed to its other payments in progress.
 #[tokio::test]
 async fn funds_committed_elsewhere_cover_no_second_payment() {
     let chain = with_wallet(USDC_ADDRESS).build().unwrap();
@@ -147,7 +148,7 @@ async fn funds_committed_elsewhere_cover_no_second_payment() {
     let backend = Facilitator::new(&stage.url(), Network::evm(196), timeouts()).unwrap();
     let composed = WithChain::new(backend, Some(reader(&server)), timeouts());
     let onchain = settler(&server);
-    // A thousand of the token, or five hundred thousand times the price.
+    // A thousand of the token less the price of this payment.
     let rest = U256::from(1_000_000_000 - PRICE);
     stage.plays("/verify", vec![json(r#"{"isValid":true}"#); 4]);
     for (committed, covered) in [

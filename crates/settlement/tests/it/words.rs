@@ -1,5 +1,5 @@
-//! The words of facilitators and brokers: which of them end a settlement, and what the settlement
-//! keeps of them.
+//! Tests of the words of facilitators and brokers: which of them end a settlement, and which texts
+//! the settlement keeps.
 
 use settlement::{DECISION_MARGIN_SECONDS, Reconciliation, Settlement, Settler};
 
@@ -8,7 +8,7 @@ use crate::facilitator::{HASH, client, refused, settle_with, settled, unknown};
 use crate::payments::{NOW, USDT0, deferred, payment, timeouts};
 use crate::stage::{Stage, json, with_status};
 
-/// Facilitators have several words for a settlement that is finished.
+/// Facilitators use several words for a finished settlement.
 #[tokio::test]
 async fn every_word_for_finished_is_a_settlement() {
     for word in [
@@ -43,7 +43,7 @@ async fn every_word_for_finished_is_a_settlement() {
 }
 
 #[tokio::test]
-async fn a_success_with_a_reason_for_its_failure_is_not_believed() {
+async fn a_success_with_a_reason_for_a_failure_is_not_believed() {
     let body = settled().replace(
         r#""success":true"#,
         r#""success":true,"status":"settled","errorReason":"insufficient_funds""#,
@@ -53,7 +53,7 @@ async fn a_success_with_a_reason_for_its_failure_is_not_believed() {
     assert_eq!((hash, cause.code()), (Some(HASH), "contradiction"));
 }
 
-/// The facilitator's words end up in headers, logs and the ledger.
+/// The facilitator's words get into headers, logs and the ledger.
 #[tokio::test]
 async fn a_facilitators_words_are_short_and_ascii() {
     let long = "\u{20ac}x".repeat(3_000);
@@ -81,7 +81,7 @@ async fn a_facilitators_words_are_short_and_ascii() {
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(value["extensions"]["note"], "€ \" €");
 
-    // The hash of a deferred payment may be anything, so its length is bounded.
+    // The hash of a deferred payment may be any text, so its length is limited.
     let stage = Stage::open().await;
     let stored = format!(
         r#"{{"success":true,"transaction":"{long}","network":"eip155:196","status":"{long}"}}"#
@@ -102,7 +102,7 @@ async fn a_facilitators_words_are_short_and_ascii() {
     assert_eq!(message.unwrap().chars().count(), 300);
 }
 
-/// A payment that somebody else has sent first looks the same.
+/// The answer is the same when somebody else has sent the payment first.
 #[tokio::test]
 async fn already_used_is_unknown_without_a_chain() {
     for reason in [
@@ -135,7 +135,7 @@ async fn an_open_payment_is_undecidable_after_the_window() {
                 assert_eq!(transaction.as_deref(), Some(HASH));
             }
         }
-        // A late decision counts.
+        // A decision that comes late counts nevertheless.
         let stage = Stage::open().await;
         stage.plays("/settle", [json(settled())]);
         let outcome = client(&stage).reconcile(&payment, None, end).await;
@@ -143,9 +143,10 @@ async fn an_open_payment_is_undecidable_after_the_window() {
     }
 }
 
-/// The broker says the same in its envelope, in an error code or by the state of a transaction.
+/// The broker says the same things in its envelope, in an error code, or with the state of a
+/// transaction.
 #[tokio::test]
-async fn a_brokers_words_mean_the_same() {
+async fn a_brokers_words_mean_the_same_as_a_facilitators() {
     for word in ["settled", "Confirmed", "completed"] {
         let stage = Stage::open().await;
         stage.plays(SETTLE, [envelope(&broker::settled(word))]);
@@ -169,7 +170,7 @@ async fn a_brokers_words_mean_the_same() {
 }
 
 #[tokio::test]
-async fn a_broker_that_does_not_know_in_time_leaves_it_undecidable() {
+async fn a_payment_is_undecidable_when_the_broker_never_knows_it() {
     let end = NOW + 300 + DECISION_MARGIN_SECONDS;
     for payment in [payment(USDT0), deferred(USDT0)] {
         for (now, expected) in [(end - 1, "undecided"), (end, "undecidable")] {

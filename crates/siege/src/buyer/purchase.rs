@@ -14,7 +14,7 @@ use crate::field::Field;
 use crate::payment::{Offer, Signed};
 use crate::record::End;
 
-/// A running purchase.
+/// A purchase in progress.
 pub(super) struct Buying<'a> {
     pub(super) buyer: &'a Buyer,
     pub(super) field: &'a Field,
@@ -81,8 +81,8 @@ impl Buying<'_> {
         }
     }
 
-    /// Asks for the price of the call until the server states it; `None` when the siege is over
-    /// first.
+    /// Asks for the price of the call until the server states it. `None` when the siege ends before
+    /// that.
     async fn offer(&mut self) -> Option<Offer> {
         loop {
             let request = self.buyer.addressed(Request::get(&self.target));
@@ -109,10 +109,11 @@ impl Buying<'_> {
         Ok(payment)
     }
 
-    /// Sends the payment to the next server, or to all of them at once.
+    /// Sends the payment to the next server, or to all servers at once. Returns the next step.
     async fn present(&mut self, payment: &Signed) -> NextStep {
-        // With code that accepts every signature, anybody who observes an authorization can pay
-        // with it under any signature.
+        // Attackers do not hear the payments of delegated buyers. The code of these accounts
+        // accepts every signature, so anybody who has seen an authorization could pay with it under
+        // any signature.
         if !self.buyer.steady && !self.buyer.name.starts_with(DELEGATED_KIND) {
             self.field.overheard(payment);
         }
@@ -141,7 +142,7 @@ impl Buying<'_> {
                     let step = NextStep::by(&answer);
                     (format!("{}, told {step:?}", brief(&answer)), step)
                 }
-                // Whatever the outcome, repeating the same payment never charges twice.
+                // Repeating the same payment never charges twice, whatever has happened.
                 Err(error) => (error.to_string(), NextStep::Again(SOON)),
             };
             self.stands(End::Open(seen));
@@ -150,7 +151,7 @@ impl Buying<'_> {
         NextStep::of_all(steps).unwrap_or(NextStep::Again(SOON))
     }
 
-    /// Sends the payment and closes the connection at a moment that the seed determines.
+    /// Sends the payment, and closes the connection at a moment that the seed determines.
     async fn hang_up(&mut self, payment: &Signed) {
         let request = self.buyer.addressed(payment.request());
         let Some(server) = self.field.next_api() else {
@@ -164,7 +165,7 @@ impl Buying<'_> {
         let cut = self.chance.percent(15);
         if let Ok(mut stream) = TcpStream::connect(server).await {
             let most = if cut { bytes.len() / 2 } else { bytes.len() };
-            // The server may have closed first; closing is all that matters.
+            // The server may have closed first. Only the closing matters.
             let _ = stream
                 .write_all(bytes.get(..most).unwrap_or_default())
                 .await;
@@ -172,7 +173,8 @@ impl Buying<'_> {
         }
     }
 
-    /// Asks for the payment's state until it can be sent again; false when the siege is over first.
+    /// Asks for the state of the payment until it can be sent again. `false` when the siege ends
+    /// before that.
     async fn look_up(&mut self, payment: &Signed) -> bool {
         loop {
             let request = self.buyer.addressed(Request::get(payment.key.look_up()));
@@ -194,7 +196,8 @@ impl Buying<'_> {
         }
     }
 
-    /// The siege ends while this buyer waits: it fetches answers that were settled meanwhile.
+    /// Asks once for the state of the payment when the siege ends while this buyer waits. If it was
+    /// settled meanwhile, fetches the answer.
     async fn look_once(&mut self, payment: &Signed) -> Result<(), SiegeError> {
         let request = self.buyer.addressed(Request::get(payment.key.look_up()));
         let answer = self.client.send(&request).await.ok();

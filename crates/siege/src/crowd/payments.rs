@@ -12,7 +12,7 @@ use crate::world::BURNING_WALLETS;
 
 type Acted = Result<Attacker, SiegeError>;
 
-/// A payment in the name of an account with money, signed by another key.
+/// Makes a payment in the name of an account with money, signed by another key.
 async fn in_the_name_of_another(attacker: &mut Attacker) -> Result<Option<Signed>, SiegeError> {
     let forger = Wallet::draw(&mut attacker.chance)?;
     let rich = attacker.field.rich.clone();
@@ -36,7 +36,8 @@ pub(super) async fn forged(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
-/// A form of signature that only contract wallets write, so that only a chain can judge it.
+/// Pays with a forged signature in a form that only contract wallets write, so that only a chain
+/// can judge it.
 pub(super) async fn forged_long(mut attacker: Attacker) -> Acted {
     if let Some(forged) = in_the_name_of_another(&mut attacker).await? {
         let bytes: [u8; 66] = attacker.chance.bytes();
@@ -45,8 +46,8 @@ pub(super) async fn forged_long(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
-/// A payment of a wallet that accepts every signature and burns the settler's gas. Its signatures
-/// are as long as those of an account, or longer.
+/// Pays from a wallet that accepts every signature and burns the settler's gas. Half of the
+/// signatures are as long as an account's, and half are longer.
 pub(super) async fn burning(mut attacker: Attacker) -> Acted {
     let forger = Wallet::draw(&mut attacker.chance)?;
     let field = attacker.field.clone();
@@ -69,8 +70,8 @@ pub(super) async fn burning(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
-/// A broker's promise (`aggr_deferred`) that the broker does not know. Where the scheme is not
-/// listed, it is not offered.
+/// Pays with a promise of a broker (`aggr_deferred`) that the broker does not know. Does nothing
+/// when the server does not offer the scheme.
 pub(super) async fn deferred(mut attacker: Attacker) -> Acted {
     let rich = attacker.field.rich.clone();
     let field = attacker.field.clone();
@@ -89,7 +90,8 @@ pub(super) async fn deferred(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
-/// A good signature of a key whose account has delegated (EIP-7702) to code that refuses it.
+/// Pays with a good signature of a key whose account has delegated (EIP-7702) to code that refuses
+/// it.
 pub(super) async fn refusing(mut attacker: Attacker) -> Acted {
     let refusing = attacker.field.refusing.clone();
     let Some(wallet) = attacker.chance.pick(&refusing) else {
@@ -101,7 +103,7 @@ pub(super) async fn refusing(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
-/// A good signature of an account that has never held anything.
+/// Pays with a good signature of an account that has never had anything.
 pub(super) async fn throw_away(mut attacker: Attacker) -> Acted {
     let wallet = Wallet::draw(&mut attacker.chance)?;
     if let Some(payment) = attacker.signed(&wallet, CHEAP).await? {
@@ -110,7 +112,7 @@ pub(super) async fn throw_away(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
-/// Another buyer's payment, for a request of the attacker's own.
+/// Sends the payment of another buyer with a request of the attacker's own.
 pub(super) async fn elsewhere(mut attacker: Attacker) -> Acted {
     let field = attacker.field.clone();
     if let Some(payment) = field.somebodys(&mut attacker.chance) {
@@ -127,7 +129,8 @@ pub(super) async fn elsewhere(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
-/// Another buyer's payment, at the same time, for the same request: it buys nothing more.
+/// Sends the payment of another buyer with the same request at the same time. It must buy nothing
+/// more.
 pub(super) async fn same(mut attacker: Attacker) -> Acted {
     let field = attacker.field.clone();
     if let Some(payment) = field.somebodys(&mut attacker.chance) {
@@ -136,7 +139,7 @@ pub(super) async fn same(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
-/// A late copy of a payment that its buyer has replaced: it buys nothing.
+/// Sends a late copy of a payment that its buyer has replaced. It must buy nothing.
 pub(super) async fn replaced(mut attacker: Attacker) -> Acted {
     let field = attacker.field.clone();
     if let Some(payment) = field.somebodys_replaced(&mut attacker.chance) {
@@ -145,7 +148,7 @@ pub(super) async fn replaced(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
-/// Another buyer's authorization under another signature.
+/// Sends the authorization of another buyer under another signature.
 pub(super) async fn resigned(mut attacker: Attacker) -> Acted {
     let field = attacker.field.clone();
     if let Some(payment) = field.somebodys(&mut attacker.chance) {
@@ -160,7 +163,7 @@ pub(super) async fn resigned(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
-/// The same header fifty times at once.
+/// Sends the same header fifty times at the same time.
 pub(super) async fn fifty(mut attacker: Attacker) -> Acted {
     let rich = attacker.field.rich.clone();
     let Some(wallet) = attacker.chance.pick(&rich) else {
@@ -172,7 +175,7 @@ pub(super) async fn fifty(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
-/// Thirty concurrent payments of an account that can pay one of them.
+/// Sends thirty payments at the same time from an account that can pay for one.
 pub(super) async fn poor(mut attacker: Attacker) -> Acted {
     let poor = attacker.field.poor.clone();
     let Some(wallet) = attacker.chance.pick(&poor) else {
@@ -198,7 +201,7 @@ async fn at_once(attacker: &Attacker, payments: impl IntoIterator<Item = Signed>
     while sent.join_next().await.is_some() {}
 }
 
-/// The same payment identifier with different payments.
+/// Sends different payments with the same payment identifier.
 pub(super) async fn identifiers(mut attacker: Attacker) -> Acted {
     let rich = attacker.field.rich.clone();
     let Some(wallet) = attacker.chance.pick(&rich) else {
@@ -211,7 +214,7 @@ pub(super) async fn identifiers(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
-/// An unused address.
+/// Draws an address that nobody uses.
 pub(super) fn new_token(chance: &mut Chance) -> String {
     let number = U256::from_be_bytes(chance.bytes::<32>());
     let digits = format!("{number:064x}");

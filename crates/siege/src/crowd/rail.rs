@@ -12,10 +12,10 @@ use crate::field::Attacker;
 
 type Acted = Result<Attacker, SiegeError>;
 
-/// The address of the flood: one caller, however many connections it opens.
+/// The address of the flood. To the rail it is one caller, however many connections it opens.
 const FLOOD: HeaderValue = HeaderValue::from_static("10.99.0.1");
 
-/// A call of the swap tool for this multiple of the recorded quote's amount.
+/// Makes a call of the swap tool for this amount, in the smallest unit.
 pub fn swap_call(amount: u64) -> Request {
     let mut arguments: Value = serde_json::from_str(swap::ARGUMENTS).unwrap_or_default();
     if let Some(arguments) = arguments.as_object_mut() {
@@ -33,7 +33,7 @@ fn tool_call(tool: &str, arguments: &Value) -> Request {
     Request::post("/mcp", call.to_string()).with(http::header::ACCEPT, accept)
 }
 
-/// The result of a call of a tool: `None` when it is a plan, otherwise the reason.
+/// Returns why a tool gave no plan. `None` when it gave one.
 pub fn why_no_plan(answer: &HttpAnswer) -> Option<String> {
     let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     let plan = body.pointer("/result/structuredContent");
@@ -49,7 +49,8 @@ pub fn why_no_plan(answer: &HttpAnswer) -> Option<String> {
     ))
 }
 
-/// Endless calls from one address, each for another amount, so that none is cached.
+/// Calls the swap tool from one address. Each call has another amount, so that no answer is in a
+/// cache.
 pub(super) async fn flood(mut attacker: Attacker) -> Acted {
     let rail = attacker.field.rail;
     let amount = attacker.chance.below(900_000_000).saturating_add(1_000_000);
@@ -58,7 +59,7 @@ pub(super) async fn flood(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
-/// Calls of the other tools from the same address, each with another subject.
+/// Calls the other tools from the same address, each time about another subject.
 pub(super) async fn other_tools(mut attacker: Attacker) -> Acted {
     let rail = attacker.field.rail;
     let amount = attacker.chance.below(900_000_000).saturating_add(1_000_000);
@@ -90,7 +91,7 @@ pub(super) async fn other_tools(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
-/// Occasional calls from each of several addresses.
+/// Calls the swap tool now and then from the attacker's own address.
 pub(super) async fn sip(mut attacker: Attacker) -> Acted {
     let rail = attacker.field.rail;
     let amount = attacker.chance.below(900_000_000).saturating_add(1_000_000);
@@ -99,7 +100,7 @@ pub(super) async fn sip(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
-/// Bodies that are not messages.
+/// Sends bodies that are no messages.
 pub(super) async fn malformed(mut attacker: Attacker) -> Acted {
     let rail = attacker.field.rail;
     let body = match attacker.chance.below(5) {

@@ -1,4 +1,4 @@
-//! Attacks with requests: work that ends uncharged, and bytes that are not requests.
+//! Attacks with requests: work that ends uncharged, and bytes that are no requests.
 
 use bench::exchange::PAYMENT_SIGNATURE;
 use http::{HeaderName, HeaderValue};
@@ -12,7 +12,7 @@ use crate::field::Attacker;
 
 type Acted = Result<Attacker, SiegeError>;
 
-/// Paid calls for fresh data about unknown subjects: upstream work without a charge.
+/// Pays for fresh data about unknown subjects, so that upstreams work and nothing is charged.
 pub(super) async fn new_symbols(mut attacker: Attacker) -> Acted {
     let rich = attacker.field.rich.clone();
     let Some(wallet) = attacker.chance.pick(&rich) else {
@@ -33,7 +33,8 @@ pub(super) async fn new_symbols(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
-/// Histories of new accounts: the most expensive calls of a venue whose limit is counted by weight.
+/// Pays for the histories of new accounts. They are the most expensive calls of a venue that counts
+/// calls by weight.
 pub(super) async fn histories(mut attacker: Attacker) -> Acted {
     let rich = attacker.field.rich.clone();
     let Some(wallet) = attacker.chance.pick(&rich) else {
@@ -47,7 +48,7 @@ pub(super) async fn histories(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
-/// Research that ends without citations, and images that are refused.
+/// Pays for research that ends without citations, and for images that are refused.
 pub(super) async fn prompts(mut attacker: Attacker) -> Acted {
     let rich = attacker.field.rich.clone();
     let Some(wallet) = attacker.chance.pick(&rich) else {
@@ -59,7 +60,7 @@ pub(super) async fn prompts(mut attacker: Attacker) -> Acted {
         format!("/generate-meme?prompt=blocked+{number}"),
     ];
     let target = attacker.chance.pick(&targets).cloned().unwrap_or_default();
-    // Models take long, and a payment that ends before is refused before any work.
+    // Models take long. A payment that ends before they answer is refused before any work.
     attacker.valid_seconds = 300;
     if let Some(payment) = attacker.signed(wallet, &target).await? {
         attacker.pay(&payment, &target).await;
@@ -67,7 +68,7 @@ pub(super) async fn prompts(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
-/// Payment headers that are invalid.
+/// Sends invalid payment headers.
 pub(super) async fn malformed(mut attacker: Attacker) -> Acted {
     let once = |value: HeaderValue| Request::get(CHEAP).with(PAYMENT_SIGNATURE, value);
     let request = match attacker.chance.below(6) {
@@ -81,7 +82,7 @@ pub(super) async fn malformed(mut attacker: Attacker) -> Acted {
             let old = HeaderName::from_static("x-payment");
             Request::get(CHEAP).with(old, garbage(&mut attacker.chance))
         }
-        // Very deep nesting.
+        // A very deeply nested document.
         4 => {
             let depth = 2_000;
             let json = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
@@ -100,7 +101,7 @@ fn encoded(json: &str) -> HeaderValue {
     HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static(""))
 }
 
-/// Heads and bodies above the limits.
+/// Sends heads and bodies above the limits.
 pub(super) async fn oversized(mut attacker: Attacker) -> Acted {
     let request = match attacker.chance.below(3) {
         0 => {
@@ -119,7 +120,7 @@ pub(super) async fn oversized(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
-/// A meaningless header value: up to 2 kB of letters, digits and signs.
+/// Draws a meaningless header value: up to 2 kB of letters, digits and signs.
 fn garbage(chance: &mut Chance) -> HeaderValue {
     let length = chance.below(2_000);
     let letters = (0..length).filter_map(|_| u8::try_from(chance.below(90)).ok());

@@ -11,7 +11,7 @@ use crate::field::Attacker;
 
 type Acted = Result<Attacker, SiegeError>;
 
-/// Connections that one act opens.
+/// How many connections one act opens.
 const IDLE: usize = 120;
 
 fn server(attacker: &mut Attacker) -> SocketAddr {
@@ -22,7 +22,7 @@ fn server(attacker: &mut Attacker) -> SocketAddr {
     api.unwrap_or(attacker.field.rail)
 }
 
-/// Connections that are opened and kept silent.
+/// Opens connections and sends nothing.
 pub(super) async fn idle(mut attacker: Attacker) -> Acted {
     let server = server(&mut attacker);
     let mut open = Vec::with_capacity(IDLE);
@@ -42,7 +42,7 @@ pub(super) async fn idle(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
-/// A head that arrives byte by byte.
+/// Sends a head byte by byte.
 pub(super) async fn slow(mut attacker: Attacker) -> Acted {
     let server = server(&mut attacker);
     let Ok(mut stream) = TcpStream::connect(server).await else {

@@ -1,4 +1,4 @@
-//! The promises, one function each.
+//! The judgements of the promises, one function for each.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -157,7 +157,7 @@ pub(super) fn one_answer(served: &[Served]) -> Finding {
     }
 }
 
-/// Every server knows of all money that moved.
+/// Judges whether every server knows of all money that moved.
 pub(super) fn charges_known(
     sent: &BTreeSet<Key>,
     charged: &Charged<'_>,
@@ -236,17 +236,20 @@ pub(super) fn owners(sent: &BTreeSet<Key>, testimonies: &[Testimony]) -> Finding
     }
 }
 
-/// The default charge to a payer's credit, or to the newcomers' pool, for a model's call that ends
-/// uncharged.
+/// The default charge for a model's call that ends uncharged. The payer's credit pays it, or the
+/// pool for newcomers.
 pub(super) const MODEL_CALL_MICRO_USD: u64 = 25_000;
 
 /// The default charge for a settlement transaction that moves no money.
 pub(super) const TRANSACTION_MICRO_USD: u64 = 5_000;
 
-/// Only the crowd asks for models' work or causes failing transactions. A pool and the crowd's own
-/// payments cover the cost, including images that were sold among other calls, so the bound is
-/// generous. Each server has a pool, and credit may be spent once at each. Failed transactions are
-/// the service's own only where it settles itself, and any server sends for all of them.
+/// Judges the cost of work for which nobody paid. Only the crowd asks models for work or causes
+/// failing transactions. A pool and the crowd's own payments cover the cost. The bound is generous,
+/// because it also counts payments for other calls.
+///
+/// Each server has a pool, and a payer may spend its credit once at each. Failed transactions cost
+/// the service something only when it settles itself. They are not charged to one server, because
+/// any server sends for all.
 pub(super) fn idle_work(evidence: &Evidence) -> Finding {
     let honest: BTreeSet<Key> = evidence
         .seen

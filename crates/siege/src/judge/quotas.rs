@@ -1,4 +1,4 @@
-//! The limits of upstreams, against the calls of all servers together.
+//! Judges the limits of upstreams. The calls of all servers count together.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -18,8 +18,8 @@ pub(super) fn quotas(calls: &[UpstreamCall], quotas: &[Quota]) -> Finding {
             .map(|call| (call.at, call.weight))
             .collect();
         asked.sort_unstable();
-        // Calls arrive later than they leave, and with different delays: arrivals at the edge of a
-        // full window do not exceed it.
+        // Calls arrive later than they leave, and with different delays. So the measured window is
+        // a little shorter: arrivals at its edge are no breach.
         let transit = (quota.window / 50).min(Duration::from_secs(1));
         let seen = heaviest(&asked, quota.window.saturating_sub(transit));
         let family = match quota.family {
@@ -63,12 +63,12 @@ pub(super) fn quotas(calls: &[UpstreamCall], quotas: &[Quota]) -> Finding {
     }
 }
 
-/// Whether a limit covers a call of its host. A call without a known family counts everywhere.
+/// Whether a limit covers a call to its host. A call without a known family counts in every limit.
 fn counts_in(call: &UpstreamCall, quota: &Quota) -> bool {
     quota.family.is_empty() || call.family.is_empty() || call.family == quota.family
 }
 
-/// The most weight in any stretch of time of this length; `asked` is in the order of time.
+/// Returns the most weight in any time of this length. `asked` is sorted by time.
 fn heaviest(asked: &[(Duration, u32)], window: Duration) -> u64 {
     let mut oldest = asked.iter();
     let mut inside = 0_u64;

@@ -1,4 +1,4 @@
-//! An invented siege without a breach, and one breach of each promise.
+//! Tests of the judgement: an invented siege without a breach, and one breach of each promise.
 
 mod budgets;
 
@@ -43,7 +43,8 @@ fn served(nonce: u8) -> Served {
     }
 }
 
-/// One answered purchase, one that had to wait, and one whose first payment was void.
+/// Makes evidence without a breach: one answered purchase, one that had to wait, and one whose
+/// first payment was void.
 fn peaceful() -> Evidence {
     let seen = Seen {
         purchases: vec![
@@ -104,7 +105,7 @@ fn peaceful() -> Evidence {
     }
 }
 
-/// Ten calls a second.
+/// Makes a call. Their numbers place ten calls in each second.
 fn call(number: u64) -> UpstreamCall {
     UpstreamCall {
         host: "a.example".to_owned(),
@@ -116,7 +117,7 @@ fn call(number: u64) -> UpstreamCall {
     }
 }
 
-/// The promises that are broken after this change, each with its breaches.
+/// Returns the promises that are broken after this change, each with its breaches.
 fn broken(change: impl FnOnce(&mut Evidence)) -> Vec<(&'static str, Vec<String>)> {
     let mut evidence = peaceful();
     change(&mut evidence);
@@ -259,7 +260,7 @@ fn a_payment_without_an_owner_is_caught() {
     assert_eq!(names(&no_gauge), [OWNERS]);
 }
 
-/// A second server that says the same as the first one.
+/// Adds a second server that says the same as the first one.
 fn second(evidence: &mut Evidence) -> &mut Testimony {
     let first = evidence.testimonies[0].clone();
     evidence.testimonies.push(Testimony { server: 2, ..first });
@@ -294,7 +295,7 @@ fn servers_that_grow_are_caught() {
     assert_eq!(names(&memory), [api]);
     let descriptors = broken(|evidence| evidence.footprints[0].end.descriptors += 1);
     assert_eq!(names(&descriptors), [api]);
-    // Less is not a breach.
+    // Using less is no breach.
     assert_eq!(broken(|evidence| evidence.footprints[0].end.memory = 0), []);
 }
 
@@ -320,7 +321,7 @@ fn an_agent_without_a_plan_is_caught() {
     assert_eq!(names(&broken), [PLANS]);
 }
 
-/// Zero of zero does not count as a kept promise.
+/// When no agent asked, the promise does not count as kept.
 #[test]
 fn a_siege_without_an_honest_agent_is_caught() {
     let broken = broken(|evidence| evidence.seen.plans.clear());

@@ -1,24 +1,25 @@
-//! The limits of upstreams.
+//! The limits of the upstreams, by host.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use data_sources::{Families, UpstreamSpec};
 
-/// The limit of a host.
+/// One limit of a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quota {
     /// The host.
     pub host: String,
-    /// The limit's name, where the host has several; empty for one over everything.
+    /// The name of the limit, if the host has several. Empty for a limit of all calls.
     pub family: &'static str,
-    /// Weight of the calls in any stretch of time of this length.
+    /// The most weight of the calls in any time of this length.
     pub limit: u32,
-    /// The length of that time.
+    /// The length of the time.
     pub window: Duration,
 }
 
-/// The hosts' published limits, where there are any; otherwise our adapters' own limits count.
+/// The limits that hosts have published: the host, the calls, and the seconds. For other hosts, our
+/// adapters' own limits count.
 const PUBLISHED: [(&str, u32, u64); 6] = [
     ("api.coingecko.com", 30, 60),
     ("api.gopluslabs.io", 30, 60),
@@ -28,8 +29,8 @@ const PUBLISHED: [(&str, u32, u64); 6] = [
     ("li.quest", 75, 7_200),
 ];
 
-/// Hosts with several limits: the path prefix that each covers, and its name in our adapter. The
-/// first match counts.
+/// Hosts with several limits. Each row has the host, the beginning of the paths that a limit
+/// covers, and the limit's name in our adapter. The first row that matches counts.
 const FAMILIES: [(&str, &str, &str); 10] = [
     ("web3.okx.com", "/api/v6/dex/market/social", "social"),
     ("web3.okx.com", "/api/v6/dex/market", "market"),
@@ -44,12 +45,12 @@ const FAMILIES: [(&str, &str, &str); 10] = [
 ];
 
 /// Upstreams with a daily quota in the paid API's configuration: the adapter's name, its host, and
-/// the calls. Kills must not raise the number of calls.
+/// the calls. Killing a server must not lead to more calls.
 pub const DAILY: [(&str, &str, u32); 1] = [("coinpaprika", "api.coinpaprika.com", 60)];
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The limit that covers a call of `host/path`.
+/// Returns the name of the limit that covers a call of `host/path`. Empty when no row matches.
 pub(super) fn family(target: &str) -> &'static str {
     let fits = |(host, path, _): &&(&str, &str, &'static str)| {
         let rest = target.strip_prefix(host);
@@ -61,7 +62,8 @@ pub(super) fn family(target: &str) -> &'static str {
         .map_or("", |(_, _, family)| family)
 }
 
-/// The limit of each host: its published one, or else our adapters' limits, each separately.
+/// Returns the limits of all hosts: the published limit of a host, otherwise each of our adapters'
+/// limits.
 pub fn quotas(specs: &[&UpstreamSpec]) -> Vec<Quota> {
     let mut quotas: BTreeMap<(String, &'static str), Quota> = BTreeMap::new();
     for spec in specs {
@@ -74,7 +76,8 @@ pub fn quotas(specs: &[&UpstreamSpec]) -> Vec<Quota> {
                 Families::EachAddress(_) => {
                     rates.skip(at).take(1).map(|(_, rate)| ("", rate)).collect()
                 }
-                // Some adapters have a limit for each of their hosts, named like the address.
+                // Some adapters have a limit for each of their hosts. Its name is the key of the
+                // host's address.
                 Families::Groups(_) => rates
                     .filter(|(family, _)| family == key || spec.urls.len() == 1)
                     .map(|(family, rate)| (if family == *key { "" } else { family }, rate))
@@ -82,7 +85,7 @@ pub fn quotas(specs: &[&UpstreamSpec]) -> Vec<Quota> {
             };
             for (family, rate) in rates {
                 let window = Duration::from_secs(rate.seconds.into());
-                // Two adapters may ask the same host; each keeps its own limit.
+                // Two adapters may ask the same host. Each keeps to its own limit.
                 let quota = quotas.entry((host.clone(), family)).or_insert(Quota {
                     host: host.clone(),
                     family,
@@ -124,13 +127,13 @@ mod tests {
         let of = |host: &str| quotas.iter().find(|quota| quota.host == host).unwrap();
         assert_eq!(of("api.coingecko.com").limit, 30);
         assert_eq!(of("li.quest").window, Duration::from_secs(7_200));
-        // Each family of one host separately.
+        // Each family of one host has a limit of its own.
         let of_okx = |family: &str| {
             let mut of_host = quotas.iter().filter(|quota| quota.host == "web3.okx.com");
             of_host.find(|quota| quota.family == family).unwrap().limit
         };
         assert_eq!((of_okx("market"), of_okx("security")), (240, 60));
-        // Every limit of a host belongs to a path, and no path names a limit that does not exist.
+        // Every limit of a host belongs to a path, and every path names an existing limit.
         let mut named: Vec<_> = FAMILIES.iter().map(|(host, _, of)| (*host, *of)).collect();
         let mut limits: Vec<_> = quotas
             .iter()
@@ -140,7 +143,7 @@ mod tests {
         named.sort_unstable();
         limits.sort_unstable();
         assert_eq!(named, limits);
-        // Each address has its own limit.
+        // Each address has a limit of its own.
         assert_eq!(of("eth.blockscout.com").limit, 120);
         let daily: Vec<_> = quotas.iter().filter(|quota| quota.window == DAY).collect();
         assert_eq!((daily.len(), daily[0].limit), (1, 60));
@@ -149,7 +152,7 @@ mod tests {
             let urls = spec.unwrap().urls;
             assert!(urls.iter().all(|(_, url)| url.contains(host)), "{host}");
         }
-        // Our adapters' limits are never higher than the hosts' own.
+        // No limit of an adapter is higher than the limit of its host.
         for spec in Sources::specs() {
             let rates = spec.families.each(spec.urls.iter().map(|(key, _)| *key));
             for ((_, rate), (_, url)) in rates.zip(spec.urls) {
@@ -164,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_belongs_to_the_limit_that_fits_first() {
+    fn a_path_belongs_to_the_first_limit_that_matches() {
         for (target, expected) in [
             ("web3.okx.com/api/v6/dex/market/price", "market"),
             ("web3.okx.com/api/v6/dex/market/social/news", "social"),

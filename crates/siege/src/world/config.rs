@@ -1,4 +1,4 @@
-//! The configurations of the servers.
+//! The configurations of the siege's servers.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -11,13 +11,13 @@ use super::{POOL_MICRO_USD, REFILL_MICRO_USD};
 use crate::bank::{OTHER_PAYEE, PAYEE};
 use crate::upstreams::DAILY;
 
-/// The first address of both servers: any port.
+/// The address at which each server first listens: any free port.
 pub(super) const LISTEN: &str = "listen = \"127.0.0.1:0\"";
 
-/// The variable parts of the paid API's configuration.
+/// The parts in which the configurations of the paid API's servers differ.
 #[derive(Debug)]
 pub(super) struct ApiConfig {
-    /// Payee and assets, as lines of `[payment]`.
+    /// The payee and the assets, as lines of `[payment]`.
     pub(super) terms: String,
     /// The settler, as lines of `[settlement]`.
     pub(super) settles: String,
@@ -25,15 +25,16 @@ pub(super) struct ApiConfig {
     pub(super) proxy: String,
     /// The database, as lines of `[storage]`.
     pub(super) storage: String,
-    /// The file with the key for every upstream.
+    /// The file with the secret that every upstream gets.
     pub(super) key: PathBuf,
-    /// How many servers divide the budgets of the upstreams.
+    /// How many servers share the budgets of the upstreams.
     pub(super) servers: usize,
 }
 
 impl ApiConfig {
-    /// Short time limits and a small pool, so that minutes show effects that otherwise take hours.
-    /// The server treats the upstreams as live, so it keeps its budgets.
+    /// Renders the configuration. It has short time limits and a small pool, so that a siege of
+    /// minutes shows what otherwise takes hours. It does not mark the upstreams as recorded, so the
+    /// server keeps its budgets.
     pub(super) fn to_toml(&self) -> String {
         let Self {
             terms,
@@ -109,14 +110,15 @@ filter = "off"
     }
 }
 
-/// Payee and order of assets after this many kills. Payments for earlier terms remain known.
+/// Returns the payee and the order of the assets after this many kills, as lines of `[payment]`.
+/// Payments for earlier terms stay known.
 pub(super) fn terms(kills: u32) -> String {
     let mut assets = Asset::chain_196();
     let payee = match kills % 2 {
         0 => PAYEE,
         _ => OTHER_PAYEE,
     };
-    // All three are required.
+    // A configuration needs all three assets, so only their order changes.
     if payee == OTHER_PAYEE {
         assets.reverse();
     }

@@ -1,18 +1,18 @@
-//! Writes that a process has acknowledged, for a database that may lose them.
+//! Remembers writes that a process has acknowledged, because a database may lose them.
 
 use std::{
     collections::VecDeque,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// The most that is remembered. Beyond it, the oldest is forgotten.
+/// How many items are remembered. When there are more, the oldest is forgotten.
 const MOST: usize = 4096;
 
-/// Prohibitions that this process has acknowledged, such as revocations, in memory.
+/// Prohibitions that this process has acknowledged, such as revocations. They are in memory only.
 ///
-/// A replica that takes over may lack the last commits, and with them what somebody relies on. So
-/// whoever owns this makes everything in it once more where [`Postgres::history`] has changed.
-/// Making it twice must change nothing.
+/// A replica that takes over may lack the last commits, on which somebody may rely. When
+/// [`Postgres::history`] changes, the owner of this value therefore writes every item in it once
+/// more. Writing an item twice must change nothing.
 ///
 /// [`Postgres::history`]: super::Postgres::history
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub struct Acknowledged<T>(Mutex<Inner<T>>);
 #[derive(Debug)]
 struct Inner<T> {
     items: VecDeque<T>,
-    /// The history that has all of them.
+    /// The history of the database to which all items were written.
     history: Option<String>,
 }
 
@@ -35,8 +35,8 @@ impl<T> Default for Acknowledged<T> {
 }
 
 impl<T: Clone + PartialEq> Acknowledged<T> {
-    /// Remembers an item. The caller does so before it writes it: a write whose outcome is not
-    /// known may have been acknowledged by another process.
+    /// Remembers an item. The caller does this before it writes the item: if the outcome of the
+    /// write stays unknown, another process may have acknowledged it.
     pub fn add(&self, item: T) {
         let mut inner = self.lock();
         if inner.items.contains(&item) {
@@ -48,7 +48,7 @@ impl<T: Clone + PartialEq> Acknowledged<T> {
         inner.items.push_back(item);
     }
 
-    /// Everything that has to be made again in this history; `None` where that is done.
+    /// Returns every item that must be written again in this history. `None` when that is done.
     #[must_use]
     pub fn not_in(&self, history: &str) -> Option<Vec<T>> {
         let inner = self.lock();
@@ -56,7 +56,7 @@ impl<T: Clone + PartialEq> Acknowledged<T> {
         is_other.then(|| inner.items.iter().cloned().collect())
     }
 
-    /// Everything was made again in this history.
+    /// Records that every item was written again in this history.
     pub fn are_in(&self, history: String) {
         self.lock().history = Some(history);
     }
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_history_wants_everything_again() {
+    fn a_new_history_needs_everything_again() {
         let acknowledged = Acknowledged::default();
         for item in [1, 2, 1] {
             acknowledged.add(item);

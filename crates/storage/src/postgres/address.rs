@@ -1,4 +1,4 @@
-//! The address of a database, in a form for the driver and in one that may be printed.
+//! The address of a database: one form for the driver, and one that may be printed.
 
 use std::{fmt, str::FromStr};
 
@@ -6,18 +6,18 @@ use tokio_postgres::{Config, config::Host};
 
 use super::PostgresError;
 
-/// The schemes of a PostgreSQL address.
+/// The schemes of a PostgreSQL URL.
 const SCHEMES: [&str; 2] = ["postgres", "postgresql"];
 
-/// A `postgres://` URL, checked. Its printed forms name hosts, ports and database, never the user
-/// or the password.
+/// A checked `postgres://` URL. Its printed forms have the hosts, the ports and the database, and
+/// never the user or the password.
 #[derive(Clone)]
 pub struct Address {
     config: Config,
 }
 
 impl Address {
-    /// Returns whether `url` has the scheme of a PostgreSQL database.
+    /// Whether `url` has the scheme of a PostgreSQL database.
     #[must_use]
     pub fn is_postgres(url: &str) -> bool {
         url.split_once("://")
@@ -44,7 +44,7 @@ impl FromStr for Address {
             return Err(refused("it does not begin with postgres://".to_owned()));
         }
         let config = url.parse::<Config>().map_err(|error| {
-            // The driver's error names the wrong member and never repeats its value.
+            // The driver's error names the member that is wrong, and never repeats its value.
             let source = std::error::Error::source(&error);
             refused(source.map_or_else(|| error.to_string(), ToString::to_string))
         })?;

@@ -1,4 +1,4 @@
-//! Values of columns.
+//! Reads and writes values of columns.
 
 use tokio_postgres::{Row, types::FromSql};
 
@@ -8,7 +8,7 @@ use super::PostgresError;
 ///
 /// # Errors
 ///
-/// [`Damaged`](PostgresError::Damaged) when it is missing or has another type.
+/// [`Damaged`](PostgresError::Damaged) when the value is missing or has another type.
 pub fn get<'r, T: FromSql<'r>>(
     row: &'r Row,
     column: usize,
@@ -18,17 +18,17 @@ pub fn get<'r, T: FromSql<'r>>(
         .map_err(|error| damaged(operation, error))
 }
 
-/// Returns a number as a `bigint`; a larger one as the largest `bigint`.
+/// Converts a number to a `bigint`. A number that is too large becomes the largest `bigint`.
 #[must_use]
 pub fn number(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
-/// Reads a `bigint` column without negative values.
+/// Reads a `bigint` column that has no negative values.
 ///
 /// # Errors
 ///
-/// As [`get`], and [`Damaged`](PostgresError::Damaged) for a negative number.
+/// The same as [`get`], and [`Damaged`](PostgresError::Damaged) for a negative number.
 pub fn unsigned(row: &Row, column: usize, operation: &'static str) -> Result<u64, PostgresError> {
     let value: i64 = get(row, column, operation)?;
     u64::try_from(value).map_err(|_| damaged(operation, "a number is negative"))
@@ -38,7 +38,7 @@ pub fn unsigned(row: &Row, column: usize, operation: &'static str) -> Result<u64
 ///
 /// # Errors
 ///
-/// As [`get`], and [`Damaged`](PostgresError::Damaged) for another length.
+/// The same as [`get`], and [`Damaged`](PostgresError::Damaged) for another length.
 pub fn bytes<const N: usize>(
     row: &Row,
     column: usize,

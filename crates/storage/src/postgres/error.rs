@@ -1,28 +1,28 @@
-//! The errors of a database, and whether the failed statement may have taken effect.
+//! The errors of a database. They say whether a failed statement may have taken effect.
 
 use std::error::Error as _;
 
 use deadpool_postgres::{PoolError, TimeoutType};
 use tokio_postgres::error::{Severity, SqlState};
 
-/// The class of SQLSTATEs about connections.
+/// The class of the SQLSTATEs that are about connections.
 const CONNECTION_CLASS: &str = "08";
 
-/// The error of an operation on a PostgreSQL database.
+/// Why an operation on a PostgreSQL database failed.
 ///
-/// Nothing was written, except with [`Interrupted`](Self::Interrupted).
+/// Nothing was written, except perhaps with [`Interrupted`](Self::Interrupted).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PostgresError {
-    /// The database cannot be reached, or accepts no writes at this time. No statement was sent, or
-    /// none took effect.
+    /// The database cannot be reached, or accepts no writes now. No statement was sent, or none
+    /// took effect.
     #[error("the database is not available: {reason}")]
     Unavailable {
         /// The reason, in the words of the system or of the database.
         reason: String,
     },
-    /// The connection was lost, or the time ran out, after a statement was sent: it may have taken
-    /// effect.
+    /// The connection was lost, or the time ran out, after a statement was sent. The statement may
+    /// have taken effect.
     #[error("the connection was lost in {operation}, which may have taken effect")]
     Interrupted {
         /// The operation.
@@ -36,26 +36,26 @@ pub enum PostgresError {
         /// The name of the constraint.
         constraint: String,
     },
-    /// The database's disk is full.
+    /// The disk of the database is full.
     #[error("the database has no room left")]
     Full,
     /// A later version of this program has written the tables.
     #[error("{component} has schema {observed}, this version knows schemas up to {expected}")]
     NewerSchema {
-        /// The user of the tables.
+        /// The component that uses the tables.
         component: &'static str,
         /// The newest schema that this version knows.
         expected: u32,
         /// The schema of the tables.
         observed: u32,
     },
-    /// The address is not that of a PostgreSQL database.
+    /// The address is not one of a PostgreSQL database.
     #[error("the address of the database cannot be used: {reason}")]
     UnsupportedAddress {
-        /// The fault. The address is not repeated: it may contain a password.
+        /// What is wrong. The address may contain a password, so it is not repeated.
         reason: String,
     },
-    /// A setting of the database allows the loss of a commit that was reported as done.
+    /// A setting of the database allows it to lose a commit that it reported as done.
     #[error("the database has {setting} = {observed}: a commit could be lost; set it to on")]
     NotDurable {
         /// The setting.
@@ -63,15 +63,15 @@ pub enum PostgresError {
         /// Its value.
         observed: String,
     },
-    /// A row has another form than the one that this program writes.
+    /// A row does not have the form that this program writes.
     #[error("a row that {operation} has read is damaged: {reason}")]
     Damaged {
         /// The operation that read it.
         operation: &'static str,
-        /// The column and its fault.
+        /// The column, and what is wrong with it.
         reason: String,
     },
-    /// The database refused a statement with an error that has no variant of its own.
+    /// The database refused a statement with an error that has no own variant here.
     #[error("the database failed in {operation} ({})", .sqlstate.as_deref().unwrap_or("no SQLSTATE"))]
     Query {
         /// The operation.
@@ -82,7 +82,7 @@ pub enum PostgresError {
 }
 
 impl PostgresError {
-    /// The stable machine-readable name of the error.
+    /// Returns the stable machine-readable name of the error.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
@@ -98,8 +98,8 @@ impl PostgresError {
         }
     }
 
-    /// Returns whether the database has undone the statement in favour of another one, so that it
-    /// may be sent again.
+    /// Whether the database has undone the statement in favour of another one. The statement may
+    /// then be sent again.
     pub(super) fn is_undone(error: &tokio_postgres::Error) -> bool {
         matches!(
             error.code(),
@@ -107,9 +107,9 @@ impl PostgresError {
         )
     }
 
-    /// Names the error that the driver returned for a sent statement.
+    /// Converts the error that the driver returned for a sent statement.
     ///
-    /// Only a database that keeps the connection has certainly refused the statement. An error that
+    /// A database has certainly refused a statement only if it keeps the connection. An error that
     /// ends the connection, or a pooler's report of a lost connection, may come after the commit.
     pub(super) fn of_statement(error: &tokio_postgres::Error, operation: &'static str) -> Self {
         let Some(database) = error.as_db_error() else {
@@ -123,7 +123,7 @@ impl PostgresError {
             return Self::Interrupted { operation };
         }
         match database.code() {
-            // The second one comes from a statement that reads the position in the log.
+            // The second code comes from a statement that reads the position in the log.
             &SqlState::READ_ONLY_SQL_TRANSACTION | &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE => {
                 Self::Unavailable {
                     reason: "it is a standby and takes no writes".to_owned(),
@@ -143,7 +143,7 @@ impl PostgresError {
         }
     }
 
-    /// Names the error that the driver returned for a new connection.
+    /// Converts the error that the driver returned for a new connection.
     pub(super) fn of_connection(error: &PoolError) -> Self {
         let reason = match error {
             PoolError::Timeout(TimeoutType::Create) => {

@@ -1,14 +1,14 @@
 //! An instance of a server, and its lease.
 //!
-//! Everything that an instance holds carries the instance's number. Only an expired lease lets
-//! others take it over, and an instance never writes again under an expired number: each of its
-//! writes checks the lease in the same statement. The database's clock alone decides about leases,
-//! so the clocks of instances need not agree.
+//! Everything that an instance holds carries the number of the instance. Others may take it over
+//! only when the lease has expired. An instance never writes under an expired number again: each of
+//! its writes checks the lease in the same statement. Only the clock of the database decides about
+//! leases, so the clocks of instances need not agree.
 //!
 //! A replica that takes over may lack the last commits. It may lack rows that an instance
-//! remembers, and its sequences may repeat numbers. So an instance lives in one history of the
-//! database: after a promotion no instance has a lease, and each registers anew. Its number is
-//! random, so that no other instance ever has the same one.
+//! remembers, and its sequences may repeat numbers. So an instance belongs to one history of the
+//! database: after a promotion no instance has a lease, and each registers anew. The number of an
+//! instance is random, so that no other instance ever has the same one.
 
 use std::{
     sync::{
@@ -34,14 +34,14 @@ const COMPONENT: Component = Component {
 /// it two may fail.
 const BEATS_OF_A_LEASE: u32 = 4;
 
-/// How long the database remembers an expired instance: longer than any of its entries stays
-/// without a sweep.
+/// How long the database remembers an expired instance. This is longer than any of its entries
+/// waits for a sweep.
 const REMEMBERED: &str = "30 days";
 
-/// This instance, registered. Its heartbeat runs as long as a handle exists.
+/// This registered instance. Its heartbeat runs as long as a handle exists.
 ///
-/// An instance that finds its lease expired registers anew, under another number. The entries that
-/// it held before belong to the instance that has taken them over.
+/// When an instance finds its lease expired, it registers anew under another number. Its earlier
+/// entries belong to the instance that has taken them over.
 #[derive(Debug, Clone)]
 pub struct Instance(Arc<Inner>);
 
@@ -86,23 +86,24 @@ impl Instance {
         })))
     }
 
-    /// Returns the number under which this instance holds entries at this time.
+    /// Returns the number under which this instance holds entries now.
     #[must_use]
     pub fn id(&self) -> i64 {
         self.0.id.load(Ordering::Acquire)
     }
 
-    /// Renews the lease at once, because a write was refused without it.
+    /// Renews the lease at once. The caller asks for it after a write that was refused without a
+    /// lease.
     pub fn look_after(&self) {
         self.0.look.notify_one();
     }
 
-    /// Gives the lease up, so that other instances need not wait for its end. A server that shuts
-    /// down calls it after its last write.
+    /// Gives the lease up, so that other instances need not wait until it ends. A server calls this
+    /// after its last write when it shuts down.
     ///
     /// # Errors
     ///
-    /// A [`PostgresError`]; the lease then expires by itself.
+    /// A [`PostgresError`]. The lease then expires by itself.
     pub async fn give_up(&self) -> Result<(), PostgresError> {
         self.0.heartbeat.abort();
         let sql = "UPDATE instance SET lease_until = clock_timestamp() WHERE id = $1";
@@ -154,7 +155,8 @@ async fn heartbeat(postgres: &Postgres, id: &AtomicI64, look: &Notify, lease: Du
     }
 }
 
-/// Renews a lease that has not expired, in its own history. Returns whether it was renewed.
+/// Renews a lease that has not expired, if the history of the database is still the lease's own.
+/// Returns whether it was renewed.
 async fn renew(postgres: &Postgres, id: i64, lease: Duration) -> Result<bool, PostgresError> {
     let sql = "UPDATE instance SET lease_until = clock_timestamp() + $2::bigint * interval '1 millisecond'
                WHERE id = $1 AND lease_until > clock_timestamp() AND history = instance_history()
@@ -183,7 +185,7 @@ async fn new_number(postgres: &Postgres, lease: Duration) -> Result<i64, Postgre
     Ok(id)
 }
 
-/// Makes a positive number.
+/// Draws a random number that is not negative.
 fn random() -> Result<i64, PostgresError> {
     let mut bytes = [0; 8];
     getrandom::fill(&mut bytes).map_err(|error| PostgresError::Unavailable {

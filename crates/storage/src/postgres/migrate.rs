@@ -1,10 +1,11 @@
-//! Migrations: they bring the tables of each user of the database to the newest version.
+//! Migrations. They bring the tables of each component to the newest version.
 
 use tokio_postgres::{Client, GenericClient};
 
 use super::{Postgres, PostgresError};
 
-/// The lock of every migration's transaction: instances that start at once wait for each other.
+/// The lock that every migration takes, so that instances that start at the same time wait for each
+/// other.
 const MIGRATION_LOCK: i64 = 0x7376_635f_6d69_6772;
 
 const VERSIONS: &str = "CREATE TABLE IF NOT EXISTS schema_version (
@@ -12,22 +13,22 @@ const VERSIONS: &str = "CREATE TABLE IF NOT EXISTS schema_version (
     version integer NOT NULL
 )";
 
-/// The tables of one user of the database.
+/// The tables of one component of this program.
 #[derive(Clone, Copy, Debug)]
 pub struct Component {
-    /// The name of the user, in the table of versions and in errors.
+    /// The name of the component, in the table of versions and in errors.
     pub name: &'static str,
-    /// The SQL scripts, in order; the first one starts from nothing. A published script never
-    /// changes.
+    /// The SQL scripts, in their order. The first script starts from nothing. A published script
+    /// never changes.
     pub migrations: &'static [&'static str],
 }
 
-/// The versions before and after a migration of a component's tables.
+/// The versions of a component's tables, before and after a migration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Migration {
-    /// The component.
+    /// The name of the component.
     pub component: &'static str,
-    /// The version of the tables; 0 when there are none.
+    /// The current version of the tables. 0 when there are none.
     pub from: u32,
     /// The newest version.
     pub to: u32,
@@ -56,12 +57,12 @@ impl Component {
 }
 
 impl Postgres {
-    /// Brings a component's tables to the newest version, in one transaction and under a lock: of
-    /// several instances that start at once, one migrates and the others wait.
+    /// Brings a component's tables to the newest version, in one transaction and under a lock. When
+    /// several instances start at the same time, one migrates and the others wait.
     ///
     /// # Errors
     ///
-    /// [`NewerSchema`](PostgresError::NewerSchema) and the errors of any statement.
+    /// [`NewerSchema`](PostgresError::NewerSchema), and the errors of any statement.
     pub async fn migrate(&self, component: &Component) -> Result<Migration, PostgresError> {
         let mut client = self.client().await?;
         let work = async {
@@ -99,7 +100,7 @@ impl Postgres {
     ///
     /// # Errors
     ///
-    /// As [`migrate`](Self::migrate).
+    /// The same as [`migrate`](Self::migrate).
     pub async fn pending(&self, component: &Component) -> Result<Migration, PostgresError> {
         let client = self.client().await?;
         let work = async {

@@ -1,4 +1,4 @@
-//! The pool, and statements on its connections.
+//! The pool of connections, and statements on them.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -8,7 +8,7 @@ use tokio_postgres::{Row, error::SqlState, types::ToSql};
 
 use super::{Address, PostgresError, column, hosts::Hosts, tls};
 
-/// How often a statement is sent again that the database has undone in favour of another one.
+/// How often a statement is sent again after the database has undone it in favour of another one.
 const UNDONE_MOST: u32 = 3;
 
 /// The options of a [`Postgres`].
@@ -19,13 +19,13 @@ pub struct PostgresOptions {
     /// How long a statement waits for a connection of the pool, and for each host when it makes a
     /// new one. `connect_timeout` of the address replaces the latter.
     pub wait: Duration,
-    /// How long a statement may take. After that the connection is closed, and the statement may
+    /// How long a statement may take. After that time the connection is closed. The statement may
     /// have taken effect.
     pub statement: Duration,
 }
 
 impl Default for PostgresOptions {
-    /// 16 connections, two seconds for a connection, five seconds for a statement.
+    /// 16 connections, two seconds for getting a connection, and five seconds for a statement.
     fn default() -> Self {
         Self {
             connections: 16,
@@ -35,7 +35,7 @@ impl Default for PostgresOptions {
     }
 }
 
-/// A database, and the pool of connections to it. Cheap to clone; clones share the pool.
+/// A database with the pool of connections to it. Cheap to clone; clones share the pool.
 #[derive(Clone)]
 pub struct Postgres {
     pool: Pool,
@@ -84,15 +84,15 @@ impl Postgres {
         })
     }
 
-    /// The address; its printed form has no user and no password.
+    /// Returns the address. Its printed form has no user and no password.
     #[must_use]
     pub fn address(&self) -> &Address {
         &self.address
     }
 
-    /// Refuses a database whose settings allow the loss of a commit that was reported as done. With
-    /// `synchronous_standby_names`, `synchronous_commit` must not be `local` either: the primary
-    /// would not wait for the replica that is meant to lose nothing.
+    /// Refuses a database whose settings allow it to lose a commit that it reported as done. If
+    /// `synchronous_standby_names` is set, `synchronous_commit` must not be `local` either: the
+    /// primary would not wait for the replica that must lose nothing.
     ///
     /// # Errors
     ///
@@ -113,8 +113,9 @@ impl Postgres {
         Ok(())
     }
 
-    /// Reads the database's history: its timeline. A replica that is promoted begins a new
-    /// one, and may lack the last commits of the old one. `None` where the database does not tell.
+    /// Reads the history of the database: its timeline. A replica that is promoted begins a new
+    /// timeline, and may lack the last commits of the old one. `None` when the database does not
+    /// show its timeline.
     ///
     /// # Errors
     ///
@@ -131,7 +132,7 @@ impl Postgres {
         }
     }
 
-    /// Runs one statement; the rows that it returns.
+    /// Runs one statement and returns its rows.
     ///
     /// # Errors
     ///
@@ -156,7 +157,7 @@ impl Postgres {
                 }
                 Ok(Err(error)) => return Err(PostgresError::of_statement(&error, operation)),
                 Err(_elapsed) => {
-                    // No caller waits for further messages of this connection.
+                    // Nobody waits for further messages of this connection.
                     drop(Object::take(client));
                     return Err(PostgresError::Interrupted { operation });
                 }
@@ -168,7 +169,7 @@ impl Postgres {
     ///
     /// # Errors
     ///
-    /// As [`query`](Self::query).
+    /// The same as [`query`](Self::query).
     pub async fn query_opt(
         &self,
         operation: &'static str,
@@ -178,11 +179,12 @@ impl Postgres {
         Ok(self.query(operation, sql, params).await?.into_iter().next())
     }
 
-    /// Runs one statement that must return a row, and returns the row.
+    /// Runs one statement that must return a row, and returns that row.
     ///
     /// # Errors
     ///
-    /// As [`query`](Self::query), and [`Damaged`](PostgresError::Damaged) when there is none.
+    /// The same as [`query`](Self::query), and [`Damaged`](PostgresError::Damaged) when there is no
+    /// row.
     pub async fn query_one(
         &self,
         operation: &'static str,
@@ -206,7 +208,8 @@ impl Postgres {
     }
 }
 
-/// Returns whether a database hides its timeline: it forbids the statement, or does not know it.
+/// Whether an error means that the database does not show its timeline: it forbids the statement,
+/// or does not know it.
 fn hides_history(sqlstate: Option<&str>) -> bool {
     [
         SqlState::INSUFFICIENT_PRIVILEGE,

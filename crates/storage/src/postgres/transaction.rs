@@ -1,4 +1,4 @@
-//! Changes that need several statements.
+//! Transactions: changes that need several statements.
 
 use std::{
     hash::{BuildHasher as _, RandomState},
@@ -13,15 +13,15 @@ use tokio_postgres::{IsolationLevel, Row, types::ToSql};
 
 use super::{Postgres, PostgresError};
 
-/// How often a transaction is run again that the database has undone in favour of another one.
+/// How often a transaction runs again after the database has undone it in favour of another one.
 const UNDONE_MOST: u32 = 20;
 
-/// The pending result of a transaction's work.
+/// The pending result of the work in a transaction.
 pub type Work<'t, T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send + 't>>;
 
 /// A running transaction.
 ///
-/// A transaction with a failed statement is never committed: the database would answer the `COMMIT`
+/// A transaction with a failed statement is never committed. The database would answer the `COMMIT`
 /// with a rollback, and the driver would report success.
 #[derive(Debug)]
 pub struct Transaction<'c> {
@@ -59,7 +59,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     ///
-    /// As [`query`](Self::query).
+    /// The same as [`query`](Self::query).
     pub async fn query_opt(
         &self,
         sql: &str,
@@ -69,7 +69,7 @@ impl Transaction<'_> {
     }
 }
 
-/// The end of one run of a transaction.
+/// How one run of a transaction ended.
 enum Ended<T, E> {
     Done(T),
     Refused(E),
@@ -77,9 +77,10 @@ enum Ended<T, E> {
 }
 
 impl Postgres {
-    /// Runs `work` in a serializable transaction, as if no other ran at the same time. Commits when
-    /// `work` returns `Ok`, and undoes everything otherwise. When the database undoes it in favour
-    /// of another transaction, `work` runs again, so `work` must change nothing but the database.
+    /// Runs `work` in a serializable transaction, as if no other transaction ran at the same time.
+    /// Commits when `work` returns `Ok`; otherwise undoes everything. When the database undoes it
+    /// in favour of another transaction, `work` runs again. So `work` must change nothing except
+    /// the database.
     ///
     /// # Errors
     ///
@@ -107,21 +108,22 @@ impl Postgres {
                 }
                 Ok(Err(error)) => return Err(error.into()),
                 Err(_elapsed) => {
-                    // No caller waits for further messages of this connection.
+                    // Nobody waits for further messages of this connection.
                     drop(Object::take(client));
                     return Err(PostgresError::Interrupted { operation }.into());
                 }
             }
             drop(client);
-            // The other transaction may still be on its way to the disk, and undoes every run until
+            // The other transaction may still be on its way to the disk. It undoes every run until
             // it is there.
             sleep(pause_after(undone)).await;
         }
     }
 }
 
-/// Returns the pause before the next run: up to a millisecond at first, doubled each time, at most
-/// 64. It is random, so that transactions that have collided do not collide again.
+/// Returns the pause before the next run. It is at most one millisecond at first, twice as much
+/// each time, and at most 64. It is random, so that transactions that have collided do not collide
+/// again.
 fn pause_after(undone: u32) -> Duration {
     let most = 1000_u64 << undone.saturating_sub(1).min(6);
     let random = RandomState::new().hash_one(undone);
@@ -171,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_grow_to_a_bound_and_differ() {
+    fn pauses_grow_up_to_a_bound_and_differ() {
         for (undone, least, most) in [(1, 500, 1_000), (4, 4_000, 8_000), (20, 32_000, 64_000)] {
             let pause = pause_after(undone);
             assert!(pause >= Duration::from_micros(least), "{pause:?}");

@@ -1,4 +1,4 @@
-//! Values of columns: what a store writes and reads back in the same form.
+//! Values of columns: what a store writes, it reads back in the same form.
 //!
 //! A value that this program cannot have written reads as a damaged file
 //! ([`DatabaseError::Damaged`](super::DatabaseError::Damaged)).
@@ -9,8 +9,8 @@ use rusqlite::{ErrorCode, Row, types::Type};
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// A number in SQLite's form. Numbers above its range are stored as its highest one; no time,
-/// size, revision or amount of money here is that large.
+/// Converts a number to the form of SQLite. A number above the range of SQLite becomes the highest
+/// number; no time, size, revision or amount of money here is so large.
 #[must_use]
 pub fn number(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
@@ -20,17 +20,17 @@ pub fn number(value: u64) -> i64 {
 ///
 /// # Errors
 ///
-/// A column that holds another value.
+/// When the column has another value.
 pub fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     let value: i64 = row.get(column)?;
     u64::try_from(value).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, value))
 }
 
-/// Reads a value that is stored as its text: an address, a digest, a decimal number.
+/// Reads a value that is stored as its text: an address, a digest, or a decimal number.
 ///
 /// # Errors
 ///
-/// A column that holds another value.
+/// When the column has another value.
 pub fn parsed<T>(row: &Row<'_>, column: usize) -> rusqlite::Result<T>
 where
     T: FromStr<Err: Into<BoxError>>,
@@ -39,17 +39,18 @@ where
     text.map_err(damaged)?.parse().map_err(damaged)
 }
 
-/// The error of a row that this program did not write in this form.
+/// Makes the error of a row that does not have the form that this program writes.
 pub fn damaged(error: impl Into<BoxError>) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(0, Type::Text, error.into())
 }
 
-/// The error of a value that has no stored form.
+/// Makes the error of a value that has no stored form.
 pub fn unwritable(error: impl Into<BoxError>) -> rusqlite::Error {
     rusqlite::Error::ToSqlConversionFailure(error.into())
 }
 
-/// Whether SQLite refused a row because of a constraint, such as a key that another row has.
+/// Whether SQLite refused a row because of a constraint, such as a key that another row already
+/// has.
 #[must_use]
 pub fn is_constraint(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation)

@@ -1,10 +1,10 @@
-//! The errors of a database.
+//! The errors of a SQLite file.
 
 use std::{io, path::Path, path::PathBuf};
 
 use rusqlite::{ErrorCode, ffi};
 
-/// The error of a SQLite file, independent of its content.
+/// Why an operation on a SQLite file failed. The errors say nothing about the content of a store.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DatabaseError {
     /// The disk is full, or the file has reached its size limit.
@@ -16,10 +16,10 @@ pub enum DatabaseError {
         /// The file.
         path: PathBuf,
     },
-    /// Another program locks the file for longer than the busy time-out.
+    /// Another program has locked the file for longer than the busy time-out.
     #[error("another program holds the database locked")]
     Busy,
-    /// The file is not a readable database, or its content is not what this program wrote.
+    /// The file is no readable database, or its content is not what this program wrote.
     #[error("the database {} is damaged or is not a database", .path.display())]
     Damaged {
         /// The file.
@@ -30,7 +30,7 @@ pub enum DatabaseError {
     ForeignFile {
         /// The file.
         path: PathBuf,
-        /// The application id of the format.
+        /// The application id of the expected format.
         expected: i32,
         /// The application id of the file.
         observed: i32,
@@ -46,7 +46,7 @@ pub enum DatabaseError {
     /// This build does not support the form of the address.
     #[error("expected an address of the form sqlite://FILE, not {observed}")]
     UnsupportedAddress {
-        /// The given scheme. The rest of an address may contain a password.
+        /// The scheme of the given address. The rest of an address may contain a password.
         observed: String,
     },
     /// The file or its folder cannot be created or opened.
@@ -62,7 +62,7 @@ pub enum DatabaseError {
     Storage {
         /// The operation that failed.
         operation: &'static str,
-        /// SQLite's extended result code, if there is one.
+        /// The extended result code of SQLite, if there is one.
         code: Option<i32>,
     },
     /// The thread that uses the database has ended.
@@ -71,7 +71,7 @@ pub enum DatabaseError {
 }
 
 impl DatabaseError {
-    /// The stable machine-readable name of the error.
+    /// Returns the stable machine-readable name of the error.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
@@ -99,7 +99,8 @@ impl DatabaseError {
         | rusqlite::Error::InvalidColumnType(..)
         | rusqlite::Error::QueryReturnedNoRows = error
         {
-            // Only this program writes these rows: an unreadable one has changed since.
+            // Only this program writes these rows. So an unreadable row was changed by something
+            // else.
             return damaged();
         }
         let Some(code) = error.sqlite_error() else {
@@ -128,8 +129,9 @@ impl DatabaseError {
     }
 }
 
-/// Whether a write failed for lack of room. A quota, a size limit of the process or a file system
-/// that allocates late fails in the write, the sync or the truncation, and not with `SQLITE_FULL`.
+/// Whether a write failed because there is no room. A quota, a size limit of the process, or a file
+/// system that allocates late makes the write, the sync or the truncation fail. `SQLITE_FULL` does
+/// not occur then.
 fn is_failed_write(extended_code: i32) -> bool {
     matches!(
         extended_code,
@@ -153,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_have_names() {
+    fn codes_of_sqlite_become_errors() {
         let damaged = || DatabaseError::Damaged {
             path: "x.db".into(),
         };

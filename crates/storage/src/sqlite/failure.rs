@@ -1,9 +1,9 @@
-//! The failure of one operation, before its SQLite error has a name.
+//! The failure of one operation, before its SQLite error is converted.
 
 use super::DatabaseError;
 
-/// The reason why an operation on a file failed. `E` is the error of the store, which includes
-/// those of the database. Nothing of the operation remains once its transaction is rolled back.
+/// Why an operation on a file failed. `E` is the error of the store, which includes the errors of
+/// the database. When the transaction is rolled back, nothing of the operation remains.
 #[derive(Debug)]
 pub enum Failure<E> {
     /// A rule of the store refuses the operation.

@@ -10,23 +10,23 @@ use std::{
 
 use super::{DatabaseError, private};
 
-/// How long a claim waits for the previous server to release its lock. A supervisor starts the next
-/// server the moment the last one exits, and a forked process holds the lock until it executes
+/// How long a claim waits until the previous server releases its lock. A supervisor starts the next
+/// server as soon as the last one exits, and a forked process holds the lock until it executes
 /// another program.
 const LEAVING: Duration = Duration::from_millis(500);
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
-/// A database file that this process has claimed for as long as the value lives.
+/// A database file that this process has claimed. The claim lasts as long as this value.
 #[derive(Debug)]
 pub struct ClaimedFile {
     path: PathBuf,
-    /// An advisory lock on a separate file. Closing another handle of the database file would drop
-    /// SQLite's own locks.
+    /// An advisory lock on a separate file. A second handle of the database file would be no help:
+    /// closing it would drop SQLite's own locks.
     _lock: File,
 }
 
 impl ClaimedFile {
-    /// Creates the file and its folder if they are missing, makes the file private and claims it.
+    /// Creates the file and its folder if they are missing, makes the file private, and claims it.
     /// The address is a path or a `sqlite://` URL.
     ///
     /// # Errors
@@ -37,7 +37,7 @@ impl ClaimedFile {
     pub fn claim(address: &str) -> Result<Self, DatabaseError> {
         let path = path_of(address)?;
         create(&path)?;
-        // Two names of one file must lead to one lock.
+        // A file may have two names. Both must lead to the same lock.
         let path =
             fs::canonicalize(&path).map_err(|error| DatabaseError::cannot_open(&path, &error))?;
         let lock_path = with_suffix(&path, ".lock");
@@ -58,7 +58,7 @@ impl ClaimedFile {
         }
     }
 
-    /// The path of the file, with symbolic links resolved.
+    /// Returns the path of the file, with symbolic links resolved.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -75,7 +75,7 @@ pub fn create(path: &Path) -> Result<(), DatabaseError> {
     private::create(path).map_err(|error| DatabaseError::cannot_open(path, &error))
 }
 
-/// The size of the file at `path` and of its log, in bytes.
+/// Returns the size of the file at `path` and of its log, in bytes.
 ///
 /// # Errors
 ///
@@ -85,7 +85,8 @@ pub fn size_bytes(path: &Path) -> Result<u64, DatabaseError> {
     Ok(size(path)?.saturating_add(size(&log)?))
 }
 
-/// The size of a file in bytes; 0 when it does not exist, as the log before the first write.
+/// Returns the size of a file in bytes. It is 0 when the file does not exist, like the log before
+/// the first write.
 fn size(path: &Path) -> Result<u64, DatabaseError> {
     match fs::metadata(path) {
         Ok(metadata) => Ok(metadata.len()),
@@ -109,8 +110,7 @@ pub fn path_of(address: &str) -> Result<PathBuf, DatabaseError> {
             });
         }
     };
-    // SQLite opens a database in memory for such a name, and its content would end with the
-    // process.
+    // For such a name, SQLite opens a database in memory. Its content would end with the process.
     if path.is_empty() || path == ":memory:" {
         return Err(DatabaseError::UnsupportedAddress {
             observed: format!("{path:?}"),
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses() {
+    fn addresses_are_paths_or_urls() {
         assert_eq!(
             path_of("sqlite://data/service.db"),
             Ok("data/service.db".into())
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_cannot_be_is_named() {
+    fn a_folder_that_cannot_be_created_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         fs::write(&file, b"").unwrap();

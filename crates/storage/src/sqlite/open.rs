@@ -1,4 +1,4 @@
-//! Opening a file: its format and the settings of the connection.
+//! Opens a file: checks its format, configures the connection, and migrates the tables.
 
 use std::{
     path::Path,
@@ -10,23 +10,23 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::DatabaseError;
 
-/// The pause between attempts to open a new file that another instance is setting up. While another
-/// connection reads, SQLite refuses the change to the write-ahead log at once and ignores the busy
-/// time-out.
+/// The pause between two attempts to open a new file that another instance is setting up. While
+/// another connection reads, SQLite refuses the change to the write-ahead log at once. It ignores
+/// the busy time-out.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
-/// The format of a file: its application id and its migrations.
+/// The format of a file: its application id, and its migrations.
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
-    /// Tells the file from files of other programs (`PRAGMA application_id`).
+    /// The id that tells the file from files of other programs (`PRAGMA application_id`).
     pub application_id: i32,
-    /// The statements of each schema version. `PRAGMA user_version` counts the applied ones. A
-    /// schema change is a new element.
+    /// The statements of each schema version. `PRAGMA user_version` counts the versions that were
+    /// applied. A change of the schema is a new element.
     pub migrations: &'static [&'static str],
 }
 
 impl Format {
-    /// The newest schema.
+    /// Returns the version of the newest schema.
     fn version(&self) -> u32 {
         u32::try_from(self.migrations.len()).unwrap_or(u32::MAX)
     }
@@ -35,9 +35,9 @@ impl Format {
 /// When the log is written back into the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checkpoints {
-    /// In the commit that makes the log long, by SQLite.
+    /// SQLite does it in the commit that makes the log long.
     InCommits,
-    /// When the owner of the connection asks for it.
+    /// The owner of the connection asks for it.
     ByUser,
 }
 
@@ -48,15 +48,15 @@ pub struct Settings {
     pub busy_timeout: Duration,
     /// The page cache, in KiB.
     pub cache_kib: i32,
-    /// The size limit of the file in bytes, without its log; `None` leaves the disk as the limit.
+    /// The size limit of the file in bytes, without its log. With `None`, only the disk limits it.
     pub max_bytes: Option<u64>,
     /// When the log is written back.
     pub checkpoints: Checkpoints,
 }
 
 impl Settings {
-    /// The settings of records that a server writes now and then: a busy time-out of five seconds,
-    /// no limit of bytes, checkpoints in commits.
+    /// The settings for records that a server writes now and then: a busy time-out of five seconds,
+    /// no limit of the size, and checkpoints in commits.
     #[must_use]
     pub const fn of_records(cache_kib: i32) -> Self {
         Self {
@@ -68,9 +68,9 @@ impl Settings {
     }
 }
 
-/// Opens the existing file at `path` ([`create`](super::create),
-/// [`ClaimedFile`](super::ClaimedFile)) and migrates it to the newest schema. Any number of
-/// processes may do so at once.
+/// Opens the existing file at `path`, and migrates it to the newest schema.
+/// [`create`](super::create) or [`ClaimedFile`](super::ClaimedFile) has created the file. Any
+/// number of processes may open it at the same time.
 ///
 /// # Errors
 ///
@@ -100,7 +100,7 @@ fn try_open(
     let named =
         |operation| move |error: rusqlite::Error| DatabaseError::named(&error, path, operation);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-        // The connection belongs to one thread.
+        // Only one thread uses the connection.
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags).map_err(named("open"))?;
     connection
@@ -118,7 +118,8 @@ fn identify(
     path: &Path,
     format: &Format,
 ) -> Result<(), DatabaseError> {
-    // One transaction: another instance may be setting up the file at this very moment.
+    // This reads in one transaction, because another instance may be setting up the file at this
+    // moment.
     let read = |connection: &mut Connection| -> rusqlite::Result<(i32, u32, bool)> {
         let view = connection.transaction_with_behavior(TransactionBehavior::Deferred)?;
         let empty = view.query_row("SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)", [], |r| {
@@ -165,10 +166,10 @@ fn configure(connection: &Connection, settings: &Settings) -> rusqlite::Result<(
         PRAGMA cell_size_check = ON;
         ",
     )?;
-    // Negative: in KiB and not in pages.
+    // A negative number is in KiB, a positive one in pages.
     connection.pragma_update(None, "cache_size", settings.cache_kib.saturating_neg())?;
     let autocheckpoint = match settings.checkpoints {
-        // A short log: on a disk that is nearly full, the room belongs to the file.
+        // The log stays short: on a disk that is nearly full, the room is for the file.
         Checkpoints::InCommits => 16,
         Checkpoints::ByUser => 0,
     };
@@ -197,8 +198,8 @@ fn migrate(connection: &mut Connection, format: &Format) -> rusqlite::Result<()>
         if version(connection)? >= number {
             continue;
         }
-        // The version counts once the write lock is held: of two instances that start together one
-        // migrates.
+        // The version counts once this connection has the write lock. Of two instances that start
+        // at the same time, only one migrates.
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         if version(&transaction)? < number {
             transaction.execute_batch(migration)?;
@@ -237,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_hold() {
+    fn the_settings_are_applied() {
         let (_folder, path) = folder_with(|_| ());
         let connection = open_it(&path).unwrap();
         let mode: String = connection
@@ -274,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_an_earlier_version_is_brought_up_and_keeps_its_rows() {
+    fn a_file_of_an_earlier_version_is_migrated_and_keeps_its_rows() {
         let (_folder, path) = folder_with(|connection| {
             connection.execute_batch(FORMAT.migrations[0]).unwrap();
             connection

@@ -35,7 +35,7 @@ pub(super) fn options() -> OpenOptions {
     options
 }
 
-/// Removes other users' access to an existing file. SQLite gives its side files the same mode.
+/// Removes other users' access to an existing file. SQLite gives the files beside it the same mode.
 #[cfg(unix)]
 fn restrict(file: &File) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! Another name for a database file, for files that an earlier version has named differently.
+//! Renames a database file that has the name of an earlier version.
 
 use std::{
     fs::{self, File},
@@ -10,15 +10,17 @@ use std::{
 
 use super::{DatabaseError, Format, Settings, file::with_suffix, open};
 
-/// The pause between attempts while a server that is ending still has the file open.
+/// The pause between two attempts, while a server that is ending still has the file open.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// Renames the database at `from` to `to`, in the same folder. Does nothing when there is no file
-/// at `from`, or when there is one at `to`, which is the newer one then.
+/// at `from`. Does nothing either when there is already a file at `to`, which is then the newer
+/// one.
 ///
-/// The log does not move: SQLite first writes it back and removes it, and one rename moves the
-/// whole database. At any moment one of the names has everything that was committed, so a server
-/// that is killed goes on at its next start. Servers that start together wait for each other.
+/// The log is not moved. SQLite first writes it back and removes it, and then one rename moves the
+/// whole database. At every moment one of the two names has everything that was committed. So a
+/// server that is killed continues at its next start. Servers that start at the same time wait for
+/// each other.
 ///
 /// # Errors
 ///
@@ -38,7 +40,7 @@ pub(crate) fn rename(
     let named = |error: io::Error| DatabaseError::cannot_open(&folder, &error);
     let handle = File::open(&folder).map_err(named)?;
     handle.lock().map_err(named)?;
-    // Another server may have renamed it until the lock was free.
+    // Another server may have renamed the file before this one got the lock.
     if !exists(from)? {
         return Ok(());
     }
@@ -46,7 +48,7 @@ pub(crate) fn rename(
         tracing::warn!(unused = %from.display(), used = %to.display(), "a database has two names");
         return Ok(());
     }
-    // SQLite would read the log of another database as that of this one.
+    // SQLite would read the log of another database as the log of this one.
     let foreign_log = with_suffix(to, "-wal");
     if exists(&foreign_log)? {
         let error = io::ErrorKind::AlreadyExists.into();
@@ -54,11 +56,11 @@ pub(crate) fn rename(
     }
     write_log_back(from, format, settings)?;
     fs::rename(from, to).map_err(|error| DatabaseError::cannot_open(to, &error))?;
-    // Commits under the new name count once a power failure cannot bring the old name back.
+    // Commits under the new name are safe once a power failure cannot bring the old name back.
     handle.sync_all().map_err(named)
 }
 
-/// Writes the log into the file and removes it. SQLite allows that to the only connection.
+/// Writes the log into the file and removes it. SQLite allows this only to the only connection.
 fn write_log_back(path: &Path, format: &Format, settings: &Settings) -> Result<(), DatabaseError> {
     let connection = open(path, format, settings)?;
     let deadline = Instant::now() + settings.busy_timeout;
@@ -113,13 +115,13 @@ mod tests {
         checkpoints: Checkpoints::ByUser,
     };
 
-    /// A folder with a database `old.db` that has the row 7, and maybe one `new.db`.
+    /// A folder with a database `old.db` that has the row 7. Some tests add a database `new.db`.
     struct Names {
         folder: TempDir,
     }
 
     impl Names {
-        /// The row is in the log of `old.db`, as after a crash.
+        /// Makes a folder in which the row is only in the log of `old.db`, as after a crash.
         fn crashed() -> Self {
             let before = tempfile::tempdir().unwrap();
             let folder = tempfile::tempdir().unwrap();
@@ -155,7 +157,7 @@ mod tests {
         }
     }
 
-    /// A connection that has committed a row.
+    /// Makes a connection that has committed a row.
     fn connect(path: &Path, row: i64) -> Connection {
         let connection = open(path, &FORMAT, &SETTINGS).unwrap();
         connection
@@ -172,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_the_log_had_is_there_under_the_new_name() {
+    fn rows_of_the_log_are_there_under_the_new_name() {
         let names = Names::crashed();
         assert_eq!(names.files(), ["old.db", "old.db-wal"]);
         assert_eq!(names.rename(), Ok(()));
@@ -181,9 +183,9 @@ mod tests {
         assert_eq!(names.rename(), Ok(()));
     }
 
-    /// Between the steps the database is one file, under one of the names.
+    /// Between the steps the database is one file, with one of the two names.
     #[test]
-    fn a_server_killed_between_the_steps_goes_on() {
+    fn a_server_killed_between_the_steps_continues_at_its_next_start() {
         let names = Names::crashed();
         write_log_back(&names.path("old.db"), &FORMAT, &SETTINGS).unwrap();
         assert_eq!(names.files(), ["old.db"]);
@@ -192,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_in_use_keeps_its_name_and_its_user_goes_on() {
+    fn a_file_in_use_keeps_its_name_and_its_user_continues() {
         let names = Names::crashed();
         let user = connect(&names.path("old.db"), 8);
         let path = names.path("old.db");
@@ -205,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_that_start_together_meet_in_one_file() {
+    fn servers_that_start_together_use_one_file() {
         let names = Names::crashed();
         let barrier = Barrier::new(8);
         thread::scope(|scope| {

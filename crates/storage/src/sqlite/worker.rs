@@ -1,4 +1,4 @@
-//! One thread with one connection, and a queue of operations for it.
+//! One thread with one connection to a database, and the queue of its operations.
 
 use std::{
     fmt,
@@ -13,11 +13,11 @@ use tokio::sync::oneshot;
 
 use super::{ClaimedFile, DatabaseError, Failure, Format, Settings, create, open};
 
-/// An open database whose operations run one after the other, on a thread of its own, in the order
-/// of the calls.
+/// An open database. Its operations run one after the other on a thread of its own, in the order of
+/// the calls.
 ///
-/// Dropping the worker finishes the queue, writes the log back into the file unless another process
-/// has it open, and joins the thread.
+/// Dropping the worker finishes the queue, writes the log back into the file (unless another
+/// process has the file open), and joins the thread.
 pub struct Worker {
     path: PathBuf,
     queue: Option<Sender<Job>>,
@@ -27,16 +27,16 @@ pub struct Worker {
 /// The pending result of an operation.
 pub type Pending<T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send>>;
 
-/// One operation, with the reply to its caller.
+/// One operation, which also sends its result to the caller.
 type Job = Box<dyn FnOnce(&mut Connection) + Send>;
 
 impl Worker {
-    /// Opens the file at `path`, which several servers on one machine may share. Creates file and
-    /// folder if they are missing, both readable by their owner only.
+    /// Opens the file at `path`, which several servers on one machine may share. Creates the file
+    /// and its folder if they are missing. Only their owner can read them.
     ///
     /// # Errors
     ///
-    /// As [`open`], and [`CannotOpen`](DatabaseError::CannotOpen).
+    /// The same as [`open`], and [`CannotOpen`](DatabaseError::CannotOpen).
     pub fn shared(
         path: PathBuf,
         format: &Format,
@@ -50,7 +50,7 @@ impl Worker {
     ///
     /// # Errors
     ///
-    /// As [`open`].
+    /// The same as [`open`].
     pub fn alone(
         file: ClaimedFile,
         format: &Format,
@@ -73,7 +73,7 @@ impl Worker {
                 job(&mut connection);
             }
             close(connection);
-            // The claim ends after the file is closed.
+            // The claim ends only when the file is closed.
             drop(claim);
         };
         let thread = thread::Builder::new()
@@ -87,13 +87,13 @@ impl Worker {
         })
     }
 
-    /// The path of the file.
+    /// Returns the path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Runs `work` in one read transaction: everything that it reads is of the same moment.
+    /// Runs `work` in one read transaction. Everything that it reads is from the same moment.
     pub fn read<T, E, F>(&self, operation: &'static str, work: F) -> Pending<T, E>
     where
         T: Send + 'static,
@@ -105,8 +105,8 @@ impl Worker {
         })
     }
 
-    /// Runs `work` in one transaction, which is on disk after `Ok` and rolled back after `Err`. It
-    /// holds the write lock from the start, so that what it reads still holds when it writes.
+    /// Runs `work` in one transaction. After `Ok` it is on disk; after `Err` it is rolled back. The
+    /// transaction has the write lock from its start, so what it reads still holds when it writes.
     pub fn write<T, E, F>(&self, operation: &'static str, work: F) -> Pending<T, E>
     where
         T: Send + 'static,
@@ -118,10 +118,10 @@ impl Worker {
         })
     }
 
-    /// Runs `work` on the connection itself, for operations that begin their own transactions.
+    /// Runs `work` on the connection itself, for operations that begin transactions of their own.
     ///
-    /// The call queues the operation, which then runs whether or not the future is awaited. Errors
-    /// of SQLite are named and logged, with `operation` as the name of the work.
+    /// The call queues the operation. The operation runs whether or not the future is awaited.
+    /// Errors of SQLite are converted and logged, with `operation` as the name of the work.
     pub fn run<T, E, F>(&self, operation: &'static str, work: F) -> Pending<T, E>
     where
         T: Send + 'static,
@@ -137,10 +137,10 @@ impl Worker {
                     reported(DatabaseError::named(&error, &path, operation), operation)
                 }
             });
-            // The caller may have gone. The work stays done.
+            // If the caller has gone, the work stays done.
             let _ = reply.send(done);
         });
-        // Without a thread the job is dropped, and its reply with it.
+        // When the thread has ended, the job is dropped, and the way to reply with it.
         let _ = self.queue.as_ref().map(|queue| queue.send(job));
         Box::pin(async move {
             let closed = |_| Err(reported(DatabaseError::Closed, operation));
@@ -175,7 +175,7 @@ impl fmt::Debug for Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // The thread stops when the sender is gone and the queue is empty.
+        // The thread ends when there is no sender and the queue is empty.
         self.queue = None;
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
@@ -185,7 +185,7 @@ impl Drop for Worker {
     }
 }
 
-/// Closes the connection. The last connection of a file writes its log back.
+/// Closes the connection. The last connection to a file writes its log back.
 fn close(connection: Connection) {
     if let Err((_, error)) = connection.close() {
         tracing::warn!(%error, "a database was not closed in order");

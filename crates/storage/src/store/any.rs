@@ -1,4 +1,5 @@
-//! [`AnyStore`]: a store in a SQLite file or in a PostgreSQL database.
+//! A store in a SQLite file or in a PostgreSQL database. It passes every call on to the one that is
+//! open.
 
 use alloy_primitives::B256;
 
@@ -11,18 +12,18 @@ use crate::postgres::Postgres;
 /// A store in a SQLite file or in a PostgreSQL database.
 #[derive(Debug)]
 pub enum AnyStore {
-    /// In a file.
+    /// A store in a file.
     Sqlite(SqliteStore),
-    /// In a database.
+    /// A store in a database.
     Postgres(PostgresStore),
 }
 
 impl AnyStore {
-    /// Opens the store that belongs to a ledger: in the same database, or beside its file.
+    /// Opens the store that belongs to a ledger: in the ledger's database, or beside its file.
     ///
     /// # Errors
     ///
-    /// As [`SqliteStore::beside`] and [`PostgresStore::open`].
+    /// The same as [`SqliteStore::beside`] and [`PostgresStore::open`].
     pub async fn beside(
         ledger: &str,
         postgres: Option<&Postgres>,
@@ -41,7 +42,7 @@ impl From<SqliteStore> for AnyStore {
     }
 }
 
-/// Calls the operation of the store that is open.
+/// Calls the operation on the open store.
 macro_rules! either {
     ($self:ident, $store:ident => $call:expr) => {
         match $self {

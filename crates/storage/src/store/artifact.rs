@@ -1,4 +1,4 @@
-//! Artifacts: the bytes that a paid answer refers to by their digest.
+//! Artifacts: bytes to which a paid answer refers by their digest.
 
 use alloy_primitives::B256;
 use bytes::Bytes;
@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 use super::StoreError;
 
-/// Bytes with their SHA-256. The digest always belongs to the bytes.
+/// Bytes with their SHA-256. The digest always fits the bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Artifact {
     sha256: B256,
@@ -49,32 +49,32 @@ impl Artifact {
         }
     }
 
-    /// SHA-256 of the bytes.
+    /// Returns the SHA-256 of the bytes.
     #[must_use]
     pub const fn sha256(&self) -> B256 {
         self.sha256
     }
 
-    /// The media type, as the producer determined it from the bytes.
+    /// Returns the media type. The producer has determined it from the bytes.
     #[must_use]
     pub fn media_type(&self) -> &str {
         &self.media_type
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     #[must_use]
     pub const fn bytes(&self) -> &Bytes {
         &self.bytes
     }
 
-    /// The time from which on it is no longer returned, in Unix seconds.
+    /// Returns the time from which on the artifact is no longer returned, in Unix seconds.
     #[must_use]
     pub const fn expires_at(&self) -> u64 {
         self.expires_at
     }
 }
 
-/// SHA-256.
+/// Computes the SHA-256 of bytes.
 pub(super) fn digest(bytes: &[u8]) -> B256 {
     B256::from(<[u8; 32]>::from(Sha256::digest(bytes)))
 }
@@ -85,7 +85,7 @@ mod tests {
 
     use super::*;
 
-    /// NIST FIPS 180-2, appendix B.1.
+    /// The digest of `abc` (NIST FIPS 180-2, appendix B.1).
     const ABC: B256 = b256!("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 
     #[test]
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn another_digest_is_refused_by_name() {
+    fn bytes_with_another_digest_are_refused() {
         let error = Artifact::checked(ABC, "image/png", Bytes::from_static(b"abd"), 9).unwrap_err();
         assert_eq!(error.code(), "store_digest_mismatch");
         assert!(matches!(error, StoreError::DigestMismatch { expected, .. } if expected == ABC));

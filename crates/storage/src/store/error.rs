@@ -4,8 +4,8 @@ use alloy_primitives::B256;
 
 use crate::{postgres::PostgresError, sqlite::DatabaseError};
 
-/// The error of an operation of the store. A failed operation has written nothing, unless the
-/// machine fails at that moment.
+/// Why an operation of the store failed. A failed operation has written nothing, unless the machine
+/// failed at that moment.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -28,23 +28,23 @@ pub enum StoreError {
         name: String,
         /// The time of the record, in Unix seconds.
         expected: u64,
-        /// The claimed time of its data, in Unix seconds.
+        /// The time that the record claims for its data, in Unix seconds.
         observed: u64,
     },
-    /// The bytes do not have the digest that they came with.
+    /// The bytes do not have the digest that came with them.
     #[error("the artifact has the digest {observed}, not {expected}")]
     DigestMismatch {
-        /// The digest that they came with.
+        /// The digest that came with the bytes.
         expected: B256,
         /// The digest of the bytes.
         observed: B256,
     },
-    /// The artifacts would exceed the limit of the store.
+    /// The artifacts would exceed the store's limit.
     #[error("artifacts may take {expected} bytes, with this one they would take {observed}")]
     ArtifactsFull {
         /// The limit, in bytes.
         expected: u64,
-        /// The bytes that they would take.
+        /// How many bytes the artifacts would take.
         observed: u64,
     },
     /// The store's file cannot be opened, read or written.
@@ -56,7 +56,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// The stable machine-readable name of the error.
+    /// Returns the stable machine-readable name of the error.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {

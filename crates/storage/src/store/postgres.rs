@@ -1,5 +1,5 @@
-//! The store on PostgreSQL. Each rule is one statement, so that instances share nothing but the
-//! database.
+//! The store in a PostgreSQL database. A change is one statement where possible, so that instances
+//! share nothing except the database.
 
 use alloy_primitives::B256;
 use bytes::Bytes;
@@ -21,8 +21,8 @@ pub(crate) const COMPONENT: Component = Component {
 
 /// A store in a PostgreSQL database. Any number of servers may share it.
 ///
-/// Two servers that store an artifact at the same moment may together exceed the limit of bytes by
-/// one artifact.
+/// When two servers store an artifact at the same moment, both together may exceed the limit by one
+/// artifact.
 #[derive(Clone, Debug)]
 pub struct PostgresStore {
     postgres: Postgres,
@@ -116,8 +116,8 @@ impl ServerStore for PostgresStore {
         if self.row("publish", sql, params).await?.is_some() {
             return Ok(());
         }
-        // This is a second statement: the newer record may have come after the beginning of the
-        // first.
+        // This is a second statement, because the newer record may have come after the first one
+        // began.
         let sql = "SELECT as_of FROM server_dataset WHERE name = $1";
         let row = self.postgres.query_one("publish", sql, &[&name]).await?;
         Err(StoreError::OlderRecord {
@@ -186,7 +186,7 @@ impl ServerStore for PostgresStore {
         }
     }
 
-    /// Checks the limit only. It does not try whether the database's disk has room.
+    /// Checks only the limit. It does not try whether the disk of the database has room.
     async fn has_room(&self, wanted: u64, now: u64) -> Result<(), StoreError> {
         const HAS_ROOM: &str = "has_room";
         let sql =
@@ -267,7 +267,7 @@ impl ServerStore for PostgresStore {
     }
 
     async fn keep_levels(&self, levels: Vec<Level>, most: u32) -> Result<(), StoreError> {
-        // Of two levels of one name the later one counts.
+        // If two levels have the same name, the later one counts.
         let sql = "INSERT INTO server_level AS l (name, amount, at)
                    SELECT DISTINCT ON (name) name, amount, at
                    FROM unnest($1::text[], $2::bigint[], $3::bigint[]) WITH ORDINALITY

@@ -1,4 +1,4 @@
-//! [`QuotaStore`], the port of quotas and budgets, for [`SqliteStore`].
+//! Implements [`QuotaStore`], the port of quotas and budgets, for [`SqliteStore`] and [`AnyStore`].
 
 use credit::{QuotaStore, QuotaStoreError, Stored};
 
@@ -63,7 +63,7 @@ mod tests {
         assert_eq!(store.add("example.month", 100, 2).await, Ok(22));
         assert_eq!(store.spent("example", 0).await, Ok(vec![(60, 5), (120, 7)]));
         assert_eq!(store.spent("example", 61).await, Ok(vec![(120, 7)]));
-        // The next use deletes slices that are older than the window.
+        // The next use deletes the slices that are older than the window.
         store.spend("example", 180, 1, 120).await.unwrap();
         assert_eq!(
             store.spent("example", 0).await,

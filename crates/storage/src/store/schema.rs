@@ -1,10 +1,10 @@
-//! The format of the store's file.
+//! The format of the store's file, and the settings of its connection.
 
 use std::time::Duration;
 
 use crate::sqlite::{Checkpoints, Format, Settings};
 
-/// The format of a server's store (`x4sh`).
+/// The format of a server's store. Its application id is `x4sh`.
 pub(super) const FORMAT: Format = Format {
     application_id: 0x7834_7368,
     migrations: &[
@@ -14,11 +14,12 @@ pub(super) const FORMAT: Format = Format {
     ],
 };
 
-/// Artifacts must be on disk before the payment of the answer that refers to them is settled.
+/// The settings of the connection. Artifacts must be on disk before the answer that refers to them
+/// is paid.
 pub(super) const SETTINGS: Settings = Settings {
-    // Another instance may take this long to write an artifact to a slow disk.
+    // So long another instance may take to write an artifact to a slow disk.
     busy_timeout: Duration::from_secs(5),
-    // Bodies are large and seldom read twice.
+    // Bodies are large and seldom read twice, so a small cache is enough.
     cache_kib: 1024,
     max_bytes: None,
     checkpoints: Checkpoints::InCommits,
@@ -44,9 +45,9 @@ mod tests {
             .unwrap()
     }
 
-    /// Files as earlier versions have left them, with a row in each table.
+    /// Each file is as an earlier version has left it, with a row in each table.
     #[test]
-    fn files_of_every_version_are_brought_up() {
+    fn files_of_every_version_are_migrated() {
         for written in 1..=FORMAT.migrations.len() {
             let (_folder, path) = folder_with(|connection| {
                 for migration in &FORMAT.migrations[..written] {
@@ -77,9 +78,9 @@ mod tests {
         }
     }
 
-    /// Neither the sum nor the search for expired artifacts may read bodies.
+    /// The sum of the sizes and the search for expired artifacts must not read bodies.
     #[test]
-    fn upkeep_is_done_on_the_index() {
+    fn upkeep_uses_only_the_index() {
         let (_folder, path) = folder_with(|_| ());
         let connection = sqlite::open(&path, &FORMAT, &SETTINGS).unwrap();
         for sql in [KEPT_BYTES, "SELECT id FROM artifact WHERE expires_at <= 9"] {

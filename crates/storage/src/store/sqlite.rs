@@ -1,4 +1,4 @@
-//! [`ServerStore`] in a SQLite file.
+//! The store in a SQLite file.
 
 use std::path::PathBuf;
 
@@ -12,25 +12,25 @@ use super::{
 };
 use crate::sqlite::{self, ClaimedFile, Worker};
 
-/// The extension of the store's file, in place of the ledger's.
+/// The extension of the store's file. It replaces the extension of the ledger's file.
 const EXTENSION: &str = "store.db";
-/// The extension in earlier versions.
+/// The extension that earlier versions used.
 const EARLIER_EXTENSION: &str = "shelf.db";
 
-/// The options of a [`SqliteStore`].
+/// The options of a [`SqliteStore`] or a [`PostgresStore`](super::PostgresStore).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoreOptions {
-    /// The limit of all artifacts together, in bytes.
+    /// The largest size of all artifacts together, in bytes.
     pub max_artifact_bytes: u64,
 }
 
 impl StoreOptions {
-    /// The default limit of all artifacts together, in bytes.
+    /// The default of the largest size of all artifacts together, in bytes.
     pub const USUAL_BYTES: u64 = 512 << 20;
 }
 
 impl Default for StoreOptions {
-    /// 512 MiB: some two hundred images a day.
+    /// 512 MiB. That is enough for about two hundred images a day.
     fn default() -> Self {
         Self {
             max_artifact_bytes: Self::USUAL_BYTES,
@@ -40,8 +40,8 @@ impl Default for StoreOptions {
 
 /// A store in one SQLite file.
 ///
-/// One thread with one connection does the work of a handle, in the order of the calls. SQLite's
-/// write lock orders the writes of several handles.
+/// One thread with one connection does the work of a handle, in the order of the calls. The write
+/// lock of SQLite orders the writes of several handles.
 ///
 /// Dropping the store finishes the queue and joins the thread.
 #[derive(Debug)]
@@ -51,10 +51,10 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens the store beside the ledger at a path or `sqlite://` URL: `data/service.store.db` for
-    /// `sqlite://data/service.db`. Several servers on one machine may share it. Creates file and
-    /// folder if they are missing, both readable by their owner only. Renames a file that has the
-    /// name of earlier versions.
+    /// Opens the store beside the ledger at a path or `sqlite://` URL. For
+    /// `sqlite://data/service.db` that is `data/service.store.db`. Several servers on one machine
+    /// may share it. Creates the file and its folder if they are missing; only their owner can read
+    /// them. Renames a file that has the name of earlier versions.
     ///
     /// # Errors
     ///
@@ -69,22 +69,22 @@ impl SqliteStore {
     }
 
     /// Opens the store in the file at `path`, which several servers on one machine may share.
-    /// Creates file and folder if they are missing.
+    /// Creates the file and its folder if they are missing.
     ///
     /// # Errors
     ///
-    /// As [`beside`](Self::beside).
+    /// The same as [`beside`](Self::beside).
     pub fn open(path: PathBuf, options: StoreOptions) -> Result<Self, StoreError> {
         let worker = Worker::shared(path, &FORMAT, &SETTINGS)?;
         Ok(Self { worker, options })
     }
 
-    /// Opens the store at a path or `sqlite://` URL for this server alone; a second server gets an
-    /// error. Creates file and folder if they are missing.
+    /// Opens the store at a path or `sqlite://` URL for this server alone. A second server gets an
+    /// error. Creates the file and its folder if they are missing.
     ///
     /// # Errors
     ///
-    /// As [`beside`](Self::beside), and [`InUse`](crate::sqlite::DatabaseError::InUse).
+    /// The same as [`beside`](Self::beside), and [`InUse`](crate::sqlite::DatabaseError::InUse).
     pub fn open_alone(address: &str, options: StoreOptions) -> Result<Self, StoreError> {
         let worker = Worker::alone(ClaimedFile::claim(address)?, &FORMAT, &SETTINGS)?;
         Ok(Self { worker, options })

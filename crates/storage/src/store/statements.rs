@@ -1,4 +1,4 @@
-//! The store's rules as SQL. Each function runs in one transaction of its caller.
+//! The rules of the store as SQL. Each function runs in one transaction of its caller.
 
 use alloy_primitives::B256;
 use bytes::Bytes;
@@ -12,7 +12,7 @@ use crate::sqlite::{Failure, damaged, number, unsigned};
 
 pub(super) mod limits;
 
-/// The size of all artifacts, in bytes of their bodies.
+/// The size of the bodies of all artifacts, in bytes.
 pub(super) const KEPT_BYTES: &str = "SELECT coalesce(sum(size), 0) FROM artifact";
 
 type Done<T> = Result<T, Failure<StoreError>>;
@@ -108,7 +108,8 @@ pub(super) fn latest(transaction: &Transaction<'_>, name: &str) -> Done<Option<D
     }
 }
 
-/// Stores an artifact, or returns why there is no room for it. Deletes expired ones either way.
+/// Stores an artifact, or returns why there is no room for it. In both cases it deletes expired
+/// artifacts.
 pub(super) fn keep(
     transaction: &Transaction<'_>,
     artifact: &Artifact,
@@ -144,7 +145,8 @@ pub(super) fn keep(
     Ok(room)
 }
 
-/// Checks that the limit leaves room for an artifact of this size. Deletes expired ones either way.
+/// Checks that the limit leaves room for an artifact of this size. It always deletes expired
+/// artifacts.
 pub(super) fn has_room(
     transaction: &Transaction<'_>,
     bytes: u64,
@@ -155,10 +157,11 @@ pub(super) fn has_room(
     Ok(room_for(transaction, bytes, max_bytes)?)
 }
 
-/// Writes this many bytes and rolls them back: the disk may have less room than the limit leaves.
+/// Writes this many bytes and rolls them back. The disk may have less room than the limit leaves.
 pub(super) fn try_write(connection: &mut Connection, bytes: u64) -> Done<()> {
     let attempt = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // SQLite writes at once what exceeds its cache, so a full disk shows before the commit.
+    // SQLite writes at once what does not fit into its cache. So a full disk shows before the
+    // commit.
     attempt
         .prepare_cached(
             "INSERT INTO artifact (sha256, media_type, expires_at, size, body)
@@ -192,7 +195,7 @@ pub(super) fn count(
     period: u64,
     amount: u64,
 ) -> Done<u64> {
-    // The total stops at the highest integer of SQLite.
+    // The total never exceeds the highest integer of SQLite.
     let total = transaction
         .prepare_cached(
             "INSERT INTO counter (name, period, total) VALUES (?1, ?2, ?3)
@@ -255,7 +258,7 @@ mod tests {
     };
 
     #[test]
-    fn a_full_disk_is_seen_before_there_is_anything_to_keep() {
+    fn a_full_disk_shows_before_anything_is_stored() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.db");
         sqlite::create(&path).unwrap();
@@ -263,7 +266,7 @@ mod tests {
         let pages: u32 = connection
             .pragma_query_value(None, "page_count", |row| row.get(0))
             .unwrap();
-        // The same to SQLite as a disk without room.
+        // For SQLite this is the same as a disk without room.
         connection
             .pragma_update(None, "max_page_count", pages + 64)
             .unwrap();

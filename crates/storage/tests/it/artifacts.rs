@@ -1,4 +1,4 @@
-//! Artifacts: named by their content, kept for a time, bounded.
+//! Tests of artifacts: they are found by their content, kept for a time, and bounded.
 
 use alloy_primitives::B256;
 use storage::sqlite::DatabaseError;
@@ -39,7 +39,7 @@ async fn an_expired_artifact_is_gone_before_and_after_pruning() {
     assert_eq!(store.prune(NOW + 9).await, Ok(0));
     assert_eq!(store.prune(NOW + 10).await, Ok(1));
     assert_eq!(store.prune(NOW + 10).await, Ok(0));
-    // The artifact is deleted, not hidden: it does not come back when the clock is turned back.
+    // The artifact is deleted and not only hidden: it does not come back when the clock goes back.
     assert_eq!(store.artifact(short.sha256(), NOW).await, Ok(None));
     assert_eq!(
         store.artifact(long.sha256(), NOW + 10).await,
@@ -48,7 +48,7 @@ async fn an_expired_artifact_is_gone_before_and_after_pruning() {
 }
 
 #[tokio::test]
-async fn kept_twice_it_stays_until_the_later_time_and_takes_its_room_once() {
+async fn an_artifact_stored_twice_stays_until_the_later_time_and_takes_its_room_once() {
     let bench = Bench::new();
     let store = bench.open_with(StoreOptions {
         max_artifact_bytes: 5,
@@ -67,7 +67,7 @@ async fn kept_twice_it_stays_until_the_later_time_and_takes_its_room_once() {
 }
 
 #[tokio::test]
-async fn a_full_store_refuses_by_name_and_loses_nothing() {
+async fn a_full_store_refuses_and_loses_nothing() {
     let bench = Bench::new();
     let store = bench.open_with(StoreOptions {
         max_artifact_bytes: 8,
@@ -82,7 +82,7 @@ async fn a_full_store_refuses_by_name_and_loses_nothing() {
         })
     );
     assert_eq!(store.artifact(first.sha256(), NOW).await, Ok(Some(first)));
-    // Artifacts that fit are still stored, and expired ones make room.
+    // Artifacts that fit are still stored. Expired artifacts make room.
     store.keep(artifact("678", NOW + 20), NOW).await.unwrap();
     store
         .keep(artifact("abcde", NOW + 20), NOW + 10)
@@ -114,7 +114,7 @@ fn bytes_with_another_digest_do_not_become_an_artifact() {
 }
 
 #[tokio::test]
-async fn pruning_takes_expired_leases_along() {
+async fn pruning_also_deletes_expired_leases() {
     let bench = Bench::in_file();
     let store = bench.open();
     assert!(store.lease("job", "a", NOW, 30).await.unwrap());
@@ -127,7 +127,7 @@ async fn pruning_takes_expired_leases_along() {
 }
 
 #[tokio::test]
-async fn room_is_known_before_it_is_needed_and_stays_free() {
+async fn has_room_answers_before_anything_is_stored_and_leaves_the_room_free() {
     let bench = Bench::in_file();
     let store = bench.open_with(StoreOptions {
         max_artifact_bytes: 4 << 20,
@@ -141,7 +141,7 @@ async fn room_is_known_before_it_is_needed_and_stays_free() {
             observed: (4 << 20) + 1,
         })
     );
-    // Expired artifacts make room, and the tried bytes are gone.
+    // Expired artifacts make room, and the bytes that were tried are gone.
     store.has_room(4 << 20, NOW + 10).await.unwrap();
     let left: u32 = rusqlite::Connection::open(bench.path())
         .unwrap()

@@ -1,4 +1,4 @@
-//! Counters of periods, shared by instances and kept over restarts.
+//! Tests of the counters of periods. Instances share them, and they survive restarts.
 
 use std::sync::Arc;
 
@@ -20,12 +20,12 @@ async fn no_addition_is_lost_between_instances() {
     }
     let mut totals = race.join_all().await;
     totals.sort_unstable();
-    // Each addition returned another total.
+    // Each addition returned a total of its own.
     assert_eq!(totals, (1..=40).map(|n| 3 * n).collect::<Vec<_>>());
 }
 
 #[tokio::test]
-async fn a_counter_is_there_after_a_restart_and_each_period_has_its_own() {
+async fn a_counter_survives_a_restart_and_each_period_has_its_own() {
     let bench = Bench::new();
     let store = bench.open();
     assert_eq!(store.count("a.month", NOVEMBER, 0).await, Ok(0));
@@ -35,14 +35,14 @@ async fn a_counter_is_there_after_a_restart_and_each_period_has_its_own() {
     assert_eq!(store.count("a.month", NOVEMBER, 0).await, Ok(20));
     assert_eq!(store.count("a.month", NOW, 7).await, Ok(7));
     assert_eq!(store.count("b.month", NOVEMBER, 1).await, Ok(1));
-    // The total stops at the highest number.
+    // The total never exceeds the highest number.
     let most = i64::MAX.unsigned_abs();
     assert_eq!(store.count("b.month", NOVEMBER, u64::MAX).await, Ok(most));
     assert_eq!(store.count("b.month", NOVEMBER, 1).await, Ok(most));
 }
 
 #[tokio::test]
-async fn counters_of_long_ago_are_forgotten() {
+async fn old_counters_are_deleted() {
     let bench = Bench::new();
     let store = bench.open();
     store.count("a.month", NOW, 5).await.unwrap();

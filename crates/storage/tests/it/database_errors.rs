@@ -1,5 +1,5 @@
-//! The answers of a database, and the errors that its user gets. Without a database the tests do
-//! nothing.
+//! Tests of the answers of a database, and of the errors that its user gets. Without a database the
+//! tests do nothing.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ fn open(url: &str) -> Postgres {
     Postgres::new(url.parse().unwrap(), options).unwrap()
 }
 
-/// Runs a statement that fails with this SQLSTATE.
+/// Returns a statement that fails with this SQLSTATE.
 fn raising(sqlstate: &str) -> String {
     format!("DO $$ BEGIN RAISE EXCEPTION 'as asked' USING ERRCODE = '{sqlstate}'; END $$")
 }
@@ -46,22 +46,21 @@ fn standby() -> PostgresError {
 }
 
 #[tokio::test]
-async fn a_refusal_has_a_name() {
+async fn a_refusal_becomes_its_own_error() {
     let Some(schema) = Schema::new() else { return };
     let database = open(schema.url());
     for (sqlstate, expected) in [
         ("53100", PostgresError::Full),
         ("42501", query(Some("42501"))),
-        // The database undid the statement in favour of another one, and it was tried again some
-        // times.
+        // The database undid the statement in favour of another one. It was sent again some times.
         ("40001", query(Some("40001"))),
         ("55000", standby()),
-        // A pooler reports this of a lost connection: the statement may have taken effect.
+        // A pooler reports a lost connection like this. The statement may have taken effect.
         ("08P01", interrupted()),
     ] {
         assert_eq!(error(&database, &raising(sqlstate)).await, expected);
     }
-    // The connection still works.
+    // The connection can still be used.
     let row = database.query_one(OPERATION, "SELECT 7::bigint", &[]);
     assert_eq!(get::<i64>(&row.await.unwrap(), 0, OPERATION), Ok(7));
 }
@@ -110,20 +109,20 @@ async fn a_row_of_another_form_is_damaged() {
 
 /// An error that ends the connection may come after the commit.
 #[tokio::test]
-async fn a_connection_that_ends_leaves_it_open() {
+async fn a_connection_that_ends_leaves_the_outcome_open() {
     let Some(schema) = Schema::new() else { return };
     let database = open(schema.url());
     let ended = error(&database, "SELECT pg_terminate_backend(pg_backend_pid())").await;
     assert_eq!(ended, interrupted());
-    // One that outlasts the limit of a second.
+    // This statement takes longer than the limit of one second.
     let late = error(&database, "SELECT pg_sleep(60)").await;
     assert_eq!(late, interrupted());
-    // The next statement has a new connection.
+    // The next statement gets a new connection.
     database.query(OPERATION, "SELECT 1", &[]).await.unwrap();
 }
 
 #[tokio::test]
-async fn a_database_that_takes_no_writes_is_not_available() {
+async fn a_database_that_takes_no_writes_is_unavailable() {
     let Some(schema) = Schema::new() else { return };
     let database = open(schema.url());
     let sql = "CREATE TABLE thing (id bigint)";
@@ -139,7 +138,7 @@ async fn a_database_that_takes_no_writes_is_not_available() {
 
 /// The database would answer the commit with a rollback, and the driver would report success.
 #[tokio::test]
-async fn a_transaction_in_which_a_statement_failed_is_not_committed() {
+async fn a_transaction_with_a_failed_statement_is_not_committed() {
     let Some(schema) = Schema::new() else { return };
     let database = open(schema.url());
     let done = database.transaction(OPERATION, |transaction| {
@@ -153,7 +152,7 @@ async fn a_transaction_in_which_a_statement_failed_is_not_committed() {
 }
 
 #[tokio::test]
-async fn a_database_tells_its_history() {
+async fn a_database_states_its_history() {
     let Some(schema) = Schema::new() else { return };
     let history = open(schema.url()).history().await.unwrap().unwrap();
     assert_eq!(history.len(), 8);

@@ -1,4 +1,5 @@
-//! Editions of datasets replace each other as a whole, and an older one never replaces a newer one.
+//! Tests of the editions of datasets. A new edition replaces the whole old one, and an older
+//! edition never replaces a newer one.
 
 use std::sync::Arc;
 
@@ -33,7 +34,7 @@ async fn the_last_edition_is_read_by_every_instance_and_after_a_restart() {
 }
 
 #[tokio::test]
-async fn an_older_record_is_refused_and_one_of_the_same_age_is_not() {
+async fn an_older_record_is_refused_and_a_record_of_the_same_age_is_accepted() {
     let bench = Bench::new();
     let store = bench.open();
     store.publish("news", record(NOW, "first")).await.unwrap();
@@ -73,9 +74,9 @@ async fn a_record_from_the_future_cannot_lock_the_dataset() {
     store.publish("news", at(limit)).await.unwrap();
 }
 
-/// The newest record stays, in whichever order two instances write.
+/// The newest record stays, whatever the order in which two instances write.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_newest_wins_a_race() {
+async fn the_newest_record_wins_a_race() {
     let bench = Bench::new();
     let instances: Vec<_> = (0..2).map(|_| Arc::new(bench.open())).collect();
     let mut race = JoinSet::new();

@@ -1,4 +1,4 @@
-//! Files on disk: their place, their access rights, and their content after a crash.
+//! Tests of the files on disk: their place, their access rights, and their content after a crash.
 
 use std::fs;
 
@@ -6,10 +6,10 @@ use storage::{ServerStore, SqliteStore, StoreOptions};
 
 use crate::support::{Bench, NOW, artifact, record};
 
-/// The state on disk at any moment, without a shutdown, is a store with every write that returned
-/// `Ok`.
+/// At every moment, without a shutdown, the files on disk are a store with every write that
+/// returned `Ok`.
 #[tokio::test]
-async fn a_crash_loses_nothing_that_was_answered() {
+async fn a_crash_loses_no_write_that_was_answered() {
     let bench = Bench::in_file();
     let store = bench.open();
     let image = artifact("image", NOW + 10);
@@ -17,8 +17,7 @@ async fn a_crash_loses_nothing_that_was_answered() {
     store.publish("news", record(NOW, "news")).await.unwrap();
     assert!(store.lease("job", "a", NOW, 30).await.unwrap());
 
-    // A machine that loses its power now would find the file and its log, without the index of the
-    // log.
+    // A machine that loses power now would find the file and its log, without the index of the log.
     let crashed = Bench::in_file();
     let log = |path: std::path::PathBuf| path.with_extension("db-wal");
     fs::copy(bench.path(), crashed.path()).unwrap();
@@ -30,7 +29,7 @@ async fn a_crash_loses_nothing_that_was_answered() {
     assert_eq!(after.lease("job", "b", NOW, 30).await, Ok(false));
 }
 
-/// An installation of an earlier version, whose server was killed, keeps everything.
+/// An installation of an earlier version, whose server was killed, keeps all its data.
 #[tokio::test]
 async fn a_file_with_the_name_of_earlier_versions_is_renamed() {
     let bench = Bench::in_file();
@@ -55,9 +54,9 @@ async fn a_file_with_the_name_of_earlier_versions_is_renamed() {
     }
 }
 
-/// A log that ends in the middle of a commit loses that commit and nothing before it.
+/// When the log ends in the middle of a commit, that commit is lost, and nothing before it.
 #[tokio::test]
-async fn a_torn_write_is_as_if_it_had_not_been() {
+async fn a_torn_write_has_no_effect() {
     let bench = Bench::in_file();
     let store = bench.open();
     store.publish("news", record(NOW, "before")).await.unwrap();
@@ -82,7 +81,7 @@ async fn a_torn_write_is_as_if_it_had_not_been() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn other_users_may_read_none_of_its_files() {
+async fn other_users_can_read_none_of_its_files() {
     use std::os::unix::fs::PermissionsExt;
     let bench = Bench::in_file();
     let store = bench.open();
@@ -108,7 +107,7 @@ fn a_store_of_one_server_refuses_a_second_one() {
 }
 
 #[test]
-fn a_store_stands_beside_its_ledger() {
+fn a_store_is_beside_its_ledger() {
     let folder = tempfile::tempdir().unwrap();
     let check = |ledger: &str, store: &str| {
         let ledger = format!("sqlite://{}", folder.path().join(ledger).display());
@@ -123,7 +122,7 @@ fn a_store_stands_beside_its_ledger() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_is_named() {
+fn a_folder_that_cannot_be_created_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     fs::write(&file, b"").unwrap();

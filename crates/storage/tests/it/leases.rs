@@ -1,4 +1,4 @@
-//! Leases have one holder at a time, also between instances.
+//! Tests of leases. A lease has one holder at a time, also between instances.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ async fn of_many_instances_that_race_for_a_lease_exactly_one_gets_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_many_that_race_for_an_expired_lease_exactly_one_takes_it_over() {
+async fn of_many_instances_that_race_for_an_expired_lease_exactly_one_takes_it_over() {
     let bench = Bench::new();
     let instances: Vec<_> = (0..2).map(|_| Arc::new(bench.open())).collect();
     assert!(instances[0].lease("job", "gone", NOW, 30).await.unwrap());
@@ -53,17 +53,17 @@ async fn a_lease_is_renewed_by_its_holder_and_taken_over_when_it_has_expired() {
     assert!(a.lease("job", "a", NOW, 30).await.unwrap());
     assert!(!b.lease("job", "b", NOW + 29, 30).await.unwrap());
     assert!(a.lease("job", "a", NOW + 29, 30).await.unwrap());
-    // The renewal counts from the time of its request.
+    // The renewed lease counts from the time of the request.
     assert!(!b.lease("job", "b", NOW + 58, 30).await.unwrap());
     assert!(b.lease("job", "b", NOW + 59, 30).await.unwrap());
-    // The late holder finds the lease taken.
+    // The holder comes too late and finds the lease taken.
     assert!(!a.lease("job", "a", NOW + 60, 30).await.unwrap());
-    // Other leases are independent.
+    // Other leases do not depend on this one.
     assert!(a.lease("other", "a", NOW + 60, 30).await.unwrap());
 }
 
 #[tokio::test]
-async fn only_the_holder_gives_a_lease_back() {
+async fn only_the_holder_can_give_a_lease_back() {
     let bench = Bench::new();
     let store = bench.open();
     assert!(store.lease("job", "a", NOW, 30).await.unwrap());

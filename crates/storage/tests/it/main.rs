@@ -1,4 +1,4 @@
-//! The store through its port.
+//! Tests of the store through its port.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! A store in a temporary folder, and records for it.
+//! A store in a temporary place, and records for it.
 
 use std::path::PathBuf;
 
@@ -10,8 +10,8 @@ use test_support::wait;
 
 pub(crate) const NOW: u64 = 1_790_000_000;
 
-/// A file, or a schema of a database where the suite has one. Any number of instances can open a
-/// store on it.
+/// A file, or a schema of a database if the suite has one. Any number of instances can open a store
+/// on it.
 pub(crate) struct Bench {
     folder: TempDir,
     schema: Option<Schema>,
@@ -25,7 +25,7 @@ impl Bench {
         }
     }
 
-    /// Makes a SQLite file, whatever store the suite uses.
+    /// Makes a SQLite file, even when the suite uses a database.
     pub(crate) fn in_file() -> Self {
         Self {
             folder: tempfile::tempdir().unwrap(),
@@ -48,7 +48,7 @@ impl Bench {
     }
 }
 
-/// A record of data of `as_of`, with `body`.
+/// Makes a record with `body` and with data of the time `as_of`.
 pub(crate) fn record(as_of: u64, body: &str) -> DatasetRecord {
     DatasetRecord {
         snapshot_id: format!("s-{as_of}"),

@@ -1,11 +1,12 @@
-//! The use of windows and the levels of refilling amounts: kept over restarts, and bounded.
+//! Tests of the use of windows, and of the levels of amounts that refill. Both survive restarts and
+//! are bounded.
 
 use storage::{Level, ServerStore};
 
 use crate::support::{Bench, NOW};
 
 #[tokio::test]
-async fn uses_survive_a_restart_as_long_as_their_window_contains_them() {
+async fn the_use_of_a_window_survives_a_restart_as_long_as_the_window_contains_it() {
     let bench = Bench::new();
     let store = bench.open();
     for (slice, weight) in [(NOW, 2), (NOW, 3), (NOW + 120, 1)] {
@@ -18,14 +19,14 @@ async fn uses_survive_a_restart_as_long_as_their_window_contains_them() {
     assert_eq!(store.window_use("a", NOW).await, Ok(used));
     let later = store.window_use("a", NOW + 1).await;
     assert_eq!(later, Ok(vec![(NOW + 120, 1)]));
-    // The next use forgets slices that no window contains any more.
+    // The next use deletes the slices that no window contains any more.
     store
         .use_window("a", NOW + 240, 4, NOW + 120)
         .await
         .unwrap();
     let left = vec![(NOW + 120, 1), (NOW + 240, 4)];
     assert_eq!(store.window_use("a", 0).await, Ok(left));
-    // Pruning forgets a window that nobody uses again.
+    // Pruning deletes a window that nobody uses any more.
     store.prune(NOW + 2 * 86_400 + 1).await.unwrap();
     assert_eq!(store.window_use("b", 0).await, Ok(Vec::new()));
 }

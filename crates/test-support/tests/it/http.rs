@@ -1,4 +1,4 @@
-//! A stand-in sees what it is asked, and answers as it is told.
+//! Tests that a stand-in sees each request and gives the answer that it was given.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use test_support::answer_http;
 
 #[test]
-fn a_request_is_seen_whole_and_answered() {
+fn a_whole_request_is_seen_and_answered() {
     let url = answer_http(|asked| {
         let seen = format!("{} {} {}", asked.method, asked.target, asked.body);
         (418, seen)

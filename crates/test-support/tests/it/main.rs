@@ -1,4 +1,4 @@
-//! Conditions that are met and that are not, programs that end, a stand-in, and the clock.
+//! Tests of the helpers: waiting for conditions, processes that end, a stand-in, and the clock.
 
 mod http;
 mod postgres;
@@ -53,7 +53,7 @@ async fn a_pause_may_be_set() {
 }
 
 #[test]
-fn what_comes_is_returned_without_a_runtime() {
+fn waiting_without_a_runtime_returns_the_result() {
     let mut looks = 0;
     let seen = eventually_blocking("a third look", || {
         looks += 1;
@@ -71,7 +71,7 @@ async fn simulated_time_passes() {
 
 #[tokio::test]
 #[should_panic(expected = "the time is not simulated")]
-async fn real_time_is_not_waited_for() {
+async fn real_time_cannot_be_passed() {
     pass(Duration::ZERO).await;
 }
 

@@ -1,4 +1,4 @@
-//! Schemas of the database. Without a database the tests pass without doing anything.
+//! Tests of the schemas of the database. Without a database the tests do nothing.
 
 use test_support::postgres::Schema;
 

@@ -1,4 +1,4 @@
-//! Programs that end, and programs that are ended.
+//! Tests with programs that end by themselves, and programs that a test ends.
 
 use std::process::Command;
 
@@ -40,7 +40,7 @@ async fn a_server_listens_and_stops() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_held_up_goes_on() {
+async fn a_paused_server_continues() {
     let server = Server::start(&mut shell(LISTENS)).await;
     server.signal(Signal::STOP);
     server.terminate();
@@ -61,9 +61,9 @@ async fn a_server_that_does_not_start_shows_its_log() {
     Server::start(&mut shell("echo no configuration >&2; exit 2")).await;
 }
 
-/// The last line is looked at when it is complete.
+/// A line is searched only when it is complete.
 #[tokio::test]
-async fn half_an_address_is_none() {
+async fn half_an_address_is_not_found() {
     let mut server = Server::spawn(&mut shell(
         "printf 'listening on http://127.0.0.1:8' >&2; read line; echo 402 >&2; read line",
     ));

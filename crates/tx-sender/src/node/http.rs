@@ -1,5 +1,5 @@
-//! JSON-RPC over HTTP: bounded answers, no redirects, and no URL in any text, because it may hold a
-//! key.
+//! JSON-RPC over HTTP. The size of answers is limited, redirects are not followed, and no text
+//! contains a URL, which may hold a key.
 
 use std::pin::Pin;
 use std::time::{Duration, Instant};
@@ -13,11 +13,12 @@ use thiserror::Error;
 use super::{NodeFault, Transport};
 use crate::observe;
 
-/// The longest answer in bytes. The longest requested answer is a block with all its transactions.
+/// The longest answer, in bytes. The longest one that is asked for is a block with all its
+/// transactions.
 const MAX_BODY: usize = 16 * 1024 * 1024;
 
-/// Below the idle time-out of common servers, so that no transaction goes into a connection that
-/// the other side is closing.
+/// How long an idle connection is kept. This is shorter than common servers keep one, so that no
+/// transaction is sent over a connection that the server is closing.
 const POOL_IDLE: Duration = Duration::from_secs(15);
 
 /// The endpoint cannot be used. Its text is not repeated.
@@ -34,7 +35,7 @@ pub struct HttpTransport {
 }
 
 impl HttpTransport {
-    /// An endpoint with this time limit for its answers.
+    /// Makes an endpoint with this time limit for its answers.
     ///
     /// # Errors
     /// [`InvalidUrl`], also when the system has no usable TLS.
@@ -65,7 +66,7 @@ impl HttpTransport {
 
     async fn post(&self, method: &'static str, body: Vec<u8>) -> Result<Vec<u8>, NodeFault> {
         let lost = |error: reqwest::Error| {
-            // Checked first, because a connection that is not made in time matches both.
+            // This is checked first, because a connection that is not made in time matches both.
             if error.is_connect() {
                 NodeFault::Unreachable
             } else {
@@ -87,7 +88,7 @@ impl HttpTransport {
             }
             body.extend_from_slice(&chunk);
         }
-        // Some nodes send errors with an error status and a JSON-RPC body: the body decides.
+        // Some nodes send errors with an error status and a JSON-RPC body. The body decides.
         Ok(body)
     }
 }

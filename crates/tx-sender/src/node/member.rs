@@ -1,4 +1,4 @@
-//! One of a chain's nodes, and how well it answers.
+//! One node of a chain, and how well it answers.
 
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,15 +9,15 @@ use tokio::time::Instant;
 
 use super::{Head, Node, NodeFault};
 
-/// How long a node that did not answer is asked last.
+/// For how long a node that did not answer comes last.
 const REST: Duration = Duration::from_secs(10);
 
-/// The time before a question is repeated: four times the duration of the last answer, within these
-/// bounds, and doubled after each answer that took longer.
+/// The bounds of the time after which a question is asked again. The time is four times the
+/// duration of the last answer. Each answer that takes longer doubles it.
 const PATIENCE: std::ops::RangeInclusive<Duration> =
     Duration::from_millis(500)..=Duration::from_secs(10);
 
-/// A node of a chain.
+/// A node of a chain, and its health.
 pub(super) struct Member {
     pub(super) node: Arc<dyn Node>,
     confirmed: AtomicBool,
@@ -51,9 +51,9 @@ impl Member {
         until.is_some_and(|until| Instant::now() < until)
     }
 
-    /// Waits for an answer. A question without an answer in the node's usual time is sent once more
-    /// beside the first: one lost answer does not cost the whole limit of the transport, and a slow
-    /// node is still heard.
+    /// Waits for an answer. When the node has not answered in its usual time, the question is asked
+    /// once more beside the first one. So one lost answer does not cost the whole time limit of the
+    /// transport, and a slow node is still heard.
     pub(super) async fn wait<T, F>(&self, ask: impl Fn() -> F) -> Result<T, NodeFault>
     where
         F: Future<Output = Result<T, NodeFault>>,
@@ -75,12 +75,12 @@ impl Member {
         self.note(answer)
     }
 
-    /// Moves it to the end of the order for a while.
+    /// Puts the node last for a while.
     pub(super) fn rest(&self) {
         self.health().rests_until = Some(Instant::now() + REST);
     }
 
-    /// Notes a failure that is the node's own and no answer.
+    /// Records whether the node answered. A refusal is an answer, and changes nothing.
     pub(super) fn note<T>(&self, answer: Result<T, NodeFault>) -> Result<T, NodeFault> {
         self.health().rests_until = match &answer {
             Err(NodeFault::Refused { .. }) => return answer,
@@ -90,7 +90,7 @@ impl Member {
         answer
     }
 
-    /// Whether it has reported that it serves the chain.
+    /// Whether the node has reported that it serves the chain.
     pub(super) fn is_confirmed(&self) -> bool {
         self.confirmed.load(Ordering::Relaxed)
     }
@@ -110,7 +110,7 @@ impl Member {
     }
 }
 
-/// The first answer of the two; a failure only when both fail.
+/// Returns the first answer of the two. Returns a failure only when both fail.
 async fn either<T, F>(mut first: Pin<&mut F>, mut second: Pin<&mut F>) -> Result<T, NodeFault>
 where
     F: Future<Output = Result<T, NodeFault>>,

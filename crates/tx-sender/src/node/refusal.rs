@@ -1,31 +1,31 @@
 //! The meaning of a node's refusal of a transaction.
 
-/// Nodes hardly have codes for refusals, only messages: those of geth, reth, erigon, nethermind and
-/// besu.
+/// Why a node refused a transaction. Nodes hardly have codes for this, only messages. The messages
+/// of geth, reth, erigon, nethermind and besu are known here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     /// The node already has the same transaction.
     Known,
-    /// The nonce is used, by this transaction or another one.
+    /// The nonce is used, by this or another transaction.
     NonceUsed,
     /// The node has another transaction with this nonce, and requires higher fees in both fields.
     Underpriced,
     /// Nonces before this one are missing.
     NonceAhead,
-    /// The account cannot pay for it.
+    /// The account cannot pay for the transaction.
     NoFunds,
-    /// The fees are below the node's present minimum.
+    /// The fees are below the node's current minimum.
     FeesTooLow,
-    /// No node would accept the transaction.
+    /// The transaction is invalid for every node.
     Invalid,
-    /// Any other message. It says nothing about the transaction: a gateway that fails or times out
-    /// may have passed it on.
+    /// Any other message. It says nothing about the transaction: a gateway that fails or is too
+    /// slow may have passed it on.
     Unclear,
 }
 
 impl Refusal {
-    /// Reads a node's message. The code is not specific enough: "nonce too low" comes as -32000 and
-    /// as -32603.
+    /// Reads the message of a node. The code is not exact enough: "nonce too low" comes with -32000
+    /// and with -32603.
     #[must_use]
     pub fn read(message: &str) -> Self {
         let message = message.to_ascii_lowercase();
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refusals_are_read_from_their_words() {
+    fn refusals_are_recognised_by_their_words() {
         for (message, expected) in [
             ("already known", Refusal::Known),
             ("AlreadyKnown", Refusal::Known),

@@ -1,4 +1,4 @@
-//! A node behind JSON-RPC.
+//! A node that is asked over JSON-RPC.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 use super::{Head, Mined, Node, NodeFault, NodeFuture, Receipt};
 
-/// Carries one JSON-RPC request to a node, and its answer back.
+/// Sends one JSON-RPC request to a node, and returns its answer.
 pub trait Transport: Send + Sync + 'static {
-    /// The answer's body, whatever its status. `method` is for errors and metrics.
+    /// Returns the body of the answer, whatever its status is. `method` is for errors and metrics.
     fn exchange(
         &self,
         method: &'static str,
@@ -21,8 +21,8 @@ pub trait Transport: Send + Sync + 'static {
     ) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, NodeFault>> + Send + '_>>;
 }
 
-/// A node that is asked through a [`Transport`]. Members with consequences are read strictly, and
-/// further members are ignored.
+/// A node that is asked through a [`Transport`]. Members of answers that have consequences are read
+/// strictly. Other members are ignored.
 #[derive(Clone)]
 pub struct RpcNode {
     transport: Arc<dyn Transport>,
@@ -35,7 +35,7 @@ const RECEIPT: &str = "eth_getTransactionReceipt";
 /// How many calls one batch has. Public endpoints accept a hundred.
 const MAX_BATCH: usize = 100;
 
-/// The most characters of a node's message that are kept.
+/// How many characters of a node's message are kept.
 const MAX_WORDS: usize = 200;
 
 #[derive(Deserialize)]
@@ -54,7 +54,7 @@ struct ErrorObject {
 }
 
 impl ErrorObject {
-    /// Whether a node refuses batches: by the code for an invalid request, or in words.
+    /// Whether this error refuses batches: by the code for an invalid request, or by its words.
     fn is_of_batches(&self) -> bool {
         matches!(self.code, -32600 | -32700) || self.message.to_ascii_lowercase().contains("batch")
     }
@@ -102,7 +102,7 @@ struct WireReceipt {
 }
 
 impl WireReceipt {
-    /// `None` when it belongs to another transaction, or names no block.
+    /// Converts the receipt. `None` when it belongs to another transaction, or states no block.
     fn of(self, hash: B256) -> Option<Receipt> {
         (self.transaction_hash == hash).then_some(())?;
         Some(Receipt {
@@ -115,7 +115,7 @@ impl WireReceipt {
 }
 
 impl RpcNode {
-    /// A node behind this transport.
+    /// Makes a node behind this transport.
     #[must_use]
     pub fn new(transport: Arc<dyn Transport>) -> Self {
         Self {
@@ -124,7 +124,7 @@ impl RpcNode {
         }
     }
 
-    /// The result, `None` where it is null or absent.
+    /// Asks the node and returns the result. `None` when the result is null or absent.
     async fn ask<T: DeserializeOwned>(
         &self,
         method: &'static str,
@@ -156,7 +156,7 @@ impl RpcNode {
         const METHOD: &str = "eth_getBlockByNumber";
         let block: Option<WireBlock> = self.ask(METHOD, json!([tag, false])).await?;
         let Some(block) = block else { return Ok(None) };
-        // A block that is still being made has no hash, and does not count.
+        // A block that is still being made has no hash and does not count.
         let (Some(number), Some(hash)) = (block.number, block.hash) else {
             return Err(NodeFault::Lost { method: METHOD });
         };
@@ -178,8 +178,9 @@ struct Part {
 }
 
 impl RpcNode {
-    /// The receipts in one request; `None` from a node that refuses batches. An answer that is no
-    /// batch, such as text or answers without their ids, says nothing about a single call.
+    /// Returns the receipts with one request. `None` when the node refuses batches, or when its
+    /// answer is no batch, such as text or answers without ids. Such an answer says nothing about
+    /// single calls.
     async fn receipts_at_once(
         &self,
         hashes: &[B256],
@@ -208,8 +209,8 @@ impl RpcNode {
             return Ok(None);
         }
         let mut receipts = vec![None; hashes.len()];
-        // The order does not matter. A receipt of another transaction than the one with this id is
-        // ignored.
+        // The answers may come in any order. A receipt of another transaction than the one with
+        // this id is ignored.
         for Part { id, result } in parts {
             if let (Some(receipt), Some(hash)) = (receipts.get_mut(id), hashes.get(id)) {
                 *receipt = result.and_then(|result| result.of(*hash));
@@ -243,7 +244,7 @@ impl Node for RpcNode {
     fn block(&self, number: u64) -> NodeFuture<'_, Option<Head>> {
         Box::pin(async move {
             let block = self.head_by(json!(U64::from(number))).await?;
-            // An answer with another block is refused.
+            // An answer with another block is a fault.
             match block {
                 Some(block) if block.number != number => Err(NodeFault::Lost {
                     method: "eth_getBlockByNumber",
@@ -321,7 +322,7 @@ impl Node for RpcNode {
 
     fn send(&self, raw: Bytes) -> NodeFuture<'_, ()> {
         Box::pin(async move {
-            // The hash is computed here; the node's own hash is ignored.
+            // The sender computes the hash itself and ignores the node's answer.
             let _: B256 = self.demand("eth_sendRawTransaction", json!([raw])).await?;
             Ok(())
         })

@@ -1,5 +1,5 @@
-//! Several nodes of one chain. They are asked in a fixed order by health, and compared with each
-//! other where it matters.
+//! Several nodes of one chain. They are asked in a fixed order, with unhealthy nodes last. Where it
+//! matters, their answers are compared.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,10 +13,10 @@ use super::view::View;
 use super::{Head, Node, NodeFault, NodeFuture, Receipt, Refusal};
 use crate::Hold;
 
-/// How many blocks a node may be behind the newest known head and still be asked first.
+/// How many blocks a node may be behind the newest known block and still be used first.
 const MAX_LAG: u64 = 8;
 
-/// How long the other nodes are waited for after one has answered.
+/// How long the others are waited for after one node has answered.
 const GRACE: Duration = Duration::from_millis(500);
 
 /// The nodes of one chain, in the operator's order.
@@ -26,29 +26,29 @@ pub(crate) struct Nodes {
     members: Vec<Arc<Member>>,
 }
 
-/// The nodes' view of a block.
+/// What the nodes say about a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Canonical {
     Yes,
     No,
     /// No node has a block of this number.
     Missing,
-    /// One node has this block, and another node has a different one.
+    /// One node has this block, and another one has a different block of this number.
     Contradicted,
 }
 
-/// The delivery of signed bytes to the nodes.
+/// What came of sending signed bytes to the nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Delivery {
-    /// A node has them.
+    /// Whether a node has the bytes.
     pub(crate) accepted: bool,
-    /// A node may have them.
+    /// Whether a node may have the bytes.
     pub(crate) shown: bool,
-    /// The refusal of every node that answered, when all have the same kind.
+    /// The refusal, if every node that answered has refused for the same reason.
     pub(crate) refusal: Option<(Refusal, String)>,
     /// Whether every node of the chain has answered. Until then the refusal is not final.
     pub(crate) by_all: bool,
-    /// The first failure, when no node has accepted the bytes.
+    /// The first failure. It matters when no node has accepted the bytes.
     pub(crate) fault: Option<NodeFault>,
 }
 
@@ -61,7 +61,7 @@ impl Nodes {
         }
     }
 
-    /// The members that serve the chain, in their order, with resting ones last.
+    /// Returns the members that serve the chain, in their order, with resting ones last.
     fn in_order(&self) -> Vec<Arc<Member>> {
         let confirmed = self.members.iter().filter(|member| member.is_confirmed());
         let mut members: Vec<_> = confirmed.cloned().collect();
@@ -69,19 +69,21 @@ impl Nodes {
         members
     }
 
-    /// Members that do not rest; all, when all rest.
+    /// Returns the members that do not rest. When all rest, returns all.
     fn awake(&self) -> Vec<Arc<Member>> {
         awake(&self.members)
     }
 
-    /// Those that have reported that they serve the chain.
+    /// Returns the members that have reported that they serve the chain. Leaves out resting ones,
+    /// unless all rest.
     fn confirmed(&self) -> Vec<Arc<Member>> {
         let confirmed = self.members.iter().filter(|member| member.is_confirmed());
         awake(&confirmed.cloned().collect::<Vec<_>>())
     }
 
-    /// Asks each of them the same question at once. Returns the answers in their order. After the
-    /// first answer, the others are waited for only briefly, and silent ones rest.
+    /// Asks each member the same question at the same time. Returns the answers in the order of the
+    /// members. After the first answer the others get only a little more time, and silent ones then
+    /// rest.
     async fn ask_all<T: Send + 'static>(
         members: Vec<Arc<Member>>,
         question: impl for<'a> Fn(&'a Member) -> NodeFuture<'a, T> + Send + Sync + Clone + 'static,
@@ -124,8 +126,8 @@ impl Nodes {
             .collect()
     }
 
-    /// The lane's state from the first node in order that is not behind the others. While the
-    /// node's head is the head of the `last` view, nothing else is asked.
+    /// Returns the lane's state from the first node in order that is not behind the others. If the
+    /// node's head is the head of the `last` view, nothing more is asked.
     pub(crate) async fn view(&self, account: Address, last: Option<View>) -> Result<View, Hold> {
         let chain_id = self.chain_id;
         let heads = Self::ask_all(self.awake(), move |member| Box::pin(member.head(chain_id)));
@@ -190,11 +192,11 @@ impl Nodes {
         Err(Hold::Nodes(fault))
     }
 
-    /// Compares a member's head with the others': each of the two heads must be the other node's
-    /// block of its number, or an ancestor of its head. Returns the heads for which that is known,
-    /// and the number of the first block about which two nodes differ.
+    /// Compares a member's head with the heads of the others. The block of the lower one must be on
+    /// the chain of the node with the higher one. Returns the heads for which that is known, and
+    /// the number of the first block about which two nodes differ.
     ///
-    /// A node that is ahead is still refused when another node has a different chain.
+    /// A contradiction counts even if one of the nodes is far ahead.
     async fn link(
         member: &Arc<Member>,
         head: Head,
@@ -206,7 +208,8 @@ impl Nodes {
             if other_head.hash == head.hash || linked.contains(&other_head.hash) {
                 continue;
             }
-            // The node with the higher head is asked for the block of the lower one.
+            // The node with the higher head is asked for the block with the number of the lower
+            // one.
             let (ahead, lower) = if other_head.number > head.number {
                 (other, head)
             } else {
@@ -217,14 +220,15 @@ impl Nodes {
                 Ok(Some(block)) if block.hash == lower.hash => linked.push(other_head.hash),
                 Ok(_) => return Ok((linked, Some(lower.number))),
                 Err(fault) if Arc::ptr_eq(ahead, member) => return Err(fault),
-                // The other node has stopped answering, which says nothing.
+                // The other node does not answer any more, which says nothing.
                 Err(_) => {}
             }
         }
         Ok((linked, None))
     }
 
-    /// Whether the block with this number has this hash, by every node that has one of the number.
+    /// Whether the block with this number has this hash. Every node that has a block of this number
+    /// is asked.
     pub(crate) async fn canonical(
         &self,
         view: &View,
@@ -237,8 +241,7 @@ impl Nodes {
         self.canonical_now(number, hash).await
     }
 
-    /// [`Self::canonical`], with the nodes' present blocks instead of those of their last known
-    /// heads.
+    /// Like [`Self::canonical`], but always asks the nodes for their current blocks.
     pub(crate) async fn canonical_now(&self, number: u64, hash: B256) -> Result<Canonical, Hold> {
         let blocks = Self::ask_all(self.confirmed(), move |member| member.node.block(number));
         let blocks = blocks.await;
@@ -262,7 +265,7 @@ impl Nodes {
         })
     }
 
-    /// The transactions' receipts, each from the first node that has it.
+    /// Returns the receipts of the transactions, each from the first node that has it.
     pub(crate) async fn receipts(&self, mut hashes: Vec<B256>) -> Vec<Receipt> {
         let mut found = Vec::new();
         for member in self.confirmed() {
@@ -320,7 +323,7 @@ impl Nodes {
     }
 }
 
-/// Members that do not rest; all, when all rest.
+/// Returns the members that do not rest. When all rest, returns all.
 fn awake(members: &[Arc<Member>]) -> Vec<Arc<Member>> {
     let awake = members.iter().filter(|member| !member.rests());
     let awake: Vec<_> = awake.cloned().collect();

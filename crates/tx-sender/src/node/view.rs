@@ -1,4 +1,4 @@
-//! A lane's state at one node.
+//! The state of a lane as one node shows it.
 
 use std::sync::Arc;
 
@@ -10,23 +10,23 @@ use super::{Head, NodeFault};
 use crate::record::NOOP_GAS;
 use crate::{Hold, Inclusion, Market};
 
-/// How many blocks back the transaction that used a nonce is searched for.
+/// How many blocks back the search for the transaction that used a nonce goes.
 const MAX_SEARCH: u64 = 1 << 16;
 
-/// A lane's state at one node, as of one block. Each of its facts is asked for once.
+/// The state of a lane at one node, as of one block. Each fact is asked for once.
 #[derive(Clone)]
 pub(crate) struct View {
     pub(super) member: Arc<Member>,
     pub(super) account: Address,
     pub(crate) head: Head,
-    /// Whether every answering node has this head.
+    /// Whether every node that answered has this head.
     pub(super) agreed: bool,
-    /// Heads of other nodes that are known to be on one chain with this one.
+    /// Heads of other nodes that are known to be on the same chain as this one.
     pub(super) linked: Vec<B256>,
-    /// The number of a block about which another node differs: then the blocks' content is not
+    /// The number of a block about which another node differs. The content of blocks is then not
     /// used.
     pub(crate) contradiction: Option<u64>,
-    /// The number of the account's transactions in canonical blocks.
+    /// How many transactions the account has in canonical blocks.
     pub(crate) count: u64,
     pub(super) balance: Arc<OnceCell<U256>>,
     /// The tip, or the gas price of a chain without a base fee.
@@ -36,7 +36,7 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// The account's balance as of the head.
+    /// Returns the account's balance as of the head.
     pub(crate) async fn balance(&self) -> Result<U256, Hold> {
         let balance = self.balance.get_or_try_init(|| {
             let ask = || self.member.node.balance(self.account, self.head.hash);
@@ -45,7 +45,7 @@ impl View {
         balance.await.copied().map_err(Hold::Nodes)
     }
 
-    /// The gas price as of the head.
+    /// Returns the gas price as of the head.
     pub(crate) async fn market(&self) -> Result<Market, Hold> {
         let node = &self.member.node;
         let asked = self.price.get_or_try_init(|| {
@@ -54,7 +54,7 @@ impl View {
                     return node.gas_price().await;
                 };
                 match node.priority_fee().await {
-                    // Not every node has the method; the gas price of such a node is base fee plus
+                    // Not every node has this method. The gas price of such a node is base fee plus
                     // tip.
                     Err(NodeFault::Refused { .. }) => {
                         Ok(node.gas_price().await?.saturating_sub(base))
@@ -71,9 +71,9 @@ impl View {
         })
     }
 
-    /// The gas for an empty transfer to the account itself: a quarter more than the node's
-    /// estimate, for chains whose gas also pays for another chain's. Where the node does not
-    /// estimate, the minimum of every chain.
+    /// Returns the gas for an empty transfer to the account itself. It is a quarter more than the
+    /// node's estimate, because on some chains gas also pays for another chain's. When the node
+    /// does not estimate, it is the minimum that every chain has.
     pub(crate) async fn noop_gas(&self) -> Result<u64, Hold> {
         let gas = self.noop_gas.get_or_try_init(|| {
             let ask = || async {
@@ -89,8 +89,8 @@ impl View {
         gas.await.copied().map_err(Hold::Nodes)
     }
 
-    /// The account's transaction that used a nonce below [`count`](Self::count), according to the
-    /// blocks. `None` when they cannot be read that far back.
+    /// Finds the account's transaction that used a nonce below [`count`](Self::count) in the
+    /// blocks. `None` when the blocks cannot be read so far back.
     pub(crate) async fn user_of(
         &self,
         account: Address,
@@ -100,7 +100,7 @@ impl View {
         let is_used =
             async |number: u64| Ok::<_, NodeFault>(node.count_at(account, number).await? > nonce);
         let (mut used, mut step) = (self.head.number, 1);
-        // Goes back in doubling steps to a block before it, then bisects.
+        // Goes back in doubling steps to a block before the transaction, then bisects.
         let mut unused = loop {
             if step > MAX_SEARCH {
                 return Ok(None);
@@ -129,7 +129,7 @@ impl View {
             hash: mined.hash,
             number: used,
             block,
-            // The outcome of a foreign transaction does not matter.
+            // The outcome of a transaction of another sender does not matter.
             succeeded: true,
         }))
     }

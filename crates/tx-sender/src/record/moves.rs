@@ -1,16 +1,17 @@
-//! The state changes: each takes a record and returns the changed one. Nothing here has an effect.
+//! The changes of a record's state. Each takes a record and returns the changed one. Nothing here
+//! has an effect on a store or a chain.
 
 use thiserror::Error;
 
 use super::{Attempt, Closing, Inclusion, Kind, Record, State};
 
-/// The record's state does not allow the change.
+/// The state of the record does not allow the change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("a transaction that is {state} cannot be {wanted}")]
 pub struct IllegalMove {
-    /// The record's state.
+    /// The state of the record.
     pub state: &'static str,
-    /// The change.
+    /// The state that the change leads to.
     pub wanted: &'static str,
 }
 
@@ -45,7 +46,8 @@ impl Record {
         }
     }
 
-    /// `claimed → prepared`: another transaction used the nonce before anything was signed for it.
+    /// `claimed → prepared`: another transaction has used the nonce, and nothing was signed for it
+    /// yet.
     ///
     /// # Errors
     /// [`IllegalMove`].
@@ -88,8 +90,8 @@ impl Record {
         }
     }
 
-    /// `signed | broadcast → mined`: one of its transactions is in a canonical block. A foreign
-    /// transaction makes it `replaced`.
+    /// `claimed | signed | broadcast → mined | replaced`: a canonical block has a transaction with
+    /// the nonce. A foreign transaction makes the record `replaced`.
     ///
     /// # Errors
     /// [`IllegalMove`].
@@ -106,7 +108,7 @@ impl Record {
         }))
     }
 
-    /// `mined → sealed | failed | abandoned`: its block is deep enough.
+    /// `mined → sealed | failed | abandoned`: the block is deep enough.
     ///
     /// # Errors
     /// [`IllegalMove`].
@@ -126,8 +128,8 @@ impl Record {
         }))
     }
 
-    /// Back to its earlier state, because its block is not canonical any more: `broadcast`, or
-    /// `claimed` where nothing was signed.
+    /// Goes back to an earlier state, because the block is not canonical any more: to `broadcast`,
+    /// or to `claimed` when nothing was signed.
     ///
     /// # Errors
     /// [`IllegalMove`].
@@ -142,7 +144,7 @@ impl Record {
         }))
     }
 
-    /// Makes the outcome final: no reorganisation is expected to reach it any more.
+    /// Makes the outcome final. No reorganisation is expected to reach it any more.
     ///
     /// # Errors
     /// [`IllegalMove`].
@@ -156,9 +158,9 @@ impl Record {
         })
     }
 
-    /// The request must not take effect any more. Without a nonce it is abandoned at once. With a
-    /// nonce, a transaction without effect uses the nonce, unless one of its transactions reaches a
-    /// block first.
+    /// Records that the request must not take effect any more. Without a nonce it is abandoned at
+    /// once. With a nonce, a transaction without effect will use the nonce, unless a block takes
+    /// one of the signed transactions first.
     ///
     /// # Errors
     /// [`IllegalMove`] when a block already has it.
@@ -177,8 +179,8 @@ impl Record {
         }
     }
 
-    /// `claimed → abandoned`: nothing was signed for the nonce, and it is the lane's last one, so
-    /// no record waits for it.
+    /// `claimed → abandoned`: nothing was signed for the nonce. The caller knows that it is the
+    /// lane's last nonce, so no record waits for it.
     ///
     /// # Errors
     /// [`IllegalMove`].
@@ -246,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn the_usual_way() {
+    fn a_request_is_claimed_signed_broadcast_mined_and_sealed() {
         let names: Vec<_> = [
             record(),
             record().claim(4).unwrap(),
@@ -284,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_noop_that_is_mined_abandons_the_request_and_the_request_may_still_win() {
+    fn a_mined_noop_abandons_the_request_and_the_request_may_still_win() {
         let closing = broadcast().close(Closing::Cancelled).unwrap();
         assert_eq!(closing.state, State::Broadcast);
         assert!(closing.sign(attempt(Kind::Request, 2)).is_err());
@@ -350,8 +352,8 @@ mod tests {
     }
 
     proptest! {
-        /// Any calls on a record, in any order: a nonce with signed bytes never changes, no signed
-        /// bytes are ever lost, and a final record stays unchanged.
+        /// Applies any changes to a record, in any order. A nonce with signed bytes never changes,
+        /// no signed bytes are lost, and a final record stays unchanged.
         #[test]
         fn no_order_of_moves_loses_anything(moves in prop::collection::vec(0u8..11, 0..40)) {
             let mut record = record();

@@ -1,17 +1,17 @@
-//! Requests that callers give up, or forbid before they are made.
+//! Requests that callers give up, or that they forbid before anybody makes them.
 
 use alloy_primitives::{Bytes, U256};
 
 use super::Sender;
 use crate::{Closing, Lane, Record, Request, SenderError, State, StoreError};
 
-/// How often a caller's write is repeated after a conflict with the lane's own write.
+/// How often a caller's write is repeated after a conflict with a write of the lane's task.
 const MAX_RETRIES: usize = 16;
 
 impl Sender {
-    /// Gives the request up, if no block has it yet. A request without a nonce is abandoned when
+    /// Gives the request up if no block has it yet. A request without a nonce is abandoned when
     /// this returns. With a nonce, a transaction without effect uses the nonce, and a block may
-    /// still take the request first: only the record's outcome decides.
+    /// still take the request before that. Only the outcome of the record decides.
     ///
     /// # Errors
     /// [`SenderError::TooLate`], [`SenderError::UnknownKey`], and an error of the store.
@@ -20,7 +20,7 @@ impl Sender {
     }
 
     /// Gives the request up if it has no nonce, so that nothing is ever sent for it. Returns the
-    /// record, which is unchanged when it has one.
+    /// record. If the request has a nonce, the record is unchanged.
     ///
     /// # Errors
     /// [`SenderError::UnknownKey`], and an error of the store.
@@ -63,7 +63,7 @@ impl Sender {
     }
 
     /// Gives up all requests of the lane that no block has yet, so that new requests do not wait
-    /// behind them. Returns their number. The records' outcomes show the requests that a block took
+    /// behind them. Returns how many. The outcomes of the records show which requests a block took
     /// first.
     ///
     /// # Errors
@@ -85,7 +85,7 @@ impl Sender {
         Ok(freed)
     }
 
-    /// Closes the request if its record is as `wanted`.
+    /// Closes the request, if `wanted` accepts its record. Returns the record.
     async fn close_request(
         &self,
         key: &str,

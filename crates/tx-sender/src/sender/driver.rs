@@ -1,4 +1,5 @@
-//! The task that works on one lane, turn by turn.
+//! The task that works on one lane, turn by turn. A turn takes the lane's lease, reads the records
+//! and the chain, and does what is due.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use crate::{Fence, Hold, Lane, Policy, Record, StoreError, Takeover};
 /// The longest pause after a turn that could not be finished.
 const MAX_PAUSE: Duration = Duration::from_secs(5);
 
-/// The work on one lane.
+/// The state of the task that works on one lane.
 pub(super) struct Driver {
     pub(super) shared: Arc<Shared>,
     pub(super) lane: Lane,
@@ -28,35 +29,36 @@ pub(super) struct Driver {
     pub(super) metrics: LaneMetrics,
     pub(super) paces: Paces,
     pub(super) rhythm: Rhythm,
-    /// The last check of the chain: while the head stays, no fact of it is asked for again.
+    /// The last check of the chain. While the head stays the same, nothing is asked for again.
     view: Option<View>,
-    /// The last block that was found canonical.
+    /// The last block that was found to be canonical.
     pub(super) anchor: Option<(u64, B256)>,
-    /// The blocks of inclusions that are the anchor, or its ancestors.
+    /// The blocks of inclusions that are the anchor or ancestors of it.
     pub(super) anchored: BTreeSet<(u64, B256)>,
     /// Since when a nonce has been missing.
     pub(super) gap_since: Option<Instant>,
-    /// The hold of the lane that this turn has found.
+    /// Why the lane is held, as this turn has found.
     pub(super) hold: Option<Hold>,
-    /// Whether another sender works the lane.
+    /// Whether another sender works on the lane.
     elsewhere: bool,
     pub(super) transactions_left: Option<u64>,
     /// The account's balance at the last check, in wei.
     pub(super) balance: U256,
-    /// Running deliveries: record, hash, result.
+    /// The deliveries that are running: record, hash, result.
     pub(super) sending: JoinSet<(u64, B256, Delivery)>,
     takeover: Takeover,
     fence: Option<Fence>,
-    /// When the lease was renewed.
+    /// When the lease was last renewed.
     leased_at: Option<Instant>,
     reported: Option<&'static str>,
 }
 
-/// The reason why a turn ended early.
+/// Why a turn ended early.
 pub(super) enum Stop {
     /// The lane is held.
     Held(Hold),
-    /// A caller changed a record meanwhile, or another sender has the lane: the next turn reads.
+    /// A caller has changed a record meanwhile, or another sender has the lane. The next turn reads
+    /// again.
     Again,
 }
 
@@ -78,10 +80,10 @@ impl From<StoreError> for Stop {
     }
 }
 
-/// The remaining work after a turn.
+/// The work that is left after a turn.
 enum Left {
     Nothing,
-    /// Outcomes are watched for a reorganisation.
+    /// Only outcomes are left, which are watched for a reorganisation.
     Watching,
     Waiting,
 }
@@ -112,7 +114,7 @@ impl Driver {
         }
     }
 
-    /// Works on the lane until the sender is closed, or the task is aborted.
+    /// Works on the lane until the sender is closed or the task is aborted.
     pub(super) async fn run(mut self, wake: Arc<Notify>) {
         let mut failures: u32 = 0;
         while !self.shared.is_closed() {
@@ -140,7 +142,7 @@ impl Driver {
                 }
                 Err(Stop::Again) => {
                     failures = failures.saturating_add(1);
-                    // A lasting conflict means that a record is no longer open.
+                    // A conflict that lasts means that a record is not open any more.
                     if failures > 8 {
                         let key = self.lane.to_string();
                         self.hold = Some(Hold::Store(StoreError::Conflict { key }));
@@ -154,7 +156,7 @@ impl Driver {
                 Err(Stop::Held(hold)) => {
                     failures = failures.saturating_add(1);
                     self.anchor = None;
-                    // The lease is checked before anything else.
+                    // The next turn checks the lease before anything else.
                     self.leased_at = None;
                     self.hold = Some(hold);
                     if self.is_held_here() {
@@ -174,7 +176,8 @@ impl Driver {
         self.rest().await;
     }
 
-    /// The pause after a failure: short at first, and doubled after each further one.
+    /// Returns the pause after a failure. It is short at first, and doubles with each further
+    /// failure.
     fn pause(&self, failures: u32) -> Duration {
         let doubled = 2_u32.saturating_pow(failures.min(16));
         Rhythm::first(&self.policy)
@@ -182,7 +185,8 @@ impl Driver {
             .min(MAX_PAUSE)
     }
 
-    /// A turn during which the lease does not end, however long nodes and signers take.
+    /// Runs a turn, and renews the lease meanwhile. So the lease does not end, however long nodes
+    /// and signers take.
     async fn leased_turn(&mut self) -> Result<Left, Stop> {
         let (shared, lane, ended) = (Arc::clone(&self.shared), self.lane, Notify::new());
         let renew_after = self.renew_after();
@@ -191,7 +195,7 @@ impl Driver {
                 .await
                 .is_err()
             {
-                // When it fails, the writes of this turn say so.
+                // If this fails, the writes of the turn fail too.
                 let _ = shared.lease(lane, Takeover::WhenOver).await;
             }
         };
@@ -203,12 +207,12 @@ impl Driver {
         tokio::join!(turn, renew).0
     }
 
-    /// One check of all open records, and the resulting actions.
+    /// Checks all open records once, and does what is due.
     async fn turn(&mut self) -> Result<Left, Stop> {
         self.hold = None;
         self.elsewhere = false;
-        // Until the lane is ours, another process may write: an earlier read only shows whether
-        // there is work.
+        // Until the lane is ours, another process may write. So this first reading only shows
+        // whether there is work.
         if !self.is_leased() {
             let records = self.shared.store.live(self.lane).await?;
             if records.is_empty() {
@@ -223,7 +227,7 @@ impl Driver {
             }
         }
         let mut records = self.shared.store.live(self.lane).await?;
-        // Another sender may have worked the lane meanwhile.
+        // Another sender may have worked on the lane meanwhile.
         self.shared.watchers.publish(&records);
         self.paces.keep(&records);
         self.note_depth(&records);
@@ -256,10 +260,10 @@ impl Driver {
         Duration::from_secs(self.shared.options.lease_seconds) / 3
     }
 
-    /// Takes the lane or renews its lease. Returns whether it is ours.
+    /// Takes the lane or renews its lease. Returns whether this sender has it.
     async fn take_lane(&mut self) -> Result<bool, Stop> {
         let fence = self.shared.lease(self.lane, self.takeover).await?;
-        // A lane that was taken at once is only kept by renewing its lease.
+        // After it was taken at once, the lane is kept only by renewing its lease.
         self.takeover = Takeover::WhenOver;
         if self.fence != fence {
             self.gap_since = None;
@@ -269,8 +273,8 @@ impl Driver {
         Ok(fence.is_some())
     }
 
-    /// Whether the lane is held by a part of this process that another process may have in better
-    /// order.
+    /// Whether the lane is held because of something in this process, which may be in order in
+    /// another process.
     fn is_held_here(&self) -> bool {
         matches!(
             self.hold,
@@ -278,14 +282,14 @@ impl Driver {
         )
     }
 
-    /// Lets another sender take the lane before the next turn, if there may be one.
+    /// Lets another sender take the lane before the next turn, if others may exist.
     async fn make_way(&mut self) {
         if self.shared.options.takeover == Takeover::WhenOver {
             self.rest().await;
         }
     }
 
-    /// Another sender may take the lane.
+    /// Gives the lane back, so that another sender may take it.
     async fn rest(&mut self) {
         if let Some(fence) = self.fence.take() {
             let given = self
@@ -332,7 +336,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Keeps the first hold of this turn. A hold that blocks nothing else has the lowest priority.
+    /// Keeps the first hold of this turn. A hold that blocks nothing else gives way to any other.
     pub(super) fn held(&mut self, hold: Hold) {
         if matches!(self.hold, None | Some(Hold::OutcomeUnknown { .. })) {
             self.hold = Some(hold);
@@ -357,7 +361,7 @@ impl Driver {
         status.transactions_left = self.transactions_left;
     }
 
-    /// Publishes the lane's hold.
+    /// Publishes whether and why the lane is held.
     fn report(&mut self) {
         let code = self.hold.as_ref().map(Hold::code);
         if code != self.reported {
@@ -379,12 +383,13 @@ impl Driver {
         status.elsewhere = self.elsewhere;
     }
 
-    /// The nonce of every record that waits for a block or is in one.
+    /// Returns the nonces of all records that wait for a block or are in one.
     pub(super) fn nonces(records: &[Record]) -> std::collections::BTreeSet<u64> {
         records.iter().filter_map(|record| record.nonce).collect()
     }
 
-    /// Whether a record with an inclusion counts as certain up to `number`.
+    /// Whether the block `number` has the confirmations that the record needs, and `more` blocks
+    /// above them.
     pub(super) fn is_deep(&self, record: &Record, number: u64, view: &View, more: u64) -> bool {
         let confirmations = record.request.confirmations;
         let confirmations = confirmations.unwrap_or(self.policy.confirmations);

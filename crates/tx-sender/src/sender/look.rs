@@ -1,5 +1,5 @@
-//! The chain's state of the lane's records: which blocks are still canonical, which nonces are
-//! used, and by which transactions.
+//! Compares the records of a lane with the chain: which blocks are still canonical, which nonces
+//! are used, and which transactions have used them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -30,8 +30,8 @@ impl Driver {
 
     /// Undoes states that depend on a block that is not canonical any more.
     ///
-    /// While the head of the last check is canonical, so are its ancestors: then one call is
-    /// enough, and one for each block that another sender has found since.
+    /// While the head of the last check is canonical, so are its ancestors. Then one question is
+    /// enough, and one more for each block that another sender has found since.
     async fn watch_blocks(&mut self, view: &View, records: &mut [Record]) -> Result<(), Stop> {
         let mut blocks: BTreeMap<(u64, B256), Canonical> = inclusions(records)
             .map(|block| (block, Canonical::Missing))
@@ -101,9 +101,9 @@ impl Driver {
         Ok(())
     }
 
-    /// Moves the anchor to the head, whose ancestors contain every inclusion that was just found
-    /// canonical. The head was read before that: if the node has switched to another chain
-    /// meanwhile, the next turn checks the inclusions again.
+    /// Moves the anchor to the head. The ancestors of the head contain every inclusion that was
+    /// just found to be canonical. But the head was read earlier: if the node has switched to
+    /// another chain since, the next turn checks the inclusions again.
     async fn move_anchor(&mut self, view: &View) -> Result<(), Stop> {
         let (number, hash) = (view.head.number, view.head.hash);
         let canonical = self.nodes.canonical_now(number, hash).await?;
@@ -111,7 +111,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Finds the blocks of transactions whose nonce is used.
+    /// Finds the blocks of the records whose nonce is used.
     async fn find_included(&mut self, view: &View, records: &mut [Record]) -> Result<(), Stop> {
         let used = |record: &&Record| {
             record.is_outstanding() && record.nonce.is_some_and(|nonce| nonce < view.count)
@@ -123,7 +123,7 @@ impl Driver {
             let may_have_another =
                 record.nonce < record.highest_nonce || record.highest_nonce.is_none();
             if record.attempts.is_empty() && may_have_another {
-                // Nothing was ever signed for it, so another nonce is as good.
+                // Nothing was ever signed for this nonce, so the record can take another one.
                 let next = match record.closing {
                     Some(_) => record.withdraw(),
                     None => record.release(),
@@ -131,7 +131,7 @@ impl Driver {
                 changed.extend(next);
                 continue;
             }
-            // The newest one is the likeliest.
+            // The newest transaction is the likeliest one.
             let mut attempts = record.attempts.iter().rev();
             match attempts.find_map(|attempt| included.get(&attempt.hash)) {
                 Some(inclusion) => changed.extend(self.included(view, &record, *inclusion)),
@@ -148,8 +148,8 @@ impl Driver {
         self.write(records, changed).await
     }
 
-    /// The record as mined, and as sealed when its block is already deep enough: one write for
-    /// both.
+    /// Returns the record as `mined`, or as sealed at once when its block is deep enough. So there
+    /// is only one write.
     fn included(&self, view: &View, record: &Record, inclusion: Inclusion) -> Option<Record> {
         let mined = record.mine(inclusion).ok()?;
         if self.is_deep(&mined, inclusion.number, view, 0) {
@@ -158,9 +158,9 @@ impl Driver {
         Some(mined)
     }
 
-    /// The canonical blocks with transactions of these records, by transaction. A receipt alone is
-    /// not enough: nodes return receipts of blocks that are only proposed, and such a block may
-    /// never become canonical. All receipts are asked for at once, and each block once.
+    /// Returns the canonical blocks that have transactions of these records, by transaction. A
+    /// receipt alone is not enough: nodes also return receipts of proposed blocks, which may never
+    /// become canonical. All receipts are asked for together, and each block once.
     async fn own_inclusions(
         &mut self,
         view: &View,
@@ -197,8 +197,8 @@ impl Driver {
         Ok(inclusions.collect())
     }
 
-    /// The record as replaced, when a block shows that a foreign transaction used its nonce. A
-    /// missing receipt proves nothing.
+    /// Returns the record as `replaced` when a block shows that a foreign transaction has used its
+    /// nonce. A missing receipt proves nothing.
     async fn foreign_inclusion(
         &mut self,
         view: &View,
@@ -212,7 +212,7 @@ impl Driver {
         let since = *pace.used_since.get_or_insert(now);
         let searched = pace.searched_at;
         if now < searched.unwrap_or(since) + pause {
-            // A result that the last search did not find stays unknown until the next search.
+            // What the last search did not find stays unknown until the next search.
             if searched.is_some() {
                 self.held(Hold::OutcomeUnknown { nonce });
             }
@@ -226,7 +226,8 @@ impl Driver {
                 None
             }
         };
-        // The user may be one of our own transactions whose receipt the node does not show yet.
+        // One of our own transactions may have used the nonce, and the node does not show its
+        // receipt yet.
         let foreign = user.filter(|user| record.hashes().all(|hash| hash != user.hash));
         let Some(user) = foreign else {
             self.held(Hold::OutcomeUnknown { nonce });
@@ -243,15 +244,15 @@ impl Driver {
         Ok(record.mine(user).ok())
     }
 
-    /// Seals records that are deep enough, and finishes records that no reorganisation is expected
-    /// to reach.
+    /// Seals records that are deep enough. Makes records final when no reorganisation is expected
+    /// to reach them.
     async fn settle(&mut self, view: &View, records: &mut [Record]) -> Result<(), Stop> {
         let mut changed = Vec::new();
         for record in records.iter().filter(|record| !record.is_final) {
             let Some(inclusion) = record.state.inclusion() else {
                 continue;
             };
-            // Only blocks that this turn found canonical count.
+            // Only blocks that this turn has found to be canonical count.
             if self.anchor != Some((view.head.number, view.head.hash)) {
                 continue;
             }
@@ -270,7 +271,7 @@ impl Driver {
     }
 }
 
-/// The blocks of the records that are not final.
+/// Returns the blocks of the records that are not final.
 fn inclusions(records: &[Record]) -> impl Iterator<Item = (u64, B256)> + '_ {
     let open = records.iter().filter(|record| !record.is_final);
     let inclusions = open.filter_map(|record| record.state.inclusion());

@@ -1,5 +1,5 @@
-//! When each transaction was last worked on, by a clock that cannot be set back. These are no facts
-//! about a record: a new process starts without them.
+//! When each transaction was last worked on. The clock cannot be set back. A new process starts
+//! without these facts, because they are no part of the record.
 
 use std::collections::HashMap;
 
@@ -8,35 +8,35 @@ use tokio::time::Instant;
 use crate::node::Delivery;
 use crate::{Hold, Record, Refusal};
 
-/// Facts about one record that last as long as the process.
+/// What the process remembers about the work on one record.
 #[derive(Debug, Clone)]
 pub(crate) struct Pace {
-    /// The number of its transactions at the last check.
+    /// How many transactions the record had at the last check.
     attempts: usize,
-    /// Since when the newest one is known.
+    /// Since when the newest transaction has been known.
     pub(crate) newest_since: Instant,
-    /// When its bytes were last sent; `None` if they were not sent yet.
+    /// When the bytes were last sent. `None` when they were not sent yet.
     pub(crate) sent_at: Option<Instant>,
-    /// Since when its bytes are being sent.
+    /// When the running delivery of the bytes began.
     pub(crate) sending_since: Option<Instant>,
-    /// Whether a node accepted them then.
+    /// Whether a node accepted the bytes in the last delivery.
     pub(crate) accepted: bool,
-    /// The refusal of all nodes, if they refused them then.
+    /// The refusal of all nodes in the last delivery, if they refused the bytes.
     pub(crate) refusal: Option<Refusal>,
-    /// The hold that follows from that.
+    /// Why the last delivery holds the lane, if it does.
     pub(crate) hold: Option<Hold>,
-    /// How many steps the next raise takes, for nodes that require more than one step.
+    /// By how many steps the next raise goes up, for nodes that require more than one step.
     pub(crate) step: u32,
-    /// Since when its nonce is known to be used without a visible receipt.
+    /// Since when the nonce has been known as used while no receipt is visible.
     pub(crate) used_since: Option<Instant>,
     /// When the blocks were last searched for the transaction that used the nonce.
     pub(crate) searched_at: Option<Instant>,
-    /// Since when its fees could not be raised any more.
+    /// Since when the fees could not be raised any more.
     pub(crate) at_cap_since: Option<Instant>,
 }
 
 impl Pace {
-    /// Whether nodes require higher fees for it.
+    /// Whether nodes require higher fees for the transaction.
     pub(crate) const fn is_outbid(&self) -> bool {
         matches!(
             self.refusal,
@@ -45,7 +45,7 @@ impl Pace {
     }
 }
 
-/// The paces of a lane's records.
+/// What is remembered about each record of a lane.
 #[derive(Debug, Default)]
 pub(crate) struct Paces {
     of: HashMap<u64, Pace>,
@@ -91,8 +91,8 @@ impl Paces {
         }
     }
 
-    /// Its block is not canonical any more: the bytes are sent at once, and raised no sooner than
-    /// new ones.
+    /// Notes that the block of a record is not canonical any more. Its bytes are sent at once, and
+    /// raised no sooner than new ones.
     pub(crate) fn reorganised(&mut self, record: &Record) {
         let pace = self.of(record);
         pace.newest_since = Instant::now();
@@ -101,7 +101,7 @@ impl Paces {
         pace.searched_at = None;
     }
 
-    /// Drops the records that are not among these.
+    /// Forgets the records that are not among `records`.
     pub(crate) fn keep(&mut self, records: &[Record]) {
         self.of
             .retain(|id, _| records.iter().any(|record| record.id == *id));

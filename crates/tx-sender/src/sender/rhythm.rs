@@ -1,4 +1,4 @@
-//! The time of a lane's next check of its chain.
+//! When a lane checks its chain next.
 
 use std::time::Duration;
 
@@ -6,17 +6,17 @@ use tokio::time::Instant;
 
 use crate::Policy;
 
-/// Checks per block.
+/// How many checks there are in the time of one block.
 const LOOKS_PER_BLOCK: u32 = 5;
 
-/// The first check after a transaction was sent comes after this fraction of a block's time.
+/// Which part of a block's time passes before the first check after sending a transaction.
 const FIRST_PART: u32 = 50;
 
-/// For how many blocks the checks are that frequent.
+/// For how many blocks the checks are so frequent.
 const QUICK_BLOCKS: u32 = 5;
 
-/// The pauses between checks: short after a change, then longer, so that a transaction's block is
-/// noticed soon, and nodes are not overloaded for a transaction that waits long.
+/// The pauses between checks. They are short after a change, and then become longer. So a
+/// transaction's block is seen soon, and a transaction that waits long does not overload nodes.
 #[derive(Debug, Default)]
 pub(super) struct Rhythm {
     moved_at: Option<Instant>,
@@ -30,7 +30,7 @@ impl Rhythm {
         self.looks = 0;
     }
 
-    /// The pause until the next check.
+    /// Returns the pause until the next check.
     pub(super) fn pause(&mut self, policy: &Policy) -> Duration {
         let quick_for = policy.block_time.saturating_mul(QUICK_BLOCKS);
         let is_quick = self.moved_at.is_some_and(|at| at.elapsed() < quick_for);
@@ -44,12 +44,12 @@ impl Rhythm {
             .min(Self::regular(policy))
     }
 
-    /// The pause between two checks within a block.
+    /// Returns the pause between two of the frequent checks.
     pub(super) fn regular(policy: &Policy) -> Duration {
         (policy.block_time / LOOKS_PER_BLOCK).min(policy.poll_interval)
     }
 
-    /// The first pause.
+    /// Returns the first pause after a change.
     pub(super) fn first(policy: &Policy) -> Duration {
         (policy.block_time / FIRST_PART).min(policy.poll_interval)
     }
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn looks_come_soon_and_then_five_times_in_a_block_and_then_seldom() {
+    async fn checks_come_soon_then_five_times_in_a_block_then_seldom() {
         let policy = Policy {
             block_time: Duration::from_secs(2),
             poll_interval: Duration::from_secs(1),

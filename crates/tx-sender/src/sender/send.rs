@@ -8,16 +8,16 @@ use super::driver::{Driver, Stop};
 use crate::node::{Delivery, View};
 use crate::{Attempt, Closing, Hold, Kind, NodeFault, Record, Refusal, State};
 
-/// How long a delivery may take before the bytes are sent once more beside it.
+/// After this time a delivery counts as lost, and the bytes are sent once more beside it.
 const LOST_AFTER: Duration = Duration::from_secs(60);
 
-/// How long a turn waits for the nodes to accept its bytes.
+/// How long a turn waits for the nodes to accept the bytes that it sends.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 impl Driver {
-    /// Sends bytes that no node has, and bytes that wait for long: the same bytes, to all nodes
-    /// from the second time on. A node that does not answer is not waited for. The bytes of a
-    /// request that must not take effect any more go to no node.
+    /// Sends bytes that no node has, and bytes that have waited long. They are always the same
+    /// bytes; from the second time on they go to all nodes. A node that does not answer is not
+    /// waited for. The bytes of a request that must not take effect any more are not sent.
     pub(super) async fn send(&mut self, view: &View, records: &mut [Record]) -> Result<(), Stop> {
         let mut open: Vec<&Record> = records
             .iter()
@@ -39,7 +39,7 @@ impl Driver {
             };
             let is_recent = |at: Option<Instant>, wait| at.is_some_and(|at| at + wait > now);
             if is_recent(pace.sent_at, wait) || is_recent(pace.sending_since, LOST_AFTER) {
-                // The nodes' last answer holds until they are asked again.
+                // The last answer of the nodes holds until they are asked again.
                 let hold = pace.hold.clone();
                 hold.into_iter().for_each(|hold| self.held(hold));
                 continue;
@@ -73,7 +73,7 @@ impl Driver {
         self.write(records, changed).await
     }
 
-    /// Handles a delivery. Returns the changed record, if it changes.
+    /// Handles a delivery. Returns the record if it changes.
     fn delivered(&mut self, record: &Record, delivery: &Delivery) -> Option<Record> {
         self.paces.delivered(record, delivery);
         let hold = self.hold_of(record, delivery);
@@ -94,7 +94,7 @@ impl Driver {
         (next != *record).then_some(next)
     }
 
-    /// The hold that follows from a refusal, if there is one.
+    /// Returns why a delivery holds the lane. `None` when it does not.
     fn hold_of(&self, record: &Record, delivery: &Delivery) -> Option<Hold> {
         if delivery.accepted {
             return None;
@@ -105,7 +105,7 @@ impl Driver {
         };
         match &delivery.refusal {
             None => Some(nodes()),
-            // Not all nodes refuse it: another one may accept it.
+            // Not all nodes have refused the transaction, so another one may accept it.
             Some((Refusal::Invalid, _)) if !delivery.by_all => Some(nodes()),
             Some((Refusal::Invalid, words)) if record.closing.is_some() => {
                 let (nonce, message) = (record.nonce.unwrap_or_default(), words.clone());
@@ -120,7 +120,7 @@ impl Driver {
                 code: 0,
                 message: words.clone(),
             })),
-            // The next check, a raise, or an earlier transaction resolves it.
+            // The next check, a raise, or an earlier transaction solves this.
             Some(_) => None,
         }
     }

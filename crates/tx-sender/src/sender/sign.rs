@@ -1,5 +1,4 @@
-//! Signing: the records that need another transaction, the fees, and the handling of the signer's
-//! answer.
+//! Decides which records need another transaction and at what fees, and gets it signed.
 
 use alloy_primitives::U256;
 use tokio::task::JoinSet;
@@ -17,12 +16,12 @@ pub(super) struct Draft {
     record: Record,
     kind: Kind,
     fees: Fees,
-    /// The most gas that a transaction without effect may use.
+    /// The most gas of a transaction without effect.
     noop_gas: u64,
 }
 
 impl Driver {
-    /// The drafts that need a signature now.
+    /// Returns the transactions that need a signature now.
     pub(super) fn drafts(
         &mut self,
         view: &View,
@@ -76,7 +75,7 @@ impl Driver {
         drafts
     }
 
-    /// Whether the record needs another transaction, of which kind, and at what fees.
+    /// Decides whether the record needs another transaction, of which kind, and at what fees.
     fn due(
         &mut self,
         view: &View,
@@ -103,9 +102,10 @@ impl Driver {
             .then(|| (kind, outbid(&record.fees(), market, cap, pace.step)))
     }
 
-    /// The fees cannot be raised: the same bytes are sent again. That holds the lane only while
-    /// they cannot be mined: below the market, where nodes require higher fees than the market, and
-    /// where they are not the transaction that should use the nonce.
+    /// Handles a record whose fees cannot be raised: the same bytes are sent again. That holds the
+    /// lane only while they cannot be mined. So it is when they are below the market, when nodes
+    /// require higher fees than the market, or when they are not the transaction that should use
+    /// the nonce.
     fn at_cap(&mut self, record: &Record, market: Market, above: AboveCap) {
         let pace = self.paces.of(record);
         let waits = record.newest().is_none_or(|newest| {
@@ -121,8 +121,8 @@ impl Driver {
         }
     }
 
-    /// Has the drafts signed, all at once, and stores the signed bytes before any of them is sent.
-    /// An answer counts only when it is the requested transaction.
+    /// Gets the drafts signed, all at the same time, and stores the signed bytes before any of them
+    /// is sent. A signer's answer counts only when it is the requested transaction.
     pub(super) async fn sign(
         &mut self,
         records: &mut [Record],

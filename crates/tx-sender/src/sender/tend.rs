@@ -1,4 +1,5 @@
-//! The work on records without an outcome: closing, filling missing nonces, claiming nonces.
+//! The work on records without an outcome: closing requests, filling missing nonces, and claiming
+//! nonces.
 
 use alloy_primitives::U256;
 use tokio::time::Instant;
@@ -9,14 +10,14 @@ use crate::record::{NOOP_GAS, cost};
 use crate::{Closing, Hold, Kind, Market, Record, State, first};
 
 impl Driver {
-    /// Does all due work.
+    /// Does everything that is due.
     pub(super) async fn tend(
         &mut self,
         view: &View,
         records: &mut Vec<Record>,
     ) -> Result<(), Stop> {
-        // It is then unknown on which chain nonces are free. Sending the same bytes again is
-        // harmless.
+        // When nodes contradict each other, nobody knows on which chain nonces are free. Sending
+        // the same bytes again is harmless.
         if view.contradiction.is_some() {
             return self.send(view, records).await;
         }
@@ -42,8 +43,8 @@ impl Driver {
         self.send(view, records).await
     }
 
-    /// Closes requests whose time is over, and returns an unused nonce that no later record depends
-    /// on.
+    /// Closes requests whose time is over. Releases an unused nonce when no later record depends on
+    /// it.
     async fn close_what_is_over(
         &mut self,
         view: &View,
@@ -53,7 +54,7 @@ impl Driver {
         let mut changed = Vec::new();
         for record in records.iter() {
             let over = record.closing.is_none() && record.request.is_over(view.head.timestamp);
-            // A filler that did not claim its nonce in the turn that created it.
+            // This filler did not claim its nonce in the turn that created it.
             let idle = record.is_filler() && record.state == State::Prepared;
             let next = if idle {
                 record.close(Closing::Gap).ok()
@@ -72,8 +73,9 @@ impl Driver {
         self.write(records, changed).await
     }
 
-    /// A nonce without a record, below one that waits, blocks everything behind it. The next
-    /// request gets it, or after a while a transaction without effect.
+    /// Fills a missing nonce. A nonce that no record has, below one that waits, blocks every
+    /// transaction behind it. The next request gets it, or after a while a transaction without
+    /// effect.
     async fn fill_gaps(&mut self, view: &View, records: &mut Vec<Record>) -> Result<(), Stop> {
         let nonces = Self::nonces(records);
         let last = nonces.last().copied().unwrap_or(view.count);
@@ -98,8 +100,9 @@ impl Driver {
         Ok(())
     }
 
-    /// The first transaction in line cannot be raised to the market's price, and another waiting
-    /// one could be mined: a transaction without effect uses the first one's nonce.
+    /// Closes the first transaction in line when it blocks others: it cannot be raised to the
+    /// market's price, and another waiting one could be mined. A transaction without effect then
+    /// uses its nonce.
     async fn clear_the_way(
         &mut self,
         view: &View,
@@ -125,9 +128,9 @@ impl Driver {
         self.write(records, closed.into_iter().collect()).await
     }
 
-    /// Reads the requests without a nonce once more, because callers may have withdrawn some while
-    /// the nodes were asked. Nonces are claimed for all or for none, so one withdrawn request would
-    /// fail the claim. Where callers withdraw steadily, that would happen in each turn.
+    /// Reads the requests without a nonce again, because callers may have withdrawn some while the
+    /// nodes were asked. Nonces are claimed for all or for none, so one withdrawn request would
+    /// make the claim fail. If callers withdrew requests steadily, that would happen in each turn.
     async fn read_prepared_again(&self, records: &mut Vec<Record>) -> Result<(), Stop> {
         let is_prepared = |record: &Record| record.state == State::Prepared;
         if records.iter().any(is_prepared) {
@@ -140,8 +143,8 @@ impl Driver {
         Ok(())
     }
 
-    /// Assigns nonces to as many requests as may be pending: each record claims the lowest free
-    /// one.
+    /// Assigns nonces to as many requests as may be pending. Each record claims the lowest free
+    /// nonce.
     async fn admit(
         &mut self,
         view: &View,
@@ -149,7 +152,7 @@ impl Driver {
         balance: U256,
         records: &mut [Record],
     ) -> Result<(), Stop> {
-        // A transaction in a block only waits for its receipt.
+        // A transaction that is in a block only waits for its receipt, so it does not count.
         let outstanding = records
             .iter()
             .filter(|record| record.waits_for_block(view.count));
@@ -194,7 +197,8 @@ impl Driver {
             let Some(lowest) = (view.count..).find(|nonce| !nonces.contains(nonce)) else {
                 break;
             };
-            // A used nonce shows what has used it: the request is not sent under another one.
+            // A request with a highest nonce must not use a later one. When that nonce is used, it
+            // shows what has used it.
             let highest = record.highest_nonce.filter(|nonce| !nonces.contains(nonce));
             let nonce = highest.map_or(lowest, |highest| highest.min(lowest));
             nonces.insert(nonce);
@@ -203,7 +207,7 @@ impl Driver {
         self.write(records, claimed).await
     }
 
-    /// The highest price of a unit of gas for such a transaction.
+    /// Returns the highest price of a unit of gas for a transaction of this kind.
     pub(super) fn cap(&self, record: &Record, kind: Kind) -> u128 {
         match kind {
             Kind::Request => {

@@ -1,4 +1,4 @@
-//! Watches on records.
+//! Follows records: a watch learns of each change, whichever process has written it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,21 +10,22 @@ use tokio::time::Instant;
 use super::Shared;
 use crate::{Record, SenderError};
 
-/// How often the store is asked about a record that no task of this process has reported on.
+/// How often the store is asked about a record of which no task of this process has reported a
+/// change.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// The records that are watched in this process.
+/// The records that somebody watches in this process.
 #[derive(Debug, Default)]
 pub(crate) struct Watchers {
     channels: Mutex<HashMap<String, watch::Sender<Record>>>,
 }
 
-/// A watch on a record's changes.
+/// Follows the changes of one record.
 pub struct Watch {
     shared: Arc<Shared>,
     changes: watch::Receiver<Record>,
-    /// When the store was last asked. A caller may give up waiting for a change at any time, and
-    /// wait again.
+    /// When the store was last asked. A caller may stop waiting for a change at any time, and wait
+    /// again later.
     looked_at: Instant,
 }
 
@@ -43,7 +44,7 @@ impl Watchers {
         }
     }
 
-    /// Informs the watches of these records.
+    /// Tells the watches about these records.
     pub(crate) fn publish<'a>(&self, records: impl IntoIterator<Item = &'a Record>) {
         let channels = self.lock();
         for record in records {
@@ -72,7 +73,7 @@ impl Watchers {
     }
 }
 
-/// A newer revision replaces an older one, never the reverse.
+/// Passes a record on if its revision is newer than the known one.
 fn offer(sender: &watch::Sender<Record>, record: &Record) {
     sender.send_if_modified(|known| {
         let newer = record.revision > known.revision;
@@ -84,7 +85,7 @@ fn offer(sender: &watch::Sender<Record>, record: &Record) {
 }
 
 impl Watch {
-    /// The last known state of the record.
+    /// Returns the last known state of the record.
     #[must_use]
     pub fn record(&self) -> Record {
         self.changes.borrow().clone()
@@ -103,7 +104,7 @@ impl Watch {
             if let Ok(Ok(())) = changed {
                 return Ok(self.changes.borrow_and_update().clone());
             }
-            // Another process may have ended it.
+            // Another process may have ended the record.
             self.looked_at = Instant::now();
             let known = self.record();
             match self.shared.store.get(&known.key).await? {
@@ -126,7 +127,7 @@ impl Watch {
     }
 }
 
-/// The channel of a record ends with its last watch.
+/// The channel of a record ends with the last watch on it.
 impl Drop for Watch {
     fn drop(&mut self) {
         let mut channels = self.shared.watchers.lock();

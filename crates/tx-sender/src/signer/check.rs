@@ -10,20 +10,20 @@ use alloy_primitives::{Address, B256, Bytes};
 use super::{TransactionSigner, Unsigned};
 use crate::{Fees, SignError};
 
-/// A signed transaction that matches the request.
+/// A signed transaction that equals the requested one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checked {
-    /// Its hash.
+    /// The hash.
     pub hash: B256,
-    /// Its bytes.
+    /// The signed bytes.
     pub raw: Bytes,
 }
 
-/// Has a transaction signed for the signer's account. Waits for at most `patience`, and accepts
-/// only an answer that passes [`check`].
+/// Gets a transaction signed for the signer's account. Waits for at most `patience`. Accepts only
+/// an answer that passes [`check`].
 ///
 /// # Errors
-/// The defect of the answer, and [`SignError::Unavailable`] when there is none in time.
+/// What is wrong with the answer. [`SignError::Unavailable`] when none came in time.
 pub async fn signed(
     signer: &dyn TransactionSigner,
     asked: &Unsigned,
@@ -34,11 +34,11 @@ pub async fn signed(
     check(&raw, asked, signer.account())
 }
 
-/// Parses a signer's answer and compares every field with the request. The signature must be the
+/// Parses a signer's answer, and compares every field with the request. The signature must be the
 /// account's, with the lower `s` (EIP-2).
 ///
 /// # Errors
-/// The defect of the answer.
+/// What is wrong with the answer.
 pub fn check(raw: &Bytes, asked: &Unsigned, account: Address) -> Result<Checked, SignError> {
     let signed = TxEnvelope::decode_2718_exact(raw).map_err(|_| SignError::Malformed)?;
     let (kind, max, tip) = match asked.fees {
@@ -77,7 +77,7 @@ pub fn check(raw: &Bytes, asked: &Unsigned, account: Address) -> Result<Checked,
             observed,
         });
     }
-    // The bytes are those of the request with this signature, whatever else the answer contained.
+    // The bytes are built from the request and this signature, whatever else the answer contains.
     let rebuilt = asked.with_signature(*signature);
     if rebuilt != *raw {
         return Err(SignError::OtherField { member: "encoding" });

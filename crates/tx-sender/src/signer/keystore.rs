@@ -1,5 +1,5 @@
-//! A key in an encrypted file (Web3 Secret Storage, version 3), as `cast wallet import`, geth and
-//! eth-account write it.
+//! Opens a key in an encrypted file (Web3 Secret Storage, version 3), as `cast wallet import`, geth
+//! and eth-account write it.
 
 use std::fs;
 use std::io;
@@ -11,22 +11,22 @@ use thiserror::Error;
 
 use super::{HashSigner, LocalKey};
 
-/// The key file cannot be used. Neither path nor content is repeated.
+/// Why a key file cannot be used. Neither its path nor its content is repeated.
 #[derive(Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum KeyFileError {
     /// The file cannot be read.
     #[error("the key file cannot be read: {kind}")]
     Unreadable {
-        /// The reason.
+        /// The kind of the operating system's error.
         kind: io::ErrorKind,
     },
-    /// Other users than its owner may read or write it.
+    /// Other users than the owner may read or write the file.
     #[error("the key file has mode {observed:o}, expected {expected:o}")]
     Permissions {
-        /// The required mode.
+        /// The mode that the file must have.
         expected: u32,
-        /// The file's mode.
+        /// The mode that the file has.
         observed: u32,
     },
     /// The content is no key, or the password does not open it.
@@ -35,7 +35,7 @@ pub enum KeyFileError {
 }
 
 impl KeyFileError {
-    /// The stable machine-readable name of the error.
+    /// Returns the stable machine-readable name of the error.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
@@ -46,12 +46,12 @@ impl KeyFileError {
     }
 }
 
-/// The required mode: only its owner may read and write it.
+/// The mode that a key file must have: only its owner may read and write it.
 const MODE: u32 = 0o600;
 
 impl LocalKey {
-    /// The key of an encrypted file. It takes as long as the file's own parameters require, about a
-    /// second: call it at the start, and not on a thread that serves requests.
+    /// Opens the key of an encrypted file. That takes as long as the parameters of the file
+    /// require, about a second. Call it at the start, and not on a thread that serves requests.
     ///
     /// # Errors
     /// [`KeyFileError`].

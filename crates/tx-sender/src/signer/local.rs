@@ -1,4 +1,4 @@
-//! A key in this process.
+//! Signers that sign hashes: a key in this process, and services for which alloy has a client.
 
 use alloy_primitives::{Address, Bytes};
 use alloy_signer::Signer;
@@ -14,8 +14,9 @@ use crate::SignError;
 #[error("expected a private key of 32 bytes as hexadecimal digits")]
 pub struct InvalidKey;
 
-/// A signer that signs 32 bytes as an Ethereum key does: a key in the process, and the services for
-/// which alloy has a client.
+/// A signer of transactions that is made from a signer of hashes. The signer of hashes signs 32
+/// bytes as an Ethereum key does: it is a key in this process, or a service for which alloy has a
+/// client.
 #[derive(Debug, Clone)]
 pub struct HashSigner<S>(S);
 
@@ -31,7 +32,7 @@ impl<S> HashSigner<S> {
 }
 
 impl LocalKey {
-    /// The key of 32 bytes, as hexadecimal digits.
+    /// Reads a key of 32 bytes from hexadecimal digits.
     ///
     /// # Errors
     /// [`InvalidKey`].
@@ -49,10 +50,11 @@ impl<S: Signer + Send + Sync + 'static> TransactionSigner for HashSigner<S> {
     fn sign<'a>(&'a self, unsigned: &'a Unsigned) -> SignFuture<'a, Bytes> {
         Box::pin(async move {
             let signature = self.0.sign_hash(&unsigned.signature_hash()).await;
-            // A service's error may contain data that identifies its account.
+            // The error of a service may contain data that identifies its account, so it is
+            // dropped.
             let signature = signature.map_err(|_| SignError::Unavailable)?;
-            // Services return either of the two possible `s`; the lower one makes the same
-            // signature.
+            // A service may return either of the two possible values of `s`. Both belong to the
+            // same signature, so the lower one is taken.
             Ok(unsigned.with_signature(signature.normalized_s()))
         })
     }

@@ -1,4 +1,4 @@
-//! Web3Signer's `eth1` API: a service that holds keys and signs whole transactions.
+//! The `eth1` API of Web3Signer, a service that holds keys and signs whole transactions.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ const SIGN: &str = "eth_signTransaction";
 
 const ACCOUNTS: &str = "eth_accounts";
 
-/// The most characters of the service's message that are kept.
+/// How many characters of the service's message are kept.
 const MAX_WORDS: usize = 200;
 
 /// An account of a Web3Signer instance (`eth_signTransaction`).
 ///
-/// One instance serves one chain: it replaces the request's chain id by the one that it was started
-/// with. A transaction that comes back for another chain is refused like every other difference
-/// ([`check`](super::check)).
+/// One instance serves one chain: it replaces the chain id of the request by the one with which it
+/// was started. A transaction that comes back for another chain is refused, like every other
+/// difference ([`check`](super::check)).
 #[derive(Clone)]
 pub struct Web3Signer {
     account: Address,
@@ -47,13 +47,13 @@ const fn none<T>() -> Option<T> {
 }
 
 impl Web3Signer {
-    /// The account of the instance behind this transport.
+    /// Makes the signer of an account at the instance behind this transport.
     #[must_use]
     pub fn new(account: Address, transport: Arc<dyn Transport>) -> Self {
         Self { account, transport }
     }
 
-    /// The accounts that the instance signs for (`eth_accounts`). Nothing is signed.
+    /// Returns the accounts for which the instance signs (`eth_accounts`). Signs nothing.
     ///
     /// # Errors
     /// When the instance cannot be reached, refuses, or gives another answer.
@@ -75,7 +75,7 @@ impl Web3Signer {
                 NodeFault::Refused { message, .. } => SignError::Refused { message },
                 _ => SignError::Unavailable,
             })?;
-        // An answer that is not JSON comes from a proxy in front of the instance.
+        // An answer that is not JSON comes from a proxy before the instance.
         let answer: Value = serde_json::from_slice(&body).map_err(|_| SignError::Unavailable)?;
         let answer = Answer::deserialize(answer).map_err(|_| SignError::Malformed)?;
         match answer {
@@ -92,7 +92,7 @@ impl Web3Signer {
         }
     }
 
-    /// The transaction call object.
+    /// Makes the call object of a transaction.
     fn call(&self, unsigned: &Unsigned) -> Value {
         let mut call = json!({
             "from": self.account,

@@ -1,4 +1,5 @@
-//! Records that last as long as the process: the model for other stores, and the store of tests.
+//! Records in memory. They last as long as the process. This is the model for other stores, and the
+//! store of tests.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,7 +11,7 @@ use tokio::time::Instant;
 use super::{CLOCKS_DIFFER, Fence, Store, StoreFuture, Takeover, TurnEnd, TurnFence, TurnStore};
 use crate::{Lane, Record, State, StoreError};
 
-/// A store without durability. It keeps every other promise of [`Store`].
+/// A store that is not durable. It keeps every other promise of [`Store`].
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     inner: Mutex<Inner>,
@@ -33,7 +34,7 @@ struct Lease {
 
 #[derive(Debug, Clone)]
 struct Turn {
-    /// Empty when it is done.
+    /// The name of the work. Empty when it is finished.
     work: String,
     token: u64,
     until: Instant,
@@ -67,7 +68,7 @@ impl Inner {
         Ok(record)
     }
 
-    /// The turn, while it is the account's newest.
+    /// Returns the turn, if it is the account's newest.
     fn turn(&mut self, turn: TurnFence) -> Option<&mut Turn> {
         let newest = self.turns.get_mut(&turn.account);
         newest.filter(|newest| newest.token == turn.token)
@@ -138,7 +139,7 @@ impl Store for MemoryStore {
             && lease.holder == holder
             && lease.token == fence.token
         {
-            // The token stays: the next holder's is higher.
+            // The token stays, so that the next holder gets a higher one.
             lease.until = 0;
             lease.holder = String::new();
         }

@@ -21,7 +21,7 @@ const COMPONENT: Component = Component {
     ],
 };
 
-/// The constraint by which a lane uses a nonce for one record.
+/// The constraint that a nonce of a lane belongs to one record.
 const NONCE: &str = "sender_record_nonce";
 
 const READ: &str = "read";
@@ -29,10 +29,11 @@ const READ: &str = "read";
 /// The parameters of a statement.
 type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 
-/// Records in a PostgreSQL database, which any number of processes may open.
+/// Records in a PostgreSQL database. Any number of processes may open it.
 ///
-/// A database holds several books: each has its own keys and lanes, as one file of
-/// [`SqliteStore`](super::SqliteStore) has. A nonce of a lane has one record in all of them.
+/// A database has several books. Each has keys and lanes of its own, like a file of
+/// [`SqliteStore`](super::SqliteStore). But a nonce of a lane belongs to one record in all books
+/// together.
 #[derive(Debug, Clone)]
 pub struct PostgresStore {
     postgres: Postgres,
@@ -40,10 +41,10 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// Opens the book, and brings the tables up.
+    /// Opens the book, and migrates the tables.
     ///
     /// # Errors
-    /// The defect of the database.
+    /// What is wrong with the database.
     pub async fn open(postgres: Postgres, book: &'static str) -> Result<Self, PostgresError> {
         postgres.migrate(&COMPONENT).await?;
         Ok(Self { postgres, book })
@@ -52,7 +53,7 @@ impl PostgresStore {
     /// Returns the migration that [`open`](Self::open) would run. Writes nothing.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// The same as [`open`](Self::open).
     pub async fn pending(postgres: &Postgres) -> Result<Migration, PostgresError> {
         postgres.pending(&COMPONENT).await
     }
@@ -66,8 +67,8 @@ impl PostgresStore {
         Ok(self.postgres.query(operation, sql, params).await?)
     }
 
-    /// Inserts a record with a statement that returns its id. When it returns none, this is the
-    /// key's record, if there is one.
+    /// Inserts a record with a statement that returns its id. When the statement returns none,
+    /// reads the record that the key already has, if there is one.
     async fn put(
         &self,
         sql: &str,
@@ -137,7 +138,8 @@ async fn replace(
     book: &str,
     record: &Record,
 ) -> Result<Record, StoreError> {
-    // Steps are random, as those of a lane's token are: a record may be amended without a token.
+    // The steps are random, like those of a lane's token, because a record may be changed without a
+    // token.
     let sql = "UPDATE sender_record SET state = $1, nonce = $2, is_final = $3, body = $4,
                    revision = revision + 1 + (random() * 1000000)::bigint
                WHERE id = $5 AND revision = $6 AND key = $7 AND book = $8 RETURNING revision";
@@ -178,8 +180,8 @@ impl Store for PostgresStore {
         let until = now.saturating_add(seconds);
         let anyway = takeover == Takeover::AtOnce;
         Box::pin(async move {
-            // Steps are random: a replica that takes over may lack the last ones, and would give
-            // their tokens to others.
+            // The steps are random: a replica that takes over may lack the last steps, and would
+            // otherwise give their tokens to others.
             let sql = "INSERT INTO sender_lane AS l (chain_id, account, holder, token, until)
                        VALUES ($1, $2, $3, 1 + (random() * 1000000)::bigint, $4)
                        ON CONFLICT (chain_id, account) DO UPDATE SET
@@ -225,15 +227,15 @@ impl Store for PostgresStore {
                        VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9)
                        ON CONFLICT (book, key) DO NOTHING RETURNING id";
             let known = self.put(sql, &record, None).await?;
-            // Pruned in between, which happens to final records only.
+            // The record was pruned meanwhile, which happens only to final records.
             known.ok_or(StoreError::Conflict { key: record.key })
         })
     }
 
     fn insert_in_turn(&self, record: Record, turn: TurnFence) -> StoreFuture<'_, Record> {
         Box::pin(async move {
-            // The lock on the turn's row holds until the record is committed. Who takes the turn
-            // either comes before, and the record is refused, or waits and finds it.
+            // The row of the turn stays locked until the record is committed. Whoever takes the
+            // turn comes before, and the record is refused; or it waits, and finds the record.
             let sql = "WITH turn AS (
                            SELECT 1 FROM sender_turn WHERE account = $10 AND token = $11 FOR SHARE
                        )

@@ -11,7 +11,7 @@ use storage::sqlite::{
 use super::{CLOCKS_DIFFER, Fence, Store, StoreFuture, Takeover};
 use crate::{Lane, Record, StoreError};
 
-/// `x4tx`.
+/// The application id is `x4tx`.
 const FORMAT: Format = Format {
     application_id: 0x7834_7478,
     migrations: &[include_str!("0001.sql")],
@@ -20,18 +20,19 @@ const FORMAT: Format = Format {
 const SETTINGS: Settings = Settings::of_records(1024);
 
 /// Records in one SQLite file, which several processes of one machine may open. One thread does all
-/// work of a handle, in the order of the calls; between handles SQLite's write lock decides.
+/// the work of a handle, in the order of the calls. The write lock of SQLite orders the writes of
+/// several handles.
 #[derive(Debug)]
 pub struct SqliteStore {
     worker: Worker,
 }
 
 impl SqliteStore {
-    /// Opens the file at `path`, and creates file and folder if they are missing, both readable by
-    /// their owner only.
+    /// Opens the file at `path`. Creates the file and its folder if they are missing; only their
+    /// owner can read them.
     ///
     /// # Errors
-    /// The defect of the file.
+    /// What is wrong with the file.
     pub fn open(path: PathBuf) -> Result<Self, DatabaseError> {
         let worker = Worker::shared(path, &FORMAT, &SETTINGS)?;
         Ok(Self { worker })
@@ -100,7 +101,7 @@ fn replace(transaction: &Transaction<'_>, record: &Record) -> Result<Record, Fai
     match changed {
         Ok(1) => Ok(next),
         Ok(_) => Err(conflict().into()),
-        // Callers' writes can break only the constraint on the nonce.
+        // Of all constraints, a caller's write can only break the one on the nonce.
         Err(error) if is_constraint(&error) => Err(conflict().into()),
         Err(error) => Err(error.into()),
     }
@@ -119,7 +120,8 @@ impl Store for SqliteStore {
         let until = now.saturating_add(seconds);
         let anyway = takeover == Takeover::AtOnce;
         self.worker.write("acquire", move |transaction| {
-            // One statement: of several holders that ask at once, one gets the lane.
+            // This is one statement, so that of several holders that ask at the same time one gets
+            // the lane.
             let token = transaction
                 .prepare_cached(
                     "INSERT INTO lane (chain_id, account, holder, token, until) VALUES (?1, ?2, ?3, 1, ?4) \

@@ -1,4 +1,5 @@
-//! Seeded schedules of all faults, one after the other and all at once.
+//! Tests with random schedules of all faults, one after the other and all together. A seed repeats
+//! a schedule.
 
 use std::time::Duration;
 
@@ -12,11 +13,11 @@ use tx_sender::Sender;
 use crate::kills::process;
 use crate::support::{BASE_FEE, CAP, World, name, recipient, submit};
 
-/// The number of schedules of an ordinary run; `TX_SENDER_SCHEDULES` and `TX_SENDER_FIRST_SEED` set
+/// How many schedules an ordinary run has. `TX_SENDER_SCHEDULES` and `TX_SENDER_FIRST_SEED` set
 /// others.
 const SCHEDULES: u64 = 40;
 
-/// The number of these schedules that also run on records in a file.
+/// How many of these schedules also run on records in a file.
 const ON_FILE: u64 = 6;
 
 const KEYS: u64 = 8;
@@ -58,7 +59,7 @@ async fn schedule(seed: u64, world: World) {
             submitted += 1;
         }
         let sender = processes[rng.random_range(0..processes.len())].clone();
-        // A caller can rely only on the answers that it got, and asks again for the rest.
+        // A caller can rely only on the answers that it got. It asks again for the rest.
         let numbers: Vec<u64> = (1..=submitted).filter(|_| rng.random_ratio(1, 3)).collect();
         let cancelled = rng.random_ratio(1, 15).then(|| rng.random_range(1..=KEYS));
         let asking = async {
@@ -78,7 +79,7 @@ async fn schedule(seed: u64, world: World) {
         effects_are_single(&world, seed);
     }
 
-    // All faults are over: one process continues alone.
+    // All faults are over, and one process continues alone.
     processes.clear();
     world.chain.clear_faults();
     world.chain.forget_sends(0);

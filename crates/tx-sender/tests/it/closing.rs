@@ -1,4 +1,4 @@
-//! Requests that the caller or the sender gives up.
+//! Tests of requests that the caller or the sender gives up.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tx_sender::{Closing, Request, SenderError, State};
 use crate::support::{BASE_FEE, CAP, LANE, NOW, World, name, submit, transfer};
 
 #[tokio::test(start_paused = true)]
-async fn a_key_stands_for_one_request() {
+async fn a_key_belongs_to_one_request() {
     let world = World::new();
     let sender = world.sender().await;
     let first = sender.submit("k", LANE, transfer(1)).await.unwrap();
@@ -91,7 +91,7 @@ async fn a_cancelled_request_may_still_win() {
     submit(&sender, 1).await;
     world.comes_to(&name(1), "broadcast").await;
     let cancelled = sender.cancel(&name(1)).await.unwrap();
-    // A block is mined at this very moment.
+    // A block is made at this moment.
     world.chain.mine();
     assert_eq!(cancelled.state.as_str(), "broadcast");
     world.blocks(3).await;
@@ -107,7 +107,8 @@ async fn a_freed_lane_takes_new_requests() {
         submit(&sender, number).await;
     }
     world.until_waiting(4).await;
-    // Above the cap of the requests, below the cap of transactions without effect.
+    // The base fee is above the cap of the requests, and below the cap of transactions without
+    // effect.
     world.chain.set_base_fee(u64::try_from(CAP).unwrap() + 1000);
     world.blocks(2).await;
     submit(&sender, 5).await;
@@ -131,12 +132,12 @@ async fn a_request_whose_time_is_over_is_not_sent() {
         not_after: Some(NOW + 20),
         ..transfer(number)
     };
-    // This one is sent and not mined in time.
+    // This request is sent and is not mined in time.
     sender.submit(&name(1), LANE, soon(1)).await.unwrap();
     world.comes_to(&name(1), "broadcast").await;
     world.chain.set_base_fee(u64::try_from(CAP).unwrap() + 1000);
     world.blocks(5).await;
-    // This one is not sent in time.
+    // This request is not sent in time.
     sender.submit(&name(2), LANE, soon(2)).await.unwrap();
     world.blocks(25).await;
     for number in [1, 2] {
@@ -147,7 +148,7 @@ async fn a_request_whose_time_is_over_is_not_sent() {
     }
 }
 
-/// Nodes are slow, and there are always requests that are withdrawn before the nodes have answered.
+/// The nodes are slow, and callers always withdraw some requests before the nodes have answered.
 #[tokio::test(start_paused = true)]
 async fn a_request_is_sent_while_callers_withdraw_others() {
     let mut world = World::new();

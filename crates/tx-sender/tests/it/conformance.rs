@@ -1,5 +1,5 @@
-//! The tests that every signer has to pass. The crates of the signers that are services run this
-//! very file over each of them.
+//! The tests that every signer must pass. The crates of signers that are services run this same
+//! file on each of them.
 
 use std::time::Duration;
 
@@ -27,8 +27,8 @@ pub(crate) fn unsigned(fees: Fees) -> Unsigned {
     }
 }
 
-/// Both kinds of transactions come back as requested. The test decodes the bytes itself, without
-/// the sender's own check.
+/// Checks that both kinds of transactions come back as requested. It decodes the bytes itself,
+/// without the check of the sender.
 pub(crate) async fn conforms(signer: &dyn TransactionSigner) {
     for fees in [DYNAMIC, Fees::Legacy { price: 9 }] {
         for nonce in 0..8 {
@@ -67,7 +67,7 @@ pub(crate) async fn conforms(signer: &dyn TransactionSigner) {
     }
 }
 
-/// The behaviour of the service behind a signer.
+/// How the service behind a signer behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(
     dead_code,
@@ -80,11 +80,11 @@ pub(crate) enum Behaviour {
     HighS,
     /// It signs, and `r` begins with a byte of zeros.
     ShortR,
-    /// Somebody exchanged the key of the name.
+    /// Somebody has exchanged the key of the name.
     Rotated,
     /// The signature is of another hash.
     OtherHash,
-    /// It refuses: no permission, key disabled, policy.
+    /// It refuses, because of a permission, a disabled key, or a policy.
     Refuses,
     /// It fails temporarily.
     Fails,
@@ -94,20 +94,20 @@ pub(crate) enum Behaviour {
     Silent,
     /// It closes the connection.
     Closes,
-    /// Its answer has the right form and holds no signature.
+    /// Its answer has the right form, and contains no signature.
     Garbage,
     /// Its answer has another form.
     OtherForm,
 }
 
-/// In each behaviour of the service, the signer returns the requested transaction or an error with
-/// the right name, and answers the next request as usual.
+/// Checks each behaviour of the service: the signer returns the requested transaction, or an error
+/// with the right name. Then it answers the next request as usual.
 #[allow(dead_code, reason = "not every signer is a service")]
 pub(crate) async fn withstands(signer: &dyn TransactionSigner, behave: impl Fn(Behaviour)) {
     use Behaviour::*;
     let cases: [(Behaviour, &[&str]); 11] = [
-        // A signer of whole transactions is refused for a high `s`; for a signer of hashes the
-        // sender normalises it.
+        // A signer of whole transactions is refused for a high `s`. For a signer of hashes, the
+        // sender takes the lower one.
         (HighS, &["signed", "signer_high_s"]),
         (ShortR, &["signed"]),
         (Rotated, &["signer_other_account"]),

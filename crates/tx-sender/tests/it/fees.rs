@@ -1,4 +1,4 @@
-//! Spikes, caps, empty accounts.
+//! Tests of fees: spikes, caps, and empty accounts.
 
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ async fn a_chain_without_a_base_fee_gets_legacy_transactions() {
     assert_eq!(record.attempts[0].fees, Fees::Legacy { price: 1_000_000 });
 }
 
-/// The base fee rises above the offer and stays below the cap.
+/// The base fee rises above the offer, and stays below the cap.
 #[tokio::test(start_paused = true)]
 async fn a_spike_below_the_cap_is_outbid_in_both_fields() {
     let world = World::new();
@@ -72,7 +72,7 @@ async fn a_spike_below_the_cap_is_outbid_in_both_fields() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_spike_above_the_cap_holds_the_lane_by_name_until_it_ends() {
+async fn a_spike_above_the_cap_holds_the_lane_until_it_ends() {
     let world = World::new();
     let sender = world.sender().await;
     submit(&sender, 1).await;
@@ -84,7 +84,7 @@ async fn a_spike_above_the_cap_holds_the_lane_by_name_until_it_ends() {
     world.blocks(30).await;
     assert_eq!(world.hold(&sender), Some("fees_above_cap"));
     assert_eq!(world.state(&name(1)).await, "broadcast");
-    // A request that cannot be mined takes no nonce.
+    // A request that cannot be mined gets no nonce.
     assert_eq!(world.record(&name(2)).await.nonce, None);
     let attempts = world.record(&name(1)).await.attempts;
     assert!(attempts.iter().all(|attempt| attempt.fees.most() <= CAP));
@@ -98,9 +98,10 @@ async fn a_spike_above_the_cap_holds_the_lane_by_name_until_it_ends() {
     assert_eq!(world.hold(&sender), None);
 }
 
-/// The account can no longer pay for the first request in line, but can pay for the one behind it.
+/// The market rises above the cap of the first request in line, and stays below the cap of the one
+/// behind it.
 #[tokio::test(start_paused = true)]
-async fn a_stuck_head_is_closed_when_others_could_be_mined() {
+async fn a_stuck_first_request_is_closed_when_others_could_be_mined() {
     let world = World::new();
     let sender = world.sender().await;
     let low = Request {
@@ -127,7 +128,7 @@ async fn a_stuck_head_is_closed_when_others_could_be_mined() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_empty_account_holds_the_lane_by_name_until_it_is_funded() {
+async fn an_empty_account_holds_the_lane_until_it_is_funded() {
     let world = World::on(builder().build().unwrap());
     let poor = PrivateKeySigner::from_bytes(&[0x42; 32].into()).unwrap();
     let key = LocalKey::from_hex(&hex::encode([0x42; 32]).into()).unwrap();
@@ -154,10 +155,10 @@ async fn an_empty_account_holds_the_lane_by_name_until_it_is_funded() {
     assert_eq!(sender.status(lane).hold, None);
 }
 
-/// The account paid for something else after the sender's check of the balance and before the
-/// node's own.
+/// The account pays for something else after the sender has checked the balance, and before the
+/// node checks it.
 #[tokio::test(start_paused = true)]
-async fn a_balance_that_runs_out_while_sending_is_no_end() {
+async fn a_balance_that_runs_out_while_sending_ends_nothing() {
     let world = World::new();
     let sender = world.sender().await;
     let words = "insufficient funds for gas * price + value: balance 0";
@@ -179,7 +180,7 @@ async fn a_balance_that_runs_out_while_sending_is_no_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn reverting_and_burning_transactions_fail_and_hold_up_no_other() {
+async fn reverting_and_burning_transactions_fail_and_delay_no_other() {
     let world = World::new();
     let sender = world.sender().await;
     for (key, to) in [("reverts", REVERTS), ("burns", BURNS)] {
@@ -198,7 +199,7 @@ async fn reverting_and_burning_transactions_fail_and_hold_up_no_other() {
     assert_eq!(world.state(&name(1)).await, "sealed");
 }
 
-/// Every node refuses the transaction, so the transaction itself is at fault.
+/// Every node refuses the transaction, so the reason is the transaction itself.
 #[tokio::test(start_paused = true)]
 async fn a_transaction_that_every_node_refuses_is_closed_and_its_nonce_used_up() {
     let world = World::new();

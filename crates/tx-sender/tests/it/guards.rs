@@ -1,4 +1,4 @@
-//! Guards of the sender, one by one: each of these tests fails when its guard is removed, and no
+//! Tests of the sender's guards, one for each. Each test fails when its guard is removed, and no
 //! other test does.
 
 mod blocks;
@@ -24,7 +24,7 @@ use tx_sender::{
 
 use crate::support::{BASE_FEE, CAP, InProcess, LANE, World, key, name, submit, transfer};
 
-/// Replaces the node's answer, by method and parameters.
+/// Replaces the answer of a node, by method and parameters.
 type Script = dyn Fn(&str, &Value) -> Option<Result<Value, NodeFault>> + Send + Sync;
 
 struct Scripted(InProcess, Box<Script>);
@@ -56,7 +56,7 @@ pub(crate) fn scripted(
     Arc::new(RpcNode::new(Arc::new(scripted)))
 }
 
-/// Hands signed bytes to a chain.
+/// Gives signed bytes to a chain.
 fn hand_over(chain: &DevChain, raw: &[u8]) -> B256 {
     let request = json!({
         "jsonrpc": "2.0", "id": 1, "method": "eth_sendRawTransaction",

@@ -1,4 +1,4 @@
-//! Encrypted key files as other programs write them.
+//! Tests with encrypted key files that other programs have written.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -11,7 +11,7 @@ use tx_sender::{KeyFileError, LocalKey, TransactionSigner as _};
 
 use crate::conformance::conforms;
 
-/// `cast wallet import` and eth-account wrote these, for the same account.
+/// The files that `cast wallet import` and eth-account have written for the same account.
 const FILES: [(&str, &str); 3] = [
     (
         "cast",

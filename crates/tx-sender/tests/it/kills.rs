@@ -1,5 +1,5 @@
-//! A process that ends before or after any of its writes and sends, and the next process that finds
-//! its records.
+//! Tests with a process that ends before or after any of its writes and sends, and a next process
+//! that finds its records.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use tx_sender::{Fence, Lane, Record, RpcNode, Sender, Store, StoreFuture, Takeov
 
 use crate::support::{World, at_once, key, name, recipient, submit};
 
-/// The records as seen by one process.
+/// The records as one process uses them. Its fuse can end the process at each write.
 pub(crate) struct Mortal {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) fuse: Arc<Fuse>,
@@ -84,7 +84,7 @@ impl Store for Mortal {
     }
 }
 
-/// A process with this fuse.
+/// Starts a process with this fuse.
 pub(crate) async fn process(world: &World, fuse: &Arc<Fuse>) -> Sender {
     let store = Mortal {
         store: world.open_store(),
@@ -100,7 +100,7 @@ pub(crate) async fn process(world: &World, fuse: &Arc<Fuse>) -> Sender {
 
 const KEYS: u64 = 3;
 
-/// Submits all keys and cancels the last one while blocks come. Returns whether the process
+/// Submits all keys, and cancels the last one while blocks come. Returns whether the process
 /// survived to the end.
 async fn live(world: &World, fuse: &Arc<Fuse>) -> bool {
     let sender = process(world, fuse).await;
@@ -109,7 +109,7 @@ async fn live(world: &World, fuse: &Arc<Fuse>) -> bool {
             submit(&sender, number).await;
         }
         world.until_waiting(KEYS.try_into().unwrap()).await;
-        // The request may have ended before; then it is too late to cancel it.
+        // The request may have an outcome already. It is then too late to cancel it.
         let _ = sender.cancel(&name(KEYS)).await;
         world.blocks(4).await;
     };
@@ -124,7 +124,7 @@ async fn a_process_may_end_before_or_after_every_effect() {
     ends_everywhere(World::new).await;
 }
 
-/// Each process opens the file for itself.
+/// Each process opens the file itself.
 #[tokio::test(start_paused = true)]
 async fn a_process_may_end_before_or_after_every_effect_on_a_file() {
     ends_everywhere(World::with_file).await;
@@ -137,8 +137,8 @@ async fn ends_everywhere(world: fn() -> World) {
         for after in [false, true] {
             let world = world();
             ended &= live(&world, &Fuse::new(effects, after)).await;
-            // The chain makes blocks while no process works the lane; after the lease another
-            // process works it.
+            // The chain makes blocks while no process works on the lane. After the lease another
+            // process works on it.
             world.chain.mine();
             pass(Duration::from_secs(40)).await;
             let next = process(&world, &Fuse::new(i64::MAX, false)).await;
@@ -173,6 +173,6 @@ async fn ends_everywhere(world: fn() -> World) {
         }
         effects += 1;
     }
-    // Fewer would mean that the fuse does not see the work.
+    // Fewer effects would mean that the fuse does not see the work.
     assert!(effects > 10, "{effects}");
 }

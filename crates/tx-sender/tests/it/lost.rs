@@ -1,4 +1,5 @@
-//! Records that a database has lost: a replica that takes over may lack the last commits.
+//! Tests with records that a database has lost. A replica that takes over may lack the last
+//! commits.
 
 mod switched;
 
@@ -14,7 +15,7 @@ use tx_sender::{
 use self::switched::Switched;
 use crate::support::{LANE, World, name, submit, transfer};
 
-/// Submits a transfer as a part of work that has the account's turn.
+/// Submits a transfer as a part of work that holds the account's turn.
 async fn submit_in_turn(store: &MemoryStore, sender: &Sender, number: u64) {
     let turn = store.take_turn(LANE.account, "work", Duration::from_secs(600));
     let turn = turn.await.unwrap().unwrap();
@@ -24,7 +25,7 @@ async fn submit_in_turn(store: &MemoryStore, sender: &Sender, number: u64) {
     store.end_turn(turn, TurnEnd::Finished).await.unwrap();
 }
 
-/// The part of a record that a replica has.
+/// How much of a record a replica still has.
 #[derive(Debug, Clone, Copy)]
 enum Left {
     Nothing,
@@ -32,7 +33,7 @@ enum Left {
     Claimed,
 }
 
-/// A request is sent, and its record is lost. It is submitted again.
+/// Sends a request, loses its record, and submits it again. It must take effect once.
 async fn takes_effect_once(left: Left, is_mined: bool) {
     let case = format!("{left:?} {is_mined}");
     let mut world = World::new();
@@ -76,7 +77,7 @@ async fn takes_effect_once(left: Left, is_mined: bool) {
     if is_mined {
         assert_eq!(world.state(&name(2)).await, "replaced", "{case}");
     }
-    // The account goes on.
+    // The account can be used again.
     submit_in_turn(&replica, &sender, 3).await;
     world.blocks(3).await;
     assert_eq!(world.state(&name(3)).await, "sealed", "{case}");
@@ -91,7 +92,7 @@ async fn a_request_whose_record_is_lost_takes_effect_once() {
     }
 }
 
-/// Each of several lost requests is refused once, and nothing else.
+/// Each of several lost requests is refused once. Nothing else is refused.
 #[tokio::test(start_paused = true)]
 async fn every_lost_request_takes_effect_once() {
     let mut world = World::new();
@@ -116,8 +117,8 @@ async fn every_lost_request_takes_effect_once() {
     }
 }
 
-/// A foreign transaction with the account's key takes a nonce from no request but one that
-/// has the account to itself.
+/// A foreign transaction of the account uses a nonce. A request without a turn then takes the next
+/// nonce; only a request that has the account to itself would be displaced.
 #[tokio::test(start_paused = true)]
 async fn a_foreign_transaction_displaces_no_request_without_a_turn() {
     let world = World::new();

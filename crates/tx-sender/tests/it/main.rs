@@ -1,4 +1,4 @@
-//! Runs the sender against an EVM in this process, in simulated time.
+//! Tests that run the sender against an EVM in this process, in simulated time.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

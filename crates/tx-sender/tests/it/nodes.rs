@@ -1,4 +1,4 @@
-//! Nodes that are behind, on another fork, down, or show facts that do not exist.
+//! Tests with nodes that are behind, on another fork, down, or show facts that do not exist.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tx_sender::{Closing, Node, NodeFault, RpcNode, Transport};
 use crate::support::{InProcess, LANE, World, builder, key, name, submit, transfer};
 
 #[tokio::test(start_paused = true)]
-async fn a_node_that_is_behind_is_not_asked_first() {
+async fn a_node_that_is_behind_is_not_used_first() {
     let world = World::new();
     let behind = InProcess::new(&world.chain.fork());
     for nonce in 0..2 {
@@ -27,7 +27,7 @@ async fn a_node_that_is_behind_is_not_asked_first() {
     submit(&sender, 1).await;
     world.blocks(2).await;
     let record = world.record(&name(1)).await;
-    // By the count of the node that is behind, this would be the first.
+    // By the count of the node that is behind, this transaction would be the first one.
     assert_eq!((record.state.as_str(), record.nonce), ("sealed", Some(2)));
 }
 
@@ -59,7 +59,7 @@ async fn a_node_of_another_chain_is_never_asked_for_anything_else() {
     let nodes = vec![other.node(), world.node.node()];
     let sender = world.sender_over(world.store.clone(), nodes, key()).await;
     submit(&sender, 1).await;
-    // The second time, the bytes are handed to every node.
+    // From the second time on, every node gets the bytes.
     let sends = || {
         let asked = world.node.asked.lock().unwrap();
         asked.get("eth_sendRawTransaction").copied()
@@ -79,7 +79,7 @@ async fn a_node_of_another_chain_is_never_asked_for_anything_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_second_node_takes_over_and_a_lane_without_nodes_is_held_by_name() {
+async fn the_second_node_takes_over_and_a_lane_without_nodes_is_held() {
     let world = World::new();
     let second = InProcess::new(&world.chain);
     let dead = InProcess::new(&builder().mining(Mining::Manual).build().unwrap());
@@ -109,7 +109,7 @@ async fn the_second_node_takes_over_and_a_lane_without_nodes_is_held_by_name() {
     assert_eq!(world.hold(&sender), None);
 }
 
-/// The node shows its receipt, and its block never comes.
+/// The node shows a receipt, and its block never comes.
 #[tokio::test(start_paused = true)]
 async fn a_preconfirmed_receipt_that_vanishes_settles_nothing() {
     for fate in [Fate::Dropped, Fate::Waiting] {
@@ -131,7 +131,7 @@ async fn a_preconfirmed_receipt_that_vanishes_settles_nothing() {
     }
 }
 
-/// The block comes with another hash than the preconfirmed one had.
+/// The block comes with another hash than the preconfirmed block had.
 #[tokio::test(start_paused = true)]
 async fn only_the_canonical_block_of_a_preconfirmed_transaction_counts() {
     let world = World::new();
@@ -139,7 +139,7 @@ async fn only_the_canonical_block_of_a_preconfirmed_transaction_counts() {
     submit(&sender, 1).await;
     world.comes_to(&name(1), "broadcast").await;
     world.chain.preconfirm();
-    // The sender looks at the receipt.
+    // The sender sees the receipt meanwhile.
     pass(Duration::from_millis(500)).await;
     world.blocks(1).await;
     let sealed = world.record(&name(1)).await.state;
@@ -150,7 +150,7 @@ async fn only_the_canonical_block_of_a_preconfirmed_transaction_counts() {
     );
 }
 
-/// For 45 minutes the node has mined everything and shows no receipt.
+/// For 45 minutes the node has mined everything, and shows no receipt.
 #[tokio::test(start_paused = true)]
 async fn null_receipts_are_never_a_failure() {
     let world = World::new();
@@ -161,7 +161,7 @@ async fn null_receipts_are_never_a_failure() {
         world.blocks(60).await;
         assert_eq!(world.state(&name(1)).await, "broadcast", "{minute}");
     }
-    // Its nonce is used: no request waits for the receipt, and the sender raises nothing.
+    // The nonce is used. So no request waits for the receipt, and the sender raises nothing.
     submit(&sender, 2).await;
     world.blocks(3).await;
     assert_eq!(world.effect(2), U256::from(1));
@@ -174,7 +174,7 @@ async fn null_receipts_are_never_a_failure() {
     assert_eq!(world.chain.transactions().len(), 2);
 }
 
-/// A node that refuses every transaction with this message and answers everything else.
+/// A node that refuses every transaction with this message, and answers everything else.
 struct Refuses(InProcess, &'static str);
 
 impl Transport for Refuses {
@@ -195,7 +195,7 @@ fn refuses(world: &World, words: &'static str) -> Arc<dyn Node> {
     Arc::new(RpcNode::new(Arc::new(Refuses(world.node.clone(), words))))
 }
 
-/// A transaction that one node calls invalid may be accepted by another.
+/// When one node calls a transaction invalid, another node may still accept it.
 #[tokio::test(start_paused = true)]
 async fn only_a_refusal_by_all_nodes_is_about_the_transaction() {
     const INVALID: &str = "intrinsic gas too low";
@@ -241,7 +241,7 @@ impl Transport for Silent {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_silent_node_keeps_nobody_waiting() {
+async fn a_silent_node_delays_nobody() {
     for first in [true, false] {
         let world = World::new();
         let mut nodes: Vec<Arc<dyn Node>> =

@@ -1,4 +1,4 @@
-//! Lost transactions, and nonces that somebody else has used.
+//! Tests with lost transactions, and with nonces that somebody else has used.
 
 use crate::support::{LANE, World, name, submit};
 use alloy_primitives::U256;
@@ -51,7 +51,7 @@ async fn an_evicted_transaction_is_sent_again_under_its_nonce() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_nonce_that_somebody_else_has_used_is_replaced_and_nothing_waits_for_it() {
+async fn a_request_is_replaced_when_somebody_else_has_used_its_nonce_and_nothing_waits_for_it() {
     let world = World::new();
     let sender = world.sender().await;
     world.chain.forget_sends(2);
@@ -72,7 +72,7 @@ async fn a_nonce_that_somebody_else_has_used_is_replaced_and_nothing_waits_for_i
     );
 }
 
-/// Another process's transactions came before the sender's check.
+/// The transactions of another process came before the sender's check.
 #[tokio::test(start_paused = true)]
 async fn nonces_that_are_used_already_are_not_claimed() {
     let world = World::new();
@@ -87,7 +87,7 @@ async fn nonces_that_are_used_already_are_not_claimed() {
     assert_eq!((record.state.as_str(), record.nonce), ("sealed", Some(3)));
 }
 
-/// A reorganisation removes somebody else's transaction, and with it a nonce below ours.
+/// A reorganisation removes the transaction of somebody else. So a nonce below ours is missing.
 #[tokio::test(start_paused = true)]
 async fn a_gap_below_a_waiting_transaction_is_filled() {
     let world = World::new();
@@ -129,10 +129,10 @@ async fn a_gap_is_filled_by_the_next_request() {
     }
 }
 
-/// A node refuses a transaction that it has taken. The sender sends nothing under another nonce,
-/// whatever the message, and the block decides the outcome.
+/// A node refuses a transaction that it has already taken. Whatever the message says, the sender
+/// sends nothing under another nonce, and the block decides.
 #[tokio::test(start_paused = true)]
-async fn a_refusal_after_the_node_has_taken_it_changes_nothing() {
+async fn a_refusal_after_the_node_has_taken_the_transaction_changes_nothing() {
     for words in [
         "nonce too low",
         "already known",
@@ -166,7 +166,7 @@ async fn a_refusal_after_the_node_has_taken_it_changes_nothing() {
     }
 }
 
-/// The transaction is lost before it arrives, or the answer to it afterwards.
+/// The transaction is lost before it arrives, or the answer is lost after that.
 #[tokio::test(start_paused = true)]
 async fn a_lost_answer_changes_nothing() {
     for (answer, after) in [

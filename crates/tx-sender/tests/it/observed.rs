@@ -1,4 +1,4 @@
-//! The metrics of a lane.
+//! Tests of the metrics of a lane.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -13,8 +13,8 @@ use test_support::pass;
 
 use crate::support::{BASE_FEE, CAP, World, submit};
 
-/// The value of every gauge and counter, by its name and the labels that tell lanes and causes
-/// apart.
+/// A recorder that keeps the value of every gauge and counter, by its name and the labels that tell
+/// lanes and causes apart.
 #[derive(Debug, Default, Clone)]
 struct Values(Arc<Mutex<BTreeMap<String, f64>>>);
 
@@ -68,7 +68,7 @@ impl Values {
         Arc::new(Value(self.clone(), name))
     }
 
-    /// The value for the lane of these tests.
+    /// Returns the value for the lane of these tests.
     fn of(&self, name: &str) -> Option<f64> {
         let name = format!("{name} 196 {}", GAS_PAYER.address);
         self.0.lock().unwrap().get(&name).copied()
@@ -122,7 +122,7 @@ async fn a_lane_shows_its_depth_age_bumps_and_what_holds_it() {
     assert_eq!(values.of("svc_sender_oldest_seconds"), Some(0.0));
     assert_eq!(values.of("svc_sender_reorganised_total"), Some(0.0));
 
-    // Down to the first of the three blocks.
+    // The reorganisation goes down to the first of the three blocks.
     world.chain.reorganise(5, Fate::Waiting);
     world.blocks(3).await;
     assert_eq!(values.of("svc_sender_reorganised_total"), Some(3.0));

@@ -1,4 +1,4 @@
-//! The speed of a lane, and the number of its requests.
+//! Tests of the speed of a lane, and of the number of its requests to nodes.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -16,7 +16,7 @@ use crate::support::{InProcess, LANE, World, key, name, submit, transfer};
 const RECEIPT: &str = "eth_getTransactionReceipt";
 const HEAD: &str = "eth_getBlockByNumber";
 
-/// A world with the rules of a server, which are slower than those of other tests.
+/// Makes a world with the rules of a server. They are slower than those of other tests.
 fn world() -> World {
     let mut world = World::new();
     world.policy = Policy {
@@ -30,7 +30,7 @@ fn asked(world: &World) -> HashMap<&'static str, usize> {
     world.node.asked.lock().unwrap().clone()
 }
 
-/// Every answer takes two milliseconds here.
+/// Here every answer takes two milliseconds.
 #[tokio::test(start_paused = true)]
 async fn a_submission_is_sent_at_once_whatever_the_lane_waits_for() {
     let world = world();
@@ -39,7 +39,7 @@ async fn a_submission_is_sent_at_once_whatever_the_lane_waits_for() {
     assert!(world.time_to_send(&sender, 1).await < soon, "a new lane");
     assert!(world.time_to_send(&sender, 2).await < soon, "one at work");
     world.blocks(20).await;
-    // Only the outcomes are left to watch now.
+    // Now only outcomes are left to watch.
     assert_eq!(world.state(&name(2)).await, "sealed");
     assert!(
         world.time_to_send(&sender, 3).await < soon,
@@ -50,7 +50,7 @@ async fn a_submission_is_sent_at_once_whatever_the_lane_waits_for() {
         .chain
         .inject(InjectedFault::new(HEAD, BadAnswer::Close).times(12));
     submit(&sender, 4).await;
-    // Several looks fail, and the pause between them grows.
+    // Several checks fail, and the pause between them grows.
     pass(Duration::from_secs(2)).await;
     assert_eq!(world.hold(&sender), Some("nodes_unavailable"));
     world.chain.clear_faults();
@@ -60,7 +60,7 @@ async fn a_submission_is_sent_at_once_whatever_the_lane_waits_for() {
     );
 }
 
-/// The limit is a fifth of a block's time, and the time of the answers.
+/// The limit is a fifth of a block's time, plus the time of the answers.
 #[tokio::test(start_paused = true)]
 async fn a_block_is_seen_soon_after_it_was_made() {
     let world = world();
@@ -77,7 +77,7 @@ async fn a_block_is_seen_soon_after_it_was_made() {
         let took = mined.elapsed();
         assert_eq!(record.state.as_str(), "sealed");
         assert!(took <= Duration::from_millis(230), "{wait}: {took:?}");
-        // The first look sees a transaction that is in a block at once.
+        // The first check sees a transaction that is already in a block.
         if wait < 10 {
             assert!(took <= Duration::from_millis(50), "{wait}: {took:?}");
         }
@@ -85,15 +85,15 @@ async fn a_block_is_seen_soon_after_it_was_made() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_node_is_not_pestered() {
+async fn a_node_is_not_asked_too_often() {
     let world = world();
     let sender = world.sender().await;
     submit(&sender, 1).await;
     pass(Duration::from_secs(5)).await;
     let quick = asked(&world);
-    // The first looks come close together, then five each second.
+    // The first checks come close together, then there are five each second.
     assert!((20..=32).contains(&quick[HEAD]), "{quick:?}");
-    // The head stays, so the sender asks nothing else again.
+    // The head stays the same, so the sender asks nothing else again.
     for method in [
         "eth_getTransactionCount",
         "eth_getBalance",
@@ -102,8 +102,8 @@ async fn a_node_is_not_pestered() {
         assert_eq!(quick[method], 1, "{quick:?}");
     }
     assert!(!quick.contains_key(RECEIPT), "{quick:?}");
-    // A request that waits for long is looked up less often: at each poll interval, with a resend
-    // or a raise in between.
+    // A request that waits for long is checked less often: at each poll interval, with a resend or
+    // a raise in between.
     let sends = asked(&world)["eth_sendRawTransaction"];
     pass(Duration::from_secs(100)).await;
     let later = asked(&world);
@@ -115,7 +115,7 @@ async fn a_node_is_not_pestered() {
         world.chain.mine();
     }
     world.until_final(&name(1)).await;
-    // The lane becomes idle.
+    // The lane has nothing to do any more.
     pass(Duration::from_secs(10)).await;
     let over = asked(&world);
     pass(Duration::from_secs(3600)).await;
@@ -136,9 +136,9 @@ async fn all_receipts_of_a_block_come_in_one_request() {
     assert_eq!(asked(&world)[RECEIPT], 1);
 }
 
-/// The transport's own limit is ten seconds.
+/// The time limit of the transport itself is ten seconds.
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_never_comes_holds_nobody_up_for_long() {
+async fn an_answer_that_never_comes_delays_nobody_for_long() {
     let world = world();
     let sender = world.sender().await;
     for (number, method) in [
@@ -165,7 +165,7 @@ async fn an_answer_that_never_comes_holds_nobody_up_for_long() {
     }
 }
 
-/// Answers several calls in one request with this text, as some gateways do.
+/// A node that answers several calls in one request with this text, as some gateways do.
 struct OneByOne(InProcess, &'static str);
 
 impl Transport for OneByOne {
@@ -208,7 +208,7 @@ async fn a_node_that_takes_no_batches_is_asked_one_by_one() {
     }
 }
 
-/// Answers of a batch come in any order, and an answer about another transaction does not count.
+/// The answers of a batch come in any order. An answer about another transaction does not count.
 #[tokio::test]
 async fn answers_of_a_batch_are_told_apart() {
     struct Scripted(String);
@@ -230,7 +230,7 @@ async fn answers_of_a_batch_are_told_apart() {
     };
     let answers = [
         receipt(2, hashes[2]),
-        // The receipt of another transaction than the requested one.
+        // This is the receipt of another transaction than the requested one.
         receipt(1, hashes[0]),
         receipt(0, hashes[0]),
         r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32005,"message":"limit"}}"#.to_owned(),

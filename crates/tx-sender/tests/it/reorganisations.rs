@@ -1,4 +1,4 @@
-//! Reorganisations that remove blocks.
+//! Tests with reorganisations that remove blocks.
 
 use alloy_primitives::U256;
 use dev_chain::Fate;
@@ -7,7 +7,7 @@ use tx_sender::Request;
 use crate::support::{LANE, World, name, submit, transfer};
 
 #[tokio::test(start_paused = true)]
-async fn a_sealed_transaction_whose_block_is_gone_is_sent_again_as_it_is() {
+async fn a_sealed_transaction_whose_block_is_gone_is_sent_again_unchanged() {
     for depth in 1..=5 {
         for fate in [Fate::Dropped, Fate::Waiting] {
             let world = World::new();
@@ -45,7 +45,7 @@ async fn a_sealed_transaction_whose_block_is_gone_is_sent_again_as_it_is() {
     }
 }
 
-/// Depth is counted above the canonical block, and the request's own number of confirmations takes
+/// The depth counts from the canonical block. A request's own number of confirmations takes
 /// precedence over the chain's.
 #[tokio::test(start_paused = true)]
 async fn confirmations_are_waited_for() {
@@ -80,7 +80,7 @@ async fn the_watch_ends_after_64_blocks() {
     drop(sender);
 }
 
-/// A replaced transaction counts again when the other one's block is gone.
+/// A replaced transaction can take effect again when the block of the other one is gone.
 #[tokio::test(start_paused = true)]
 async fn a_replaced_transaction_comes_back_with_a_reorganisation() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! Two senders on one store, and a clock that is set back.
+//! Tests with two senders on one store, and with a clock that is set back.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +15,7 @@ async fn two_senders_on_one_store_send_everything_once() {
     let (one, two) = (world.sender().await, world.sender().await);
     for number in 1..=10 {
         submit(if number % 2 == 0 { &one } else { &two }, number).await;
-        // The same idempotency key on both sides.
+        // Both senders get the same idempotency key.
         submit(&one, 1).await;
     }
     world.blocks(6).await;
@@ -24,7 +24,8 @@ async fn two_senders_on_one_store_send_everything_once() {
         assert_eq!(world.effect(number), U256::from(1));
     }
     assert_eq!(world.chain.transactions().len(), 10);
-    // While requests wait for a block, one of them works the lane; the other one reports that.
+    // While requests wait for a block, one of the senders works on the lane. The other one reports
+    // that.
     submit(&one, 11).await;
     submit(&two, 12).await;
     world.until_waiting(2).await;
@@ -33,7 +34,7 @@ async fn two_senders_on_one_store_send_everything_once() {
     eventually("one of them works the lane", differs).await;
     assert_eq!([world.hold(&one), world.hold(&two)], [None, None]);
 
-    // The holder ends; the other one continues when the lease is over.
+    // The holder ends. The other sender continues when the lease is over.
     let (rest, gone) = if is_elsewhere(&one) {
         (one, two)
     } else {
@@ -46,8 +47,8 @@ async fn two_senders_on_one_store_send_everything_once() {
     assert_eq!(world.chain.transactions().len(), 13);
 }
 
-/// Two processes with one signing key do not know each other's records: they take nonces from each
-/// other, and no request takes effect twice.
+/// Two processes use one signing key and do not know each other's records. They take nonces from
+/// each other, and no request takes effect twice.
 #[tokio::test(start_paused = true)]
 async fn two_senders_of_one_key_with_records_of_their_own_settle_every_request_once_or_not() {
     let (one, mut two) = (World::new(), World::new());
@@ -103,7 +104,7 @@ async fn a_predecessor_that_has_ended_is_not_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_clock_that_is_set_back_holds_nothing_up() {
+async fn a_clock_that_is_set_back_delays_nothing() {
     let world = World::new();
     let now = Arc::new(AtomicU64::new(NOW));
     let chain = || Chain {
@@ -127,7 +128,7 @@ async fn a_clock_that_is_set_back_holds_nothing_up() {
     world.blocks(8).await;
     assert_eq!(world.state(&name(1)).await, "sealed");
 
-    // A lease that ends a day ahead has no holder.
+    // A lease that ends a day ahead counts as over.
     now.store(NOW, Ordering::Relaxed);
     submit(&first, 2).await;
     world.blocks(2).await;

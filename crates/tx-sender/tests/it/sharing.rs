@@ -1,7 +1,8 @@
-//! Several processes that send from one account and share its records: each process's requests are
-//! sent at any time, and the end of one process delays the others by no more than its lease.
+//! Tests with several processes that send from one account and share its records. The requests of
+//! each process are sent at any time. When one process ends, the others are delayed by no more than
+//! its lease.
 //!
-//! The rules run on records in memory in simulated time, and in real time on the database that
+//! The tests run on records in memory in simulated time, and in real time on the database that
 //! `TEST_POSTGRES_URL` names.
 
 mod handover;
@@ -23,7 +24,7 @@ const BLOCK: Duration = Duration::from_millis(100);
 /// The lease of a lane, in seconds.
 const LEASE: u64 = 2;
 
-/// A process, and its view of the records and the node.
+/// A process with its view of the records and the node.
 struct Process {
     sender: Sender,
     fuse: Arc<Fuse>,
@@ -52,7 +53,7 @@ impl Process {
         watch.unwrap()
     }
 
-    /// Submits the request with this number in a task of its own, which ends with the outcome.
+    /// Submits the request with this number in a task of its own. The task ends with the outcome.
     fn send(&self, sent: &mut JoinSet<Record>, number: u64) {
         let sender = self.sender.clone();
         sent.spawn(async move {
@@ -62,7 +63,7 @@ impl Process {
     }
 }
 
-/// A world in which everything goes fast, so that real time is short too.
+/// Makes a world in which everything is fast, so that the tests in real time are short too.
 fn world() -> World {
     let mut world = World::new();
     world.lease_seconds = LEASE;
@@ -72,7 +73,7 @@ fn world() -> World {
     world
 }
 
-/// The pace of the requests: several come for each block.
+/// Returns the pace of the requests: several come for each block.
 fn arrivals() -> Interval {
     interval(BLOCK / 3)
 }
@@ -137,7 +138,7 @@ async fn both_send_at_once(world: World, [a, b]: [Arc<dyn Store>; 2]) {
     each_took_effect_once(&world, &a, REQUESTS).await;
 }
 
-/// Ends one process at one of its effects. The other one finishes the begun work, and its own
+/// Ends one process at one of its effects. The other process finishes the work, and its own
 /// requests wait for no longer than the lease. Returns whether the process reached that effect.
 async fn one_ends(world: World, [a, b]: [Arc<dyn Store>; 2], effects: i64, after: bool) -> bool {
     const REQUESTS: u64 = 6;
@@ -156,7 +157,7 @@ async fn one_ends(world: World, [a, b]: [Arc<dyn Store>; 2], effects: i64, after
         }
         let took = began.elapsed();
         assert!(took < Duration::from_secs(LEASE) + BLOCK * 50, "{took:?}");
-        // Another process submits the request of the ended one again.
+        // The other process submits the requests of the ended one again.
         for number in 1..=REQUESTS {
             two.send(&mut sent, number);
         }
@@ -169,7 +170,7 @@ async fn one_ends(world: World, [a, b]: [Arc<dyn Store>; 2], effects: i64, after
     one.fuse.is_dead()
 }
 
-/// Holds one process up after one of its effects, for longer than its lease. When it wakes up, it
+/// Pauses one process after one of its effects, for longer than its lease. When it continues, it
 /// writes and sends nothing under the old lease.
 async fn one_sleeps(world: World, [a, b]: [Arc<dyn Store>; 2], effects: i64) {
     const REQUESTS: u64 = 6;
@@ -196,11 +197,12 @@ async fn one_sleeps(world: World, [a, b]: [Arc<dyn Store>; 2], effects: i64) {
     assert!(one.fuse.is_asleep());
     let before = b.live(LANE).await.unwrap();
     one.fuse.wake();
-    // The callers of the process learn the outcomes.
+    // The callers of the paused process learn the outcomes.
     while let Some(record) = late.join_next().await {
         assert_eq!(record.unwrap().state.as_str(), "sealed");
     }
-    // Real time on a database: nothing tells that it will write no more.
+    // On a database this waits in real time, because nothing shows that the process will write
+    // nothing more.
     sleep(BLOCK * 3).await;
     assert_eq!(b.live(LANE).await.unwrap(), before);
     assert!(world.chain.waiting().is_empty());

@@ -1,4 +1,4 @@
-//! Signers: the sender checks their answers and names their failures.
+//! Tests of signers: the sender checks their answers and reports their failures.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,10 +18,10 @@ pub(crate) const ORDER: U256 = U256::from_be_bytes(hex!(
     "fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141"
 ));
 
-/// The behaviour of a signer; `None`: its answer is lost.
+/// What a signer answers. `None` means that its answer is lost.
 type Answer = Option<Result<Bytes, SignError>>;
 
-/// A signer that treats the first requests differently.
+/// A signer that answers the first requests in another way.
 struct Odd {
     times: AtomicUsize,
     odd: fn(&Unsigned) -> Answer,
@@ -46,7 +46,7 @@ impl TransactionSigner for Odd {
             }
             match (self.odd)(unsigned) {
                 Some(answer) => answer,
-                // The signer has signed, and its answer is lost.
+                // The signer has signed, but its answer is lost.
                 None => std::future::pending().await,
             }
         })
@@ -54,7 +54,7 @@ impl TransactionSigner for Odd {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_signer_that_misbehaves_holds_the_lane_by_name_and_nothing_wrong_is_sent() {
+async fn a_signer_that_misbehaves_holds_the_lane_and_nothing_wrong_is_sent() {
     type Misbehaves = fn(&Unsigned) -> Answer;
     let cases: [(Misbehaves, &str); 5] = [
         (|_| None, "signer_unavailable"),

@@ -1,4 +1,4 @@
-//! The promises of every store of records, whatever its implementation.
+//! Tests of the promises that every store of records makes.
 
 mod turns;
 
@@ -65,7 +65,7 @@ async fn a_write_is_conditional_on_the_revision(store: &dyn Store) {
     assert_eq!(stale.unwrap_err().code(), "sender_record_conflict");
     let stale = store.amend(read.close(Closing::Cancelled).unwrap()).await;
     assert_eq!(stale.unwrap_err().code(), "sender_record_conflict");
-    // The store keeps everything in full.
+    // The store keeps all members of a record.
     let signed = written[0].sign(attempt(1)).unwrap();
     let written = store.write(fence, vec![signed.clone()]).await.unwrap();
     let expected = Record {
@@ -84,7 +84,7 @@ async fn a_nonce_has_one_record(store: &dyn Store) {
     let both = vec![a.claim(5).unwrap(), b.claim(5).unwrap()];
     let refused = store.write(fence, both).await.unwrap_err();
     assert_eq!(refused.code(), "sender_record_conflict");
-    // The write takes effect in full or not at all.
+    // The write takes effect as a whole or not at all.
     assert_eq!(store.get("a").await.unwrap(), Some(a.clone()));
     let written = store.write(fence, vec![a.claim(5).unwrap()]).await.unwrap();
     let refused = store.write(fence, vec![b.claim(5).unwrap()]).await;
@@ -103,7 +103,7 @@ async fn a_lane_has_one_holder_and_a_later_one_a_higher_token(store: &dyn Store)
     assert_eq!(take(store, "two", NOW + 58).await, None);
     let two = take(store, "two", NOW + 59).await.unwrap();
     assert!(two.token > one.token);
-    // The first sender does not know yet that it lost the lane.
+    // The first sender does not know yet that it has lost the lane.
     let late = store.write(one, vec![record.claim(1).unwrap()]).await;
     assert_eq!(late, Err(StoreError::Fenced { lane: LANE }));
     assert_eq!(take(store, "one", NOW + 60).await, None);
@@ -122,7 +122,7 @@ async fn a_lane_has_one_holder_and_a_later_one_a_higher_token(store: &dyn Store)
 
     // The clock of another machine may be behind.
     assert_eq!(take(store, "four", NOW + 30).await, None);
-    // The clock is set back by a day: such a lease has no holder.
+    // The clock is set back by a day. Such a lease counts as over.
     let four = take(store, "four", NOW - 86_400).await.unwrap();
     assert!(four.token > three.token);
     let five = store
@@ -130,7 +130,7 @@ async fn a_lane_has_one_holder_and_a_later_one_a_higher_token(store: &dyn Store)
         .await
         .unwrap();
     assert!(five.unwrap().token > four.token);
-    // A lease on one lane does not allow writes to another.
+    // A lease on one lane gives no right to write to another lane.
     let other = store
         .acquire(OTHER, "one", NOW, 30, Takeover::WhenOver)
         .await
@@ -165,7 +165,7 @@ async fn final_records_are_pruned_and_open_ones_are_not(store: &dyn Store) {
     assert!(store.get("open").await.unwrap().is_some());
 }
 
-/// If several senders claim at once, exactly one of them gets the nonce.
+/// When several senders claim a nonce at the same time, exactly one of them gets it.
 async fn claims_race(store: Arc<dyn Store>) {
     let fence = take(&*store, "one", NOW).await.unwrap();
     let mut claims = tokio::task::JoinSet::new();
@@ -258,7 +258,7 @@ mod in_sqlite {
     }
 }
 
-/// Runs on a database; without a database the tests do nothing.
+/// The same tests on a database. Without a database they do nothing.
 pub(crate) mod in_postgres {
     use test_support::postgres::Schema;
 
@@ -269,7 +269,7 @@ pub(crate) mod in_postgres {
         Some((schema, stores.map(|store| Arc::new(store) as _)))
     }
 
-    /// Stores over these books of one schema.
+    /// Opens stores on these books of one schema.
     pub(super) async fn opened<const N: usize>(
         books: [&'static str; N],
     ) -> Option<(Schema, [tx_sender::PostgresStore; N])> {
@@ -312,7 +312,7 @@ pub(crate) mod in_postgres {
 
     /// A replica that takes over may lack the last holder of a lane.
     #[tokio::test]
-    async fn a_token_that_the_database_has_lost_is_nobodys() {
+    async fn a_token_that_the_database_has_lost_gives_no_right() {
         let Some((schema, [one, two])) = stores().await else {
             return;
         };
@@ -325,9 +325,10 @@ pub(crate) mod in_postgres {
         assert_eq!(written, Err(StoreError::Fenced { lane: LANE }));
     }
 
-    /// A request that is closed on a lost reading would forget the bytes that were signed since.
+    /// If a request were closed by a lost revision, the bytes that were signed since would be
+    /// forgotten.
     #[tokio::test]
-    async fn a_revision_that_the_database_has_lost_is_nobodys() {
+    async fn a_revision_that_the_database_has_lost_gives_no_right() {
         let Some((schema, [one, two])) = stores().await else {
             return;
         };

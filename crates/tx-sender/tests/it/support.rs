@@ -1,4 +1,4 @@
-//! A lane on a chain whose blocks, clock and nodes a test controls.
+//! A lane on a chain. A test controls its blocks, its clock and its nodes.
 
 use std::collections::HashMap;
 use std::pin::{Pin, pin};
@@ -21,7 +21,7 @@ use tx_sender::{
 
 pub(crate) const NOW: u64 = 1_795_219_200;
 pub(crate) const BASE_FEE: u64 = 20_000_000;
-/// The cap for one unit of gas in these tests: fifty times the base fee.
+/// The cap for a unit of gas in these tests. It is fifty times the base fee.
 pub(crate) const CAP: u128 = 1_000_000_000;
 pub(crate) const LANE: Lane = Lane {
     chain_id: 196,
@@ -32,18 +32,18 @@ pub(crate) const REVERTS: Address = Address::repeat_byte(0xa1);
 /// A contract that uses up all gas.
 pub(crate) const BURNS: Address = Address::repeat_byte(0xa2);
 
-/// The time that an answer of a fast node takes.
+/// How long an answer of a fast node takes.
 const LATENCY: Duration = Duration::from_millis(2);
-/// The transport's time limit for an answer.
+/// The time limit of the transport for an answer.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A node that is a chain in this process; tests may put another chain in its place.
+/// A node that is a chain in this process. A test may put another chain in its place.
 #[derive(Clone)]
 pub(crate) struct InProcess {
     chain: Arc<Mutex<DevChain>>,
-    /// The number of the sender's calls of each method.
+    /// How often the sender has called each method.
     pub(crate) asked: Arc<Mutex<HashMap<&'static str, usize>>>,
-    /// The time that an answer takes.
+    /// How long an answer takes.
     pub(crate) latency: Duration,
 }
 
@@ -95,7 +95,7 @@ pub(crate) struct World {
     /// The length of a lane's lease.
     pub(crate) lease_seconds: u64,
     start: Instant,
-    /// Holds the file of the records, if they have one.
+    /// Keeps the folder with the file of the records, if they are in a file.
     folder: Option<TempDir>,
 }
 
@@ -147,7 +147,7 @@ impl World {
         }
     }
 
-    /// A world with its records in a file, which every process opens for itself.
+    /// Makes a world whose records are in a file, which every process opens itself.
     pub(crate) fn with_file() -> Self {
         let mut world = Self::new();
         world.folder = Some(tempfile::tempdir().unwrap());
@@ -187,7 +187,7 @@ impl World {
             .unwrap()
     }
 
-    /// Options in which the senders' clock follows the simulated time.
+    /// Returns options in which the clock of senders follows the simulated time.
     pub(crate) fn options(&self) -> Options {
         let start = self.start;
         Options {
@@ -203,7 +203,7 @@ impl World {
             pass(Duration::from_secs(1)).await;
             self.chain.mine();
         }
-        // The sender has time to see the last block.
+        // The sender gets time to see the last block.
         pass(Duration::from_millis(900)).await;
     }
 
@@ -248,7 +248,7 @@ impl World {
         began.elapsed()
     }
 
-    /// The effect of the request of [`transfer`] with this number.
+    /// Returns the effect of the request of [`transfer`] with this number.
     pub(crate) fn effect(&self, number: u64) -> U256 {
         self.chain.native_balance(recipient(number))
     }
@@ -274,7 +274,7 @@ impl World {
             .unwrap()
     }
 
-    /// Gives coins to an account.
+    /// Sends coins to an account.
     pub(crate) fn fund(&self, to: Address, wei: U256) {
         let request = json!({
             "jsonrpc": "2.0", "id": 1, "method": "eth_sendTransaction",
@@ -287,14 +287,14 @@ impl World {
         assert!(answer["result"].is_string(), "{answer}");
     }
 
-    /// The name of the lane's hold.
+    /// Returns the name of the lane's hold.
     pub(crate) fn hold(&self, sender: &Sender) -> Option<&'static str> {
         sender.status(LANE).hold.map(|hold| hold.code())
     }
 }
 
-/// Returns the answer of a store that works in a thread of its own. Awaiting it would let simulated
-/// time pass.
+/// Returns the answer of a store that works in a thread of its own. Awaiting the answer would let
+/// simulated time pass.
 pub(crate) fn at_once<T>(answer: StoreFuture<'_, T>) -> Result<T, StoreError> {
     struct Unpark(Thread);
     impl Wake for Unpark {
@@ -316,7 +316,7 @@ pub(crate) fn recipient(number: u64) -> Address {
     Address::left_padding_from(&(0xbeef_0000 + number).to_be_bytes())
 }
 
-/// A request with a visible effect: one wei for an account of its own.
+/// Makes a request with a visible effect: one wei for an account that only this request pays.
 pub(crate) fn transfer(number: u64) -> Request {
     Request {
         to: recipient(number),

@@ -1,5 +1,5 @@
-//! Web3Signer by its documented wire form: `eth_signTransaction` with a transaction call object,
-//! answered with the signed bytes.
+//! Tests of Web3Signer by its documented form: `eth_signTransaction` with a call object of a
+//! transaction, answered with the signed bytes.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -59,20 +59,20 @@ fn instance(
     )
 }
 
-/// Signs as an instance of this chain does: it knows no other chain.
+/// Signs like an instance of this chain, which knows no other chain.
 fn signed(call: &Value, chain_id: u64) -> Value {
     let transaction = asked(call, chain_id);
     json!({ "result": hex::encode_prefixed(sign(&transaction, GAS_PAYER.key.0)) })
 }
 
-/// The transaction with the higher `s`.
+/// Returns the signed transaction with the higher `s`.
 fn high_s(transaction: &Unsigned) -> Bytes {
     let key = PrivateKeySigner::from_bytes(&GAS_PAYER.key).unwrap();
     let low = key.sign_hash_sync(&transaction.signature_hash()).unwrap();
     transaction.with_signature(Signature::new(low.r(), ORDER - low.s(), !low.v()))
 }
 
-/// The requested transaction of the call.
+/// Reads the requested transaction from the call.
 fn asked(call: &Value, chain_id: u64) -> Unsigned {
     let word = |name: &str| call[name].as_str().unwrap().to_owned();
     let number = |name: &str| word(name).parse::<U64>().unwrap().to::<u64>();
@@ -100,7 +100,7 @@ fn asked(call: &Value, chain_id: u64) -> Unsigned {
 }
 
 #[tokio::test]
-async fn it_conforms() {
+async fn web3signer_conforms() {
     let (signer, seen) = instance(|call| Ok(signed(call, 196)));
     conforms(&signer).await;
     let seen = seen.seen.lock().unwrap();
@@ -115,7 +115,7 @@ async fn it_conforms() {
     assert_eq!(seen[8]["params"][0]["gasPrice"], "0x9");
 }
 
-/// The answer of an instance with this behaviour.
+/// Returns the answer of an instance with this behaviour.
 fn behaves(behaviour: Behaviour, call: &Value) -> Result<Value, NodeFault> {
     let otherwise = |change: fn(&mut Unsigned), key: [u8; 32]| {
         let mut transaction = asked(call, 196);
@@ -148,7 +148,8 @@ async fn the_signer_withstands_every_behaviour_of_an_instance() {
     withstands(&signer, |next| *behaviour.lock().unwrap() = next).await;
 }
 
-/// One connection to a stand-in: it answers one request and closes, as some servers do.
+/// Handles one connection to a stand-in. It answers one request and closes the connection, as some
+/// servers do.
 async fn answer(mut stream: TcpStream, behaviour: Behaviour) -> std::io::Result<()> {
     let (mut head, mut body) = (Vec::new(), Vec::new());
     while !head.ends_with(b"\r\n\r\n") {
@@ -200,9 +201,9 @@ async fn the_signer_withstands_every_behaviour_of_an_instance_over_http() {
     assert_eq!(gone, SignError::Unavailable);
 }
 
-/// The instance overrides the chain id of the request with its own.
+/// The instance replaces the chain id of the request by its own.
 #[tokio::test]
-async fn an_instance_of_another_chain_is_found_out() {
+async fn an_instance_of_another_chain_is_detected() {
     let (signer, _) = instance(|call| Ok(signed(call, 1)));
     let asked = unsigned(DYNAMIC);
     let raw = signer.sign(&asked).await.unwrap();
@@ -234,7 +235,7 @@ async fn every_failure_has_a_name() {
 }
 
 #[tokio::test]
-async fn the_accounts_of_an_instance_are_told_without_a_signature() {
+async fn the_accounts_of_an_instance_are_listed_without_a_signature() {
     let (signer, seen) = instance(|_| Ok(json!({"result": [GAS_PAYER.address]})));
     assert_eq!(signer.accounts().await, Ok(vec![GAS_PAYER.address]));
     let asked = seen.seen.lock().unwrap().clone();

@@ -7,7 +7,7 @@ use crate::intent::Intent;
 use crate::{IntentId, Shared, StoreError};
 
 /// Checks the intents that have ended and are not final, again and again. It keeps no state between
-/// two rounds: the store lists these intents, also after a restart.
+/// two rounds: the store lists these intents, even after a restart.
 pub(crate) async fn check_ended(shared: Arc<Shared>) {
     loop {
         match shared.store.unsettled().await {

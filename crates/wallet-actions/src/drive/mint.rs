@@ -1,4 +1,4 @@
-//! The destination side of a bridge: the attested message and the mint.
+//! The destination side of a bridge: the attested message, the mint, and the transfer to the owner.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_sol_types::SolCall;
@@ -96,7 +96,7 @@ impl Driver {
     }
 }
 
-/// The transaction that submits a message to the destination chain.
+/// Plans the transaction that submits a message to the destination chain.
 pub(crate) fn mint_step(bridge: &Bridge, message: Bytes, attestation: Bytes) -> Step {
     let call = receiveMessageCall {
         message,
@@ -105,7 +105,7 @@ pub(crate) fn mint_step(bridge: &Bridge, message: Bytes, attestation: Bytes) -> 
     step(StepKind::Mint, bridge.chain_id, bridge.transmitter, &call)
 }
 
-/// The transaction that forwards the minted amount to the owner.
+/// Plans the transaction that forwards the minted amount to the owner.
 fn forward(bridge: &Bridge, owner: Address, amount: U256) -> Step {
     let mut step = transfer(bridge.chain_id, bridge.minted_token, owner, amount);
     step.expects = Some(Expected {
@@ -116,7 +116,7 @@ fn forward(bridge: &Bridge, owner: Address, amount: U256) -> Step {
     step
 }
 
-/// The hash of the burn's transaction.
+/// Returns the hash of the burn's transaction.
 fn burn_of(intent: &Intent) -> Option<B256> {
     intent.steps.iter().find_map(|step| match step.status {
         Status::Sealed { at, .. } if step.kind == StepKind::Call => Some(at.transaction),

@@ -10,8 +10,8 @@ use crate::intent::Intent;
 use crate::plan::{judge_returned, judge_taken};
 use crate::{StepKind, intent};
 
-/// The margin on top of a gas estimate, in percent. The gas that a call uses depends on the chain's
-/// state at its execution.
+/// The margin on top of a gas estimate, in percent. How much gas a call uses depends on the state
+/// of the chain when it is executed.
 const MARGIN_PERCENT: u64 = 30;
 
 /// The reason of an intent that waits for coins which are on their way to its wallet.
@@ -21,9 +21,9 @@ const COINS_COMING: &str = "gas_topup_pending";
 const MOST_GAS: u64 = 4_000_000;
 
 impl Driver {
-    /// Checks everything that may fail and then records the order. The next step hands the
-    /// transaction over to the sender, whichever process finds the order. A transaction that cannot
-    /// be sent halts the intent.
+    /// Checks everything that may fail, and then records the order. The next step gives the
+    /// transaction to the sender, whichever process finds the order. A transaction that cannot be
+    /// sent halts the intent.
     pub(super) async fn order(
         &self,
         intent: &Intent,
@@ -64,8 +64,8 @@ impl Driver {
         let chain_steps = intent.steps.iter().filter(|other| {
             other.chain_id == step.chain_id && other.status == intent::Status::Planned
         });
-        // The wallet must also hold the gas of the steps that follow, so that an approval does not
-        // remain without its call.
+        // The wallet must also hold the gas of the steps that follow. Otherwise an approval could
+        // stay without its call.
         let later = u64::try_from(chain_steps.count().saturating_sub(1)).unwrap_or_default();
         let ahead = limit.saturating_add(later.saturating_mul(ahead_gas(step.kind)));
         match self.shared.fund(intent, step.chain_id, ahead, turn).await? {
@@ -90,8 +90,8 @@ impl Driver {
         Ok(intent.halt(reason)?)
     }
 
-    /// Calls the transaction without sending it, when the step limits the returned amount. Returns
-    /// the reason to halt when the call reverts, returns too little, or takes too many shares.
+    /// Calls the transaction without sending it, if the step limits the returned amount. Returns
+    /// why to halt when the call reverts, returns too little, or takes too many shares.
     async fn returns_too_bad(
         &self,
         intent: &Intent,
@@ -122,7 +122,7 @@ impl Driver {
     }
 }
 
-/// The gas that is reserved for each transaction after one of this kind.
+/// Returns how much gas is reserved for each transaction after one of this kind.
 const fn ahead_gas(kind: StepKind) -> u64 {
     match kind {
         StepKind::Principal | StepKind::ApproveReset | StepKind::Approve => 400_000,

@@ -1,4 +1,4 @@
-//! Follows a transaction that was handed over to the sender.
+//! Follows a transaction that the sender has got.
 
 use tx_sender::{Inclusion, Lane, Record, Request, State as SenderState, TurnFence};
 
@@ -7,7 +7,7 @@ use crate::intent::{At, CANCELLED, Intent, Lost, Status};
 use crate::{Shared, StepKind};
 
 impl Driver {
-    /// Hands the transaction over to the sender, unless the sender has a record of it, and waits
+    /// Gives the transaction to the sender, unless the sender already has a record of it, and waits
     /// for its outcome. The sender identifies it by its key, so it takes effect at most once.
     pub(super) async fn outcome(
         &self,
@@ -41,8 +41,8 @@ impl Driver {
         };
         let (sender, key) = (&self.shared.sender, intent.key(index));
         let mut watch = match sender.find(&key).await? {
-            // The record may also be one that was cancelled before the transaction was handed over.
-            // The sender sends nothing under its key.
+            // The record may be of a transaction that was cancelled before the sender got it. The
+            // sender sends nothing under its key.
             Some(_) => {
                 sender.wake(lane)?;
                 sender.watch(&key).await?
@@ -84,8 +84,8 @@ impl Driver {
         })
     }
 
-    /// Returns the intent with its lost transactions back in `ordered`, or `None` when no
-    /// transaction lost its block.
+    /// Returns the intent with its lost transactions back in `ordered`. `None` when no transaction
+    /// has lost its block.
     pub(super) async fn reopened(&self, intent: &Intent) -> Result<Option<Intent>, Fault> {
         let (lost, _) = self.shared.lost_steps(intent).await?;
         if lost.is_empty() {
@@ -96,9 +96,9 @@ impl Driver {
 }
 
 impl Shared {
-    /// Compares the intent's record with the sender's records. Returns the transactions that are
-    /// not where the intent has them, and whether all records that exist are final. The sender
-    /// prunes only final records, so a missing one counts as final.
+    /// Compares the record of the intent with the sender's records. Returns the transactions that
+    /// are not where the intent has them, and whether all existing records are final. The sender
+    /// prunes only final records, so a missing record counts as final.
     pub(crate) async fn lost_steps(&self, intent: &Intent) -> Result<(Vec<Lost>, bool), Fault> {
         let (mut lost, mut is_final) = (Vec::new(), true);
         for (index, step) in intent.steps.iter().enumerate() {
@@ -130,7 +130,8 @@ fn agrees(status: Status, record: &Record) -> bool {
     }
 }
 
-/// Whether a record was closed before its request was signed. The sender never signs it afterwards.
+/// Whether a record was closed before its request was signed. The sender never signs the request
+/// after that.
 pub(crate) fn is_never_sent(record: &Record) -> bool {
     let requests = |attempt: &tx_sender::Attempt| attempt.kind == tx_sender::Kind::Request;
     record.closing.is_some() && !record.attempts.iter().any(requests)

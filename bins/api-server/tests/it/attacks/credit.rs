@@ -13,7 +13,7 @@ use crate::support::facilitator::{Facilitator, Say, success, valid};
 
 const TX: &str = "0xabababababababababababababababababababababababababababababababab";
 
-/// Sets a pool for a few calls, and a share of each address for one more.
+/// Makes the pool last for a few calls, and gives each address a share for one more call.
 fn small_pool(config: &mut Config) {
     config.server.client_address_header = Some("x-forwarded-for".to_owned());
     config.credit.pool_micro_usd = 5_000;
@@ -72,7 +72,7 @@ async fn throw_away_keys_empty_only_the_pool() {
     // The buyer is served from its own credit, even from the address of the attack.
     let served = paid_from(&world.buyer, "192.0.2.66", &target).await;
     assert_eq!(served.status, 200, "{}", served.text);
-    // A newcomer at another address has that address's share.
+    // A newcomer at another address is served from the share of that address.
     let newcomer = Buyer::new(BUYER, world.buyer.base());
     let served = paid_from(&newcomer, "192.0.2.7", &target).await;
     assert_eq!(served.status, 200, "{}", served.text);
@@ -104,7 +104,8 @@ async fn refused_work_is_paid_for_by_its_payers_credit() {
         paid_from(&world.buyer, "192.0.2.1", &target).await.status,
         200
     );
-    // Each call asks for a new, unknown symbol without accepting old data.
+    // No earlier answer covers these calls: each asks for a new, unknown symbol and accepts no old
+    // data.
     let mut refused = 0;
     for number in 0..200 {
         let odd = format!("/token-details?symbol=ZZ{number}&max_age=0");
@@ -118,7 +119,7 @@ async fn refused_work_is_paid_for_by_its_payers_credit() {
     }
     assert!((1..200).contains(&refused), "{refused}");
     assert_eq!(world.paid(), 4000, "only the first calls were charged");
-    // Another payer is served from the same address.
+    // The attack used up no credit of another payer, which is served from the same address.
     is_served(&paid_from(&honest, "192.0.2.1", &target).await);
 }
 
@@ -141,7 +142,7 @@ async fn thirty_payments_of_an_account_that_can_pay_one_do_the_work_of_one() {
             request.header("payment-signature", payment).send(),
         ));
     }
-    // One of them can pay.
+    // Another payer is served meanwhile.
     let honest = world.buyer.payment(&target).await;
     is_served(&world.buyer.get_paid(&target, &honest).await);
     let mut served = 0;
@@ -193,8 +194,8 @@ async fn a_payer_without_credit_has_one_call_in_flight_where_its_balance_cannot_
     drop(call.await);
 }
 
-/// Asks for one answer after the other until no credit is left. Each refusal before that has
-/// `status` and charges nothing. Returns their number.
+/// Makes calls one after the other until no credit is left. Every call before that must be refused
+/// with `status` and charge nothing. Returns the number of these refusals.
 async fn until_dry(world: &World, buyer: &Buyer, target: &str, status: u16) -> usize {
     let paid = world.paid();
     for refused in 0..100 {
@@ -209,9 +210,9 @@ async fn until_dry(world: &World, buyer: &Buyer, target: &str, status: u16) -> u
     panic!("the pool never ends")
 }
 
-/// Makes a world whose model follows a scenario, with an attacker (the buyer of the world) and an
-/// honest buyer, both with money. Each call of a model costs 2,000 and a verification 100; the pool
-/// holds 12,300.
+/// Makes a world whose model follows a scenario. The attacker is the buyer of the world; the second
+/// buyer is honest; both have money. A call of a model costs 2,000 micro-dollars and a verification
+/// 100. The pool holds 12,300.
 async fn with_models(
     scenario: &str,
     change: impl FnOnce(&mut Config, &ReplayServer),
@@ -264,12 +265,12 @@ async fn image_prompts_that_the_provider_refuses_are_paid_for_by_credit() {
     is_served(&paid_from(&honest, "192.0.2.66", &world.price()).await);
 }
 
-/// The first model gives half an answer, which costs as much as a whole one. Then the second model
-/// is asked as well.
+/// The first model gives half an answer, which costs as much as a whole one. Then the server asks
+/// the second model as well.
 #[tokio::test]
 async fn a_second_paid_model_is_paid_for_by_credit_too() {
     let (world, honest) = with_models("openai_responses_incomplete", |config, replay| {
-        // The second model is configured, and cannot answer this.
+        // The second model is configured, but there is no recorded answer at its address.
         let second = config.upstreams.0.get_mut("anthropic").unwrap();
         assert!(second.set_url("base_url", format!("{}/nowhere", replay.url())));
         config.upstreams.0.get_mut("perplexity").unwrap().enabled = Some(false);
@@ -310,6 +311,6 @@ async fn an_empty_pool_is_still_empty_after_a_restart() {
         let newcomer = Buyer::new(BUYER, world.buyer.base());
         is_served(&paid_from(&newcomer, "192.0.2.7", &target).await);
     }
-    // The pool covered the calls; a mere refill would cover fewer.
+    // The full pool covered these calls. The refill alone would have covered fewer.
     assert!(unfunded > 40, "{unfunded}");
 }

@@ -1,4 +1,5 @@
-//! Tests of callers that close their connection during a paid call: that changes nothing.
+//! Tests of callers that close their connection during a paid call. The server completes the call
+//! as if the caller had waited.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +11,7 @@ use tokio::net::TcpStream;
 use crate::support::World;
 use crate::support::buyer::header_of;
 
-/// The moments of a run, drawn from its seed (SplitMix64).
+/// A generator of seeded random numbers (SplitMix64), which choose when a caller hangs up.
 struct Moments(u64);
 
 impl Moments {
@@ -25,7 +26,7 @@ impl Moments {
 
 const CALLS: u64 = 60;
 
-/// Sends a call over a connection of its own.
+/// Sends a paid call over a new connection, which the test can close at any time.
 async fn send(world: &World, target: &str, payment: &str) -> TcpStream {
     let mut stream = TcpStream::connect(world.address).await.unwrap();
     let head = format!(
@@ -46,7 +47,7 @@ async fn the_same_payment_is_served_whenever_its_caller_hung_up() {
     for call in 0..CALLS {
         let payment = world.buyer.payment(&target).await;
         let stream = send(&world, &target, &payment).await;
-        // Half of the moments are early in the call.
+        // Half of the callers hang up early in the call.
         let turns = match call % 2 {
             0 => moments.next(12),
             _ => moments.next(400),
@@ -71,8 +72,9 @@ async fn the_same_payment_is_served_whenever_its_caller_hung_up() {
     }
 }
 
-/// Only a chain can judge such signatures, so each judged one leaves a row. The newcomers' pool
-/// bounds their number, whether their callers wait for the answer or not.
+/// Only the chain can judge these signatures, so the ledger keeps one row for each forgery that it
+/// judged. The pool for newcomers bounds the number of rows, whether callers wait for the answer or
+/// not.
 #[tokio::test]
 async fn forgeries_whose_callers_hang_up_leave_bounded_rows() {
     const LOOKED_AT: u64 = 40;
@@ -114,7 +116,7 @@ async fn forgeries_whose_callers_hang_up_leave_bounded_rows() {
             state => assert_eq!(state, Some("not_seen")),
         }
     }
-    // The address's own share covers one more.
+    // The share of the address covers one more forgery than the pool.
     assert!((1..=LOOKED_AT + 1).contains(&rows), "{rows} rows");
     assert_eq!(world.paid(), 0);
 }

@@ -78,8 +78,8 @@ async fn a_payment_in_flight_and_an_unknown_one_are_shown_as_such() {
     );
 }
 
-/// The facilitator's answer was lost, there is no chain to ask, and the window has ended. The test
-/// records what the server would record minutes later.
+/// The facilitator's answer was lost, no chain can be asked, and the window has ended. The test
+/// records the same events as a server does some minutes later.
 #[tokio::test]
 async fn an_undecidable_payment_is_left_to_the_operator() {
     let facilitator = Facilitator::start(vec![valid()], vec![Say::Drop]).await;
@@ -118,7 +118,7 @@ async fn an_undecidable_payment_is_left_to_the_operator() {
     let path = url.strip_prefix(world.buyer.base()).unwrap();
     assert_eq!(world.buyer.get(path).await.body(), shown);
     assert!(answer.receipt().is_some_and(|receipt| !receipt.success));
-    // The payment belongs to no other request, and the facilitator is not asked again.
+    // The payment buys no other request, and the server does not ask the facilitator again.
     let elsewhere = world.buyer.get_paid("/all-tokens", &header).await;
     elsewhere.is_refused(409, "payment_bound_elsewhere");
     assert_eq!(facilitator.settled().len(), asked);

@@ -187,7 +187,7 @@ async fn the_window_must_hold_the_work_and_the_settlement() {
             0,
             now + 90_000,
             "invalid_exact_evm_payload_authorization_valid_before",
-            // It is within the limit an hour later.
+            // An hour later, this window is within the limit.
             "send_same_again",
         ),
         (
@@ -254,7 +254,7 @@ async fn an_authorization_used_on_chain_buys_nothing_for_every_asset() {
             world.buyer.get_paid(&world.price(), &payment).await.status,
             200
         );
-        // Another server on the same chain, which has never seen the payment.
+        // This server has the same chain and another ledger, so it has never seen the payment.
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}", folder.path().join("other.db").display());
         world.config.storage.url = Some(url.into());

@@ -1,5 +1,5 @@
-//! Tests of rebuilt headers. Settled payments are public: anyone who reads one on the chain can
-//! write its header again, but does not get answers about its payer.
+//! Tests of rebuilt headers. Settled payments are public: anyone can read one on the chain and
+//! write its header again. Such a header must not get an answer about the payer's wallet.
 
 use std::path::Path;
 
@@ -30,7 +30,7 @@ async fn world(folder: &Path) -> World {
     .await
 }
 
-/// A signed payment in the form that the chain shows once it is settled.
+/// Signs a payment without extensions. A stranger can rebuild this form from the chain.
 async fn signed(world: &World, target: &str) -> Value {
     let draft = world.buyer.draft(Method::GET, target).await;
     world.buyer.signed(&draft)
@@ -45,7 +45,8 @@ fn with(payment: &Value, identifier: Option<&str>) -> String {
     header_of(&payment)
 }
 
-/// Asserts that an answer has the state and the transaction, and nothing of the bought answer.
+/// Asserts that a refusal names the state and the transaction, and repeats nothing of the bought
+/// answer.
 #[track_caller]
 fn tells_nothing(answer: &Answer, bought: &Answer) {
     answer.is_refused(409, "payment_bound_elsewhere");
@@ -86,7 +87,7 @@ async fn a_rebuilt_header_gets_nothing_of_a_wallet() {
             tells_nothing(&world.buyer.get_paid(target, &header).await, &bought);
         }
     }
-    // As if the time limit for giving it again had passed.
+    // With a limit of zero seconds, the time for giving private answers again is over.
     let end = |config: &mut api_server::Config| config.storage.private_answer_seconds = 0;
     world.restart_with(end).await;
     for id in [Some(IDENTIFIER)].into_iter().chain(strangers) {
@@ -125,7 +126,8 @@ async fn a_public_answer_is_given_again_as_before() {
         let again = world.buyer.get_paid(&target, &header).await;
         assert_eq!((again.status, &again.text), (200, &bought.text), "{target}");
     }
-    // The same for an answer about the payer's own wallet.
+    // An answer about the payer's own wallet is private, although the route is public for other
+    // wallets.
     let header = with(&signed(&world, "/sub-wallet").await, None);
     let bought = world.buyer.get_paid("/sub-wallet", &header).await;
     assert_eq!(bought.status, 200, "{}", bought.text);

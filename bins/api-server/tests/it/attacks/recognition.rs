@@ -1,5 +1,5 @@
-//! Tests of recognition: the server recognises a payment that the ledger knows before any advice
-//! that could make its payer sign another one.
+//! Tests of recognition. The server looks for a payment in the ledger before it gives any advice
+//! that could make the payer sign another one.
 
 use alloy_primitives::Address;
 use api_server::config::SettlementMode;
@@ -45,7 +45,7 @@ async fn a_settled_payment_gets_its_answer_whatever_the_operator_has_changed() {
         let again = world.buyer.get_paid(&target, &payment).await;
         is_served_again(&again);
         assert_eq!(again.text, first.text, "{what}");
-        // For another request, the payment stays bound to the first one.
+        // The payment stays bound to the first request.
         let elsewhere = world.buyer.get_paid("/all-tokens", &payment).await;
         elsewhere.is_refused(409, "payment_bound_elsewhere");
         assert_eq!(elsewhere.action(), "look_up");
@@ -72,7 +72,7 @@ async fn an_unknown_payment_is_decided_and_never_challenged_whatever_the_operato
     }
 }
 
-/// A deferred payment in the form of the broker's wallet.
+/// Makes a deferred payment in the form in which the broker's wallet writes it.
 async fn deferred(world: &World) -> String {
     let mut draft = world.buyer.draft(Method::GET, &world.price()).await;
     draft.option = 3;
@@ -229,7 +229,8 @@ async fn a_repeated_identifier_names_the_settled_transaction_and_says_to_look_it
     assert!(!message.contains("sign a new"), "{message}");
     // A caller that follows the advice gets the answer.
     is_served_again(&world.buyer.get_paid(&target, &first).await);
-    // For another request, the stored answer is not the wanted one.
+    // The stored answer belongs to the first request, so the advice for another request does not
+    // promise it.
     let mut signed_anew = signed_anew;
     signed_anew.as_object_mut().unwrap().remove("resource");
     let other = world
@@ -246,7 +247,7 @@ async fn a_repeated_identifier_names_the_settled_transaction_and_says_to_look_it
 }
 
 #[tokio::test]
-async fn a_known_nonce_under_another_signature_is_told_to_look_up_and_nothing_else() {
+async fn a_known_nonce_under_another_signature_gets_only_the_advice_to_look_up() {
     let world = World::onchain().await;
     let target = world.price();
     let good = world

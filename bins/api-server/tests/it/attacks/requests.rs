@@ -52,13 +52,13 @@ async fn bad_parameters_are_all_named_and_cost_nothing() {
     );
 }
 
-/// Both the payment and the body are valid in every other way.
+/// Only the depth of the nesting differs: the payment and the body are valid in every other way.
 #[tokio::test]
 async fn json_is_read_to_a_certain_depth() {
     let world = World::onchain().await;
     let nested = |levels: usize| (0..levels).fold(json!(1), |inner, _| json!([inner]));
     let target = world.price();
-    // The enclosing object is one of 32 levels.
+    // The limit is 32 levels, and the payment object is one of them.
     for (levels, status) in [(500, 402), (32, 402), (31, 200)] {
         let draft = world.buyer.draft(Method::GET, &target).await;
         let mut payment = world.buyer.signed(&draft);
@@ -119,9 +119,10 @@ async fn headers_that_are_no_payment_are_declined_by_name() {
     assert_eq!(world.buyer.get_paid(&target, &payment).await.status, 200);
 }
 
-/// Encoded challenges are cached for equal calls. No caller may get another one's challenge.
+/// The server caches encoded challenges for equal calls. No call may get the challenge of another
+/// one.
 #[tokio::test]
-async fn header_and_body_of_a_402_say_the_same_however_often_they_were_said() {
+async fn header_and_body_of_a_402_agree_however_often_they_are_sent() {
     let world = World::onchain().await;
     let mut said = Vec::new();
     for _ in 0..3 {

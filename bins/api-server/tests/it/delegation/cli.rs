@@ -139,8 +139,8 @@ async fn a_permission_is_given_seen_and_ended_from_the_command_line() {
     assert_eq!(refused, (403, "grant_revoked".to_owned()));
 }
 
-/// Without an endpoint of the holder's, the service's statement counts: the permission has ended
-/// only when a sealed block shows that every delegation is disabled.
+/// The holder names no endpoint of its own, so the service's statement counts. The permission has
+/// ended only when a sealed block shows that every delegation is disabled.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_end_for_an_own_account_waits_for_the_chain() {
     let node = Node::new(Level::Stock);

@@ -1,4 +1,4 @@
-//! Tests over HTTP of grants whose delegations the chain enforces as well.
+//! Tests, over HTTP, of grants whose delegations the chain enforces as well.
 
 use delegation_fence::onchain::{Delegation, GrantFile, Level};
 use delegation_fence::{Grant, Revocation, RevocationReceipt};
@@ -131,7 +131,7 @@ fn grant_of(id: u8) -> Grant {
 }
 
 #[tokio::test]
-async fn orders_are_held_against_the_chain() {
+async fn an_order_is_compared_with_the_state_on_the_chain() {
     let (served, node, file) = granted(Level::Stock).await;
     let submit = async |amount: u64| {
         let plan = body(&delegated_order(amount, GRANT_ID), None).to_string();
@@ -164,7 +164,7 @@ async fn orders_are_held_against_the_chain() {
     submit(AMOUNT).await.ok(202);
 }
 
-/// The answer has the state on the chain, read now, beside the service's own.
+/// The server reads the state on the chain for this answer, and returns it beside its own state.
 #[tokio::test]
 async fn the_end_is_read_back_from_the_chain_too() {
     for level in LEVELS {
@@ -182,7 +182,7 @@ async fn the_end_is_read_back_from_the_chain_too() {
         };
         let signed = sign(message, &owner()).to_json();
         let answer = served.post("/delegation/revocations", signed.clone()).await;
-        // The whole answer is the holder's receipt.
+        // The holder can keep the whole answer as the receipt.
         let receipt = RevocationReceipt::parse(&answer.text).unwrap();
         let said = answer.ok(200);
         assert_eq!(

@@ -1,4 +1,5 @@
-//! Tests of bounds that hold for every request: methods, paths, sizes, requests of an address.
+//! Tests of limits that hold for every request: the method, the path, the size, and the number of
+//! requests from one address.
 
 use api_server::config::DelegationSection;
 use serde_json::Value;
@@ -25,7 +26,7 @@ async fn an_address_has_a_limit_of_requests_per_minute() {
         .parse()
         .unwrap();
     assert!((1..=30).contains(&after), "{after}");
-    // Reading requests have their own count, and other requests have none.
+    // Reading requests are counted separately. Requests outside `/delegation/` are not counted.
     for _ in 0..3 {
         assert_eq!(served.get("/delegation/status").await.status, 200);
     }

@@ -1,5 +1,5 @@
-//! Tests of the comparisons of a submitted plan with prices, the chain's time, and the account's
-//! balances. A refused try leaves no record.
+//! Tests of the comparison of a submitted plan with market prices, the chain's time, and the
+//! account's balances. A refused plan leaves no record.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -143,7 +143,8 @@ async fn a_plan_is_compared_with_the_market_prices() {
     assert_eq!(round.ended(&digest).await["state"], "done");
 }
 
-/// The machine's clock may be slow, by mistake or by attack, so the later of the two clocks counts.
+/// The machine's clock may be slow, by mistake or by attack. The later one of this clock and the
+/// chain's decides.
 #[tokio::test(flavor = "multi_thread")]
 async fn orders_and_grants_end_by_the_chains_time() {
     let (round, delegate) = granted(|_| {}).await;

@@ -1,6 +1,6 @@
-//! Tests of a whole server with a key that redeems, on a chain whose contracts at the framework's
-//! addresses answer zero and do nothing. `crates/judges/tests/foreign/sending` tests the published
-//! contracts.
+//! Tests of a whole server with a key that redeems delegations. On the chain of these tests, the
+//! contracts at the framework's addresses answer zero and do nothing.
+//! `crates/judges/tests/foreign/sending` tests the published contracts.
 
 use alloy_primitives::{Address, Bytes, U256, hex};
 use alloy_signer::SignerSync as _;
@@ -66,8 +66,8 @@ fn file(round: &Round, owner: &PrivateKeySigner, delegate: Address) -> GrantFile
     }
 }
 
-/// The redeemer sends, and the allowance that is read back decides: a manager that does nothing
-/// halts the plan.
+/// The redeemer sends, but the manager on this chain does nothing. The server reads the allowance
+/// back, sees that it has not changed, and halts the plan.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_with_a_redeemer_sends_for_an_account_of_the_users_own() {
     let (owner, delegate) = (PrivateKeySigner::random(), PrivateKeySigner::random());
@@ -89,7 +89,7 @@ async fn a_server_with_a_redeemer_sends_for_an_account_of_the_users_own() {
     assert_eq!(said["halted_at"], "approve");
     let steps = said["steps"].as_array().unwrap();
     assert_eq!(steps.len(), 2, "{said}");
-    // The account has no gas, and got none.
+    // The account of the user has no gas, and the server gave it none.
     assert_eq!(round.base.native_balance(owner.address()), U256::ZERO);
 }
 

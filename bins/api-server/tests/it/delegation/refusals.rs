@@ -56,8 +56,8 @@ fn resigned(file: &str, edit: impl FnOnce(Vec<u8>) -> Vec<u8>) -> String {
     value.to_string()
 }
 
-/// Attacks 5, 35, 40, 41 and 42: an unreadable document is 422 at every endpoint that takes a
-/// signed file, and its signature is not repeated.
+/// Attacks 5, 35, 40, 41 and 42 of `docs/THREATS.md`. Every endpoint that takes a signed file
+/// answers an unreadable one with 422, and does not repeat its signature.
 #[tokio::test]
 async fn malformed_documents_are_refused() {
     let served = granted().await;
@@ -149,7 +149,7 @@ async fn malformed_documents_are_refused() {
     );
 }
 
-/// Attack 34: the server does not guess unreadable state.
+/// Attack 34 of `docs/THREATS.md`: the server refuses when it cannot read its state.
 #[tokio::test]
 async fn missing_records_and_custody_are_refused() {
     let served = granted().await;
@@ -168,7 +168,7 @@ async fn missing_records_and_custody_are_refused() {
 
     let folder = tempfile::tempdir().unwrap();
     let store = fence_server::SqliteStore::open(folder.path().join("service.fence.db")).unwrap();
-    // The store fails at its first write.
+    // This store fails at its first write.
     let store = Arc::new(Dying::new(Arc::new(store), 1, false));
     let served = Served::over(store, DelegationSection::default(), Clock::new(), folder).await;
     assert!(!unready(&served).await.contains(&"fence".to_owned()));
@@ -225,7 +225,7 @@ async fn missing_records_and_custody_are_refused() {
         served.get("/delegation/status").await.ok(200)["present"],
         false
     );
-    // The server checks its dependencies every two seconds at most.
+    // The server checks its dependencies at most every two seconds, so the test asks several times.
     let says = async || {
         let unready = unready(&served).await;
         unready.contains(&"fence".to_owned()).then_some(())

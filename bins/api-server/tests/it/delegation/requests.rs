@@ -41,7 +41,7 @@ async fn a_permission_from_its_grant_to_its_end() {
         read,
         json!({"state": "active", "expires_at": granted["expires_at"]})
     );
-    // The digits of an address in a path may have any case.
+    // A path may write an address with digits of any case.
     let lower = path.replace(&ACCOUNT.to_string(), &format!("{ACCOUNT:#x}"));
     assert_eq!(served.get(&lower).await.ok(200), read);
 

@@ -1,5 +1,5 @@
-//! Tests of the whole round on real servers: a sub-wallet, a grant, a plan, an order, three sealed
-//! steps on the embedded chain, and the end of the grant.
+//! Tests of the whole way of a plan on real servers: a sub-wallet, a grant, a plan, an order, three
+//! sealed steps on the embedded chain, and the end of the grant.
 
 use std::sync::Arc;
 
@@ -72,7 +72,8 @@ impl Round {
         Self::open_with(5 * AMOUNT, |_| {}).await
     }
 
-    /// Starts it with this many tokens, and with a configuration that a test changes.
+    /// Starts such a server with this many tokens in the sub-wallet. The test may change the
+    /// configuration.
     pub(crate) async fn open_with(tokens: u64, change: impl FnOnce(&mut Config)) -> Self {
         let base = DevChain::with_base_stage().unwrap();
         // Gas is as cheap as on rollups, because the top-ups of an owner are limited to the sum
@@ -94,8 +95,7 @@ impl Round {
         wallet.as_str().unwrap().parse().unwrap()
     }
 
-    /// Starts a server with custody and the fence on a chain, with a configuration that a test
-    /// changes.
+    /// Starts a server with custody and the fence on `base`. The test may change the configuration.
     pub(crate) async fn start(base: DevChain, change: impl FnOnce(&mut Config)) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("policy.json"), policy().canonical()).unwrap();
@@ -200,7 +200,7 @@ impl Round {
     }
 }
 
-/// Makes a grant for a sub-wallet.
+/// Makes a grant of a sub-wallet for `delegate`.
 pub(crate) fn grant(account: Address, delegate: Address) -> Grant {
     let policy = policy();
     Grant {
@@ -311,7 +311,7 @@ async fn a_plan_is_sent_for_a_sub_wallet_until_its_owner_ends_it() {
     // The gas account has paid for the gas.
     assert!(round.base.native_balance(round.wallet) > U256::ZERO);
 
-    // The same order again returns the same plan, and sends nothing.
+    // The same order returns the same plan again, and sends nothing.
     let before = round.base.transactions().len();
     let (status, _) = round
         .post("/delegation/submissions", body.to_string())
@@ -354,8 +354,8 @@ async fn a_plan_is_sent_for_a_sub_wallet_until_its_owner_ends_it() {
     );
 }
 
-/// A server that lost its custody follows its open plan to the end, and reports the remaining
-/// allowance.
+/// A server that lost its custody still follows its open plan to the end, and reports the allowance
+/// that is left.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_open_plan_comes_to_its_end_without_custody() {
     let mut round = Round::open().await;

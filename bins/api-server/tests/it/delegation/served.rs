@@ -1,4 +1,4 @@
-//! A server over delegations that a test makes.
+//! A server for the tests of `/delegation/`, over a store and a clock of the test.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(crate) struct Served {
     _stop: oneshot::Sender<()>,
 }
 
-/// An answer.
+/// A response of the server.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -36,7 +36,8 @@ impl Answer {
         serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// The status and the code of an error, which has the form of all errors.
+    /// The status and the code of an error. Asserts that the error has the members that every error
+    /// has.
     pub(crate) fn error(&self) -> (u16, String) {
         let body = self.json();
         let error = &body["error"];
@@ -62,7 +63,7 @@ impl Answer {
     }
 }
 
-/// A configuration under which the server sends no request.
+/// A configuration with which the server makes no request to the outside.
 pub(crate) fn config(folder: &TempDir) -> Config {
     let mut config = Config::default();
     config.server.listen = Some(([127, 0, 0, 1], 0).into());

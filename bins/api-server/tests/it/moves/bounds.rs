@@ -34,7 +34,7 @@ async fn idle_money_goes_into_the_best_product_and_from_there_into_a_better_one(
         process.mover.propose(&mandate, &asked).await,
         Ok(MoveState::Ended(outcome))
     );
-    // The money beyond the bound is idle, and moves next.
+    // The money beyond the bound is still idle, and moves next.
     let holdings = world.held(&process, &mandate).await;
     let left = Position::Idle {
         idle_usd: "4000".parse().unwrap(),
@@ -77,7 +77,8 @@ async fn a_better_vault_takes_at_most_the_bound_out_of_the_market() {
         world.balance(A_USDG)
     );
     assert_eq!(world.balance(USDG), 0);
-    // Of two products the one that yields less moves next. Moving all of it leaves no shares.
+    // The wallet has money in two products, and the money in the one that yields less moves next.
+    // After that move no shares of it are left.
     let holdings = world.held(&process, &all).await;
     assert_eq!(holdings.position.pool().unwrap().pool, LENT);
     let asked = world.asked(&process, &all, 7).await.unwrap();
@@ -111,14 +112,14 @@ async fn a_product_that_is_paused_is_refused_by_name_and_the_money_stays() {
 
     let asked = world.asked(&process, &mandate, 3).await.unwrap();
     moved(&process.run(&mandate, &asked).await);
-    // No money leaves a product for one that takes no deposit.
+    // Money does not leave a product when the better one takes no deposit.
     world.yields.set(VAULT, "6");
     let asked = world.asked(&process, &mandate, 5).await.unwrap();
     world.act(STATA_USDG, &TokenVault::setPausedCall { on: true });
     assert_eq!(process.run(&mandate, &asked).await, refused);
     assert!(world.balance(A_USDG).abs_diff(THOUSAND) <= 1);
     world.act(STATA_USDG, &TokenVault::setPausedCall { on: false });
-    // No money leaves for a product whose fee exceeds the allowed slippage.
+    // Money does not leave for a product whose fee exceeds the allowed slippage.
     let asked = world.asked(&process, &mandate, 7).await.unwrap();
     let fees = TokenVault::setFeesCall {
         onDeposit: alloy_primitives::U256::from(60),
@@ -139,7 +140,7 @@ async fn other_assets_stale_prices_and_passed_times_move_nothing() {
     let mandate = mandate("1000");
     world.yields.set(LENT, "4");
     let asked = world.asked(&process, &mandate, 1).await.unwrap();
-    // The best of all markets takes another asset, of which the wallet holds less than a dollar.
+    // The best of all markets takes another asset, and the wallet holds less than a dollar of it.
     assert_eq!(asked.to.pool, LENT);
     moved(&process.run(&mandate, &asked).await);
     world.yields.set(VAULT, "6");

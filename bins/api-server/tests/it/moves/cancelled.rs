@@ -1,4 +1,4 @@
-//! Tests of moves that are stopped, and of wallets that are busy.
+//! Tests of moves that a caller stops, and of wallets that are busy with other work.
 
 use dev_chain::xlayer::{A_USDG, USDG};
 use watch_server::{MoveState, Mover as _, Stop};
@@ -30,7 +30,7 @@ async fn a_key_that_was_never_proposed_is_stopped_for_ever() {
     assert_eq!(process.run(&mandate, &asked).await, stopped());
     assert_eq!(process.mover.cancel(&key).await, Ok(Stop::Stopped));
     assert_eq!((world.balance(USDG), world.sent()), (THOUSAND, 0));
-    // Another key is another move. An executed move cannot be stopped.
+    // A different key is a different move. An executed move cannot be stopped.
     let asked = world.asked(&process, &mandate, 3).await.unwrap();
     let outcome = process.run(&mandate, &asked).await;
     moved(&outcome);

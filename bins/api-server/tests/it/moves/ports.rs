@@ -1,4 +1,4 @@
-//! Ports that a test sets, such as yields and prices.
+//! Implementations of ports for tests, which set the yields and the prices.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -45,7 +45,7 @@ impl Yields for TestYields {
     }
 }
 
-/// The same yields, gathered at the world's time.
+/// The yields of the first field, as if gathered at the time of the second one.
 pub(crate) struct Gathered(pub(crate) Arc<TestYields>, pub(crate) Arc<AtomicU64>);
 
 impl Yields for Gathered {
@@ -72,7 +72,7 @@ impl TokenPrices for TestPrices {
     }
 }
 
-/// A port without swaps and bridges.
+/// A port that finds no swap and no bridge.
 pub(crate) struct Nothing;
 
 fn no_plan<T>() -> Result<T, PlanRefused> {

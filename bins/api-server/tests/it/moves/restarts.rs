@@ -1,4 +1,4 @@
-//! Tests of processes that end during a move, and of second halves that cannot continue.
+//! Tests of processes that end during a move, and of moves whose second half cannot continue.
 
 use dev_chain::abi::TokenVault;
 use dev_chain::xlayer::{A_USDG, STATA_USDG, USDG};
@@ -53,7 +53,8 @@ async fn a_move_that_restarts_cut_off_is_made_once() {
     assert_eq!(world.sent(), before);
     let process = world.process();
     first_half(&world, &process).await;
-    // Between the halves the wallet begins nothing else, and its money does not count as idle.
+    // Between the halves the wallet begins no other move, and the money on its way does not count
+    // as idle.
     let held = process.mover.held(&mandate, &world.markets()).await;
     assert_eq!(held.unwrap_err().reason, "wallet_busy");
     let another = Proposal {
@@ -65,7 +66,7 @@ async fn a_move_that_restarts_cut_off_is_made_once() {
     assert_eq!(busy.reason, "wallet_busy");
     drop(process);
     let process = world.process();
-    // A look by the key alone begins the second half.
+    // A new process begins the second half when it is asked for the state of the move's key.
     assert_eq!(
         process.mover.state(&asked.key).await,
         Ok(Some(MoveState::UnderWay))
@@ -106,7 +107,7 @@ async fn money_whose_second_half_cannot_go_on_stays_idle() {
     };
     assert_eq!(reason, "product_paused");
     assert!(tx_hash.is_some());
-    // The refusal is final. For the next check the money is idle.
+    // The refusal is final, so the next check sees the money as idle.
     world.act(STATA_USDG, &TokenVault::setPausedCall { on: false });
     drop(process);
     let process = world.process();

@@ -1,4 +1,5 @@
-//! A wallet on X Layer, the files of a server, and processes over them.
+//! The stage of the tests of moves: a wallet on X Layer, the files of a server, and processes that
+//! use both.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -31,7 +32,7 @@ use yield_watch::{
 use crate::moves::ports::{Nothing, TestPrices, TestYields};
 
 pub(crate) const NOW: u64 = 1_795_219_200;
-/// For how many seconds the yields of a check are valid.
+/// For how many seconds the yields that a check reads are fresh.
 pub(crate) const FRESH: u64 = 2_700;
 pub(crate) const OWNER: Owner =
     Owner::new(196, address!("70997970C51812dc3A010C7d01b50e0d17dc79C8"));

@@ -1,4 +1,4 @@
-//! A move whose turn is lost while it is prepared.
+//! A test of a wallet's turn that is lost while its move is prepared.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,8 @@ use watch_server::{Mover as _, Yields};
 
 use crate::moves::stage::{LENT, THOUSAND, World, mandate, moved};
 
-/// A database that has lost every turn when it is asked again, as a replica that takes over may.
+/// A database that grants turns and does not renew them. A replica that takes over may have lost
+/// them.
 struct Forgetful(MemoryStore);
 
 impl TurnStore for Forgetful {
@@ -35,7 +36,7 @@ impl TurnStore for Forgetful {
     }
 }
 
-/// Prices that never come.
+/// A source of prices that never answers, so that the move stays in preparation.
 struct Silent;
 
 impl TokenPrices for Silent {

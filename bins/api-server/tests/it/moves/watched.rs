@@ -1,5 +1,5 @@
-//! Tests a mandate that acts, checked by the server's own watcher: from idle money to the better
-//! vault, with a verified audit.
+//! Tests of a mandate that acts. The server's own watcher checks it, from idle money to the better
+//! vault, and the audit is verified.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::moves::ports::Gathered;
 use crate::moves::stage::{LENT, Process, THOUSAND, VAULT, World, mandate};
 
 const PAYMENT: B256 = B256::repeat_byte(0x77);
-/// The pause between two sweeps, in which what they have begun goes on.
+/// The pause between two sweeps, in which the moves that they have begun continue.
 const SWEEP: Duration = Duration::from_millis(100);
 
 /// The mandates of a process, and their watcher.

@@ -1,8 +1,9 @@
-//! Kills the server at any moment of a sub-wallet's action. After a restart on the same files the
-//! server continues by itself: the action is done once and as a whole, it is paid for once, and the
-//! same payment gets the one answer.
+//! Kills the server at any moment of a sub-wallet's action. After a restart on the same files, the
+//! server continues without a request. The action takes effect once and as a whole, it is charged
+//! once, and the same payment gets the one answer.
 //!
-//! `KILL_AT_EVERY_REQUEST` kills at each request of an action, not only at the important ones.
+//! The variable `KILL_AT_EVERY_REQUEST` makes the tests kill at each request of an action. Without
+//! it, they kill only at the important ones.
 
 pub(crate) mod desk;
 
@@ -20,7 +21,7 @@ pub(crate) const VERIFY: &str = "facilitator/verify";
 const SETTLE: &str = "facilitator/settle";
 const BOTH: [Moment; 2] = [Moment::Before, Moment::After];
 
-/// Makes the server die at this request.
+/// Makes the server die at the first request with this name.
 fn strike_at(desk: &Desk, server: &Server, (name, moment): (&'static str, Moment)) {
     let wire = &desk.world.wire;
     wire.arm(At::Name(name), moment, server.killer());
@@ -47,8 +48,8 @@ async fn strike(desk: &Desk, server: Server, act: &Act, at: At, moment: Moment) 
     (server, struck)
 }
 
-/// Starts the next server. An action that an earlier one began is completed and charged without any
-/// request for it; an action that was not begun is not charged.
+/// Starts the next server. It completes and charges an action that an earlier server began, without
+/// a request for it. It does not charge an action that was not begun.
 async fn recover(desk: &Desk, act: &Act, payment: &Payment) -> Server {
     let known = desk.intent(payment).await;
     let server = desk.start().await;
@@ -68,8 +69,8 @@ async fn recover(desk: &Desk, act: &Act, payment: &Payment) -> Server {
     server
 }
 
-/// Kills before and after each of the requests that `at` counts, until an action has no further
-/// ones. Returns their number.
+/// Kills before and after each request that `at` counts, until an action makes no further one.
+/// Returns the number of the requests.
 async fn strike_each(
     desk: &Desk,
     mut server: Server,
@@ -89,8 +90,8 @@ async fn strike_each(
     }
 }
 
-/// Kills at each sent transaction, and wherever else a write is about to become durable or just
-/// was.
+/// Kills at each transaction that is sent, and at the other requests before and after which a write
+/// becomes durable.
 async fn strike_where_it_matters(
     desk: Desk,
     mut server: Server,
@@ -117,16 +118,17 @@ async fn a_deposit_interrupted_anywhere_is_done_once() {
     let (desk, server) = Desk::open().await;
     desk.earn_gas(&server).await;
     let others = [
-        // Before and after the intent is written.
+        // These moments are before and after the server writes the intent.
         ("eth_simulateV1", Moment::Before),
         ("eth_estimateGas", Moment::Before),
         (RECEIPT, Moment::After),
         (VERIFY, Moment::After),
-        // Between the last block and the settlement, and between the settlement and the answer.
+        // The first moment is between the last block and the settlement, the second between the
+        // settlement and the answer.
         (SETTLE, Moment::Before),
         (SETTLE, Moment::After),
     ];
-    // Coins for gas, the principal, the approval, the deposit.
+    // The four transactions: coins for gas, the principal, the approval, the deposit.
     strike_where_it_matters(desk, server, invest(), 4, &others).await;
 }
 
@@ -135,7 +137,7 @@ async fn a_swap_interrupted_anywhere_is_done_once() {
     let (desk, server) = Desk::open().await;
     desk.endow();
     let others = BOTH.map(|moment| (SETTLE, moment));
-    // The reset, the approval, the swap.
+    // The three transactions: the reset, the approval, the swap.
     strike_where_it_matters(desk, server, swap(), 3, &others).await;
 }
 
@@ -168,7 +170,7 @@ async fn an_interrupted_recovery_is_continued_by_the_next_server() {
     server.stop().await;
 }
 
-/// An action without effect was answered as such: no restart repeats it.
+/// The server has answered that the action had no effect. No restart repeats it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_action_without_effect_is_not_repeated() {
     let (desk, server) = Desk::open().await;

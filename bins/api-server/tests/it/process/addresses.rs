@@ -1,12 +1,13 @@
-//! Tests of mistyped addresses: none sends money away, and the operator sees the payees.
+//! Tests of mistyped addresses: the server refuses them, so none sends money away. The operator
+//! sees the payees.
 
 use dev_chain::DEV_ACCOUNTS;
 
 use crate::process::config::{PAYEE, assert_refused, run_on};
 
-/// An example of EIP-55.
+/// An address with a valid checksum, from EIP-55.
 const GOOD: &str = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed";
-/// The same with another last digit.
+/// The same address with another last digit, so the checksum is wrong.
 const SLIP: &str = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAee";
 const FACILITATOR: &str = "settlement.facilitator_url = 'http://127.0.0.1:9'\n";
 

@@ -49,7 +49,7 @@ impl Payment {
     }
 }
 
-/// The server's answer.
+/// A response of the server.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -182,7 +182,8 @@ impl Answer {
         receipt.transaction
     }
 
-    /// Asserts that a refusal says that nothing was charged. For some statuses the state says it.
+    /// Asserts that a refusal says that nothing was charged. Some statuses have a state that says
+    /// it instead.
     pub(crate) fn assert_uncharged(&self) {
         let body = self.body();
         let refusal = if self.status == 402 {

@@ -60,7 +60,8 @@ fn the_demo_shows_its_steps_and_ends() {
     assert_eq!(stdout.matches("eip155:196").count(), 6);
     assert!(stdout.contains("1000.000000 -> 999.998000"), "{stdout}");
     assert!(stdout.contains("(replay)"), "{stdout}");
-    // The fence's steps: a plan sent, one interrupted, an allowance cleared, and the log.
+    // The steps about the fence: it sends a plan, continues an interrupted one, clears an
+    // allowance, and shows the log.
     assert_eq!(
         headings[5..],
         [

@@ -15,14 +15,14 @@ use crate::process::server::{Server, spawn};
 use crate::process::tripwire::{At, Moment};
 use crate::process::world::{PRICED, World};
 
-/// Every payment of a test, and the answers from before a crash.
+/// The payments of a test, and the answers that each got first.
 #[derive(Default)]
 pub(super) struct Book {
     pub(super) payments: Vec<Payment>,
     answers: HashMap<String, Answer>,
 }
 
-/// Presents payments, all at once, until the server has answered or died.
+/// Presents payments, all at once. Returns the answers; payments whose server died first have none.
 pub(super) async fn present(
     world: &World,
     server: &Server,
@@ -74,8 +74,8 @@ impl Book {
         }
     }
 
-    /// Presents every payment again until it has its answer. A payment that the crash kept from
-    /// being settled is still valid. Then counts the money.
+    /// Presents every payment again until it has its answer, because a payment that the crash kept
+    /// from being settled is still valid. Then checks the sum that was charged.
     pub(super) async fn settle_up(&mut self, world: &World, server: &Server) {
         let settled_before: Vec<Option<String>> = self
             .payments
@@ -114,7 +114,7 @@ impl Book {
             }
             self.keep(world, answers);
             open.retain(|payment| !self.answers.contains_key(&payment.header));
-            // An entry without a call is given back after a minute.
+            // The server releases an entry whose call has died after a minute, so this repeats.
             open.is_empty().then_some(())
         })
         .await;
@@ -162,7 +162,7 @@ async fn a_crash_at_every_request_of_a_paid_call_loses_nothing() {
     strike_everywhere(World::new(Mining::Auto).await, &names).await;
 }
 
-/// Only the facilitator and the chain know its settlements.
+/// Only the facilitator and the chain know the settlements that the facilitator made.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_crash_at_every_request_behind_a_facilitator_loses_nothing() {
     let names = [
@@ -174,9 +174,9 @@ async fn a_crash_at_every_request_behind_a_facilitator_loses_nothing() {
     strike_everywhere(World::behind_a_facilitator().await, &names).await;
 }
 
-/// Kills the server before and after each of its requests, until a paid call has no further ones.
-/// Concurrent requests come in any order, so the requests with these names are killed at once more,
-/// by name.
+/// Kills the server before and after each of its requests, until a paid call makes no further one.
+/// Concurrent requests come in any order, so their numbers are not certain. The requests in `names`
+/// are therefore killed by name as well.
 async fn strike_everywhere(world: World, names: &[&'static str]) {
     let mut book = Book::default();
     let mut server = world.start().await;
@@ -199,8 +199,8 @@ async fn strike_everywhere(world: World, names: &[&'static str]) {
     close(&world, server, &mut book).await;
 }
 
-/// Pays on a server that may die during the call. Returns the next server, which has settled
-/// everything, and whether the first one died.
+/// Pays on a server that may die during the call. Returns a server that has settled everything, and
+/// whether the first one died.
 async fn strike(
     world: &World,
     server: Server,
@@ -217,7 +217,7 @@ async fn strike(
     server.killer().kill();
     let server = world.start().await;
     book.settle_up(world, &server).await;
-    // A new server makes all its requests again.
+    // A new server repeats the requests that servers make once.
     server.stop().await;
     (world.start().await, struck)
 }

@@ -69,7 +69,7 @@ fn the_configuration_can_be_used_and_no_password_is_printed() {
     assert_eq!(output.stderr, "");
 }
 
-/// With separate budgets, both together would ask an upstream twice as often as it allows.
+/// Separate budgets would let the instances together ask an upstream twice as often as it allows.
 #[test]
 fn the_instances_share_the_budget_of_every_upstream() {
     let config: toml::Table = read("config/api-server.toml").parse().unwrap();

@@ -1,5 +1,5 @@
-//! Tests of a ledger without room: calls are refused uncharged, bought answers are kept, and the
-//! server continues as soon as there is room.
+//! Tests of a ledger that has no room left: the server refuses calls uncharged, keeps bought
+//! answers, and continues as soon as there is room.
 
 use alloy_primitives::U256;
 use dev_chain::Mining;
@@ -118,10 +118,10 @@ async fn a_full_ledger_refuses_uncharged_and_keeps_what_it_has() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_charge_that_finds_no_room_is_not_lost() {
+async fn a_charge_that_the_full_ledger_cannot_record_is_not_lost() {
     let mut unrecorded = 0;
-    // With several concurrent calls, and limits that differ by a page, every kind of row meets the
-    // last page.
+    // Several calls run at once and the limits differ by one page, so that every kind of row meets
+    // the last page.
     for pages in 32..48 {
         let world = World::new(Mining::Auto).await;
         let limit = format!("storage.max_bytes = {}", pages * PAGE);
@@ -148,8 +148,8 @@ async fn a_charge_that_finds_no_room_is_not_lost() {
     );
 }
 
-/// This is not SQLite's own limit: the operating system refuses the write, to the log or to the
-/// file.
+/// Here the operating system refuses the write, to the log or to the file, and not SQLite by a
+/// limit of its own.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_disk_that_takes_no_more_refuses_uncharged_and_loses_nothing() {
     for kib in [160, 200, 256] {

@@ -1,5 +1,5 @@
-//! A facilitator that settles on the embedded chain through an endpoint of its own, which no
-//! tripwire sees.
+//! A facilitator that settles on the embedded chain. It has its own endpoint of the chain, so the
+//! tripwire does not see its requests.
 
 use alloy_primitives::U256;
 use std::sync::Arc;

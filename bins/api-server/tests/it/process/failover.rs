@@ -1,5 +1,6 @@
 //! Tests of a failover: a replica of the database takes over while two servers sell. The tests pass
-//! without effect when there is no database (`TEST_POSTGRES_URL`) or no PostgreSQL program.
+//! without effect when `TEST_POSTGRES_URL` is not set or the programs of PostgreSQL are not
+//! installed.
 
 use alloy_primitives::U256;
 use storage::postgres::{Postgres, PostgresError, PostgresOptions};
@@ -13,14 +14,14 @@ use crate::process::postgres::both_answer;
 use crate::process::server::{Server, start_server};
 use crate::process::world::World;
 
-/// Longer than a test, so only the promotion ends a lease.
+/// The lease is longer than a test, so only the promotion of the replica can end it.
 const LEASE: &str = "storage.lease_seconds = 600\n";
 
 async fn start(world: &World) -> Server {
     start_server(&world.config(LEASE), &[]).await
 }
 
-/// A primary with a replica, and the proxy that leads the servers to the one that sells.
+/// A primary and its replica, and the proxy that leads the servers to the one in use.
 struct Pair {
     primary: Cluster,
     standby: Cluster,
@@ -47,7 +48,7 @@ impl Pair {
         })
     }
 
-    /// Runs a query on the primary.
+    /// Runs a query on the primary. Returns whether its first value is true.
     async fn ask(&self, sql: &str) -> bool {
         let url = self.primary.url().parse().unwrap();
         let primary = Postgres::new(url, PostgresOptions::default()).unwrap();
@@ -87,8 +88,8 @@ async fn ended(world: &World, server: &Server, payments: &[Payment]) -> Vec<(Pay
     ended
 }
 
-/// Payments in the lost time are neither charged nor answered again, and the servers report them.
-/// Everything else continues.
+/// The failover loses the newest payments. They are neither charged again nor answered, and the
+/// servers report them. Everything else continues.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn payments_that_a_replica_lost_are_charged_once_and_reported() {
     let Some(pair) = Pair::start().await else {
@@ -174,7 +175,7 @@ async fn payments_that_a_replica_lost_are_charged_once_and_reported() {
     b.stop().await;
 }
 
-/// A primary that waits for its replica loses no commit when it ends.
+/// A primary that waits for its replica loses no commit when it dies.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_synchronous_replica_has_everything() {
     let Some(pair) = Pair::start().await else {
@@ -185,7 +186,7 @@ async fn a_synchronous_replica_has_everything() {
     pair.ask("SELECT pg_reload_conf()").await;
     let sql = "SELECT sync_state = 'sync' FROM pg_stat_replication";
     pair.asked("the primary waits for its replica", sql).await;
-    // A commit that waits only for the primary's disk could be lost with it.
+    // With `local`, a commit waits only for the primary's disk, and could be lost with it.
     let local = format!(
         "{}?options=-csynchronous_commit%3Dlocal",
         pair.primary.url()

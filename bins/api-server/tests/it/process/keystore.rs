@@ -92,8 +92,8 @@ fn errors_of_the_file_do_not_show_the_password() {
     refused(&format!("{}{other}", right.lines), &says);
 }
 
-/// `api-server` itself brings no signer, so an account without a key needs another program that
-/// signs for it.
+/// `api-server` itself cannot sign for an account without a key. Another program must bring the
+/// signer.
 #[test]
 fn an_account_alone_is_served_by_a_program_that_brings_its_signer() {
     let line = "settlement.gas_account = '0x000000000000000000000000000000000000bEEF'\n";
@@ -107,8 +107,8 @@ fn an_account_alone_is_served_by_a_program_that_brings_its_signer() {
     );
 }
 
-/// The account is the instance's, which is not asked yet. No other key is allowed beside it, and no
-/// message has its URL.
+/// The instance has the key of the account, and this check does not ask it yet. The configuration
+/// may have no other key beside it, and no message shows the URL.
 #[test]
 fn an_instance_of_web3signer_has_an_account_and_is_alone() {
     const MARKER: &str = "5ec2e7d00dfeed";
@@ -162,8 +162,8 @@ async fn the_file_serves_online_too() {
     assert_eq!(exit, 0, "{lines:#?}");
 }
 
-/// An instance with another key would delay every settlement, and the first settlement would be the
-/// first to show it.
+/// An instance with another key would delay every settlement, and only the first settlement would
+/// show it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_instance_of_web3signer_is_asked_online_for_its_accounts() {
     let chain = DevChain::with_chain_196_assets().unwrap();

@@ -1,4 +1,4 @@
-//! Tests of a server from its start to its end: dependencies that are down, shutdown, restart.
+//! Tests of a server from its start to its end: missing dependencies, shutdown, restart.
 
 use dev_chain::{DevChain, GAS_PAYER, Mining, Reuse, TokenSpec, USDC, USDG, USDT0};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -64,7 +64,7 @@ async fn a_facilitator_that_is_down_stops_payments_and_nothing_else() {
     );
 }
 
-/// Answers as a facilitator, as far as the readiness check asks.
+/// Answers a readiness check as a facilitator would.
 async fn answer_supported(listener: TcpListener) {
     let kinds = r#"{"kinds":[{"x402Version":2,"scheme":"exact","network":"eip155:196"}],"extensions":[],"signers":{}}"#;
     let answer = format!(
@@ -111,7 +111,8 @@ async fn sigterm_finishes_calls_in_flight() {
     server.stop().await;
 }
 
-/// A load balancer learns first that the server ends, and its remaining requests are served.
+/// The server first tells a load balancer that it is ending. It still serves the requests that
+/// arrive meanwhile.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sigterm_says_draining_and_goes_on_serving_for_the_configured_time() {
     let world = World::new(Mining::Auto).await;
@@ -154,7 +155,7 @@ async fn the_grace_period_ends() {
     server.terminate();
     let asked = std::time::Instant::now();
     server.ended().await.ok();
-    // The upstream alone would time out after four seconds.
+    // The time limit of the upstream would end this call only after four seconds.
     assert!(
         asked.elapsed() < std::time::Duration::from_millis(3500),
         "{:?}",

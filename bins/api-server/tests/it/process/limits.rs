@@ -16,7 +16,8 @@ const ACCOUNT: &str = "0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984";
 /// The quota of each server in the test. Two servers share the quota in the file.
 const QUOTA: u64 = 2;
 
-/// The calls of the quota that are due by now: it is paced, and one call is always due.
+/// How many calls of the quota may have been made by now. The quota is paced, and one call is
+/// always allowed.
 fn due_calls() -> u64 {
     let now = Timestamp::now();
     let midnight = |date: Date| date.to_zoned(TimeZone::UTC).unwrap().timestamp();
@@ -57,8 +58,8 @@ fn same(observed: f64, expected: u64) {
     );
 }
 
-/// Each process asks the upstream again, because its memory is empty; the store keeps the month's
-/// quota.
+/// Each process starts with an empty cache and so asks the upstream. Only the store remembers how
+/// much of the month's quota is used.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_monthly_quota_outlives_restarts_and_is_shown() {
     let world = World::new(Mining::Auto).await;
@@ -159,13 +160,14 @@ async fn the_use_of_a_minutes_budget_outlives_a_restart() {
     let second = start_server(&config, &live).await;
     let status = world.buyer.get(&second, "/status").await.body();
     assert_eq!(row_of(&status, ROW)["budget_limit"], whole);
-    // The highest weight of a call is written before it; its real weight is not written.
+    // The server records the highest weight of a call before it makes the call. It does not record
+    // the real weight.
     assert!(left(&status) <= whole - used, "{}", left(&status));
     second.stop().await;
 }
 
-/// Idle sockets leave the descriptors that a call needs: for the ledger's files, the upstream and
-/// the node.
+/// Idle connections leave enough descriptors for a call, which needs them for the ledger's files,
+/// the upstream and the node.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_paid_call_succeeds_beside_more_idle_sockets_than_descriptors() {
     const DESCRIPTORS: u32 = 1_024;

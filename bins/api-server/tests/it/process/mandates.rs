@@ -13,7 +13,7 @@ use crate::process::world::World;
 
 pub(crate) const FAMILY: &str = "/yield-watch";
 
-/// Yields are gathered from an address without a server, so checks run and find none.
+/// Nothing listens at the address of the yields, so checks run and find none.
 const GATHERING: [(&str, &str); 5] = [
     ("SVC__DATASETS__YIELDS", "true"),
     ("SVC__UPSTREAMS__DEFILLAMA__ENABLED", "true"),

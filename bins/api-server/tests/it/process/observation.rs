@@ -234,7 +234,7 @@ async fn an_empty_gas_account_has_no_settlements_left() {
     )
     .unwrap();
     let server = start_server(&config, &[]).await;
-    // A scraper that asks nothing else sees it.
+    // A scraper that reads only the metrics sees the figure, too.
     let metrics = world.buyer.get(&server, "/metrics").await.text;
     for series in ["svc_settlements_left 0", "svc_gas_balance_wei 0"] {
         assert!(metrics.contains(&format!("\n{series}\n")), "{metrics}");

@@ -47,8 +47,8 @@ async fn node(chain: &DevChain) -> (RpcServer, String) {
     (rpc, url)
 }
 
-/// A URL whose port is bound and not listening: no other process gets it, and connections to it are
-/// refused.
+/// A URL with a port that is bound and not listening: connections to it are refused, and no other
+/// process can take it.
 fn nobody() -> (TcpSocket, String) {
     let bound = TcpSocket::new_v4().unwrap();
     bound.bind(([127, 0, 0, 1], 0).into()).unwrap();
@@ -56,7 +56,7 @@ fn nobody() -> (TcpSocket, String) {
     (bound, url)
 }
 
-/// Runs the check. Returns the lines after the report, and the exit code.
+/// Runs `check-config --online`. Returns the lines after the report, and the exit code.
 pub(crate) async fn check(file: &str) -> (Vec<String>, i32) {
     let folder = tempfile::tempdir().unwrap();
     let path: PathBuf = folder.path().join("api.toml");
@@ -126,7 +126,7 @@ async fn agreements_are_printed_line_by_line() {
     assert_eq!(code, 0);
 }
 
-/// An idle chain has an old newest block, whatever the machine's clock says.
+/// An idle chain has an old newest block, which proves nothing about the machine's clock.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_chain_without_new_blocks_says_nothing_about_the_clock() {
     let chain = DevChain::builder()
@@ -227,7 +227,7 @@ async fn unreachable_parties_exit_with_1() {
     );
     assert_eq!(code, 1);
 
-    // The node refuses, and repeats the unknown key.
+    // The node refuses the key, and repeats it in its message.
     let refusal = r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32000,"message":"unknown key 5ec2e7d00dfeed5ec2e7"}}"#;
     let (lines, code) = check(&format!(
         "settlement.facilitator_url = '{}'\nsettlement.rpc_url = '{}'\n",

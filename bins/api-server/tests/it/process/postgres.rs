@@ -1,8 +1,8 @@
-//! Tests of two servers on one PostgreSQL database: killed, held up, cut off. The tests pass
-//! without effect when there is no database.
+//! Tests of two servers on one PostgreSQL database, which are killed, held up or cut off. The tests
+//! pass without effect when there is no database.
 //!
-//! Each history ends with the same check: every payment has its answer, the same from both servers,
-//! and moved its amount once.
+//! Each test ends with the same check: every payment has one answer, which both servers give, and
+//! moved its amount once.
 
 mod histories;
 
@@ -56,7 +56,7 @@ async fn a_payment_sent_to_both_at_once_is_charged_once() {
     }
 }
 
-/// On the chain both settle from one account.
+/// Both servers settle on the chain from one account.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_payment_sent_to_both_at_once_is_charged_once_on_the_chain() {
     if let Some((_proxy, world)) = world(World::new(Mining::Auto).await).await {
@@ -83,8 +83,8 @@ async fn at_both_at_once(world: World) {
     b.stop().await;
 }
 
-/// Both settle from one account, so one sends for both while transactions wait for a block, and
-/// neither refuses a call.
+/// Both servers settle from one account. While transactions wait for a block, one server sends for
+/// both, and neither refuses a call.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn both_sell_at_any_time_with_one_gas_account() {
     let Some((_proxy, world)) = world(World::new(Mining::Manual).await).await else {
@@ -116,7 +116,8 @@ async fn both_sell_at_any_time_with_one_gas_account() {
     b.stop().await;
 }
 
-/// After the lease the other server completes the dead one's calls, without a restart.
+/// Kills one of two servers. When its lease has ended, the other one completes its calls without a
+/// restart.
 async fn kills(world: World, seeds: std::ops::Range<u64>) {
     let mut book = Book::default();
     let (mut a, mut b) = (start(&world).await, start(&world).await);
@@ -146,7 +147,8 @@ async fn the_other_server_completes_the_calls_of_a_killed_one() {
     }
 }
 
-/// On the chain both settle from one account: the other server takes over the dead one's lane.
+/// Both servers settle on the chain from one account. The other server takes over the dead one's
+/// place in it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_other_server_completes_the_calls_of_a_killed_one_on_the_chain() {
     if let Some((_proxy, world)) = world(World::new(Mining::Auto).await).await {
@@ -154,8 +156,8 @@ async fn the_other_server_completes_the_calls_of_a_killed_one_on_the_chain() {
     }
 }
 
-/// Transactions of both servers wait for a block when one of the two is killed or held up: the one
-/// that sends for both, or the other one.
+/// Transactions of both servers wait for a block when one server is killed or held up: the one that
+/// sends for both, or the other one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn transactions_of_both_outlive_either() {
     let Some((_proxy, world)) = world(World::new(Mining::Manual).await).await else {
@@ -222,7 +224,8 @@ async fn a_server_held_up_for_longer_than_its_lease_writes_nothing() {
     let (a, b) = (start(&world).await, start(&world).await);
     let mut book = Book::default();
     let payments = book.sign(&world, &a, 3).await;
-    // Their work waits for one answer of the upstream, so all are in flight when the server stops.
+    // Their work waits for an answer of the upstream, so all calls are in flight when the server
+    // stops.
     world.upstream.close();
     let late = {
         let calls = present(&world, &a, &payments);
@@ -236,7 +239,7 @@ async fn a_server_held_up_for_longer_than_its_lease_writes_nothing() {
         };
         tokio::join!(calls, held_up).0
     };
-    // The held-up server has charged nothing, and its callers learn that or get the bought answer.
+    // The held-up server has charged nothing. Its callers learn that, or get the bought answer.
     for (_, answer) in &late {
         assert!(
             [200, 402, 409, 503].contains(&answer.status),
@@ -292,7 +295,7 @@ async fn without_the_database_no_call_begins_and_afterwards_all_continue() {
     }
 }
 
-/// Connections break at any moment.
+/// Connections to the database break at any moment.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lost_connections_lose_no_payment() {
     let Some((database, world)) = world(World::behind_a_facilitator().await).await else {
@@ -348,7 +351,7 @@ async fn rolling_restart(world: World) {
         }
         book.keep(&world, [at_a, at_b].concat());
         a.ended().await.ok();
-        // The stopped server has given its lease up, so nothing waits for the lease to expire.
+        // The stopped server has given up its lease, so the other one need not wait for its end.
         book.settle_up(&world, &b).await;
         a = start(&world).await;
         std::mem::swap(&mut a, &mut b);

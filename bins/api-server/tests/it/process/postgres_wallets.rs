@@ -1,4 +1,4 @@
-//! Tests of two servers on one PostgreSQL database that act for the same wallets: actions, plans
+//! Tests of two servers on one PostgreSQL database that act for the same wallets, by actions, plans
 //! under the fence, and mandates. The tests pass without effect when there is no database.
 
 use alloy_primitives::{Address, Bytes, U256};
@@ -33,7 +33,7 @@ async fn assert_done_once(
     let known = desk.intent(payment).await.unwrap();
     let shown = desk.ended(server, known.id.as_str()).await;
     assert_eq!(shown["status"], "completed", "{shown}\n{}", server.log());
-    // The charge comes without any request for it.
+    // The servers charge without any further request.
     eventually("the charge", async || {
         desk.world.is_settled(payment).then_some(())
     })
@@ -92,7 +92,7 @@ async fn a_server_that_was_held_up_in_an_action_sends_nothing_afterwards() {
     // The server continues under a new lease, and finds the action completed.
     let again = desk.answer(&a, &act, &payment).await;
     desk.assert_done_once(&act, &before, &again);
-    // Both servers execute the next action, whichever gets it.
+    // Either server executes the next action.
     let before = desk.standing(&act);
     let payment = desk.pay(&a, &act).await;
     let (at_a, at_b) = tokio::join!(desk.send(&a, &act, &payment), desk.send(&b, &act, &payment),);
@@ -212,7 +212,8 @@ async fn a_delegated_order_sent_to_both_at_once_is_executed_once() {
     endow(&chain, desk.wallet);
     let owner = PrivateKeySigner::from_bytes(&BUYER.key).unwrap();
     let delegate = PrivateKeySigner::random();
-    // The grant is valid by the chain's time as each server has last read it.
+    // The grant began ten minutes ago, because each server judges it by the chain's time that it
+    // has last read.
     let granted = grant(desk.wallet, delegate.address());
     let granted = Grant {
         issued_at: granted.issued_at - 600,

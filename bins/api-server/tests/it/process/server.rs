@@ -9,7 +9,7 @@ pub(crate) use test_support::process::{Killer, Server};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_api-server");
 
-/// The environment of one run, which has no other variables.
+/// The environment of one run. The process gets no other variables.
 pub(crate) type Environment<'a> = &'a [(&'a str, &'a str)];
 
 /// Starts `serve` and waits until it listens.

@@ -18,7 +18,8 @@ pub(crate) enum Moment {
     Later(Duration),
 }
 
-/// Sees every request of the server to the chain and to the upstreams.
+/// Counts the requests of the server to the chain and to the upstreams, and kills it at the chosen
+/// one.
 #[derive(Default)]
 pub(crate) struct Tripwire {
     armed: Mutex<Option<Armed>>,
@@ -29,7 +30,8 @@ pub(crate) struct Tripwire {
 pub(crate) enum At {
     /// The request with this number, from 1.
     Number(u64),
-    /// The first request with this name, because concurrent requests have no certain numbers.
+    /// The first request with this name. Concurrent requests have no certain numbers, so a name is
+    /// safer.
     Name(&'static str),
     /// The request with this name and this number, from 1.
     Nth(&'static str, u64),
@@ -57,7 +59,7 @@ impl Armed {
 }
 
 impl Tripwire {
-    /// Counts requests from now on, and kills the server at the chosen one.
+    /// Counts requests from now on, and kills `victim` at the chosen one.
     pub(crate) fn arm(&self, at: At, moment: Moment, victim: Killer) {
         *self.armed.lock().unwrap() = Some(Armed {
             at,

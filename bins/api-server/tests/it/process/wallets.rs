@@ -108,8 +108,8 @@ async fn wallets_are_listed_checked_and_written_under_another_secret() {
     assert_eq!(code, 2);
     assert!(stderr.contains("--secret-file: cannot read "), "{stderr}");
 
-    // While a server has the folder open, nothing is written; here `custody` takes the place of a
-    // server.
+    // While a server has the folder open, the commands write nothing. Here `custody` takes the
+    // place of a server.
     let rotate = ["rotate", "--to", &to, "--secret-file", &new];
     let (code, _, stderr) = desk.run(&rotate);
     assert_eq!(code, 2);
@@ -122,7 +122,7 @@ async fn wallets_are_listed_checked_and_written_under_another_secret() {
     let rotated = LocalCustody::open(to.as_ref(), NEW.into()).unwrap();
     assert_eq!(rotated.find(OWNER).await.unwrap(), Some(wallet));
 
-    // A wallet that cannot be opened has a line, and the exit code tells it.
+    // The list has a line for a wallet that cannot be opened, and the exit code shows it.
     let file = folder.join(format!("eip155-196-{:#x}.json", OWNER.address()));
     std::fs::write(&file, "{}").unwrap();
     let (code, stdout, _) = desk.run(&["check"]);
@@ -193,7 +193,7 @@ async fn a_wallet_is_exported_to_its_owner_once_and_for_good() {
     )
     .unwrap();
     let folder = desk.folder.path().join("wallets");
-    // A running server.
+    // A running server has the folder open.
     let custody = LocalCustody::open(&folder, SECRET.into()).unwrap();
     let wallet = custody.get_or_create(OWNER).await.unwrap();
     let now = SystemTime::now()
@@ -320,8 +320,7 @@ fn without_custody_there_are_no_wallets() {
     output.error(2, &["custody: is missing"]);
 }
 
-/// Without this question, the first payer would be the first to see that Turnkey does not know the
-/// key.
+/// Without this check, only the first payer would find out that Turnkey does not know the key.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn turnkey_is_asked_online_for_our_identity() {
     const ORGANIZATION: &str = "0a1b2c3d-0000-4000-8000-000000000001";

@@ -1,5 +1,5 @@
-//! The world of a server: the embedded chain and the recorded upstream, both behind a tripwire, and
-//! a folder with its configuration and its ledger.
+//! The world of a server: the embedded chain and the recorded upstream, each behind a tripwire, and
+//! a folder with the configuration and the ledger.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::process::server::{Server, start_server};
 use crate::process::tripwire::Tripwire;
 use crate::process::{PATIENCE, eventually};
 
-/// The payee. `serve` refuses the accounts of local chains.
+/// The payee. It is no account of local test chains, because `serve` refuses those.
 pub(crate) const PAYEE: Address = address!("5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed");
 
 /// Tokens with a recorded price.
@@ -64,8 +64,8 @@ impl World {
         Self::over(chain, Recordings::embedded().unwrap()).await
     }
 
-    /// Makes a world on the chain on which wallets act, behind a facilitator. Quotes have deadlines
-    /// of today.
+    /// Makes a world for wallets: the chain that wallets act on, and a facilitator. The quotes have
+    /// deadlines of today.
     pub(crate) async fn of_wallets() -> Self {
         let chain = DevChain::with_xlayer_stage().unwrap();
         // Gas is as cheap as on rollups, because an owner's top-ups are limited to the sum that it
@@ -204,7 +204,7 @@ datasets.yields = false
     }
 }
 
-/// The chain's RPC endpoint.
+/// The RPC endpoint of the embedded chain.
 struct Node {
     chain: DevChain,
     wire: Arc<Tripwire>,
@@ -287,7 +287,7 @@ impl Handler for Upstream {
     }
 }
 
-/// Serves for as long as the runtime lives. Returns the URL.
+/// Serves `handler` until the runtime ends. Returns the URL.
 pub(crate) async fn serve<H: Handler>(handler: Arc<H>) -> String {
     let limits = Limits {
         header_timeout: Duration::from_secs(600),

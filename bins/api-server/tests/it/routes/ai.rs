@@ -92,8 +92,8 @@ async fn an_image_is_bought_and_fetched_by_its_digest() {
     assert_eq!(again.headers()["etag"], headers["etag"]);
 }
 
-/// The connection breaks after the payment: the same payment gets the answer, and its digest the
-/// image, without drawing or paying again.
+/// The connection breaks after the payment. The same payment then gets the answer, and the digest
+/// in it gets the image. The model does not draw again, and the payer does not pay again.
 #[tokio::test]
 async fn a_lost_answer_is_not_a_lost_payment() {
     let mut world = Shop::open().await.world;
@@ -168,7 +168,8 @@ async fn a_model_that_is_down_is_not_replaced_and_not_paid_for() {
     );
 }
 
-/// A payment must stay valid until after the work and its settlement; otherwise it buys no work.
+/// A payment must stay valid until after the work and its settlement. Otherwise the server does not
+/// begin the work.
 #[tokio::test]
 async fn a_payment_that_would_end_during_the_work_is_refused_before_it() {
     let world = Shop::open().await.world;

@@ -1,4 +1,5 @@
-//! Upstreams that lie: a server between the adapters and the recordings changes every answer.
+//! A server that stands for lying upstreams: it forwards every request to the recordings, and
+//! changes every answer in the way that a test chooses.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -7,14 +8,14 @@ use serde_json::{Map, Number, Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// The change to an answer.
+/// How the server changes an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lie {
-    /// A page with status 200.
+    /// The answer is an HTML page with status 200.
     Page,
-    /// A page with status 200 that declares itself as JSON.
+    /// The answer is an HTML page with status 200 that declares itself as JSON.
     PageAsJson,
-    /// A failure of every vendor's kind inside status 200.
+    /// The answer has status 200, and its body reports a failure in the forms of all vendors.
     Business,
     /// The answer is cut in the middle.
     Cut,
@@ -22,9 +23,9 @@ pub(crate) enum Lie {
     Huge,
     /// The answer is nested more deeply than any real one.
     Deep,
-    /// There is no answer.
+    /// The server never answers.
     Silence,
-    /// There is no answer for addresses that contain this text. Other answers are true.
+    /// The server never answers requests whose address contains this text. Other answers are true.
     SilenceOn(&'static str),
     /// The connection ends without a byte.
     Hangup,
@@ -58,7 +59,7 @@ pub(crate) struct Liar {
 }
 
 impl Liar {
-    /// Starts in front of the server at `origin` (`http://…`).
+    /// Starts in front of the server at `origin`, a URL such as `http://127.0.0.1:80`.
     pub(crate) async fn before(origin: String, lie: Lie) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -196,7 +197,7 @@ fn lengthened(target: &str, text: &str) -> String {
     }
 }
 
-/// Changes a body.
+/// Changes a body of an answer.
 fn turned(text: &str, lie: Lie) -> String {
     if lie == Lie::Cut {
         let half = text.len() / 2;

@@ -1,5 +1,5 @@
-//! Tests of a server without keys, and of a clock that jumps. Sold answers stay labelled; all
-//! others are refused uncharged.
+//! Tests of a server without keys, and of a clock that jumps. What the server still sells is
+//! labelled correctly; all other calls are refused uncharged.
 
 use api_server::{Sources, config::UpstreamMode};
 use data_sources::{Clock as _, KeyRule, UpstreamSpec};
@@ -72,7 +72,8 @@ async fn without_any_key_nothing_is_asked_that_needs_one_and_the_rest_is_sold() 
     }
 }
 
-/// The age of an answer follows its time, however the clock jumps, and is never negative.
+/// The stated age of an answer is the difference of the clock and its data's time, and is never
+/// negative, however the clock jumps.
 #[tokio::test]
 async fn a_clock_that_jumps_makes_nothing_fresh_that_is_old() {
     let clock = clock_at(0);

@@ -1,5 +1,5 @@
-//! Every upstream lies, and every route is asked: a sold answer is whole and labelled; any other
-//! answer is refused uncharged, with a name. The server never breaks.
+//! Every upstream lies, and every route is called. An answer that the server still sells is whole
+//! and labelled. Any other call is refused uncharged, with a name. The server never breaks.
 
 use api_server::Config;
 use jiff::{SignedDuration, Timestamp};
@@ -10,12 +10,13 @@ use serde_json::Value;
 use crate::routes::attacks_liar::{Liar, Lie};
 use crate::routes::shop::{Shop, recorded_at, well_formed};
 
-/// How far ahead of this clock an upstream's time may be, plus the duration of a test.
+/// How far an upstream's time may be ahead of this clock, plus the duration of a test.
 const AHEAD: SignedDuration = SignedDuration::from_mins(10);
-/// Routes that are built here from reviewed contracts, without any upstream.
+/// Routes that need no upstream: the server builds their answers from reviewed contracts.
 const LOCAL: [&str; 2] = ["/approve", "/yield-watch"];
 
-/// A shop whose upstreams all lie, and the recordings behind the lies.
+/// A shop whose upstreams all lie. The second value is the server of the recordings, which must
+/// outlive the shop.
 pub(crate) async fn deceived(lie: Lie) -> (Shop, ReplayServer) {
     let origin = ReplayServer::start(Recordings::embedded().unwrap())
         .await
@@ -57,7 +58,7 @@ fn redirect(config: &mut Config, replay: &ReplayServer, liar: &str, lie: Lie) {
     }
 }
 
-/// The example call of a route that can be read.
+/// The target of the example call of a route, if the route has the method GET.
 pub(crate) fn example(operation: Operation) -> Option<String> {
     let route = operation.route();
     (route.method == Method::Get).then(|| route.example_call().target)
@@ -91,7 +92,7 @@ pub(crate) async fn ask(shop: &Shop, target: &str) -> Outcome {
     Outcome::Refused(error["code"].as_str().expect("a code").to_owned())
 }
 
-/// Asks every route, and applies `check` to the sold answers.
+/// Calls every route, and applies `check` to the sold answers.
 async fn all(lie: Lie, check: impl Fn(&str, &Value)) -> Vec<(String, Outcome)> {
     let (shop, _origin) = deceived(lie).await;
     let mut outcomes = Vec::new();
@@ -110,7 +111,7 @@ async fn all(lie: Lie, check: impl Fn(&str, &Value)) -> Vec<(String, Outcome)> {
     outcomes
 }
 
-/// Collects every text with its place.
+/// Collects every text of a value, with the path to it.
 fn texts(value: &Value, path: &str, found: &mut Vec<(String, String)>) {
     match value {
         Value::String(text) => found.push((path.to_owned(), text.clone())),
@@ -139,7 +140,7 @@ fn member(path: &str) -> &str {
         .trim_end_matches("[]")
 }
 
-/// Asserts that no route sells. A route that sold without any upstream would have made its answer
+/// Asserts that no route sells except those that need no upstream. Any other answer would be made
 /// up.
 async fn sells_nothing(lie: Lie) {
     for (target, outcome) in all(lie, |_, _| {}).await {
@@ -165,7 +166,7 @@ async fn a_failure_inside_a_success_is_a_failure() {
 async fn a_cut_or_endless_answer_is_none() {
     sells_nothing(Lie::Cut).await;
     sells_nothing(Lie::Deep).await;
-    // None of these answers states its length: each is dropped when it gets too long.
+    // None of these answers states its length. The adapter drops an answer when it gets too long.
     sells_nothing(Lie::Huge).await;
 }
 
@@ -221,7 +222,7 @@ async fn negative_prices_are_never_shown() {
 
 #[tokio::test]
 async fn future_times_are_not_shown_as_the_present() {
-    // Members whose times are in the future by nature.
+    // The times of these members are in the future by nature.
     let ahead = [
         "next_at",
         "expires_at",

@@ -14,7 +14,7 @@ const UNKNOWN: &str =
     "/tx-explainer?txHash=0xabababababababababababababababababababababababababababababababab";
 const ACCOUNT: &str = "0x1111111111111111111111111111111111111111";
 
-/// A shop in which the nodes of some chains cannot be reached.
+/// A shop in which the nodes of these chains and these upstreams cannot be reached.
 async fn without_nodes(chains: &[&str], upstreams: &[&str]) -> Shop {
     Shop::changed(|config, _replay| {
         for chain in chains {
@@ -104,8 +104,8 @@ async fn unknown_is_said_only_when_every_chain_was_asked() {
     assert_eq!(error["reason"], "chains_unavailable");
     assert_eq!(error["unavailable"], json!(["ethereum", "base"]));
     assert_eq!(error["retryable"], true);
-    // The found transaction is true nevertheless; the answer names the chains that were not
-    // searched.
+    // The transaction that was found is true nevertheless. The answer names the chains that could
+    // not be searched.
     let body = shop.buy(TRANSFER).await;
     assert_eq!(
         body["data"]["search"]["unavailable"],
@@ -222,8 +222,8 @@ async fn balances_come_with_values_and_a_sum() {
     let chains = everywhere["data"]["chains"].as_array().unwrap();
     assert_eq!(chains.len(), 11);
     assert_eq!(everywhere["data"]["total_usd"], "200.52825");
-    // The index covers all chains, and a node read the coin of each chain for which the index lists
-    // none.
+    // The index covers all chains. For each chain whose coin the index does not list, a node read
+    // it.
     assert!(chains.iter().all(|chain| chain["status"] == "ok"));
     assert_eq!(everywhere["data"]["total_usd_complete"], true);
     assert_eq!(source(&everywhere, "rpc.linea").unwrap()["status"], "ok");
@@ -234,7 +234,7 @@ async fn balances_come_with_values_and_a_sum() {
     );
 }
 
-/// The balances of a chain that the index does not cover.
+/// The index covers two chains in this scenario, and nothing else reads the others.
 #[tokio::test]
 async fn a_chain_that_the_index_does_not_cover_is_not_empty() {
     let shop = Shop::in_scenario("balances_cover_two").await;
@@ -248,7 +248,7 @@ async fn a_chain_that_the_index_does_not_cover_is_not_empty() {
         .collect();
     assert_eq!(read, [196, 8453]);
     assert_eq!(data["total_usd_complete"], false);
-    // The other chains were not read, which is not a zero balance.
+    // The other chains were not read, so the answer does not claim a zero balance for them.
     for chain in chains.iter().filter(|chain| chain["status"] != "ok") {
         assert_eq!(chain["usd"], Value::Null, "{chain}");
     }

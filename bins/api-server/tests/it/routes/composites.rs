@@ -1,5 +1,5 @@
-//! Tests of answers with many parts: each part ages the whole, none belongs to another coin, and
-//! none delays the others.
+//! Tests of answers that have many parts. The part that ages first limits the whole answer, no part
+//! belongs to another coin, and no part delays the others.
 
 use replay::{Recordings, ReplayServer};
 use serde_json::{Value, json};
@@ -8,7 +8,8 @@ use crate::routes::attacks_liar::{Liar, Lie};
 use crate::routes::attacks_upstreams::deceived;
 use crate::routes::shop::{Shop, clock_at, left, section, source, unavailable};
 
-/// A shop whose first catalogue never answers addresses that contain `part`.
+/// A shop whose first catalogue never answers requests whose address contains `part`. The second
+/// value is the server of the recordings, which must outlive the shop.
 async fn hesitant(part: &'static str) -> (Shop, ReplayServer) {
     let origin = ReplayServer::start(Recordings::embedded().unwrap())
         .await
@@ -38,7 +39,8 @@ async fn the_part_that_ages_first_ages_the_whole() {
     }
 }
 
-/// A section's bound does not change with the age of its data, so that callers can use it.
+/// The longest age of a section does not depend on the age of its data, so that callers can rely on
+/// it.
 #[tokio::test]
 async fn each_section_has_a_bound_that_stays() {
     let clock = clock_at(0);
@@ -143,7 +145,8 @@ async fn markets_value_locked_and_yields_are_compared_with_the_day_before() {
     assert_eq!(of("10y").map(|row| &row["change_bp"]), Some(&json!("0")));
 }
 
-/// After the last announced decision, a list without one must not read as a fortnight without one.
+/// After the last announced decision, the answer says that the calendar ends there. Otherwise an
+/// empty list would look like two weeks without a decision.
 #[tokio::test]
 async fn scheduled_events_name_the_end_of_the_calendar() {
     let target = "/token-deep-dive?symbol=OKB";
@@ -201,12 +204,12 @@ async fn a_token_of_another_chain_has_the_price_of_its_pools_there() {
         (&part["data"]["source"], &part["data"]["confidence"]),
         (&json!("dexscreener.pairs"), &json!("single_source"))
     );
-    // The token was not scanned, which does not mean that there is nothing to scan.
+    // The token was not scanned. The answer does not claim that there is nothing to scan.
     assert_eq!(body["data"]["security"]["status"], "unavailable");
 }
 
 #[tokio::test]
-async fn contracts_do_not_hold_up_a_coin_that_is_in_hand() {
+async fn a_coin_that_was_found_does_not_wait_for_its_contracts() {
     let (shop, _origin) = hesitant("/coins/okb").await;
     let body = shop.buy("/token-deep-dive?symbol=OKB").await;
     let data = &body["data"];
@@ -252,7 +255,7 @@ async fn a_report_repeats_its_sections_and_leaves_out_old_ones() {
 
 #[tokio::test]
 async fn members_name_the_source_that_they_are_from() {
-    // The source of symbols does not answer, so the hourly news replaces it.
+    // The source for symbols does not answer, so the hourly news takes its place.
     let shop = Shop::without(&["okx"]).await;
     let body = shop.buy("/token-alpha?symbol=BTC&provenance=1").await;
     let origin = body["meta"]["provenance"]["/data/news"]["source"]

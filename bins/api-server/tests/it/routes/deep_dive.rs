@@ -42,7 +42,7 @@ async fn a_token_of_the_home_chain_is_shown_with_all_parts() {
     assert_eq!(data["security"]["data"]["chain_id"], 196);
     assert_eq!(data["dex_price"]["status"], "ok", "{}", data["dex_price"]);
     assert!(data["dex_price"]["data"]["price_usd"].is_string());
-    // Data that no other route sells.
+    // No other route sells these parts.
     for part in ["pools", "flows", "news"] {
         assert_eq!(data[part]["status"], "ok", "{}", data[part]);
     }

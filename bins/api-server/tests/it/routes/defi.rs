@@ -9,7 +9,7 @@ use crate::routes::shop::{Shop, why_missing};
 const ACCOUNT: &str = "address=0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984";
 const USDT0_POOL: &str = "aa70268e-4b52-42bf-a116-608b370f9501";
 
-/// A shop in which the nodes of chain 196, and some upstreams, cannot be reached.
+/// A shop in which the nodes of chain 196, and these upstreams, cannot be reached.
 async fn without_xlayer(upstreams: &[&str]) -> Shop {
     Shop::changed(|config, _replay| {
         let table = config.chains.0.get_mut("196").expect("a chain");
@@ -166,7 +166,7 @@ async fn markets_of_three_sources_are_one_list() {
         (&dolomite["apy_pct"], &dolomite["source"]),
         (&json!("5.11"), &json!("okx.defi"))
     );
-    // Its yield is stated as a sum.
+    // The source states the yield of this market as a sum.
     assert_eq!(
         (&dolomite["apy_base_pct"], &dolomite["apy_reward_pct"]),
         (&Value::Null, &Value::Null)

@@ -1,6 +1,6 @@
-//! Checks that every figure in an answer has a row in `docs/DATA.md`, and every row a figure; and
-//! that the recorded answers that `crates/judges/py/figures.py` computes a second time are those of
-//! the routes.
+//! Checks that every figure in an answer has a row in `docs/DATA.md`, and that every row has a
+//! figure. `crates/judges/py/figures.py` computes recorded answers a second time; this test checks
+//! that the routes give these answers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ const MORE: [&str; 3] = [
     "/token-deep-dive?symbol=OKB",
     "/hyperliquid-market?coin=BTC&interval=1h",
 ];
-/// Figures that are not in the recorded answers, and the tests that cover them.
+/// Figures that the recorded answers do not have, each with the reason.
 const ELSEWHERE: [(&str, &str); 3] = [
     (
         "premium_bps",
@@ -28,7 +28,7 @@ const ELSEWHERE: [(&str, &str); 3] = [
     ),
     ("touches", "the same"),
 ];
-/// The answers that are computed a second time.
+/// The calls whose answers the script computes a second time.
 const JUDGED: [&str; 15] = [
     "/funding-rates",
     "/token-alpha?symbol=BTC",
@@ -47,7 +47,7 @@ const JUDGED: [&str; 15] = [
     "/tx-explainer?txHash=0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b",
 ];
 
-/// The sections of the page that name figures: computed here, given as stated, and counts.
+/// The headings of the page's three sections about figures.
 const COMPUTED: &str = "### Computed here\n";
 const STATED: &str = "### Given as their source states them\n";
 const COUNTS: &str = "### Counts, places and rules\n";
@@ -76,8 +76,8 @@ fn quoted(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The first and the last cell of each row of the table: the figures, and whether they are computed
-/// a second time.
+/// The first and the last cell of each row of the table: the names of the figures, and whether the
+/// script computes them a second time.
 fn rows(page: &str) -> Vec<(BTreeSet<String>, bool)> {
     let table = section(page, COMPUTED);
     let rows = table.lines().filter(|line| line.starts_with("| `"));
@@ -100,7 +100,7 @@ fn is_figure(value: &Value) -> bool {
     all(whole) && all(rest)
 }
 
-/// The members of an answer that are figures, each with one of its places.
+/// Collects the members of an answer that are figures, each with one path to it.
 fn figures(value: &Value, path: &str, found: &mut BTreeMap<String, String>) {
     match value {
         Value::Object(members) => {
@@ -131,7 +131,7 @@ async fn every_figure_has_a_row() {
         let answer = shop.world.buyer.get_paid(&target, &payment).await;
         figures(&answer.body()["data"], &target, &mut found);
     }
-    // The figures that are compared with the day before.
+    // A day later, the answers also have the figures that compare with the day before.
     clock.set(24 * 3600);
     for target in [
         "/mega-report",
@@ -187,7 +187,7 @@ async fn recorded_answers_are_those_of_the_routes() {
     );
 }
 
-/// The script computes exactly the rows that say so a second time.
+/// The script and the page name the same rows as computed a second time.
 #[test]
 fn figures_that_are_computed_twice_are_marked() {
     let script = read("crates/judges/py/figures.py");

@@ -1,4 +1,4 @@
-//! Tests of `/freshness`, which callers can read before they pay.
+//! Tests of `/freshness`, which a caller can read before it pays.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -36,20 +36,20 @@ async fn every_dataset_lists_the_routes_that_read_it() {
     }
 }
 
-/// The dataset that a line of an operation reads when it contains these words.
+/// Pairs of words and a dataset: an operation whose code contains the words reads the dataset.
 const READS: [(&str, Dataset); 6] = [
     ("snapshot(context, news)", Dataset::News),
     ("defi.edition(", Dataset::YieldPools),
     (" edition(defi, ", Dataset::YieldPools),
     ("okx.tokens(", Dataset::TokenList),
-    // A trial of a token looks up the token's unit there.
+    // A trial of a token needs the token's unit, which is in the list.
     ("trading::probe(", Dataset::TokenList),
     // While the index does not answer, the balances of the listed tokens are read from nodes.
     (" holdings(", Dataset::TokenList),
 ];
 
-/// Compares the catalog's table with the code: an operation reads the datasets of its own files,
-/// and of the operations whose answers it takes over.
+/// Compares the catalog's table with the code. An operation reads the datasets of its own files,
+/// and of the operations whose answers it includes.
 #[test]
 fn every_operation_declares_the_datasets_that_its_code_reads() {
     let mut reading = 0;
@@ -73,7 +73,7 @@ fn reads(module: &str, seen: &mut BTreeSet<String>) -> BTreeSet<&'static str> {
         let text = fs::read_to_string(&path).unwrap();
         let code = text.split("#[cfg(test)]").next().unwrap();
         let code: String = code.split_whitespace().collect::<Vec<_>>().join(" ");
-        // A definition of a function with that name is not a call of it.
+        // The definition of a function is not a call of it.
         let code = code
             .replace("fn edition(defi", "")
             .replace("fn snapshot(", "");

@@ -1,4 +1,5 @@
-//! Tests of upstreams with long lists: every route that shows a cut list also gives its total.
+//! Tests of upstreams with long lists: a route that shows a part of a list also gives the list's
+//! total.
 
 use serde_json::{Value, json};
 
@@ -18,11 +19,11 @@ async fn a_coin_of_one_venue_that_cannot_be_ranked_is_named() {
     assert_eq!(ranking["by"], "open_interest_usd");
     let venues = ranking["venues"].as_array().unwrap();
     assert!(!venues.contains(&json!("binance")), "{ranking}");
-    // The venue's coins are not dropped: a call with the name of one has it.
+    // The venue's coins are still sold: a call that names one of them gets it.
     assert!(ranking["unranked_total"].as_u64().unwrap() > 100);
 }
 
-/// Lengthens the lists of a body, by the requested address.
+/// Lengthens the lists of a body. The requested address decides which lists the body has.
 pub(crate) fn lengthen(target: &str, mut body: Value) -> Value {
     if target.contains("/token_security/") {
         for token in body["result"].as_object_mut().into_iter().flatten() {
@@ -30,7 +31,7 @@ pub(crate) fn lengthen(target: &str, mut body: Value) -> Value {
             repeat(&mut token.1["dex"], pair);
         }
     } else if target.ends_with("/premiumIndex") {
-        // Coins that only this venue lists, and whose open interest it does not state in a list.
+        // Only this venue lists these coins, and it does not state their open interest in a list.
         repeat(&mut body, |at, row| {
             row["symbol"] = json!(format!("ONLY{at}USDT"))
         });
@@ -134,8 +135,8 @@ async fn every_cut_list_of_a_route_discloses_its_total() {
             assert_eq!(said["shown"], shown, "{target}: {list}");
             assert!(said["total"].as_u64() > said["shown"].as_u64());
         }
-        // No list is as long as the upstream's, unless the answer gives its total or the list is
-        // whole.
+        // A list in an answer is shorter than the upstream's, and then the answer gives the total,
+        // or the list is whole.
         for said in &cut {
             assert!(said["total"].as_u64() > said["shown"].as_u64(), "{said}");
         }

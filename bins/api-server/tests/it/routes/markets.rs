@@ -47,7 +47,7 @@ async fn funding_of_one_coin_is_in_one_unit() {
         texts(&market["venues"], "venue"),
         ["hyperliquid", "binance", "okx", "bybit"]
     );
-    // A rate for one hour and a rate for eight hours with the same cost.
+    // The two rates have the same cost: one is for an hour, the other for eight hours.
     for (name, rate, hours) in [("hyperliquid", "0.0000125", 1), ("binance", "0.0001", 8)] {
         let funding = &venue(market, name)["funding"];
         assert_eq!(
@@ -92,7 +92,7 @@ async fn funding_of_one_coin_is_in_one_unit() {
 }
 
 #[tokio::test]
-async fn without_a_symbol_the_coins_with_most_open_interest() {
+async fn without_a_symbol_the_answer_has_the_coins_with_most_open_interest() {
     let body = Shop::open().await.buy("/funding-rates").await;
     let markets = &body["data"]["markets"];
     assert_eq!(
@@ -129,7 +129,7 @@ async fn a_geo_block_is_the_outage_of_one_venue() {
             "{target}"
         );
         let binance = venue(market, "binance");
-        // The rate that another venue expects for it, marked as such.
+        // The answer gives the rate that another venue expects for it, and marks it as such.
         assert_eq!(
             binance["funding"]["source"],
             "hyperliquid.predicted-fundings"
@@ -160,7 +160,7 @@ async fn a_geo_block_is_the_outage_of_one_venue() {
 #[tokio::test]
 async fn unknown_coins_and_silent_venues_cost_nothing() {
     let shop = Shop::open().await;
-    // An unlisted symbol; a Cyrillic imitation; an attempt to inject a query.
+    // The symbols are unlisted, a Cyrillic imitation, and an attempt to inject a query.
     for symbol in ["NOPE", "%D0%92%D0%A2%D0%A1", "BTC%26limit%3D1"] {
         let error = shop
             .refused(&format!("/funding-rates?symbol={symbol}"), 404, "not_found")
@@ -238,7 +238,8 @@ async fn all_markets_of_a_dex() {
         texts(markets, "coin"),
         ["BTC", "ETH", "MATIC", "SOL", "HYPE", "kPEPE"]
     );
-    // A coin in the middle is delisted: the contexts after it still belong to their coins.
+    // A coin in the middle is delisted. The contexts after it must still be those of their own
+    // coins.
     assert_eq!(
         (&markets[2]["delisted"], &markets[3]["mark"]),
         (&json!(true), &json!("142.35"))

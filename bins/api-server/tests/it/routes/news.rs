@@ -130,7 +130,8 @@ async fn leaders_are_judged_by_their_own_posts() {
     let shop = Shop::at_the_recording().await;
     let body = shop.buy("/kol-sentiment").await;
     let data = &body["data"];
-    // Five accounts of the list are all of the chain's leaders; one posted about no token.
+    // Five accounts of the list are all the leaders of the chain. One of them posted about no
+    // token.
     assert_eq!(
         data["coverage"],
         serde_json::json!({"known": 5, "leaders": 5, "posted": 5, "with_opinion": 4, "posts": 7, "complete": true})
@@ -329,7 +330,7 @@ async fn the_report_names_what_it_lacks() {
         );
     }
     assert!(!missing.contains(&"headlines") && !missing.contains(&"kol_alpha"));
-    // Data that no single section has, and whole lists.
+    // The report has data that no single section sells, and whole lists.
     let data = &body["data"];
     let moods = data["cross_checks"]["moods"].as_array().unwrap();
     assert!(moods.len() >= 3, "{moods:?}");

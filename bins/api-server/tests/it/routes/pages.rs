@@ -1,5 +1,5 @@
-//! Compares the page of every read route with the server's real answer, and the catalog's examples
-//! and schemas with it.
+//! Compares the server's real answer of every read route with the route's page, and with the
+//! catalog's examples and schemas.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::routes::shop::{Shop, well_formed};
 use crate::support::buyer::header_of;
 
-/// Whether an operation acts. No custody is connected here.
+/// Whether an operation acts for a wallet. The server of these tests has no custody.
 fn acts(operation: Operation) -> bool {
     let path = operation.route().path;
     ["/sub-wallet", "/auto-", "/yield-copilot", "/yield-watch"]
@@ -25,7 +25,7 @@ struct Shown {
     body: Value,
 }
 
-/// The dataset of a source, if the source's data comes from no other place.
+/// The dataset of a source, if all data of the source belongs to it.
 fn dataset_of(source: &str) -> Option<Dataset> {
     match source {
         "okx.all-tokens" => Some(Dataset::TokenList),
@@ -196,12 +196,12 @@ fn differences(example: &Value, answer: &Value, path: &str, call: &str, wrong: &
     }
 }
 
-/// Removes the parts of an answer that differ from call to call.
+/// Sets the parts of an answer that differ from call to call to fixed values.
 fn steady(mut body: Value) -> Value {
     let meta = &mut body["meta"];
     meta["request_id"] = "01JDB3X8M5T0000000000000".into();
     let sources = meta["sources"].as_array_mut().unwrap();
-    // Concurrent sources answer in any order.
+    // Concurrent sources are listed in the order in which they answer.
     sources.sort_by_key(|source| source["id"].as_str().unwrap().to_owned());
     for source in sources {
         source["latency_ms"] = 0.into();

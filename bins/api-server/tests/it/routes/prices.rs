@@ -29,7 +29,7 @@ async fn a_price_that_was_left_out_ages_nothing_and_keeps_its_time() {
     let shop = Shop::in_scenario("disputed_and_old").await;
     let body = shop.buy(WOKB).await;
     assert_eq!(body["data"]["confidence"], "disputed");
-    // Of two prices that differ slightly, the middle.
+    // The price is the middle of two prices that differ slightly.
     assert_eq!(
         (&body["data"]["price_usd"], &body["data"]["source"]),
         (&json!("120.46"), &json!("median"))
@@ -60,7 +60,7 @@ async fn a_check_that_is_older_than_the_caller_takes_confirms_nothing() {
     let body = shop.buy(&format!("{WOKB}&max_age=30")).await;
     let quotes = body["data"]["quotes"].as_array().unwrap();
     let sources: Vec<_> = quotes.iter().map(|quote| &quote["source"]).collect();
-    // A pool whose last trade may be five minutes old does not confirm it either.
+    // The pool does not confirm the price either, because its last trade may be five minutes old.
     assert_eq!(sources, ["okx.market-price"]);
     assert_eq!(body["data"]["confidence"], "single_source");
     assert_eq!(body["meta"]["as_of"], "2026-11-21T01:01:50Z");
@@ -79,7 +79,7 @@ async fn prices_that_contradict_each_other_are_not_sold() {
     let prices: Vec<_> = quotes.iter().map(|quote| &quote["price_usd"]).collect();
     assert_eq!(prices, ["118.42", "1.1842"]);
     assert_eq!(error["contradiction_pct"], "5");
-    // In an answer of several parts the price is missing, and the rest is sold.
+    // An answer with several parts lacks the price, and its rest is sold.
     let vetted = shop
         .buy("/vet-token?address=0xe538905cf8410324e03A5A23C1c177a474D59b2b")
         .await;
@@ -112,7 +112,7 @@ async fn an_unlisted_token_has_the_price_of_a_small_trade() {
     let shop = Shop::open().await;
     let body = shop.buy(SMALL).await;
     let data = &body["data"];
-    // Five tokens for ten dollars, and 9.97 dollars for the five.
+    // Five tokens cost ten dollars, and sell for 9.97 dollars.
     assert_eq!(
         (&data["price_usd"], &data["source"], &data["confidence"]),
         (

@@ -1,5 +1,5 @@
-//! Compares the routes of a source, which the probe shows to an operator, with the sources in the
-//! routes' answers.
+//! Compares the routes that the probe shows for each source with the sources that the routes'
+//! answers name.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::routes::published::pay;
 use crate::routes::shop::Shop;
 
-/// Calls of sources that the routes' own examples do not ask.
+/// Calls that ask sources which the routes' own examples do not ask.
 const MORE: &[&str] = &[
     "/token-deep-dive?symbol=BTC",
     "/token-deep-dive?symbol=XDOG",
@@ -24,13 +24,13 @@ const MORE: &[&str] = &[
 /// An image of the model that is not the default.
 const ALTERNATIVE_IMAGE: &str = "/generate-meme?prompt=a%20calm%20bull&model=alternative";
 
-/// The sources that are away.
+/// The upstreams that a call cannot use.
 #[derive(Clone, Copy)]
 enum Away {
-    /// Upstreams at addresses without a server.
+    /// Nothing listens at the addresses of these upstreams.
     Upstreams(&'static [&'static str]),
-    /// Upstreams that are switched off: the alternative image model is the one of the two that is
-    /// configured.
+    /// The operator has switched these upstreams off. For an image, the alternative model is then
+    /// the one that is configured.
     Disabled(&'static [&'static str]),
 }
 use Away::{Disabled, Upstreams};
@@ -39,8 +39,8 @@ const ALPHA: &str = "/token-alpha";
 const DIVE: &str = "/token-deep-dive?symbol=BTC";
 const WOKB: &str = "/price?token=0xe538905cf8410324e03A5A23C1c177a474D59b2b";
 
-/// Sources that answer only when another one is away: the source, the call (a path alone means the
-/// route's example), and the sources that are away then.
+/// Sources that answer only when another one is away. Each row has the source, the call (only a
+/// path stands for the route's example), and the upstreams that are away.
 const ALTERNATIVES: &[(&str, &str, Away)] = &[
     ("coingecko.token-list", "/all-tokens", Upstreams(&["okx"])),
     ("dexscreener.pairs", WOKB, Upstreams(&["okx"])),
@@ -122,7 +122,7 @@ const ALTERNATIVES: &[(&str, &str, Away)] = &[
     ("fal.images", ALTERNATIVE_IMAGE, Disabled(&["gemini"])),
 ];
 
-/// Sources that no answer names, with the reason.
+/// Sources that no answer names, each with the reason.
 const UNNAMED: &[(&str, &str)] = &[
     ("openai.models", "the probe alone asks for it"),
     (
@@ -142,8 +142,8 @@ const UNNAMED: &[(&str, &str)] = &[
     ),
 ];
 
-/// Sources that a route reads in cases without a recorded call: the source, the route, and the
-/// case.
+/// Sources that a route reads only in a case without a recorded call. Each row has the source, the
+/// route, and the case.
 const UNSEEN: &[(&str, &str, &str)] = &[
     (
         "lifi.quote",
@@ -202,7 +202,7 @@ fn named(body: &Value) -> Vec<String> {
             false => id,
         }
     };
-    // The reviewed set is the operator's file.
+    // The reviewed set comes from the operator's file and not from an upstream.
     let upstreams = sources.into_iter().flatten().map(id);
     upstreams.filter(|id| id != "reviewed.contracts").collect()
 }
@@ -236,7 +236,7 @@ async fn sources_serve_the_routes_that_name_them() {
     let shop = Shop::open().await;
     let examples = Operation::ALL.map(|operation| operation.route().path);
     for target in examples.iter().chain(MORE) {
-        // Wallet actions are not served here, and name no source.
+        // This server does not offer wallet actions, so their refusals name no source.
         let sources = bought(&shop, target).await.map(|body| named(&body));
         let sources = sources.into_iter().flatten();
         observed.extend(sources.map(|source| (source, path_of(target).to_owned())));

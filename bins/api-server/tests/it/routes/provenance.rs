@@ -6,7 +6,7 @@ use crate::routes::shop::Shop;
 
 const ACCOUNT: &str = "address=0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984";
 
-/// The provenance of an answer, checked against the answer.
+/// The provenance of an answer. Asserts that every path exists in the answer.
 async fn provenance(shop: &Shop, target: &str) -> Vec<(String, String)> {
     let with = match target.contains('?') {
         true => format!("{target}&provenance=1"),
@@ -43,7 +43,7 @@ fn of<'a>(entries: &'a [(String, String)], path: &str) -> Option<&'a str> {
     Some(found.1.as_str())
 }
 
-/// Routes of yields, derivatives and macro data.
+/// Calls of routes about yields, derivatives and macro data.
 fn targets() -> Vec<String> {
     let mut targets: Vec<String> = [
         "/defi-analytics",

@@ -1,5 +1,6 @@
-//! Tests of published calls: every example call, in the form of each document, is paid for and
-//! served. Operations that are not served say so in every document, in `/status` and in their 402.
+//! Tests of published calls. A buyer pays for every example call, as each document writes it, and
+//! the server serves it. Operations that are not served say so in every document, in `/status` and
+//! in their 402.
 
 mod calls;
 
@@ -123,7 +124,7 @@ async fn said_unserved(shop: &Shop) -> BTreeMap<(String, String), String> {
             "{operation}"
         );
 
-        // The header is the PaymentRequired JSON without `refusal`.
+        // The header has the same JSON as the body, without the member `refusal`.
         let answer = unpaid(shop, method, path).await;
         let header = serde_json::to_value(answer.challenge()).unwrap();
         for challenge in [&header, &answer.body()] {
@@ -152,7 +153,7 @@ async fn said_unserved(shop: &Shop) -> BTreeMap<(String, String), String> {
     unserved
 }
 
-/// The id of a mandate of the buyer, if mandates are served; the ids in the examples belong to no
+/// Buys a mandate and returns its id, if mandates are served. The ids in the examples belong to no
 /// mandate.
 async fn made_mandate(shop: &Shop, unserved: &BTreeMap<(String, String), String>) -> String {
     let create = ("POST".to_owned(), "/yield-watch".to_owned());
@@ -165,7 +166,7 @@ async fn made_mandate(shop: &Shop, unserved: &BTreeMap<(String, String), String>
     answer.body()["data"]["id"].as_str().unwrap().to_owned()
 }
 
-/// Replaces the example's mandate in a call by a real one.
+/// Replaces the example's id of a mandate in a call by `id`.
 fn of_mandate(method: &str, target: String, id: &str) -> String {
     let route = Operation::CancelYieldWatch.route();
     match (method, target.starts_with(route.path)) {
@@ -174,8 +175,8 @@ fn of_mandate(method: &str, target: String, id: &str) -> String {
     }
 }
 
-/// Buys every published call. Those that are declared as not served are refused uncharged; all
-/// others are served.
+/// Buys every published call. The server refuses, uncharged, the calls that it declares as not
+/// served, and serves all others.
 async fn buy_all(shop: &Shop) {
     let unserved = said_unserved(shop).await;
     let mut wrong = Vec::new();
@@ -205,7 +206,7 @@ async fn buy_all(shop: &Shop) {
 async fn every_published_example_is_bought_and_served() {
     let shop = Shop::at_the_recording().await;
     buy_all(&shop).await;
-    // With every upstream in reach, only the routes that need a wallet are not served.
+    // Every upstream can be reached, so only the routes that need a wallet are not served.
     let unserved = said_unserved(&shop).await;
     assert_eq!(unserved.len(), 7, "{unserved:?}");
     for ((_, path), reason) in &unserved {

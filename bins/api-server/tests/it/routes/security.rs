@@ -44,7 +44,7 @@ async fn on_the_home_chain_okx_scans_and_its_missing_checks_are_null() {
     assert_eq!(data["taxes"], json!({"buy_pct": "0", "sell_pct": "0"}));
     assert_eq!(data["token"]["symbol"], "USDG");
     assert_eq!(data["sources"], json!(["okx.token-scan"]));
-    // Only the other scanner checks that, and it does not cover the chain.
+    // Only the other scanner makes this check, and it does not cover the chain.
     assert_eq!(data["checks"]["hidden_owner"]["value"], Value::Null);
     assert_eq!(
         unavailable(&body, "data.checks.hidden_owner.value")["reason"],
@@ -79,7 +79,7 @@ async fn elsewhere_both_scan_and_their_answers_are_merged() {
     );
     assert_eq!(data["ownership"]["renounced"], true);
     assert_eq!(data["holders"]["count"], 4_123_456);
-    // One is a burn address, the other a precompile: neither counts.
+    // One of the two is a burn address and the other a precompile, so neither counts as a holder.
     assert_eq!(data["holders"]["excluded"].as_array().unwrap().len(), 2);
     assert_eq!(data["liquidity"]["lp_locked_pct"], "60");
     assert_eq!(
@@ -102,8 +102,8 @@ async fn a_trap_is_danger_for_any_scanner() {
         .await;
     assert_eq!(base["data"]["verdict"], "danger");
     assert_eq!(base["data"]["taxes"]["sell_pct"], "100");
-    // A closed contract does not show whether it is a honeypot: that is unknown, and still no good
-    // sign.
+    // The source of this contract is closed, so nobody knows whether it is a honeypot. That is no
+    // good sign.
     let closed = shop.buy(&audit(TRAP, "bsc")).await;
     assert_eq!(closed["data"]["checks"]["honeypot"]["value"], Value::Null);
     assert_eq!(closed["data"]["verdict"], "danger");
@@ -186,7 +186,7 @@ async fn one_scanner_stands_in_for_the_other() {
 }
 
 #[tokio::test]
-async fn a_limit_and_an_unfinished_scan_inside_a_success_are_neither_a_scan() {
+async fn a_limit_and_an_unfinished_scan_inside_a_success_are_no_scans() {
     let limited = Shop::in_scenario("goplus_rate_limited").await;
     let body = limited
         .buy(&audit("0x4200000000000000000000000000000000000006", "8453"))
@@ -255,7 +255,7 @@ async fn a_dollar_token_is_tried_against_another() {
     assert_eq!(body["data"]["tradeability"]["can_sell"], true);
     let okb = shop.buy(&format!("/vet-token?address={WOKB}")).await;
     assert_eq!(okb["data"]["tradeability"]["route_count"], 2);
-    // The chain's only scanner makes none of the severe checks, which does not make the token safe.
+    // The chain's only scanner makes none of the severe checks. That does not make the token safe.
     let data = &okb["data"];
     assert_eq!(
         (&data["verdict"], &data["score"]),

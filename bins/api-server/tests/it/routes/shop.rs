@@ -1,5 +1,5 @@
-//! A server in this process whose upstreams are recordings, and the checks that hold for every
-//! answer and refusal.
+//! A shop: a server in this process whose upstreams are recordings, and its buyer. Also the checks
+//! that hold for every answer and every refusal.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use test_support::ManualClock;
 
 use crate::support::World;
 
-/// A server that sells, and its buyer.
+/// A server and its buyer.
 pub(crate) struct Shop {
     pub world: World,
 }
@@ -23,7 +23,7 @@ impl Shop {
         Self::changed(|_config, _replay| {}).await
     }
 
-    /// Opens a shop over the recordings as they are, with a clock that does not move.
+    /// Opens a shop over the recordings as they are, whose clock stands at their time.
     pub(crate) async fn at_the_recording() -> Self {
         Self::by_the_clock(Arc::new(recorded_at())).await
     }
@@ -35,7 +35,7 @@ impl Shop {
         Self { world }
     }
 
-    /// Like [`Self::by_the_clock`], with a configuration that a test changes first.
+    /// Like [`Self::by_the_clock`], but the test may change the configuration.
     pub(crate) async fn changed_by_the_clock(
         clock: Arc<dyn Clock>,
         change: impl FnOnce(&mut Config, &ReplayServer),
@@ -52,7 +52,7 @@ impl Shop {
         Self { world }
     }
 
-    /// Opens a shop with a configuration that a test changes first.
+    /// Opens a shop whose configuration the test may change.
     pub(crate) async fn changed(change: impl FnOnce(&mut Config, &ReplayServer)) -> Self {
         let recordings = Recordings::embedded().unwrap();
         let world = Box::pin(World::replaying(recordings, change)).await;
@@ -98,7 +98,8 @@ impl Shop {
     }
 }
 
-/// Makes a clock for the data that a test moves. It starts this many seconds after the recordings.
+/// Makes a clock for the ages of data, which a test can move. It starts this many seconds after the
+/// recordings.
 pub(crate) fn clock_at(seconds: i64) -> Arc<ManualClock> {
     let clock = ManualClock::at(recorded_at());
     clock.set(seconds);
@@ -160,7 +161,7 @@ fn no_floats(target: &str, value: &Value, path: &str) {
     }
 }
 
-/// The source of an answer with this id.
+/// The entry about the source with this id.
 pub(crate) fn source<'a>(body: &'a Value, id: &str) -> &'a Value {
     let sources = body["meta"]["sources"].as_array().unwrap();
     sources
@@ -169,7 +170,7 @@ pub(crate) fn source<'a>(body: &'a Value, id: &str) -> &'a Value {
         .unwrap_or(&Value::Null)
 }
 
-/// The answer's entry about an unavailable member.
+/// The entry about an unavailable member.
 pub(crate) fn unavailable<'a>(body: &'a Value, field: &str) -> &'a Value {
     let entries = body["meta"]["unavailable"].as_array().unwrap();
     entries
@@ -193,8 +194,8 @@ pub(crate) fn codes(body: &Value) -> Vec<&str> {
     codes.map(|code| code.as_str().unwrap()).collect()
 }
 
-/// For how many more seconds an answer counts as fresh; for several sections, until the first goes
-/// stale.
+/// For how many more seconds an answer counts as fresh. With several sections, the first one that
+/// goes stale decides.
 pub(crate) fn left(body: &Value) -> i64 {
     let left =
         |of: &Value| of["max_age_seconds"].as_i64().unwrap() - of["age_seconds"].as_i64().unwrap();
@@ -217,8 +218,8 @@ pub(crate) fn recorded_at() -> Timestamp {
     Timestamp::from_second(i64::try_from(RECORDED_AT).unwrap()).unwrap()
 }
 
-/// Whether a reason means that nothing listens there. After a few tries the source is not asked any
-/// more.
+/// Whether a reason means that the upstream cannot be reached. After a few tries the server does
+/// not ask the upstream any more, which is a second such reason.
 pub(crate) fn unreachable(reason: &str) -> bool {
     matches!(reason, "upstream_unreachable" | "upstream_circuit_open")
 }

@@ -1,4 +1,4 @@
-//! Tests of `GET /sub-wallet` with keys that the server holds.
+//! Tests of `GET /sub-wallet` on a server that holds the keys of the wallets.
 
 use std::path::Path;
 
@@ -31,7 +31,7 @@ pub(crate) async fn shop(folder: &Path) -> Shop {
 async fn a_payer_has_one_sub_wallet_for_good() {
     let folder = tempfile::tempdir().unwrap();
     let mut shop = shop(folder.path()).await;
-    // Reading creates no wallet.
+    // A call that reads creates no wallet.
     let refused = shop.refused("/portfolio", 404, "not_found").await;
     assert_eq!(refused["reason"], "no_sub_wallet");
     let files = std::fs::read_dir(folder.path().join("wallets")).unwrap();
@@ -69,7 +69,7 @@ async fn a_payer_has_one_sub_wallet_for_good() {
     assert_eq!(again["data"]["provisioned_at"], data["provisioned_at"]);
 }
 
-/// On every route that takes an account, the payer's own wallet is the default.
+/// Every route that takes an account takes the payer's own wallet by default.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_account_that_is_not_named_is_the_payers_sub_wallet() {
     let folder = tempfile::tempdir().unwrap();
@@ -89,7 +89,7 @@ async fn an_account_that_is_not_named_is_the_payers_sub_wallet() {
     let body = shop.buy("/sub-wallet").await;
     let wallet = body["data"]["sub_wallet"].as_str().unwrap();
     for route in routes {
-        // The recordings do not know the new wallet, so the call is refused, but not for lack of a
+        // No recording knows the new wallet, so the call is refused. The reason is not a missing
         // wallet.
         let payment = shop.world.buyer.payment(route).await;
         let answer = shop.world.buyer.get_paid(route, &payment).await;
@@ -102,7 +102,7 @@ async fn an_account_that_is_not_named_is_the_payers_sub_wallet() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_history_is_that_of_the_payers_own_wallet() {
+async fn the_history_without_an_address_is_that_of_the_payers_own_wallet() {
     let folder = tempfile::tempdir().unwrap();
     let shop = shop(folder.path()).await;
     let body = shop.buy("/sub-wallet").await;

@@ -34,7 +34,7 @@ async fn a_price_is_confirmed_by_a_second_source() {
         column(&data["quotes"], "source"),
         ["okx.market-price", "defillama.coins"]
     );
-    // The price has its own time. The time of the answer also covers its confirmation.
+    // The price has its own time. The time of the answer also covers the confirming quotes.
     assert_eq!(data["as_of"], "2026-11-21T01:01:50Z");
     assert_eq!(
         (&body["meta"]["as_of"], &body["meta"]["verdict"]),
@@ -104,7 +104,7 @@ async fn a_token_without_a_price_is_not_found_and_free() {
     let shop = Shop::open().await;
     let error = shop.refused(NOBODY, 404, "not_found").await;
     assert_eq!(error["reason"], "token_not_priced");
-    // While a source cannot be reached, that is unknown.
+    // When a source cannot be reached, it is unknown whether the token has a price.
     let shop = Shop::without(&["defillama"]).await;
     let error = shop.refused(NOBODY, 503, "upstream_unavailable").await;
     assert_eq!(error["retryable"], true);
@@ -173,7 +173,7 @@ async fn a_search_ranks_exact_symbols_first_and_imitations_last() {
     );
     let body = shop.buy("/supported-tokens?symbol=USDT").await;
     assert_eq!(column(&body["data"]["tokens"], "symbol"), ["USDT", "USD₮0"]);
-    // An empty result is an answer if the source answered.
+    // An empty result is an answer when the source has answered.
     let body = shop
         .buy("/supported-tokens?symbol=NOSUCHTOKEN&chain=base")
         .await;
@@ -202,7 +202,8 @@ async fn the_board_has_the_curated_tokens_and_the_movers() {
         "WOKB", "USD₮0", "USDG", "USDC", "xBTC", "xETH", "xSOL", "xBETH", "GHO",
     ];
     assert_eq!(symbols[..9], curated);
-    // The rest is ordered by liquidity, without the imitation and the high risk of the ranking.
+    // The other tokens are ordered by liquidity. The ranking's imitation and its token of high risk
+    // are left out.
     assert_eq!(symbols[9..], ["WETH", "XDOG"]);
     assert_eq!(
         column(&data["movers"]["gainers"], "symbol"),
@@ -303,7 +304,8 @@ async fn details_are_of_the_highest_ranked_coin() {
     assert_eq!(column(&data["alternatives"], "id"), ["okb-inu"]);
     assert_eq!(codes(&body), ["symbol_ambiguous"]);
     assert_eq!(body["meta"]["verdict"], "fresh");
-    // A coin of its own chain has no contract, which differs from an unknown contract.
+    // A coin of its own chain has no contract. The answer distinguishes that from an unknown
+    // contract.
     let body = shop.buy("/token-details?symbol=BTC").await;
     assert_eq!(
         (&body["data"]["id"], &body["data"]["contracts"]),
@@ -326,8 +328,8 @@ async fn details_fall_back_and_never_to_an_imitation() {
     assert!(body["data"]["contracts"].is_null());
     assert_eq!(source(&body, "coingecko.markets")["status"], "unavailable");
 
-    // A token that no catalogue lists, from its pools: it has no rank, and the token that imitates
-    // it is not chosen.
+    // No catalogue lists this token, so its pools describe it. It has no rank, and the token that
+    // imitates it is not chosen.
     let shop = Shop::open().await;
     let body = shop.buy("/token-details?symbol=XDOG").await;
     assert_eq!(
@@ -343,7 +345,7 @@ async fn details_fall_back_and_never_to_an_imitation() {
         .await;
 }
 
-/// The time at which a pool was read does not show when its price was last paid.
+/// The time at which a pool was read is not the time of its last trade.
 #[tokio::test]
 async fn a_pool_traded_hours_ago_is_a_stale_price() {
     let shop = Shop::open().await;
@@ -358,7 +360,8 @@ async fn a_pool_traded_hours_ago_is_a_stale_price() {
         source(&body, "dexscreener.search")["as_of"],
         body["meta"]["as_of"]
     );
-    // The core of a deep dive is the same, and its pools state the window in which each was traded.
+    // A deep dive takes its core from the same data. Each of its pools states the window in which
+    // it was traded.
     let body = shop.buy("/token-deep-dive?symbol=XDOG").await;
     assert_eq!(section(&body, "token_details")["verdict"], "stale");
     let body = shop.buy("/token-deep-dive?symbol=OKB").await;

@@ -1,5 +1,5 @@
-//! Tests of evidence against a token beside its scan, and of quoted sales of a token that cannot be
-//! bought.
+//! Tests of the evidence against a token that is not part of its scan, and of quoted sales of a
+//! token that cannot be bought.
 
 use serde_json::{Value, json};
 
@@ -77,13 +77,13 @@ async fn a_sale_is_tried_for_a_token_that_cannot_be_bought() {
         (&trade["can_buy"], &trade["can_sell"]),
         (&json!(false), &json!(true))
     );
-    // Ten dollars' worth at 0.9999 dollars each.
+    // The sale is worth ten dollars, at 0.9999 dollars for each token.
     assert_eq!(trade["sell_quote"][0]["amount_in_atoms"], "10001000");
     assert_eq!(
         trade["buy_quote"][0],
         json!({"usd": "10", "status": "no_route"})
     );
-    // The quote does not state its pools, which does not mean that there are none.
+    // The quote does not name its pools. The answer does not claim that there are none.
     assert_eq!(trade["sell_quote"][0]["hops"], Value::Null);
     for field in ["sell_quote[].hops", "route_count"] {
         let entry = unavailable(&body, &format!("data.tradeability.{field}"));

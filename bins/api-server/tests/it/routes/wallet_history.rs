@@ -1,5 +1,5 @@
-//! Tests of a sub-wallet's history: the intents in the store, as `/intents/{id}` and
-//! `/yield-farming-historical` show them.
+//! Tests of a sub-wallet's history, which `/intents/{id}` and `/yield-farming-historical` show from
+//! the intents in the store.
 
 use std::collections::BTreeSet;
 
@@ -87,7 +87,7 @@ fn intent(number: u8, operation: Operation, days_ago: u64, received: u64, plan: 
     }
 }
 
-/// A deposit of this many whole tokens, with this many shares before it.
+/// An intent that deposits this many whole tokens. The wallet had `before` atoms of shares.
 fn deposit(number: u8, days_ago: u64, product: &str, amount: &str, before: &str) -> Intent {
     let plan = json!({
         "chain_id": 196, "protocol": "aave-v3", "product_id": product, "asset": TOKEN.to_string(),
@@ -129,7 +129,7 @@ async fn deposits_and_withdrawals_are_listed_with_the_gain_of_closed_positions()
     ];
     let others = [
         deposit(3, 2, "open", "50", "0"),
-        // There were shares before, of an unknown cost.
+        // The wallet had shares before, and their cost is unknown.
         deposit(4, 20, "unknown", "10", "5"),
         withdrawal(5, 1, "unknown", 16_000_000, true),
     ];
@@ -169,7 +169,7 @@ async fn deposits_and_withdrawals_are_listed_with_the_gain_of_closed_positions()
     assert_eq!(body["data"]["realised"].as_array().unwrap().len(), 5);
 }
 
-/// The catalog's examples have the members with which an intent is shown.
+/// The catalog's examples of actions have the same members as intents.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_examples_of_actions_are_intents_as_they_are_shown() {
     let folder = tempfile::tempdir().unwrap();

@@ -64,7 +64,8 @@ fn word(address: Address) -> U256 {
     U256::from_be_bytes(B256::left_padding_from(address.as_slice()).0)
 }
 
-/// A reserve of an Aave v3 pool without a cap. Its bit `paused` is set as asked.
+/// The code of an Aave v3 pool with one reserve, which has no cap. `paused` sets the bit of that
+/// name.
 fn pool(paused: bool) -> Bytes {
     let mut reserve = vec![U256::ZERO; 15];
     reserve[0] = (U256::from(1) << 56) | (U256::from(u8::from(paused)) << 60);
@@ -72,7 +73,7 @@ fn pool(paused: bool) -> Bytes {
     answering(&[("getReserveData(address)", reserve)])
 }
 
-/// A vault of USDG whose shares for 1000 are worth 999.5.
+/// The code of a vault of USDG in which 1000 buy shares that are worth 999.5.
 fn vault() -> Bytes {
     let of = |amount: u64| vec![U256::from(amount)];
     answering(&[
@@ -101,7 +102,7 @@ fn reviewed(folder: &Path, products: &[(Address, Address, &str, &str)]) -> std::
     path
 }
 
-/// A server without custody that knows these products.
+/// A server without custody that reviews these products.
 async fn shop(folder: &Path, paused: bool, products: &[(Address, Address, &str, &str)]) -> Shop {
     let chain = DevChain::builder()
         .chain_196_assets()
@@ -178,7 +179,7 @@ async fn a_plan_has_the_payers_own_transactions_and_figures_after_costs() {
     let net: f64 = plan["net_apy_pct"].as_str().unwrap().parse().unwrap();
     assert!(net > 0.0 && net < 4.12, "{net}");
 
-    // The same code makes the sub-wallets' deposits: an exact approval, and a deposit for the
+    // The same code plans the deposits of sub-wallets: an exact approval, and a deposit for the
     // signer.
     let amount = U256::from(1_000_000_000_u64);
     let approval = approveCall {
@@ -232,14 +233,14 @@ async fn the_loss_of_a_vault_is_a_cost() {
     let body = bought(&shop, &ask).await;
     let plan = &body["data"]["plans"][0];
     assert_eq!(plan["protocol"], "erc4626");
-    // 0.5 of 1000, 0.05 %.
+    // 0.5 of 1000 is 0.05 %.
     assert_eq!(
         (&plan["apy_pct"], &plan["slippage_bps"]),
         (&json!("5.2"), &json!("5"))
     );
     let net: f64 = plan["net_apy_pct"].as_str().unwrap().parse().unwrap();
     assert!(net > 0.0 && net < 5.15, "{net}");
-    // A thousandth below the preview.
+    // The least number of shares is a thousandth below the preview.
     assert_eq!(plan["min_shares_atoms"], "989010000");
     let deposit = depositCall {
         assets: U256::from(1_000_000_000_u64),
@@ -251,8 +252,8 @@ async fn the_loss_of_a_vault_is_a_cost() {
     );
 }
 
-/// The first plan becomes an action of the sub-wallet, which has nothing yet: 409, as from
-/// `/auto-defi-invest`.
+/// With `execute`, the first plan becomes an action of the sub-wallet. The wallet has no funds
+/// here, so the answer is 409, as from `/auto-defi-invest`.
 #[tokio::test(flavor = "multi_thread")]
 async fn with_execute_it_answers_like_an_action() {
     let folder = tempfile::tempdir().unwrap();
@@ -294,13 +295,13 @@ async fn with_execute_it_answers_like_an_action() {
             &json!("1000000000")
         )
     );
-    // On chains on which wallets do not act, nothing is executed.
+    // Wallets do not act on this chain, so nothing is executed there.
     shop.world
         .restart_with(|config| config.wallets.chains = vec![8453])
         .await;
     let error = refused(&shop, &ask, 503, "upstream_unavailable").await;
     assert_eq!(error["reason"], "no_chain_connected");
-    // The plan itself needs neither.
+    // A plan alone needs neither funds nor wallets.
     let ask = json!({"asset": "USDT0", "amount": "1000"});
     assert_eq!(bought(&shop, &ask).await["data"]["executed"], false);
 }
@@ -329,7 +330,7 @@ async fn an_impossible_plan_is_refused_uncharged() {
     )
     .await;
     assert_eq!(error["reason"], "no_custody_connected");
-    // Seven digits of a token with six.
+    // The amount has seven decimals, and the token has six.
     refused(
         &shop,
         &asked("USDT0", "1.0000001", json!({})),
@@ -337,7 +338,7 @@ async fn an_impossible_plan_is_refused_uncharged() {
         "invalid_params",
     )
     .await;
-    // More than a tenth of the market.
+    // The amount is more than a tenth of the market.
     let large = asked("USDT0", "30000000", json!({}));
     let error = refused(&shop, &large, 404, "not_found").await;
     assert_eq!(
@@ -354,7 +355,7 @@ async fn a_product_that_takes_no_deposit_is_left_out_and_named() {
     let ask = json!({"asset": "USDT0", "amount": "1000"});
     let error = refused(&shop, &ask, 404, "not_found").await;
     assert_eq!(error["left_out"][0]["reason"], "product_paused");
-    // A yield that no source states is unavailable.
+    // No source states the yield, so it is unavailable.
     let ask = json!({"asset": "USDG", "amount": "1000"});
     let error = refused(&shop, &ask, 503, "core_data_missing").await;
     assert_eq!(error["left_out"][0]["reason"], "yield_not_known");

@@ -24,7 +24,7 @@ use crate::support::buyer::{Answer, Buyer, header_of};
 
 const HOUR: i64 = 3_600;
 
-/// A server with a clock that a test moves. Its data ages by that clock.
+/// A server over a clock that a test moves. Data ages by that clock, too.
 async fn shop(clock: Arc<ManualClock>) -> Shop {
     Shop::by_the_clock(clock).await
 }
@@ -39,7 +39,7 @@ fn rules() -> Value {
     })
 }
 
-/// The body of a creation. The mandate ends this many seconds after the recordings.
+/// The body that creates a mandate, which ends this many seconds after the recordings.
 fn body(mode: &str, seconds: i64) -> Value {
     let expires_at = recorded_at() + jiff::SignedDuration::from_secs(seconds);
     json!({"rules": rules(), "mode": mode, "expires_at": expires_at.to_string()})
@@ -88,7 +88,7 @@ async fn refused(buyer: &Buyer, method: Method, target: &str, status: u16, code:
     answer.body()["error"].clone()
 }
 
-/// Reads the whole audit, and verifies it as a client does.
+/// Reads the whole audit of a mandate, and verifies it as a client does.
 async fn audit(buyer: &Buyer, id: &str) -> Vec<Value> {
     let target = format!("/yield-watch/audit?id={id}");
     let mut page = buy(buyer, Method::GET, &target).await;
@@ -126,7 +126,7 @@ fn owner(payer: Address) -> String {
     format!("eip155:196:{payer:#x}")
 }
 
-/// The mandates in a server's file, as another process has them.
+/// The mandates in a server's file, opened as a second process would open them.
 fn beside(folder: &Path) -> Mandates {
     let clock: Clock = Arc::new(recorded_at);
     Mandates::new(Arc::new(file(folder)), clock)
@@ -141,14 +141,14 @@ fn terms(payer: Address, seconds: i64) -> Terms {
     }
 }
 
-/// Makes a mandate of a payer in a server's file, as another process.
+/// Creates a mandate for `payer` in a server's file, as a second process would.
 pub(crate) async fn mandate_in(folder: &Path, payer: Address) -> String {
     let mandates = beside(folder);
     let made = mandates.create(B256::ZERO, terms(payer, 24 * HOUR), None);
     made.await.unwrap().watched.mandate().id.clone()
 }
 
-/// Asserts that an answer has the members of the catalog's example, at every depth that both have.
+/// Asserts that an answer has the members of the catalog's example, at every level that both have.
 fn fits(operation: Operation, data: &Value) {
     fn differ(path: &str, documented: &Value, given: &Value) {
         match (documented, given) {
@@ -187,8 +187,8 @@ async fn a_mandate_is_created_checked_read_verified_and_cancelled() {
     let id = made["id"].as_str().unwrap().to_owned();
     assert_eq!((made["state"].as_str(), id.len()), (Some("active"), 32));
 
-    // The first check comes soon after the creation; the next one an interval later, when the
-    // yields are stale.
+    // The first check comes soon after the creation. The next one comes an interval later, and
+    // finds the yields stale.
     clock.set(90);
     recorded(&shop.world, &id, 2).await;
     clock.set(3 * HOUR);
@@ -212,7 +212,7 @@ async fn a_mandate_is_created_checked_read_verified_and_cancelled() {
     assert_eq!(shown["rules"], rules());
     assert!(shown["next_check_at"].as_str() > shown["last_check_at"].as_str());
 
-    // Another process on the same files continues.
+    // A new process continues on the same files.
     shop.world.restart().await;
     let buyer = &shop.world.buyer;
     clock.set(5 * HOUR);
@@ -241,7 +241,7 @@ async fn a_payment_makes_one_mandate_however_often_it_comes() {
     let buyer = &shop.world.buyer;
     let terms_body = body("notify", 24 * HOUR);
     let mut paid = payment(buyer, Method::POST, "/yield-watch").await;
-    // An answer about mandates is given again only with the payment's identifier.
+    // The server gives an answer about mandates again only for a payment with an identifier.
     paid["extensions"] = json!({
         "payment-identifier": { "info": { "id": "a-random-identifier-of-mine" } },
     });
@@ -264,8 +264,8 @@ async fn a_payment_makes_one_mandate_however_often_it_comes() {
     assert_eq!((first.status, again.status), (201, 201));
     assert_eq!(again.text, first.text);
 
-    // A process that ended between the creation and the settlement has left a mandate without a
-    // payment.
+    // This is the state that a process leaves when it ends between the creation and the settlement:
+    // a mandate without a payment.
     let left = payment(buyer, Method::POST, "/yield-watch").await;
     let payload = PaymentPayload::from_header(header_of(&left).as_bytes()).unwrap();
     let digest = payload.authorization_key().unwrap().digest();
@@ -293,7 +293,7 @@ async fn a_payment_makes_one_mandate_however_often_it_comes() {
     assert_eq!(id, mandate_id(digest));
     let listed = buy(buyer, Method::GET, "/yield-watch").await;
     assert_eq!(listed["mandates"].as_array().unwrap().len(), 2);
-    // The newest first, page by page.
+    // The list has the newest mandate first, and continues page by page.
     let page = buy(buyer, Method::GET, "/yield-watch?limit=1").await;
     assert_eq!(page["mandates"][0], listed["mandates"][0]);
     let cursor = page["next_cursor"].as_str().unwrap();

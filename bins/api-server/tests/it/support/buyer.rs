@@ -1,4 +1,4 @@
-//! A buyer that can also pay incorrectly.
+//! A buyer for tests. It makes valid payments, and drafts that a test can make invalid.
 
 use alloy_primitives::{Address, B256, U256, hex};
 use alloy_signer::SignerSync;
@@ -50,7 +50,7 @@ impl Answer {
         Some(SettlementResponse::from_header(value.as_bytes()).unwrap())
     }
 
-    /// The answer's advice about the payment.
+    /// The advice in an answer: what the caller should do next with its payment.
     pub fn next(&self) -> Value {
         let body = self.body();
         let next = body.pointer("/refusal/next");
@@ -58,7 +58,7 @@ impl Answer {
         next.cloned().unwrap_or_default()
     }
 
-    /// The name of the action in the answer's advice.
+    /// The name of the advised action.
     pub fn action(&self) -> String {
         self.next()["action"]
             .as_str()
@@ -108,7 +108,7 @@ impl Buyer {
         }
     }
 
-    /// Sends to another server from now on.
+    /// Sends requests to the server at `base` from now on.
     pub fn ask(&mut self, base: &str) {
         self.base = base.to_owned();
     }

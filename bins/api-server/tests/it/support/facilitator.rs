@@ -1,4 +1,4 @@
-//! A facilitator that a test scripts, down to the bytes on the wire.
+//! A facilitator whose answers a test scripts, down to the bytes on the wire.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -8,7 +8,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-/// The answer to one call.
+/// How the facilitator answers one call.
 #[derive(Debug, Clone)]
 pub enum Say {
     Json(u16, String),
@@ -17,7 +17,7 @@ pub enum Say {
     Hang,
     /// Takes the request and closes the connection.
     Drop,
-    /// Announces more than it sends.
+    /// Announces a longer body than it sends.
     Truncate,
 }
 
@@ -42,7 +42,7 @@ pub struct Seen {
     pub body: String,
 }
 
-/// The paths of the broker, whose answers are wrapped.
+/// The prefix of the broker's paths. Answers below it are wrapped as the broker's are.
 const BROKER: &str = "/api/v6/pay/x402";
 
 pub struct Facilitator {
@@ -95,22 +95,23 @@ impl Facilitator {
         self.script.lock().unwrap().lists_deferred = true;
     }
 
-    /// Stops listening once a payment is verified.
+    /// Stops listening once a payment has been verified, so that no settlement can reach the
+    /// facilitator.
     pub fn close_after_verifying(&self) {
         self.script.lock().unwrap().closes = true;
     }
 
-    /// The requests so far.
+    /// All requests so far.
     pub fn seen(&self) -> Vec<Seen> {
         self.script.lock().unwrap().seen.clone()
     }
 
-    /// Bodies of the settle calls so far.
+    /// The bodies of the settle calls so far.
     pub fn settled(&self) -> Vec<String> {
         self.script.lock().unwrap().settled.clone()
     }
 
-    /// Bodies of the verify calls so far.
+    /// The bodies of the verify calls so far.
     pub fn verified(&self) -> Vec<String> {
         self.script.lock().unwrap().verified.clone()
     }
@@ -122,7 +123,7 @@ impl Drop for Facilitator {
     }
 }
 
-/// The end of the listener, which a conversation asks for.
+/// Lets a connection ask for the end of the listener, and wait until it has ended.
 #[derive(Default)]
 struct Closing {
     begun: Notify,
@@ -168,7 +169,7 @@ async fn converse(mut stream: TcpStream, script: Arc<Mutex<Script>>, closing: Ar
         };
         let closes = path == "/verify" && script.lock().unwrap().closes;
         if closes {
-            // The listener is gone before the caller can come back.
+            // The listener must be gone before the caller can connect again.
             closing.begun.notify_one();
             closing.done.notified().await;
         }

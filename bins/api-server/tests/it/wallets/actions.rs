@@ -1,4 +1,4 @@
-//! Tests of every action from the request to the chain.
+//! Tests of every action, from the request to the effect on the chain.
 
 use dev_chain::{BUYER, arbitrum, base, xlayer};
 use serde_json::json;

@@ -1,5 +1,5 @@
-//! Faulty parts between the server and the world: a node that changes calls, and an upstream that
-//! lies.
+//! Faulty parts between the server and the world: a node that changes the results of calls, and an
+//! upstream that changes its answers.
 
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
@@ -15,10 +15,11 @@ use serde_json::{Value, json};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Sees each call. A returned value replaces the chain's result.
+/// Gets the method and the parameters of each call. A value that it returns replaces the chain's
+/// result.
 type Meddle = Box<dyn FnMut(&str, &Value) -> Option<Value> + Send>;
 
-/// A node of a chain.
+/// A node of an embedded chain, whose results a test can change.
 pub(crate) struct Node {
     chain: DevChain,
     meddle: Mutex<Option<Meddle>>,
@@ -32,12 +33,12 @@ impl Node {
         })
     }
 
-    /// Serves for as long as the runtime lives. Returns the URL.
+    /// Serves until the runtime ends. Returns the URL.
     pub(crate) async fn serve(self: &Arc<Self>) -> String {
         serve(Arc::clone(self)).await
     }
 
-    /// Shows every call with its method and parameters to `meddle` from now on.
+    /// Gives every call from now on to `meddle`, which may replace its result.
     pub(crate) fn meddle(
         &self,
         meddle: impl FnMut(&str, &Value) -> Option<Value> + Send + 'static,
@@ -45,7 +46,7 @@ impl Node {
         *self.meddle.lock().unwrap() = Some(Box::new(meddle));
     }
 
-    /// Answers honestly from now on.
+    /// Returns the chain's own results from now on.
     pub(crate) fn be_honest(&self) {
         *self.meddle.lock().unwrap() = None;
     }
@@ -85,10 +86,10 @@ impl Handler for Node {
     }
 }
 
-/// Changes an answer.
+/// Changes an answer. The first argument is the path with its query.
 type Turn = Box<dyn Fn(&str, &mut Value) + Send + Sync>;
 
-/// An upstream that lies.
+/// An upstream that forwards every request, and changes the answer.
 pub(crate) struct Liar {
     origin: OnceLock<String>,
     turn: Turn,
@@ -96,8 +97,8 @@ pub(crate) struct Liar {
 }
 
 impl Liar {
-    /// Starts an upstream that changes the true answers by `turn`, by path and query. Returns it
-    /// with its URL.
+    /// Starts an upstream that applies `turn` to every true answer. Returns it with its URL.
+    /// [`Self::hears`] must set the origin before the first request.
     pub(crate) async fn telling(
         turn: impl Fn(&str, &mut Value) + Send + Sync + 'static,
     ) -> (Arc<Self>, String) {
@@ -110,7 +111,7 @@ impl Liar {
         (liar, url)
     }
 
-    /// Sets the origin of the true answers.
+    /// Sets the server that gives the true answers.
     pub(crate) fn hears(&self, origin: String) {
         self.origin.set(origin).unwrap();
     }
@@ -137,7 +138,7 @@ impl Handler for Liar {
 }
 
 async fn serve<H: Handler>(handler: Arc<H>) -> String {
-    // Time that a test lets pass closes no connection.
+    // A test moves the clock, and that must close no connection.
     let limits = Limits {
         header_timeout: Duration::from_secs(600),
         ..Limits::default()

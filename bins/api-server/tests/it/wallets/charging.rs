@@ -1,4 +1,4 @@
-//! Tests of charged and uncharged actions.
+//! Tests of actions that are charged, and of actions that are not.
 
 use dev_chain::{BUYER, xlayer};
 use reqwest::Method;
@@ -41,7 +41,7 @@ async fn the_same_payment_acts_once_and_its_answer_is_private() {
     assert_eq!(first.headers["cache-control"], "private, no-store");
     let again = buyer.post_paid("/auto-defi-invest", &body, &header).await;
     assert_eq!((again.status, &again.text), (200, &first.text));
-    // A caller that rebuilds the header from the chain gets no part of the answer.
+    // A stranger can rebuild this header from the chain, and gets no part of the answer.
     let rebuilt = buyer.post_paid("/auto-defi-invest", &body, &plain).await;
     assert_eq!(rebuilt.status, 409);
     assert!(!rebuilt.text.contains("intent_id"), "{}", rebuilt.text);
@@ -71,7 +71,7 @@ async fn an_action_refused_before_signing_is_not_charged() {
             "unsupported",
             "chain_unsupported",
         ),
-        // The bought token could not be withdrawn to its owner.
+        // The wallet could not withdraw this token to its owner.
         (
             "/auto-swap",
             swap("196", usdg.clone(), wokb),

@@ -14,7 +14,7 @@ use crate::wallets::stage::Stage;
 
 const COUNTED: &str = "svc_wallet_actions_uncharged_total{operation=\"withdraw\"}";
 
-/// Makes a payment whose window has closed.
+/// Makes a payment whose window has ended.
 async fn expired(stage: &Stage) -> Value {
     let buyer = &stage.world.buyer;
     let mut draft = buyer.draft(Method::POST, "/auto-withdraw").await;
@@ -23,21 +23,21 @@ async fn expired(stage: &Stage) -> Value {
     buyer.signed(&draft)
 }
 
-/// The metric's count of such actions.
+/// The number of such actions in the metrics.
 async fn counted(stage: &Stage) -> u64 {
     let metrics = stage.world.buyer.get("/metrics").await.text;
     let line = metrics.lines().find_map(|line| line.strip_prefix(COUNTED));
     line.map_or(0, |count| count.trim().parse().unwrap())
 }
 
-/// Waits until it was counted so many times.
+/// Waits until the metrics count this many such actions.
 async fn counts(stage: &Stage, times: u64) {
     let noted = async || (counted(stage).await == times).then_some(());
     eventually("the note in the ledger", noted).await;
 }
 
-/// Restarts the server over a copy of an action, paid for like this, that a process has left after
-/// the first of two transactions. Gives its end.
+/// Restarts the server over a copy of `action` with this payment. The copy looks as if a process
+/// had ended after the first of two transactions. Returns how the action ends.
 async fn cut_off(stage: &mut Stage, action: &Value, id: &str, payment: &Value) -> Value {
     let path = stage.world.folder().join("ledger.wallets.db");
     let restarted = stage.world.restart_over(async |_| {
@@ -82,7 +82,7 @@ async fn an_action_after_its_payments_window_is_uncharged_and_counted_once() {
     let paid = stage.world.paid();
     assert_eq!(counted(&stage).await, 0);
 
-    // It goes on, and its record says what was done.
+    // The action continues, and its record says what was done.
     let id = "00000000000000000000000000000abc";
     let ended = Box::pin(cut_off(&mut stage, &done, id, &payment)).await;
     assert_eq!(ended["status"], "completed", "{ended}");
@@ -99,15 +99,15 @@ async fn an_action_after_its_payments_window_is_uncharged_and_counted_once() {
     assert_eq!(standing["state"], "released");
     assert_eq!(standing["reason"], "expired_uncharged");
     assert_eq!(stage.world.paid(), paid);
-    // A caller that returns is not told to order it again.
+    // A caller that returns is not advised to order the action again.
     let buyer = &stage.world.buyer;
     let header = header_of(&payment);
     let again = buyer.post_paid("/auto-withdraw", &body, &header).await;
     again.is_refused(402, "invalid_exact_evm_payload_authorization_valid_before");
     assert_eq!(again.action(), "look_up", "{}", again.text);
 
-    // Once is once. The restarted server looks at both actions, and the second one sends a
-    // transaction before it counts.
+    // The count stays correct: the restarted server looks at both actions, and the second one sends
+    // a transaction before it is counted.
     let second = expired(&stage).await;
     let id = "00000000000000000000000000000abd";
     Box::pin(cut_off(&mut stage, &done, id, &second)).await;

@@ -1,4 +1,4 @@
-//! Tests of wallets that get no coins for gas.
+//! Tests of wallets to which the server gives no coins for gas.
 
 use alloy_primitives::U256;
 use api_server::config::Usd;
@@ -16,7 +16,7 @@ fn bridge() -> Value {
     json!({ "from_chain": "8453", "to_chain": "42161", "token": token, "amount": "5" })
 }
 
-/// The wei that a refusal asks for.
+/// The amount of wei that a refusal asks for.
 fn missing(error: &Value) -> U256 {
     error["gas_wei"].as_str().unwrap().parse().unwrap()
 }
@@ -64,7 +64,7 @@ async fn no_more_is_given_for_one_action_than_configured() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_price_of_the_coin_nothing_is_given_and_own_coins_go_on() {
+async fn without_a_price_of_the_coin_nothing_is_given_and_the_wallets_own_coins_are_used() {
     let open = Stage::open_with(|config| {
         config.wallets.gas_topup_budget_usd = Usd::micro(1);
     });
@@ -77,7 +77,7 @@ async fn without_a_price_of_the_coin_nothing_is_given_and_own_coins_go_on() {
             (409, "funds_required", "coin_price_unavailable"),
         )
         .await;
-    // The action was begun without effect, and its intent says so.
+    // The action began and had no effect, and its intent says so.
     let ended = stage.ended(&error).await;
     assert_eq!(
         (&ended["status"], &ended["reason"]),
@@ -85,7 +85,7 @@ async fn without_a_price_of_the_coin_nothing_is_given_and_own_coins_go_on() {
         "{ended}"
     );
     assert_eq!(ended["steps"][0]["status"], "skipped");
-    // With coins of its own the wallet can act.
+    // A wallet that has coins of its own can act.
     stage.give_coins(&stage.base);
     let data = stage.done("/auto-withdraw", &withdraw()).await;
     assert_eq!(data["status"], "completed", "{data}");

@@ -1,5 +1,5 @@
-//! Tests of actions that fail after they have begun: their effects are charged and reported as they
-//! are, no allowance remains, and an action without effect costs nothing.
+//! Tests of actions that fail after they have begun. The server charges and reports the effects
+//! that they had, and leaves no allowance. An action without effect costs nothing.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -27,7 +27,7 @@ async fn stage() -> Stage {
 
 impl Stage {
     /// Runs `happens` right before the sub-wallet's transaction with this selector reaches the
-    /// node, after everything was judged and signed.
+    /// node. By then the server has judged and signed everything.
     fn before_sent(&self, selector: [u8; 4], mut happens: impl FnMut(&DevChain) + Send + 'static) {
         let (chain, happened) = (self.world.chain.clone(), AtomicBool::new(false));
         let selector = hex::encode(selector);
@@ -67,7 +67,7 @@ async fn a_deposit_below_its_floor_is_partial_and_charged() {
     let stage = stage().await;
     let paid = stage.world.paid();
     stage.before_sent(TokenVault::depositCall::SELECTOR, |chain| {
-        // A gift of one percent makes shares dearer.
+        // A gift to the vault of one percent makes its shares dearer.
         let (from, vault) = (xlayer::DEX_ROUTER, xlayer::STATA_USDG);
         give_of(from, chain, xlayer::USDG, vault, 1_050_000_000);
     });
@@ -145,8 +145,8 @@ async fn a_deposit_that_reverts_after_its_approval_is_failed_and_leaves_no_allow
     assert_eq!(stage.world.paid() - paid, 50_000);
 }
 
-/// The transaction needs more gas than any action should: before anything is signed that costs
-/// nothing; after an approval the allowance is taken back.
+/// The transaction needs more gas than any action should. Before a signature, the refusal costs
+/// nothing. After an approval, the server takes the allowance back.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_transaction_that_asks_for_too_much_gas_is_not_sent() {
     let stage = stage().await;
@@ -192,8 +192,8 @@ async fn a_transaction_that_asks_for_too_much_gas_is_not_sent() {
     assert_eq!(data["status"], "completed", "{data}");
 }
 
-/// A node may keep a signed transaction and send it later, so an empty transaction of the wallet to
-/// itself takes its place. That is no effect, and costs nothing.
+/// A node may keep a signed transaction and send it later, so the server replaces it by an empty
+/// transaction of the wallet to itself. That has no effect, and costs the caller nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_transaction_that_every_node_refuses_costs_nothing() {
     let stage = Box::pin(Stage::fast()).await;

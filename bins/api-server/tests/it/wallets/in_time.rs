@@ -1,5 +1,5 @@
-//! Tests of the end of a call's time: a pending transaction is charged and followed; an unsigned
-//! action is given up and costs nothing.
+//! Tests of the end of a call's time. A pending transaction is charged and followed to its end. An
+//! unsigned action is given up and costs nothing.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use test_support::eventually;
 use crate::support::buyer::Answer;
 use crate::wallets::stage::Stage;
 
-/// Most of the 55 seconds of a call. The rest passes in real time.
+/// Most of a call's 55 seconds. The tests skip this time, and the rest passes in real time.
 const MOST_OF_A_CALL: Duration = Duration::from_secs(53);
 
 const ROUTE: &str = "/auto-withdraw";
@@ -21,7 +21,7 @@ fn withdraw() -> Value {
     json!({ "chain_id": "8453", "token": base::USDC.to_string(), "amount": "5" })
 }
 
-/// Lets the time of a call pass, for everything in this process.
+/// Lets most of a call's time pass at once, for everything in this process.
 async fn pass_time() {
     tokio::time::pause();
     tokio::time::advance(MOST_OF_A_CALL).await;
@@ -36,7 +36,7 @@ async fn stage() -> Stage {
     stage
 }
 
-/// Pays for a withdrawal, and lets its time pass as soon as `so` holds.
+/// Pays for a withdrawal, and lets its time pass as soon as `so` returns true.
 async fn late(stage: &Stage, payment: &str, so: impl Fn() -> bool) -> Answer {
     let buyer = &stage.world.buyer;
     let body = withdraw();
@@ -87,7 +87,7 @@ async fn a_transaction_on_its_way_is_charged_and_followed_to_its_end() {
     );
 }
 
-/// A node that fails at a step before the signature.
+/// A node that fails at `method`, a step before the signature.
 async fn nothing_is_signed_without(method: &str) {
     let stage = stage().await;
     let paid = stage.world.paid();
@@ -118,7 +118,7 @@ async fn nothing_is_signed_without(method: &str) {
         "{cancelled}"
     );
 
-    // The same payment is valid for another try.
+    // The same payment can be used for another try.
     stage.base.clear_faults();
     let buyer = &stage.world.buyer;
     let done = buyer.post_paid(ROUTE, &withdraw(), &payment).await;
@@ -133,11 +133,11 @@ async fn nothing_is_signed_without(method: &str) {
 }
 
 #[tokio::test]
-async fn an_action_not_ordered_in_time_is_cancelled() {
+async fn an_action_that_is_not_ordered_in_time_is_cancelled() {
     nothing_is_signed_without("eth_estimateGas").await;
 }
 
 #[tokio::test]
-async fn an_action_ordered_and_not_signed_in_time_is_taken_back() {
+async fn an_action_that_is_ordered_and_not_signed_in_time_is_taken_back() {
     nothing_is_signed_without("eth_getTransactionCount").await;
 }

@@ -1,5 +1,5 @@
-//! Tests of upstreams, lists and nodes that lie: each lie is refused by name and uncharged, and
-//! nothing is signed.
+//! Tests of upstreams, lists and nodes that lie. The server refuses each lie by name and uncharged,
+//! and signs nothing.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -48,9 +48,9 @@ async fn an_approval_of_an_unreviewed_spender_is_refused() {
     assert_eq!(error["check"], "spender_unreviewed", "{error}");
 }
 
-/// Lies of the home chain's aggregator about its transaction, one at a time.
+/// The home chain's aggregator lies about its transaction, in one way at a time.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_transaction_of_the_aggregator_that_is_another_one_is_refused() {
+async fn an_altered_transaction_of_the_aggregator_is_refused() {
     let lie = Arc::new(AtomicU32::new(0));
     let told = Arc::clone(&lie);
     let (liar, url) = Liar::telling(move |path, answer| {
@@ -72,7 +72,7 @@ async fn a_transaction_of_the_aggregator_that_is_another_one_is_refused() {
                 tx["data"] = hex::encode_prefixed(call.abi_encode()).into();
             }
             3 => {
-                // Twice as much is spent: the amount is the fourth word.
+                // The call spends twice as much. The amount is the fourth word.
                 let data = tx["data"].as_str().unwrap().to_owned();
                 let at = 2 + 8 + 3 * 64;
                 let amount = format!("{:064x}", 40_000_000);
@@ -130,13 +130,13 @@ async fn an_action_whose_inputs_cannot_be_read_is_not_begun() {
     stage.refuses("/auto-withdraw", &withdraw, reason).await;
 }
 
-/// A list whose products are contracts of another kind.
+/// The operator's list has contracts of another kind as products.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_product_that_is_another_contract_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let list = folder.path().join("targets.toml");
     let text = include_str!("../../../../../docs/wallet-targets.example.toml");
-    // The vault is the position token of the market, and the market is the vault.
+    // The list names the market's position token as the vault, and the vault as the market.
     let swapped = text
         .replace(&xlayer::STATA_USDG.to_string(), &xlayer::A_USDC.to_string())
         .replace(
@@ -158,7 +158,7 @@ async fn a_product_that_is_another_contract_is_refused() {
     }
 }
 
-/// A node that reports a higher balance of the sub-wallet.
+/// The node reports a higher balance than the sub-wallet has.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_false_balance_is_not_spent() {
     let stage = Box::pin(Stage::fast()).await;
@@ -183,7 +183,8 @@ async fn a_false_balance_is_not_spent() {
     stage.refuses("/auto-defi-invest", &invest, reverts).await;
 }
 
-/// A message of another burn is not brought to the destination; the right one is.
+/// The server does not bring the message of another burn to the destination. It brings the right
+/// one.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_attested_message_that_is_not_that_of_the_burn_is_not_minted() {
     let lies = Arc::new(AtomicU32::new(0));

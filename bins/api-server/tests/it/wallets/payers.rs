@@ -1,5 +1,5 @@
-//! Tests of the identity of payers: the wallet that acts, the money that comes, and the callers
-//! that see it.
+//! Tests of the identity of payers: which wallet acts, whose money comes, and who may see the
+//! result.
 
 use dev_chain::{BUYER, DEV_ACCOUNTS, DevAccount, USDT0, base, xlayer};
 use reqwest::Method;
@@ -67,7 +67,7 @@ async fn a_payer_reaches_no_wallet_but_its_own() {
             400,
             "invalid_params",
         ),
-        // No parameter names a wallet.
+        // No parameter names a wallet, so this one is refused.
         (
             "/auto-withdraw",
             json!({ "chain_id": "196", "token": usdg, "amount": "1", "sub_wallet": wallet }),
@@ -84,7 +84,8 @@ async fn a_payer_reaches_no_wallet_but_its_own() {
     assert_eq!(held(), before);
     assert!(Stage::holds(chain, xlayer::A_USDG, stage.wallet) >= supplied);
 
-    // A caller with its id reads an intent, which names no party; unknown ids have no intent.
+    // Anyone who knows the id of an intent can read it, and it names no party. Unknown ids have no
+    // intent.
     let id = first["intent_id"].as_str().unwrap();
     let shown = other.get(&format!("/intents/{id}")).await;
     assert_eq!(shown.status, 200);
@@ -119,8 +120,8 @@ async fn an_authorization_for_something_else_brings_nothing() {
     forged["authorization"]["value"] = "10000001".into();
     let (paid, sent) = (stage.world.paid(), stage.sent().len());
     for (principal, path) in [
-        // Another payer's authorization with its own signature: no caller can bring another's
-        // money.
+        // This authorization is another payer's, with a valid signature. A caller cannot bring
+        // another payer's money.
         (
             sign_as(&OTHER, &foreign),
             "principal_auth.authorization.from",
@@ -133,7 +134,7 @@ async fn an_authorization_for_something_else_brings_nothing() {
             edited("value", "9999999".into()),
             "principal_auth.authorization.value",
         ),
-        // Expired, about to expire, and not yet valid.
+        // These windows are over, about to end, and not yet open.
         (
             edited("validBefore", "1".into()),
             "principal_auth.authorization",
@@ -146,7 +147,7 @@ async fn an_authorization_for_something_else_brings_nothing() {
             edited("validAfter", (chain.now() + 600).to_string().into()),
             "principal_auth.authorization",
         ),
-        // The signature is over another message, or by another signer.
+        // One signature is over another message, the next one by another signer.
         (forged, "principal_auth"),
         (sign_as(&OTHER, &asked), "principal_auth"),
     ] {
@@ -167,7 +168,7 @@ async fn an_authorization_for_something_else_brings_nothing() {
     let data = stage.done(route, &body).await;
     assert_eq!(data["status"], "completed", "{data}");
     assert_eq!(data["result"]["principal_atoms"], "10000000");
-    // The authorization works once.
+    // The authorization can be used only once.
     let again = stage.post(route, &body).await;
     again.is_refused(400, "invalid_params");
     let problem = &again.body()["error"]["problems"][0];

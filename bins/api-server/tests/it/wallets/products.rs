@@ -1,4 +1,4 @@
-//! Tests of products with traps: each is refused by name, before anything is signed.
+//! Tests of products with traps. The server refuses each by name, before it signs anything.
 
 use alloy_primitives::{Address, U256};
 use alloy_sol_types::SolCall;
@@ -19,7 +19,7 @@ fn vault(amount: &str) -> Value {
 }
 
 impl Stage {
-    /// Calls a function that only the owner of the stand-ins may call.
+    /// Calls a function that only the owner of the stand-in contracts may call.
     fn change(&self, to: Address, call: &impl SolCall) {
         let chain = &self.world.chain;
         chain.call_as(MINTER.address, to, call).unwrap();
@@ -60,7 +60,8 @@ async fn a_market_that_is_closed_takes_nothing() {
     let data = stage.done("/auto-defi-invest", &market("3")).await;
     assert_eq!(data["status"], "completed", "{data}");
 
-    // No more than the position can be withdrawn, and nothing while the product pays out nothing.
+    // A withdrawal cannot take more than the position, and nothing while the product pays out
+    // nothing.
     let out = |amount: &str| json!({ "product_id": "aave-v3-xlayer-usdg", "amount": amount });
     let route = "/auto-defi-withdraw";
     let above = (422, "unsupported", "above_position");
@@ -98,7 +99,7 @@ async fn a_vault_that_gives_less_than_it_promises_takes_nothing() {
     stage.is_a_trap(&vault("5"), "preview_below_value").await;
     stage.change(to, &fees(0));
     let chain = &stage.world.chain;
-    // A gift makes small deposits worth nothing.
+    // After this gift to the vault, small deposits get no shares.
     give_of(xlayer::DEX_ROUTER, chain, xlayer::USDG, to, 999_000_000_000);
     stage
         .is_a_trap(&vault("0.000009"), "preview_zero_shares")

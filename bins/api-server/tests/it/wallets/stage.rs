@@ -1,4 +1,5 @@
-//! A server with custody on three embedded chains, and the buyer's sub-wallet.
+//! The stage of the tests of actions: a server with custody on three embedded chains, and the
+//! buyer's sub-wallet.
 
 use std::sync::Arc;
 
@@ -50,7 +51,7 @@ fn now() -> u64 {
 }
 
 impl Stage {
-    /// Opens a stage as an operator sets it up, with an owner who has paid for enough gas.
+    /// Opens a stage as an operator would set it up. The owner has paid enough for its gas.
     pub(crate) async fn open() -> Self {
         let usual = |config: &mut Config| {
             for table in config.chains.0.values_mut() {
@@ -66,18 +67,18 @@ impl Stage {
         stage
     }
 
-    /// Opens a stage where transactions count as soon as they are in a block.
+    /// Opens a stage where a transaction counts as soon as it is in a block.
     pub(crate) async fn fast() -> Self {
         Box::pin(Self::open_with(|_| {})).await
     }
 
-    /// Opens a stage with a configuration that a test changes last.
+    /// Opens a stage whose configuration the test may change.
     pub(crate) async fn open_with(change: impl FnOnce(&mut Config)) -> Self {
         Box::pin(Self::over("", |config, _| change(config))).await
     }
 
-    /// Opens a stage over the recordings of a scenario, if there is one, with a configuration that
-    /// a test changes last.
+    /// Opens a stage over the recordings of a scenario, if one is named. The test may change the
+    /// configuration.
     pub(crate) async fn over(
         scenario: &str,
         change: impl FnOnce(&mut Config, &ReplayServer),
@@ -168,7 +169,7 @@ impl Stage {
         header_of(&self.world.buyer.signed(&draft))
     }
 
-    /// A payment header with an identifier, with which the answer can be fetched again.
+    /// A payment header for a POST, with an identifier, so that the buyer can get the answer again.
     pub(crate) async fn identified(&self, route: &str) -> String {
         let draft = self.world.buyer.draft(Method::POST, route).await;
         let mut payment = self.world.buyer.signed(&draft);
@@ -177,13 +178,13 @@ impl Stage {
         header_of(&payment)
     }
 
-    /// Pays for an action.
+    /// Pays for an action, and returns the answer.
     pub(crate) async fn post(&self, route: &str, body: &Value) -> Answer {
         let payment = self.payment(route).await;
         self.world.buyer.post_paid(route, body, &payment).await
     }
 
-    /// Pays for the action again, with the principal that the refusal asks for.
+    /// Pays for the action again, now with the principal that the refusal asks for.
     pub(crate) async fn post_funded(&self, route: &str, body: &Value) -> Answer {
         let refused = self.post(route, body).await;
         refused.is_refused(409, "funds_required");
@@ -266,12 +267,12 @@ impl Stage {
     }
 }
 
-/// Sends a token of the buyer.
+/// Sends a token from the buyer.
 pub(crate) fn give(chain: &DevChain, token: Address, to: Address, amount: u64) {
     give_of(BUYER.address, chain, token, to, amount);
 }
 
-/// Sends a token of another account.
+/// Sends a token from the account `from`.
 pub(crate) fn give_of(from: Address, chain: &DevChain, token: Address, to: Address, amount: u64) {
     let amount = U256::from(amount);
     let call = transferCall { to, amount };
@@ -280,12 +281,12 @@ pub(crate) fn give_of(from: Address, chain: &DevChain, token: Address, to: Addre
     chain.mine();
 }
 
-/// Signs the message in a refusal as the buyer, in the form that the routes take.
+/// Signs the message of a refusal as the buyer, in the form that the routes take.
 pub(crate) fn sign(asked: &Value) -> Value {
     sign_as(&BUYER, asked)
 }
 
-/// Signs it as another account.
+/// Signs the message of a refusal as `signer`, in the form that the routes take.
 pub(crate) fn sign_as(signer: &DevAccount, asked: &Value) -> Value {
     let typed: TypedData = serde_json::from_value(asked.clone()).unwrap();
     let key = PrivateKeySigner::from_bytes(&signer.key).unwrap();

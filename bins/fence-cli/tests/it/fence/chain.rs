@@ -1,4 +1,4 @@
-//! Tests of `onchain …`, and of the delegations beside an eoa7702 grant, against a stand-in of a
+//! Tests of `onchain …`, and of the delegations of an eoa7702 grant, against a stand-in for a
 //! chain's endpoint.
 
 mod reading;
@@ -133,7 +133,7 @@ fn a_wallet_signs_the_delegations_one_by_one() {
         assert_eq!(typed_data["primaryType"], "Delegation");
         assert_eq!(typed_data["domain"]["verifyingContract"], MANAGER);
     }
-    // The key file signs the same digest; its signatures equal those of a wallet.
+    // The key file signs the same digests, so its signatures equal those of a wallet.
     desk.run(&format!("{ask} {SIGN} --out all.json")).ok();
     let all = desk.json("all.json");
     let signatures: Vec<_> = all["delegations"]
@@ -163,7 +163,7 @@ fn the_code_of_an_account_is_signed_for_one_chain() {
     let said = desk.run(&format!("onchain auth7702 --nonce 0 {SIGN}"));
     let answer = said.ok().json();
     assert_eq!(answer["account"], ACCOUNT);
-    // As `cast wallet sign-auth` prints it.
+    // `cast wallet sign-auth` prints this form.
     let rlp = "0xf85c8221059463c0c19a282a1b52b07dd5a65b58948a07dae32b8080a0b3596cae5f5ab2544f40f028295fd4b1f91b1deffb2f978fcad2671fe33bf1e7\
                a027bf07d68661d35770cbe1149efeabdb8ab17c16a2b0d18ecc2b01c093be212e";
     assert_eq!(answer["rlp"], rlp);

@@ -1,4 +1,4 @@
-//! A person's desk: a folder with the person's files, and runs of the binary in it.
+//! A person's desk: a folder with the files of one person, in which the tests run the binary.
 
 use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf, process::Command};
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use test_support::process::{Ended, run, run_on};
 
-/// The well-known key in every key file of `fixtures/keystores`.
+/// The well-known key that every key file of `fixtures/keystores` holds.
 pub(crate) const KEY: &str = "59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d";
 pub(crate) const ACCOUNT: &str = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 pub(crate) const DELEGATE: &str = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
@@ -15,7 +15,7 @@ pub(crate) const PROJECT: &str = "3f2c9b1e-5a44-4d0a-9a52-0c6f3a9b7e11";
 pub(crate) const SALT: &str = "0x1111111111111111111111111111111111111111111111111111111111111111";
 pub(crate) const GRANT_ID: &str =
     "0x2222222222222222222222222222222222222222222222222222222222222222";
-/// The time of every signature here.
+/// The time that every signature here states.
 pub(crate) const NOW: &str = "2026-11-21T01:00:00Z";
 
 pub(crate) struct Desk {
@@ -55,7 +55,7 @@ impl Desk {
         serde_json::from_str(&self.text(name)).unwrap()
     }
 
-    /// Makes a command in the folder, without this machine's settings and without a terminal.
+    /// Makes a command in the folder. It has no terminal, and none of this machine's settings.
     pub(crate) fn command(&self, program: &str) -> Command {
         let mut command = Command::new("setsid");
         command.args(["-w", program]);
@@ -63,7 +63,7 @@ impl Desk {
         command
     }
 
-    /// Prepares a command to run in the folder, with none of this machine's settings.
+    /// Sets the folder of a command, and removes this machine's settings.
     pub(crate) fn settle(&self, command: &mut Command) {
         command
             .current_dir(self.folder.path())
@@ -96,7 +96,7 @@ impl Desk {
         run_on(input.as_bytes(), command.args(arguments.split_whitespace()))
     }
 
-    /// Writes `grant.json`, with further arguments.
+    /// Runs `grant new` into `grant.json`, with further arguments.
     pub(crate) fn new_grant(&self, more: &str) -> Ended {
         self.run(&format!(
             "grant new --policy-file policy.json --account {ACCOUNT} --delegate {DELEGATE} --project-id {PROJECT} \
@@ -104,7 +104,7 @@ impl Desk {
         ))
     }
 
-    /// Signs `grant.json` into `signed.json`, with further arguments.
+    /// Runs `grant sign` from `grant.json` into `signed.json`, with further arguments.
     pub(crate) fn sign_grant(&self, more: &str) -> Ended {
         self.run(&format!(
             "grant sign --in grant.json --keystore owner.key --password-file password --yes --now {NOW} \
@@ -112,7 +112,7 @@ impl Desk {
         ))
     }
 
-    /// Verifies `signed.json`, with further arguments.
+    /// Runs `grant verify` on `signed.json`, with further arguments.
     pub(crate) fn verify_grant(&self, more: &str) -> Ended {
         self.run(&format!(
             "grant verify --in signed.json --policy-file policy.json --project-id {PROJECT} --salt {SALT} {more}"
@@ -127,7 +127,7 @@ impl Desk {
         desk
     }
 
-    /// Rewrites a JSON file.
+    /// Changes a JSON file of the folder.
     pub(crate) fn edit(&self, name: &str, change: impl FnOnce(&mut Value)) {
         let mut value = self.json(name);
         change(&mut value);
@@ -135,9 +135,9 @@ impl Desk {
     }
 }
 
-/// Assertions on runs that this tool refuses.
+/// Assertions about runs in which the tool refuses.
 pub(crate) trait Refused {
-    /// Asserts a refusal by this name, without data on standard output.
+    /// Asserts that the tool refused by this name and wrote no data to standard output.
     fn refused_by(&self, check: &str) -> &str;
 }
 
@@ -162,7 +162,7 @@ pub(crate) fn root_file(name: &str) -> String {
     fs::read_to_string(root.join(name)).unwrap()
 }
 
-/// The vectors that cast, viem, eth-account and alloy agree on.
+/// A vector on which cast, viem, eth-account and alloy agree.
 pub(crate) fn vector(name: &str) -> Value {
     let vectors: Value = serde_json::from_str(&fixture("vectors/delegation.json")).unwrap();
     let vector = &vectors[name];

@@ -1,4 +1,4 @@
-//! Every test that `docs/FENCE.md` and `docs/THREATS.md` cite exists.
+//! Checks that every test that `docs/FENCE.md` and `docs/THREATS.md` cite exists.
 
 use std::{
     fs,
@@ -11,7 +11,7 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Collects every Rust file of the workspace, except build output.
+/// Collects every Rust file of the workspace, without build output.
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

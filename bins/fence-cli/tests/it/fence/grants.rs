@@ -59,7 +59,7 @@ fn the_terms_are_shown_before_the_signature() {
     }
 }
 
-/// The tool makes the same signature as cast, viem, eth-account and alloy.
+/// The tool makes the same signature as cast, viem, eth-account and alloy do.
 #[test]
 fn the_signature_of_the_vector_is_made_again() {
     let desk = Desk::new();
@@ -173,12 +173,12 @@ fn another_policy_than_the_pinned_one_is_not_signed_and_the_difference_is_shown(
         said.contains("the one that this build pins; nothing was signed"),
         "{said}"
     );
-    // With the policy file named, it signs and shows the difference before.
+    // With the policy file named, the tool shows the difference and then signs.
     let said = desk.sign_grant("--policy-file policy.json");
     for part in ["NOT the policy", "$.grant.max_days: pinned 180, here 120"] {
         assert!(said.ok().stderr.contains(part), "{said:?}");
     }
-    // A digest that the person pins holds against any file.
+    // A digest that the person pins counts against any file.
     let pinned = desk.run("policy digest").stdout;
     let said = desk.sign_grant(&format!(
         "--policy-file policy.json --policy-digest {}",
@@ -189,7 +189,7 @@ fn another_policy_than_the_pinned_one_is_not_signed_and_the_difference_is_shown(
         said.contains("$.grant.max_days: pinned 180, here 120"),
         "{said}"
     );
-    // The pinned policy was edited after the grant was written.
+    // The pinned policy was changed after the grant was written.
     desk.put("policy.json", &crate::fence::desk::pinned_policy());
     desk.new_grant("").ok();
     desk.edit("policy.json", |policy| {

@@ -128,7 +128,7 @@ fn key_files_are_listed_and_found_by_name_where_cast_keeps_them() {
 }
 
 #[test]
-fn a_password_of_standard_input_or_a_descriptor_opens_it_too() {
+fn a_password_from_standard_input_or_a_descriptor_opens_it_too() {
     let desk = Desk::new();
     let ended = desk.run_piping(
         "key address --keystore owner.key --password-file -",
@@ -142,7 +142,7 @@ fn a_password_of_standard_input_or_a_descriptor_opens_it_too() {
     ended.ok();
 }
 
-/// cast writes such files. The tool opens them and warns.
+/// cast writes key files that others may read. The tool opens them and warns.
 #[test]
 fn a_key_file_that_others_may_read_causes_a_warning() {
     let desk = Desk::new();

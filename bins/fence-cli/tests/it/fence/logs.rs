@@ -4,7 +4,7 @@ use delegation_fence::{LogEntry, LogEvent, LogHead};
 
 use crate::fence::desk::{Desk, Refused as _};
 
-/// A log of three records, as the service returns it.
+/// A log of three records in the form that the service returns.
 pub(crate) fn log() -> String {
     let mut head = LogHead::EMPTY;
     let events = [

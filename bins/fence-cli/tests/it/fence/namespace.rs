@@ -9,7 +9,7 @@ use crate::fence::{
     orders::{NEW, SIGN, ordering},
 };
 
-/// Runs the tool where even the loopback interface is down.
+/// Runs the tool in a namespace where even the loopback interface is down.
 fn without_network(desk: &Desk, arguments: &str) -> Ended {
     let mut command = Command::new("unshare");
     command
@@ -35,7 +35,7 @@ fn offline_commands_need_no_network() {
         return;
     }
     let desk = ordering();
-    // The grant of the plan's order lies beside the one that this test writes.
+    // Moves the grant of the plan's order away, because the test writes another one under its name.
     fs::rename(desk.path("grant.json"), desk.path("ordering.json")).unwrap();
     desk.put("swap.policy.json", &desk.text("policy.json"));
     desk.put("policy.json", &pinned_policy());
@@ -104,6 +104,6 @@ fn offline_commands_need_no_network() {
     ] {
         without_network(&desk, &arguments).ok();
     }
-    // The namespace is effective: a command that needs the network has none.
+    // This shows that the namespace works: a command that needs the network has none.
     without_network(&desk, "status --url http://127.0.0.1:9").error(4, &["http://127.0.0.1:9: "]);
 }

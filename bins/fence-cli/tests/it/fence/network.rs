@@ -1,4 +1,5 @@
-//! Tests of the commands that ask a server, against a stand-in that follows the specification.
+//! Tests of the commands that ask a server. A stand-in that follows the specification takes the
+//! server's place.
 
 use serde_json::{Value, json};
 use test_support::process::Ended;
@@ -90,7 +91,7 @@ fn revoke_now_says_in_one_line_that_the_permission_is_gone() {
         .filter(|(method, at, _)| method == "GET" && *at == path);
     assert_eq!(reads.count(), 3);
     assert_eq!(desk.json("receipt.json")["revocation"], posted);
-    // The tool does not overwrite the receipt, and then sends nothing.
+    // The receipt exists already. The tool does not overwrite it, and sends nothing.
     let count = service.asked().len();
     revoke_now(&desk, &service, "--receipt receipt.json")
         .error(3, &["receipt.json: exists already"]);
@@ -99,7 +100,7 @@ fn revoke_now_says_in_one_line_that_the_permission_is_gone() {
     assert_eq!(json.ok().json()["gone"], true);
 }
 
-/// A person in haste types no more than the grant's name.
+/// Someone in a hurry has to type only the name of the grant.
 #[test]
 fn revoke_now_needs_only_the_grant_when_the_settings_have_the_rest() {
     if !Terminal::is_possible() {
@@ -133,7 +134,7 @@ fn revoke_now_needs_only_the_grant_when_the_settings_have_the_rest() {
     );
 }
 
-/// The tool says whether the permission has ended, whatever happens to the receipt.
+/// Whatever happens to the receipt, the tool says whether the permission has ended.
 #[test]
 fn a_receipt_that_cannot_be_kept_hides_nothing() {
     let desk = of_sub_wallet();
@@ -155,7 +156,7 @@ fn a_receipt_that_cannot_be_kept_hides_nothing() {
     ] {
         assert!(said.stderr.contains(part), "{part}: {said:?}");
     }
-    // An active permission is worse than a missing receipt.
+    // A permission that is still active decides the exit code, not the missing receipt.
     service.state.lock().unwrap().slow_reads = 1_000;
     let said = revoke_now(&desk, &service, "--timeout 0 --receipt no/receipt.json");
     assert_eq!(said.code, 5, "{said:?}");
@@ -178,7 +179,7 @@ fn a_receipt_that_cannot_be_kept_hides_nothing() {
 }
 
 #[test]
-fn a_grant_counts_as_revoked_only_when_read_back_as_revoked() {
+fn a_grant_counts_as_revoked_only_when_the_service_reads_it_back_as_revoked() {
     let desk = of_sub_wallet();
     let service = Service::start(State {
         slow_reads: 1_000,
@@ -250,7 +251,7 @@ fn a_read_back_that_fails_confirms_nothing() {
 }
 
 #[test]
-fn an_account_with_delegation_code_is_gone_only_on_the_chain_too() {
+fn a_permission_of_an_account_with_code_is_gone_only_when_the_chain_says_so_too() {
     let desk = Desk::with_signed_grant();
     let service = Service::start(State::default());
     desk.run(&format!(

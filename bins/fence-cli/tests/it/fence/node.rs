@@ -1,4 +1,4 @@
-//! A stand-in of a chain's endpoint with scripted answers, on a port of its own.
+//! A stand-in for a chain's endpoint. A test sets its state, or one answer to every request.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,7 +7,7 @@ use test_support::answer_http;
 
 use crate::fence::desk::ACCOUNT;
 
-/// The state of the chain.
+/// The state of the chain that the stand-in reports, and the requests that it got.
 #[derive(Clone, Default)]
 pub(crate) struct Chain {
     pub(crate) id: u64,
@@ -15,7 +15,7 @@ pub(crate) struct Chain {
     pub(crate) disabled: Vec<String>,
     pub(crate) nonce: u64,
     pub(crate) allowance: u64,
-    /// An answer to every request.
+    /// If set, the answer to every request.
     pub(crate) fixed: Option<String>,
     pub(crate) asked: Vec<Value>,
 }

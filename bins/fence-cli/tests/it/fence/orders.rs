@@ -69,7 +69,8 @@ fn a_grant_is_tightened() {
     assert_eq!(serde_json::from_str::<Value>(&body).unwrap(), file);
 }
 
-/// A person signs in the unit of the grant's words, and sees the signed number as well.
+/// The person states the limit in whole tokens, as in the grant's words, and sees the signed number
+/// as well.
 #[test]
 fn a_limit_is_stated_in_whole_tokens() {
     let desk = Desk::with_signed_grant();
@@ -88,7 +89,7 @@ fn a_limit_is_stated_in_whole_tokens() {
             assert!(said.ok().stderr.contains(part), "{part}: {said:?}");
         }
     }
-    // Without a usable policy the limit is still signed: it can only tighten.
+    // Without a usable policy the tool still signs the limit, because a limit can only tighten.
     let said = desk.run(&format!(
         "limit sign --in limit.json {SIGN} --policy-file absent.json"
     ));
@@ -131,7 +132,7 @@ fn a_limit_that_limits_nothing_is_not_written() {
     }
 }
 
-/// The plan of the vectors has the fees of its day, and so has the policy of this grant.
+/// The plan of the vectors has the fees of its day, so the policy of this grant has them, too.
 pub(crate) fn ordering() -> Desk {
     let desk = Desk::new();
     desk.edit("policy.json", |policy| {
@@ -175,7 +176,7 @@ fn a_plan_is_ordered() {
         plan["payload"]["quote"]["to_amount_min"]
     );
     assert_eq!(message["grantId"], GRANT_ID);
-    // Thirty seconds before the plan's end.
+    // The deadline is thirty seconds before the plan expires.
     assert_eq!(message["deadline"], "1790000270");
     let signed = desk.run(&format!(
         "order sign --in order.json --signer {ACCOUNT} {SIGN}"

@@ -25,7 +25,7 @@ fn a_revocation_is_written_and_signed() {
             .starts_with("The end of a permission, for ever\n"),
         "{said:?}"
     );
-    // The vector's message and signature.
+    // The message and the signature equal those of the vector.
     let vector = crate::fence::desk::vector("revocation");
     assert_eq!(desk.json("revocation.json"), vector["typed_data"]);
     let signed = desk.run(SIGN).ok().json();

@@ -1,33 +1,32 @@
-//! A stand-in of the server for the delegation endpoints as specified, for one grant, on a port of
-//! its own.
+//! A stand-in for the server's delegation endpoints, which follows the specification for one grant.
 
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use test_support::{HttpRequest, answer_http};
 
-/// The behaviour of the server, and the requests that it got.
+/// How the stand-in behaves, and the requests that it got.
 #[derive(Default)]
 pub(crate) struct State {
-    /// The state of the grant: `active` until it is revoked.
+    /// The message of the stored grant. Its state is `active` until it is revoked.
     pub(crate) grant: Option<Value>,
     pub(crate) revoked: bool,
-    /// Reads of the grant that still say `active` after the revocation.
+    /// How many reads of the grant still say `active` after the revocation.
     pub(crate) slow_reads: u32,
     /// Whether the delegations are disabled on the chain.
     pub(crate) disabled: bool,
-    /// An answer to every request.
+    /// If set, the answer to every request.
     pub(crate) fixed: Option<(u16, String)>,
-    /// An answer to every read of the grant after the revocation.
+    /// If set, the answer to every read of the grant after the revocation.
     pub(crate) read: Option<(u16, String)>,
     pub(crate) status: Option<Value>,
     /// The answer to a submission.
     pub(crate) submitted: Option<(u16, Value)>,
-    /// The states of a submission, one after another; the last one stays.
+    /// The states of a submission, one for each read; the last one repeats.
     pub(crate) progress: Vec<(u16, Value)>,
     /// The pages of the grant's log, by their cursor.
     pub(crate) log: Vec<Value>,
-    /// Method, path and body of every request.
+    /// The method, the path and the body of every request so far.
     pub(crate) asked: Vec<(String, String, String)>,
 }
 

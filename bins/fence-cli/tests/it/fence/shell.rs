@@ -1,4 +1,4 @@
-//! Help, completions, the manual, failed writes and speed.
+//! Tests of help, completions, the manual, failed writes and the time that a start takes.
 
 use std::{fs::OpenOptions, process::Stdio, time::Instant};
 
@@ -46,7 +46,7 @@ fn data_that_cannot_be_written_is_no_success() {
         assert_eq!(ended.code, 3, "{arguments}: {ended:?}");
         assert!(ended.stderr.contains("No space left"), "{ended:?}");
     }
-    // A refusal keeps its own code.
+    // A refusal keeps its exit code.
     let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
     let mut command = desk.fence_cli();
     command
@@ -76,8 +76,8 @@ fn every_command_has_a_help_that_names_the_exit_codes_or_its_commands() {
     assert!(seen > 25, "{seen}");
 }
 
-/// The limit is far above the usual time, so that a busy machine does not fail; `cargo xtask bench`
-/// measures the time.
+/// The limit is far above the usual time, so that the test does not fail on a busy machine. `cargo
+/// xtask bench` measures the time.
 #[test]
 fn the_tool_starts_at_once() {
     let desk = Desk::new();

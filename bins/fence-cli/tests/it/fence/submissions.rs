@@ -1,4 +1,5 @@
-//! Tests of `order submit` and `log fetch`, against a stand-in that follows the specification.
+//! Tests of `order submit` and `log fetch`. A stand-in that follows the specification takes the
+//! server's place.
 
 use serde_json::{Value, json};
 use test_support::process::Ended;
@@ -128,7 +129,7 @@ fn the_end_of_a_plan_sets_the_exit_code() {
     let said = submit(&desk, &accepted(vec![open]), "--timeout 0");
     assert_eq!(said.code, 5, "{said:?}");
     assert!(said.stdout.contains("not at its end yet"), "{said:?}");
-    // The server accepts the order, and is down afterwards.
+    // The server accepts the order, and cannot be reached afterwards.
     let service = Service::start(State {
         submitted: Some((202, json!({}))),
         progress: vec![(503, refusal("fence_unreadable", "later"))],
@@ -190,7 +191,7 @@ fn a_malformed_submission_is_not_sent() {
 }
 
 #[test]
-fn a_log_is_fetched_whole() {
+fn all_pages_of_a_log_are_fetched() {
     let desk = ordering();
     let whole: Value = serde_json::from_str(&log()).unwrap();
     let page = |from: usize, next: Value| json!({"records": [whole["records"][from]], "next_cursor": next});
@@ -212,7 +213,7 @@ fn a_log_is_fetched_whole() {
     assert!(said.ok().stderr.starts_with("3 records."), "{said:?}");
     assert_eq!(desk.json("log.json"), whole);
     desk.run("log verify --in log.json").ok();
-    // The tool overwrites nothing, and then asks for nothing.
+    // The file exists already. The tool does not overwrite it, and asks for nothing.
     let asked = service.asked().len();
     fetch(&service, "--out log.json").error(3, &["exists already"]);
     assert_eq!(service.asked().len(), asked);

@@ -1,4 +1,4 @@
-//! Tests of a session at a terminal: the texts of the tool, their order, and the typed answers.
+//! Tests of a session at a terminal: what the tool shows, in which order, and what a person types.
 
 use std::process::{Command, Stdio};
 
@@ -7,8 +7,8 @@ use test_support::process::run_on;
 
 use crate::fence::desk::{ACCOUNT, DELEGATE, Desk, NOW, PASSWORD, PROJECT, SALT};
 
-/// Runs a program on a terminal of its own and types each answer when its question appears; an
-/// answer that must stay hidden only once the terminal no longer echoes.
+/// Runs a program at a new terminal, and types each answer when its question appears. It types an
+/// answer that must stay hidden only when the terminal no longer echoes.
 const TALK: &str = r#"
 import json, os, pty, signal, sys, termios, time
 spec = json.load(sys.stdin)
@@ -36,11 +36,11 @@ _, status = os.waitpid(pid, 0)
 print(json.dumps({"code": os.waitstatus_to_exitcode(status), "shown": shown.decode(), "unasked": len(spec["talk"])}))
 "#;
 
-/// The end of a run at a terminal.
+/// How a run at a terminal ended.
 #[derive(Debug)]
 pub(crate) struct Terminal {
     pub(crate) code: i64,
-    /// The whole content of the terminal, with the typed and echoed text.
+    /// Everything that the terminal showed, with the typed text that it echoed.
     pub(crate) shown: String,
 }
 
@@ -60,8 +60,8 @@ impl Terminal {
         has_python
     }
 
-    /// Runs the tool at a terminal; the arguments are separated by white space. Every question has
-    /// to come, in this order.
+    /// Runs the tool at a terminal. The arguments are separated by white space. The questions must
+    /// come in the order of `talk`.
     #[track_caller]
     pub(crate) fn run(desk: &Desk, arguments: &str, talk: &[(&str, &str)]) -> Self {
         let mut command = Command::new("python3");
@@ -182,7 +182,7 @@ fn a_new_password_is_asked_for_twice() {
     assert!(desk.path("fresh.key").exists());
 }
 
-/// The fixture's grant has expired by the clock of this machine.
+/// By the clock of this machine, the fixture's grant has expired.
 #[test]
 fn a_grant_that_is_over_is_not_asked_about() {
     if !Terminal::is_possible() {

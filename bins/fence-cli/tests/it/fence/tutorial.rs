@@ -1,5 +1,6 @@
-//! Runs the commands of `docs/FENCE-TUTORIAL.md` as printed there, against a real `api-server` on
-//! an embedded chain, and compares their output. `UPDATE_DOCS=1` writes the output into the page.
+//! Runs the commands of `docs/FENCE-TUTORIAL.md` as the page prints them, against a real
+//! `api-server` on an embedded chain, and compares their output. `UPDATE_DOCS=1` writes the output
+//! into the page.
 
 use std::{
     fs,
@@ -17,7 +18,7 @@ use crate::fence::desk::{Desk, root_file};
 const PAGE: &str = "docs/FENCE-TUTORIAL.md";
 const MARK: &str = "@@@ next block";
 
-/// The content of each fence of the page, with its kind.
+/// The content of each code block of the page, with its kind.
 fn fences(page: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut lines = page.lines();
@@ -60,7 +61,7 @@ const AMOUNT: u64 = 200_000_000;
 
 const SAFE: &str = "0x90F79bf6EB2c4f870365E785982E1f101E93b906";
 
-/// The text of a file, as soon as it has one.
+/// Waits until a file has its text, and returns the text.
 async fn appears(path: &Path) -> String {
     let whole = async || {
         let text = fs::read_to_string(path).ok()?;
@@ -69,14 +70,14 @@ async fn appears(path: &Path) -> String {
     eventually(&path.display().to_string(), whole).await
 }
 
-/// Plays the other parties while a person works through the page: the service gives the owner a
-/// sub-wallet, the rail gives the agent a plan.
+/// Plays the other parties while a person works through the page. The service gives the owner a
+/// sub-wallet, and the rail gives the agent a plan.
 async fn around(stage: &FenceStage, folder: &Path) {
     let owner = appears(&folder.join("address")).await;
     let account = stage.wallet_of(owner.parse().unwrap()).await.unwrap();
     stage.fund(account, FUNDS).unwrap();
     let put = |name: &str, text: &str| {
-        // The file appears whole, because another task waits for it.
+        // Another task waits for the file, so it must appear as a whole.
         fs::write(folder.join("new"), text).unwrap();
         fs::rename(folder.join("new"), folder.join(name)).unwrap();
     };
@@ -88,8 +89,8 @@ async fn around(stage: &FenceStage, folder: &Path) {
     let begins = Duration::from_secs(begins.parse().unwrap());
     let begun = async || (UNIX_EPOCH.elapsed().unwrap() >= begins).then_some(());
     eventually("the begin of the grant", begun).await;
-    // The grant has to count by the time of a sealed block as well, and this chain makes a new
-    // block only on request.
+    // The grant must also be valid by the time of a sealed block, and this chain makes a block only
+    // on request.
     for _ in 0..2 {
         stage.base.mine();
     }
@@ -99,7 +100,7 @@ async fn around(stage: &FenceStage, folder: &Path) {
     put("answer.json", &format!("{}\n", plan.envelope));
 }
 
-/// A case that the page does not show: a Safe has no grant, its owners import the verified batch.
+/// A case that the page does not show: a Safe has no grant. Its owners import the verified batch.
 async fn a_batch_for_a_safe(desk: &Desk, stage: &FenceStage) {
     let arguments = json!({
         "accountProfile": {"kind": "safe", "address": SAFE, "chainId": 8453},

@@ -1,4 +1,4 @@
-//! Tests of accepted plans: exit code 0.
+//! Tests of accepted plans, for which the exit code is 0.
 
 use serde_json::{Value, json};
 use test_support::process::run;
@@ -59,7 +59,7 @@ fn a_plan_is_accepted_with_every_check_and_its_observation() {
     }
 }
 
-/// The description of the transaction comes from the calldata, and is before the word
+/// The tool describes the transaction from the calldata, and prints that before the word
 /// *verified*.
 #[test]
 fn the_description_follows_the_calldata() {
@@ -96,7 +96,7 @@ fn the_description_follows_the_calldata() {
     let robbed = show(&robbed.plan);
     let part = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8 (NOT the account)";
     assert!(robbed.stdout.contains(part), "{robbed:?}");
-    // Text from others cannot move the cursor.
+    // A text of another party cannot move the cursor.
     let sly = Case::of("swap").edit_plan(|plan| plan["valid_until"] = json!("x\u{1b}[2Kverified"));
     let sly = show(&sly.plan);
     assert!(sly.stdout.contains("x\\u{1b}[2Kverified"), "{sly:?}");
@@ -216,7 +216,7 @@ fn every_rail_is_verified_and_json_says_the_same() {
 }
 
 #[test]
-fn each_file_may_be_standard_input() {
+fn each_file_may_come_from_standard_input() {
     let case = Case::of("bridge");
     let expected = case.run().stdout;
     for piped in ["plan", "request", "fees"] {

@@ -1,4 +1,4 @@
-//! A run of the binary on files of its own.
+//! A run of the binary on the three files of a verification.
 
 use std::{fs, path::PathBuf, process::Command};
 
@@ -11,7 +11,7 @@ use test_support::process::{Ended, run, run_on};
 pub(crate) const NOW: &str = "2026-09-21T14:13:30Z";
 pub(crate) const RAILS: [&str; 4] = ["swap", "bridge", "pm_order", "perp_order"];
 
-/// The three files of a verification, to be changed by a test.
+/// The three files of a verification. A test can change each of them.
 pub(crate) struct Case {
     pub(crate) plan: Vec<u8>,
     pub(crate) request: Vec<u8>,
@@ -20,7 +20,7 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// The vector of a rail.
+    /// The files of a rail's vector.
     pub(crate) fn of(rail: &str) -> Self {
         Self {
             plan: vector(&format!("{rail}.plan.json")),
@@ -30,13 +30,13 @@ impl Case {
         }
     }
 
-    /// The plan, changed.
+    /// Changes the plan, and leaves its digest.
     pub(crate) fn edit_plan(mut self, change: impl FnOnce(&mut Value)) -> Self {
         self.plan = edited(&self.plan, change);
         self
     }
 
-    /// The plan, changed by an attacker who then recomputed its digest.
+    /// Changes the plan and recomputes its digest, as an attacker would.
     pub(crate) fn forge_plan(self, change: impl FnOnce(&mut Value)) -> Self {
         self.edit_plan(|plan| {
             change(plan);
@@ -51,13 +51,13 @@ impl Case {
         })
     }
 
-    /// The request, changed.
+    /// Changes the request.
     pub(crate) fn edit_request(mut self, change: impl FnOnce(&mut Value)) -> Self {
         self.request = edited(&self.request, change);
         self
     }
 
-    /// The fee configuration, changed.
+    /// Replaces a text of the fee configuration.
     pub(crate) fn edit_fees(mut self, from: &str, to: &str) -> Self {
         let text = String::from_utf8(self.fees).unwrap();
         assert!(text.contains(from));
@@ -112,7 +112,8 @@ impl Case {
         run_on(input, command.args(["--now", NOW]))
     }
 
-    /// Asserts a refusal by this name, in text and in JSON; returns the text beside the name.
+    /// Asserts that the tool refuses by this name, in text and in JSON. Returns the text after the
+    /// name.
     pub(crate) fn refused_by(&self, check: &str) -> String {
         let text = self.run();
         assert_eq!((text.code, text.stdout.as_str()), (1, ""), "{text:?}");
@@ -130,7 +131,7 @@ impl Case {
     }
 }
 
-/// The binary.
+/// A command that starts the binary.
 pub(crate) fn fence_cli() -> Command {
     Command::new(env!("CARGO_BIN_EXE_fence-cli"))
 }

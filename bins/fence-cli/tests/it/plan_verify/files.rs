@@ -1,4 +1,4 @@
-//! Tests of unusable files: exit code 3, and the name of the file.
+//! Tests of files that cannot be used: the exit code is 3, and the message names the file.
 
 use std::fs;
 
@@ -83,8 +83,8 @@ fn a_fee_configuration_that_cannot_be_used_says_why() {
         "bps = 36",
         &["aggregate_cap_bps: at least the sum"],
     );
-    // One wrong digit of an address, with both spellings; and the parts that the example leaves to
-    // its reader.
+    // In one case, an address has one wrong digit, and the message shows both spellings. In the
+    // other, the parts are missing that the example leaves to its reader.
     check(
         "0xC06ebbefD94032B85424D51906e2A335EFAe264B",
         "0xC06ebbefD94032B85424D51906e2A335EFAe264C",
@@ -98,7 +98,7 @@ fn a_fee_configuration_that_cannot_be_used_says_why() {
         "address = \"0xYOUR_OWN_ADDRESS\"",
         &["recipients[1].address: expected an address of your own"],
     );
-    // The tool names every problem, not just the first.
+    // The tool names every problem, and not only the first one.
     let case = Case::of("swap")
         .edit_fees("role = \"own\"", "role = \"aggregator\"")
         .edit_fees("\"B/forwarder-v2\"", "\"A\"");

@@ -1,4 +1,4 @@
-//! Tests of refused plans: exit code 1, and the name of the failed check.
+//! Tests of refused plans: the exit code is 1, and the message names the failed check.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ fn an_edited_plan_is_refused_by_its_digest() {
     }
 }
 
-/// The attacker recomputes the digest, and the plan's own bytes reveal the forgery.
+/// The attacker recomputes the digest, but the plan's own bytes reveal the forgery.
 #[test]
 fn a_forged_plan_is_refused_by_the_check_of_the_forged_part() {
     let check = |rail, check, forge: fn(&mut Value)| {
@@ -57,7 +57,7 @@ fn a_forged_plan_is_refused_by_the_check_of_the_forged_part() {
     });
 }
 
-/// Replaces every mention of an account in the call by the attacker.
+/// Replaces every mention of `account` in a call by the attacker's account.
 fn swap_in(plan: &mut Value, member: &str, account: &str) {
     let step = &mut plan["payload"]["steps"][2][member];
     let data = step.as_str().unwrap();
@@ -66,7 +66,7 @@ fn swap_in(plan: &mut Value, member: &str, account: &str) {
 }
 
 #[test]
-fn a_plan_is_for_its_request_alone() {
+fn a_plan_is_valid_for_its_request_only() {
     Case::of("swap")
         .edit_request(|request| request["fromAmount"] = json!("1000000001"))
         .refused_by("agg_token_amount_bound");
@@ -79,7 +79,7 @@ fn a_plan_is_for_its_request_alone() {
 }
 
 #[test]
-fn a_plan_is_under_its_fee_configuration_alone() {
+fn a_plan_is_valid_under_its_fee_configuration_only() {
     Case::of("swap")
         .edit_fees("bps = 30", "bps = 29")
         .refused_by("agg_fee_amount_exact");
@@ -130,7 +130,7 @@ fn a_malformed_plan_is_refused() {
     let mut case = Case::of("swap");
     case.plan.truncate(case.plan.len() / 2);
     case.refused_by("plan_malformed");
-    // A second member of the same name, which another reader may take for the first.
+    // The plan has a member twice, and another reader may use the other value.
     let mut case = Case::of("swap");
     case.plan.splice(0..1, *b"{\"rail\":\"swap\",");
     case.refused_by("plan_malformed");

@@ -1,11 +1,11 @@
-//! Tests of usage errors (exit code 2), and of the tool's texts about itself.
+//! Tests of usage errors, which have exit code 2, and of the tool's help and version.
 
 use test_support::process::run;
 
 use crate::plan_verify::case::fence_cli;
 
 #[test]
-fn help_tells_the_whole_use() {
+fn help_describes_the_whole_use() {
     let help = |arguments: &[&str]| {
         let ended = run(fence_cli().args(arguments).arg("--help"));
         assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));

@@ -1,4 +1,4 @@
-//! A newcomer who runs the demo and tries the lines that it prints.
+//! A guest: runs the demo as a newcomer does, and tries the lines that the demo prints.
 
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
@@ -11,20 +11,20 @@ use crate::process::server::exchange;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_mcp-server");
 
-/// Runs the binary to its end, with nothing in its environment.
+/// Runs the binary to its end, with an empty environment.
 pub(crate) fn run(arguments: &[&str]) -> Ended {
     process::run(program(BINARY, &[]).args(arguments))
 }
 
-/// A demo that keeps serving. It is killed when this is dropped.
+/// A running demo. Dropping it kills the process.
 pub(crate) struct Guest {
     demo: Server,
-    /// The curl commands of the invitation.
+    /// The `curl` commands that the demo printed.
     pub(crate) lines: Vec<Line>,
     verify: String,
 }
 
-/// One curl command.
+/// One `curl` command.
 #[derive(Debug)]
 pub(crate) struct Line {
     pub(crate) address: SocketAddr,
@@ -34,7 +34,7 @@ pub(crate) struct Line {
 }
 
 impl Guest {
-    /// Starts the demo, and reads until its last line.
+    /// Starts the demo, and reads its output up to the last line.
     pub(crate) fn invited(arguments: &[&str]) -> Self {
         let demo = Server::spawn(program(BINARY, &[]).args(arguments));
         let last = |line: &str| {

@@ -154,7 +154,7 @@ fn without_a_reviewed_fee_configuration_nothing_starts() {
         &["aggregate_cap_bps: "],
         &good.replace("aggregate_cap_bps = 60", "aggregate_cap_bps = 54"),
     );
-    // A function that the decoders do not know cannot be reviewed.
+    // An operator cannot review a function that the decoders do not know.
     assert!(good.contains("selectors = [\"0x5fd9ae2e\"]"), "{good}");
     fees(
         &["chains[0].selectors: ", "functions that are implemented"],
@@ -163,7 +163,7 @@ fn without_a_reviewed_fee_configuration_nothing_starts() {
             "selectors = [\"0x4630a0d8\"]",
         ),
     );
-    // A relative path in the environment also starts at the folder of the file.
+    // A relative path from the environment also starts at the folder of the configuration file.
     let output = Configured::with_fees("", &good)
         .run("check-config", &[("SVC__PLANS__FEE_CONFIG", "fees.toml")]);
     assert_eq!(output.code, 0, "{}", output.stderr);
@@ -259,7 +259,7 @@ fn recipients_that_cannot_be_meant_are_refused_by_their_keys() {
         refuses(&configured, &[], says);
     };
     let own = RECIPIENT.to_string();
-    // One wrong digit in any of the addresses.
+    // One digit of an address is wrong.
     let slip = own.replace("Aed", "Aee");
     refused(
         &fees().replace(&own, &slip),
@@ -279,7 +279,7 @@ fn recipients_that_cannot_be_meant_are_refused_by_their_keys() {
             &[&format!("{key}: expected 0x")],
         );
     }
-    // Accounts whose keys everybody knows.
+    // The keys of these accounts are public.
     for account in dev_chain::DEV_ACCOUNTS {
         let known = account.address.to_string();
         let says = [
@@ -295,7 +295,7 @@ fn recipients_that_cannot_be_meant_are_refused_by_their_keys() {
         &fees().replace(&own, &zero),
         &["recipients[0].address: ", "perpetuals.builder: "],
     );
-    // The example file, before its reader has entered an address.
+    // This is the example file before its reader has entered an address.
     let example = include_str!("../../../../../docs/fees.example.toml");
     refused(
         example,

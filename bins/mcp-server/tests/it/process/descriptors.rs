@@ -1,4 +1,4 @@
-//! Tests of file descriptors: idle sockets leave enough of them for the work.
+//! Tests of file descriptors: idle connections leave enough of them for the work of the server.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -90,7 +90,7 @@ fn the_soft_limit_is_raised_to_the_hard_one() {
         before.iter().all(|line| !line.contains("descriptors")),
         "{before:?}"
     );
-    // More connections than the soft limit allows, and each is served.
+    // The server serves more connections than the soft limit allowed.
     let crowd = idle(address, 200);
     assert!(get_text(address, "/metrics").contains("svc_connections 201"));
     drop(crowd);

@@ -1,4 +1,4 @@
-//! Compares documents with the binary.
+//! Compares documents of the repository with the binary.
 
 use calldata_checks::Rail;
 use mcp_server::Config;
@@ -22,7 +22,7 @@ fn the_registry_entry_is_about_this_server() {
         *listed,
         names.map(|tool| tool["name"].clone()).collect::<Value>()
     );
-    // The registry's own limits.
+    // The registry has these limits.
     assert!(entry["description"].as_str().unwrap().len() <= 100);
     assert_eq!(entry["name"].as_str().unwrap().matches('/').count(), 1);
     let remote = &entry["remotes"][0];

@@ -1,4 +1,4 @@
-//! Tests of the status tool against a paid API with scripted answers.
+//! Tests of the status tool, against a paid API whose answers a test scripts.
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex};
@@ -40,7 +40,7 @@ impl Api {
         self.said.lock().unwrap().2
     }
 
-    /// A rail that pins the usual record.
+    /// Starts a rail whose configuration pins the usual record.
     fn rail(&self) -> (Configured, Server, SocketAddr) {
         let configured = Configured::new(&format!(
             "server.listen = '127.0.0.1:0'\nserver.probe_hours = 0\n[delegation]\n\
@@ -69,7 +69,8 @@ fn ask(rail: SocketAddr) -> Value {
     post(rail, CALL)["result"]["structuredContent"].clone()
 }
 
-/// Asks until the record has this value, as long as one reading may be shared.
+/// Asks until the record has this value. A reading may be shared for a while, so this can take
+/// several requests.
 fn becomes(rail: SocketAddr, present: bool) {
     let said = || (ask(rail) == record(present)).then_some(());
     eventually_blocking(format_args!("presence: {present}"), said);

@@ -1,4 +1,4 @@
-//! Tests of the remaining limits of upstreams: they outlive a restart and are shown to operators.
+//! Tests of the remaining limits of upstreams: they outlive a restart, and operators can see them.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use crate::process::rails::stage::Venues;
 use crate::process::server::{Configured, before_listening, get, get_text};
 use crate::process::shares::{ask, begin};
 
-/// A server over recorded venues that it treats as live, with the file for its used limits.
+/// A server with a file for the used limits, over recorded venues that it treats as live.
 struct Stage {
     configured: Configured,
     _venues: Venues,
@@ -54,7 +54,8 @@ fn upstream(address: SocketAddr, id: &str) -> Value {
         .clone()
 }
 
-/// The store counts in slices of a thousandth, which is exact for quotas below 2,000 calls.
+/// The quotas of the tests. The store counts in slices of a thousandth, so quotas below 2,000 calls
+/// are exact.
 const QUOTAS: &str = "upstreams.lifi.monthly_quota = 1500\n\
     upstreams.circle.monthly_quota = 1500\n\
     upstreams.polymarket.monthly_quota = 1500\n\
@@ -124,8 +125,8 @@ fn without_a_file_everything_begins_anew_and_the_log_says_so() {
     wait(server.stop());
 }
 
-/// One call a month: paced, it may be made at once. The next one is due in the next month, for any
-/// caller and after any restart.
+/// The quota is one call a month. Its pace allows that call at once. The next call is due in the
+/// next month, for any caller and after any restart.
 #[test]
 fn a_quota_that_is_spent_refuses_over_a_restart_with_the_time_of_the_next_call() {
     let (stage, file) = Stage::kept("upstreams.lifi.monthly_quota = 1\n");
@@ -145,12 +146,13 @@ fn a_quota_that_is_spent_refuses_over_a_restart_with_the_time_of_the_next_call()
     std::fs::remove_dir_all(file.parent().unwrap().parent().unwrap()).unwrap();
 }
 
-/// A pool of eight requests and four for each address, without a refill during a test.
+/// The pool covers eight requests and the share of each address four. Nothing is refilled during a
+/// test.
 const SCARCE: &str = "server.client_address_header = 'x-forwarded-for'\n\
     plans.shares.swap = { pool = 8, pool_per_hour = 1, address = 4, address_per_hour = 1 }\n";
 
 #[test]
-fn a_used_share_is_used_after_a_restart_too() {
+fn a_used_share_stays_used_after_a_restart() {
     let (stage, file) = Stage::kept(SCARCE);
     let (server, address) = stage.start();
     let (greedy, modest) = ("192.0.2.1", "2001:db8:0:1::9");
@@ -160,7 +162,7 @@ fn a_used_share_is_used_after_a_restart_too() {
     let refused = ask(address, Rail::Swap, greedy).unwrap();
     assert_eq!(refused["check"], "rate_limited", "{refused}");
     assert_eq!(upstream(address, "lifi.quote")["calls"], 0);
-    // The pool is still empty, and an unused share is full.
+    // The pool is still empty, and a share that nobody used is full.
     assert_eq!(ask(address, Rail::Swap, modest), None);
     assert!(ask(address, Rail::Swap, modest).is_some());
     wait(server.stop());
@@ -170,10 +172,10 @@ fn a_used_share_is_used_after_a_restart_too() {
     std::fs::remove_dir_all(file.parent().unwrap().parent().unwrap()).unwrap();
 }
 
-/// A share is in the file before the first request of its call, so a killed server's callers get no
-/// new one. Here the venue has not answered when the server is killed.
+/// The server writes the use of a share into the file before the first request of a call, so
+/// callers get no new share when it is killed. Here it is killed before the venue has answered.
 #[test]
-fn a_used_share_is_used_after_a_kill_too() {
+fn a_used_share_stays_used_after_a_kill() {
     let (asked, venue_is_asked) = mpsc::channel();
     let venue = answer_http(move |_| {
         let _ = asked.send(());

@@ -1,4 +1,4 @@
-//! A node with scripted answers.
+//! A node of a chain with scripted answers.
 
 use serde_json::{Value, json};
 use test_support::answer_http;

@@ -1,4 +1,4 @@
-//! Tests of `check-config --online` and `/readyz` against a node whose router refuses a reviewed
+//! Tests of `check-config --online` and `/readyz`, against a node whose router refuses a reviewed
 //! leg.
 
 use serde_json::json;
@@ -7,7 +7,7 @@ use test_support::eventually_blocking;
 use crate::process::node::Node;
 use crate::process::server::{Configured, get, run};
 
-/// SushiSwap, the one reviewed leg of the recorded fee configuration.
+/// SushiSwap, the only reviewed leg of the recorded fee configuration.
 const LEG: &str = "ac4c6e212a361c968f1725b4d055b47e63f80b75";
 
 /// Starts a node of a chain whose router accepts every contract except those that contain
@@ -65,9 +65,9 @@ fn reviewed_legs_are_compared_with_the_router() {
     assert_eq!(code, 1);
 }
 
-/// The server is ready for the chain's other legs, and names the refused one.
+/// The server stays ready for the other legs of the chain, and names the refused one.
 #[test]
-fn a_leg_that_the_router_refuses_is_a_reason_but_no_end() {
+fn a_leg_that_the_router_refuses_is_named_and_does_not_end_the_server() {
     let configured = configured(&node(8453, LEG));
     let server = configured.serve();
     let address = server.address();

@@ -1,5 +1,5 @@
-//! Tests of the rails from a message to a plan: the real binary over the real adapters, which
-//! recorded venues answer.
+//! Tests of the rails, from a message to a plan. The real binary asks recorded venues through the
+//! real adapters.
 
 pub(crate) mod stage;
 
@@ -12,7 +12,7 @@ use self::stage::{Stage, Venues, name, now};
 use crate::process::node::Node;
 use crate::process::server::{Configured, fees, get, post, run};
 
-/// A request for each rail that the recordings can answer.
+/// For each rail, a request that the recordings can answer.
 pub(crate) const REQUESTS: [(Rail, &str); 4] = [
     (
         Rail::Swap,
@@ -35,7 +35,7 @@ pub(crate) const REQUESTS: [(Rail, &str); 4] = [
 fn policy() -> Policy {
     let document: FeeDocument = toml::from_str(&fees()).unwrap();
     Policy {
-        // The test has no node.
+        // The test has no node that could read an account.
         allow_unread_accounts: true,
         ..Policy::new(document.review().unwrap())
     }
@@ -62,7 +62,7 @@ fn every_rail_gives_a_plan_that_anyone_can_verify() {
             (ends[0].as_str()..=ends[1].as_str()).contains(&valid_until),
             "{valid_until} {ends:?}"
         );
-        // A model can read the plan twice at this size.
+        // A model can read a plan of this size twice.
         assert!(plan.len() < 16_000, "{rail:?}: {} bytes", plan.len());
         let again = stage.call(&name(rail), arguments);
         let digest =
@@ -133,7 +133,7 @@ fn an_unserved_request_of_a_rail_is_refused_by_name() {
             "account_kind_unsupported"
         );
     }
-    // A quote without a recording is a quote that the venue did not give.
+    // There is no recording for this quote, so the venue refuses it.
     let other = request(Rail::Swap).replace(
         "0x4200000000000000000000000000000000000006",
         "0x2ae3f1ec7f1f5012cfeab0185bfc7aa3cf0dec22",
@@ -209,8 +209,8 @@ fn a_required_reading_without_a_node_is_refused() {
     assert_eq!(ask(both, 1), unrun);
     // Orders have no transactions to simulate.
     assert_eq!(ask(both, 2), None);
-    // A failing node is not a missing one: a caller that makes it fail gets no contract past the
-    // check.
+    // A node that fails is not the same as no node: otherwise a caller could make it fail, and so
+    // get a contract past the check.
     let broken = Node::open(8453, |_| None);
     for url in ["http://127.0.0.1:9", &broken.url] {
         let unread =
@@ -269,7 +269,7 @@ fn every_tool_describes_itself_tightly() {
     }
 }
 
-/// Asserts that the schemas of objects refuse unknown members, and describe each of theirs.
+/// Asserts that the schemas of objects refuse unknown members and describe every member.
 fn closed(schema: &Value) {
     assert_eq!(schema["additionalProperties"], false, "{schema}");
     for (name, member) in schema["properties"].as_object().into_iter().flatten() {

@@ -1,5 +1,5 @@
-//! A bridge plan takes from a share as many requests as it causes: the nodes of both chains count
-//! them.
+//! Tests that a bridge plan takes as many requests from a share as it causes. The nodes of both
+//! chains count the requests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,13 +15,13 @@ use crate::process::rails::stage::Venues;
 use crate::process::server::Configured;
 use crate::process::shares::send;
 
-/// A Safe that answers on each chain.
+/// The answer of a node on whose chain the account is a Safe.
 fn safe(request: &Value) -> Option<Value> {
     let answer = |bytes: Vec<u8>| Some(json!(Bytes::from(bytes)));
     let selector = match request["method"].as_str()? {
         "eth_getCode" => return Some(json!("0x6080")),
         "eth_call" => hex::decode(request["params"][0]["data"].as_str()?.get(..10)?).ok()?,
-        // The chain simulates nothing, and the plan says so.
+        // The node refuses simulations, and the plan says so.
         _ => return None,
     };
     let singleton = Address::repeat_byte(0x51);
@@ -51,14 +51,14 @@ fn arguments(kind: &str) -> String {
     arguments.to_string()
 }
 
-/// Starts a node of a chain with the Safe, and counts its requests about plans.
+/// Starts a node of a chain with the Safe. The counter has the requests that belong to plans.
 fn counted(chain_id: u64) -> (Node, Arc<AtomicU64>) {
     let asked = Arc::new(AtomicU64::new(0));
     let count = asked.clone();
     let node = Node::open(chain_id, move |request| {
         let data = request["params"][0]["data"].as_str().unwrap_or_default();
-        // The server compares the reviewed legs with the router on its own. That is no request of a
-        // plan.
+        // The server compares the reviewed legs with the router at other times, too. These requests
+        // belong to no plan.
         if data.starts_with(WHITELISTED) {
             return Some(json!(format!("0x{:064x}", 1)));
         }
@@ -90,8 +90,8 @@ fn a_safe_costs_the_requests_that_it_causes() {
         let asked = [&at_source, &at_destination].map(|asked| asked.swap(0, Ordering::Relaxed));
         (refused, asked)
     };
-    // With the fees and the remaining fast transfers these are 24 requests. The pool pays for the
-    // first plan, the address's share for the second.
+    // Together with the requests for the fees and the remaining fast transfers these are 24. The
+    // pool pays for the first plan, and the address's share for the second.
     assert_eq!(ask(), (None, [12, 10]));
     assert_eq!(ask(), (None, [12, 10]));
     let (refused, asked) = ask();

@@ -23,7 +23,7 @@ fn the_server_prints_its_address_serves_and_ends_on_sigterm() {
     });
     let answer = post(address, &body.to_string());
     assert_eq!(answer["result"]["structuredContent"]["present"], false);
-    // Connections without a request do not delay the end.
+    // Connections without a request do not delay the shutdown.
     let mut idle = TcpStream::connect(address).unwrap();
     server.terminate();
     let ended = wait(server.ended());
@@ -32,7 +32,7 @@ fn the_server_prints_its_address_serves_and_ends_on_sigterm() {
     assert_eq!(log.len(), 1, "{log:?}");
     assert!(log[0].contains("shutting down"), "{log:?}");
     let mut rest = Vec::new();
-    // The server may close the connection in order or reset it, because there was no request.
+    // There was no request, so the server may close the connection in order or reset it.
     let _ = idle.read_to_end(&mut rest);
     assert_eq!(rest, b"");
     assert!(TcpStream::connect(address).is_err());

@@ -11,7 +11,7 @@ use test_support::wait;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_mcp-server");
 
-/// The environment of one run, which has no other variables.
+/// The environment of one run. The process gets no other variables.
 pub(crate) type Environment<'a> = &'a [(&'a str, &'a str)];
 
 /// A folder with a configuration file and, unless a test replaces it, the fee configuration that it
@@ -25,7 +25,7 @@ impl Configured {
         Self::with_fees(&format!("plans.fee_config = 'fees.toml'\n{text}"), &fees())
     }
 
-    /// Exactly this configuration, and this fee configuration beside it.
+    /// Writes exactly this configuration, and this fee configuration beside it.
     pub(crate) fn with_fees(text: &str, fees: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("mcp.toml"), text).unwrap();
@@ -65,7 +65,7 @@ impl Configured {
     }
 }
 
-/// The lines of a server's log before the one for scripts, which says where it listens.
+/// The lines of a server's log before the line that says where it listens.
 pub(crate) fn before_listening(server: &Server) -> Vec<String> {
     let log = server.log();
     let lines = log.lines().map(str::to_owned);
@@ -74,13 +74,13 @@ pub(crate) fn before_listening(server: &Server) -> Vec<String> {
         .collect()
 }
 
-/// The recipient of fees in the recorded plans: an account of local chains, which a server refuses
-/// to pay.
+/// The recipient of fees in the recorded plans. It is an account of local test chains, so a server
+/// refuses to pay it.
 pub(crate) const RECORDED_RECIPIENT: Address = address!("90F79bf6EB2c4f870365E785982E1f101E93b906");
 /// The recipient of fees in these tests.
 pub(crate) const RECIPIENT: Address = address!("5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed");
 
-/// The fee configuration of the recorded plans, with a recipient that can be paid.
+/// The fee configuration of the recorded plans, with a recipient that a server accepts.
 pub(crate) fn fees() -> String {
     RECORDED_FEES.replace(&RECORDED_RECIPIENT.to_string(), &RECIPIENT.to_string())
 }
@@ -99,12 +99,12 @@ pub(crate) fn post(address: SocketAddr, body: &str) -> Value {
     post_with(address, "", body)
 }
 
-/// [`post`] with further header lines.
+/// Like [`post`], with further header lines.
 pub(crate) fn post_with(address: SocketAddr, headers: &str, body: &str) -> Value {
     send(TcpStream::connect(address).unwrap(), headers, body)
 }
 
-/// [`post`] over a connection that is there already.
+/// Like [`post`], over an open connection.
 pub(crate) fn post_over(stream: TcpStream, body: &str) -> Value {
     send(stream, "", body)
 }
@@ -120,7 +120,7 @@ pub(crate) fn begin_post(stream: &TcpStream, headers: &str, body: &str) {
     write_request(stream, "POST /mcp", &headers, body);
 }
 
-/// Gets a document.
+/// Gets a JSON document.
 pub(crate) fn get(address: SocketAddr, path: &str) -> Value {
     serde_json::from_str(&get_text(address, path)).unwrap()
 }

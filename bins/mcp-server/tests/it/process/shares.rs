@@ -1,4 +1,5 @@
-//! Tests of shares by client address over HTTP: one caller cannot use up the venues' limits.
+//! Tests, over HTTP, of the shares of client addresses: one caller cannot use up the limits of the
+//! venues.
 
 use std::net::{SocketAddr, TcpStream};
 
@@ -11,7 +12,8 @@ use crate::process::rails::REQUESTS;
 use crate::process::rails::stage::{Venues, name};
 use crate::process::server::{Configured, begin_post, get, post_with};
 
-/// A pool of eight requests and four for each address, without a refill during a test.
+/// The pool covers eight requests and the share of each address four. Nothing is refilled during a
+/// test.
 const SCARCE: &str = "server.client_address_header = 'x-forwarded-for'\n\
     plans.shares.swap = { pool = 8, pool_per_hour = 1, address = 4, address_per_hour = 1 }\n";
 
@@ -27,7 +29,7 @@ impl Stage {
         Self::over(lines, Venues::configuration)
     }
 
-    /// Makes the same stage over venues with limits.
+    /// Opens such a stage over venues with limits.
     fn open_live(lines: &str) -> Self {
         Self::over(lines, Venues::taken_for_live)
     }
@@ -45,7 +47,7 @@ impl Stage {
         }
     }
 
-    /// [`ask`] at this server.
+    /// Like [`ask`], at this server.
     fn ask(&self, rail: Rail, forwarded: &str) -> Option<Value> {
         ask(self.address, rail, forwarded)
     }
@@ -62,7 +64,7 @@ impl Stage {
     }
 }
 
-/// Asks for a plan as a proxy forwards the request of a client. Returns the refusal, if there is
+/// Asks for a plan as a proxy would forward a client's request. Returns the refusal, if there is
 /// one.
 pub(crate) fn ask(address: SocketAddr, rail: Rail, forwarded: &str) -> Option<Value> {
     send(address, rail, arguments(rail), forwarded)
@@ -81,7 +83,7 @@ pub(crate) fn send(
     refused
 }
 
-/// Asks like [`ask`], and leaves the answer on the connection.
+/// Asks like [`ask`], and does not read the answer.
 pub(crate) fn begin(address: SocketAddr, rail: Rail, forwarded: &str) -> TcpStream {
     let stream = TcpStream::connect(address).unwrap();
     begin_post(&stream, &header(forwarded), &body(rail, arguments(rail)));
@@ -113,25 +115,25 @@ fn a_hammering_caller_is_refused_and_others_are_served() {
             Some(refused) => break refused,
         }
     };
-    // A plan takes four requests at most; here it uses one and gives three back, until fewer than
-    // four are left.
+    // A plan may take four requests. Here it takes one and gives three back, until fewer than four
+    // are left.
     assert_eq!(served, 5 + 1);
     assert_eq!(refused["check"], "rate_limited");
     assert!(refused["retry_after"].as_u64().unwrap() > 60, "{refused}");
-    // A refused call causes no request, and the honest address has its own share.
+    // A refused call causes no request. The honest address has a share of its own.
     let asked = stage.quotes();
     for _ in 0..20 {
         assert!(stage.ask(Rail::Swap, greedy).is_some());
     }
     assert_eq!(stage.quotes(), asked);
     assert_eq!(stage.ask(Rail::Swap, "192.0.2.2"), None);
-    // An entry that the client itself puts before the proxy's changes nothing.
+    // An entry that the client writes before the proxy's entry changes nothing.
     assert!(
         stage
             .ask(Rail::Swap, &format!("192.0.2.9, {greedy}"))
             .is_some()
     );
-    // The limits of another venue are unused.
+    // The greedy caller has not used the limits of the other venue.
     assert_eq!(stage.ask(Rail::Bridge, greedy), None);
     // A call that is refused before any request keeps its own error, and costs nothing.
     let wrong = stage.send(Rail::Swap, "{}", greedy).unwrap();
@@ -159,8 +161,9 @@ fn without_a_header_that_is_named_callers_cannot_choose_an_address() {
     assert_eq!(served.count(), 6);
 }
 
-/// A pool of two plans and a share of one, in requests: far less than the venues allow. A bridge's
-/// pool holds a Safe's plan, its shares that of an account with a key.
+/// How many requests the pool and each share cover: a pool of two plans and a share of one, which
+/// is far less than the venues allow. A bridge's pool covers one plan of a Safe, and its share one
+/// plan of an account with a key.
 fn scarce(rail: Rail) -> (u64, u64) {
     match rail {
         Rail::Swap => (8, 4),
@@ -170,13 +173,13 @@ fn scarce(rail: Rail) -> (u64, u64) {
     }
 }
 
-/// Requests that the server has sent to the upstream of a rail.
+/// How many requests the server has sent to the upstreams of a rail.
 fn asked(address: SocketAddr, rail: Rail) -> u64 {
     let calls = observed(address, rail).into_iter();
     calls.map(|seen| seen["calls"].as_u64().unwrap()).sum()
 }
 
-/// The remaining budget of a rail's upstream.
+/// The smallest remaining budget of a rail's upstreams.
 fn left(address: SocketAddr, rail: Rail) -> u64 {
     let calls = observed(address, rail).into_iter();
     let left = calls.map(|seen| seen["budget_left"].as_u64().unwrap());
@@ -196,9 +199,9 @@ fn observed(address: SocketAddr, rail: Rail) -> Vec<Value> {
     upstreams.iter().filter(of_rail).cloned().collect()
 }
 
-/// Tests each tool by itself: one address sends 200 calls over eight connections, which would
-/// exceed the limit of any venue (70 quotes, 30 requests a second, 200 in ten seconds, 55 readings
-/// a minute), while other callers ask for one plan each.
+/// Tests each tool separately. One address sends 200 calls over eight connections, while other
+/// callers ask for one plan each. The 200 calls would exceed the limit of any venue (70 quotes, 30
+/// requests a second, 200 in ten seconds, 55 readings a minute).
 #[test]
 fn a_flood_from_one_address_empties_no_upstream_and_honest_callers_are_served_beside_it() {
     let shares = Rail::ALL.map(|rail| {
@@ -249,7 +252,7 @@ fn a_flood_from_one_address_empties_no_upstream_and_honest_callers_are_served_be
             assert_eq!(refusal["check"], "rate_limited", "{refusal}");
             assert!(refusal["retry_after"].as_u64().unwrap() > 0, "{refusal}");
         }
-        // All callers together have used the pool, and each its share.
+        // All callers together have used at most the pool, and each of them its share.
         let most = pool + 4 * share;
         let before = asked(stage.address, rail);
         assert!(before <= most, "{}: {before} of {most}", rail.as_str());

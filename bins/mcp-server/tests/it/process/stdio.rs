@@ -8,7 +8,7 @@ use test_support::{eventually_blocking, wait};
 
 use crate::process::server::Configured;
 
-/// A server, and what an agent has heard of it.
+/// A running server, and the messages that it has written so far.
 struct Agent {
     server: Server,
     heard: usize,
@@ -34,7 +34,7 @@ impl Agent {
         self.write(&format!("{line}\n"));
     }
 
-    /// The next line that the server says.
+    /// The next message that the server writes.
     fn hear(&mut self) -> Value {
         let line = eventually_blocking("a line", || {
             let said = self.server.stdout();

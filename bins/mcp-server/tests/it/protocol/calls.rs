@@ -12,7 +12,7 @@ async fn a_bare_call_is_answered_with_the_same_json_twice() {
     let server = TestServer::start().await;
     let answer = server.bare(call("1", r#"{"name":"echo"}"#)).await;
     assert_eq!(answer.status, 200);
-    // The answer holds the tool's own text byte for byte, and the same as text.
+    // The answer has the tool's text byte for byte, once as JSON and once as text.
     let text = serde_json::to_string(DIFFICULT).unwrap();
     assert_eq!(
         answer.body,
@@ -35,7 +35,7 @@ async fn a_refusal_is_a_result() {
 }
 
 #[tokio::test]
-async fn absent_and_null_arguments_are_none() {
+async fn absent_and_null_arguments_count_as_no_arguments() {
     let server = TestServer::start().await;
     for params in [
         r#"{"name":"echo"}"#,

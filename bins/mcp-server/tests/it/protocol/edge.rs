@@ -129,13 +129,13 @@ async fn pages_of_other_sites_are_kept_out() {
         assert_eq!(answer.header("access-control-allow-origin"), origin);
         assert_eq!(answer.header("vary"), Some("Origin"));
     }
-    // A target in absolute form contains the host itself.
+    // A target in absolute form names the host itself.
     let absolute = format!("http://evil.example.com{}", "/mcp");
     let answer = server
         .request("POST", &absolute, &[JSON], PING.as_bytes())
         .await;
     assert_eq!(answer.status, 403);
-    // A request without Host comes from no browser, and HTTP/1.1 does not allow it.
+    // No browser sends a request without `Host`, and HTTP/1.1 does not allow one.
     let raw = format!(
         "POST /mcp HTTP/1.1\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{PING}",
         PING.len()
@@ -196,7 +196,7 @@ async fn bodies_and_heads_have_limits() {
         server.bare(fill(1001)).await.error(),
         (413, -32600, json!("absent"))
     );
-    // One body is announced and never sent; the other is sent in pieces without an announcement.
+    // One body is announced and never sent. The other is sent in chunks and not announced.
     let announced = format!(
         "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
         1_000_000_000_000_u64

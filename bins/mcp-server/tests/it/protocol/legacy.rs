@@ -1,4 +1,4 @@
-//! Tests of the revisions with a handshake.
+//! Tests of the protocol's revisions that begin with a handshake.
 
 use crate::protocol::prelude::*;
 
@@ -29,7 +29,7 @@ async fn a_handshake_agrees_on_the_requested_or_the_newest_legacy_revision() {
         assert_eq!(result["serverInfo"]["version"], env!("CARGO_PKG_VERSION"));
         assert!(result["instructions"].as_str().unwrap().contains("refused"));
     }
-    // In 2025-03-26 a server must accept batches.
+    // The revision 2025-03-26 requires that a server accepts batches.
     for version in [
         "2026-07-28",
         "2025-03-26",
@@ -72,7 +72,7 @@ async fn after_the_handshake_everything_works_without_a_session() {
             .await
             .result();
         assert_eq!(result["structuredContent"]["arguments"], r#"{"a":1}"#);
-        // As in the SDKs, an unknown method is no HTTP error in these revisions.
+        // In these revisions an unknown method is no HTTP error. The SDKs behave so as well.
         for method in [
             "prompts/list",
             "resources/list",

@@ -1,4 +1,4 @@
-//! Tests of bodies that are no message. None of them reaches a tool, and each answer names the
+//! Tests of bodies that are not a message. None of them reaches a tool, and each answer names the
 //! expected form.
 
 use crate::protocol::prelude::*;
@@ -31,7 +31,7 @@ async fn a_body_that_is_not_json_is_a_parse_error() {
         .bare(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"p\xffng\"}")
         .await;
     assert_eq!(answer.error(), (400, -32700, json!("absent")));
-    // One level less is accepted.
+    // With one level less, the body is accepted.
     let body = format!(
         "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"x\":{}{}}}",
         "[".repeat(63),
@@ -63,7 +63,7 @@ async fn json_that_is_no_message_is_an_invalid_request() {
         (ping.replace("\"ping\"", "5"), json!(1)),
         (ping.replace("\"ping\"", "null"), json!(1)),
         (ping.replace(",\"method\":\"ping\"", ""), json!(1)),
-        // Responses: the server has asked the client for nothing.
+        // These are responses, and the server has asked the client for nothing.
         (
             r#"{"jsonrpc":"2.0","id":1,"result":{}}"#.to_owned(),
             json!(1),
@@ -72,7 +72,7 @@ async fn json_that_is_no_message_is_an_invalid_request() {
             r#"{"jsonrpc":"2.0","id":"a","error":{"code":1,"message":""}}"#.to_owned(),
             json!("a"),
         ),
-        // Choosing one of the two would be a guess.
+        // The member occurs twice, and the server does not guess which one is meant.
         (
             ping.replace("\"id\":1", "\"id\":1,\"id\":2"),
             json!("absent"),

@@ -1,4 +1,4 @@
-//! Tests of revision 2026-07-28, which carries everything in every request.
+//! Tests of revision 2026-07-28, in which every request carries all that the server needs to know.
 
 use crate::protocol::prelude::*;
 use crate::protocol::toolbox::meta;
@@ -231,7 +231,7 @@ async fn a_revision_that_is_not_served_is_refused_with_those_that_are() {
         assert_eq!(data["requested"], version);
         assert_eq!(data["supported"], discovered["supportedVersions"]);
     }
-    // An older revision that is named in the new form is served as that revision.
+    // The request names an older revision in the new form, and gets that revision.
     let mut params = json!({ "_meta": meta() });
     params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2025-11-25");
     let headers = [("MCP-Protocol-Version", "2025-11-25")];

@@ -1,5 +1,5 @@
-//! The promises of every message that the server sends, by the protocol's own schemas as far as
-//! they cover these messages.
+//! Checks every message that the server sends. It uses the protocol's own schemas where they cover
+//! the message.
 
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ pub(crate) fn check(answer: &Answer) {
         .collect();
     assert_eq!(message["jsonrpc"], "2.0");
     if let Some(id) = message.get("id") {
-        // `is_number` holds for integers of more than 64 bits, too.
+        // `is_number` also holds for integers of more than 64 bits.
         assert!(id.is_string() || id.is_number(), "{message}");
     }
     match (message.get("result"), message.get("error")) {

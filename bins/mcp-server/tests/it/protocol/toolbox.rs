@@ -1,13 +1,13 @@
-//! Tools for tests.
+//! Tools that exist only for tests.
 
 use mcp_server::{Annotations, ToolCall, ToolDescription, ToolResult, Toolbox};
 use serde_json::{Value, json};
 
-/// `echo` returns its arguments, `refuse` refuses, `Δ tool` has a name that a header cannot carry
-/// unencoded.
+/// The tool `echo` returns its arguments, and `refuse` refuses. `Δ tool` has a name that a header
+/// cannot carry unencoded.
 pub(crate) struct TestTools(Vec<ToolDescription>);
 
-/// The result of `echo` without arguments: text with every character that JSON escapes.
+/// The result of `echo` without arguments: a text with every character that JSON escapes.
 pub(crate) const DIFFICULT: &str = r#"{"text":"quotes \" backslash \\ newline \n tab \t null \u0000 é 世界 😀 \u2028 </script>","n":12345678901234567890}"#;
 
 pub(crate) const REFUSAL: &str = r#"{"refused":{"check":"no","message":"never"}}"#;
@@ -27,7 +27,7 @@ impl TestTools {
                 open_world_hint: false,
             },
         };
-        // The order is neither alphabetical nor that of a hash.
+        // The order of the names is neither alphabetical nor that of a hash.
         Self(["refuse", "echo", "Δ tool", "another"].map(tool).to_vec())
     }
 }
@@ -53,7 +53,7 @@ impl Toolbox for TestTools {
     }
 }
 
-/// A call of a tool in the modern form.
+/// The `_meta` of a request in the current revision.
 pub(crate) fn meta() -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -1,4 +1,4 @@
-//! A server, and requests written by hand.
+//! A running server, and requests that the tests write byte by byte.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use tokio::sync::oneshot;
 use crate::protocol::schema;
 use crate::protocol::toolbox::{TestTools, meta};
 
-/// A server on a free port. It ends when this is dropped.
+/// A server on a free port. Dropping it ends the server.
 pub(crate) struct TestServer {
     pub(crate) address: SocketAddr,
     _stop: oneshot::Sender<()>,
 }
 
-/// The answer.
+/// The server's answer.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -66,7 +66,7 @@ impl TestServer {
         Self::with("").await
     }
 
-    /// A server with lines of configuration.
+    /// Starts a server with further lines of configuration.
     pub(crate) async fn with(lines: &str) -> Self {
         let text = format!("server.listen = '127.0.0.1:0'\n{lines}");
         let config = Config::parse(&text, []).unwrap();
@@ -86,7 +86,7 @@ impl TestServer {
         }
     }
 
-    /// Sends bytes and reads until the server closes.
+    /// Sends bytes, and reads until the server closes the connection.
     pub(crate) async fn raw(&self, request: &[u8]) -> Answer {
         let mut stream = TcpStream::connect(self.address).await.unwrap();
         // The server may answer and close the connection before it has read the whole request.
@@ -122,7 +122,8 @@ impl TestServer {
         answer
     }
 
-    /// A request with exactly these headers besides `Host`, `Content-Length` and `Connection`.
+    /// Sends a request with exactly these headers besides `Host`, `Content-Length` and
+    /// `Connection`.
     pub(crate) async fn request(
         &self,
         method: &str,
@@ -144,7 +145,7 @@ impl TestServer {
         self.raw(&[head.as_bytes(), body].concat()).await
     }
 
-    /// Posts a body with further headers besides those of every client.
+    /// Posts a body with these headers besides those that every client sends.
     pub(crate) async fn post(&self, headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> Answer {
         let usual = [
             ("Content-Type", "application/json"),
@@ -157,12 +158,12 @@ impl TestServer {
         answer
     }
 
-    /// A request without version and handshake.
+    /// Posts a body without a version and without a handshake.
     pub(crate) async fn bare(&self, body: impl AsRef<[u8]>) -> Answer {
         self.post(&[], body).await
     }
 
-    /// A request of the current revision as a good client sends it.
+    /// Posts a request of the current revision, with all that it requires.
     pub(crate) async fn modern(&self, method: &str, mut params: Value) -> Answer {
         if let Some(params) = params.as_object_mut()
             && !params.contains_key("_meta")

@@ -1,4 +1,4 @@
-//! The chains under a shop: the embedded ones, or anvil with the same contracts.
+//! The chains on which a shop acts: the embedded ones, or anvil with the same contracts.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ pub(crate) enum Kind {
     Anvil,
 }
 
-/// One chain, and the task that shows its burns to the attestation service.
+/// One chain, and the task that reports its burns to the attestation service.
 pub(crate) struct Ground {
     pub(crate) rpc: Rpc,
     chain_id: u64,
@@ -46,7 +46,7 @@ struct Sent {
 }
 
 impl Ground {
-    /// A chain with the accounts of `stage`, watched by `iris` where it has a CCTP domain.
+    /// Opens a chain with the accounts of `stage`. `iris` watches it if it has a CCTP domain.
     pub(crate) async fn open(
         toolchain: &Toolchain,
         kind: Kind,
@@ -97,8 +97,8 @@ impl Ground {
         self.rpc.view(token, &call).await.unwrap()
     }
 
-    /// Gives an account coins of its own on anvil, whose priority fees are those of Ethereum. On
-    /// the embedded chains the service pays for gas.
+    /// Gives an account coins on anvil, whose priority fees are those of Ethereum. On the embedded
+    /// chains the service pays for gas, so this does nothing there.
     pub(crate) async fn give_coins(&self, account: Address) {
         if matches!(self.node, Node::Anvil(_)) {
             let wei = U256::from(10_u64.pow(18));
@@ -115,7 +115,7 @@ impl Ground {
         let call = transferCall { to, amount };
         let receipt = anvil.send(from, token, &call).await.unwrap();
         assert_eq!(self.holds(token, to).await, amount);
-        // The service counts what is below the blocks that may still change.
+        // The service counts a transaction when enough blocks are above it.
         let settled = receipt.block_number + U64::from(3);
         let mut ticks = tokio::time::interval(Duration::from_millis(200));
         while self.head().await < settled {
@@ -138,12 +138,12 @@ impl Ground {
         nonce.to()
     }
 
-    /// Makes a block every this many seconds from now on; none for zero.
+    /// Makes a block every this many seconds from now on. With zero, makes none.
     pub(crate) async fn mine_every(&self, seconds: u64) {
         let _: Value = anvil(&self.rpc, "evm_setIntervalMining", json!([seconds])).await;
     }
 
-    /// Waits for a transaction of an account in the pool, and makes the node lose it.
+    /// Waits until a transaction of an account is in the pool, and makes the node lose it.
     pub(crate) async fn drop_pending_of(&self, account: Address) {
         let mut ticks = tokio::time::interval(Duration::from_millis(50));
         let hash = loop {
@@ -163,7 +163,8 @@ impl Ground {
         assert_eq!(dropped, hash);
     }
 
-    /// Replaces the newest blocks by empty ones until the account's latest transaction is in none.
+    /// Replaces the newest blocks by empty ones, until no block has the latest transaction of the
+    /// account.
     pub(crate) async fn reorganise_away(&self, account: Address, nonce: u64) {
         let head = self.head().await;
         let mut depth = 0_u64;
@@ -185,7 +186,7 @@ impl Ground {
     }
 }
 
-/// Puts every account of a stage onto anvil.
+/// Copies every account of a stage to anvil.
 async fn copy(stage: &DevChain, rpc: &Rpc) {
     for account in stage.accounts() {
         let at = account.address;
@@ -204,7 +205,7 @@ async fn anvil(rpc: &Rpc, method: &'static str, params: Value) -> Value {
     rpc.call(method, params).await.unwrap()
 }
 
-/// Reports burns to the attestation service, until the node is gone.
+/// Reports burns to the attestation service, until the node has ended.
 async fn follow(rpc: Rpc, iris: Iris, domain: u32) {
     let mut next = 0_u64;
     let mut ticks = tokio::time::interval(Duration::from_millis(200));

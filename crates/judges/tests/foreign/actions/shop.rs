@@ -1,4 +1,5 @@
-//! The service with custody on three chains, and a foreign client that buys there.
+//! The shop of these tests: the service with custody on three chains, and a foreign client that
+//! buys there.
 
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use super::ground::{Ground, Kind};
 
 const TARGETS: &str = include_str!("../../../../../docs/wallet-targets.example.toml");
 const FEES: &str = include_str!("../../../../../fixtures/vectors/plans/fees.toml");
-/// The key of the account that pays wallets' gas: the fifth of development chains.
+/// The key of the account that pays for the gas of wallets: the fifth one of development chains.
 const GAS_KEY: &str = "0x47e179ec197488593b187f80a00eb0da91f1b9d0b13f8733639f19c30a34926a";
 
 pub(crate) struct Shop {
@@ -101,7 +102,7 @@ impl Shop {
         (answer.status, serde_json::from_str(&answer.body).unwrap())
     }
 
-    /// The payer's sub-wallet, with coins of its own where the service does not pay for gas.
+    /// The payer's sub-wallet. It gets coins where the service does not pay for gas.
     pub(crate) async fn sub_wallet(&self) -> Address {
         let answer = self.pay(&Order::get(self.service.url("/sub-wallet"))).await;
         let answer: Value = serde_json::from_str(&answer.body).unwrap();
@@ -113,7 +114,7 @@ impl Shop {
         wallet
     }
 
-    /// The answer of a charged action when it is over, at once or after its 202.
+    /// Pays for an action, and returns its data when it has ended, even if the answer was a 202.
     pub(crate) async fn done(&self, route: &str, body: &Value) -> Value {
         let (status, answer) = self.act(route, body).await;
         assert!(
@@ -129,8 +130,8 @@ impl Shop {
         shown
     }
 
-    /// The same for an action whose principal the payer has yet to send: it signs what the refusal
-    /// asks for.
+    /// Like [`Self::done`], for an action whose principal the payer must send: it signs the message
+    /// of the refusal.
     pub(crate) async fn funded(&self, route: &str, body: &Value) -> Value {
         let (status, refused) = self.act(route, body).await;
         let code = &refused["error"]["code"];
@@ -165,7 +166,7 @@ impl Shop {
         panic!("an intent does not end: {intent}\n{}", self.service.log());
     }
 
-    /// The payer's signature over typed data, by foundry.
+    /// The payer's signature over typed data, which foundry makes.
     async fn sign(&self, typed: &Value) -> String {
         let mut typed = typed.clone();
         let field = |name: &str, kind: &str| json!({ "name": name, "type": kind });

@@ -1,4 +1,4 @@
-//! An anvil with the payment assets and the multicall contract, and a reader of it.
+//! An anvil with the payment assets and the multicall contract, and our reader of it.
 
 use std::{
     collections::BTreeMap,
@@ -67,8 +67,8 @@ impl Stage {
         self.anvil.transact(from, to, &data.into()).await.unwrap()
     }
 
-    /// A transaction with its receipt, read until the node knows its block too: for a moment the
-    /// node still shows it as waiting.
+    /// Reads a transaction with its receipt until the node also knows its block. For a moment the
+    /// node shows the transaction as pending.
     pub(crate) async fn record(&self, hash: B256) -> Record {
         let included = async || {
             let anew = Some(Duration::ZERO);
@@ -79,7 +79,7 @@ impl Stage {
         eventually(&format!("the block of {hash}"), included).await
     }
 
-    /// The explanation from the chain alone.
+    /// The explanation from the chain's data only.
     pub(crate) async fn explain(&self, hash: B256) -> Explanation {
         let record = self.record(hash).await;
         let mut known = Knowledge::default();
@@ -100,7 +100,7 @@ impl Stage {
         batch.results[0].as_ref().and_then(EvmReader::amount)
     }
 
-    /// The chain's answer to a call that reverts.
+    /// The error with which the chain answers a call that reverts.
     pub(crate) async fn refusal(&self, to: Address, data: &[u8]) -> String {
         let call = json!([{"from": Account::BUYER.address, "to": to, "data": Bytes::copy_from_slice(data)}, "latest"]);
         match self.anvil.rpc().call::<Value>("eth_call", call).await {
@@ -109,8 +109,8 @@ impl Stage {
         }
     }
 
-    /// `transferWithAuthorization` from the buyer to the payee, signed by the buyer with a foreign
-    /// library.
+    /// Calldata of `transferWithAuthorization` from the buyer to the payee. A foreign library makes
+    /// the buyer's signature.
     pub(crate) async fn authorization(&self, token: Token, value: U256, nonce: B256) -> Vec<u8> {
         let domain = self
             .anvil

@@ -1,4 +1,4 @@
-//! Client libraries, each as an application would use it.
+//! Client libraries of other projects, each used as an application would use it.
 
 use judges::{McpProgram, judge};
 use rmcp::model::{CallToolRequestParams, ProtocolVersion};
@@ -110,7 +110,7 @@ async fn rmcp_with_the_newest_revision() {
     check_rmcp(lifecycle, MODERN).await;
 }
 
-/// `rmcp` does not check results, so this test validates them by the tools' schemas.
+/// `rmcp` does not check results, so this test validates them against the tools' schemas.
 async fn check_rmcp(lifecycle: ClientLifecycleMode, revision: &str) {
     let world = AgentWorld::start().await;
     let transport = StreamableHttpClientTransport::from_uri(world.recorder.url());

@@ -1,4 +1,4 @@
-//! The protocol's own conformance suite: the scenarios that need no tools made for it.
+//! Runs the scenarios of the protocol's conformance suite that need no tools made for the suite.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -28,14 +28,14 @@ async fn scenario(world: &AgentWorld, name: &str, revision: &str) -> Vec<Check> 
         .args(["--scenario", name, "--spec-version", revision])
         .arg("-o")
         .arg(folder.path());
-    // The suite fails when a check fails; its report says which.
+    // The suite fails when any check fails. Its report says which checks failed.
     let ended = run(suite, b"").await;
     let checks = report(folder.path());
     assert!(!checks.is_empty(), "{name}: {ended:?}");
     checks
 }
 
-/// `server-SCENARIO-TIME/checks.json` in the output folder.
+/// Reads `server-SCENARIO-TIME/checks.json` in the output folder.
 fn report(folder: &Path) -> Vec<Check> {
     fs::read_dir(folder)
         .unwrap()
@@ -44,8 +44,8 @@ fn report(folder: &Path) -> Vec<Check> {
         .collect()
 }
 
-/// Asserts that this many checks of a scenario pass, and that only those fail that ask for features
-/// this server does not have.
+/// Asserts that this many checks of a scenario pass. Only the checks in `exempt` may fail; they ask
+/// for features that this server does not have.
 async fn check(world: &AgentWorld, name: &str, revision: &str, passed: usize, exempt: &[&str]) {
     let checks = scenario(world, name, revision).await;
     let with = |statuses: &[&str]| -> Vec<&Check> {
@@ -63,7 +63,7 @@ async fn check(world: &AgentWorld, name: &str, revision: &str, passed: usize, ex
     );
 }
 
-/// The checks of `server-stateless` that need tools made for them.
+/// The checks of `server-stateless` that need tools made for the suite.
 const NEEDS_FIXTURES: [&str; 4] = [
     "sep-2575-server-rejects-undeclared-capability",
     "sep-2575-missing-capability-http-400",
@@ -71,7 +71,7 @@ const NEEDS_FIXTURES: [&str; 4] = [
     "sep-2575-server-no-log-without-loglevel",
 ];
 
-/// The checks of `caching` about lists other than the list of tools.
+/// The checks of `caching` about lists that this server does not offer.
 const NOT_OFFERED: [&str; 3] = [
     "sep-2549-prompts-list-caching-hints",
     "sep-2549-resources-list-caching-hints",

@@ -1,5 +1,5 @@
-//! Requests that no well-behaved client sends: the answers have the statuses, codes and form of the
-//! specification.
+//! Sends requests that no well-behaved client sends. The answers have the status, the code and the
+//! form that the specification requires.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ struct Case {
     headers: Vec<(&'static str, &'static str)>,
     body: String,
     status: u16,
-    /// The code of the error; `None` where the answer is a result.
+    /// The code of the error. `None` when the answer is a result.
     code: Option<i64>,
 }
 

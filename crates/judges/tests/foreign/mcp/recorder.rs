@@ -1,4 +1,4 @@
-//! A proxy that keeps everything that passes through it.
+//! A proxy that records every request and answer that passes through it.
 
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
@@ -25,7 +25,7 @@ pub(crate) struct Exchange {
     pub(crate) answer: Bytes,
 }
 
-/// The running proxy. It stops when this is dropped.
+/// A running proxy. Dropping it stops the proxy.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     url: String,
@@ -49,7 +49,7 @@ impl Recorder {
         tokio::spawn(async move {
             server
                 .serve(Arc::new(proxy), async {
-                    // The sender is only ever dropped.
+                    // Nobody sends: the proxy stops when the sender is dropped.
                     let _ = stopped.await;
                 })
                 .await

@@ -1,4 +1,5 @@
-//! The script of every client: it calls each tool once for a plan and once for a refusal.
+//! The calls that every client makes: each tool once with a plan as the result, and once with a
+//! refusal.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -129,7 +130,7 @@ pub(crate) fn calls() -> Vec<Call> {
 }
 
 impl Call {
-    /// Asserts that the client's result is the expected one.
+    /// Asserts that the result that a client got is the expected one.
     pub(crate) fn check(&self, result: &Value) {
         assert_eq!(result.get("error"), None, "{self:?}");
         let structured = &result["structuredContent"];

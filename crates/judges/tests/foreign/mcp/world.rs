@@ -1,4 +1,4 @@
-//! A chain, the upstreams, the server under judgement and a proxy in front of it.
+//! The world of these tests: a chain, the upstreams, the judged server, and a proxy in front of it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -23,13 +23,13 @@ pub(crate) struct AgentWorld {
     _surroundings: Surroundings,
 }
 
-/// Receives the fee of the recorded quotes, as digits of calldata: an account of local chains,
-/// which `mcp-server serve` refuses to pay.
+/// The recipient of the fee in the recorded quotes, as digits of calldata. It is an account of
+/// local chains, so `mcp-server serve` refuses to pay it.
 const RECORDED_RECIPIENT: &str = "90f79bf6eb2c4f870365e785982e1f101e93b906";
-/// Receives the fee under [`FEES`].
+/// The recipient of the fee under [`FEES`].
 const RECIPIENT: &str = "5aaeb6053f3e94c9b9a09f33669435e7ef1beaed";
 
-/// The recordings, with fees for a recipient that a server may pay.
+/// The recordings, with a recipient of fees that a server accepts.
 fn recordings() -> Recordings {
     let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/upstreams");
     let folder = tempfile::tempdir().unwrap();
@@ -50,7 +50,7 @@ fn recordings() -> Recordings {
     Recordings::load(folder.path()).unwrap()
 }
 
-/// The services around a server.
+/// The services that a server needs.
 #[derive(Debug)]
 pub(crate) struct Surroundings {
     pub(crate) toolchain: Toolchain,
@@ -97,8 +97,8 @@ impl AgentWorld {
         }
     }
 
-    /// Validates messages against the JSON Schema of their revision: `{revision, method, message}`
-    /// each, with the method of the request that the message answers.
+    /// Validates messages against the JSON Schema of their revision. Each one is `{revision,
+    /// method, message}`, with the method of the request that the message answers.
     pub(crate) async fn judge_messages(&self, messages: &[Value]) {
         let node = self.toolchain.node_agent("mcp-schema.mjs");
         let problems: Vec<Vec<String>> = judge(node, &messages).await.unwrap();
@@ -109,8 +109,8 @@ impl AgentWorld {
     }
 
     /// Validates every message that the server sent through the proxy against the JSON Schema of
-    /// the spoken revision. Then it stops the server as an operator would; the server must end by
-    /// itself with success.
+    /// its revision. Then stops the server as an operator would, and asserts that it ends by itself
+    /// with success.
     pub(crate) async fn finish(self, revision: &str) {
         let exchanges = self.recorder.exchanges();
         let messages: Vec<Value> = exchanges
@@ -124,8 +124,8 @@ impl AgentWorld {
     }
 }
 
-/// The message of an answer, for the validation. For an answer without a message, the transport's
-/// report of it.
+/// The message of an answer, in the form for the validation. An answer without a body has none;
+/// then this checks its status instead.
 fn message(exchange: &Exchange, revision: &str) -> Option<Value> {
     let method = exchange
         .asked
@@ -146,7 +146,7 @@ fn message(exchange: &Exchange, revision: &str) -> Option<Value> {
         "{exchange:#?}"
     );
     let spoken = exchange.revision.as_deref();
-    // The handshake itself names no revision in its head.
+    // A handshake names no revision in its headers.
     let at_hand = spoken.unwrap_or(LEGACY);
     if exchange.method == "POST" && method != Some("server/discover") {
         assert_eq!(at_hand, revision, "{exchange:#?}");

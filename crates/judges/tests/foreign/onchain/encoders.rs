@@ -1,4 +1,5 @@
-//! MetaMask's own TypeScript tools and viem write the same hashes, terms, signatures and calldata.
+//! Compares our encoders with MetaMask's own TypeScript tools and viem: they write the same hashes,
+//! terms, signatures and calldata.
 
 use std::collections::BTreeMap;
 
@@ -76,7 +77,7 @@ async fn metamasks_tools_write_the_same() {
         let delegations = delegate(&grant, &policy, level, HOLDER, U256::from(7));
         let call: Bytes = swap(USD).abi_encode().into();
         let plan = steps(USD, &call);
-        // The stock level's first redemption: MetaMask's encoders make its calldata from the same
+        // MetaMask's encoders make the calldata of the stock level's first redemption from the same
         // delegation.
         let order = delegation_fence::Order {
             account: HOLDER.address,
@@ -159,7 +160,7 @@ async fn metamasks_tools_write_the_same() {
     }
 }
 
-/// `cast wallet sign-auth` signs the same authorization.
+/// `cast wallet sign-auth` signs the same authorization as our tool.
 #[tokio::test]
 async fn cast_signs_the_same_authorization() {
     let toolchain = Toolchain::from_env().unwrap();
@@ -177,7 +178,7 @@ async fn cast_signs_the_same_authorization() {
 }
 
 #[test]
-fn the_stages_policy_is_the_shipped_one() {
+fn the_stage_uses_the_shipped_policy() {
     let policy = Policy::parse(include_str!(
         "../../../../../docs/fence-policy.example.json"
     ))

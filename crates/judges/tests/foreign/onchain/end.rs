@@ -1,4 +1,5 @@
-//! The ends of a permission: disabled, counted up, expired, and the clearing that outlives them.
+//! Tests of how a permission ends: its delegations are disabled, the account's number is increased,
+//! or its time is over. The delegation that clears an allowance outlives these ends.
 
 use alloy_primitives::{Address, Bytes, U256};
 use alloy_sol_types::{SolCall as _, sol};
@@ -29,7 +30,8 @@ async fn disabled(stage: &Stage) -> Vec<bool> {
     answers
 }
 
-/// The transactions that the service would send for a plan now. Returns the result of the last one.
+/// Sends the transactions that the service would now send for a plan. Returns the error of the
+/// first one that reverts.
 async fn swap_now(stage: &Stage, amount: u64) -> Result<(), String> {
     let call = swap(amount).abi_encode().into();
     let order = stage.sign_order(&stage.order(&call, output(amount)).await);
@@ -45,7 +47,7 @@ async fn disabled_delegations_are_over_and_the_clearing_is_left() {
     for level in [Level::Stock, Level::Enforcer(ENFORCER)] {
         let stage = Stage::open(level).await;
         swap_now(&stage, 1_000 * USD).await.unwrap();
-        // The redeemer cannot end it, nor can anyone else.
+        // Neither the redeemer nor anyone else can end the permission.
         let disable = stage.delegations.disable(&[]).unwrap();
         let refused = stage.send(REDEEMER, disable.to, &disable.data).await;
         assert_eq!(refused.unwrap_err(), "NotEntryPointOrSelf()");
@@ -58,7 +60,7 @@ async fn disabled_delegations_are_over_and_the_clearing_is_left() {
         assert!(disabled(&stage).await.into_iter().all(|yes| yes));
         let refused = swap_now(&stage, USD).await.unwrap_err();
         assert_eq!(refused, "CannotUseADisabledDelegation()");
-        // All or nothing, and not twice.
+        // The end disables all delegations or none, and it cannot be sent twice.
         assert!(stage.send_call(&disable).await.is_err());
         assert_eq!(stage.delegations.disable(&stage.delegations.ending()), None);
 
@@ -81,10 +83,10 @@ async fn disabled_delegations_are_over_and_the_clearing_is_left() {
     }
 }
 
-/// One delegation is disabled already: the end names only the others, because the manager refuses a
-/// second time.
+/// One delegation is disabled already. The end names only the others, because the manager refuses
+/// to disable a delegation twice.
 #[tokio::test]
-async fn the_end_names_what_is_left() {
+async fn the_end_names_the_delegations_that_are_not_disabled() {
     let stage = Stage::stock().await;
     let each = stage.delegations.disable_each(&[]);
     stage.send_call(&each[0]).await.unwrap();
@@ -159,7 +161,7 @@ async fn a_grant_ends_with_its_time_and_with_the_accounts_number() {
         stage.send(HOLDER, NONCE, &count).await.unwrap();
         let refused = swap_now(&stage, USD).await.unwrap_err();
         assert_eq!(refused, "NonceEnforcer:invalid-nonce");
-        // Signed anew for the new number.
+        // The account signs the delegations again for its new number.
         stage.delegations = delegate(&stage.grant, &stage.policy, level, HOLDER, U256::ONE);
         swap_now(&stage, USD).await.unwrap();
 
@@ -169,7 +171,7 @@ async fn a_grant_ends_with_its_time_and_with_the_accounts_number() {
         stage.pass_time(60).await;
         let refused = swap_now(&stage, 3 * USD).await.unwrap_err();
         assert_eq!(refused, "TimestampEnforcer:expired-delegation");
-        // The clearing lasts a day longer.
+        // The delegation that clears is valid for a day longer.
         stage.approve(USDC, U256::from(7)).await;
         stage.send_call(&stage.delegations.clear()).await.unwrap();
         stage.approve(USDC, U256::from(7)).await;
@@ -181,8 +183,9 @@ async fn a_grant_ends_with_its_time_and_with_the_accounts_number() {
     }
 }
 
-/// Without its code an account executes nothing; with the code back, the delegations count again.
-/// The holder can also re-enable a disabled delegation: the chain's present state counts.
+/// An account without its code executes nothing. When the code is back, the delegations count
+/// again. The holder can also re-enable a disabled delegation. Only the present state of the chain
+/// counts.
 #[tokio::test]
 async fn an_end_on_the_chain_can_be_undone() {
     let stage = Stage::stock().await;

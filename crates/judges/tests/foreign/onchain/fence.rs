@@ -1,8 +1,8 @@
-//! The level of the project's own enforcer: one transaction is the ordered swap, or nothing
-//! happens.
+//! Tests of the level with the project's own enforcer: one transaction is exactly the ordered swap,
+//! or nothing happens.
 //!
-//! The attacker of these tests has the redeemer's key and, where an order is signed anew, the
-//! delegate's key too.
+//! The attacker has the redeemer's key. Where a test signs an order again, the attacker also has
+//! the delegate's key.
 
 mod afterwards;
 mod call;
@@ -28,7 +28,7 @@ sol! {
     function used(address manager, address account, bytes32 payloadDigest) external view returns (bool);
 }
 
-/// A redemption whose parts a test changes.
+/// A redemption, each part of which a test can change.
 #[derive(Clone)]
 pub(crate) struct Attack {
     pub(crate) order: Order,
@@ -39,12 +39,12 @@ pub(crate) struct Attack {
 }
 
 impl Attack {
-    /// A redemption without any change.
+    /// An unchanged redemption of an ordinary swap.
     pub(crate) async fn honest(stage: &Stage, amount: u64) -> Self {
         Self::of(stage, amount, &swap(amount)).await
     }
 
-    /// A call of the attacker, ordered with the stolen key of the delegate.
+    /// A redemption of `call`, ordered with the key of the delegate, which the attacker has stolen.
     pub(crate) async fn of(
         stage: &Stage,
         amount: u64,

@@ -1,4 +1,4 @@
-//! Puts the framework, the project's enforcer and the accounts' code on a chain.
+//! Puts the framework, the project's enforcer and the code of accounts on a chain.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +14,11 @@ use serde_json::{Value, json};
 /// The address of the project's own enforcer in the tests.
 pub(crate) const ENFORCER: Address = address!("fe0ce00000000000000000000000000000000001");
 
-/// A venue of the attacker: a contract that makes a call of its own whenever it is called.
+/// The attacker's venue: a contract that makes a call of its own whenever it is called.
 pub(crate) const INTERPOSED: Address = address!("1e00000000000000000000000000000000000001");
 
-/// Deploys the contracts that the framework's authors published at their addresses on Base, which
-/// come from their package.
+/// Deploys the framework's contracts at the addresses on Base where its authors published them.
+/// Their code comes from the authors' package.
 pub(crate) async fn install(toolchain: &Toolchain, chain: &Anvil) {
     use delegation_fence::onchain as at;
     let entry_point = address!("0000000071727De22E5E9d8BAf0edAc6f37da032");
@@ -70,7 +70,7 @@ pub(crate) fn sign(account: Account, digest: B256) -> Signature {
     Signature::from_bytes(&key.sign(digest).unwrap()).unwrap()
 }
 
-/// Read at run time: a test with another artifact needs no build.
+/// Reads the code when the test runs, so that a test of another artifact needs no build.
 pub(crate) fn runtime_code(contract: &str) -> Bytes {
     let path = judges::contracts().join(format!("artifacts/{contract}.json"));
     let artifact = std::fs::read_to_string(path).unwrap();
@@ -98,8 +98,8 @@ async fn place(chain: &Anvil, address: Address, creation: &Bytes) {
     chain.set_code(address, &code).await.unwrap();
 }
 
-/// Gives an account the framework's code, by an authorization that it signs and another account
-/// sends.
+/// Gives an account the framework's code. The account signs an authorization, and another account
+/// sends it.
 pub(crate) async fn point(chain: &Anvil, account: Account, nonce: u64) {
     let count: String = chain
         .rpc()
@@ -130,8 +130,7 @@ pub(crate) async fn point(chain: &Anvil, account: Account, nonce: u64) {
     delegation_fence::onchain::judge_code(&code).unwrap();
 }
 
-/// The reason of a reverted call: the text of `Error(string)`, or the name of the framework's
-/// error.
+/// Why a call reverted: the text of `Error(string)`, or the name of the framework's error.
 pub(crate) fn reason(error: JudgeError) -> String {
     let JudgeError::Rpc { data, message, .. } = error else {
         panic!("{error}")

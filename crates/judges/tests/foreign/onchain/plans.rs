@@ -1,4 +1,4 @@
-//! The steps of a plan, as sent to the contracts.
+//! The steps of a plan as they are sent to the contracts.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_sol_types::SolCall as _;
@@ -10,7 +10,7 @@ use dev_chain::base::{EXCHANGE, FORWARDER, ROUTER, USDC, WEI_PER_USDC_UNIT, WETH
 
 use crate::onchain::stage::{HOLDER, approveCall, snwapCall};
 
-/// One call, packed.
+/// One call in packed form.
 pub(crate) fn packed(target: Address, value: u64, data: &[u8]) -> Bytes {
     let value = U256::from(value).to_be_bytes::<32>();
     [target.as_slice(), &value, data].concat().into()
@@ -20,7 +20,7 @@ pub(crate) fn approval(spender: Address, amount: U256) -> Bytes {
     approveCall { spender, amount }.abi_encode().into()
 }
 
-/// A swap of USDC for WETH at the venue, through the router, with a fee leg.
+/// A swap of USDC for WETH through the router at the venue, with a leg for the fee.
 pub(crate) fn swap(amount: u64) -> swapTokensMultipleV3ERC20ToERC20Call {
     let fee = amount / 100;
     let (gross, net) = (U256::from(amount), U256::from(amount - fee));
@@ -74,7 +74,7 @@ pub(crate) fn output(amount: u64) -> U256 {
     U256::from(amount - amount / 100) * U256::from(WEI_PER_USDC_UNIT)
 }
 
-/// The steps of a plan.
+/// The three steps of a plan.
 pub(crate) fn steps(amount: u64, call: &Bytes) -> [Step; 3] {
     let step = |kind, to, data| Step {
         kind,

@@ -1,4 +1,5 @@
-//! A chain with the framework, an account with its code, and the grant that the account signed.
+//! The stage of these tests: a chain with the framework, an account that has its code, and the
+//! grant that the account signed.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -35,14 +36,14 @@ sol! {
 
 /// The account that gives the permission.
 pub(crate) const HOLDER: Account = TRADER;
-/// The service's key that redeems.
+/// The key with which the service redeems.
 pub(crate) const REDEEMER: Account = Account::SETTLER;
 /// The agent's key.
 pub(crate) const DELEGATE: Account = Account {
     address: address!("3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"),
     private_key: "0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a",
 };
-/// A stranger without any rights.
+/// A stranger, who has no rights.
 pub(crate) const STRANGER: Account = Account {
     address: address!("90F79bf6EB2c4f870365E785982E1f101E93b906"),
     private_key: "0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6",
@@ -60,7 +61,7 @@ pub(crate) struct Stage {
     pub(crate) delegations: ChainGrant,
 }
 
-/// One redemption: a delegation with its executions.
+/// One entry of a redemption: a delegation and its executions.
 #[derive(Clone)]
 pub(crate) struct Entry {
     pub(crate) context: Bytes,
@@ -98,12 +99,12 @@ impl Stage {
         Self::open(Level::Enforcer(ENFORCER)).await
     }
 
-    /// The chain of delegations for a purpose, as the manager takes it.
+    /// The chain of delegations for a purpose, in the form of the manager's argument.
     pub(crate) fn context(&self, purpose: Purpose, args: &Bytes) -> Bytes {
         context(&self.delegations, purpose, args)
     }
 
-    /// Redeems as `from`; returns the chain's reason when it refuses.
+    /// Redeems as `from`. Returns the chain's reason when it refuses.
     pub(crate) async fn redeem_as(
         &self,
         from: Account,
@@ -116,7 +117,7 @@ impl Stage {
         self.redeem_as(REDEEMER, entries).await
     }
 
-    /// Sends a transaction and waits for its block; returns the reason when it reverts.
+    /// Sends a transaction and waits for its block. Returns the reason when it reverts.
     pub(crate) async fn send(
         &self,
         from: Account,
@@ -156,7 +157,7 @@ impl Stage {
         base_chain::balance(self.chain.rpc(), token, account).await
     }
 
-    /// The account's balances and allowances: USDC, WETH, and the router's allowance of both.
+    /// The account's balances of USDC and WETH, and the router's allowances of both.
     pub(crate) async fn holdings(&self) -> [U256; 4] {
         [
             self.balance(USDC, HOLDER.address).await,
@@ -166,7 +167,7 @@ impl Stage {
         ]
     }
 
-    /// Asserts that the chain refuses an attack for this reason and that nothing changes.
+    /// Asserts that the chain refuses an attack for this reason, and that nothing changes.
     pub(crate) async fn refused(&self, entries: &[Entry], expected: &str) {
         self.refused_as(REDEEMER, entries, expected).await;
     }
@@ -209,7 +210,8 @@ impl Stage {
             .unwrap();
     }
 
-    /// Makes the attacker's contract a venue of the router, and sets the call that it makes.
+    /// Makes the attacker's contract a venue of the router, and sets the call that the contract
+    /// makes.
     pub(crate) async fn interpose(&self, target: Address, data: Bytes) {
         let allow = setAllowedCall {
             target: INTERPOSED,
@@ -226,7 +228,7 @@ impl Stage {
             .unwrap();
     }
 
-    /// Unix time, by the newest block.
+    /// The Unix time of the newest block.
     pub(crate) async fn time(&self) -> u64 {
         let block: Value = self
             .chain
@@ -247,7 +249,7 @@ impl Stage {
         }
     }
 
-    /// The order over a call, signed by its delegate, with the deadline in an hour.
+    /// The order for a call, with a deadline in an hour.
     pub(crate) async fn order(&self, call: &Bytes, minimum: U256) -> Order {
         Order {
             account: HOLDER.address,

@@ -1,4 +1,5 @@
-//! The level of the framework's own enforcers: its guarantees, and its holes.
+//! Tests of the level with the framework's own enforcers: what it guarantees, and the holes that it
+//! leaves.
 
 use alloy_primitives::{Address, Bytes, U256};
 use alloy_sol_types::SolCall as _;
@@ -20,8 +21,7 @@ fn single(stage: &Stage, purpose: Purpose, target: Address, data: &[u8]) -> Entr
     }
 }
 
-/// A plan as three transactions of the redeemer, each with the calldata that the service would
-/// send.
+/// The service sends a plan as three transactions of the redeemer, with this calldata.
 #[tokio::test]
 async fn a_plan_goes_out_as_three_redemptions() {
     let stage = Stage::stock().await;
@@ -46,7 +46,7 @@ async fn a_plan_goes_out_as_three_redemptions() {
     println!("gas of the three redemptions: {gas:?}");
 }
 
-/// The enforcers compare bytes, so the cap of 5,000 is 4,294.967295 on the chain.
+/// The enforcers compare bytes, so a cap of 5,000 is 4,294.967295 on the chain.
 #[tokio::test]
 async fn an_approval_is_bounded_coarsely() {
     let stage = Stage::stock().await;
@@ -83,7 +83,7 @@ async fn the_limits_that_the_enforcers_hold() {
     let method = "AllowedMethodsEnforcer:method-not-allowed";
     let calldata = "AllowedCalldataEnforcer:invalid-calldata";
 
-    // Another token, another spender, another function of the token.
+    // The step calls another token, another spender or another function of the token.
     stage
         .refused(&[approve(WETH, approval(ROUTER, small))], target)
         .await;
@@ -101,8 +101,8 @@ async fn the_limits_that_the_enforcers_hold() {
         data[..4].copy_from_slice(&selector);
         stage.refused(&[approve(USDC, data.into())], method).await;
     }
-    // Another router, another function of the router, another receiver, dirty bytes before the
-    // receiver.
+    // The step calls another router, another function of the router or another receiver, or has
+    // dirty bytes before the receiver.
     stage
         .refused(&[call(EXCHANGE, honest.abi_encode())], target)
         .await;
@@ -117,7 +117,7 @@ async fn the_limits_that_the_enforcers_hold() {
     let mut dirty = honest.abi_encode();
     dirty[111] = 1;
     stage.refused(&[call(ROUTER, dirty)], calldata).await;
-    // Native coin, several calls at once, one that may fail.
+    // The step sends native coins, makes several calls at once, or makes one that may fail.
     let mut value = approve(USDC, approval(ROUTER, small));
     value.execution = packed(USDC, 1, &approval(ROUTER, small));
     stage
@@ -133,7 +133,7 @@ async fn the_limits_that_the_enforcers_hold() {
     stage
         .refused(&[lenient], "CaveatEnforcer:invalid-execution-type")
         .await;
-    // Another redeemer; and one refused entry takes the others with it.
+    // Another account redeems. In a list, one refused entry makes the whole transaction fail.
     let allowed = approve(USDC, approval(ROUTER, small));
     stage
         .refused_as(
@@ -146,7 +146,7 @@ async fn the_limits_that_the_enforcers_hold() {
     stage.refused(&[allowed, refused], calldata).await;
 }
 
-/// Hole 1: the call alone spends an earlier allowance, whatever the cap.
+/// Hole 1: the call alone, without an approval, spends an earlier allowance, whatever the cap.
 #[tokio::test]
 async fn hole_an_earlier_allowance_is_spent() {
     let stage = Stage::stock().await;
@@ -161,8 +161,8 @@ async fn hole_an_earlier_allowance_is_spent() {
     assert_eq!(before - after, U256::from(6_000 * USD));
 }
 
-/// Hole 2: a leg deposits another token that the account had allowed the router, and nothing comes
-/// back.
+/// Hole 2: a leg deposits another token, which the account had allowed to the router, and nothing
+/// comes back.
 #[tokio::test]
 async fn hole_another_token_is_deposited() {
     let stage = Stage::stock().await;
@@ -172,7 +172,7 @@ async fn hole_another_token_is_deposited() {
     let before = stage.holdings().await;
     let mut call = swap(USD);
     call._minAmountOut = U256::ZERO;
-    // WETH goes to the venue; the router pays out a token at the end that the leg does not touch.
+    // WETH goes to the venue. At the end the router pays out a token that the leg does not touch.
     let venue = snwapCall {
         tokenIn: WETH,
         amountIn: ether,
@@ -202,7 +202,7 @@ async fn hole_another_token_is_deposited() {
     assert_eq!(after[0], before[0], "nothing came back");
 }
 
-/// Hole 3: nothing requires a minimum, and the venue can pay anyone: the whole input is lost.
+/// Hole 3: nothing requires a minimum and the venue can pay anyone, so the whole input is lost.
 #[tokio::test]
 async fn hole_the_output_goes_elsewhere() {
     let stage = Stage::stock().await;
@@ -231,8 +231,8 @@ async fn hole_the_output_goes_elsewhere() {
     assert_eq!(stage.balance(WETH, STRANGER.address).await, output(amount));
 }
 
-/// Hole 4: the redeemer alone begins; nothing requires an order or counts swaps, and an approval
-/// may be left.
+/// Hole 4: the redeemer can begin without an order. Nothing counts swaps, and an approval may be
+/// left.
 #[tokio::test]
 async fn hole_the_redeemer_needs_no_order() {
     let stage = Stage::stock().await;

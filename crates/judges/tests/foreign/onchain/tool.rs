@@ -1,5 +1,5 @@
-//! The network commands of `fence-cli` against the chain: their readings are true, and their
-//! printed transactions do what they say.
+//! Tests of the network commands of `fence-cli` against the chain: what they read is true, and the
+//! transactions that they print do what they say.
 
 use std::fs;
 
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use crate::onchain::stage::{ENFORCER, HOLDER, REDEEMER, Stage, sign};
 
-/// The holder's grant file.
+/// Writes the holder's grant file into a new folder.
 fn file(stage: &Stage) -> TempDir {
     let signature = sign(HOLDER, stage.grant.digest());
     let delegations = stage.delegations.delegations().iter();
@@ -51,7 +51,7 @@ async fn run(
     (outcome.exit, serde_json::from_str(&outcome.stdout).unwrap())
 }
 
-/// Sends the tool's printed transaction, as the account.
+/// Sends the transaction that the tool printed, as the account.
 async fn send(stage: &Stage, transaction: &Value) {
     let to: Address = transaction["to"].as_str().unwrap().parse().unwrap();
     let data: Bytes = transaction["data"].as_str().unwrap().parse().unwrap();
@@ -71,7 +71,7 @@ async fn the_tools_readings_and_transactions_match_the_chain() {
         );
         assert_eq!(said["chain"]["code"], true);
         send(&stage, &said["disable_transaction"]).await;
-        // In a block, but in no sealed one.
+        // The transaction is in a block, but in no sealed one.
         let (exit, _) = run(&stage, &folder, read_back).await;
         assert_eq!(exit, Exit::Unconfirmed);
         stage.pass_time(1).await;

@@ -1,4 +1,4 @@
-//! A lane on an anvil that makes a block when a test says so.
+//! The stage of these tests: a lane on an anvil that makes a block only when a test says so.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use tx_sender::{
     SqliteStore, Store as _, Takeover,
 };
 
-/// The transferred amount of each request, in wei.
+/// The amount that each request transfers, in wei.
 pub(crate) const EFFECT: u64 = 7;
 pub(crate) const GWEI: u64 = 1_000_000_000;
 
@@ -97,14 +97,14 @@ impl Stage {
             folder,
         };
         let _: Value = stage.call("evm_setAutomine", json!([false])).await;
-        // A reorganisation cannot reach the first block.
+        // A reorganisation must not reach the first block.
         for _ in 0..8 {
             stage.mine().await;
         }
         stage
     }
 
-    /// Another process takes over the records.
+    /// Replaces the process by another one that has the same records.
     pub(crate) async fn restart(&mut self) {
         self.store = open(self.folder.path().join("sender.db"));
         self.sender = start(&self.anvil, self.store.clone()).await;

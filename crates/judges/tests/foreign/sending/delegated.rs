@@ -1,4 +1,4 @@
-//! Accounts of the user's own, in which the published framework limits the service.
+//! Tests of plans for the users' own accounts, in which the published framework limits the service.
 
 use alloy_primitives::{Bytes, U256, hex};
 use calldata_checks::StepKind;
@@ -20,8 +20,8 @@ async fn nonce(stage: &Stage, account: Account) -> String {
     stage.call("eth_getTransactionCount", params).await
 }
 
-/// The stock level takes three redemptions; the project's enforcer takes one, whose hash all steps
-/// carry. The account sends nothing itself.
+/// The stock level takes three redemptions. The project's enforcer takes one, and all steps have
+/// its hash. The account sends nothing itself.
 #[tokio::test]
 async fn a_plan_is_redeemed_in_three_transactions_or_in_one() {
     for level in [Level::Stock, Level::Enforcer(ENFORCER)] {
@@ -48,7 +48,7 @@ async fn a_plan_is_redeemed_in_three_transactions_or_in_one() {
     }
 }
 
-/// The clearing delegation outlives the revocation.
+/// The delegation that clears the allowance outlives the revocation.
 #[tokio::test]
 async fn a_revocation_after_the_approval_halts_and_the_redeemer_clears() {
     let stage = Stage::delegated(Level::Stock).await;
@@ -64,8 +64,8 @@ async fn a_revocation_after_the_approval_halts_and_the_redeemer_clears() {
     assert_eq!(balance(stage.rpc(), WETH, TRADER.address).await, U256::ZERO);
 }
 
-/// The account's own transaction on the chain stops the next step, without a request to the
-/// service.
+/// The account's own transaction on the chain stops the next step. The service gets no request
+/// about it.
 #[tokio::test]
 async fn delegations_that_the_account_disables_stop_the_next_step() {
     let stage = Stage::delegated(Level::Stock).await;
@@ -74,14 +74,14 @@ async fn delegations_that_the_account_disables_stop_the_next_step() {
     stage.stop_mining().await;
     let plan = stage.accept(1).await;
     stage.in_pool().await;
-    // The transaction comes into the block of the first step.
+    // The transaction comes into the same block as the first step.
     stage.account_submits(disable.to, &disable.data).await;
     stage.mine().await;
     stage.go_on_mining().await;
     assert_eq!(stage.ended(plan).await, State::HaltedClean);
     let report = stage.report(plan).await;
-    // The block that disables them holds the reset as well: in either order of reading, nothing was
-    // approved.
+    // The block that disables the delegations also has the reset. Whichever is read first, nothing
+    // was approved.
     let halted_at = report.halted_at;
     assert!(
         matches!(halted_at, Some(StepKind::ApproveReset | StepKind::Approve)),
@@ -89,12 +89,12 @@ async fn delegations_that_the_account_disables_stop_the_next_step() {
     );
     assert_eq!(report.reason, Some("delegation_disabled"));
     assert_eq!(stage.allowance().await, U256::ZERO);
-    // The service accepts no further order under them.
+    // The service accepts no further order under the disabled delegations.
     let refused = stage.try_accept(2).await.unwrap_err();
     assert_eq!(refused.code(), "delegation_disabled");
 }
 
-/// An end by the service counts on the chain only when a sealed block says so.
+/// A revocation at the service counts on the chain only when a sealed block says so.
 #[tokio::test]
 async fn a_revocation_is_confirmed_when_the_chain_says_so_too() {
     for (level, count) in [(Level::Stock, 2), (Level::Enforcer(ENFORCER), 1)] {
@@ -114,8 +114,8 @@ async fn a_revocation_is_confirmed_when_the_chain_says_so_too() {
     }
 }
 
-/// Attack 26: the account gives its code up while an allowance is open. The service cannot clear
-/// it, and shows the transaction that does.
+/// Attack 26 of `docs/THREATS.md`: the account gives its code up while an allowance is open. The
+/// service cannot clear the allowance, and shows the transaction that does.
 #[tokio::test]
 async fn without_its_code_an_account_has_to_clear_by_itself() {
     let stage = Stage::delegated(Level::Stock).await;
@@ -142,10 +142,10 @@ async fn without_its_code_an_account_has_to_clear_by_itself() {
     assert_eq!(refused.code(), "account_code_mismatch");
 }
 
-/// The service keeps only what is exactly what the grant promises on this chain, whatever its
-/// signatures say.
+/// The service keeps delegations only when they are exactly those that the grant promises on this
+/// chain, whatever their signatures say.
 #[tokio::test]
-async fn a_grant_is_held_against_the_chain_when_it_comes() {
+async fn a_grant_is_compared_with_the_chain_when_it_comes() {
     let stage = Stage::delegated(Level::Stock).await;
     let file = stage.file.clone();
     let code = async |file| {
@@ -162,7 +162,7 @@ async fn a_grant_is_held_against_the_chain_when_it_comes() {
     let signature = sign(TRADER, delegation.digest(8453));
     other.delegations[0] = delegation.sign_with(signature);
     assert_eq!(code(other).await, "delegation_caveat_missing");
-    // The redeemer alone could spend an existing allowance of the router.
+    // With an allowance of the router, the redeemer alone could spend the account's tokens.
     let approve = [
         &hex!("095ea7b3000000000000000000000000")[..],
         ROUTER.as_slice(),

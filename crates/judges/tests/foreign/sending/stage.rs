@@ -1,4 +1,5 @@
-//! An account of anvil with a grant, and the processes that send for it, over files.
+//! The stage of these tests: an account of anvil with a grant, and the processes that send for it,
+//! over files.
 
 mod chain;
 mod grant;
@@ -84,12 +85,13 @@ fn local_key(account: Account) -> Arc<dyn TransactionSigner> {
 }
 
 impl Stage {
-    /// An account whose key the service has.
+    /// Opens a stage with an account whose key the service has.
     pub(crate) async fn open() -> Self {
         Self::open_as(None).await
     }
 
-    /// An account with the framework's code, whose key the service does not have.
+    /// Opens a stage with an account that has the framework's code, and whose key the service does
+    /// not have.
     pub(crate) async fn delegated(level: Level) -> Self {
         Self::open_as(Some(level)).await
     }
@@ -101,7 +103,7 @@ impl Stage {
             install::install(&toolchain, &anvil).await;
             install::point(&anvil, TRADER, 0).await;
         }
-        // The setup is read at a block that has others above it.
+        // The setup must be in a block that has other blocks above it.
         for _ in 0..2 {
             let _: Value = anvil.rpc().call("evm_mine", json!([])).await.unwrap();
         }
@@ -223,12 +225,12 @@ impl Stage {
         }
     }
 
-    /// A plan for the account as the rail builds it, ordered and accepted.
+    /// Builds a plan for the account as the rail does, orders it, and lets the service accept it.
     pub(crate) async fn accept(&self, number: u8) -> B256 {
         self.try_accept(number).await.unwrap()
     }
 
-    /// As [`Self::accept`], unless it is refused.
+    /// Like [`Self::accept`]. Returns the error when the service refuses.
     pub(crate) async fn try_accept(&self, number: u8) -> Result<B256, DelegationError> {
         let arguments = json!({
             "accountProfile": {"kind": "eoa", "address": TRADER.address, "chainId": CHAIN_ID},
@@ -289,7 +291,7 @@ impl Stage {
         self.delegations.receive_revocation(signed).await.unwrap();
     }
 
-    /// The chain's answer about the grant's delegations.
+    /// The state of the grant's delegations on the chain.
     pub(crate) async fn on_chain(&self) -> OnChain {
         let read = self.delegations.on_chain(TRADER.address, GRANT_ID);
         read.await.unwrap().unwrap()
@@ -300,7 +302,7 @@ impl Stage {
         kept.sending().unwrap().report(&kept.admitted)
     }
 
-    /// Waits for a state that is not an end.
+    /// Waits until the plan is in this state, in which it rests without having ended.
     pub(crate) async fn rests_in(&self, plan: B256, state: State) {
         let rests = async || (self.report(plan).await.state == state).then_some(());
         eventually(&format!("{state:?} of {plan}"), rests).await;

@@ -1,4 +1,4 @@
-//! The calldata of swap and bridge plans.
+//! Compares the calldata of swap and bridge plans.
 
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -10,7 +10,7 @@ use crate::rails::bridge::{BridgeCase, CHAINS, bridges};
 use crate::rails::swap::{SwapCase, swaps};
 use crate::rails::{Case, Plan, bytes};
 
-/// The content of a step's calldata by both decoders.
+/// The content of a step's calldata. Asserts that both decoders read the same.
 fn agreed(function: Function, data: &[u8]) -> Value {
     let facts = facts::read(function, data).expect("canonical calldata");
     assert_eq!(foreign_abi::read(function, data), Some(facts.clone()));
@@ -103,8 +103,8 @@ fn check_bridge(case: &BridgeCase) {
     assert_eq!(facts["max_fee"], plan.payload()["quote"]["max_fee"]);
 }
 
-/// Asserts that both decoders take changed calldata for the same call, or that neither takes it for
-/// a canonical one.
+/// Asserts that both decoders read changed calldata as the same call, or that both refuse it as not
+/// canonical.
 fn check_changed(function: Function, mut data: Vec<u8>, change: &Change) {
     change.apply(&mut data);
     assert_eq!(
@@ -115,7 +115,7 @@ fn check_changed(function: Function, mut data: Vec<u8>, change: &Change) {
     );
 }
 
-/// One way to damage calldata.
+/// How a test damages calldata.
 #[derive(Debug, Clone)]
 enum Change {
     Flip(Index, u8),
@@ -157,17 +157,17 @@ fn changes() -> impl Strategy<Value = Change> {
 
 proptest! {
     #[test]
-    fn swap_plans_say_the_same(case in swaps()) {
+    fn swap_plans_read_the_same(case in swaps()) {
         check_swap(&case);
     }
 
     #[test]
-    fn bridge_plans_say_the_same(case in bridges()) {
+    fn bridge_plans_read_the_same(case in bridges()) {
         check_bridge(&case);
     }
 
     #[test]
-    fn changed_swap_calldata_says_the_same_or_nothing(case in swaps(), changes in proptest::collection::vec(changes(), 16)) {
+    fn changed_swap_calldata_reads_the_same_or_is_refused(case in swaps(), changes in proptest::collection::vec(changes(), 16)) {
         let data = case.calldata("svc").to_vec();
         let facts = facts::read(Function::Swap, &data).unwrap();
         let fees = bytes(&facts["legs"][0]["call_data"]);
@@ -178,7 +178,7 @@ proptest! {
     }
 
     #[test]
-    fn changed_burns_say_the_same_or_nothing(case in bridges(), changes in proptest::collection::vec(changes(), 16)) {
+    fn changed_burns_read_the_same_or_are_refused(case in bridges(), changes in proptest::collection::vec(changes(), 16)) {
         let plan = case.plan();
         for change in &changes {
             check_changed(Function::Burn, plan.step_data(2), change);

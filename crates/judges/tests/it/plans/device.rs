@@ -1,5 +1,5 @@
-//! The Calldata Digest of ERC-8213 beside each step, computed by `ethers-core`: the length, encoded
-//! as a `uint256`, and the bytes, hashed.
+//! Compares the Calldata Digest of ERC-8213, which each step states, with `ethers-core`. It is the
+//! hash of the length, encoded as a `uint256`, and the bytes.
 
 use alloy_primitives::hex;
 use ethers_core::abi::{Token, encode};

@@ -1,4 +1,4 @@
-//! The signed digests of the order rails.
+//! Compares the digests that are signed on the order rails.
 
 use alloy_primitives::{B256, keccak256};
 use ethers_core::types::transaction::eip712::{Eip712, TypedData};
@@ -9,7 +9,7 @@ use crate::rails::perp_order::{self, PerpCase};
 use crate::rails::pm_order::{self, PmCase};
 use crate::rails::{Case, Plan, bytes};
 
-/// The digest that a wallet of `ethers-core` would sign for a typed-data document.
+/// The digest that a wallet with `ethers-core` would sign for a typed-data document.
 fn digest(document: Value) -> B256 {
     B256::from(typed(document).encode_eip712().unwrap())
 }
@@ -18,7 +18,7 @@ fn typed(document: Value) -> TypedData {
     serde_json::from_value(document).unwrap()
 }
 
-/// Asserts that a device's display of the document (ERC-8213) equals the hash by `ethers-core`.
+/// Asserts that a device shows the hash of the document (ERC-8213) that `ethers-core` computes.
 fn check_shown(plan: &Plan, document: Value) {
     let shown = &plan.json["device_display"]["typed_data"];
     let document = typed(document);
@@ -49,7 +49,7 @@ fn check_perp_order(case: &PerpCase) {
     let plan = case.plan();
     let (recipe, example) = (&plan.payload()["recipe"], &plan.payload()["example"]);
 
-    // The connection id by the reference's formula, from the plan's own members.
+    // The connection id follows from the plan's own members by the formula of the reference.
     let mut preimage = bytes(&plan.payload()["action_msgpack"]);
     preimage.extend(example["nonce"].as_u64().unwrap().to_be_bytes());
     match recipe["vault_address"].as_str() {

@@ -1,4 +1,4 @@
-//! Bridges over the twenty routes.
+//! Generates bridges over the twenty routes.
 
 use alloy_primitives::{Address, Bytes, U256};
 use calldata_checks::Rail;
@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use super::{Case, addresses, now};
 
-/// Chain id, whether fast transfers start there, native USDC. Written out here so that the judges
-/// do not learn them from the code under judgement.
+/// Chain id, CCTP domain, whether fast transfers start there, and the address of native USDC. The
+/// list is written out here, so that the judges do not take it from the code that they judge.
 pub(crate) const CHAINS: [(u64, u32, bool, &str); 5] = [
     (1, 0, true, "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"),
     (137, 7, false, "0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359"),
@@ -25,7 +25,7 @@ pub(crate) const CHAINS: [(u64, u32, bool, &str); 5] = [
     ),
 ];
 
-/// A transfer of native USDC.
+/// A transfer of native USDC to another chain.
 #[derive(Debug, Clone)]
 pub(crate) struct BridgeCase {
     pub(crate) account: Address,

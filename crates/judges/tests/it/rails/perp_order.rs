@@ -1,4 +1,4 @@
-//! Orders of the perpetuals venue, each for an account whose key the test holds.
+//! Generates orders for the perpetuals venue. The test holds the key of each order's account.
 
 use alloy_primitives::{Address, hex};
 use calldata_checks::fees::PerpBuilder;
@@ -181,7 +181,7 @@ const fn asset(
     }
 }
 
-/// The drawn values; [`PerpCase`] follows from them.
+/// The random values from which a [`PerpCase`] is computed.
 #[derive(Debug, Clone)]
 struct Drawn {
     signer: Signer,
@@ -195,7 +195,8 @@ struct Drawn {
     tif: Index,
     reduce_only: bool,
     cloid: Option<[u8; 16]>,
-    /// The protections, and the distance of a limit price in hundredths of the trigger price.
+    /// The protections, each with the distance of its limit price in hundredths of the trigger
+    /// price, if it has one.
     protections: [Option<Option<u32>>; 2],
     builder: Option<(Address, u16)>,
     entropy: [u8; 32],
@@ -204,7 +205,7 @@ struct Drawn {
 /// Orders that pass every check.
 pub(crate) fn orders() -> impl Strategy<Value = PerpCase> {
     let account = (signers(), proptest::option::of(addresses()));
-    // Five digits at most, and so many that a tenth is many ticks.
+    // The prices have at most five digits, and enough that a tenth of a price is many ticks.
     let order = (
         any::<Index>(),
         any::<bool>(),

@@ -1,4 +1,4 @@
-//! Orders of the prediction market, each for an account whose key the test holds.
+//! Generates orders for the prediction market. The test holds the key of each order's account.
 
 use alloy_primitives::{B256, U256};
 use calldata_checks::{Decimal, Rail};
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use super::{Case, Signer, moment, now, policy_with, signers};
 
-/// The venue's ticks: in units of `10^-decimals`.
+/// The venue's ticks, each as a number and its decimals: `(5, 3)` is 0.005.
 const TICKS: [(u128, u8); 6] = [(1, 1), (1, 2), (5, 3), (25, 4), (1, 3), (1, 4)];
 
-/// An order.
+/// An order of the prediction market.
 #[derive(Debug, Clone)]
 pub(crate) struct PmCase {
     pub(crate) signer: Signer,

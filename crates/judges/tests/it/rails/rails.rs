@@ -1,5 +1,5 @@
-//! Plans of the four rails over generated requests. The tests compose the answers of the upstreams;
-//! where a plan carries an upstream's calldata, `ethers-core` encodes it.
+//! Builds plans of the four rails for generated requests. The tests compose the answers of the
+//! upstreams. Where a plan carries an upstream's calldata, `ethers-core` encodes it.
 
 #![allow(dead_code, reason = "each test file compiles this module for itself")]
 
@@ -31,7 +31,7 @@ pub(crate) const FEES: &str = include_str!("fees.toml");
 /// The time at which every plan is built.
 pub(crate) const NOW_MILLIS: u64 = 1_790_000_000_123;
 
-/// A request with all inputs of its plan.
+/// A request, with everything that its plan is built from.
 pub(crate) trait Case: Debug {
     const RAIL: Rail;
 
@@ -48,7 +48,7 @@ pub(crate) trait Case: Debug {
         moment([7; 32])
     }
 
-    /// Builds the plan with the answers of this case. Order rails have nothing to simulate.
+    /// Builds the plan with the upstreams' answers of this case. The order rails simulate nothing.
     fn build(
         &self,
         request: &Request,
@@ -69,13 +69,13 @@ pub(crate) trait Case: Debug {
         })
     }
 
-    /// The plan of a case that passes every check.
+    /// The plan of a case that must pass every check.
     fn plan(&self) -> Plan {
         ready(self.plan_on(&NoSimulator)).unwrap_or_else(|refusal| panic!("{refusal:?}\n{self:#?}"))
     }
 }
 
-/// A built and verified plan.
+/// A plan that was built and verified.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     pub(crate) text: String,
@@ -118,7 +118,7 @@ pub(crate) fn now() -> UtcSeconds {
     moment([0; 32]).now()
 }
 
-/// Completes a future that never waits.
+/// The output of a future that never waits.
 pub(crate) fn ready<F: Future>(future: F) -> F::Output {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,
@@ -126,7 +126,7 @@ pub(crate) fn ready<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// The same values in every run.
+/// Draws the same values in every run.
 pub(crate) fn sample<S: Strategy>(count: usize, strategy: S) -> Vec<S::Value> {
     let mut runner = TestRunner::deterministic();
     (0..count)
@@ -166,7 +166,7 @@ pub(crate) fn addresses() -> impl Strategy<Value = Address> {
         .prop_filter("an account", |address| !address.is_zero())
 }
 
-/// Integers from 1 on, of every magnitude up to `bits`.
+/// Integers of every magnitude, from 1 up to `bits` bits.
 pub(crate) fn amounts(bits: usize) -> impl Strategy<Value = U256> {
     (any::<[u8; 32]>(), 256 - bits..256).prop_map(|(bytes, shift)| {
         U256::from_be_bytes(bytes)
@@ -176,7 +176,7 @@ pub(crate) fn amounts(bits: usize) -> impl Strategy<Value = U256> {
     })
 }
 
-/// `whole * part / 2^16`: a share between nothing and everything.
+/// A share of `whole` between nothing and everything: `whole * part / 2^16`.
 pub(crate) fn share(whole: U256, part: u16) -> U256 {
     let whole = whole.widening_mul::<256, 4, 512, 8>(U256::from(part));
     U256::from_limbs_slice(&(whole >> 16usize).into_limbs()[..4])

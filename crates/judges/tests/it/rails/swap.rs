@@ -1,4 +1,4 @@
-//! Swaps: quotes of an aggregator whose calldata `ethers-core` encodes.
+//! Generates swaps: quotes of an aggregator, whose calldata `ethers-core` encodes.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use calldata_checks::Rail;
@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 
 use super::{Case, addresses, amounts, now, policy, share};
 
-/// `swapTokensMultipleV3ERC20ToERC20`.
+/// The selector of `swapTokensMultipleV3ERC20ToERC20`.
 pub(crate) const SWAP: [u8; 4] = [0x5f, 0xd9, 0xae, 0x2e];
-/// `forwardERC20Fees`.
+/// The selector of `forwardERC20Fees`.
 pub(crate) const FORWARD_FEES: [u8; 4] = [0x33, 0x2d, 0x74, 0x6b];
 
 const NO_REFERRER: &str = "0x0000000000000000000000000000000000000000";
@@ -38,7 +38,7 @@ pub(crate) struct SwapCase {
     pub(crate) legs: Vec<Leg>,
 }
 
-/// A leg after the fee leg.
+/// A leg of the swap after the one that pays the fee.
 #[derive(Debug, Clone)]
 pub(crate) struct Leg {
     pub(crate) target: Address,
@@ -118,7 +118,7 @@ impl SwapCase {
         reviewed(self.chain_id)
     }
 
-    /// The transaction of the quote, encoded by `ethers-core`.
+    /// The calldata of the quote's transaction, encoded by `ethers-core`.
     pub(crate) fn calldata(&self, integrator: &str) -> Bytes {
         let forwarder = self.reviewed().forwarder;
         let fee_leg = leg_token(
@@ -193,7 +193,7 @@ fn integer(value: U256) -> Token {
     ))
 }
 
-/// The drawn values; [`SwapCase`] follows from them.
+/// The random values from which a [`SwapCase`] is computed.
 #[derive(Debug, Clone)]
 struct Drawn {
     account: Address,
@@ -271,7 +271,7 @@ impl Drawn {
             }
             distinct.push(token);
         }
-        // Below this amount an aggregator's fee would be zero.
+        // Below this amount, the aggregator's fee would be zero.
         let from_amount = self.from_amount.max(U256::from(10_000));
         let mut distributions = fees
             .recipients

@@ -1,11 +1,12 @@
-//! Files of every version are migrated, and files that are no ledger are refused.
+//! Tests of the file format: files of every version are migrated, and files that are no ledger are
+//! refused.
 
 use super::*;
 use crate::state::State;
 
 mod version_5;
 
-/// The states that files before version 6 know.
+/// The states that exist in files before version 6.
 const OLD_STATES: &[State] = State::ALL.split_at(6).0;
 
 fn folder_with(write: impl FnOnce(&Connection)) -> (tempfile::TempDir, std::path::PathBuf) {
@@ -15,8 +16,8 @@ fn folder_with(write: impl FnOnce(&Connection)) -> (tempfile::TempDir, std::path
     (folder, path)
 }
 
-/// One payer can make any number of released entries with one identifier: they must cost the next
-/// claim nothing.
+/// A payer can make any number of released entries with one identifier. They must not make the next
+/// claim slower.
 #[test]
 fn an_identifier_is_looked_up_without_its_released_entries() {
     let (_folder, path) = folder_with(|_| ());
@@ -39,7 +40,7 @@ fn an_identifier_is_looked_up_without_its_released_entries() {
     );
 }
 
-/// A file of version 1 as the program of its time left it: one entry in each state.
+/// The file is one that the program wrote at version 1, with one entry in each state.
 #[test]
 fn a_ledger_of_version_1_is_brought_up() {
     let (_folder, path) = folder_with(|connection| {
@@ -85,8 +86,8 @@ fn a_ledger_of_version_1_is_brought_up() {
 
 const ENTRIES: u8 = 29;
 
-/// A file of version 4, with more digests than a start reads otherwise. Entry 3 is in flight, the
-/// others are settled.
+/// Makes a file of version 4, with more digests than a start otherwise reads. Entry 3 is in flight,
+/// the others are settled.
 fn version_4() -> (tempfile::TempDir, std::path::PathBuf) {
     folder_with(|connection| {
         for migration in &FORMAT.migrations[..4] {
@@ -119,7 +120,7 @@ fn version_4() -> (tempfile::TempDir, std::path::PathBuf) {
 #[test]
 fn every_claim_of_version_4_is_found_and_stays_claimed() {
     let (_folder, path) = version_4();
-    // The second time there is nothing left to do.
+    // The second time, the migration has nothing to do.
     for _ in 0..2 {
         let connection = open(&path, None).unwrap();
         for entry in 1..=ENTRIES {
@@ -132,7 +133,7 @@ fn every_claim_of_version_4_is_found_and_stays_claimed() {
     }
 }
 
-/// The database ensures it, even for a program that does not check first.
+/// The database itself ensures this, even for a program that does not check first.
 #[test]
 fn an_authorization_and_an_identifier_have_one_entry_at_most() {
     let (_folder, path) = folder_with(|_| ());

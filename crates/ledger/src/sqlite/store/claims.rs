@@ -1,4 +1,4 @@
-//! Claims of authorizations.
+//! Claims of authorizations in the file, and their retirement.
 
 use alloy_primitives::B256;
 use rusqlite::params;
@@ -22,12 +22,12 @@ pub(in crate::sqlite) enum Claimed {
     IdentifierTaken(Taken),
 }
 
-/// The other authorization that has a payment identifier of the payer. The caller parses its
-/// payment, because all calls share the time of the writer.
+/// The other authorization that uses a payer's payment identifier. The caller parses its payment,
+/// because all calls share the time of the writer.
 #[derive(Debug)]
 pub(in crate::sqlite) struct Taken {
     transaction: Option<String>,
-    /// Payload and requirements, while they are stored.
+    /// The payload and the requirements, as long as they are stored.
     payment: Option<(String, String)>,
     same_request: bool,
 }
@@ -46,7 +46,7 @@ impl Taken {
 }
 
 /// Selects the entry of a payer's payment identifier. A released entry has no identifier any more,
-/// so there is at most one.
+/// so at most one row matches.
 pub(in crate::sqlite) const TAKEN: &str = "SELECT state, answer, receipt, transaction_hash, content
      FROM entry WHERE payer = ?1 AND payment_id = ?2";
 

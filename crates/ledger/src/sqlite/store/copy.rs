@@ -1,4 +1,4 @@
-//! Rows for another store.
+//! Reads rows that are copied to another store.
 
 use alloy_primitives::{B256, keccak256};
 use rusqlite::{Row, params};
@@ -44,7 +44,7 @@ impl Store<'_> {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Reads what newcomers have taken.
+    /// Reads the deficits of newcomers.
     pub(in crate::sqlite) fn newcomers(&mut self) -> Result<Vec<NumbersRow>, Failure> {
         let sql = "SELECT name, missing, at FROM newcomer ORDER BY name";
         let rows = self.statements.get(sql)?.query_map([], |row| {
@@ -91,13 +91,13 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<EntryRow> {
     })
 }
 
-/// The answer of an entry that has one; a missing row is damage.
+/// Reads the answer of an entry that has one. A missing row means that the file is damaged.
 fn answer(row: &Row<'_>) -> rusqlite::Result<AnswerRow> {
     let body: Vec<u8> = row.get(28)?;
     let digest: B256 = row.get::<_, [u8; 32]>(27)?.into();
     let digest = match row.get(29)? {
         SHA_256 => digest,
-        // A body that has changed keeps a digest that it does not have.
+        // A body that has changed on disk keeps its old digest, so that the damage stays visible.
         _ if keccak256(&body) == digest => sha256(&body),
         _ => digest,
     };

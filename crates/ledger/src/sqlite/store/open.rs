@@ -1,4 +1,5 @@
-//! Entries without a decision: closing those of orphaned calls, listing and counting the others.
+//! Entries without a decision, in the file: closing those of orphaned calls, and listing and
+//! counting the others.
 
 use alloy_primitives::{Address, U256};
 use rusqlite::{Row, params};
@@ -12,11 +13,11 @@ use crate::{
     state::{EntryId, State},
 };
 
-/// The entries of one batch. Payments wait while it runs.
+/// How many entries one batch examines. Payments wait while it runs.
 const SWEEP_BATCH: usize = 256;
 
-/// The value of the column `open`, which finds entries without a decision. It is 0 for decided
-/// ones.
+/// The value of the column `open`, by which entries without a decision are found. It is 0 for
+/// decided entries.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Mark {
     InFlight,
@@ -34,11 +35,11 @@ impl Mark {
     }
 }
 
-/// Selects the entries in flight to close, with the cause to record.
+/// Selects the entries in flight that a sweep closes, and has the cause to record.
 #[derive(Debug)]
 pub(in crate::sqlite) struct Sweep {
     cause: &'static str,
-    /// Sorted.
+    /// Sorted, for a binary search.
     owned: Vec<EntryId>,
     untouched_since: u64,
     now: u64,
@@ -49,7 +50,7 @@ impl Sweep {
         Self::untouched(cause, Vec::new(), u64::MAX, now)
     }
 
-    /// Selects entries that are not owned and have not changed since a time.
+    /// Selects the entries that are not owned and have not changed since a time.
     pub(in crate::sqlite) fn untouched(
         cause: &'static str,
         mut owned: Vec<EntryId>,
@@ -71,9 +72,9 @@ impl Sweep {
 }
 
 impl Store<'_> {
-    /// Closes the next batch of entries in flight after `after`: entries before settlement are
-    /// released, entries in settlement become unknown. Returns the entry after which the next batch
-    /// begins, if there may be one.
+    /// Closes the next batch of entries in flight after `after`. Entries before settlement are
+    /// released, and entries in settlement become unknown. Returns the entry after which the next
+    /// batch begins, if there may be one.
     pub(in crate::sqlite) fn close_open(
         &mut self,
         sweep: &Sweep,
@@ -99,7 +100,7 @@ impl Store<'_> {
         Ok((recovery, next))
     }
 
-    /// Reads number, state and last change of the next entries in flight.
+    /// Reads the number, the state and the last change of the next entries in flight.
     fn in_flight_after(&mut self, after: i64) -> rusqlite::Result<Vec<(i64, State, u64)>> {
         let statement = self.statements.get(
             "SELECT id, state, changed_at FROM entry INDEXED BY entry_open

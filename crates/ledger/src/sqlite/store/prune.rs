@@ -1,4 +1,4 @@
-//! Pruning: deletes answers and entries whose retention is over.
+//! Pruning in the file: deletes the answers and entries whose retention is over.
 
 use rusqlite::{Row, params};
 use storage::sqlite::unsigned;
@@ -11,25 +11,25 @@ use crate::{
     state::EntryId,
 };
 
-/// The entries of one call. Payments wait while it runs.
+/// How many entries one call examines. Payments wait while it runs.
 const BATCH: i64 = 128;
 
-/// The least entries of one run.
+/// The fewest entries that one run examines.
 const LEAST_OF_A_RUN: i64 = 8_192;
 
-/// The runs of one round over a large ledger. With a run every 15 seconds a round takes an hour:
-/// rows that are due stay at most that much longer, and entries with a month of retention cost next
-/// to nothing.
+/// How many runs make one round over a large ledger. With a run every 15 seconds a round takes an
+/// hour. So rows that are due stay at most an hour longer, and entries with a month of retention
+/// cost next to nothing.
 const RUNS_OF_A_ROUND: i64 = 240;
 
-/// The progress of a round. The order of entries is that of their numbers and not of their times,
+/// The progress of a round. It follows the numbers of entries. Their times do not give the order,
 /// because a clock may have been wrong, so a round examines every entry. After a rollback, the next
 /// round finds the same entries due again.
 #[derive(Debug, Default)]
 pub(super) struct Round {
-    /// The last examined entry.
+    /// The last entry that was examined.
     after: i64,
-    /// The remaining entries of this run.
+    /// How many entries this run has still to examine.
     left: i64,
 }
 
@@ -59,8 +59,8 @@ impl Candidate {
 }
 
 impl Store<'_> {
-    /// Prunes the next batch. It uses few pages, because no other operation needs the rows that it
-    /// reads: an idle ledger of any size stays small in memory.
+    /// Prunes the next batch. It uses few pages of the cache, because no other operation needs the
+    /// rows that it reads. So an idle ledger of any size stays small in memory.
     pub(in crate::sqlite) fn prune(&mut self, now: u64) -> Result<Pruned, Failure> {
         schema::hold_pages_of(self.connection(), schema::UPKEEP_KIB)?;
         let pruned = self.prune_batch(now);
@@ -93,8 +93,8 @@ impl Store<'_> {
                 Due::Answer | Due::Nothing => {}
             }
         }
-        // Entries grow by their transactions. On a full disk, only the pages of the deleted answers
-        // have room for that.
+        // Each entry grows by its transaction. On a full disk, only the pages of the deleted
+        // answers have room for that.
         for (entry, transaction) in without_answers {
             self.keep_transaction(entry, transaction)?;
         }
@@ -131,8 +131,7 @@ impl Store<'_> {
         self.delete_row("DELETE FROM entry WHERE id = ?1", candidate.entry.number())
     }
 
-    /// Deletes the answer and its receipt. Returns the receipt's transaction, which the entry
-    /// keeps.
+    /// Deletes an answer and its receipt. Returns the receipt's transaction, which the entry keeps.
     fn delete_answer(&mut self, candidate: &Candidate) -> rusqlite::Result<Option<String>> {
         let sql = "SELECT transaction_hash FROM receipt WHERE id = ?1";
         let transaction = self

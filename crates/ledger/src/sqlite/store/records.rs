@@ -1,4 +1,4 @@
-//! Entries for operators.
+//! Lists entries for operators.
 
 use alloy_primitives::{Address, B256};
 use rusqlite::{Row, params};
@@ -16,8 +16,8 @@ use crate::{
 };
 
 impl Store<'_> {
-    /// Lists the entries of a selection after `after`. Reads the entries between those that it
-    /// lists, too, so payments wait while it runs.
+    /// Lists the entries of a selection after `after`. It also reads the entries between those that
+    /// it lists, so payments wait while it runs.
     pub(in crate::sqlite) fn entries(
         &mut self,
         filter: &Filter,

@@ -62,7 +62,7 @@ impl Store<'_> {
             state,
             since: found.changed_at,
             transaction: transaction.filter(|transaction| !transaction.is_empty()),
-            // A settled entry may have been unknown before.
+            // A settled entry may still have the cause from the time when it was unknown.
             reason: cause.filter(|_| state != State::Settled),
             attempted: match state {
                 State::Reserved | State::Working | State::Released => attempted,
@@ -89,7 +89,7 @@ impl Store<'_> {
         })
     }
 
-    /// Returns the status of a found entry for a request; `None` when it is released and may be
+    /// Returns the status of a found entry for a request. `None` when it is released and may be
     /// reserved again.
     pub(super) fn status(
         &mut self,
@@ -118,7 +118,7 @@ impl Store<'_> {
         }))
     }
 
-    /// Returns the status of a released entry if it is retired.
+    /// Returns the status of a released entry whose authorization is retired.
     fn retired(&mut self, entry: EntryId) -> rusqlite::Result<Option<PaymentStatus>> {
         let sql = "SELECT cause FROM entry WHERE id = ?1 AND retired = 1";
         let cause = |row: &rusqlite::Row<'_>| row.get::<_, Option<String>>(0);
@@ -141,8 +141,8 @@ impl Store<'_> {
         }))
     }
 
-    /// Returns the transaction of a settled entry: that of its receipt, or the one `kept` in the
-    /// entry after the receipt was deleted.
+    /// Returns the transaction of a settled entry. It is in the receipt or, after the receipt was
+    /// deleted, in the entry (`kept`).
     pub(super) fn settled_by(
         &mut self,
         receipt: i64,

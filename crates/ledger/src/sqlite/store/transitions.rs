@@ -1,4 +1,5 @@
-//! The moves of an entry: each is one conditional `UPDATE` and the writes that belong to it.
+//! The moves of an entry in the file. Each is one conditional `UPDATE`, and the other writes of the
+//! move.
 
 use rusqlite::{Params, params};
 use storage::sqlite::{number, unwritable};
@@ -166,7 +167,7 @@ impl Store<'_> {
         )
     }
 
-    /// Records that the payer was charged. The payer earns the amount.
+    /// Records that the payer was charged. The payer earns the amount as credit.
     fn end_charged(
         &mut self,
         entry: EntryId,
@@ -208,7 +209,7 @@ impl Store<'_> {
         now: u64,
     ) -> Result<(), Failure> {
         let (first, last) = allowed(transition);
-        // Only an entry in settlement has an answer, and here it is not paid for.
+        // Only an entry in settlement has an answer, and this one is not paid for.
         self.statements.execute(
             "DELETE FROM answer WHERE id =
              (SELECT answer FROM entry WHERE id = ?1 AND state BETWEEN ?2 AND ?3)",
@@ -241,7 +242,8 @@ impl Store<'_> {
             })
     }
 
-    /// Runs a conditional update. When it matches no row, the error names the state of the entry.
+    /// Runs a conditional update. When it matches no row, returns an error with the state of the
+    /// entry.
     fn advance(
         &mut self,
         entry: EntryId,
@@ -268,7 +270,7 @@ impl Store<'_> {
     }
 }
 
-/// The first and the last state that allow a move, in their stored form.
+/// The first and the last state from which a move is allowed, in their stored form.
 fn allowed(transition: Transition) -> (i64, i64) {
     let states = transition.from();
     (states.start().code(), states.end().code())

@@ -1,4 +1,4 @@
-//! Credit, and the batch that earns it.
+//! Tests of credit, and of the batch in which settlements earn it.
 
 use super::*;
 use crate::spending::Spent;
@@ -13,7 +13,7 @@ fn receipt() -> StoredReceipt {
     }
 }
 
-/// Entries of the payer that wait for the end of their settlement.
+/// Makes entries of the payer that wait for the end of their settlement.
 async fn settling(ledger: &SqliteLedger, nonces: std::ops::Range<u8>) -> Vec<EntryId> {
     let mut entries = Vec::new();
     for nonce in nonces {
@@ -34,7 +34,7 @@ async fn settling(ledger: &SqliteLedger, nonces: std::ops::Range<u8>) -> Vec<Ent
     entries
 }
 
-/// Counts the changes of the table of credit since the first call.
+/// How many changes the table of credit has had since the first call.
 async fn count_changes(ledger: &SqliteLedger) -> i64 {
     let sql = "CREATE TABLE IF NOT EXISTS change (payer);
                CREATE TRIGGER IF NOT EXISTS inserted AFTER INSERT ON credit
@@ -49,7 +49,7 @@ async fn count_changes(ledger: &SqliteLedger) -> i64 {
     count.await.unwrap()
 }
 
-/// Settles entries in one batch, with `extra` after them.
+/// Settles entries in one batch, and then runs `extra` in the same batch.
 async fn settle_together(
     ledger: &SqliteLedger,
     entries: &[EntryId],
@@ -82,7 +82,7 @@ async fn a_batch_writes_the_credit_of_a_payer_once() {
 }
 
 #[tokio::test]
-async fn a_payer_at_the_cap_costs_one_write_for_what_it_has_paid() {
+async fn a_payer_at_the_cap_costs_one_write_for_its_sum() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.db");
     let options = Options {
@@ -105,8 +105,8 @@ async fn a_payer_at_the_cap_costs_one_write_for_what_it_has_paid() {
     assert_eq!(ledger.paid(PAYER).await, Ok(8_000));
 }
 
-/// A rollback of the batch undoes its earnings, and running its requests again one by one earns
-/// them once.
+/// A rollback of the batch undoes its earnings. The requests then run again one by one, and earn
+/// once.
 #[tokio::test]
 async fn a_batch_that_is_rolled_back_earns_once() {
     let (_folder, ledger) = open();
@@ -128,7 +128,7 @@ async fn a_commit_that_fails_earns_nothing() {
     let (_folder, ledger) = open();
     let entries = settling(&ledger, 0..10).await;
     let (settled, _) = settle_together(&ledger, &entries, |store| {
-        // The reference is only checked by the commit.
+        // SQLite checks the reference only at the commit.
         store.connection().execute_batch(
             "CREATE TABLE a (id INTEGER PRIMARY KEY);
              CREATE TABLE b (a INTEGER REFERENCES a (id) DEFERRABLE INITIALLY DEFERRED);
@@ -139,13 +139,13 @@ async fn a_commit_that_fails_earns_nothing() {
     .await;
     assert!(settled.iter().all(Result::is_err));
     assert_eq!(ledger.credit(PAYER).await, Ok(0));
-    // After the rollback the amounts are read from the entries.
+    // After the rollback, the amounts come from the entries.
     let (settled, _) = settle_together(&ledger, &entries, |_| Ok(())).await;
     assert!(settled.iter().all(Result::is_ok));
     assert_eq!(ledger.credit(PAYER).await, Ok(10 * 2_000));
 }
 
-/// The earnings have the order of the batch, although they are written at its end.
+/// The earnings are written at the end of a batch, but count in the batch's order.
 #[tokio::test]
 async fn earlier_credit_can_be_spent_in_the_same_batch() {
     let (_folder, ledger) = open();

@@ -1,8 +1,8 @@
-//! A damaged file gives a named error and never a result.
+//! Tests of damaged files: they give a named error and never a result.
 
 use super::*;
 
-/// Makes the file of a closed ledger with twenty claims, and opens another connection to it.
+/// Makes a ledger file with twenty claims, closes it, and opens another connection to it.
 async fn twenty_claims() -> (tempfile::TempDir, PathBuf, rusqlite::Connection) {
     let (folder, ledger) = open();
     for nonce in 0..20 {
@@ -53,9 +53,9 @@ async fn an_answer_that_changed_on_disk_is_not_served() {
     );
 }
 
-/// A payment whose entry cannot be read does not count as new.
+/// When an entry cannot be read, its payment does not count as new.
 #[tokio::test]
-async fn an_entry_that_cannot_be_read_is_not_read_past() {
+async fn an_entry_that_cannot_be_read_is_an_error() {
     let (_folder, path, other) = twenty_claims().await;
     let changed = other.execute("UPDATE entry SET state = 99 WHERE id = 20", []);
     assert_eq!(changed, Ok(1));
@@ -65,12 +65,12 @@ async fn an_entry_that_cannot_be_read_is_not_read_past() {
     assert!(reserved(&ledger.reserve(claim(20)).await));
 }
 
-/// A file without one of its tables is refused, and is free for other programs.
+/// A file that lacks one of its tables is refused, and other programs can use it again.
 #[tokio::test]
 async fn a_ledger_that_lacks_a_table_is_refused_and_given_back() {
     let (_folder, path, other) = twenty_claims().await;
     other.execute("DROP TABLE receipt", []).unwrap();
-    // Several tries: a thread that nobody waited for could be in time once by chance.
+    // The test tries this often. A thread for which nobody waits could be in time by chance once.
     for _ in 0..400 {
         let opened = SqliteLedger::open(path.to_str().unwrap(), Options::default());
         assert_eq!(opened.unwrap_err().code(), "ledger_storage");

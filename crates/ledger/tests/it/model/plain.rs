@@ -7,7 +7,7 @@ use ledger::{
 
 use crate::support::{self, CREDIT_CAP, ENTRY_RETENTION, PRIVATE_RETENTION, RETENTION};
 
-/// The key whose answers are about their payer alone.
+/// The key whose answers are only about their payer.
 const PRIVATE: u64 = 3;
 
 pub(super) struct Entry {
@@ -24,7 +24,7 @@ pub(super) struct Entry {
     pub(super) attempted: bool,
 }
 
-/// The data that the settlement of a key begins with.
+/// The data with which the settlement of a key begins.
 pub(super) fn settlement(key: u64) -> PendingSettlement {
     PendingSettlement {
         private: key == PRIVATE,
@@ -59,11 +59,11 @@ pub(super) struct Move<'a> {
 #[derive(Default)]
 pub(super) struct Model {
     pub(super) entries: Vec<Entry>,
-    /// The credit of both payers.
+    /// The credit of each payer.
     pub(super) credit: [u64; 2],
-    /// The sums of both payers.
+    /// The sum of each payer.
     pub(super) paid: [u64; 2],
-    /// Every number that was ever given out.
+    /// The numbers of all entries so far.
     pub(super) issued: Vec<EntryId>,
     pub(super) now: u64,
 }
@@ -105,7 +105,7 @@ impl Model {
         })
     }
 
-    /// Returns the expected answer to a claim; `None` for a reservation.
+    /// Returns the expected answer to a claim. `None` when the claim must get a reservation.
     pub(super) fn claim(
         &self,
         key_number: u64,
@@ -122,7 +122,7 @@ impl Model {
             let settled = taken.state == State::Settled;
             Some(PaymentStatus::IdentifierTaken {
                 transaction: settled.then(|| support::receipt(taken.key).transaction),
-                // The payment that these tests store.
+                // The key of the payment that these tests store.
                 key: taken.has_answer.then(|| support::key(taken.key)),
                 same_request: taken.request == request,
             })

@@ -1,3 +1,5 @@
+//! Tests of the arguments: the normal form, every problem, and the JSON Schema.
+
 use serde_json::{Value, json};
 
 use super::{ACCOUNT, arguments, refused, request};
@@ -175,7 +177,7 @@ fn other_tokens_are_refused_by_name() {
         "USDbC",
         "ETH",
         "0xdac17f958d2ee523a2206206994597c13d831ec7",
-        // USDC of Ethereum and of Arbitrum, for a source on Base.
+        // These are USDC of Ethereum and of Arbitrum, and the source is Base.
         "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48",
         "0xaf88d065e77c8cC2239327C5EDb3A432268e5831",
         "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE",

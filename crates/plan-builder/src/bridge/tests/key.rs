@@ -1,3 +1,5 @@
+//! Tests of accounts with a key: with an endpoint, without one, and with one that fails.
+
 use std::time::Duration;
 
 use alloy_primitives::{Address, Bytes};
@@ -12,7 +14,7 @@ use crate::{
     ports::{Accounts, NoAccounts, NoSimulator, PortError, PortErrorReason},
 };
 
-/// An endpoint that fails in one way.
+/// An endpoint that fails for this reason.
 struct Failing(PortErrorReason);
 
 impl Accounts for Failing {
@@ -51,7 +53,7 @@ fn built_with<A: Accounts>(accounts: &A, policy: &Policy) -> Result<Sealed, Refu
 }
 
 #[test]
-fn an_endpoint_that_fails_is_not_one_that_is_missing() {
+fn an_endpoint_that_fails_differs_from_a_missing_one() {
     for (reason, name) in [
         (
             PortErrorReason::Unavailable {
@@ -82,7 +84,7 @@ fn an_endpoint_that_fails_is_not_one_that_is_missing() {
         let control = &envelope(&plan.unwrap())["payload"]["destination"]["control"];
         assert_eq!(control, &json!({"kind": "eoa", "source_code": "not_read"}));
     }
-    // Nobody read whether the account is a contract: only an operator's permission gives a plan.
+    // It was not read whether the account is a contract, so a plan needs the operator's permission.
     let strict = strict_policy();
     for refused in [
         built_with(&Failing(missing), &strict),
@@ -94,7 +96,7 @@ fn an_endpoint_that_fails_is_not_one_that_is_missing() {
     }
 }
 
-/// Each recipient of a plan applies a policy of its own.
+/// Each recipient of a plan applies its own policy.
 #[test]
 fn a_plan_for_an_unread_account_verifies_only_where_that_is_allowed() {
     let plan = built(&NoAccounts).unwrap();

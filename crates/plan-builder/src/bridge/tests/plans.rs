@@ -22,7 +22,7 @@ fn vectors() -> Vec<Value> {
     vectors["vectors"].as_array().unwrap().clone()
 }
 
-/// The vectors take `maxFee` as an input, so it is the caller's own here.
+/// The vectors have `maxFee` as an input, so here the caller sets it.
 #[test]
 fn the_recorded_plans_are_built_byte_for_byte() {
     let vectors = vectors();
@@ -131,7 +131,7 @@ fn a_standard_plan_is_free_and_reads_no_allowance() {
     );
 }
 
-/// Where the protocol charges for a standard transfer, the default speed still gives a plan.
+/// The protocol charges for a standard transfer. The default speed still gives a plan.
 #[test]
 fn a_standard_plan_carries_the_fee_that_is_charged() {
     let mut fees = Fees::default();
@@ -165,7 +165,7 @@ fn the_least_fee_of_the_source_chain_is_read_and_carried() {
         let verified = verify(&request(json!({})), plan.json(), moment().now(), &policy());
         assert!(verified.is_ok());
     }
-    // An answer that is no number is the node's fault.
+    // An answer that is not a number is a fault of the node.
     for answer in [vec![], vec![0; 31], vec![0; 64]] {
         let refusal = plan_with(Some(answer)).unwrap_err();
         assert_eq!(refusal.check, Refusal::QUOTE_MALFORMED);
@@ -262,7 +262,7 @@ fn the_code_of_an_account_with_a_key_is_read_where_it_can_be() {
 }
 
 #[test]
-fn the_text_is_canonical_and_the_digest_anyones() {
+fn the_text_is_canonical_and_anyone_can_compute_the_digest() {
     for changes in [
         json!({}),
         json!({"transferSpeed": "fast", "forward": true, "exports": ["eip5792"]}),

@@ -1,3 +1,5 @@
+//! Tests of refusals: by the upstreams' answers, by the caller's bounds, and by the account.
+
 use std::time::Duration;
 
 use alloy_primitives::U256;
@@ -69,9 +71,9 @@ fn an_upstream_that_gives_nothing_gives_no_plan() {
 }
 
 #[test]
-fn a_route_without_a_fast_fee() {
+fn a_missing_fast_fee_is_the_upstreams_fault() {
     let fees = reading(|r| r.fast_bps = None);
-    // The route has fast transfers, so the missing fee is not the caller's mistake.
+    // The route has fast transfers, so the caller has made no mistake.
     assert_eq!(
         check(json!({"transferSpeed": "fast"}), &fees),
         Refusal::QUOTE_MALFORMED
@@ -80,7 +82,7 @@ fn a_route_without_a_fast_fee() {
 }
 
 #[test]
-fn a_fast_transfer_that_would_be_slow() {
+fn a_fast_transfer_that_would_be_slow_is_refused() {
     let own = |fee: &str| json!({"transferSpeed": "fast", "maxFee": fee});
     let refusal = built(
         &request(own("160493")),
@@ -103,18 +105,18 @@ fn a_fast_transfer_that_would_be_slow() {
 }
 
 #[test]
-fn a_small_amount_that_forwarding_eats() {
+fn an_amount_that_the_forwarding_fee_would_mostly_take_is_refused() {
     let fees = reading(|r| r.forward_fee = Some(U256::from(3_503_729)));
     let forwarded = |amount: &str| json!({"forward": true, "amount": amount});
     for amount in ["3503729", "3503730", "35037280"] {
         assert_eq!(check(forwarded(amount), &fees), "bridge_fee_cap");
     }
-    // At most a tenth of the amount.
+    // The fee may be at most a tenth of the amount.
     assert!(built(&request(forwarded("35037290")), &fees, &Chains::default()).is_ok());
 }
 
 #[test]
-fn fees_above_the_cap_and_mints_below_the_least() {
+fn fees_above_the_cap_and_mints_below_the_least_are_refused() {
     let dear = reading(|r| r.fast_bps = Some("20".parse().unwrap()));
     assert_eq!(
         check(json!({"transferSpeed": "fast"}), &dear),
@@ -132,7 +134,7 @@ fn fees_above_the_cap_and_mints_below_the_least() {
 }
 
 #[test]
-fn an_exhausted_allowance() {
+fn a_fast_transfer_beyond_the_allowance_is_refused() {
     let fees = Fees {
         allowance: Ok(U256::ZERO),
         ..Fees::default()

@@ -1,3 +1,5 @@
+//! Tests of Safes: the same Safe on both chains gets a plan, and every difference is refused.
+
 use alloy_primitives::{Address, B256, U256, address};
 use alloy_sol_types::SolCall;
 use serde_json::json;
@@ -15,7 +17,7 @@ use crate::{
     },
 };
 
-/// Two addresses of the same code.
+/// Two addresses with the same code.
 pub(super) const SINGLETON: Address = address!("41675C099F32341bf84BFc5382aF534df5C7461a");
 pub(super) const LAYER_2_SINGLETON: Address = address!("29fcB43b46531BcA003ddC8FCB67FFE91900C762");
 const CHECK: &str = "bridge_recipient_controlled_on_destination";
@@ -85,7 +87,7 @@ fn refused(source: Option<Account>, destination: Option<Account>, part: &str) {
 }
 
 #[test]
-fn the_same_safe_on_both_chains() {
+fn the_same_safe_on_both_chains_gets_a_plan() {
     let there = safe_with(&[3, 1, 2], 2, "1.4.1")
         .answering::<masterCopyCall>(Some(masterCopyCall::abi_encode_returns(&LAYER_2_SINGLETON)));
     let plan = on(Some(safe()), Some(there)).unwrap();
@@ -162,7 +164,7 @@ fn a_safe_of_others_gets_no_plan() {
     refused(Some(bare.clone()), Some(bare), "not set up");
 }
 
-/// A stranger's contract at the address that answers every question as the Safe does.
+/// A stranger's contract at the same address answers every call as the Safe does.
 #[test]
 fn a_contract_that_only_answers_like_the_safe_gets_no_plan() {
     let liar = Account {
@@ -174,7 +176,7 @@ fn a_contract_that_only_answers_like_the_safe_gets_no_plan() {
         Some(liar),
         "has another contract on the destination",
     );
-    // The Safe's own proxy, before another singleton.
+    // The Safe's own proxy runs another singleton.
     let other = Address::repeat_byte(0xbb);
     refused(Some(safe()), Some(running(other)), "runs other code");
     refused(Some(running(other)), Some(safe()), "runs other code");
@@ -192,7 +194,7 @@ fn a_safe_with_other_actors_than_its_owners_on_the_destination_gets_no_plan() {
         (HANDLER_SLOT, "another fallback handler"),
     ] {
         refused(Some(safe()), Some(storing(slot, foreign)), part);
-        // The same on both chains, or only on the source.
+        // With the address on both chains, or only on the source, there is a plan.
         let both = on(Some(storing(slot, foreign)), Some(storing(slot, foreign)));
         assert!(both.is_ok(), "{part}");
         assert!(
@@ -215,7 +217,8 @@ fn a_safe_with_other_actors_than_its_owners_on_the_destination_gets_no_plan() {
 
 #[test]
 fn modules_and_guards_that_cannot_be_read_get_no_plan() {
-    // One Safe has an endless list of modules, the other has storage that holds no address.
+    // One Safe has an endless list of modules. The other one has words in its storage that are no
+    // addresses.
     let endless = safe().answering::<getModulesPaginatedCall>(Some(modules(
         &[Address::repeat_byte(1)],
         Address::repeat_byte(1),

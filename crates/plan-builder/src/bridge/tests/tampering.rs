@@ -1,3 +1,6 @@
+//! Tests of changed plans: the verifier refuses every change by name, even with a recomputed
+//! digest.
+
 use alloy_primitives::hex;
 use serde_json::{Value, json};
 
@@ -10,7 +13,7 @@ fn fast() -> (BridgeRequest, Value) {
     (request, envelope(&plan))
 }
 
-/// Computes the digest of a changed plan again, as a forger would.
+/// Recomputes the digest of a changed plan, as a forger would.
 fn resealed(mut envelope: Value) -> String {
     let submission = envelope["submission"].as_object_mut().unwrap();
     submission.remove("payload_digest");
@@ -31,7 +34,7 @@ fn a_plan_that_is_sealed_again_unchanged_is_the_same() {
 }
 
 #[test]
-fn a_changed_plan_without_its_digest() {
+fn a_changed_plan_with_its_old_digest_is_refused() {
     let (request, mut envelope) = fast();
     envelope["payload"]["quote"]["max_fee"] = json!("1");
     assert_eq!(

@@ -1,4 +1,4 @@
-//! The market as it was read, in its wire form.
+//! The market as it was read, in the form of the wire.
 
 use calldata_checks::{
     UtcSeconds,
@@ -66,7 +66,7 @@ impl From<PmBuilderFee> for BuilderFee {
 }
 
 impl Market {
-    /// The time of the reading.
+    /// When the market was read.
     pub(in crate::pm_order) const fn read_at(&self) -> UtcSeconds {
         self.read_at.0
     }

@@ -1,11 +1,12 @@
-//! The payload in the form that the checks decode.
+//! Converts the payload to the form that the checks decode.
 
 use calldata_checks::pm_order as checks;
 
 use super::{BodyOrder, Member, OrderRecord, PmOrderPayload, TypedData};
 
 impl PmOrderPayload {
-    /// Makes the form that the checks decode; `salt` is the text of the body's number.
+    /// Returns the payload in the form that the checks decode. `salt` is the text of the number in
+    /// the body.
     pub(in crate::pm_order) fn text<'a>(&'a self, salt: &'a str) -> checks::TypedOrder<'a> {
         let [approval] = &self.prerequisites;
         let body = &self.post.body_template;

@@ -1,4 +1,4 @@
-//! The perpetuals rail's part of a fee configuration.
+//! The part of a fee configuration about the perpetuals rail.
 
 use std::collections::BTreeSet;
 
@@ -31,16 +31,16 @@ struct PerpAssetTable {
     sz_decimals: u8,
 }
 
-/// The market trigger's tolerance when none is configured: the venue's own default, 10 %.
+/// The tolerance of a market trigger when none is configured: the venue's own default, 10 %.
 const DEFAULT_TRIGGER_SLIPPAGE_BPS: u64 = 1000;
-/// The furthest that the venue takes a price from its reference price, in basis points.
+/// How far from its reference price the venue accepts a price at most, in basis points.
 const MOST_PRICE_DEVIATION_BPS: u64 = 9500;
 /// The venue's highest builder fee for perpetuals, in tenths of a basis point.
 const MOST_BUILDER_FEE: u64 = 100;
-/// Most decimals of a size: with those of a price they are six.
+/// The most decimals of a size. A size and a price have six decimals together.
 const MOST_SIZE_DECIMALS: u8 = 6;
 
-/// The review of the part.
+/// The reviewed part.
 pub(super) struct Perpetuals {
     pub(super) builder: Option<PerpBuilder>,
     pub(super) max_trigger_slippage: Option<BasisPoints>,
@@ -122,8 +122,8 @@ fn perp_assets(tables: Vec<PerpAssetTable>, problems: &mut Problems) -> Vec<Revi
             &format!("{key}.coin"),
             "1 to 40 characters, named once",
         );
-        // The ids of the first dex and of the builder-deployed ones do not overlap, and only the
-        // latter's coins have a prefix.
+        // The ids of the first dex and of the builder-deployed ones do not overlap. Only coins of
+        // the latter have a prefix.
         let deployed = table.asset >= PERP_DEX_SIZE;
         problems.check(
             is_perpetual(table.asset)
@@ -152,7 +152,7 @@ fn perp_assets(tables: Vec<PerpAssetTable>, problems: &mut Problems) -> Vec<Revi
 mod tests {
     use super::*;
 
-    /// Returns the review of a part, or the keys of its problems.
+    /// Reviews a part. Returns it, or the keys of its problems.
     fn reviewed(text: &str) -> Result<Perpetuals, Vec<String>> {
         let mut problems = Problems::default();
         let perpetuals = toml::from_str::<PerpetualsTable>(text)
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn assets_that_cannot_be() {
+    fn impossible_assets_are_refused_by_their_keys() {
         for (rows, keys) in [
             (
                 "{ coin = \"\", asset = 0, sz_decimals = 5 }",

@@ -28,7 +28,7 @@ pub(super) struct ChainTable {
 struct LegTable {
     contract: ConfiguredAddress,
     selectors: Vec<Selector>,
-    /// The spender that the router must approve for the leg, where that is not the contract itself.
+    /// The spender that the router must approve for the leg, when it is another contract.
     spender: Option<ConfiguredAddress>,
     #[serde(default)]
     tools: Vec<String>,
@@ -37,7 +37,7 @@ struct LegTable {
     max_life_seconds: Option<u64>,
 }
 
-/// `[swap]`: the limits of a swap's price, and the exchanges that are never asked.
+/// `[swap]`: the limits of a swap's price, and the exchanges that the aggregator must not use.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SwapTable {
@@ -67,7 +67,7 @@ impl SwapTable {
     }
 }
 
-/// Most keys of exchanges in a list.
+/// The most exchanges in a list.
 const MOST_TOOLS: usize = 32;
 
 /// Returns whether a text can be the aggregator's key of an exchange.
@@ -124,7 +124,7 @@ pub(super) fn chains(tables: Vec<ChainTable>, problems: &mut Problems) -> Vec<Re
     chains
 }
 
-/// Reads the contracts of a chain's legs; none of them is one of `others`.
+/// Reads the contracts of a chain's legs. None of them may be one of `others`.
 fn legs(
     tables: Vec<LegTable>,
     chain: &str,

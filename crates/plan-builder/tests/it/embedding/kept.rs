@@ -1,4 +1,4 @@
-//! Quotes and refusals that an embedder stores are read as they were written.
+//! Tests that quotes and refusals that an embedder stores read back as they were written.
 
 use std::fmt::Debug;
 
@@ -29,7 +29,7 @@ fn kept<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: T) -> serde_
 }
 
 #[test]
-fn quotes_and_readings() {
+fn quotes_and_readings_read_back() {
     let read_at = UtcSeconds::from_unix(NOW);
     let recorded = Recorded { read_at };
     let ask = SwapAsk {
@@ -88,7 +88,7 @@ fn quotes_and_readings() {
 }
 
 #[test]
-fn refusals() {
+fn refusals_read_back() {
     let reason = PortErrorReason::RateLimited {
         retry_after: Some(std::time::Duration::from_secs(3)),
     };
@@ -102,7 +102,7 @@ fn refusals() {
 }
 
 #[test]
-fn failures_of_ports() {
+fn failures_of_ports_read_back() {
     let text = || "a text".to_owned();
     for (kind, reason) in [
         (

@@ -1,4 +1,4 @@
-//! Ports that are chosen while the program runs.
+//! Tests of ports that are chosen while the program runs.
 
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ fn trait_objects_give_the_plans_that_types_give() {
                 ]
             }
             Request::PmOrder(r) => [
-                // A reference to the object itself is a port as well.
+                // A reference to the trait object is a port as well.
                 ready(pm_order::build(r, &*chosen.market, &policy, &moment)),
                 ready(pm_order::build(r, &recorded, &policy, &moment)),
             ],

@@ -1,4 +1,4 @@
-//! Code that creates or changes a request meets the bounds of the reader.
+//! Tests that code which creates or changes a request meets the bounds of the reader.
 
 use alloy_primitives::{Address, B128, B256, U256, address};
 use calldata_checks::{
@@ -16,8 +16,8 @@ use serde::Serialize;
 
 const ACCOUNT: Address = address!("f39Fd6e51aad88F6F4ce6aB8827279cffFb92266");
 
-/// Checks that an existing request reads back from its own normal form: the reader would have made
-/// every one of them.
+/// Checks that a request reads back from its own normal form. So the reader could have made every
+/// request that exists.
 fn within_bounds<R: Serialize>(
     rail: Rail,
     made: Result<R, Refusal>,
@@ -70,7 +70,7 @@ fn exports() -> impl Strategy<Value = ExportSet> {
 
 proptest! {
     #[test]
-    fn swaps(
+    fn swap_requests_are_within_bounds(
         account in accounts(), tokens in [addresses(), addresses()], amount in amounts(), least in amounts(),
         bps in 0u16..=10_000, exports in exports(),
     ) {
@@ -84,7 +84,7 @@ proptest! {
     }
 
     #[test]
-    fn bridges(
+    fn bridge_requests_are_within_bounds(
         account in accounts(), to in prop_oneof![Just(1u64), Just(137), Just(42161), any::<u64>()],
         amount in amounts(), limits in [amounts(), amounts()], flags in any::<[bool; 2]>(), exports in exports(),
     ) {
@@ -101,7 +101,7 @@ proptest! {
     }
 
     #[test]
-    fn prediction_market_orders(
+    fn prediction_market_requests_are_within_bounds(
         account in addresses(), token in amounts(), numbers in [decimals(), decimals(), decimals()], buys in any::<bool>(),
         condition in any::<[u8; 32]>(), outcome in ".{0,220}", post_only in any::<bool>(),
     ) {
@@ -122,7 +122,7 @@ proptest! {
     }
 
     #[test]
-    fn perpetuals_orders(
+    fn perpetuals_requests_are_within_bounds(
         account in addresses(), coin in "[A-Za-z:/@ ]{0,42}", numbers in [decimals(), decimals(), decimals(), decimals()],
         buys in any::<bool>(), reduce in any::<bool>(), cloid in any::<[u8; 16]>(), vault in addresses(),
     ) {

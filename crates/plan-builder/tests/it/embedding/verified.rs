@@ -1,4 +1,4 @@
-//! The typed values of a verified plan are those of the plan's own bytes.
+//! Tests that the typed values of a verified plan are those of the plan's own bytes.
 
 use alloy_primitives::{Address, U256, keccak256};
 use calldata_checks::{Rail, UtcSeconds};
@@ -75,7 +75,7 @@ fn a_swap_gives_tokens_amounts_receiver_and_fees() {
 }
 
 #[test]
-fn a_bridge_gives_both_ends_and_the_most_it_costs() {
+fn a_bridge_gives_both_ends_and_the_highest_fee() {
     let (verified, envelope) = verified(Rail::Bridge);
     let VerifiedPlan::Bridge(bridge) = verified.plan() else {
         panic!("{verified:?}");
@@ -150,7 +150,7 @@ fn a_perpetuals_order_gives_the_digest_for_any_nonce() {
     assert_eq!(order.coin, text(&payload["venue"]["coin"]));
 }
 
-/// A changed byte of the calldata never gives values.
+/// Calldata with a changed byte gives no values.
 #[test]
 fn changed_bytes_give_no_values() {
     let (verified, _) = verified(Rail::Swap);

@@ -1,4 +1,4 @@
-//! The arguments of the constructor: their normal form, and their refusals.
+//! Tests of the constructor's arguments: their normal form, and their refusals.
 
 use calldata_checks::Rail;
 use plan_builder::Request;
@@ -44,7 +44,7 @@ fn every_problem_is_named_with_its_path() {
 }
 
 #[test]
-fn missing_and_duplicate_members() {
+fn missing_and_duplicate_members_are_refused() {
     for name in ["accountProfile", "coin", "side", "price", "size"] {
         let mut arguments = arguments(json!({}));
         arguments.as_object_mut().unwrap().remove(name);
@@ -63,7 +63,7 @@ fn missing_and_duplicate_members() {
 }
 
 #[test]
-fn accounts_that_the_venue_does_not_have() {
+fn accounts_that_the_venue_does_not_have_are_refused() {
     let profile = |kind: &str, chain: Value| {
         arguments(json!({"accountProfile": {"kind": kind, "address": ACCOUNT, "chainId": chain}}))
     };
@@ -84,7 +84,7 @@ fn accounts_that_the_venue_does_not_have() {
 }
 
 #[test]
-fn names_of_spot_pairs_and_outcomes() {
+fn names_of_spot_pairs_and_outcomes_are_refused() {
     for coin in ["@107", "PURR/USDC", "#1230"] {
         let refusal = parse(&arguments(json!({"coin": coin}))).unwrap_err();
         assert_eq!(refusal.check, "token_unsupported");

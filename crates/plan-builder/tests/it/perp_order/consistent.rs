@@ -1,5 +1,5 @@
-//! Plans that someone changed and sealed again by the rules, so that every part names the same
-//! other order.
+//! Tests of plans that someone changed and sealed again, so that every part consistently names
+//! another order.
 
 use alloy_primitives::{Bytes, hex};
 use calldata_checks::perp_order::{WireAction, hash, msgpack};
@@ -15,7 +15,7 @@ fn sealed() -> Value {
     serde_json::from_str(plan(&protected()).json()).unwrap()
 }
 
-/// Returns the name that refuses a change. The change's author computed the digest again.
+/// Returns the name of the check that refuses a changed plan. Its digest was computed again.
 #[track_caller]
 fn refused(change: impl FnOnce(&mut Value)) -> String {
     let mut plan = sealed();
@@ -25,9 +25,9 @@ fn refused(change: impl FnOnce(&mut Value)) -> String {
     refusal.check.into_owned()
 }
 
-/// Bytes, JSON, example and digest name the same other order.
+/// The bytes, the JSON, the example and the digest name the same other order.
 #[test]
-fn another_order_that_is_consistent_in_itself() {
+fn another_order_that_is_consistent_in_itself_is_refused() {
     type Change = fn(&mut WireAction);
     let changes: [(Change, &str); 9] = [
         (
@@ -54,8 +54,8 @@ fn another_order_that_is_consistent_in_itself() {
             |action| action.orders[2].price = "1".to_owned(),
             "perp_tpsl_limit_bound",
         ),
-        // A market stop-loss that accepts no price worse than its trigger, or a smaller range than
-        // it may, does not fill.
+        // A market stop-loss does not fill when it accepts no price worse than its trigger, or a
+        // smaller range than it may.
         (
             |action| action.orders[2].price = "95000".to_owned(),
             "perp_tpsl_limit_bound",
@@ -75,7 +75,7 @@ fn another_order_that_is_consistent_in_itself() {
     }
 }
 
-/// Changes the action in bytes and JSON, and commits to it in the example.
+/// Changes the action in the bytes and the JSON, and computes the example from it.
 fn rewrite(payload: &mut Value, change: impl FnOnce(&mut WireAction)) {
     let bytes: Bytes = payload["action_msgpack"].as_str().unwrap().parse().unwrap();
     let mut action = msgpack::decode(&bytes).unwrap();
@@ -90,8 +90,8 @@ fn rewrite(payload: &mut Value, change: impl FnOnce(&mut WireAction)) {
     payload["example"]["eip712_digest"] = json!(hash::agent_digest("a", id).to_string());
 }
 
-/// Someone edits the venue's readings along with the order: every part names BTC, and the order is
-/// for another coin.
+/// Someone changes the venue's readings as well. Every part names BTC, and the order is for another
+/// coin.
 #[test]
 fn another_asset_that_is_consistent_in_itself() {
     let swapped = |reviewed: &[(&str, u32, u8)]| {
@@ -106,7 +106,7 @@ fn another_asset_that_is_consistent_in_itself() {
                 order.asset = 1;
             }
         });
-        // A device would show the digests of the example.
+        // The digests of the example are those that a device would show.
         let example = plan["payload"]["example"].clone();
         let id = example["connection_id"].as_str().unwrap().parse().unwrap();
         let shown = &mut plan["device_display"]["typed_data"];
@@ -170,15 +170,16 @@ fn a_plan_names_the_standing_of_its_asset() {
         observed(&[]),
         Ok(json!("BTC is asset 0, not reviewed, in USDC"))
     );
-    // The venue contradicts the review.
+    // The venue's facts contradict the review.
     for other in [row(1, 5), row(0, 4)] {
         assert_eq!(observed(&[other]).unwrap_err().check, "perp_asset_bound");
     }
 }
 
-/// Numbers of canonical JSON are doubles: above 2^53 two plans have one digest.
+/// Numbers of canonical JSON are doubles, so above 2^53 two different plans would have the same
+/// digest.
 #[test]
-fn an_approval_that_no_digest_distinguishes() {
+fn an_approval_that_no_digest_distinguishes_is_refused() {
     let policy = policy_with_builder();
     let mut venue = Venue::bitcoin();
     venue.approved = 10;
@@ -203,9 +204,9 @@ fn an_approval_that_no_digest_distinguishes() {
     assert_eq!(refusal.check, "perp_builder_fee_exact");
 }
 
-/// The other integers of a payload: none may exceed the range that a double holds exactly.
+/// The other integers of a payload: none may be larger than a double holds exactly.
 #[test]
-fn integers_beyond_a_double() {
+fn integers_beyond_a_double_are_refused() {
     for pointer in [
         "/payload/recipe/expires_after",
         "/payload/recipe/domain/chainId",

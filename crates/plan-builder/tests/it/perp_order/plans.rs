@@ -1,4 +1,4 @@
-//! Plans that hold: their content, and their verification by anyone.
+//! Tests of valid plans: what they contain, and that anyone can verify them.
 
 use alloy_primitives::{Address, B256, Bytes};
 use calldata_checks::{Rail, UtcSeconds, perp_order::hash};
@@ -17,8 +17,8 @@ fn value(plan: &plan_builder::Sealed) -> Value {
 
 #[test]
 fn a_whole_plan() {
-    // The object is sorted first: whether a parsed object keeps its order depends on a feature that
-    // any crate may switch on.
+    // The object is sorted first. Whether a parsed object keeps its order depends on a feature that
+    // any crate may enable.
     let sorted = serde_json_canonicalizer::to_string(&value(&plan(&protected()))).unwrap();
     let plan: Value = serde_json::from_str(&sorted).unwrap();
     insta::assert_snapshot!(serde_json::to_string_pretty(&plan).unwrap());
@@ -37,8 +37,8 @@ fn the_action_is_written_in_the_order_that_is_hashed() {
     assert!(plan.json().contains(action), "{}", plan.json());
 }
 
-/// The bytes and, with the same nonce, vault and expiry, the digests equal those of two SDKs of the
-/// venue.
+/// The bytes equal those of two SDKs of the venue. With the same nonce, vault and expiry, the
+/// digests do so, too.
 #[test]
 fn actions_are_those_of_the_vectors() {
     let text = include_str!("../../../../../fixtures/vectors/perp_order/perpetual_orders.json");
@@ -88,7 +88,7 @@ fn actions_are_those_of_the_vectors() {
             vector["action_json_compact"].as_str().unwrap()
         );
         assert!(sealed.json().contains(&json), "{}", vector["id"]);
-        // The recipe gives the digest for the signer's own nonce.
+        // The recipe gives the digest for any nonce that the signer chooses.
         let bytes: Bytes = payload["action_msgpack"].as_str().unwrap().parse().unwrap();
         let vault: Option<Address> = payload["recipe"]["vault_address"]
             .as_str()
@@ -105,7 +105,7 @@ fn actions_are_those_of_the_vectors() {
 }
 
 #[test]
-fn the_example_is_the_recipe_carried_out() {
+fn the_example_follows_from_the_recipe() {
     for arguments in [
         arguments(json!({})),
         arguments(json!({"vaultAddress": "0x1719884eb866cb12b2287399b15f7db5e7d775ea"})),
@@ -202,7 +202,7 @@ fn a_configured_builder_is_paid_what_is_configured_and_approved() {
     assert_eq!(plan["fee_attribution"]["fee_tenth_bps"], 10);
     let request = parse(&arguments).unwrap();
     verify(&request, sealed.json(), now(), &policy).unwrap();
-    // Another configuration requires another fee.
+    // Another configuration requires another fee, so the plan is refused under it.
     let refusal = verify(
         &request,
         sealed.json(),
@@ -237,7 +237,7 @@ fn a_market_trigger_takes_the_worst_price_on_the_tick() {
     }));
     let plan = value(&build(&arguments, &venue, &policy()).unwrap());
     let orders = &plan["payload"]["action"]["orders"];
-    // 1222.29 and 1111.05, to the next tick toward the trigger.
+    // The bounds are 1222.29 and 1111.05. The prices are the next ticks toward the trigger.
     assert_eq!(
         (&orders[1]["p"], &orders[2]["p"]),
         (&json!("1222.3"), &json!("1111.1"))
@@ -245,7 +245,7 @@ fn a_market_trigger_takes_the_worst_price_on_the_tick() {
 }
 
 #[test]
-fn a_builder_deployed_perpetual() {
+fn a_builder_deployed_perpetual_gets_a_plan() {
     let mut venue = Venue::bitcoin();
     venue.asset.coin = "xyz:NVDA".to_owned();
     venue.asset.dex = "xyz".to_owned();

@@ -1,4 +1,4 @@
-//! Orders for which no plan is given, each refused by its name.
+//! Tests of orders that get no plan. Each is refused by a name.
 
 use plan_builder::ports::PortErrorReason;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ fn refused(changes: Value, change: impl FnOnce(&mut Venue)) -> String {
 }
 
 #[test]
-fn coins_that_are_not_traded_here() {
+fn coins_that_are_not_traded_here_are_refused() {
     assert_eq!(
         refused(json!({"coin": "NOPE"}), |_| {}),
         "token_unsupported"
@@ -27,7 +27,7 @@ fn coins_that_are_not_traded_here() {
         let name = refused(json!({}), |venue| venue.asset.asset_id = id);
         assert_eq!(name, "perp_asset_bound", "{id}");
     }
-    // The venue describes another coin than the requested one.
+    // The venue answers with another coin than the requested one.
     let name = refused(json!({"coin": "xyz:BTC"}), |venue| {
         venue.asset.coin = "xyz:BTC".to_owned()
     });
@@ -35,7 +35,7 @@ fn coins_that_are_not_traded_here() {
 }
 
 #[test]
-fn prices_and_sizes_that_the_venue_does_not_take() {
+fn prices_and_sizes_that_the_venue_does_not_take_are_refused() {
     for (changes, name) in [
         (json!({"price": "100000.5"}), "perp_price_tick_exact"),
         (
@@ -67,7 +67,7 @@ fn prices_and_sizes_that_the_venue_does_not_take() {
 }
 
 #[test]
-fn protections_that_do_not_protect() {
+fn protections_that_do_not_protect_are_refused() {
     let tp = |trigger: &str| json!({"takeProfit": {"triggerPrice": trigger}});
     let sl = |trigger: &str| json!({"stopLoss": {"triggerPrice": trigger}});
     let short = |mut changes: Value| {
@@ -106,7 +106,7 @@ fn protections_that_do_not_protect() {
 }
 
 #[test]
-fn a_builder_fee_that_is_not_approved() {
+fn a_builder_fee_that_is_not_approved_is_refused() {
     for approved in [0, 9] {
         let mut venue = Venue::bitcoin();
         venue.approved = approved;
@@ -117,7 +117,7 @@ fn a_builder_fee_that_is_not_approved() {
 }
 
 #[test]
-fn a_venue_that_does_not_answer() {
+fn a_venue_that_does_not_answer_gives_no_plan() {
     let detail = || "after 2 s".to_owned();
     for (reason, name) in [
         (

@@ -1,4 +1,4 @@
-//! Plans that were changed after they were sealed.
+//! Tests of plans that were changed after they were sealed.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ fn sealed() -> Value {
     serde_json::from_str(plan(&protected()).json()).unwrap()
 }
 
-/// Returns the name that refuses a change. The change's author computed the digest again.
+/// Returns the name of the check that refuses a changed plan. Its digest was computed again.
 #[track_caller]
 fn refused(change: impl FnOnce(&mut Value)) -> String {
     let mut plan = sealed();
@@ -23,7 +23,7 @@ fn refused(change: impl FnOnce(&mut Value)) -> String {
 }
 
 #[test]
-fn any_change_without_a_new_digest() {
+fn any_change_without_a_new_digest_is_refused() {
     for pointer in [
         "/valid_until",
         "/payload/recipe/expires_after",
@@ -43,7 +43,7 @@ fn any_change_without_a_new_digest() {
 }
 
 #[test]
-fn members_of_the_payload() {
+fn changed_members_of_the_payload_are_refused_by_name() {
     let set = |pointer: &'static str, value: Value| {
         move |plan: &mut Value| *plan.pointer_mut(pointer).expect("the member is there") = value
     };
@@ -200,7 +200,7 @@ fn members_of_the_payload() {
 }
 
 #[test]
-fn members_that_are_null_missing_or_unknown() {
+fn members_that_are_null_missing_or_unknown_are_refused() {
     type Change = fn(&mut Value);
     let changes: [Change; 6] = [
         |plan| plan["payload"]["action"]["orders"][0]["c"] = Value::Null,
@@ -226,7 +226,7 @@ fn members_that_are_null_missing_or_unknown() {
 }
 
 #[test]
-fn a_plan_for_another_request() {
+fn a_plan_for_another_request_is_refused() {
     let plan = plan(&protected());
     let mut other = protected();
     other["accountProfile"]["address"] = json!(OTHER.to_lowercase());

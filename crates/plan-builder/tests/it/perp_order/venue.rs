@@ -1,4 +1,4 @@
-//! A venue whose answers a test chooses, and the plans built from them.
+//! A venue whose answers a test chooses, and plans that are built from them.
 
 use std::{
     pin::pin,
@@ -25,7 +25,7 @@ pub(crate) fn now() -> UtcSeconds {
     UtcSeconds::from_unix(NOW_MILLIS / 1000)
 }
 
-/// The venue.
+/// A venue that answers with these facts.
 pub(crate) struct Venue {
     pub(crate) asset: PerpAsset,
     pub(crate) approved: u64,
@@ -114,7 +114,7 @@ pub(crate) fn policy_with_fee(tenth_bps: u16) -> Policy {
     })
 }
 
-/// The arguments of a plain order, with some members replaced; `null` removes one.
+/// The arguments of a plain order. `changes` replaces members, and removes them by `null`.
 pub(crate) fn arguments(changes: Value) -> Value {
     let mut arguments = json!({
         "accountProfile": {"kind": "eoa", "address": ACCOUNT},
@@ -126,7 +126,7 @@ pub(crate) fn arguments(changes: Value) -> Value {
     arguments
 }
 
-/// A long with both protections.
+/// The arguments of a purchase with both protections.
 pub(crate) fn protected() -> Value {
     arguments(json!({
         "takeProfit": {"triggerPrice": "110000", "limitPrice": "109500"},
@@ -157,7 +157,7 @@ pub(crate) fn check(arguments: &Value, plan: &str) -> Result<Verified, Refusal> 
     verify(&parse(arguments).unwrap(), plan, now(), &policy())
 }
 
-/// Computes the digest of a changed plan again.
+/// Computes the digest of a changed plan again, and sets it.
 pub(crate) fn reseal(plan: &mut Value) {
     plan["submission"]
         .as_object_mut()
@@ -167,7 +167,7 @@ pub(crate) fn reseal(plan: &mut Value) {
     plan["submission"]["payload_digest"] = json!(keccak256(canonical).to_string());
 }
 
-/// Runs a future to its end. Nothing here waits: the answer is there at the first poll.
+/// Runs a future to its end. The ports here never wait, so the first poll gives the output.
 fn ready<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,

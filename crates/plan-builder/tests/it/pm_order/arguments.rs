@@ -1,4 +1,4 @@
-//! The arguments of the constructor.
+//! Tests of the constructor's arguments.
 
 use alloy_primitives::B256;
 use calldata_checks::Rail;
@@ -18,9 +18,9 @@ fn with(mut stage: Stage, member: &str, value: Value) -> Stage {
     stage
 }
 
-/// Arguments with the same meaning are the same request.
+/// Arguments with the same meaning give the same request.
 #[test]
-fn the_normal_form() {
+fn equal_arguments_have_one_normal_form() {
     let digest = |stage: &Stage| stage.request().unwrap().intent_digest().unwrap();
     let plain = digest(&buy());
     for (member, value) in [
@@ -92,7 +92,7 @@ fn other_accounts_are_refused_by_name() {
 #[test]
 fn malformed_arguments_name_their_path() {
     for (member, value) in [
-        // Money is never a JSON number, an id never one that a double rounds.
+        // Money may not be a JSON number, and an id may not be one that a double rounds.
         ("price", json!(0.5)),
         ("size", json!(100)),
         ("tokenId", json!(5)),
@@ -112,10 +112,10 @@ fn malformed_arguments_name_their_path() {
         ("outcome", json!("x".repeat(201))),
         ("postOnly", json!("true")),
         ("maxCost", json!("0")),
-        // A limit of the other side.
+        // This limit is for orders of the other side.
         ("minProceeds", json!("1")),
-        // Members that are no arguments: neither the builder code nor an expiration is the
-        // caller's.
+        // These members are not arguments. The caller does not choose the builder code or an
+        // expiration.
         ("builder", json!(B256::ZERO.to_string())),
         ("expiration", json!("0")),
     ] {

@@ -1,4 +1,4 @@
-//! Changed plans with a digest that fits: a forger can compute it too.
+//! Tests of changed plans whose digest fits. A forger can compute the digest, too.
 
 use alloy_primitives::B256;
 use calldata_checks::{Facts, pm_order::PmOrderFacts};
@@ -17,7 +17,7 @@ fn forged(stage: &Stage, pointer: &str, value: Value) -> String {
 }
 
 #[test]
-fn members_of_the_payload() {
+fn changed_members_of_the_payload_are_refused_by_name() {
     let word = json!(B256::repeat_byte(1).to_string());
     for (pointer, value, name) in [
         (
@@ -164,9 +164,9 @@ fn members_of_the_payload() {
     }
 }
 
-/// Labels and disclosures that no check decodes follow from the rest.
+/// No check decodes the labels and disclosures, but the other members determine them.
 #[test]
-fn labels_and_disclosures() {
+fn changed_labels_and_disclosures_are_refused() {
     for (pointer, value) in [
         ("/payload/prerequisites/0/state", json!("approved")),
         ("/payload/prerequisites/0/read_back", json!("name()")),
@@ -203,9 +203,9 @@ fn labels_and_disclosures() {
     assert_eq!(forged(&sell(), pointer, approve), "pm_side_bound");
 }
 
-/// Members that an order does not have, and wrong JSON types.
+/// The plans have members that an order does not have, or wrong JSON types.
 #[test]
-fn other_forms() {
+fn other_forms_are_refused() {
     for (pointer, member, value) in [
         (
             "/payload/typed_data/domain",
@@ -252,9 +252,9 @@ fn other_forms() {
     }
 }
 
-/// A whole order for another request, consistent in itself.
+/// The plan has a whole order for another request, which is consistent in itself.
 #[test]
-fn the_plan_of_another_request() {
+fn the_plan_of_another_request_is_refused() {
     let (stage, mut other) = (buy(), buy());
     other.arguments["size"] = json!("1000");
     assert_eq!(stage.forgery(&other.plan()), "pm_amount_exact");
@@ -267,7 +267,7 @@ fn the_plan_of_another_request() {
 }
 
 #[test]
-fn a_changed_plan_with_its_old_digest() {
+fn a_changed_plan_with_its_old_digest_is_refused() {
     let stage = buy();
     let mut plan = stage.plan();
     plan["payload"]["order"]["salt"] = json!("1");
@@ -276,7 +276,7 @@ fn a_changed_plan_with_its_old_digest() {
 }
 
 #[test]
-fn a_plan_that_is_over_or_under_another_policy() {
+fn a_plan_that_is_over_or_under_another_policy_is_refused() {
     let stage = buy();
     let plan = stage.build().unwrap();
     let mut late = stage.clone();
@@ -296,7 +296,7 @@ fn a_plan_that_is_over_or_under_another_policy() {
     );
 }
 
-/// Every value that is not an object or a list.
+/// Collects the paths of the values that are neither an object nor a list.
 fn leaves(value: &Value, path: &str, found: &mut Vec<String>) {
     match value {
         Value::Array(items) => {
@@ -313,8 +313,8 @@ fn leaves(value: &Value, path: &str, found: &mut Vec<String>) {
     }
 }
 
-/// A plan's name, and facts of the market that its order does not depend on: readings that nobody
-/// can check later.
+/// The members that may change: the plan's name, and facts of the market that the order does not
+/// depend on. Nobody can check these readings later.
 const FREE: [&str; 8] = [
     "/artifact_id",
     "/payload/market/condition_id",
@@ -329,7 +329,8 @@ const FREE: [&str; 8] = [
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
-    /// Any changed leaf of a plan, with a digest that fits, is refused by a known name.
+    /// Changes any other leaf of a plan, and computes the digest again. The plan is refused by a
+    /// known name.
     #[test]
     fn any_changed_leaf_is_refused(
         which in 0..3usize,

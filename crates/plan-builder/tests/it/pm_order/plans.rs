@@ -1,4 +1,5 @@
-//! The content of a plan, byte for byte where the venue's client defines it.
+//! Tests of what a plan contains. The parts that the venue's client defines must be equal byte for
+//! byte.
 
 use std::collections::BTreeSet;
 
@@ -12,9 +13,10 @@ use serde_json::{Value, json};
 
 use crate::pm_order::stage::{buy, sell, stages, vectors};
 
-/// The client's typed data, order, hash and post body, without the parts that the caller fills in.
+/// The typed data, the order, the hash and the body to post equal those of the client, without the
+/// parts that the caller adds.
 #[test]
-fn every_vector_byte_for_byte() {
+fn every_vector_is_equal_byte_for_byte() {
     for (stage, vector) in stages().iter().zip(vectors()) {
         let payload = &stage.plan()["payload"];
         let mut body = vector["post_body"].clone();
@@ -57,7 +59,7 @@ fn the_envelope() {
     insta::assert_snapshot!(serde_json::to_string_pretty(&stages()[2].plan()).unwrap());
 }
 
-/// Any JSON text of the same plan is the same plan.
+/// Every JSON text with the same meaning is the same plan.
 #[test]
 fn a_plan_in_another_spelling_is_the_same() {
     let stage = buy();
@@ -68,8 +70,8 @@ fn a_plan_in_another_spelling_is_the_same() {
     );
 }
 
-/// Salt and timestamp come from the moment and are inside the digest: the same moment gives the
-/// same bytes.
+/// The salt and the timestamp come from the given moment, and the digest covers them. So the same
+/// moment gives the same bytes.
 #[test]
 fn the_same_moment_gives_the_same_bytes() {
     let stage = buy();
@@ -110,7 +112,7 @@ proptest! {
     }
 }
 
-/// The name and the salt never repeat each other's random bytes.
+/// The artifact's name and the salt use different random bytes.
 #[test]
 fn the_salt_is_not_in_the_artifacts_name() {
     let mut stage = buy();
@@ -134,7 +136,8 @@ fn the_exchange_follows_the_market() {
     }
 }
 
-/// The approval covers exactly what the order gives, for the exchange alone, and is never a step.
+/// The plan names the approval and does not contain it as a step. It covers exactly what the order
+/// gives, and only for the exchange.
 #[test]
 fn the_approval_is_named_and_not_added() {
     for (stage, contract, function) in [
@@ -157,7 +160,7 @@ fn the_approval_is_named_and_not_added() {
     }
 }
 
-/// The order has no member that the second generation does not have.
+/// The venue's second generation does not have these members.
 #[test]
 fn no_taker_nonce_or_fee_is_a_member_of_the_order() {
     let payload = &buy().plan()["payload"];
@@ -200,7 +203,7 @@ fn the_plan_names_the_facts_that_are_not_known() {
 }
 
 #[test]
-fn post_only_is_a_flag_of_the_body_alone() {
+fn post_only_is_a_flag_of_the_body_only() {
     let (plain, mut stage) = (buy(), buy());
     stage.arguments["postOnly"] = json!(true);
     let (plain, post_only) = (plain.plan(), stage.plan());

@@ -1,4 +1,4 @@
-//! Requests that get no plan, and the name of each refusal.
+//! Tests of requests that get no plan, and of the names of the refusals.
 
 use alloy_primitives::U256;
 use calldata_checks::UtcSeconds;
@@ -19,7 +19,7 @@ fn refused_market(change: impl FnOnce(&mut PmMarket)) -> String {
     stage.refusal()
 }
 
-/// Off the tick, or out of range: refused, not rounded.
+/// The price is off the tick or out of range. It is not rounded.
 #[test]
 fn a_price_off_the_tick_is_refused() {
     for price in [
@@ -43,7 +43,7 @@ fn a_price_off_the_tick_is_refused() {
     assert_eq!(stage.refusal(), "pm_price_tick_aligned");
 }
 
-/// Finer than the lot: refused, not floored.
+/// The size is finer than the lot. It is not rounded down.
 #[test]
 fn a_size_that_is_too_fine_or_too_small_is_refused() {
     for size in ["100.001", "99.999999", "0.0000001", "4.99"] {
@@ -53,7 +53,7 @@ fn a_size_that_is_too_fine_or_too_small_is_refused() {
 }
 
 #[test]
-fn the_callers_limits() {
+fn an_order_beyond_the_callers_limits_is_refused() {
     assert_eq!(refused("maxCost", json!("49.99")), "pm_amount_exact");
     let mut stage = sell();
     stage.arguments["minProceeds"] = json!("1234.436545");
@@ -63,7 +63,7 @@ fn the_callers_limits() {
 }
 
 #[test]
-fn another_market_or_outcome() {
+fn another_market_or_outcome_is_refused() {
     assert_eq!(
         refused("conditionId", json!(format!("0x{}", "08".repeat(32)))),
         "pm_token_bound"
@@ -76,7 +76,7 @@ fn another_market_or_outcome() {
 }
 
 #[test]
-fn a_market_that_is_not_the_tokens_or_takes_no_orders() {
+fn a_market_that_is_not_the_tokens_or_takes_no_orders_is_refused() {
     let token = "pm_token_bound";
     assert_eq!(
         refused_market(|market| market.tokens[0].token_id += U256::ONE),
@@ -92,7 +92,7 @@ fn a_market_that_is_not_the_tokens_or_takes_no_orders() {
 }
 
 #[test]
-fn a_venue_of_another_generation() {
+fn a_venue_of_another_generation_is_refused() {
     assert_eq!(
         refused_market(|market| market.version = 1),
         "pm_version_pinned"
@@ -104,7 +104,7 @@ fn a_venue_of_another_generation() {
 }
 
 #[test]
-fn an_old_reading() {
+fn an_old_reading_is_refused() {
     let old = |seconds: u64| {
         let mut stage: Stage = buy();
         let now = stage.moment.now().unix();
@@ -116,7 +116,7 @@ fn an_old_reading() {
 }
 
 #[test]
-fn a_venue_that_does_not_answer() {
+fn a_venue_that_does_not_answer_gives_no_plan() {
     for (reason, name) in [
         (
             PortErrorReason::Unavailable {

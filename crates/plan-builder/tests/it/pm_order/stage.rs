@@ -1,4 +1,5 @@
-//! A venue, a policy, a moment and the arguments of an order, from the client's vectors.
+//! The stage of these tests: a venue, a policy, a moment and the arguments of an order, from the
+//! client's vectors.
 
 use std::{
     future::Future,
@@ -23,7 +24,7 @@ const VECTORS: &str =
 /// The market's condition.
 pub(crate) const CONDITION: B256 = B256::repeat_byte(7);
 
-/// Everything that one order is built from.
+/// Everything from which one order is built.
 #[derive(Debug, Clone)]
 pub(crate) struct Stage {
     pub(crate) arguments: Value,
@@ -53,7 +54,8 @@ pub(crate) fn vectors() -> Vec<Value> {
     file["vectors"].as_array().unwrap().clone()
 }
 
-/// A purchase on the normal exchange, a sale on the neg-risk one, a purchase with a builder code.
+/// A purchase on the normal exchange, a sale on the negative-risk one, and a purchase with a
+/// builder code.
 pub(crate) fn stages() -> Vec<Stage> {
     vectors().iter().map(Stage::of).collect()
 }
@@ -66,7 +68,7 @@ pub(crate) fn sell() -> Stage {
     stages().swap_remove(1)
 }
 
-/// Completes a future that waits for nothing.
+/// The output of a future that never waits.
 pub(crate) fn ready<F: Future>(future: F) -> F::Output {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,
@@ -154,13 +156,13 @@ impl Stage {
         verify(&self.request()?, plan, self.moment.now(), &self.policy)
     }
 
-    /// Returns the name of the refusal to build.
+    /// Returns the name of the refusal when the plan is built.
     #[track_caller]
     pub(crate) fn refusal(&self) -> String {
         self.build().expect_err("a refusal").check.into_owned()
     }
 
-    /// Returns the name of the refusal of a changed plan with a digest that fits.
+    /// Returns the name of the refusal of a changed plan. Its digest is computed again.
     #[track_caller]
     pub(crate) fn forgery(&self, plan: &Value) -> String {
         self.verify(&resealed(plan))

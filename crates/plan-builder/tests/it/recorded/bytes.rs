@@ -1,6 +1,6 @@
-//! The bytes of recorded calls: those in `fixtures/vectors/swap/calldata`, and those in the folder
-//! that `RECORDED_CALLDATA` names, each as `NAME.hex`. A file counts as a call's calldata only when
-//! it has the call's digest.
+//! The bytes of recorded calls, from `fixtures/vectors/swap/calldata` and from the folder that
+//! `RECORDED_CALLDATA` names. Each file is `NAME.hex`. It counts as a call's calldata only when it
+//! has the call's digest.
 
 use std::{fs, path::PathBuf};
 
@@ -13,11 +13,11 @@ use calldata_checks::swap::calldata::{
 
 use super::{Call, Leg, recording};
 
-/// The number of calls that this repository holds byte for byte.
+/// How many calls this repository has byte for byte.
 const IN_REPOSITORY: usize = 2;
 
 impl Call {
-    /// Takes the calldata from a file, if there is one.
+    /// Reads the calldata from a file, if there is one.
     pub(super) fn read_bytes(&mut self) {
         let Some(calldata) = file(&self.name) else {
             return;
@@ -35,7 +35,7 @@ impl Call {
         self.calldata = Some(calldata);
     }
 
-    /// Returns the bytes under the selector of a decoded function with the same arguments. The
+    /// Returns the bytes under the selector of a decoded function that has the same arguments. The
     /// functions differ in which side is the native coin.
     fn as_decoded(&self, calldata: &[u8]) -> Vec<u8> {
         let selector = if self.is_single() {
@@ -108,7 +108,7 @@ fn the_decoder_reads_the_real_bytes() {
                 assert!(paid.eq(parts.map(|part| (part.recipient, part.amount))));
             }
         }
-        // The function itself is judged by its own selector.
+        // The call is also decoded under its own selector.
         let own = SwapCall::decode(calldata);
         let decoded = [
             swapTokensSingleV3ERC20ToERC20Call::SELECTOR,
@@ -126,7 +126,8 @@ fn the_decoder_reads_the_real_bytes() {
     assert!(read >= IN_REPOSITORY, "{read}");
 }
 
-/// A call without its bytes at hand is rebuilt from its members, with the same verdict.
+/// When the bytes of a call are not available, it is rebuilt from its members. The verdict must be
+/// the same.
 #[test]
 fn a_rebuilt_call_gets_the_verdict_of_the_real_bytes() {
     let policy = super::policy();

@@ -1,4 +1,4 @@
-//! The arguments of the constructor, and the name of each refusal.
+//! Tests of the constructor's arguments, and of the name of each refusal.
 
 use calldata_checks::Rail;
 use plan_builder::{ExportSet, Refusal, Request};
@@ -56,7 +56,8 @@ fn arguments_are_read_in_every_spelling() {
     );
 }
 
-/// A Safe that imported the batch would spend its own tokens and deliver to the account.
+/// If another account's Safe imported the batch, the Safe would spend its own tokens, and the
+/// account would get the output.
 #[test]
 fn a_safe_batch_is_for_a_safe() {
     refused_at("input_invalid", "$.exports", |a| {
@@ -90,7 +91,7 @@ fn one_request_in_different_spellings_has_one_digest() {
 }
 
 #[test]
-fn the_least_output_as_text_or_number() {
+fn the_least_output_may_be_text_or_a_number() {
     for (given, expected) in [
         (json!("0"), "0"),
         (json!(0), "0"),
@@ -131,7 +132,7 @@ fn the_least_output_as_text_or_number() {
 }
 
 #[test]
-fn amounts_and_slippage_that_are_none() {
+fn impossible_amounts_and_slippages_are_refused() {
     for given in [
         json!(1_000_000),
         json!("0"),
@@ -168,7 +169,7 @@ fn amounts_and_slippage_that_are_none() {
 }
 
 #[test]
-fn native_coins() {
+fn native_coins_are_refused() {
     for token in ["fromToken", "toToken"] {
         for native in [
             "0x0000000000000000000000000000000000000000",
@@ -183,7 +184,7 @@ fn native_coins() {
 }
 
 #[test]
-fn an_account_on_another_chain() {
+fn an_account_on_another_chain_is_refused() {
     refused_at(
         "agg_receiver_account_bound",
         "$.accountProfile.chainId",
@@ -194,7 +195,7 @@ fn an_account_on_another_chain() {
 }
 
 #[test]
-fn a_chain_without_a_review() {
+fn a_chain_that_is_not_reviewed_is_refused() {
     let arguments = with(|a| {
         a["accountProfile"]["chainId"] = json!(324);
         a["chainId"] = json!(324);
@@ -206,14 +207,14 @@ fn a_chain_without_a_review() {
 }
 
 #[test]
-fn the_same_token_twice() {
+fn a_swap_of_a_token_for_itself_is_refused() {
     refused_at("input_invalid", "$.toToken", |a| {
         a["toToken"] = json!(USDC.to_string().to_lowercase())
     });
 }
 
 #[test]
-fn every_problem_at_once() {
+fn every_problem_is_named_at_once() {
     let refusal = parse(&json!({
         "accountProfile": {"kind": "contract", "address": "0x12", "chainId": "8453", "label": "mine"},
         "chainId": 0,
@@ -244,7 +245,7 @@ fn every_problem_at_once() {
 }
 
 #[test]
-fn texts_that_are_no_arguments() {
+fn texts_that_are_not_arguments_are_refused() {
     for text in [
         "",
         "null",

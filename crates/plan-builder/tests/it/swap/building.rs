@@ -1,4 +1,4 @@
-//! The content of a plan, and the refusals that follow a port's failure.
+//! Tests of what a plan contains, and of the refusals after a failure of a port.
 
 use alloy_primitives::U256;
 use calldata_checks::{BasisPoints, UtcSeconds, swap::calldata::FeeDistribution};
@@ -276,7 +276,7 @@ fn failures_of_the_aggregator_by_name() {
 }
 
 #[test]
-fn a_stale_quote() {
+fn a_stale_quote_is_refused() {
     let read = |read_at: u64| {
         build(&arguments(), |draft| {
             draft.quote.read_at = UtcSeconds::from_unix(read_at);

@@ -1,4 +1,5 @@
-//! The questions to the aggregator about exchanges and prices, and a plan's disclosure of them.
+//! Tests of what the aggregator is asked about exchanges and prices, and of what a plan discloses
+//! about them.
 
 use std::sync::Mutex;
 
@@ -20,7 +21,7 @@ use crate::swap::sample::{
     ready,
 };
 
-/// An aggregator that prefers an exchange without a review until it is denied.
+/// An aggregator that uses an exchange that is not reviewed, until the request denies it.
 #[derive(Default)]
 struct Fond {
     /// Whether the aggregator has no other exchange.
@@ -95,7 +96,7 @@ fn reviewed_with(edit: impl FnOnce(&mut Value)) -> Policy {
 }
 
 #[test]
-fn an_exchange_that_is_not_reviewed_is_asked_around_once() {
+fn an_exchange_that_is_not_reviewed_is_denied_in_a_second_request() {
     let quotes = Fond::default();
     let sealed = built(&quotes, &reviewed()).unwrap();
     assert_eq!(json_of(&sealed)["payload"]["quote"]["tool"], "sushiswap");
@@ -109,7 +110,7 @@ fn an_exchange_that_is_not_reviewed_is_asked_around_once() {
 }
 
 #[test]
-fn without_another_quote_the_first_quotes_refusal_is_given() {
+fn without_another_quote_the_refusal_is_that_of_the_first_one() {
     let quotes = Fond {
         only: true,
         ..Fond::default()
@@ -137,7 +138,8 @@ fn without_another_quote_the_first_quotes_refusal_is_given() {
 #[test]
 fn an_independent_price_is_in_the_plan_and_bounds_it() {
     let request = Request::Swap(parse(&arguments()).unwrap());
-    // 0.3 WETH for 1,000.000007 USDC: at 3,330 the output is worth 999, at 3,300 it is worth 990.
+    // The swap gives 0.3 WETH for 1,000.000007 USDC. At a price of 3,330 the output is worth 999,
+    // at 3,300 it is worth 990.
     for (price, most, accepted) in [
         ("3330", 10, false),
         ("3330", 11, true),
@@ -214,7 +216,7 @@ fn a_plan_ends_with_the_quote_of_its_exchange() {
     assert_eq!(refusal.check, "artifact_expiry_committed");
 }
 
-/// A router that accepts everything but one contract.
+/// A router that accepts every contract except one.
 struct Router {
     refuses: Option<Address>,
     fails: bool,
@@ -227,7 +229,8 @@ impl Accounts for Router {
 
     async fn call(&self, _: u64, to: Address, data: Bytes) -> Result<Option<Bytes>, PortError> {
         assert_eq!((to, data.len()), (ROUTER, 68));
-        // The router's sources have `isContractSelectorWhitelisted(address,bytes4)`.
+        // The sources of the router have the function
+        // `isContractSelectorWhitelisted(address,bytes4)`.
         assert_eq!(
             data[..4],
             alloy_primitives::keccak256("isContractSelectorWhitelisted(address,bytes4)")[..4]
@@ -247,7 +250,7 @@ impl Accounts for Router {
 }
 
 #[test]
-fn reviewed_legs_are_held_against_the_routers_whitelist() {
+fn reviewed_legs_are_compared_with_the_routers_whitelist() {
     let mut policy = reviewed().fees;
     policy.chains[0].legs[0].spender = STRANGER;
     let listed = |router: &Router| {

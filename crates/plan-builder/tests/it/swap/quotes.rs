@@ -1,4 +1,5 @@
-//! Hostile and mistaken quotes: the builder gives no plan, and the refusal names the check.
+//! Tests of hostile and mistaken quotes. The builder gives no plan, and the refusal names the
+//! check.
 
 use alloy_primitives::{Bytes, U256, address};
 use calldata_checks::swap::calldata::FeeDistribution;

@@ -1,4 +1,4 @@
-//! An aggregator that composes quotes as the real one does, and a request for one of them.
+//! An aggregator that composes quotes as the real one does, and a request for such a quote.
 
 use std::{
     future::Future,
@@ -39,7 +39,7 @@ pub(crate) const USDC: Address = address!("833589fCD6eDb6E08f4c7C32D4f71b54bdA02
 pub(crate) const WETH: Address = address!("4200000000000000000000000000000000000006");
 pub(crate) const SUSHI: Address = address!("AC4c6e212A361c968F1725b4d055b47E63F80b75");
 
-/// The quoted output of any input.
+/// The output that every quote promises.
 pub(crate) const QUOTED: u64 = 300_000_000_000_000_000;
 
 /// The arguments of a swap of 1,000.000007 USDC to WETH on Base.
@@ -61,7 +61,8 @@ pub(crate) fn parse(arguments: &Value) -> Result<SwapRequest, Refusal> {
     }
 }
 
-/// The aggregator: it composes the requested quote, then `edit` changes it as an attack would.
+/// The aggregator. It composes the requested quote, and `edit` then changes the quote as an
+/// attacker would.
 pub(crate) struct Aggregator<E> {
     edit: E,
     pub(crate) asked: Mutex<Vec<SwapAsk>>,
@@ -90,9 +91,9 @@ pub(crate) struct Draft {
     pub(crate) quote: SwapQuote,
     pub(crate) call: swapTokensMultipleV3ERC20ToERC20Call,
     pub(crate) fees: forwardERC20FeesCall,
-    /// Appended to the encoded call.
+    /// Bytes that follow the encoded call.
     pub(crate) suffix: Vec<u8>,
-    /// Appended to the encoded fee leg.
+    /// Bytes that follow the encoded fee leg.
     pub(crate) fee_suffix: Vec<u8>,
 }
 
@@ -179,7 +180,7 @@ impl Draft {
         self.quote
     }
 
-    /// Gives the quote an id of its own, and an exchange leg that the embedded exchange executes.
+    /// Gives the quote its own id, and an exchange leg that the embedded exchange can execute.
     #[allow(dead_code, reason = "the tests that send plans use it")]
     pub(crate) fn execute(&mut self, number: u8) {
         self.call._transactionId = B256::repeat_byte(number);
@@ -244,7 +245,7 @@ pub(crate) const fn now() -> UtcSeconds {
     UtcSeconds::from_unix(NOW)
 }
 
-/// Builds with a quote that `edit` changed.
+/// Builds a plan with a quote that `edit` changed.
 pub(crate) fn build(
     arguments: &Value,
     edit: impl Fn(&mut Draft) + Send + Sync,
@@ -271,7 +272,7 @@ pub(crate) fn verified(plan: &str) -> Result<Verified, Refusal> {
     verify(&request, plan, now(), &policy())
 }
 
-/// Runs a future that waits for nothing.
+/// The output of a future that never waits.
 pub(crate) fn ready<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,
@@ -279,7 +280,7 @@ pub(crate) fn ready<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// A port with one failure.
+/// A port that always fails with this error.
 pub(crate) struct Failing(pub(crate) PortError);
 
 impl SwapQuotes for Failing {

@@ -1,4 +1,4 @@
-//! Simulated plans: the record, and the refusals.
+//! Tests of simulated plans: what is recorded, and what is refused.
 
 use std::{sync::Mutex, time::Duration};
 
@@ -21,7 +21,7 @@ const TRANSFER: B256 = b256!("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628
 pub(crate) const GROSS: u64 = 1_000_000_007;
 const MINIMUM: u64 = QUOTED / 10_000 * 9950;
 
-/// A chain that executes a plan, except where `edit` changes the outcome.
+/// A chain that executes a plan as planned, unless `edit` changes the outcome.
 pub(crate) struct Chain<E> {
     pub(crate) edit: E,
     pub(crate) ran: Mutex<Vec<Step>>,
@@ -138,7 +138,7 @@ fn movements_are_recorded_and_gas_is_not_offered_as_a_limit() {
     );
 }
 
-/// The router returns the rest of its exchanges: the account spends less than it deposited.
+/// The router returns what the exchanges leave, so the account spends less than it deposited.
 #[test]
 fn the_rest_of_the_exchanges_comes_back() {
     let simulation = run(|o| set(&mut o[6], GROSS + 3)).unwrap();
@@ -149,7 +149,7 @@ fn the_rest_of_the_exchanges_comes_back() {
     );
 }
 
-/// The router gives tokens that somebody left in it to its next caller: the account then spends
+/// The router gives tokens that somebody left in it to its next caller. Then the account spends
 /// nothing, or even gains.
 #[test]
 fn stray_tokens_in_the_router_are_no_reason_to_refuse() {
@@ -211,7 +211,7 @@ fn outcomes_other_than_planned_are_refused() {
 }
 
 #[test]
-fn a_plan_that_could_not_be_run_says_so() {
+fn a_plan_that_could_not_be_simulated_says_so() {
     let poor = run(|o| set(&mut o[0], GROSS - 1)).unwrap();
     assert_eq!(poor["outcome"], "insufficient_balance");
     assert!(
@@ -252,7 +252,7 @@ fn a_plan_that_could_not_be_run_says_so() {
     assert_eq!(plan["simulation"]["outcome"], "unavailable");
     let note = plan["simulation"]["note"].as_str().unwrap();
     assert!(note.starts_with("nothing was simulated"));
-    // Where a simulation is required, an unavailable node does not let a plan past it.
+    // When a simulation is required, an unavailable node gives no plan.
     let refusal = build_in(SimulationMode::Required, &Down).unwrap_err();
     assert_eq!(refusal.check, Refusal::SIMULATION_UNAVAILABLE);
     let plan = build_in(SimulationMode::Off, &Down).unwrap();
@@ -279,8 +279,8 @@ fn an_unavailable_required_simulation_is_a_refusal() {
     }
     let refusal = build_in(SimulationMode::Required, &NoSimulator).unwrap_err();
     assert_eq!(refusal.check, Refusal::SIMULATION_UNAVAILABLE);
-    // A plan that runs is given. A plan that could not run, because the account has no funds, is
-    // given and says so.
+    // A plan that succeeds is given. A plan that cannot be simulated because the account has no
+    // funds is also given, and says so.
     assert_eq!(refused(|_| {}), Ok(()));
     assert_eq!(refused(|o| set(&mut o[0], GROSS - 1)), Ok(()));
     // A plan that fails is refused with the failure.
@@ -308,9 +308,9 @@ fn an_unavailable_required_simulation_is_a_refusal() {
     assert_eq!(refusal.retry_after.map(|seconds| seconds.get()), Some(4));
 }
 
-/// The recipient of a plan may require that it was run.
+/// The recipient of a plan may require that the plan was simulated.
 #[test]
-fn a_verifier_that_requires_a_simulation_wants_to_see_one() {
+fn a_verifier_that_requires_a_simulation_refuses_a_plan_without_one() {
     let chain = |edit| Chain::<fn(&mut Vec<SimulatedCall>)> {
         edit,
         ran: Mutex::default(),
@@ -405,7 +405,7 @@ fn a_chain_that_is_not_simulated_is_not_asked() {
 }
 
 #[test]
-fn the_record_is_inside_the_digest() {
+fn the_digest_covers_the_record() {
     let sealed = build(&Chain {
         edit: |_: &mut Vec<SimulatedCall>| {},
         ran: Mutex::default(),

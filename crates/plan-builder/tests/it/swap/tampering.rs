@@ -1,4 +1,4 @@
-//! A sealed plan that somebody changed, with the old digest and with a recomputed one.
+//! Tests of sealed plans that somebody changed, with the old digest and with a recomputed one.
 
 use alloy_primitives::{B256, hex, keccak256};
 use plan_builder::{Refusal, Request, verify};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::swap::sample::{arguments, now, parse, policy, policy_with, sealed, verified};
 
-/// Every leaf of a JSON value, as a pointer.
+/// Collects every leaf of a JSON value, as a pointer.
 fn leaves(value: &Value, at: &str, found: &mut Vec<String>) {
     match value {
         Value::Object(members) => {
@@ -23,7 +23,7 @@ fn leaves(value: &Value, at: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Another value of the same form.
+/// Returns another value of the same form.
 fn altered(leaf: &Value) -> Value {
     match leaf {
         Value::Bool(yes) => json!(!yes),
@@ -49,7 +49,7 @@ fn plan() -> Value {
     serde_json::from_str(sealed().json()).unwrap()
 }
 
-/// Returns the plan with a recomputed digest.
+/// Returns the plan with its digest computed again.
 fn resealed(mut plan: Value) -> String {
     plan["submission"]
         .as_object_mut()
@@ -71,7 +71,7 @@ fn a_changed_member_breaks_the_digest() {
         let leaf = changed.pointer_mut(&path).unwrap();
         *leaf = altered(leaf);
         let refusal = verified(&changed.to_string()).expect_err(&path);
-        // Values that no plan can hold are refused before the digest is computed.
+        // Values that no plan can have are refused before the digest is computed.
         let words = ["/result", "/kind", "/ledger", "/trezor", "/signed_as"];
         let unreadable = words.iter().any(|word| path.ends_with(word)) || path == "/rail";
         let expected = if unreadable {
@@ -83,8 +83,8 @@ fn a_changed_member_breaks_the_digest() {
     }
 }
 
-/// The members that may still change are ones that nobody could check offline: the names of
-/// aggregator and exchange.
+/// Only members that nobody could check offline may still change: the names of the aggregator and
+/// the exchange.
 #[test]
 fn a_changed_member_with_a_digest_of_its_own_is_refused_by_another_name() {
     let plan = plan();
@@ -105,7 +105,7 @@ fn a_changed_member_with_a_digest_of_its_own_is_refused_by_another_name() {
 }
 
 #[test]
-fn spelling_is_free_and_content_is_not() {
+fn the_spelling_may_change_and_the_content_may_not() {
     let plan = plan();
     verified(&plan.to_string()).unwrap();
     verified(&serde_json::to_string_pretty(&plan).unwrap()).unwrap();
@@ -130,9 +130,9 @@ fn spelling_is_free_and_content_is_not() {
     }
 }
 
-/// Every byte of the text has a meaning.
+/// Every byte of the text has a meaning, so a changed byte is refused.
 #[test]
-fn any_changed_byte_of_the_text() {
+fn any_changed_byte_of_the_text_is_refused() {
     let text = sealed().into_json();
     for at in 0..text.len() {
         let mut bytes = text.clone().into_bytes();
@@ -147,7 +147,7 @@ fn any_changed_byte_of_the_text() {
 }
 
 #[test]
-fn a_plan_for_another_request() {
+fn a_plan_for_another_request_is_refused() {
     let text = sealed().into_json();
     for (edit, check) in [
         (
@@ -187,7 +187,7 @@ fn a_plan_for_another_request() {
 }
 
 #[test]
-fn a_plan_under_another_configuration() {
+fn a_plan_under_another_configuration_is_refused() {
     let text = sealed().into_json();
     let request = Request::Swap(parse(&arguments()).unwrap());
     let other = policy_with(|fees| fees["version"] = json!("2026-12-01"));

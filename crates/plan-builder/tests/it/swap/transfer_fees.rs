@@ -1,5 +1,5 @@
-//! Tokens that take a fee on their own transfers: a simulation's evidence about them, and a plan's
-//! words without one.
+//! Tests of tokens that take a fee on their own transfers: what a simulation shows about them, and
+//! what a plan says without one.
 
 use std::sync::Mutex;
 
@@ -42,7 +42,7 @@ fn chain(edit: fn(&mut Vec<SimulatedCall>)) -> Chain<fn(&mut Vec<SimulatedCall>)
     }
 }
 
-/// Every way to get a plan that was not simulated.
+/// The ways in which a plan comes without a simulation.
 fn not_simulated() -> Vec<(&'static str, Sealed)> {
     use SimulationMode::{Off, Preferred, Required};
     let away = |reason| build_in(Preferred, &Away(reason)).unwrap();
@@ -98,7 +98,7 @@ fn notes(plan: &Value) -> usize {
 }
 
 #[test]
-fn a_plan_that_nobody_ran_says_that_transfer_fees_were_not_examined() {
+fn a_plan_that_was_not_simulated_says_that_transfer_fees_were_not_examined() {
     for (how, sealed) in not_simulated() {
         let plan = plan_of(&sealed);
         assert_eq!(plan["disclosure"]["transfer_fees"], "not_examined", "{how}");
@@ -131,10 +131,10 @@ fn a_forged_note_that_transfer_fees_were_examined_is_refused() {
     }
 }
 
-/// A simulation shows that the minimum arrives, not that the token takes no fee: it cannot show a
-/// fee below the difference of the expected output and the minimum.
+/// A simulation shows that the minimum arrives. It does not show that the token takes no fee,
+/// because the fee may be less than the difference of the expected output and the minimum.
 #[test]
-fn a_plan_that_ran_says_that_the_minimum_arrived() {
+fn a_simulated_plan_says_that_the_minimum_arrived() {
     let sealed = build_in(SimulationMode::Preferred, &chain(|_| {})).unwrap();
     let plan = plan_of(&sealed);
     assert_eq!(

@@ -1,5 +1,5 @@
-//! `fixtures/vectors/swap/plan.json`: a request, the quote's calldata and the resulting plan, byte
-//! for byte, so that digests can be recomputed in any language.
+//! Checks `fixtures/vectors/swap/plan.json` byte for byte: a request, the calldata of a quote, and
+//! the plan that follows. With it, digests can be recomputed in any language.
 
 use std::path::Path;
 

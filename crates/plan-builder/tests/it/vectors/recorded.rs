@@ -1,5 +1,5 @@
-//! Ports that answer from memory, as in an embedder's tests: a quote composed like the
-//! aggregator's, the fees of a bridge route, a market, a perpetual.
+//! Ports that answer from memory, as the tests of an embedder would have: a quote composed like the
+//! aggregator's, the fees of a bridge route, a market, and a perpetual.
 
 #![allow(
     clippy::unwrap_used,
@@ -38,15 +38,16 @@ const EXCHANGE: Address = address!("AC4c6e212A361c968F1725b4d055b47E63F80b75");
 const OWN: Address = address!("90F79bf6EB2c4f870365E785982E1f101E93b906");
 const AGGREGATOR: Address = address!("C06ebbefD94032B85424D51906e2A335EFAe264B");
 
-/// A port that answers from memory. It read everything at one time.
+/// A port that answers from memory, as if it had read everything at one time.
 #[derive(Debug, Clone, Copy)]
 pub struct Recorded {
-    /// The time of reading.
+    /// The time at which it read.
     pub read_at: UtcSeconds,
 }
 
 impl SwapQuotes for Recorded {
-    /// 2,500 units of input for one whole unit (18 decimals) of output, less 30 + 25 basis points.
+    /// Quotes one whole unit of output (18 decimals) for 2,500 units of input, less 30 + 25 basis
+    /// points.
     async fn quote(&self, ask: &SwapAsk) -> Result<SwapQuote, PortError> {
         let own = ask.fee.floor_of(ask.from_amount).unwrap();
         let aggregator = ask.from_amount * U256::from(25) / U256::from(10_000);

@@ -5,7 +5,7 @@ use super::{ImageError, ImageFormat, Reader};
 const END: u8 = 0xd9;
 const SCAN: u8 = 0xda;
 
-/// Width and height.
+/// Returns the width and the height.
 pub(super) fn size(bytes: &[u8]) -> Result<(u32, u32), ImageError> {
     let mut reader = Reader::new(bytes, ImageFormat::Jpeg);
     reader.take(2)?;
@@ -20,7 +20,7 @@ pub(super) fn size(bytes: &[u8]) -> Result<(u32, u32), ImageError> {
                     _ => Err(reader.malformed("no pixels")),
                 };
             }
-            // A second start of an image, and markers without a segment.
+            // A second start of an image is refused, and markers without a segment are skipped.
             0xd8 => return Err(reader.malformed("two images")),
             0x01 | 0xd0..=0xd7 => {}
             code => {
@@ -58,7 +58,7 @@ fn marker(reader: &mut Reader<'_>) -> Result<u8, ImageError> {
     }
 }
 
-/// The content of a segment, whose length counts itself.
+/// Returns the content of a segment. Its stated length includes the length itself.
 fn segment<'a>(reader: &mut Reader<'a>) -> Result<&'a [u8], ImageError> {
     let length = usize::from(u16::from_be_bytes(reader.array()?));
     let length = length
@@ -67,8 +67,8 @@ fn segment<'a>(reader: &mut Reader<'a>) -> Result<&'a [u8], ImageError> {
     reader.take(length)
 }
 
-/// Whether a marker begins a frame: C0 to CF without the tables for Huffman and arithmetic coding
-/// and the reserved one.
+/// Whether a marker begins a frame. These are C0 to CF, without the tables for Huffman and
+/// arithmetic coding and without the reserved one.
 fn is_frame(code: u8) -> bool {
     matches!(code, 0xc0..=0xcf) && !matches!(code, 0xc4 | 0xc8 | 0xcc)
 }
@@ -81,8 +81,8 @@ fn frame(segment: &[u8]) -> Result<(u32, u32), ImageError> {
     Ok((u32::from(width), u32::from(height)))
 }
 
-/// Skips coded pixels up to the next marker, which is not taken. Among pixels, 0xff is followed by
-/// 0x00 or is a restart.
+/// Skips coded pixels up to the next marker, which is not consumed. Among pixels, 0xff is a restart
+/// or is followed by 0x00.
 fn skip_scan(reader: &mut Reader<'_>) {
     let mut pairs = reader.rest.windows(2);
     let is_marker =

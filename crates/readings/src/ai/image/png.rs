@@ -4,7 +4,7 @@ use super::{ImageError, ImageFormat, Reader};
 
 pub(super) const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
 
-/// Width and height.
+/// Returns the width and the height.
 pub(super) fn size(bytes: &[u8]) -> Result<(u32, u32), ImageError> {
     let mut reader = Reader::new(bytes, ImageFormat::Png);
     reader.take(SIGNATURE.len())?;
@@ -41,7 +41,7 @@ pub(super) fn size(bytes: &[u8]) -> Result<(u32, u32), ImageError> {
     }
 }
 
-/// The checksum of a chunk: CRC-32 over its kind and data.
+/// Computes the checksum of a chunk: CRC-32 over its kind and its data.
 fn crc(kind: &[u8; 4], data: &[u8]) -> u32 {
     let step = |crc: u32, byte: &u8| {
         let index = usize::from(crc.to_le_bytes()[0] ^ byte);

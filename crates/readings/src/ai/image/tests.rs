@@ -1,8 +1,11 @@
+//! Tests of the three image formats, with files that follow the standards and with damaged ones.
+
 use proptest::prelude::*;
 
 use super::*;
 
-/// The smallest files with the structure of each format, written by hand from the standards.
+/// Makes a PNG file. The files of these tests are the smallest ones with the structure of their
+/// format, written by hand from the standards.
 fn png(width: u32, height: u32) -> Vec<u8> {
     let mut file = png::SIGNATURE.to_vec();
     let mut header = [width.to_be_bytes(), height.to_be_bytes()].concat();
@@ -21,7 +24,7 @@ fn png(width: u32, height: u32) -> Vec<u8> {
     file
 }
 
-/// The checksum bit by bit, as the standard defines it.
+/// Computes the checksum bit by bit, as the standard defines it.
 fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, |crc, byte| {
         (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
@@ -41,7 +44,7 @@ fn jpeg(width: u16, height: u16) -> Vec<u8> {
     file.extend(height.to_be_bytes());
     file.extend(width.to_be_bytes());
     file.extend([1, 1, 0x11, 0]);
-    // Two scans, with a stuffed byte and a restart in the first one.
+    // The image has two scans. The first one has a stuffed byte and a restart.
     file.extend([0xff, 0xda, 0, 2, 1, 2, 0xff, 0x00, 3, 0xff, 0xd0, 4]);
     file.extend([0xff, 0xff, 0xc4, 0, 2, 0xff, 0xda, 0, 2, 5, 0xff, 0xd9]);
     file

@@ -2,7 +2,7 @@
 
 use super::{ImageError, ImageFormat, Reader};
 
-/// Width and height.
+/// Returns the width and the height.
 pub(super) fn size(bytes: &[u8]) -> Result<(u32, u32), ImageError> {
     let mut reader = Reader::new(bytes, ImageFormat::Webp);
     reader.take(4)?;
@@ -19,7 +19,7 @@ pub(super) fn size(bytes: &[u8]) -> Result<(u32, u32), ImageError> {
         let length = usize::try_from(u32::from_le_bytes(body.array()?))
             .map_err(|_| body.malformed("chunk length"))?;
         let data = body.take(length)?;
-        // Chunks have an even length; the padding is not counted.
+        // Chunks have an even length. The stated length does not include the padding.
         if length % 2 == 1 {
             body.take(1)?;
         }
@@ -27,7 +27,7 @@ pub(super) fn size(bytes: &[u8]) -> Result<(u32, u32), ImageError> {
             b"VP8X" => canvas = Some(extended(data)?),
             b"VP8 " => pixels = Some(lossy(data)?),
             b"VP8L" => pixels = Some(lossless(data)?),
-            // Animations keep their pixels in frames. They are not supported.
+            // Animations have their pixels in frames. They are not supported.
             b"ANIM" | b"ANMF" => return Err(body.malformed("animated")),
             _ => {}
         }
@@ -58,7 +58,7 @@ fn lossy(data: &[u8]) -> Result<(u32, u32), ImageError> {
     if tag & 1 != 0 || reader.array()? != [0x9d, 0x01, 0x2a] {
         return Err(reader.malformed("no key frame"));
     }
-    // The upper two bits of each are a scale.
+    // The upper two bits of each number are a scale.
     let mut side = || Ok(u32::from(u16::from_le_bytes(reader.array()?) & 0x3fff));
     Ok((side()?, side()?))
 }

@@ -1,17 +1,18 @@
-//! The one canonical layout of encoded arguments. Each byte is visited once, so that small calldata
+//! The canonical layout of encoded arguments. Each byte is visited only once, so small calldata
 //! cannot describe a huge value.
 
 use alloy_dyn_abi::DynSolType;
 
 const WORD: usize = 32;
 
-/// The length of the canonical encoding of `types` at the beginning of `data`; `None` when `data`
-/// does not begin with one.
+/// Returns the length of the canonical encoding of `types` at the beginning of `data`. `None` when
+/// `data` does not begin with one.
 pub(super) fn length(types: &[&DynSolType], data: &[u8]) -> Option<usize> {
     sequence(types.iter().copied(), types.len(), data)
 }
 
-/// Reads heads, then tails in the order of the heads, without gaps. Returns the length of both.
+/// Reads the heads, and then the tails in the order of the heads, without gaps. Returns the length
+/// of both.
 fn sequence<'t>(
     types: impl Iterator<Item = &'t DynSolType> + Clone,
     count: usize,
@@ -40,7 +41,7 @@ fn sequence<'t>(
     Some(tail)
 }
 
-/// The length of a dynamic type's tail.
+/// Returns the length of a dynamic type's tail.
 fn dynamic(ty: &DynSolType, data: &[u8]) -> Option<usize> {
     match ty {
         DynSolType::Bytes | DynSolType::String => {
@@ -109,7 +110,7 @@ fn word(ty: &DynSolType, word: &[u8]) -> Option<()> {
     }
 }
 
-/// Length of a type's head, in bytes.
+/// Returns the length of a type's head, in bytes.
 fn head_length(ty: &DynSolType) -> Option<usize> {
     if ty.is_dynamic() {
         return Some(WORD);
@@ -123,7 +124,7 @@ fn head_length(ty: &DynSolType) -> Option<usize> {
     }
 }
 
-/// A length or an offset; `None` when no data can be that long.
+/// Reads a length or an offset. `None` when no data can be that long.
 fn number(data: &[u8]) -> Option<usize> {
     let word = data.get(..WORD)?;
     zeros(word.get(..28)?)?;

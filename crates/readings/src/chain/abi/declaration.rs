@@ -5,7 +5,8 @@ use alloy_json_abi::Param;
 
 use super::MAX_DEPTH;
 
-/// The name and the parameters of a declaration; `None` when it is malformed or nested too deep.
+/// Returns the name and the parameters of a declaration. `None` when it is malformed or nested too
+/// deeply.
 pub(super) fn parse(text: &str) -> Option<(&str, Vec<Param>)> {
     let open = text.find('(')?;
     let (name, rest) = text.split_at(open);
@@ -14,7 +15,7 @@ pub(super) fn parse(text: &str) -> Option<(&str, Vec<Param>)> {
     reader.rest.is_empty().then_some((name, parameters))
 }
 
-/// The canonical name of a type, as it is hashed for a selector.
+/// Returns the canonical name of a type, as it is hashed for a selector.
 ///
 /// The library's own name of a tuple with one member ends with a comma, which no compiler writes.
 pub(super) fn type_name(ty: &DynSolType) -> String {
@@ -34,7 +35,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// `(a, b, …)`.
+    /// Reads `(a, b, …)`.
     fn list(&mut self, depth: usize) -> Option<Vec<Param>> {
         if depth > MAX_DEPTH {
             return None;
@@ -56,7 +57,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A type, its array suffixes, and an optional name.
+    /// Reads a type, its array suffixes, and an optional name.
     fn parameter(&mut self, depth: usize) -> Option<Param> {
         let (stem, components) = if self.rest.starts_with('(') {
             ("tuple", self.list(depth.saturating_add(1))?)

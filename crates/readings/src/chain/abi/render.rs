@@ -1,5 +1,5 @@
-//! Arguments in the form of an answer: numbers as decimal strings, addresses with their checksum.
-//! Everything is cut at a bound and marked where it was cut.
+//! Shows arguments in the form of an answer: numbers as decimal strings, addresses with their
+//! checksum. Everything has a bound, and is marked where it was cut.
 
 use alloy_dyn_abi::DynSolValue;
 use alloy_json_abi::Param;
@@ -9,11 +9,11 @@ use serde_json::{Map, Value, json};
 
 use crate::{chain::text::identifier, text::clean};
 
-/// Most elements of one list that are shown.
+/// The most elements of one list that are shown.
 const MAX_ELEMENTS: usize = 50;
-/// Longest run of bytes that is shown whole.
+/// The most bytes of a value that are shown whole.
 const MAX_BYTES: usize = 256;
-/// Most characters of a text.
+/// The most characters of a text.
 const MAX_TEXT: usize = 256;
 
 /// One argument of a call.
@@ -25,8 +25,8 @@ pub struct Argument {
     /// Its type.
     #[serde(rename = "type")]
     pub ty: String,
-    /// Its value: numbers are decimal strings, bytes are `0x` and hexadecimal digits, tuples are
-    /// objects when their members have names. A value that was cut is `{"cut": …}`.
+    /// Its value. Numbers are decimal strings, bytes are `0x` and hexadecimal digits, and tuples
+    /// are objects when their members have names. A value that was cut is `{"cut": …}`.
     pub value: Value,
 }
 
@@ -38,7 +38,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// A budget of `values`.
+    /// Makes a budget of this many values.
     #[must_use]
     pub fn of(values: usize) -> Self {
         Self {
@@ -86,7 +86,7 @@ pub(super) fn value(value: &DynSolValue, declared: Option<&Param>, budget: &mut 
             list(elements, declared, budget)
         }
         DynSolValue::Tuple(members) => tuple(members, declared, budget),
-        // Structs with names, which no decoder of calldata returns.
+        // No decoder of calldata returns structs with names.
         #[allow(
             unreachable_patterns,
             reason = "the variant exists when any crate of the graph asks for typed data (EIP-712)"
@@ -130,7 +130,7 @@ fn list(elements: &[DynSolValue], declared: Option<&Param>, budget: &mut Budget)
     Value::Array(shown)
 }
 
-/// An object when every member has a distinct name, otherwise a list.
+/// Shows a tuple as an object when every member has a distinct name, otherwise as a list.
 fn tuple(members: &[DynSolValue], declared: Option<&Param>, budget: &mut Budget) -> Value {
     let components = declared
         .map(|param| param.components.as_slice())

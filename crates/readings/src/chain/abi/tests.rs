@@ -1,3 +1,5 @@
+//! Tests of signatures and of the canonical encoding.
+
 use alloy_primitives::{U256, address, hex};
 use proptest::prelude::*;
 
@@ -34,7 +36,7 @@ fn a_transfer_is_read_with_the_names_of_its_declaration() {
 }
 
 #[test]
-fn a_structure_of_one_member_has_the_selector_that_compilers_give_it() {
+fn a_structure_of_one_member_has_the_selector_of_compilers() {
     for (declared, canonical) in [
         ("f((uint256 id) key)", "f((uint256))"),
         (
@@ -72,7 +74,7 @@ fn only_the_canonical_encoding_is_accepted() {
     let mut longer = good.clone();
     longer.extend([1, 2, 3]);
     assert_eq!(transfer.decode(&longer).unwrap().trailing, 3);
-    // The same four bytes, with another signature registered for them.
+    // A spammer has registered another signature with the same four bytes.
     let spam = signature("many_msg_babbage(bytes1)");
     assert_eq!(spam.selector(), transfer.selector());
     assert_eq!(spam.decode(&good), None);
@@ -89,8 +91,8 @@ fn shared_and_shuffled_tails_are_refused() {
         data
     };
     assert!(two.decode(&encode(&["40", "60", "0", "0"])).is_some());
-    // Both offsets point to one tail; the second tail comes first; a gap; an offset beyond
-    // everything.
+    // Both offsets point to one tail, the second tail comes first, there is a gap, or an offset is
+    // beyond the end.
     for words in [
         ["40", "40", "0", "0"],
         ["60", "40", "0", "0"],
@@ -103,7 +105,7 @@ fn shared_and_shuffled_tails_are_refused() {
 
 #[test]
 fn a_bomb_of_shared_arrays_costs_nothing() {
-    // 2,000 offsets at each of three levels, all to the same place, would be eight billion
+    // At each of three levels, 2,000 offsets lead to the same place. That would be eight billion
     // elements.
     let bomb = signature("f(uint256[][][])");
     let mut data = bomb.selector().to_vec();
@@ -173,7 +175,7 @@ fn long_values_are_cut_and_say_so() {
 }
 
 proptest! {
-    /// Alloy's encoding is canonical, and each flipped bit gives other arguments or none.
+    /// Alloy's encoding is canonical. A flipped bit gives other arguments or none.
     #[test]
     fn encodings_are_read_back(a in any::<[u8; 20]>(), n in any::<u64>(), text in "\\PC{0,40}", parts in prop::collection::vec(any::<Vec<u8>>(), 0..4), bit in any::<usize>()) {
         let signature = signature("f(address,(uint64,string)[],bytes[],int128)");

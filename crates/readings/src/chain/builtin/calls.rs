@@ -1,4 +1,4 @@
-//! A transaction as the tree of the calls in its calldata. Further calls that contracts make are
+//! A transaction as a tree of the calls in its calldata. Calls that contracts make on their own are
 //! not in it.
 
 use alloy_primitives::{Address, Selector, U256};
@@ -10,9 +10,9 @@ use crate::chain::{
     signature::{self, Reading},
 };
 
-/// Deepest nesting of calls.
+/// The deepest nesting of calls.
 const MAX_DEPTH: usize = 4;
-/// Most calls of one transaction that are read.
+/// The most calls of one transaction that are read.
 const MAX_CALLS: usize = 64;
 
 /// A call, decoded as far as possible.
@@ -20,7 +20,7 @@ const MAX_CALLS: usize = 64;
 pub struct DecodedCall {
     /// The contract; `None` for a contract creation.
     pub to: Option<Address>,
-    /// Native coin, when the call states an amount.
+    /// The amount of native coin, when the call states one.
     pub value: Option<U256>,
     /// Its calldata.
     pub data: Vec<u8>,
@@ -28,11 +28,11 @@ pub struct DecodedCall {
     pub reading: Option<Reading>,
     /// The calls that it carries.
     pub inner: Vec<Self>,
-    /// Calls that were left out because there are too many, or too deep.
+    /// How many calls were left out because there are too many, or because they are too deep.
     pub left_out: usize,
 }
 
-/// The calls of a transaction; `None` when it has no calldata or creates a contract.
+/// Returns the calls of a transaction. `None` when it has no calldata or creates a contract.
 #[must_use]
 pub fn root(transaction: &Transaction, known: &Knowledge) -> Option<DecodedCall> {
     let to = transaction.to?;
@@ -57,13 +57,13 @@ impl DecodedCall {
         self.data.get(..4).map(Selector::from_slice)
     }
 
-    /// Its effect, when the function is known.
+    /// The effect of the function, if it is known.
     #[must_use]
     pub fn role(&self) -> Option<Role> {
         Some(self.reading.as_ref()?.row?.role)
     }
 
-    /// Visits this call and all calls inside it, outer ones first.
+    /// Visits this call and all calls inside it, from the outside in.
     pub fn visit<'c>(&'c self, see: &mut impl FnMut(&'c Self)) {
         see(self);
         for call in &self.inner {

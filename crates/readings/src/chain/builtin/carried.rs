@@ -1,4 +1,4 @@
-//! The calls inside the arguments of a known function.
+//! Finds the calls inside the arguments of a known function.
 
 use alloy_dyn_abi::DynSolValue;
 use alloy_primitives::{Address, U256};
@@ -6,7 +6,7 @@ use alloy_primitives::{Address, U256};
 use super::Role;
 use crate::chain::abi::Signature;
 
-/// Most commands that are named.
+/// The most commands that are named.
 const MAX_COMMANDS: usize = 256;
 
 /// A call inside another one.
@@ -17,8 +17,8 @@ pub(super) struct Carried {
     pub(super) data: Vec<u8>,
 }
 
-/// All calls that a function with this role makes for its arguments. `to` is the contract of the
-/// outer call. The caller bounds how many of them it reads, and counts the others.
+/// Returns all calls that a function with this role makes for its arguments. `to` is the contract
+/// of the outer call. The caller limits how many of them it reads, and counts the others.
 pub(super) fn carried(role: Role, to: Address, values: &[DynSolValue]) -> Vec<Carried> {
     match role {
         Role::SelfCalls => self_calls(to, values),
@@ -33,7 +33,8 @@ pub(super) fn carried(role: Role, to: Address, values: &[DynSolValue]) -> Vec<Ca
     }
 }
 
-/// The names of the first commands of Uniswap's universal router, and the number of all commands.
+/// Returns the names of the first commands of Uniswap's universal router, and the number of all
+/// commands.
 pub(crate) fn commands(values: &[DynSolValue]) -> (Vec<&'static str>, usize) {
     let Some(DynSolValue::Bytes(commands)) = values.first() else {
         return (Vec::new(), 0);
@@ -66,7 +67,7 @@ pub(crate) fn commands(values: &[DynSolValue]) -> (Vec<&'static str>, usize) {
     (named, commands.len())
 }
 
-/// The calls in a list of calldata.
+/// Returns the calls in a list of calldata.
 fn self_calls(to: Address, values: &[DynSolValue]) -> Vec<Carried> {
     let list = values.iter().find_map(|value| match value {
         DynSolValue::Array(elements) => Some(elements),
@@ -84,7 +85,7 @@ fn self_calls(to: Address, values: &[DynSolValue]) -> Vec<Carried> {
     elements.iter().filter_map(call).collect()
 }
 
-/// The first target, the first number and the first calldata of a row of values.
+/// Returns the call in a row of values: the first target, the first number and the first calldata.
 fn one(values: &[DynSolValue]) -> Option<Carried> {
     let to = values.iter().find_map(DynSolValue::as_address)?;
     let value = values.iter().find_map(|value| match value {
@@ -112,7 +113,7 @@ fn calls(values: &[DynSolValue]) -> Vec<Carried> {
     }
 }
 
-/// A list of tuples that each name a target and calldata.
+/// Returns the calls in a list of tuples, each of which names a target and calldata.
 fn listed(values: &[DynSolValue]) -> Vec<Carried> {
     let list = values.iter().find_map(|value| match value {
         DynSolValue::Array(elements) => Some(elements.as_slice()),
@@ -129,7 +130,7 @@ fn zipped(
     amounts: Option<&[DynSolValue]>,
     data: &[DynSolValue],
 ) -> Vec<Carried> {
-    // An account reads no amounts as zero for every call.
+    // When the list of amounts is empty, the account sends zero with every call.
     let amounts = amounts.filter(|amounts| !amounts.is_empty());
     if targets.len() != data.len() || amounts.is_some_and(|amounts| amounts.len() != data.len()) {
         return Vec::new();
@@ -150,7 +151,8 @@ fn zipped(
         .collect()
 }
 
-/// The first byte of the mode says whether one packed call or an encoded list follows.
+/// Returns the calls of an execution. The first byte of the mode says whether one packed call or an
+/// encoded list follows.
 fn erc7579(kind: Option<u8>, packed: &[u8]) -> Vec<Carried> {
     match kind {
         Some(0) => {
@@ -177,7 +179,8 @@ fn erc7579(kind: Option<u8>, packed: &[u8]) -> Vec<Carried> {
     }
 }
 
-/// Operation, target, amount, length and calldata, repeated without padding.
+/// Returns the calls of a packed list: operation, target, amount, length and calldata, repeated
+/// without padding.
 fn multi_send(mut packed: &[u8]) -> Vec<Carried> {
     let mut found = Vec::new();
     while !packed.is_empty() {
@@ -196,14 +199,14 @@ fn multi_send(mut packed: &[u8]) -> Vec<Carried> {
         };
         match next() {
             Some(call) => found.push(call),
-            // Half of a list is worse than no list.
+            // Half of a list would be worse than no list.
             None => return Vec::new(),
         }
     }
     found
 }
 
-/// Each operation calls its own account with its calldata.
+/// Returns the calls of user operations. Each operation calls its own account with its calldata.
 fn user_operations(values: &[DynSolValue]) -> Vec<Carried> {
     let Some(DynSolValue::Array(operations)) = values.first() else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! The rows of the table.
+//! The table of known functions.
 
 use super::{
     Role,
@@ -18,8 +18,8 @@ const fn row(standard: &'static str, role: Role, declaration: &'static str) -> R
     }
 }
 
-/// Every known function. A signature has one row: `transferFrom` of ERC-20 and of ERC-721 are the
-/// same, and their logs tell them apart.
+/// Every known function. A signature has only one row: `transferFrom` has the same signature in
+/// ERC-20 and in ERC-721, and the logs show which one it was.
 pub(super) static ROWS: &[Row] = &[
     row("erc20", Transfer, "transfer(address to, uint256 amount)"),
     row(

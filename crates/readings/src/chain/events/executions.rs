@@ -1,5 +1,5 @@
-//! The outcomes of calls that a contract made for others. A transaction can succeed although its
-//! inner call failed.
+//! The outcomes of calls that a contract made for others. A transaction can succeed although such a
+//! call failed.
 
 use alloy_primitives::{Address, U256};
 use alloy_sol_types::{SolEvent, sol};
@@ -19,17 +19,17 @@ mod declared {
     }
 }
 
-/// How many of the calls that a contract made for others succeeded and how many failed, according
-/// to its logs.
+/// How many calls for others succeeded and how many failed, as the contract that made them logged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Executions {
-    /// Those that took effect.
+    /// Calls that took effect.
     pub succeeded: usize,
-    /// Those that failed.
+    /// Calls that failed.
     pub failed: usize,
 }
 
-/// The executions that `contract` logs for operations of ERC-4337 accounts and for Safes.
+/// Returns the executions that `contract` logged, for operations of ERC-4337 accounts and for
+/// Safes.
 #[must_use]
 pub fn executions(logs: &[Log], contract: Address) -> Executions {
     let mut found = Executions::default();
@@ -46,7 +46,7 @@ pub fn executions(logs: &[Log], contract: Address) -> Executions {
 fn outcome(log: &Log) -> Option<bool> {
     use declared as d;
     let kind = *log.topics.first()?;
-    // Safes since 1.4 have the hash among the topics, earlier ones have it in the data.
+    // Safes since 1.4 have the hash in the topics. Earlier ones have it in the data.
     let words = |count: usize| {
         let in_topics = log.topics.len().checked_sub(1)?;
         let in_data = log.data.len() / 32;
@@ -111,7 +111,8 @@ mod tests {
         let logs = [
             log(SAFE, topics.clone(), &[1, 1, 5, 5]),
             log(SAFE, topics.clone(), &[1, 0, 5, 5]),
-            // Another contract, another form, and a value that is neither yes nor no.
+            // These logs are from another contract, have another form, or have a value that is
+            // neither yes nor no.
             log(Address::ZERO, topics.clone(), &[1, 0, 5, 5]),
             log(SAFE, topics.clone(), &[1, 0, 5]),
             log(SAFE, topics, &[1, 2, 5, 5]),

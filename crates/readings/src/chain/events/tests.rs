@@ -1,3 +1,5 @@
+//! Tests of transfers and approvals in logs.
+
 use alloy_primitives::{Bytes, address, b256, hex};
 
 use super::*;
@@ -117,7 +119,7 @@ fn approvals_say_what_they_allow() {
     let topics = [&[declared::permit2::Approval::SIGNATURE_HASH][..], &permit2].concat();
     let data = format!("{}{}", word(500), word(1_800_000_000));
     let granted = log(PERMIT2, &topics, &data);
-    // Any other contract can log the same.
+    // Any other contract can log the same, and it does not count.
     let forged = log(BOB, &topics, &data);
     let events = read(network(1), &[unlimited, revoked, all, granted, forged]);
     let grants: Vec<&Grant> = events
@@ -141,7 +143,7 @@ fn approvals_say_what_they_allow() {
 }
 
 #[test]
-fn batches_are_taken_apart_and_uneven_ones_are_not() {
+fn batches_are_split_and_uneven_ones_are_not_read() {
     let topics = [
         declared::TransferBatch::SIGNATURE_HASH,
         ALICE.into_word(),

@@ -1,4 +1,4 @@
-//! The action of a transaction, in one word and one sentence.
+//! The action of a transaction: what it did, in one word and one sentence.
 
 mod executions;
 mod sides;
@@ -17,31 +17,31 @@ use crate::chain::{
     text::shown_symbol,
 };
 
-/// Most assets that a sentence names.
+/// The most assets that a sentence names.
 const MAX_NAMED: usize = 4;
 
 /// The action of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Action {
-    /// In one word: `transfer`, `swap`, `approve`, …
+    /// The action in one word: `transfer`, `swap`, `approve`, …
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// In one sentence from a template.
+    /// The action in one sentence from a template.
     pub summary: String,
 }
 
-/// The words for an action, in two tenses.
+/// The words for an action, in two forms of the verb.
 struct DecodedAction {
     kind: &'static str,
-    /// `Sent`
+    /// For example `Sent`.
     past: &'static str,
-    /// `send`
+    /// For example `send`.
     infinitive: &'static str,
-    /// `1 OKB to 0x…`
+    /// For example `1 OKB to 0x…`.
     rest: String,
 }
 
-/// The action, and warnings about facts that the sentence alone would hide.
+/// Returns the action, and warnings about facts that the sentence alone would hide.
 pub(super) fn action(view: &View<'_>) -> (Action, Vec<Warning>) {
     let mut warnings = Vec::new();
     let action = view.action(&mut warnings);
@@ -64,7 +64,7 @@ pub(super) fn action(view: &View<'_>) -> (Action, Vec<Warning>) {
         ),
     };
     if let Some(minted) = minted {
-        // This holds whatever the outcome of the call is.
+        // This is true whatever the outcome of the call is.
         summary.push_str(&format!(
             " Layer 1 made {} for the sender.",
             view.native(minted)
@@ -314,7 +314,7 @@ impl View<'_> {
         )
     }
 
-    /// `10 USDC`, or a text without the unit when the token does not state it.
+    /// Writes `10 USDC`, or a text without the unit when the token does not state its decimals.
     fn asset_text(
         &self,
         standard: Standard,

@@ -16,7 +16,7 @@ use crate::chain::{
     signature::Confidence,
 };
 
-/// Most values of all calls of a transaction.
+/// The most values that the calls of a transaction show together.
 const MAX_VALUES: usize = 600;
 
 pub(super) fn budget() -> Budget {
@@ -26,22 +26,22 @@ pub(super) fn budget() -> Budget {
 /// A call, decoded as far as possible.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ShownCall {
-    /// The contract, for a call inside another one.
+    /// The called contract. Only a call inside another one has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
     /// Native coin that an inner call carries, in whole coins.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
-    /// The matching signature; absent when none matches.
+    /// The matching signature. Absent when none matches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
-    /// The first four bytes; absent when there are fewer.
+    /// The first four bytes. Absent when there are fewer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selector: Option<String>,
     /// The standard or protocol of the function.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub standard: Option<&'static str>,
-    /// The confidence in the signature.
+    /// How certain the signature is.
     pub signature_confidence: Confidence,
     /// Its arguments.
     pub arguments: Vec<Argument>,
@@ -51,16 +51,16 @@ pub struct ShownCall {
     /// The number of commands that are not named.
     #[serde(skip_serializing_if = "is_zero")]
     pub commands_left_out: usize,
-    /// Bytes after the arguments, often an attribution.
+    /// How many bytes follow the arguments. They often are an attribution.
     #[serde(skip_serializing_if = "is_zero")]
     pub trailing_bytes: usize,
-    /// Other signatures that match as exactly.
+    /// Other signatures that match equally well.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub other_signatures: Vec<String>,
     /// The calls that it carries.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<Self>,
-    /// Calls that were left out.
+    /// How many calls were left out.
     #[serde(skip_serializing_if = "is_zero")]
     pub calls_left_out: usize,
 }
@@ -73,26 +73,26 @@ pub struct ShownTransfer {
     /// The token and the amount.
     #[serde(flatten)]
     pub asset: ShownAsset,
-    /// The sender; the zero address when the asset was minted.
+    /// The sender. The zero address when the asset was minted.
     pub from: String,
-    /// The receiver; the zero address when the asset was burned.
+    /// The receiver. The zero address when the asset was burned.
     pub to: String,
 }
 
 /// A token and an amount of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ShownAsset {
-    /// The token's contract; absent for the native coin.
+    /// The token's contract. Absent for the native coin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
-    /// The token's own symbol. Untrusted text.
+    /// The token's own symbol. The text is untrusted.
     pub symbol: Option<String>,
-    /// Its unit; absent for NFTs.
+    /// The decimals of the token. Absent for NFTs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decimals: Option<u8>,
-    /// In atoms.
+    /// The amount in atoms.
     pub raw: String,
-    /// In whole units; null when the token's unit is not known.
+    /// The amount in whole units. Null when the token's decimals are not known.
     pub amount: Option<String>,
     /// The id of an NFT.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -106,7 +106,7 @@ pub struct ShownApproval {
     pub kind: &'static str,
     /// The token.
     pub token: String,
-    /// The token's own symbol. Untrusted text.
+    /// The token's own symbol. The text is untrusted.
     pub symbol: Option<String>,
     /// The owner of the tokens.
     pub owner: String,
@@ -137,7 +137,7 @@ pub struct ShownChange {
     pub account: String,
     /// `native`, `erc20`, `erc721` or `erc1155`.
     pub standard: &'static str,
-    /// The asset and the amount; a loss has a sign.
+    /// The asset and the amount. A loss has a minus sign.
     #[serde(flatten)]
     pub asset: ShownAsset,
 }
@@ -183,7 +183,7 @@ fn inner(call: &DecodedCall, root: bool, budget: &mut Budget) -> ShownCall {
 
 /// The transfers, and the number of all of them.
 pub(super) fn transfers(view: &View<'_>) -> (Vec<ShownTransfer>, usize) {
-    // Where the chain logs its own coin, the transaction's own transfer is among the logs.
+    // A chain may log its own coin. Then the transaction's own transfer is among the logs.
     let own = match balances::native_is_logged(view.record, view.events) {
         true => Vec::new(),
         false => balances::own_moves(view.record),

@@ -1,3 +1,5 @@
+//! Tests of explanations: of transfers, reverts, swaps, inner calls and missing facts.
+
 mod many;
 mod unseen;
 
@@ -25,7 +27,7 @@ fn moved(token: Address, from: Address, to: Address, amount: u64) -> Log {
     }
 }
 
-/// A call on chain 196 in a block.
+/// A call on chain 196 that is in a block.
 fn record(to: Address, input: &str, logs: Vec<Log>) -> Record {
     let block = BlockRef {
         number: 49_521_072,
@@ -99,7 +101,7 @@ fn a_transfer_is_explained_with_amounts_parties_and_the_whole_fee() {
         "Transferred 10 USD₮0 to 0x2222222222222222222222222222222222222222."
     );
     let fee = explained.fee.clone().unwrap();
-    // 50,675 gas at 20,000,001 wei, and the data on layer 1.
+    // The fee is 50,675 gas at 20,000,001 wei, and the data on layer 1.
     assert_eq!(
         (fee.wei.as_str(), fee.native.as_str()),
         ("1013501765679", "0.000001013501765679")
@@ -140,7 +142,7 @@ fn a_success_without_a_log_is_no_transfer() {
         explained.action.summary
     );
     assert!(codes(&explained).contains(&"no_transfer_logged"));
-    // Another token's log does not count, nor another receiver's.
+    // The log of another token does not count, and neither does a log with another receiver.
     for log in [
         moved(BOB, ALICE, BOB, 10_000_000),
         moved(USDT0, ALICE, ALICE, 10_000_000),
@@ -221,7 +223,7 @@ fn a_pending_transaction_has_done_nothing_yet() {
 }
 
 #[test]
-fn one_given_and_one_taken_is_a_swap_when_the_function_says_so() {
+fn one_asset_given_and_one_taken_is_a_swap_when_the_function_says_so() {
     let pool = address!("3333333333333333333333333333333333333333");
     let weth = Network::by_id(196).unwrap().wrapped_native;
     let logs = || {
@@ -281,7 +283,7 @@ fn symbols_with_sentences_stay_out_of_the_summary() {
 
 #[test]
 fn inner_calls_are_read_and_their_facts_are_needed() {
-    // Safe → multiSend → transfer and something unknown.
+    // A Safe executes a multiSend with a transfer and an unknown call.
     let transfer = hex::decode(CALLDATA).unwrap();
     let mut packed = Vec::new();
     for (to, data) in [

@@ -1,4 +1,4 @@
-//! Warnings that accompany the facts.
+//! Warnings about facts that a reader of an explanation should know.
 
 use alloy_primitives::U256;
 use serde::Serialize;
@@ -15,9 +15,9 @@ use crate::chain::{
     text::shown_symbol,
 };
 
-/// Most unlimited approvals that get a warning each.
+/// The most unlimited approvals that get their own warning.
 const WARNED: usize = 3;
-/// The gas of a transaction that runs no code.
+/// How much gas a transaction uses that runs no code.
 const PLAIN_GAS: U256 = U256::from_limbs([21_000, 0, 0, 0]);
 
 /// A warning for the reader.
@@ -235,7 +235,7 @@ fn failed_inside(view: &View<'_>) -> bool {
     failed && view.status == Status::Success
 }
 
-/// Whether code ran that may have moved the native coin without a log.
+/// Whether code was run that may have moved the native coin without a log.
 fn native_is_unseen(view: &View<'_>) -> bool {
     let (transaction, network) = (&view.record.transaction, view.record.network);
     if view.status != Status::Success || network.native_ledger.is_some() {
@@ -251,8 +251,8 @@ fn native_is_unseen(view: &View<'_>) -> bool {
         return true;
     };
     match row.role {
-        // Only the one known contract wraps, and an unwrapping is known only when that contract
-        // logs it.
+        // Only the one known contract wraps. An unwrapping is known only when that contract logs
+        // it.
         Role::Wrap => call.to != Some(network.wrapped_native),
         Role::Unwrap => call.to != Some(network.wrapped_native) || !network.wrapped_logs,
         _ => !row.is_of_token(),

@@ -1,4 +1,4 @@
-//! The reviewed tokens.
+//! The table of reviewed tokens.
 
 use super::{Asset, Class};
 
@@ -11,7 +11,7 @@ const fn of(chain_id: u64, address: &'static str, symbol: &'static str, class: C
     }
 }
 
-/// Every reviewed token that earns nothing while it is held.
+/// Every reviewed token that earns nothing while an account holds it.
 pub static ASSETS: &[Asset] = &[
     of(
         1,

@@ -1,3 +1,5 @@
+//! Tests of the rules, of their points, and of what each appetite accepts.
+
 use super::*;
 
 fn calm() -> Facts<'static> {
@@ -19,7 +21,7 @@ fn judged(facts: Facts<'_>) -> (Grade, Vec<&'static str>) {
 }
 
 #[test]
-fn the_best_pool_says_why() {
+fn the_best_pool_names_its_reasons() {
     assert_eq!(judged(calm()), (Grade::A, vec![DEEP.says, BASE_ONLY.says]));
 }
 

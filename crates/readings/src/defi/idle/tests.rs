@@ -1,3 +1,5 @@
+//! Tests of which balances are idle, and of the market that each one could use.
+
 use super::{super::market::tests::market, *};
 
 const USDG: &str = "0x4ae46a509f6b1d9056937ba4500cb143933d2dc8";
@@ -24,7 +26,8 @@ fn the_best_calm_market_of_the_same_token_is_named() {
     let markets = [
         of("USDG", USDG, "4.1", "30000000"),
         of("USDG", USDG, "5.2", "18400000"),
-        // A higher yield, but of another contract or chain, of a thin market, or of a high risk.
+        // These markets have a higher yield, but take another contract or are on another chain, are
+        // small, or have a high risk.
         of(
             "USDG",
             "0x9999999999999999999999999999999999999999",
@@ -68,9 +71,9 @@ fn a_deposit_takes_at_most_a_tenth_of_a_market() {
 }
 
 #[test]
-fn names_prove_nothing_and_earning_tokens_are_not_idle() {
+fn symbols_prove_nothing_and_earning_tokens_are_not_idle() {
     let holdings = [
-        // An imitation of USDG, aUSDG, OKB.
+        // These tokens are an imitation of USDG, then aUSDG, then OKB.
         holding(
             196,
             Some("0x9999999999999999999999999999999999999999"),
@@ -84,9 +87,9 @@ fn names_prove_nothing_and_earning_tokens_are_not_idle() {
             Some("10"),
         ),
         holding(196, None, "10", Some("1000")),
-        // USDG's address on another chain.
+        // This token has USDG's address, but on another chain.
         holding(1, Some(USDG), "10", Some("10")),
-        // Dust, and a zero balance.
+        // These balances are dust and zero.
         holding(196, Some(USDG), "0.99", Some("0.99")),
         holding(196, Some(USDG), "0", Some("0")),
     ];

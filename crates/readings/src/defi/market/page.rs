@@ -1,4 +1,5 @@
-//! Pages of a sorted list that survive a change of the list between two calls.
+//! Pages of a sorted list. They have no gaps and no repeats, even when the list changes between two
+//! calls.
 
 use std::{cmp::Ordering, str::FromStr};
 
@@ -10,13 +11,13 @@ use crate::Figure;
 /// The order of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sort {
-    /// The highest yield.
+    /// The highest yield first.
     Apy,
-    /// The highest TVL.
+    /// The highest value locked first.
     Tvl,
 }
 
-/// The last row of a page. The next page begins after it, wherever that row is by then.
+/// The last row of a page. The next page begins after it, wherever that row is then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cursor {
     sort: Sort,
@@ -24,7 +25,7 @@ pub struct Cursor {
     pool: String,
 }
 
-/// The text is no cursor, or a cursor of another order.
+/// The text is not a cursor, or is a cursor of another order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a cursor of this list")]
 pub struct CursorError;
@@ -36,7 +37,7 @@ pub struct Page {
     pub count: usize,
     /// The rows of this page.
     pub rows: Vec<Market>,
-    /// The cursor of the next page; `None` on the last one.
+    /// The cursor of the next page. `None` on the last page.
     pub next_cursor: Option<String>,
 }
 
@@ -98,7 +99,7 @@ impl Cursor {
     }
 }
 
-/// The rows after `cursor`, at most `limit`, in the order of `sort`.
+/// Returns the rows after `cursor`, at most `limit`, in the order of `sort`.
 #[must_use]
 pub fn page(mut markets: Vec<&Market>, sort: Sort, cursor: Option<&Cursor>, limit: usize) -> Page {
     let order = |value: Decimal, pool: &str, market: &Market| {

@@ -1,3 +1,5 @@
+//! Tests of rows, filters, merging, ranking and pages.
+
 use super::{
     super::{grade::Appetite, pool::tests::pool},
     *,
@@ -59,7 +61,7 @@ fn assets_are_found_by_component_and_imitations_are_not() {
 }
 
 #[test]
-fn each_wish_is_respected() {
+fn each_filter_is_respected() {
     let one = market("p", "USDG", "4", "2000000");
     let wants = |filter: Filter| filter.wants(&one);
     assert!(wants(Filter::default()));
@@ -93,7 +95,7 @@ fn each_wish_is_respected() {
         min_tvl: Some(Decimal::from(2_000_001)),
         ..Filter::default()
     }));
-    // A market that is not known to be stable is shown neither as stable nor as unstable.
+    // A market of which it is unknown whether it is stable is not shown with either filter.
     let unknown = Market {
         stablecoin: None,
         ..one.clone()
@@ -123,7 +125,7 @@ fn the_same_market_of_two_sources_is_one_row() {
     assert_eq!(rows[0].apy_pct, known.apy_pct);
     assert!(rows[0].why.contains(&"okx.defi states 412 %".to_owned()));
 
-    // A source that states the base only agrees with a yield of base and reward.
+    // One source states only the base. It agrees with a yield of base and reward.
     let rewarded = Market {
         apy_pct: "6.2".parse().unwrap(),
         ..known.clone()
@@ -163,7 +165,7 @@ fn a_quoted_yield_without_history_is_not_of_the_best_grade() {
     let row = Market::of_quoted(&quoted("4.2")).unwrap();
     assert_eq!(row.risk_grade, Grade::C);
     assert_eq!(row.stablecoin, None, "no address, no class");
-    // A fact that the source does not state is not assumed.
+    // The source does not state the fact, so it is unknown.
     assert_eq!(row.il_risk, None);
     assert!(!Appetite::Low.takes(&row));
     assert!(
@@ -290,7 +292,7 @@ fn a_yield_that_is_stated_whole_is_not_split() {
     assert_eq!((whole.apy_base_pct, whole.apy_reward_pct), (None, None));
     assert!(!whole.reward_known && whole.why.contains(&split));
     assert!(!whole.why.contains(&"base yield only".to_owned()));
-    // The rate of a reserve is its base; rewards on top of it were not read.
+    // The rate of a reserve is only its base. Its rewards were not read.
     let base = Quoted {
         is_base: true,
         ..quoted("4.2")

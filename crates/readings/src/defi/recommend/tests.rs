@@ -1,3 +1,5 @@
+//! Tests of recommendations: gas, risk, room, unknown costs and liquidity.
+
 use super::{super::market::tests::market, *};
 
 fn wish(amount: i64) -> Wish<'static> {
@@ -10,7 +12,8 @@ fn wish(amount: i64) -> Wish<'static> {
     }
 }
 
-/// A million units cost that many dollars, so a round trip of one asset costs 0.65 of them.
+/// A million units of gas cost this many dollars, so the deposit and the withdrawal of one asset
+/// cost 0.65 of them.
 fn gas(chain_id: u64, usd: &str) -> BTreeMap<u64, GasPrice> {
     let usd_per_million = usd.parse().unwrap();
     BTreeMap::from([(chain_id, GasPrice { usd_per_million })])
@@ -23,7 +26,8 @@ fn pools(rows: &[Recommendation]) -> Vec<&str> {
 #[test]
 fn gas_is_taken_from_the_yield() {
     let markets = [market("p", "USDG", "5.2", "18400000")];
-    // 6.5 dollars on 1000 are 0.65 % of the first year; 52 dollars a year earn them in 45.625 days.
+    // Gas of 6.5 dollars on 1000 is 0.65 % of the first year. With 52 dollars a year it is earned
+    // in 45.625 days.
     let rows = recommend(&markets, &wish(1_000), &gas(196, "10"));
     assert_eq!(
         serde_json::to_value(&rows[0]).unwrap(),

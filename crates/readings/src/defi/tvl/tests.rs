@@ -1,3 +1,5 @@
+//! Tests of which protocols and chains count, of movers, shares and look-ups.
+
 use super::*;
 
 fn figure(text: &str) -> Figure {
@@ -106,7 +108,7 @@ fn shares_are_of_the_total_and_rows_appear_once() {
 }
 
 #[test]
-fn a_share_of_nothing_is_not_known() {
+fn a_share_of_nothing_is_unknown() {
     let ranked = rank(&[], Some(&[chain("X Layer", "0")]), Extent::First);
     assert_eq!(ranked.total_tvl_usd, Some(figure("0")));
     assert_eq!(ranked.chains.unwrap()[0].share_pct, None);

@@ -1,4 +1,4 @@
-//! The start of a page of a history.
+//! The cursor of a history: where a page starts.
 
 use std::{fmt, str::FromStr};
 
@@ -6,21 +6,21 @@ use jiff::Timestamp;
 
 use super::{HistoryKind, HistoryKinds};
 
-/// The rest of a history: from `end` back to `start`, without the first `skip` items of the moment
-/// `end`. Its text is opaque to callers.
+/// What is left of a history: the items from `end` back to `start`, without the first `skip` items
+/// of the moment `end`. Callers must not rely on the form of its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cursor {
-    /// Earliest time, in whole milliseconds.
+    /// The earliest time, in whole milliseconds.
     pub start: Timestamp,
-    /// Latest time, in whole milliseconds.
+    /// The latest time, in whole milliseconds.
     pub end: Timestamp,
-    /// Items of exactly `end` that earlier pages contain.
+    /// How many items of exactly `end` earlier pages contain.
     pub skip: usize,
-    /// The kinds of the first page.
+    /// The kinds that the first page had.
     pub kinds: HistoryKinds,
 }
 
-/// The text is no cursor.
+/// The text is not a cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected the next_cursor of an earlier answer")]
 pub struct CursorError;
@@ -67,7 +67,7 @@ impl FromStr for Cursor {
                 kinds,
             })
         })();
-        // Each cursor has one spelling: any other one is refused.
+        // Each cursor has one spelling. Any other one is refused.
         cursor
             .filter(|cursor| cursor.to_string() == text)
             .ok_or(CursorError)

@@ -1,4 +1,4 @@
-//! One item of a history.
+//! One item of a history, in the form of an answer.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ pub enum HistoryItem {
 /// A trade of the account.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fill {
-    /// The trade's number, or the hash of its transaction where the venue gives no number.
+    /// The number of the trade, or the hash of its transaction when the venue gives no number.
     pub id: String,
     /// When it happened.
     pub time: Timestamp,
@@ -41,17 +41,17 @@ pub struct Fill {
     pub coin: String,
     /// `buy` or `sell`.
     pub side: &'static str,
-    /// Its effect on the position, in the venue's words: `Open Long`.
+    /// What it did to the position, in the venue's words: `Open Long`.
     pub direction: String,
-    /// Price in dollars.
+    /// The price, in dollars.
     pub px: Figure,
-    /// Coins.
+    /// The size, in coins.
     pub size: Figure,
-    /// Position before it, in coins.
+    /// The position before it, in coins.
     pub position_before: Option<Figure>,
-    /// Profit realised.
+    /// The profit that it realised, in dollars.
     pub closed_pnl_usd: Option<Figure>,
-    /// Fee in `fee_token`; negative for a rebate.
+    /// The fee in `fee_token`. Negative for a rebate.
     pub fee: Figure,
     /// The token of the fee.
     pub fee_token: Option<String>,
@@ -72,9 +72,9 @@ pub struct FundingPayment {
     pub time: Timestamp,
     /// The coin.
     pub coin: String,
-    /// Dollars received; negative when paid.
+    /// The dollars that were received. Negative when paid.
     pub amount_usd: Figure,
-    /// Position in coins, negative when short.
+    /// The position in coins. Negative when short.
     pub position: Figure,
     /// The rate per hour, as a fraction.
     pub rate: Figure,
@@ -115,7 +115,7 @@ impl HistoryItem {
         }
     }
 
-    /// A sort key that orders items of one moment always the same way.
+    /// Returns a sort key by which items of one moment always have the same order.
     pub(super) fn order(&self) -> (Timestamp, HistoryKind, &str, &str, u64, String) {
         let (id, name, number, rest) = match self {
             Self::Fill(fill) => (

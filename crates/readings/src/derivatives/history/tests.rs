@@ -1,3 +1,5 @@
+//! Tests of pages and cursors of a history.
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
@@ -37,7 +39,7 @@ fn first(window: Window) -> Cursor {
     }
 }
 
-/// Follows the cursors to the end.
+/// Follows the cursors to the end, and returns all items.
 fn all_pages(items: &[HistoryItem], window: Window, limit: usize) -> Vec<HistoryItem> {
     let mut cursor = first(window);
     let mut told = Vec::new();
@@ -94,7 +96,7 @@ fn values_outside_the_window_are_left_out_and_an_uncovered_past_is_stated() {
 }
 
 #[test]
-fn cursors_read_only_their_own_text() {
+fn only_the_exact_text_of_a_cursor_is_read() {
     let window = Window {
         start: at(1_795_000_000_000),
         end: at(1_795_222_920_123),

@@ -1,3 +1,5 @@
+//! Tests of zones, holidays, sessions and daily values.
+
 use jiff::civil::date;
 
 use super::*;
@@ -16,7 +18,8 @@ fn zones_change_with_the_season() {
         NEW_YORK.to_datetime(ts("2026-07-01T01:02:00Z")).to_string(),
         "2026-06-30T21:02:00"
     );
-    // 2026: summer time from 8 March to 1 November; in Europe from 29 March to 25 October.
+    // In 2026, summer time is from 8 March to 1 November, and in Europe from 29 March to 25
+    // October.
     assert_eq!(
         NEW_YORK.to_datetime(ts("2026-03-08T07:00:00Z")).to_string(),
         "2026-03-08T03:00:00"
@@ -45,7 +48,7 @@ fn zones_change_with_the_season() {
 
 #[test]
 fn the_exchanges_are_closed_on_their_holidays() {
-    // As published for 2026 and 2027.
+    // The exchanges have published these for 2026 and 2027.
     for holiday in [
         date(2026, 1, 1),
         date(2026, 1, 19),
@@ -65,9 +68,9 @@ fn the_exchanges_are_closed_on_their_holidays() {
     ] {
         assert_eq!(Market::UsEquities.valued_at(holiday), None, "{holiday}");
     }
-    // A New Year's Day on a Saturday is not observed on the Friday before.
+    // When New Year's Day is a Saturday, the Friday before is no holiday.
     assert!(Market::UsEquities.valued_at(date(2027, 12, 31)).is_some());
-    // Columbus Day and Veterans Day: bonds do not trade, shares do.
+    // On Columbus Day and Veterans Day, shares are traded and bonds are not.
     for bonds_only in [date(2026, 10, 12), date(2026, 11, 11)] {
         assert!(
             Market::UsEquities.valued_at(bonds_only).is_some(),
@@ -79,7 +82,8 @@ fn the_exchanges_are_closed_on_their_holidays() {
             "{bonds_only}"
         );
     }
-    // Veterans Day on a Saturday is not observed; on a Sunday it is observed on Monday.
+    // When Veterans Day is a Saturday, it is not observed on another day. When it is a Sunday, it
+    // is observed on Monday.
     assert!(Market::UsTreasuries.valued_at(date(2028, 11, 10)).is_some());
     assert_eq!(Market::UsTreasuries.valued_at(date(2029, 11, 12)), None);
     for ecb in [
@@ -150,12 +154,12 @@ fn a_weekend_expects_nothing_newer_than_friday() {
         Market::UsEquities.expected(ts("2026-11-23T21:30:00Z"), 0),
         Some(ts("2026-11-23T21:00:00Z"))
     );
-    // One session behind; over Thanksgiving that is Wednesday.
+    // The source is one session behind. Over Thanksgiving the newest value is Wednesday's.
     assert_eq!(
         Market::UsEquities.expected(ts("2026-11-27T20:00:00Z"), 1),
         Some(ts("2026-11-25T21:00:00Z"))
     );
-    // The curve of a day is not expected before the evening.
+    // The curve of a day is expected only in the evening.
     assert_eq!(
         Market::UsTreasuries.expected(ts("2026-11-20T21:00:00Z"), 0),
         Some(ts("2026-11-19T20:30:00Z"))
@@ -175,12 +179,13 @@ fn markets_open_and_close() {
     assert!(open(Market::UsVolatility, "2026-11-20T21:10:00Z"));
     assert!(!open(Market::UsEquities, "2026-11-26T16:00:00Z"));
     assert!(!open(Market::UsEquities, "2026-11-27T18:30:00Z"));
-    // Currencies: Friday 17:00 to Sunday 17:00 in New York.
+    // Currencies rest from Friday 17:00 to Sunday 17:00 in New York.
     assert!(open(Market::Currencies, "2026-11-20T21:59:00Z"));
     assert!(!open(Market::Currencies, "2026-11-20T22:00:00Z"));
     assert!(!open(Market::Currencies, "2026-11-22T21:59:00Z"));
     assert!(open(Market::Currencies, "2026-11-22T22:00:00Z"));
-    // Shares by day and night: until Friday 20:00, from Sunday 20:00, not on the eve of a holiday.
+    // Shares by day and night are open until Friday 20:00 and from Sunday 20:00, but not on the eve
+    // of a holiday.
     assert!(open(Market::EquitiesDayAndNight, "2026-11-21T00:59:00Z"));
     assert!(!open(Market::EquitiesDayAndNight, "2026-11-21T01:00:00Z"));
     assert!(!open(Market::EquitiesDayAndNight, "2026-11-23T00:59:00Z"));
@@ -195,7 +200,7 @@ fn markets_open_and_close() {
 #[test]
 fn futures_rest_for_an_hour_each_day_and_on_the_great_holidays() {
     let open = |now: &str| Market::CommodityFutures.state(ts(now)) == MarketState::Open;
-    // Wednesday, 17:00 to 18:00 in New York; the same in summer.
+    // On a Wednesday, futures rest from 17:00 to 18:00 in New York, in summer as well.
     for (trading, resting, again) in [
         (
             "2026-11-18T21:59:59Z",
@@ -212,18 +217,18 @@ fn futures_rest_for_an_hour_each_day_and_on_the_great_holidays() {
     }
     assert!(!open("2026-11-18T22:59:59Z"));
     for closed in [
-        // Good Friday, from the evening before until Sunday.
+        // They rest for Good Friday, from the evening before until Sunday.
         "2026-04-02T22:00:00Z",
         "2026-04-03T15:00:00Z",
         "2026-04-05T21:59:00Z",
-        // Christmas 2026 is a Friday; in 2025 a Thursday.
+        // Christmas is a Friday in 2026 and a Thursday in 2025.
         "2026-12-24T23:30:00Z",
         "2026-12-25T15:00:00Z",
         "2025-12-25T15:00:00Z",
         "2025-12-25T22:59:00Z",
         "2025-12-31T23:30:00Z",
         "2026-01-01T15:00:00Z",
-        // Thanksgiving, in the afternoon, and the afternoon after it.
+        // They rest on the afternoon of Thanksgiving, and on the afternoon after it.
         "2026-11-26T19:00:00Z",
         "2026-11-27T18:30:00Z",
     ] {
@@ -250,7 +255,7 @@ fn currencies_are_quiet_at_christmas_and_new_year() {
 }
 
 #[test]
-fn a_value_of_a_holiday_has_the_usual_time_and_one_of_a_weekend_none() {
+fn a_value_of_a_holiday_has_the_usual_time_and_a_weekend_has_none() {
     for (market, holiday, usual) in [
         (
             Market::UsTreasuries,

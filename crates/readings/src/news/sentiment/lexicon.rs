@@ -1,21 +1,21 @@
-//! The weights of words: VADER's lexicon, overridden by words of markets that it does not know or
-//! misreads; and the words that modify the words after them.
+//! The weights of words. VADER's lexicon is the base. Words of markets that it does not know or
+//! misreads replace its entries. There are also the words that modify the words after them.
 
 use std::sync::LazyLock;
 
 use rust_decimal::{Decimal, MathematicalOps};
 use vader_sentimental::SentimentIntensityAnalyzer;
 
-/// The lexicon is read through the analyser: the score of a text of one word is the word's score.
+/// Gives access to the lexicon: the score of a text of one word is the word's score.
 static ANALYZER: LazyLock<SentimentIntensityAnalyzer<'static>> =
     LazyLock::new(SentimentIntensityAnalyzer::new);
 
-/// VADER's constant under the square root.
+/// The constant under the square root in VADER's formula.
 pub(super) const ALPHA: Decimal = Decimal::from_parts(15, 0, 0, false, 0);
-/// The amount that a degree word adds to the following word.
+/// How much a degree word adds to the next word.
 const DEGREE: Decimal = Decimal::from_parts(293, 0, 0, false, 3);
 
-/// Valences of words of markets in tenths, −40 … 40 as VADER has them.
+/// The valences of words of markets, in tenths, from −40 to 40 as VADER has them.
 const MARKETS: &[(i64, &[&str])] = &[
     (20, &["surge", "surges", "surged", "surging"]),
     (15, &["inflow", "inflows"]),
@@ -122,9 +122,9 @@ const LESS: &[&str] = &[
     "sortof",
     "sort-of",
 ];
-/// Degree phrases of two words that weaken.
+/// Degree phrases of two words that weaken the next word.
 const LESS_IN_TWO: &[[&str; 2]] = &[["just", "enough"], ["kind", "of"], ["sort", "of"]];
-/// Words that negate the following words, in addition to those with `n't`.
+/// Words that negate the words after them. Words with `n't` do so as well.
 const NEGATIONS: &[&str] = &[
     "aint", "arent", "cannot", "cant", "couldnt", "darent", "didnt", "doesnt", "dont", "hadnt",
     "hasnt", "havent", "isnt", "mightnt", "mustnt", "neither", "neednt", "never", "none", "nope",
@@ -132,7 +132,7 @@ const NEGATIONS: &[&str] = &[
     "uh-uh", "without", "wont", "wouldnt", "rarely", "seldom", "despite",
 ];
 
-/// The weight of a lower-case word, if it has one.
+/// Returns the weight of a word in lower case, if it has one.
 pub(super) fn valence(word: &str) -> Option<Decimal> {
     let of_markets = |word: &str| {
         let found = MARKETS.iter().find(|(_, words)| words.contains(&word));
@@ -143,7 +143,7 @@ pub(super) fn valence(word: &str) -> Option<Decimal> {
         .or_else(|| general(word))
 }
 
-/// The amount that a degree word adds to a positive word after it.
+/// Returns how much a degree word adds to a positive word after it.
 pub(super) fn degree(word: &str) -> Option<Decimal> {
     if MORE.contains(&word) {
         Some(DEGREE)
@@ -154,19 +154,19 @@ pub(super) fn degree(word: &str) -> Option<Decimal> {
     }
 }
 
-/// The amount that a degree phrase of two words adds.
+/// Returns how much a degree phrase of two words adds.
 pub(super) fn degree_of_two(first: &str, second: &str) -> Option<Decimal> {
     LESS_IN_TWO.contains(&[first, second]).then_some(-DEGREE)
 }
 
-/// Whether a word negates the following words.
+/// Whether a word negates the words after it.
 pub(super) fn negates(word: &str) -> bool {
     NEGATIONS.contains(&word) || word.contains("n't")
 }
 
-/// VADER's own valence in tenths, derived from the compound of a text of this one word.
+/// Returns VADER's own valence in tenths, derived from the compound of a text of this one word.
 fn general(word: &str) -> Option<Decimal> {
-    // Marks would count as emphasis of a tone that does not exist.
+    // The marks would count as emphasis, although there is no tone to emphasise.
     if word.contains(['!', '?']) {
         return None;
     }

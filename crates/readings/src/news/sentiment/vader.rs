@@ -1,36 +1,36 @@
-//! VADER's rules (Hutto and Gilbert, 2014, as of version 3.3.2) in exact decimals, over its lexicon
-//! and ours. Idioms and emoji are left out: titles have no idioms, and emoji say nothing about
+//! VADER's rules (Hutto and Gilbert, 2014, version 3.3.2) in exact decimals, with its lexicon and
+//! ours. Idioms and emoji are left out, because titles have no idioms, and emoji say nothing about
 //! markets.
 //!
-//! The lexicon is that of the crate `vader-sentimental`. Its rules are not used: they differ from
-//! the reference where it decides the sign of a score, and a test below says where.
+//! The lexicon is that of the crate `vader-sentimental`. The rules of that crate are not used. They
+//! differ from the reference in ways that change the sign of a score; a test below shows where.
 
 use rust_decimal::{Decimal, MathematicalOps};
 
 use super::lexicon::{ALPHA, degree, degree_of_two, negates, valence};
 
-/// The amount that a word in capitals gains among others that are not.
+/// How much a word in capitals gains when other words are not in capitals.
 const CAPITALS: Decimal = Decimal::from_parts(733, 0, 0, false, 3);
 /// The factor of a negation.
 const NEGATION: Decimal = Decimal::from_parts(740, 0, 0, true, 3);
 /// The factor of "never so".
 const NEVER_SO: Decimal = Decimal::from_parts(125, 0, 0, false, 2);
-/// The share of a degree word's amount over zero, one and two words between.
+/// Which share of a degree word's amount counts when zero, one or two words are between.
 const DISTANCE: [Decimal; 3] = [
     Decimal::ONE,
     Decimal::from_parts(95, 0, 0, false, 2),
     Decimal::from_parts(9, 0, 0, false, 1),
 ];
-/// The factors before and after a "but".
+/// The factors for words before and after a "but".
 const BEFORE_BUT: Decimal = Decimal::from_parts(5, 0, 0, false, 1);
 const AFTER_BUT: Decimal = Decimal::from_parts(15, 0, 0, false, 1);
-/// The amount of each of at most four exclamation marks.
+/// How much each exclamation mark adds, for at most four of them.
 const EXCLAMATION: Decimal = Decimal::from_parts(292, 0, 0, false, 3);
-/// The amount of each of two or three question marks.
+/// How much each question mark adds, for two or three of them.
 const QUESTION: Decimal = Decimal::from_parts(180, 0, 0, false, 3);
-/// The amount of more than three question marks together.
+/// How much more than three question marks add together.
 const MANY_QUESTIONS: Decimal = Decimal::from_parts(960, 0, 0, false, 3);
-/// Most words that are read of a title.
+/// The most words of a title that are read.
 const MOST_WORDS: usize = 200;
 
 /// One word of a title.
@@ -40,7 +40,7 @@ struct Word {
     valence: Option<Decimal>,
 }
 
-/// The compound of a title, −1 … 1.
+/// Returns the compound of a title, from −1 to 1.
 pub(super) fn compound(title: &str) -> Decimal {
     let plain: String = title
         .chars()
@@ -68,7 +68,7 @@ pub(super) fn compound(title: &str) -> Decimal {
 
 impl Word {
     fn new(text: &str) -> Self {
-        // Short words keep their marks: they may be emoticons.
+        // Short words keep their punctuation, because they may be emoticons.
         let stripped = text.trim_matches(|c: char| c.is_ascii_punctuation());
         let word = if stripped.chars().count() <= 2 {
             text
@@ -89,7 +89,7 @@ impl Word {
     }
 }
 
-/// The weight of the word at `place` among its neighbours.
+/// Returns the weight of the word at `place` among its neighbours.
 fn weigh(words: &[Word], place: usize, mixed: bool) -> Decimal {
     let Some(word) = words.get(place) else {
         return Decimal::ZERO;
@@ -136,7 +136,7 @@ fn weigh(words: &[Word], place: usize, mixed: bool) -> Decimal {
     least(weight, &before)
 }
 
-/// Negates or strengthens by the words `distance` before.
+/// Negates or strengthens a weight by the words that are `distance` before.
 fn negated<'a>(
     weight: Decimal,
     distance: usize,
@@ -164,13 +164,13 @@ fn negated<'a>(
     }
 }
 
-/// The amount that "kind of" and similar phrases before a word add to it.
+/// Returns how much "kind of" and similar phrases before a word add to it.
 fn of_two<'a>(before: &impl Fn(usize) -> Option<&'a Word>) -> Decimal {
     let pair = |far: usize, near: usize| degree_of_two(&before(far)?.lower, &before(near)?.lower);
     [pair(3, 2), pair(2, 1)].into_iter().flatten().sum()
 }
 
-/// "Least" negates, "at least" and "very least" do not.
+/// Negates a weight after "least", but not after "at least" and "very least".
 fn least<'a>(weight: Decimal, before: &impl Fn(usize) -> Option<&'a Word>) -> Decimal {
     let least = before(1).is_some_and(|word| word.is("least") && word.valence.is_none());
     let spared = before(2).is_some_and(|word| word.is("at") || word.is("very"));
@@ -181,7 +181,7 @@ fn least<'a>(weight: Decimal, before: &impl Fn(usize) -> Option<&'a Word>) -> De
     }
 }
 
-/// Exclamation and question marks strengthen a tone; a missing tone stays missing.
+/// Strengthens a tone by exclamation and question marks. Without a tone they change nothing.
 fn emphasised(sum: Decimal, text: &str) -> Decimal {
     let count = |mark: char| text.chars().filter(|c| *c == mark).count();
     let exclamation = EXCLAMATION * Decimal::from(count('!').min(4));
@@ -197,7 +197,7 @@ fn emphasised(sum: Decimal, text: &str) -> Decimal {
     }
 }
 
-/// `x / sqrt(x² + 15)`.
+/// Computes `x / sqrt(x² + 15)`.
 fn normal(sum: Decimal) -> Decimal {
     let root = (sum * sum + ALPHA).sqrt();
     root.and_then(|root| sum.checked_div(root))
@@ -212,7 +212,7 @@ fn with_sign_of(value: Decimal, sign: Decimal) -> Decimal {
     }
 }
 
-/// Emoji, and the characters that join or vary them.
+/// Whether a character is an emoji, or joins or varies emoji.
 fn is_emoji(c: char) -> bool {
     matches!(c,
         '\u{1f000}'..='\u{1faff}' | '\u{2600}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}' | '\u{2300}'..='\u{23ff}'
@@ -230,7 +230,7 @@ mod tests {
         compound(title).round_dp(4).normalize().to_string()
     }
 
-    /// Compounds of the reference implementation, vaderSentiment 3.3.2.
+    /// The expected values come from the reference implementation, vaderSentiment 3.3.2.
     #[test]
     fn other_words_are_scored_as_the_reference_does() {
         for (title, expected) in [
@@ -262,9 +262,8 @@ mod tests {
         }
     }
 
-    /// Shows why the rules are implemented here: the crate whose lexicon is used has different
-    /// rules. When one of these assertions fails, the crate has changed, and this module may no
-    /// longer be needed.
+    /// The crate whose lexicon is used has other rules, so they are implemented here. If one of
+    /// these assertions fails, the crate has changed, and this module may no longer be needed.
     #[test]
     fn the_rules_of_the_crate_are_not_those_of_the_reference() {
         let of_the_crate = |text: &str| {
@@ -272,9 +271,9 @@ mod tests {
             format!("{:.4}", analyzer.polarity_scores(text).compound)
         };
         for (text, reference, of_crate) in [
-            // The crate gives a tone to marks without a word of tone.
+            // The crate gives a tone to punctuation without a word of tone.
             ("Nothing to see here?!", "0", "-0.1210"),
-            // In the crate, "at least" negates like "least".
+            // In the crate, "at least" negates as "least" does.
             ("This is at least good news", "0.4404", "-0.3412"),
             // In the crate, "no" does not negate.
             ("It has no good effect", "-0.3412", "0.1779"),

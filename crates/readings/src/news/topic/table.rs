@@ -1,6 +1,7 @@
-//! Topics, and the phrases that match them.
+//! The table of topics.
 
-/// Topics: the spellings of their names without spaces and marks, and the phrases that match.
+/// Each topic has the spellings of its names, without spaces and punctuation, and the phrases that
+/// match it.
 pub(super) const TOPICS: &[(&[&str], &[&str])] = &[
     (
         &["defi", "decentralizedfinance", "decentralisedfinance"],

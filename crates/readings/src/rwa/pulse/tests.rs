@@ -1,3 +1,5 @@
+//! Tests of premiums, labels, missing figures, order and the macro core.
+
 use super::*;
 
 const OPEN: &str = "2026-11-20T16:00:00Z";
@@ -152,7 +154,7 @@ fn two_of_three_readings_are_enough() {
         }
         .is_enough()
     );
-    // Two years and the curve count as one reading.
+    // The yield for two years and the slope count as one reading.
     let curve = MacroCore {
         us2y: reading(&Instrument::US2Y, "3.5"),
         spread_2s10s_bp: Some(Figure(Decimal::ONE)),
@@ -161,9 +163,9 @@ fn two_of_three_readings_are_enough() {
     assert!(!curve.is_enough());
 }
 
-/// Rows of open and closed markets, which `crates/judges/py/figures.py` computes a second time.
+/// `crates/judges/py/figures.py` computes these rows of open and closed markets a second time.
 #[test]
-fn recorded_premiums_are_those_of_the_rows() {
+fn recorded_premiums_equal_those_of_the_rows() {
     const PATH: &str = "../../fixtures/vectors/basis.json";
     let prices = [
         ("183.5", "183.4"),

@@ -1,3 +1,5 @@
+//! Tests of merged scans.
+
 use serde_json::json;
 
 use super::*;

@@ -1,4 +1,4 @@
-//! Example probes.
+//! Tests of the signs and prices that probes give.
 
 use super::*;
 
@@ -13,7 +13,7 @@ fn quoted(amount_in: u64, amount_out: u64) -> Traded {
     })
 }
 
-/// Ten and a thousand dollars go in, and these amounts come back.
+/// Makes two probes: ten and a thousand dollars go in, and these amounts come back.
 fn trades(back_of_10: Traded, back_of_1000: Traded) -> Trades {
     let buy = |usd: u64| quoted(usd * 1_000_000, usd * 500);
     let probes = vec![
@@ -59,7 +59,7 @@ fn a_liquid_token_has_no_signs() {
             .to_string(),
         "0.3"
     );
-    // 5000 atoms for ten dollars, three decimals: two dollars each.
+    // Ten dollars buy 5000 atoms with three decimals, so a token costs two dollars.
     assert_eq!(found.buy_price_usd().unwrap().normalize().to_string(), "2");
 }
 
@@ -68,7 +68,7 @@ fn an_unsellable_token_is_a_trap() {
     let trap = trades(Traded::NoRoute, Traded::NoRoute);
     check(&trap, &[("cannot_sell", RiskLevel::Critical)]);
     assert_eq!(trap.possible(TradeSide::Sell), Some(false));
-    // A failed source is no answer.
+    // When a source fails, there is no answer.
     let down = || Traded::Unavailable("upstream_timeout".to_owned());
     for unknown in [
         trades(down(), down()),
@@ -98,10 +98,10 @@ fn a_missing_route_for_the_largest_size_is_a_thin_market() {
     let mut no_purchase = trades(sold_10(), quoted(500_000, 990_000_000));
     no_purchase.probes[1].buy = Traded::NoRoute;
     check(&no_purchase, &[("thin_market", RiskLevel::Medium)]);
-    // Unknown does not mean that there is none.
+    // An unknown route is not a missing route.
     let down = Traded::Unavailable("upstream_timeout".to_owned());
     check(&trades(sold_10(), down), &[]);
-    // A route for larger amounts only is odd, but not a thin market.
+    // A route only for larger amounts is odd, but it is not a thin market.
     check(&trades(Traded::NoRoute, quoted(500_000, 990_000_000)), &[]);
 }
 
@@ -124,7 +124,7 @@ fn the_traded_price_is_unknown_when_the_round_trip_loses_much() {
         let found = trades(quoted(5000, back), Traded::NoRoute).traded_price_usd();
         found.map(|price| price.normalize().to_string())
     };
-    // Five tokens for ten dollars, and 9.97 dollars for the five.
+    // Ten dollars buy five tokens, and the five sell for 9.97 dollars.
     assert_eq!(price(9_970_000).as_deref(), Some("1.994"));
     assert_eq!(price(9_000_000).as_deref(), Some("1.8"));
     assert_eq!(price(8_990_000), None);

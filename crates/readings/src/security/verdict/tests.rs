@@ -1,4 +1,4 @@
-//! The rules, tested by example and by property.
+//! Tests of the rules, by examples and by properties.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use rust_decimal::Decimal;
 use super::*;
 use crate::{Figure, security::Rating};
 
-/// A scan that made every severe check, with these findings.
+/// Makes a scan that made every severe check, with these findings.
 fn rated(word: &str, findings: &[(Check, bool)]) -> Scan {
     Scan {
         source: "okx.token-scan",
@@ -97,7 +97,7 @@ fn an_unchecked_risk_is_not_safe() {
         None,
         &[],
     );
-    // A milder risk does not make an unknown honeypot a known one.
+    // A milder risk does not settle whether the token is a honeypot.
     check(
         &[rated("LOW", &[(Check::Mintable, true)])],
         Verdict::Unknown,
@@ -106,7 +106,7 @@ fn an_unchecked_risk_is_not_safe() {
     );
     let closed = unrated(&[(Check::NotOpenSource, true)], None);
     check(&[closed], Verdict::Danger, Some(35), &["not_open_source"]);
-    // An unfinished scanner clears nothing.
+    // An unfinished scan clears nothing.
     let partial = Scan {
         complete: false,
         ..rated("LOW", &[(Check::Honeypot, false)])
@@ -116,7 +116,7 @@ fn an_unchecked_risk_is_not_safe() {
 }
 
 #[test]
-fn a_severe_check_that_no_scanner_made_is_not_passed() {
+fn a_severe_check_that_no_scanner_made_does_not_count_as_passed() {
     let mut scan = rated("LOW", &[(Check::Honeypot, false)]);
     scan.findings.remove(&Check::Proxy);
     let unknown = ["severe_checks_unknown"];
@@ -125,7 +125,7 @@ fn a_severe_check_that_no_scanner_made_is_not_passed() {
         scan.findings.remove(&check);
     }
     check(&[scan.clone()], Verdict::Caution, Some(44), &unknown);
-    // The other scanner made the checks.
+    // The other scanner made these checks.
     let other = unrated(&[], None);
     check(&[scan, other], Verdict::Safe, Some(100), &[]);
 }
@@ -160,7 +160,7 @@ fn one_source_that_sees_the_trap_is_enough() {
 }
 
 #[test]
-fn a_tax_is_a_risk_of_its_own() {
+fn a_tax_is_a_separate_risk() {
     let clean = [(Check::Honeypot, false), (Check::NotOpenSource, false)];
     check(&[unrated(&clean, Some("0"))], Verdict::Safe, Some(100), &[]);
     check(
@@ -284,10 +284,10 @@ proptest! {
         let mut taxed = scans.clone();
         let tax = Figure(Decimal::from(tax));
         let known = taxed[which].sell_tax_pct;
-        // Where no tax was known, a known tax can also complete the findings.
+        // When no tax was known, a known tax can also complete the findings.
         if known.is_some_and(|known| known <= tax) {
             taxed[which].sell_tax_pct = Some(tax);
-            // A figure above a hundred percent was no tax.
+            // A figure above a hundred percent did not count as a tax.
             if pct(known).is_some() {
                 prop_assert!(Judgement::of(&taxed).verdict >= before.verdict);
             }

@@ -1,3 +1,5 @@
+//! Tests of the digest of a day, and of the comparison with the day before.
+
 use super::{super::post::Content, *};
 
 const NOW: i64 = 1_795_222_920;
@@ -71,7 +73,7 @@ fn the_day_is_compared_with_the_day_before() {
     assert!(change.tone.unwrap() > change.tone_yesterday.unwrap());
     assert!(change.gone.contains(&"ETH".to_owned()), "{change:?}");
     assert!(told.stances[0].score_yesterday.unwrap().0 < Decimal::ZERO);
-    // No change is stated against a day that was not read completely.
+    // The day before was not read completely, so no change is stated.
     let told = digest(&read(posts, 47), at(0), Extent::First).unwrap();
     assert_eq!((told.change, told.stances[0].score_yesterday), (None, None));
     assert!(told.complete);

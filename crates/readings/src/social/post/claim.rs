@@ -1,11 +1,11 @@
-//! The claim of a post, in a form that is written in our own words.
+//! The claims of a post, in a form from which we write our own words.
 
 use serde::{Deserialize, Serialize};
 
 use super::super::mood::MoodLabel;
 use crate::news::words;
 
-/// Longest price that is quoted, in characters.
+/// The longest price that is quoted, in characters.
 const LONGEST_PRICE: usize = 12;
 
 /// A claim.
@@ -13,9 +13,9 @@ const LONGEST_PRICE: usize = 12;
 pub struct Claim {
     /// Its kind.
     pub kind: ClaimKind,
-    /// The symbol of its token, when it names one.
+    /// The symbol of its token, if it names one.
     pub symbol: Option<String>,
-    /// A price in dollars, when it names one.
+    /// A price in dollars, if it names one.
     pub price: Option<String>,
 }
 
@@ -53,7 +53,7 @@ pub enum ClaimKind {
     Negative,
 }
 
-/// Phrases, as whole words, and the kind of claim that each makes.
+/// Phrases, as whole words, and which kind of claim each makes.
 const PHRASES: &[(ClaimKind, &[&str])] = &[
     (
         ClaimKind::Exploit,
@@ -114,7 +114,7 @@ const PHRASES: &[(ClaimKind, &[&str])] = &[
     ),
 ];
 
-/// The claims of a clause about the tokens that it names.
+/// Returns the claims of a clause about the tokens that it names.
 pub(super) fn stated(clause: &str, symbols: &[String]) -> Vec<Claim> {
     let padded = format!(" {} ", words(clause).join(" "));
     let symbol = match symbols {
@@ -133,7 +133,7 @@ pub(super) fn stated(clause: &str, symbols: &[String]) -> Vec<Claim> {
             price: None,
         })
         .collect();
-    // A price belongs to one token: between two tokens it is ambiguous.
+    // A price belongs to one token. When a clause names two tokens, the price is ambiguous.
     if let (Some(symbol), Some(price)) = (symbol, price_in(clause)) {
         claims.push(Claim {
             kind: ClaimKind::Price,
@@ -144,7 +144,7 @@ pub(super) fn stated(clause: &str, symbols: &[String]) -> Vec<Claim> {
     claims
 }
 
-/// An author's stance as a claim.
+/// Returns an author's stance as a claim.
 pub(super) fn leaning(symbol: &str, label: MoodLabel) -> Option<Claim> {
     let kind = match label {
         MoodLabel::Bullish => ClaimKind::Positive,
@@ -158,7 +158,7 @@ pub(super) fn leaning(symbol: &str, label: MoodLabel) -> Option<Claim> {
     })
 }
 
-/// The first amount of dollars in a text: `$100k`, `$4,200.50`.
+/// Returns the first amount of dollars in a text: `$100k`, `$4,200.50`.
 fn price_in(text: &str) -> Option<String> {
     let amounts = text.split_whitespace().filter_map(|word| {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '$');
@@ -182,7 +182,7 @@ fn is_amount(text: &str) -> bool {
 }
 
 impl Claim {
-    /// The claim as the end of a sentence that begins with its authors.
+    /// Writes the claim as the end of a sentence that begins with its authors.
     #[must_use]
     pub fn words(&self) -> String {
         let symbol = self.symbol.as_deref();
@@ -229,7 +229,7 @@ mod tests {
             ]
         );
         assert_eq!(told("Bridge hacked", &[]), ["tells of an exploit"]);
-        // Whole words only, and no price where it is ambiguous.
+        // Only whole words count, and an ambiguous price is not stated.
         assert_eq!(told("second secret unlocked", &[]), Vec::<String>::new());
         assert_eq!(
             told("BTC or ETH at $5,000", &["BTC", "ETH"]),
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn only_plain_amounts_are_amounts() {
+    fn only_plain_amounts_count_as_prices() {
         for good in ["100k", "4,200.50", "1", "0.5", "2.5m"] {
             assert!(is_amount(good), "{good}");
         }

@@ -1,20 +1,20 @@
-//! Coins that are not altcoins: bitcoin, stablecoins, and derived forms of another coin.
+//! Coins that a ranking of altcoins leaves out: bitcoin, stablecoins, and forms of another coin.
 
 use crate::symbol::SymbolKey;
 
-/// Symbols of stablecoins whose names do not say so.
+/// Symbols of stablecoins whose names do not say that they are stablecoins.
 const STABLE: [&str; 14] = [
     "DAI", "GHO", "FRAX", "USDT", "USDC", "FDUSD", "TUSD", "PYUSD", "USDG", "USDT0", "EURC",
     "EURS", "MIM", "LUSD",
 ];
-/// Bitcoin, and tokens that represent another coin.
+/// Symbols of bitcoin, and of tokens that represent another coin.
 const FORMS: [&str; 38] = [
     "BTC", "XBT", "WBTC", "CBBTC", "TBTC", "BTCB", "FBTC", "LBTC", "SOLVBTC", "XBTC", "KBTC",
     "WETH", "BETH", "XETH", "XBETH", "STETH", "WSTETH", "WEETH", "EETH", "RETH", "CBETH", "OSETH",
     "METH", "RSETH", "EZETH", "SFRXETH", "WBNB", "WSOL", "XSOL", "MSOL", "JITOSOL", "JUPSOL",
     "BNSOL", "OKSOL", "XOKSOL", "WOKB", "WAVAX", "WMATIC",
 ];
-/// First words of the names of tokens that represent another coin.
+/// First words in the names of tokens that represent another coin.
 const PREFIXES: [&str; 5] = [
     "WRAPPED ",
     "BRIDGED ",
@@ -23,7 +23,7 @@ const PREFIXES: [&str; 5] = [
     "LIQUID STAKED ",
 ];
 
-/// Whether a coin with this symbol and this name is left out of a ranking of altcoins.
+/// Whether a ranking of altcoins leaves out a coin with this symbol and this name.
 #[must_use]
 pub fn is_excluded(key: &SymbolKey, name: Option<&str>) -> bool {
     let symbol = key.as_str();

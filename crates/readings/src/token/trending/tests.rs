@@ -1,3 +1,5 @@
+//! Tests of the choice and the order of trending coins.
+
 use super::*;
 
 fn figure(text: &str) -> Option<Figure> {
@@ -115,7 +117,7 @@ fn one_symbol_with_two_prices_is_two_coins() {
     );
     assert_eq!(symbols(&rows), ["ALPHA", "ALPHA"]);
     assert_eq!((rows[0].named_by, rows[1].named_by), (1, 1));
-    // Neither takes the other's figures.
+    // Neither coin takes the figures of the other.
     let caps: Vec<_> = rows
         .iter()
         .map(|row| row.market_cap_usd.unwrap().to_string())
@@ -133,7 +135,7 @@ fn a_token_does_not_take_the_mentions_of_a_coin_with_its_symbol() {
     let alone = rows(&[searched("sui", "SUI", "3")], &[stranger()], &talk);
     let xrp = alone.iter().find(|row| row.symbol == "XRP").unwrap();
     assert_eq!((xrp.named_by, xrp.why.len()), (1, 1));
-    // Beside the coin itself, the mentions count for the coin.
+    // When the coin itself is named too, the mentions count for the coin.
     let both = rows(&[searched("ripple", "XRP", "2.2")], &[stranger()], &talk);
     let named: Vec<_> = both
         .iter()
@@ -179,7 +181,7 @@ fn coins_other_than_altcoins_are_left_out() {
 }
 
 #[test]
-fn a_name_that_is_only_mentioned_is_no_coin() {
+fn a_symbol_that_is_only_mentioned_is_no_coin() {
     let only = [mentioned("SOL", "0.2", "0.5")];
     assert!(
         trending(

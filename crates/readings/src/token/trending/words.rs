@@ -1,4 +1,5 @@
-//! Sentences about a trending coin, from templates. No ranking's own text is repeated.
+//! Sentences, risks and links of a trending coin. The sentences come from templates and repeat no
+//! text of a ranking.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,7 @@ const SMALL_MARKET_USD: Decimal = Decimal::from_parts(20_000_000, 0, 0, false, 0
 const CONCENTRATED_PCT: Decimal = Decimal::from_parts(40, 0, 0, false, 0);
 const SHARP_MOVE_PCT: Decimal = Decimal::from_parts(30, 0, 0, false, 0);
 
-/// A sentence for each ranking.
+/// Makes one sentence for each ranking that names the coin.
 pub(super) fn why(candidate: &Candidate<'_>) -> Vec<String> {
     let mut why = Vec::new();
     if let Some((place, coin)) = candidate.searched {
@@ -42,7 +43,7 @@ pub(super) fn why(candidate: &Candidate<'_>) -> Vec<String> {
     why
 }
 
-/// Codes of its risks.
+/// Returns the codes of its risks.
 pub(super) fn risks(candidate: &Candidate<'_>) -> Vec<&'static str> {
     let mut risks = Vec::new();
     let mut risk = |applies: bool, code| {
@@ -89,7 +90,7 @@ pub(super) fn risks(candidate: &Candidate<'_>) -> Vec<&'static str> {
     risks
 }
 
-/// Links for further reading, built from checked identifiers and never from an upstream's links.
+/// Makes links for further reading from checked identifiers. No link of an upstream is used.
 pub(super) fn links(candidate: &Candidate<'_>) -> BTreeMap<&'static str, String> {
     let mut links = BTreeMap::new();
     if let Some((_, coin)) = candidate.searched {

@@ -1,4 +1,4 @@
-//! A burn on Base, its attestation, and the mint on Arbitrum.
+//! Tests of a burn on Base, its attestation by the replay, and the mint on Arbitrum.
 
 use std::net::SocketAddr;
 
@@ -38,7 +38,7 @@ async fn a_burn_is_attested_through_the_replay_and_minted() {
         .watching(base::DOMAIN, &source);
     let service = iris.clone();
     let live = Live::new("iris-api.circle.com", move |method, path| {
-        // The recordings have the fees.
+        // The recordings have the fees, so this responder leaves other paths to them.
         let path = path.starts_with("/v2/messages/").then_some(path)?;
         let reply = service.answer(method, path)?;
         Some(LiveReply {
@@ -73,7 +73,7 @@ async fn a_burn_is_attested_through_the_replay_and_minted() {
         mintRecipient: user.into_word(),
         burnToken: base::USDC,
         destinationCaller: B256::ZERO,
-        // 1.3 basis points, and a tenth more.
+        // 1.3 basis points of the amount, and a tenth more.
         maxFee: U256::from(3_575),
         minFinalityThreshold: 1000,
     };

@@ -1,4 +1,5 @@
-//! The lending market of chain 196.
+//! Tests of the lending market of chain 196: the adapter reads the chain of `dev-chain` like the
+//! real one.
 
 use std::{collections::BTreeMap, net::SocketAddr};
 
@@ -14,7 +15,7 @@ use dev_chain::{
 use crate::execution::{approve, clock, held, send, xlayer_stage};
 
 #[tokio::test]
-async fn the_lending_market_is_read_by_the_adapter_as_the_real_one() {
+async fn the_adapter_reads_the_lending_market_like_the_real_one() {
     let chain = xlayer_stage();
     let server = chain
         .serve(SocketAddr::from(([127, 0, 0, 1], 0)))
@@ -71,7 +72,7 @@ async fn the_lending_market_is_read_by_the_adapter_as_the_real_one() {
     );
     let position = u64::try_from(held(&chain, xlayer::A_USDG, user)).unwrap();
     assert!(position.abs_diff(100_000_000) <= 1, "{position}");
-    // A paused reserve takes no deposits, so it is no market.
+    // A paused reserve takes no deposits, so the adapter does not list it.
     let pause = AavePool::setPausedCall {
         asset: USDG,
         on: true,

@@ -1,4 +1,4 @@
-//! Swaps on chain 196 and on Base.
+//! Tests that run computed swaps on chain 196, on Base and on Arbitrum.
 
 use alloy_primitives::{Bytes, U256};
 use calldata_checks::BasisPoints;
@@ -32,7 +32,7 @@ async fn okx(reviewed: ReviewedContracts) -> (ReplayServer, Okx) {
     (replay, okx)
 }
 
-/// The default set, from which swaps out of WOKB start as well.
+/// The default set of reviewed contracts, with WOKB as one more token that swaps may start from.
 fn reviewed() -> ReviewedContracts {
     let mut reviewed = ReviewedContracts::default();
     reviewed.source_tokens.push(SourceToken {
@@ -44,7 +44,7 @@ fn reviewed() -> ReviewedContracts {
 }
 
 #[tokio::test]
-async fn every_swap_of_chain_196_that_is_quoted_executes_at_the_quote() {
+async fn every_quoted_swap_of_chain_196_executes_at_its_quote() {
     let (_replay, okx) = okx(reviewed()).await;
     let chain = xlayer_stage();
     let user = BUYER.address;
@@ -102,7 +102,7 @@ async fn an_outdated_quote_reverts_and_a_hostile_router_does_not() {
         held(&chain, WOKB, user),
         U256::from(400_000_000_000_000_000_u64)
     );
-    // After the deadline.
+    // This call is mined after the deadline of its quote.
     let late = okx.swap(&request).await.unwrap().value;
     chain.advance_time(601);
     let said = send(&chain, user, late.to, &late.data).unwrap_err();

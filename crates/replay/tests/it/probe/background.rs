@@ -1,4 +1,4 @@
-//! The probe that a server runs in the background.
+//! Tests of the probe that a server runs in the background.
 
 use std::{
     collections::BTreeMap,
@@ -33,8 +33,8 @@ fn adapter(url: String, change: impl FnOnce(&mut SourceConfig)) -> Coingecko {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_probes_soon_after_its_start_and_once_in_the_period() {
-    // No connection is open for an adapter that is switched off, so none waits while the clock
-    // stands still.
+    // A disabled adapter opens no connection, so nothing waits for the network while the test's
+    // clock is paused.
     let adapter = adapter("http://127.0.0.1:1".to_owned(), |config| {
         config.enabled = false
     });

@@ -1,6 +1,7 @@
-//! Drops, renames and retypes every member of every recorded answer, one at a time, under the real
-//! adapters. The changes of the readings give `forms.json` (`UPDATE_FORMS=1`), by which the probe
-//! names what has changed.
+//! Tests that change every member of every recorded answer, one at a time, and run the real
+//! adapters on the result. Dropping and retyping show which members a reading needs: `forms.json`
+//! keeps that for the probe, which names changed members by it. `UPDATE_FORMS=1` writes the file
+//! again.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,13 +21,13 @@ use super::{
     world::{World, now},
 };
 
-/// The effect of one changed answer.
+/// The effect of one changed answer: the reading, and the rows of the probe.
 struct Outcome {
     answer: Option<ProbeReading>,
     rows: Vec<Row>,
 }
 
-/// A server with its script, and the client.
+/// A scripted server, and the client of the adapters.
 struct Bench {
     script: Script,
     server: MockServer,
@@ -61,14 +62,15 @@ impl Bench {
     }
 }
 
-/// The form of each exchange, and the mutations after which a reading says something new.
+/// The form of each exchange, and the mutations that make a reading say something new.
 #[derive(Default)]
 struct Found {
     forms: BTreeMap<String, Form>,
     wrong: BTreeMap<(String, String), Vec<String>>,
 }
 
-/// Each question has a world of its own with empty caches.
+/// Asks every question of every adapter. Each question gets new adapters, so that no cache answers
+/// it.
 async fn heard() -> Vec<((usize, usize), Heard)> {
     let replay = ReplayServer::start(Recordings::embedded().unwrap())
         .await
@@ -190,7 +192,8 @@ async fn examine(
     merge(known, form);
 }
 
-/// Two questions may have answers of one form: the merged form holds the needs of both.
+/// Merges the forms of two questions that ask the same endpoint. A member of both is needed only
+/// when both readings need it, and may have every kind that one of them accepts.
 fn merge(known: &mut Form, form: Form) {
     for (path, member) in form.members {
         known.unread.remove(&path);
@@ -296,7 +299,7 @@ async fn every_changed_member_is_named_or_harmless() {
     );
 }
 
-/// Whether a row is not `ok` and names the member's place.
+/// Whether a row reports a problem and names the member's path.
 fn names(row: &Row, path: &str) -> bool {
     let at = |change: &data_sources::probe::Change| change.path == path;
     row.state >= State::Changed && row.changes.iter().any(at)

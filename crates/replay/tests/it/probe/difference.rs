@@ -1,9 +1,11 @@
-//! The part of a reading that the reading of the unchanged answer does not have.
+//! The difference between the reading of a changed answer and the reading of the unchanged one, and
+//! the differences that are reviewed.
 
 use std::collections::BTreeSet;
 
-/// Members whose loss or change of kind makes a reading say something other than that something is
-/// missing: the beginning of the source, the path or its last member, and why that is right.
+/// Members whose loss or change makes a reading say something new, other than that something is
+/// missing. Each row has the beginning of the source's name, the path or its last member, and why
+/// the new reading is right.
 pub(crate) const REVIEWED: [(&str, &str, &str); 13] = [
     (
         "sourcify.abi",
@@ -72,7 +74,7 @@ pub(crate) const REVIEWED: [(&str, &str, &str); 13] = [
     ),
 ];
 
-/// The answer with the details of positions: where a detail cannot be read, the reading lists
+/// The answer with the details of positions. When a detail cannot be read, the reading lists
 /// positions by platform instead.
 const DETAIL: &str = "okx.defi /api/v6/defi/user/asset/platform/detail";
 #[rustfmt::skip]
@@ -114,7 +116,7 @@ const OF_DETAIL: [&str; 35] = [
     "$.data[].walletIdPlatformDetailList[].networkHoldVoList[].investTokenBalanceVoList[].totalValue",
 ];
 
-/// Every reviewed member.
+/// Returns every reviewed member.
 pub(crate) fn all_reviewed() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     let of_detail = OF_DETAIL
         .iter()
@@ -122,12 +124,12 @@ pub(crate) fn all_reviewed() -> impl Iterator<Item = (&'static str, &'static str
     REVIEWED.into_iter().chain(of_detail)
 }
 
-/// Whether a path is a reviewed one, or ends with a reviewed member.
+/// Whether `path` is the reviewed path, or ends with the reviewed member.
 pub(crate) fn is_at(path: &str, looked_at: &str) -> bool {
     path == looked_at || (looked_at.starts_with('.') && path.ends_with(looked_at))
 }
 
-/// An empty path would review every member of a source and hide every change in it.
+/// An empty path would match every member of a source, and so hide every change in it.
 #[test]
 fn every_reviewed_member_is_named() {
     for (source, path, why) in all_reviewed() {
@@ -142,15 +144,15 @@ fn every_reviewed_member_is_named() {
     ));
 }
 
-/// Whether a change of this member is reviewed.
+/// Whether somebody has reviewed a change of this member.
 pub(crate) fn reviewed(name: &str, path: &str) -> bool {
     let mut known = all_reviewed();
     known.any(|(source, at, _)| name.starts_with(source) && is_at(path, at))
 }
 
-/// Words and values of a reading that the reading of the unchanged answer does not have, or has
-/// elsewhere. Words that report something missing, and values that the changed answer itself
-/// states, do not count.
+/// Returns at most four words and values that the changed reading has, and that the unchanged one
+/// does not have or has elsewhere. Leaves out words that report something missing, and values that
+/// the mutation itself wrote.
 pub(crate) fn news(base: &str, told: &str) -> Vec<String> {
     let words = |text: &str| -> Vec<String> {
         text.split(|c: char| !(c.is_alphanumeric() || ".-_$₮".contains(c)))
@@ -171,7 +173,7 @@ pub(crate) fn news(base: &str, told: &str) -> Vec<String> {
     new.into_iter().take(4).cloned().collect()
 }
 
-/// A number in its shortest form.
+/// Shortens a decimal number to its shortest form.
 fn plain(word: &str) -> String {
     let number = word.parse::<f64>().is_ok() && word.contains('.');
     match number {
@@ -180,7 +182,7 @@ fn plain(word: &str) -> String {
     }
 }
 
-/// Whether the word only reports something missing, or is the mutation's own.
+/// Whether the word only reports something missing, or comes from the mutation itself.
 fn says_nothing(word: &str) -> bool {
     let source = word.split_once('.').is_some_and(|(upstream, call)| {
         [upstream, call]

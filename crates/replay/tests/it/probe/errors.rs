@@ -1,4 +1,4 @@
-//! The failures of an upstream: each has its own word.
+//! Tests of the probe's words for the failures of an upstream: each failure has its own word.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -40,7 +40,8 @@ async fn answering(response: ResponseTemplate, change: impl FnOnce(&mut SourceCo
     rows(server.uri(), change).await
 }
 
-/// The first source of the adapter that was asked, and the exit code.
+/// Returns the state of the first row, whether its source was reached and took the key, and the
+/// exit code. Checks that the table names the state and does not contain the key.
 fn first(rows: &[Row]) -> (State, Option<bool>, Option<bool>, u8) {
     let row = &rows[0];
     let text = table(rows);
@@ -135,7 +136,8 @@ async fn a_spent_quota_sends_no_request() {
 
 type New<T> = fn(&Transport, SourceConfig, Arc<dyn Clock>) -> Result<T, TransportError>;
 
-/// The rows of a model whose upstream gives one answer to everything, and the requested addresses.
+/// Probes a model whose upstream gives the same answer to every request. Returns the rows and the
+/// requested addresses.
 async fn model<T: Probed>(new: New<T>, response: ResponseTemplate) -> (Vec<Row>, Vec<String>) {
     let server = MockServer::start().await;
     Mock::given(any())
@@ -156,7 +158,7 @@ async fn model<T: Probed>(new: New<T>, response: ResponseTemplate) -> (Vec<Row>,
     (rows, paths.collect())
 }
 
-/// The list of models is free of charge: it reveals a wrong key without a paid request.
+/// A request for the list of models is free. It shows a wrong key before anything is paid.
 #[tokio::test]
 async fn a_wrong_key_of_a_model_is_found_without_a_paid_request() {
     let recorded = |file: &str| {
@@ -197,7 +199,7 @@ async fn a_wrong_key_of_a_model_is_found_without_a_paid_request() {
         assert_eq!(of_models[0].state, State::KeyRefused, "{name}: {rows:?}");
         assert_eq!(of_models[0].authenticated, Some(false), "{name}");
         assert_eq!(exit_code(&rows), 2, "{name}");
-        // The probe does not make paid requests, and lists them as such.
+        // The probe makes no paid request, and lists these sources as not asked.
         let unasked = rows.iter().filter(|row| row.state == State::NotAsked);
         assert_eq!(unasked.count(), rows.len() - 1, "{name}: {rows:?}");
         assert!(!table(&rows).contains("5ec2e7"), "{name}");
@@ -209,7 +211,7 @@ async fn a_wrong_key_of_a_model_is_found_without_a_paid_request() {
         (rows[0].state, rows[0].authenticated),
         (State::Ok, Some(true))
     );
-    // This provider has no such list, so the probe asks nothing.
+    // This provider has no free list of models, so the probe asks nothing.
     let (rows, asked) = model(Perplexity::new, status(401)).await;
     assert!(asked.is_empty());
     assert!(

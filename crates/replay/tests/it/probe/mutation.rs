@@ -1,4 +1,4 @@
-//! Documents with one member changed at each of its places.
+//! Changes one member of a JSON document at every place where it occurs.
 
 use data_sources::probe::Kind;
 use serde_json::{Map, Value, json};
@@ -10,7 +10,7 @@ pub(crate) enum Mutation {
     Retype(Kind),
 }
 
-/// `document` with the member at `path` changed in every place that the path names.
+/// Returns `document` with the member at `path` changed at every place that the path names.
 pub(crate) fn mutated(document: &Value, path: &str, mutation: Mutation) -> Value {
     let mut changed = document.clone();
     let steps = steps(path);
@@ -97,7 +97,7 @@ fn member(members: &mut Map<String, Value>, name: &str, rest: &[Step], mutation:
     }
 }
 
-/// A value of another kind, as close as possible.
+/// Returns a value of another kind that is as close as possible.
 fn retyped(value: &Value, kind: Kind) -> Value {
     match (kind, value) {
         (Kind::Null, _) => Value::Null,

@@ -1,4 +1,4 @@
-//! A server that replays recorded answers, one of them with another body.
+//! A server that gives recorded answers, with another body for one of them.
 
 use std::{
     collections::BTreeMap,
@@ -9,10 +9,10 @@ use data_sources::probe::Exchange;
 use reqwest::Url;
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate, matchers::any};
 
-/// Status, content type and body.
+/// The status, the content type and the body.
 type Answer = (u16, String, Vec<u8>);
 
-/// The answers by request.
+/// The answer to each request.
 #[derive(Clone, Default)]
 pub(crate) struct Script(Arc<Mutex<BTreeMap<String, Answer>>>);
 
@@ -29,7 +29,7 @@ impl Script {
         server
     }
 
-    /// Answers as in `exchanges`, but the one at `place` with `body`.
+    /// Answers as in `exchanges`. The exchange at `place` gets `body` instead of its own.
     pub(crate) fn set(&self, exchanges: &[Exchange], place: usize, body: &str) {
         let mut answers = BTreeMap::new();
         for (index, exchange) in exchanges.iter().enumerate() {
@@ -49,7 +49,8 @@ impl Script {
     }
 }
 
-/// Only the question tells nodes apart, because recordings omit their addresses.
+/// Returns the key of an exchange's request. Recordings omit the addresses of nodes, so a node's
+/// key has only the question.
 fn key_of(exchange: &Exchange) -> String {
     let sent = exchange.sent.as_deref().unwrap_or_default();
     match &exchange.base {

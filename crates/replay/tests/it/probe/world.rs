@@ -1,4 +1,4 @@
-//! Every adapter, connected to recordings or to stand-ins.
+//! Every adapter, connected to one root address.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -50,7 +50,8 @@ pub(crate) fn now() -> Timestamp {
     Timestamp::from_second(i64::try_from(replay::RECORDED_AT).unwrap()).unwrap()
 }
 
-/// Every adapter, with its upstreams at `root`: the first segment of every path there is the host.
+/// Every adapter, with its upstreams at one root address. The first segment of every path there is
+/// the host.
 pub(crate) struct World {
     plain: Vec<Box<dyn Probed + Send + Sync>>,
     lifi: Lifi,

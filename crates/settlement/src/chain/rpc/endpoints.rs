@@ -1,5 +1,5 @@
-//! The endpoints of the chain. They are asked in the operator's order, and those that do not answer
-//! or are behind come last.
+//! The endpoints of the chain. Requests go to them in the operator's order. Endpoints that do not
+//! answer, or are behind, come last for a while.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,11 +19,11 @@ use tx_sender::NodeFault;
 use crate::http::Http;
 use crate::{Cause, Malformation, RemoteCall};
 
-/// How long an endpoint that did not answer, or is behind, is asked last.
+/// For how long an endpoint that did not answer, or is behind, comes last.
 const REST: Duration = Duration::from_secs(10);
 
-/// The shortest time before a question is repeated: to the next endpoint, or again to the only one.
-/// A slow endpoint gets four times the duration of its last answer.
+/// The shortest time before a question is asked again: of the next endpoint, or of the only one. A
+/// slow endpoint gets four times the duration of its last answer.
 const LEAST_PATIENCE: Duration = Duration::from_millis(500);
 
 /// One endpoint.
@@ -64,17 +64,17 @@ impl Endpoint {
         until.is_some_and(|until| Instant::now() < until)
     }
 
-    /// Moves it to the end of the order for a while.
+    /// Puts the endpoint last for a while.
     pub(super) fn rest(&self) {
         self.health().rests_until = Some(Instant::now() + REST);
     }
 
-    /// Whether it is confirmed to serve the chain.
+    /// Whether the endpoint is confirmed to serve the chain.
     pub(crate) fn is_confirmed(&self) -> bool {
         self.confirmed.load(Ordering::Relaxed)
     }
 
-    /// Records that it serves the chain.
+    /// Records that the endpoint serves the chain.
     pub(crate) fn confirm(&self) {
         self.confirmed.store(true, Ordering::Relaxed);
     }
@@ -119,7 +119,7 @@ impl Endpoint {
     }
 }
 
-/// A transaction goes to each endpoint separately.
+/// A transaction is sent to each endpoint separately.
 impl tx_sender::Transport for Endpoint {
     fn exchange(
         &self,
@@ -132,7 +132,7 @@ impl tx_sender::Transport for Endpoint {
             .post(call, url, HeaderMap::new(), body, self.timeout);
         Box::pin(async move {
             match reply.await {
-                // Some nodes send errors with an error status and a JSON-RPC body: the body
+                // Some nodes send errors with an error status and a JSON-RPC body. The body
                 // decides.
                 Ok(reply) => Ok(reply.body.to_vec()),
                 Err(Cause::Unreachable { .. }) => Err(NodeFault::Unreachable),
@@ -142,15 +142,15 @@ impl tx_sender::Transport for Endpoint {
     }
 }
 
-/// An alloy transport that reads from the first endpoint that answers. Its answer, errors included,
-/// is the result. An endpoint that does not answer soon is not waited for. Only requests that may
-/// be repeated go through it.
+/// An alloy transport that reads from the first endpoint that answers. The answer of that endpoint
+/// is the result, even if it is an error. When an endpoint does not answer soon, the next one is
+/// asked too. Only requests that may be repeated go through it.
 #[derive(Clone)]
 pub(super) struct InOrder(pub(super) Arc<[Arc<Endpoint>]>);
 
 impl InOrder {
-    /// The order of the endpoints: resting ones last. Endpoints that are not confirmed to serve the
-    /// chain are used only while no other one is.
+    /// Returns the endpoints in the order of asking, with resting ones last. Endpoints that are not
+    /// confirmed to serve the chain are left out, unless none is confirmed.
     fn order(&self) -> Vec<Arc<Endpoint>> {
         let mut order: Vec<_> = self.0.to_vec();
         if order.iter().any(|endpoint| endpoint.is_confirmed()) {
@@ -172,8 +172,9 @@ impl InOrder {
         let (mut asked, mut failure) = (JoinSet::new(), None);
         let interrupted = || TransportErrorKind::custom(Cause::Interrupted { call });
         loop {
-            // The only endpoint has failed to answer the repeated question, and is silent about the
-            // first one. The caller may ask again sooner than the time limit of that one.
+            // The only endpoint could not answer one of the two questions, and has not answered the
+            // other. Waiting for its time limit would take too long: the caller may ask again
+            // sooner.
             let gives_up = alone && left.is_empty() && failure.is_some();
             let patience = match left.pop() {
                 Some(endpoint) => {
@@ -187,8 +188,8 @@ impl InOrder {
             match tokio::time::timeout(patience, asked.join_next()).await {
                 Ok(Some(Ok(Ok(answer)))) => return Ok(answer),
                 Ok(Some(Ok(Err(error)))) => {
-                    // The only endpoint is not asked again after it answered that it cannot serve
-                    // the request.
+                    // The only endpoint has said that it cannot serve the request, so it is not
+                    // asked again.
                     if alone {
                         left.clear();
                     }
@@ -203,7 +204,7 @@ impl InOrder {
         }
     }
 
-    /// The longest time in which an endpoint usually answers.
+    /// Returns the longest time that an endpoint usually takes.
     fn patience(&self) -> Duration {
         let all = self.0.iter().map(|endpoint| endpoint.health().patience);
         all.max().unwrap_or_default()
@@ -246,7 +247,8 @@ pub(crate) const METHODS: [&str; 13] = [
     "eth_sendRawTransaction",
 ];
 
-/// The method of a request, as a metrics label with bounded values.
+/// Returns the method of a request for the label of a metric. The label has a bounded number of
+/// values.
 fn method(request: &RequestPacket) -> &'static str {
     let name = match request {
         RequestPacket::Single(request) => request.method(),

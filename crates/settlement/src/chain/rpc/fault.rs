@@ -1,18 +1,18 @@
-//! Calls without a result from the node, and the meaning of the node's error messages.
+//! Calls to which a node gave no result, and the meaning of a node's error messages.
 
 use alloy_json_rpc::{ErrorPayload, RpcError};
 use alloy_transport::{TransportError, TransportErrorKind};
 
 use crate::{Cause, Malformation, RemoteCall};
 
-/// A call without a result from the node.
+/// Why a node gave no result to a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RpcFault {
     /// The contract reverted.
     Reverted(Cause),
-    /// The node answered with another error: it received the call and did not execute it.
+    /// The node answered with another error. It has received the call and has not executed it.
     Refused(Cause),
-    /// There was no readable answer: the node may have executed the call.
+    /// There was no readable answer. The node may have executed the call.
     Lost(Cause),
 }
 
@@ -60,7 +60,7 @@ pub(super) fn fault(method: &'static str, error: TransportError) -> RpcFault {
     }
 }
 
-/// Messages about an execution that the contract itself ended.
+/// Words of messages that say that the contract itself ended the execution.
 const REVERTED: [&str; 8] = [
     "revert",
     OUT_OF_GAS[0],
@@ -72,10 +72,10 @@ const REVERTED: [&str; 8] = [
     "write protection",
 ];
 
-/// Messages about an execution that needs more gas than it got.
+/// Words of messages that say that the execution needs more gas than it got.
 const OUT_OF_GAS: [&str; 2] = ["out of gas", "gas required exceeds"];
 
-/// Nodes have no common code for a revert; 3 is the most common.
+/// Whether an error is a revert. Nodes have no common code for it; 3 is the most frequent.
 fn is_revert(payload: &ErrorPayload) -> bool {
     payload.code == 3 || says(&payload.message, &REVERTED)
 }

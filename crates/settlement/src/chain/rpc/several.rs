@@ -1,5 +1,5 @@
-//! Questions whose answers decide about money. They go to every endpoint, and contradicting answers
-//! are refused.
+//! Questions whose answers decide about money. Each goes to every endpoint, and contradicting
+//! answers are refused.
 
 use std::sync::Arc;
 
@@ -18,11 +18,12 @@ use super::fault::fault;
 use super::{BLOCK, Each, Head, Rpc, RpcFault, TransactionOutcome, decoded, request};
 use crate::{Cause, Malformation, RemoteCall};
 
-/// How many blocks an endpoint may be behind the newest known head and still be asked first.
+/// How many blocks an endpoint may be behind the newest known block without coming last.
 const MAX_LAG: u64 = 8;
 
 impl Rpc {
-    /// Endpoints that serve the chain and do not rest; when all rest, all that serve it.
+    /// Returns the endpoints that serve the chain and do not rest. When all rest, returns all that
+    /// serve the chain.
     fn awake(&self) -> Vec<&Each> {
         let confirmed = self.each.iter();
         let confirmed = confirmed.filter(|each| each.endpoint.is_confirmed());
@@ -30,8 +31,8 @@ impl Rpc {
         if awake.is_empty() { resting } else { awake }
     }
 
-    /// Asks several endpoints the same question at once. Returns the answers in the order of the
-    /// endpoints.
+    /// Asks the endpoints the same question at the same time. Returns their answers in the order of
+    /// the endpoints.
     async fn ask_all<T: Send + 'static, F>(
         &self,
         question: impl Fn(RootProvider) -> F,
@@ -52,9 +53,10 @@ impl Rpc {
             .collect()
     }
 
-    /// The newest block. An endpoint that is far behind the others is asked last from now on.
+    /// Returns the newest block. From now on, an endpoint that is far behind the others comes last
+    /// for a while.
     ///
-    /// An endpoint that is ahead is still refused when another endpoint has a different chain.
+    /// Fails when two endpoints have different chains, even if one of them is far ahead.
     pub(crate) async fn head(&self) -> Result<Head, RpcFault> {
         if self.awake().len() < 2 {
             return request(&self.provider, BLOCK, (BlockNumberOrTag::Latest, false)).await;
@@ -87,7 +89,7 @@ impl Rpc {
         first.ok_or_else(|| failure.unwrap_or_else(lost))
     }
 
-    /// Checks that every head is a block of the endpoint with the highest head.
+    /// Checks that the endpoint with the highest block has every other head as a block.
     async fn linked(&self, heads: &[(Arc<Endpoint>, Head)]) -> Result<(), RpcFault> {
         let Some((ahead, best)) = heads.iter().max_by_key(|(_, head)| head.number()) else {
             return Ok(());
@@ -114,8 +116,8 @@ impl Rpc {
         Ok(())
     }
 
-    /// Whether the canonical block with this number has this hash, by every endpoint that has a
-    /// block of the number. Two endpoints that contradict each other are both refused.
+    /// Whether the canonical block with this number has this hash. Asks every endpoint that has a
+    /// block of this number. Fails when two endpoints contradict each other.
     pub(crate) async fn is_canonical(
         &self,
         head: &Head,
@@ -145,8 +147,8 @@ impl Rpc {
         }
     }
 
-    /// A call's result as of a block, by every endpoint that has the block. Contradicting results
-    /// are refused.
+    /// Returns the result of a call as of a block. Asks every endpoint that has the block. Fails
+    /// when two results contradict each other.
     pub(crate) async fn agreed_view<C: SolCall>(
         &self,
         to: Address,
@@ -182,19 +184,19 @@ impl Rpc {
         agreed.ok_or_else(|| failure.unwrap_or(Cause::Interrupted { call }))
     }
 
-    /// The receipt, from the first endpoint that has one.
+    /// Returns the receipt from the first endpoint that has one.
     pub(crate) async fn outcome(&self, hash: B256) -> Result<Option<TransactionOutcome>, RpcFault> {
         self.first_known("eth_getTransactionReceipt", hash).await
     }
 
-    /// Whether a node knows the transaction, in a block or pending.
+    /// Whether an endpoint knows the transaction, in a block or pending.
     pub(crate) async fn knows(&self, hash: B256) -> Result<bool, RpcFault> {
         let known: Option<IgnoredAny> = self.first_known("eth_getTransactionByHash", hash).await?;
         Ok(known.is_some())
     }
 
-    /// The data of the first endpoint that has the transaction; `None` when no answering endpoint
-    /// has it.
+    /// Returns the answer of the first endpoint that has the transaction. `None` when an endpoint
+    /// answers and none has it.
     async fn first_known<R: RpcRecv>(
         &self,
         method: &'static str,
@@ -217,8 +219,9 @@ impl Rpc {
     }
 }
 
-/// Identifies the block by its hash (EIP-1898). An older state would give up a payment that was
-/// made in between; a node that is behind or has another block of this number reports that.
+/// Identifies the block by its hash (EIP-1898). With an older state, a payment that was made
+/// meanwhile would count as not made. A node that is behind, or has another block of this number,
+/// says so.
 fn pinned(head: &Head) -> Result<BlockId, Cause> {
     let hash = head.hash().ok_or(Cause::Malformed {
         call: RemoteCall::Rpc(BLOCK),

@@ -1,4 +1,4 @@
-//! Breaches of the upstreams' limits, and of the budget of work for nothing.
+//! Tests of breaches of the upstreams' limits, and of the budget for unpaid work.
 
 use super::*;
 use crate::judge::quotas::QUOTAS;
@@ -16,7 +16,8 @@ fn a_quota_that_is_exceeded_in_any_window_is_caught() {
         ..one_more.clone()
     };
     assert_eq!(broken_by(of_another_host), []);
-    // The eleventh call of a full second travels for a shorter time than the first one.
+    // The eleventh call may arrive a little early: it travelled for a shorter time than the first
+    // one.
     let arrives = |at: u64| broken(|evidence| evidence.calls[10].at = Duration::from_millis(at));
     assert_eq!(arrives(985), []);
     assert_eq!(names(&arrives(950)), [QUOTAS]);
@@ -32,7 +33,7 @@ fn a_quota_that_is_exceeded_in_any_window_is_caught() {
     assert_eq!(names(&broken_by(heavy)), [QUOTAS]);
 }
 
-/// The remainder of one limit of a host is not available for another one.
+/// What is left of one limit of a host is not available for another limit.
 #[test]
 fn each_limit_of_a_host_is_judged_by_itself() {
     let with = |limits: [u32; 2], families: [&'static str; 2]| {
@@ -53,12 +54,12 @@ fn each_limit_of_a_host_is_judged_by_itself() {
     let broken = with([9, 1], ["one", "two"]);
     assert_eq!(names(&broken), [QUOTAS]);
     assert!(broken[0].1[0].contains("(two): 5 of 1"), "{broken:?}");
-    // A call without a known limit cannot be shown to be allowed.
+    // When the limit of a call is unknown, nothing shows that the call is allowed.
     assert_eq!(names(&with([5, 5], ["one", ""])), [QUOTAS]);
 }
 
 #[test]
-fn work_for_nothing_beyond_its_budget_is_caught() {
+fn unpaid_work_beyond_its_budget_is_caught() {
     let calls = |evidence: &mut Evidence, calls| {
         let model = |number| UpstreamCall {
             host: "models.example".to_owned(),
@@ -74,7 +75,7 @@ fn work_for_nothing_beyond_its_budget_is_caught() {
         evidence.failed_transactions = 6;
     };
     assert_eq!(names(&broken(failed)), [IDLE_WORK]);
-    // The crowd's payments for other calls cover one more; buyers' payments do not.
+    // A payment of the crowd for another call covers one more. A buyer's payment does not.
     let paid = |evidence: &mut Evidence, nonce| {
         let crowds = Charge {
             amount: 25_000,
@@ -92,9 +93,9 @@ fn work_for_nothing_beyond_its_budget_is_caught() {
     assert_eq!(names(&broken(|evidence| paid(evidence, 1))), [IDLE_WORK]);
 }
 
-/// Each of two servers has a pool, and neither may use that of the other one.
+/// Each of two servers has a pool. Neither may use the pool of the other one.
 #[test]
-fn each_server_has_a_budget_for_nothing() {
+fn each_server_has_a_budget_for_unpaid_work() {
     let calls = |of_first: u64, of_second: u64| {
         broken(|evidence| {
             second(evidence);

@@ -1,4 +1,4 @@
-//! The use of sliding windows, and the levels of amounts that refill.
+//! The statements for the use of sliding windows, and for the levels of amounts that refill.
 
 use rusqlite::{Transaction, params};
 

@@ -1,4 +1,4 @@
-//! Turns on accounts, in the database. The clock of their leases is the database's.
+//! Turns on accounts in the database. The clock of the database decides about their leases.
 
 use std::time::Duration;
 
@@ -17,8 +17,9 @@ impl TurnStore for PostgresStore {
     ) -> StoreFuture<'_, Option<TurnFence>> {
         let work = work.to_owned();
         Box::pin(async move {
-            // The update waits for a submission that has locked the row: its record is committed
-            // before the new holder reads anything. The steps are random, like those of lanes.
+            // The update waits for a submission that has locked the row. So the record of the
+            // submission is committed before the new holder reads anything. The steps are random,
+            // like those of lanes.
             let sql = "INSERT INTO sender_turn AS t (account, work, token, until)
                        VALUES ($1, $2, 1 + (random() * 1000000)::bigint, clock_timestamp() + $3::bigint * interval '1 millisecond')
                        ON CONFLICT (account) DO UPDATE SET

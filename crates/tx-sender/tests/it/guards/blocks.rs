@@ -1,9 +1,9 @@
-//! Guards about blocks, receipts and nodes.
+//! Tests of the guards about blocks, receipts and nodes.
 
 use super::*;
 
-/// Another node is ahead on a fork, and only that node shows a receipt: its block lies above the
-/// head that the lane has seen.
+/// Another node is ahead on a fork, and only that node shows a receipt. The receipt's block is
+/// above the head that the lane has seen.
 #[tokio::test(start_paused = true)]
 async fn a_receipt_from_above_the_head_is_not_believed() {
     let world = World::new();
@@ -24,8 +24,8 @@ async fn a_receipt_from_above_the_head_is_not_believed() {
     }
 }
 
-/// A transaction that a reorganisation has dropped is sent again at once, however recently it was
-/// sent.
+/// A transaction that a reorganisation has dropped is sent again at once, even when it was sent a
+/// moment ago.
 #[tokio::test(start_paused = true)]
 async fn a_transaction_dropped_by_a_reorganisation_is_sent_at_once() {
     let mut world = World::new();
@@ -63,7 +63,7 @@ async fn an_outcome_is_final_exactly_64_blocks_above_its_own() {
     drop(sender);
 }
 
-/// A node that keeps no old states cannot say who has used a nonce; that proves nothing about our
+/// A node that keeps no old states cannot say what has used a nonce. That proves nothing about our
 /// transaction.
 #[tokio::test(start_paused = true)]
 async fn a_nonce_whose_user_cannot_be_found_is_not_replaced() {
@@ -108,13 +108,13 @@ async fn a_block_that_is_contradicted_replaces_nothing() {
         pass(Duration::from_millis(500)).await;
         assert_eq!(world.state(&name(1)).await, "broadcast");
     }
-    // The second node's fork is the one that stays; our bytes have reached it too.
+    // The fork of the second node is the one that stays. Our bytes have reached it too.
     fork.mine();
     world.node.turn_to(&fork);
     world.comes_to(&name(1), "sealed").await;
 }
 
-/// Another account's transaction replaces ours only at the depth that our own outcome would need.
+/// A foreign transaction replaces ours only at the depth that our own outcome would need.
 #[tokio::test(start_paused = true)]
 async fn a_replacement_by_somebody_else_has_the_depth_of_an_outcome() {
     let mut world = World::new();
@@ -134,7 +134,7 @@ async fn a_replacement_by_somebody_else_has_the_depth_of_an_outcome() {
     drop(sender);
 }
 
-/// A node that has fallen back behind the block says nothing about it; a node that has come back on
+/// A node that has fallen back behind the block says nothing about it. A node that has come back on
 /// another fork does.
 #[tokio::test(start_paused = true)]
 async fn a_node_that_is_behind_the_block_takes_nothing_back() {
@@ -188,7 +188,7 @@ async fn a_contradicted_outcome_is_not_final() {
     world.until_final(&name(1)).await;
 }
 
-/// A node that shows its newest block instead of the requested one, once it is confused.
+/// A node that, once it is confused, shows its newest block instead of the requested one.
 struct Confused(InProcess, Arc<AtomicBool>);
 
 impl Transport for Confused {
@@ -205,7 +205,7 @@ impl Transport for Confused {
     }
 }
 
-/// A block with another number is no answer, so it takes nothing back.
+/// A block with another number is no answer, so it undoes nothing.
 #[tokio::test(start_paused = true)]
 async fn a_node_that_shows_another_block_than_the_one_asked_for_is_not_believed() {
     let world = World::new();
@@ -224,8 +224,8 @@ async fn a_node_that_shows_another_block_than_the_one_asked_for_is_not_believed(
     assert_eq!(world.hold(&sender), Some("nodes_unavailable"));
 }
 
-/// Reads of the account name their block: a node that is behind refuses them instead of misleading
-/// the sender.
+/// Questions about the account name a block. So a node that is behind refuses them, and does not
+/// mislead the sender.
 #[tokio::test(start_paused = true)]
 async fn the_account_is_read_as_of_the_head() {
     let world = World::new();

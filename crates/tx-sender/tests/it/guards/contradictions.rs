@@ -1,10 +1,11 @@
-//! Guards against a node, or one backend of a node, that is on another chain than the others.
+//! Tests of the guards against a node, or one server behind a node's address, that is on another
+//! chain than the others.
 
 use std::sync::atomic::AtomicU64;
 
 use super::*;
 
-/// The block was canonical when its transaction was found; another node denies it before it is deep
+/// The block was canonical when its transaction was found. Another node denies it before it is deep
 /// enough.
 #[tokio::test(start_paused = true)]
 async fn depth_seals_nothing_whose_block_is_contradicted() {
@@ -61,7 +62,7 @@ async fn depth_seals_nothing_while_another_node_is_on_a_fork() {
     assert_eq!(world.state(&name(1)).await, "sealed");
 }
 
-/// The others are too far behind that node to be asked first, and have no block of that number.
+/// The other node is too far behind this one to be used first, and has no block of that number.
 #[tokio::test(start_paused = true)]
 async fn one_node_far_ahead_on_a_fork_seals_nothing() {
     let world = World::new();
@@ -110,7 +111,7 @@ async fn one_node_far_ahead_on_a_fork_replaces_nothing() {
     }
 }
 
-/// A node that is only late, however late, contradicts no other node.
+/// A node that is only behind, however far, contradicts no other node.
 #[tokio::test(start_paused = true)]
 async fn a_node_far_behind_on_the_same_chain_holds_nothing() {
     let world = World::new();
@@ -126,13 +127,13 @@ async fn a_node_far_behind_on_the_same_chain_holds_nothing() {
     assert_eq!(world.hold(&sender), None);
 }
 
-/// One address has two backends: the head comes from one chain, receipts and blocks by number come
-/// from another one.
+/// Two servers are behind one address. The head comes from one chain, and receipts and blocks by
+/// number come from another one.
 #[tokio::test(start_paused = true)]
-async fn an_inclusion_of_another_chain_than_the_heads_is_looked_at_again() {
+async fn an_inclusion_on_another_chain_than_the_heads_is_checked_again() {
     let world = World::new();
     let fork = world.chain.fork();
-    // The same transaction is in another block on the fork.
+    // On the fork, the same transaction is in another block.
     fork.set_base_fee(BASE_FEE + 7);
     let mixed = Arc::new(AtomicBool::new(false));
     let (other, is_mixed) = (fork.clone(), Arc::clone(&mixed));

@@ -1,9 +1,9 @@
-//! Guards about nonces, fees, leases and the bytes handed to nodes.
+//! Tests of the guards about nonces, fees, leases, and the bytes that nodes get.
 
 use super::*;
 
-/// Two processes that both started to take over at once do not take the lane from each other for
-/// ever.
+/// Two processes have both started to take the lane over at once. They do not take it from each
+/// other for ever.
 #[tokio::test(start_paused = true)]
 async fn a_lane_is_taken_over_at_once_only_once() {
     let world = World::new();
@@ -67,7 +67,7 @@ async fn a_transaction_that_reached_no_node_counts_only_as_signed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_more_wait_for_a_block_than_may() {
+async fn no_more_transactions_than_allowed_wait_for_a_block() {
     let mut world = World::new();
     world.policy.max_in_flight = 2;
     let sender = world.sender().await;
@@ -87,13 +87,13 @@ async fn attempts(world: &World, number: u64) -> Vec<u128> {
     record.fees().iter().map(|fees| fees.most()).collect()
 }
 
-/// Only the first in line can be slow because of its fees, unless the market has also risen above
-/// the fees of the others.
+/// Only the first in line can be slow because of its fees. For the others that is so only when the
+/// market has risen above their fees.
 #[tokio::test(start_paused = true)]
 async fn a_request_behind_another_is_raised_only_when_its_fees_are_too_low() {
     for spike in [false, true] {
         let mut world = World::new();
-        // The sender asks no node again meanwhile, so no node refuses.
+        // The sender does not ask a node again during the test, so no node refuses.
         world.policy.resend_after = Duration::from_secs(60);
         let sender = world.sender().await;
         for number in 1..=2 {
@@ -102,7 +102,7 @@ async fn a_request_behind_another_is_raised_only_when_its_fees_are_too_low() {
         world.until_waiting(2).await;
         if spike {
             world.chain.set_base_fee(BASE_FEE * 10);
-            // The sender reads the market with each head.
+            // The sender reads the market for each new head.
             world.chain.mine();
         }
         pass(Duration::from_secs(8)).await;
@@ -111,8 +111,8 @@ async fn a_request_behind_another_is_raised_only_when_its_fees_are_too_low() {
     }
 }
 
-/// The sender raises at once for a node that wants higher fees, and raises by more each time for
-/// one that wants more than the usual raise.
+/// When a node requires higher fees, the sender raises at once. When a node requires more than the
+/// usual raise, it raises by more each time.
 #[tokio::test(start_paused = true)]
 async fn a_request_refused_for_its_fees_is_raised_at_once_and_in_growing_steps() {
     let world = World::new();
@@ -130,16 +130,16 @@ async fn a_request_refused_for_its_fees_is_raised_at_once_and_in_growing_steps()
     let fees = attempts(&world, 1).await;
     assert_eq!(fees.len(), 4);
     for (at, pair) in fees.windows(2).enumerate() {
-        // Twelve and a half per cent, and once more with each refusal.
+        // The fees rise by 12.5 percent, and once more for each refusal.
         let steps = u32::try_from(at).unwrap() + 2;
         let least = (0..steps).fold(pair[0], |fee, _| fee * 1125 / 1000);
         assert!(pair[1] >= least, "{fees:?}");
     }
 }
 
-/// The sender does not sign a raise that the account cannot pay for.
+/// The sender does not sign a raise for which the account cannot pay.
 #[tokio::test(start_paused = true)]
-async fn a_raise_beyond_the_balance_holds_the_lane_by_name() {
+async fn a_raise_beyond_the_balance_holds_the_lane() {
     let world = World::new();
     let account = PrivateKeySigner::from_bytes(&[0x42; 32].into())
         .unwrap()
@@ -149,7 +149,7 @@ async fn a_raise_beyond_the_balance_holds_the_lane_by_name() {
     let sender = world
         .sender_over(world.store.clone(), nodes, Arc::new(key))
         .await;
-    // Enough for the first offer, but not for ten times as much.
+    // This is enough for the first offer, but not for ten times as much.
     world.fund(account, U256::from(1_000_000_000_000_u64));
     world.chain.mine();
     let lane = Lane { account, ..LANE };
@@ -166,8 +166,8 @@ async fn a_raise_beyond_the_balance_holds_the_lane_by_name() {
     assert_eq!(world.state(&name(1)).await, "sealed");
 }
 
-/// The sender claimed a nonce and had signed nothing for it when somebody else used it; another
-/// nonce is as good.
+/// The sender has claimed a nonce and signed nothing for it when somebody else uses it. The request
+/// can take another nonce.
 #[tokio::test(start_paused = true)]
 async fn a_claimed_nonce_that_somebody_else_has_used_is_given_back() {
     let world = World::new();
@@ -209,9 +209,9 @@ impl TransactionSigner for Late {
     }
 }
 
-/// A process that works a lane keeps it for as long as the work takes.
+/// A process that works on a lane keeps it as long as the work takes.
 #[tokio::test(start_paused = true)]
-async fn a_lane_at_work_is_nobody_elses_after_its_first_lease() {
+async fn a_lane_at_work_is_kept_after_its_first_lease() {
     let world = World::new();
     let (one, two) = (world.sender().await, world.sender().await);
     submit(&one, 1).await;
@@ -224,9 +224,10 @@ async fn a_lane_at_work_is_nobody_elses_after_its_first_lease() {
     }
 }
 
-/// A sender works on the open requests of its records from the start, without a submission.
+/// From its start, a sender works on the open requests of its records. It needs no submission for
+/// that.
 #[tokio::test(start_paused = true)]
-async fn a_sender_that_is_started_goes_on_by_itself() {
+async fn a_sender_that_is_started_continues_by_itself() {
     let world = World::new();
     let first = world.sender().await;
     submit(&first, 1).await;
@@ -239,7 +240,7 @@ async fn a_sender_that_is_started_goes_on_by_itself() {
 }
 
 /// The request is at its cap and the market is below it, so a block will take it. Nothing holds the
-/// lane, and no request is closed for those behind it.
+/// lane, and the request is not closed for those behind it.
 #[tokio::test(start_paused = true)]
 async fn a_request_at_its_cap_that_the_market_would_take_is_not_in_the_way() {
     let world = World::new();
@@ -260,7 +261,7 @@ async fn a_request_at_its_cap_that_the_market_would_take_is_not_in_the_way() {
     assert_eq!(world.state(&name(1)).await, "sealed");
 }
 
-/// The first node has taken the transaction and forgotten it; when the sender sends it again, the
+/// The first node has taken the transaction and forgotten it. When the sender sends it again, the
 /// second node gets it too.
 #[tokio::test(start_paused = true)]
 async fn a_waiting_transaction_goes_to_every_node_the_second_time() {

@@ -1,4 +1,5 @@
-//! Guards about causes: every cause that holds a lane has a name, and no other cause holds one.
+//! Tests of the guards about holds: every cause that holds a lane has a name, and nothing else
+//! holds one.
 
 use alloy_consensus::{Transaction, TxEnvelope};
 use alloy_eips::Decodable2718;
@@ -19,9 +20,10 @@ fn sends(world: &World) -> usize {
         .unwrap_or_default()
 }
 
-/// Their nonces are used: a block has taken them, even if the node does not show that block.
+/// The nonces of these requests are used: a block has taken them, even if the node does not show
+/// that block.
 #[tokio::test(start_paused = true)]
-async fn a_request_that_only_lacks_its_receipt_takes_no_place() {
+async fn a_request_that_only_lacks_its_receipt_takes_no_room() {
     let mut world = World::new();
     world.policy.max_in_flight = 2;
     world.chain.delay_receipts(u32::MAX);
@@ -43,9 +45,9 @@ async fn a_request_that_only_lacks_its_receipt_takes_no_place() {
     assert_eq!(world.hold(&sender), None);
 }
 
-/// A node asks for more than the cap allows, although the base fee is far below the cap.
+/// A node requires more than the cap allows, although the base fee is far below the cap.
 #[tokio::test(start_paused = true)]
-async fn a_request_that_nodes_want_more_for_than_its_cap_is_held_by_name() {
+async fn a_request_for_which_nodes_require_more_than_its_cap_holds_the_lane() {
     for words in [
         "transaction underpriced",
         "replacement transaction underpriced",
@@ -77,8 +79,8 @@ fn gas_limit(raw: &[u8]) -> u64 {
     TxEnvelope::decode_2718(&mut &*raw).unwrap().gas_limit()
 }
 
-/// On some chains gas also pays for another chain's data, so a transfer needs more than 21,000
-/// there.
+/// On some chains gas also pays for data on another chain, so a transfer there needs more than
+/// 21,000 gas.
 #[tokio::test(start_paused = true)]
 async fn a_transaction_without_effect_has_the_gas_that_its_chain_asks_for() {
     for (configured, expected) in [(None, 125_000), (Some(70_000), 70_000)] {
@@ -100,7 +102,7 @@ async fn a_transaction_without_effect_has_the_gas_that_its_chain_asks_for() {
         submit(&sender, 1).await;
         world.comes_to(&name(1), "broadcast").await;
         assert_eq!(world.hold(&sender), None);
-        // The hold names why the nodes still refuse.
+        // The hold states why the nodes still refuse.
         refuses.store(true, Ordering::Relaxed);
         sender.cancel(&name(1)).await.unwrap();
         world.until_held(&sender, Some("noop_refused")).await;
@@ -118,7 +120,7 @@ async fn a_transaction_without_effect_has_the_gas_that_its_chain_asks_for() {
     }
 }
 
-/// One node calls it invalid, and it is unknown what the other one has done with it.
+/// One node calls the request invalid, and nobody knows what the other node has done with it.
 #[tokio::test(start_paused = true)]
 async fn a_refusal_that_another_node_has_not_confirmed_closes_nothing() {
     for fault in [NodeFault::Lost { method: SEND }, NodeFault::Unreachable] {
@@ -147,9 +149,9 @@ async fn a_refusal_that_another_node_has_not_confirmed_closes_nothing() {
     }
 }
 
-/// A request keeps others from being mined only as long as the market is above its cap.
+/// A request is in the way of others only while the market is above its cap.
 #[tokio::test(start_paused = true)]
-async fn a_request_is_in_the_way_by_the_time_that_the_market_is_above_its_cap() {
+async fn a_request_is_in_the_way_only_while_the_market_is_above_its_cap() {
     let world = World::new();
     let sender = world.sender().await;
     let tight = Request {
@@ -159,8 +161,8 @@ async fn a_request_is_in_the_way_by_the_time_that_the_market_is_above_its_cap() 
     sender.submit(&name(1), LANE, tight).await.unwrap();
     submit(&sender, 2).await;
     world.until_waiting(2).await;
-    // A block without the waiting transactions, so that the sender sees the market and nothing is
-    // mined.
+    // This block does not have the waiting transactions. So the sender sees the market, and nothing
+    // is mined.
     let head_at = |base_fee: u64| {
         world.chain.set_base_fee(base_fee);
         for hash in world.chain.waiting() {
@@ -182,9 +184,9 @@ async fn a_request_is_in_the_way_by_the_time_that_the_market_is_above_its_cap() 
     assert_eq!(closing, tx_sender::Closing::InTheWay);
 }
 
-/// The sender cannot close the nonce yet, but must still stop sending the cancelled request.
+/// The sender cannot close the nonce yet, but it must stop sending the cancelled request.
 #[tokio::test(start_paused = true)]
-async fn the_bytes_of_a_cancelled_request_are_handed_to_nobody() {
+async fn the_bytes_of_a_cancelled_request_are_not_sent() {
     let mut world = World::new();
     world.policy.noop_max_fee_per_gas = Some(u128::from(BASE_FEE));
     let sender = world.sender().await;

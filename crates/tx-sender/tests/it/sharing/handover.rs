@@ -1,5 +1,5 @@
-//! Handovers of a lane between processes in simulated time: the wait of a request, and the ends
-//! that leave the request to the other process.
+//! Tests of handovers of a lane between processes, in simulated time: how long a request waits, and
+//! how a process can leave it to the other one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,7 @@ use super::Process;
 use crate::guards::scripted;
 use crate::support::{LANE, World, key, name, submit, transfer};
 
-/// Two processes in a world with the usual lease.
+/// Starts two processes in a world with the usual lease.
 async fn two(world: &World) -> [Process; 2] {
     [
         Process::start(world, &world.store, Fuse::eternal()).await,
@@ -22,13 +22,13 @@ async fn two(world: &World) -> [Process; 2] {
     ]
 }
 
-/// The process that works the lane sends for the other one at its next check. A lane that only
+/// The process that works on the lane sends for the other one at its next check. A lane that only
 /// watches outcomes is taken at once.
 #[tokio::test(start_paused = true)]
 async fn a_request_waits_for_no_lease_of_another_process() {
     let world = World::new();
     let [one, two] = two(&world).await;
-    // The process keeps the lane for as long as the other one waits for its confirmations.
+    // The process keeps the lane while the other one waits for its confirmations.
     let deep = Request {
         confirmations: Some(2),
         ..transfer(1)
@@ -55,9 +55,9 @@ async fn a_request_waits_for_no_lease_of_another_process() {
     }
 }
 
-/// A process that takes the lane looks only at the blocks that it does not know.
+/// A process that takes the lane checks only the blocks that it does not know.
 #[tokio::test(start_paused = true)]
-async fn a_lane_that_goes_to_and_fro_costs_no_look_at_old_blocks() {
+async fn a_lane_that_changes_hands_costs_no_check_of_old_blocks() {
     const HEAD: &str = "eth_getBlockByNumber";
     let world = World::new();
     let processes = two(&world).await;
@@ -75,7 +75,8 @@ async fn a_lane_that_goes_to_and_fro_costs_no_look_at_old_blocks() {
     assert!(most(&looks[30..]) <= most(&looks[..10]), "{looks:?}");
 }
 
-/// A process that ends in order releases its lease, so no other one waits for its end.
+/// A process that ends in order releases its lease, so the other one need not wait until the lease
+/// ends.
 #[tokio::test(start_paused = true)]
 async fn a_closed_sender_gives_its_lane_back() {
     let world = World::new();
@@ -85,7 +86,7 @@ async fn a_closed_sender_gives_its_lane_back() {
     one.sender.close().await;
     let took = world.time_to_send(&two.sender, 2).await;
     assert!(took < Duration::from_millis(40), "{took:?}");
-    // A later request is recorded, and sent by the other process.
+    // A later request is recorded, and the other process sends it.
     one.submit(3).await;
     world.blocks(3).await;
     for number in 1..=3 {
@@ -118,7 +119,7 @@ async fn a_process_without_nodes_makes_way() {
     }
 }
 
-/// The time that a [`Slow`] signer takes.
+/// How long a [`Slow`] signer takes.
 const SIGNING: Duration = Duration::from_secs(4);
 
 /// A signer that takes longer than the lease.
@@ -160,9 +161,10 @@ async fn a_lane_is_kept_during_a_long_turn() {
     }
 }
 
-/// A caller that waits in short pieces learns of an end that another process has written.
+/// A caller that waits again and again for a short time learns of an outcome that another process
+/// has written.
 #[tokio::test(start_paused = true)]
-async fn a_watch_sees_the_store_however_short_it_is_waited_for() {
+async fn a_watch_reads_the_store_however_short_each_wait_is() {
     let world = World::new();
     let [one, two] = two(&world).await;
     one.fuse.blow();

@@ -1,7 +1,7 @@
-//! The promises of every store that gives out turns.
+//! Tests of the promises that every store with turns makes.
 //!
-//! Leases are timed by the store: in memory by the runtime's clock, in a database by the
-//! database's.
+//! The store decides when a lease ends: in memory by the clock of the runtime, in a database by the
+//! clock of the database.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use tx_sender::{
 use super::{LANE, NOW, record};
 
 const ACCOUNT: Address = Address::repeat_byte(7);
-/// A lease that no test outlives.
+/// A lease that is longer than every test.
 const LONG: Duration = Duration::from_secs(600);
 const SHORT: Duration = Duration::from_millis(200);
 
@@ -41,7 +41,7 @@ async fn an_account_has_one_turn_and_a_later_one_a_higher_token<S: TurnStore>(st
     store.end_turn(one, TurnEnd::Finished).await.unwrap();
     let two = take(store, "b").await.unwrap();
     assert!(two.token > one.token);
-    // What the first one says late changes nothing.
+    // What the first holder does too late has no effect.
     assert!(!store.renew_turn(one, LONG).await.unwrap());
     store.end_turn(one, TurnEnd::Finished).await.unwrap();
     assert_eq!(take(store, "a").await, None);
@@ -54,7 +54,7 @@ async fn interrupted_work_comes_first_for_the_length_of_a_lease<S: TurnStore>(st
     let two = take(store, "a").await.unwrap();
     assert!(two.token > one.token);
     store.end_turn(two, TurnEnd::Interrupted).await.unwrap();
-    // The length is that of the lease of who asks.
+    // The other work waits for the length of the lease that it asks for.
     let brief = Duration::from_millis(1);
     let others = async || store.take_turn(ACCOUNT, "b", brief).await.unwrap();
     eventually("the turn of other work", others).await;
@@ -63,7 +63,8 @@ async fn interrupted_work_comes_first_for_the_length_of_a_lease<S: TurnStore>(st
 async fn a_lease_ends_and_goes_on_only_while_nobody_has_taken_it<S: TurnStore>(store: &S) {
     let one = store.take_turn(ACCOUNT, "a", SHORT).await.unwrap();
     let one = one.unwrap();
-    // Real time in a database, whose clock ends the lease. Nobody notices that it is over.
+    // On a database this is real time, because its clock ends the lease. Nobody is told that the
+    // lease is over.
     tokio::time::sleep(SHORT).await;
     assert!(store.renew_turn(one, SHORT).await.unwrap());
     let two = taken(store, "a").await;
@@ -81,7 +82,7 @@ async fn only_the_newest_turn_submits<S: TurnStore + Store>(store: &S) {
     let lost = Err(StoreError::TurnLost { account: ACCOUNT });
     assert_eq!(store.insert_in_turn(record("b"), one).await, lost);
     assert_eq!(store.get("b").await.unwrap(), None);
-    // What is there already is no new submission.
+    // A record that is already there is no new submission.
     assert_eq!(
         store.insert_in_turn(record("a"), one).await,
         Ok(first.clone())
@@ -89,7 +90,7 @@ async fn only_the_newest_turn_submits<S: TurnStore + Store>(store: &S) {
     let second = store.insert_in_turn(record("b"), two).await.unwrap();
     assert!(second.id > first.id);
     assert_eq!(store.live(LANE).await.unwrap(), [first, second]);
-    // A token that was never given out.
+    // Nobody was ever given this token.
     let never = TurnFence {
         token: two.token + 1,
         ..two
@@ -109,7 +110,7 @@ async fn the_next_nonce_follows_those_of_all_records<S: TurnStore + Store>(store
     let claimed = vec![read.claim(5).unwrap()];
     store.write(fence, claimed).await.unwrap();
     assert_eq!(next().await, Some(6));
-    // Another one waits for its nonce.
+    // Another request waits for its nonce.
     let waiting = store.insert(record("b")).await.unwrap();
     assert_eq!(next().await, Some(7));
     let closed = waiting.close(Closing::Cancelled).unwrap();
@@ -122,7 +123,8 @@ async fn the_next_nonce_follows_those_of_all_records<S: TurnStore + Store>(store
     assert_eq!(store.next_nonce(other).await.unwrap(), None);
 }
 
-/// The next holder of a turn finds every record that was inserted under an earlier one.
+/// Checks that the next holder of a turn finds every record that was inserted under the earlier
+/// turn.
 async fn submissions_race_a_turn<S: TurnStore + Store>(store: Arc<S>) {
     let one = take(&*store, "a").await.unwrap();
     let mut submissions = tokio::task::JoinSet::new();
@@ -133,7 +135,7 @@ async fn submissions_race_a_turn<S: TurnStore + Store>(store: Arc<S>) {
             store.insert_in_turn(record(&key), one).await.is_ok()
         });
     }
-    // Some are in, the others are on their way.
+    // Some submissions are done, and the others are in progress.
     submissions.join_next().await;
     store.end_turn(one, TurnEnd::Finished).await.unwrap();
     take(&*store, "b").await.unwrap();
@@ -176,7 +178,7 @@ mod in_memory {
     }
 }
 
-/// On the tests' database; without it there is nothing to run on.
+/// The same tests on a database. Without a database they do nothing.
 mod in_postgres {
     use super::super::in_postgres::opened;
     use super::*;
@@ -211,7 +213,7 @@ mod in_postgres {
         }
     }
 
-    /// A turn is one in the whole database.
+    /// An account has one turn in the whole database.
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn books_share_turns() {
         if let Some((_schema, [one, two])) = opened(["wallets", "settlement"]).await {
@@ -224,7 +226,7 @@ mod in_postgres {
 
     /// A replica that takes over may lack the last turns.
     #[tokio::test]
-    async fn a_turn_that_the_database_has_lost_is_nobodys() {
+    async fn a_turn_that_the_database_has_lost_gives_no_right() {
         let Some((schema, [one, two])) = opened(["wallets"; 2]).await else {
             return;
         };
@@ -243,9 +245,9 @@ mod in_postgres {
     }
 }
 
-/// A file gives out no turns, and takes none of another store.
+/// A file gives out no turns, and accepts none of another store.
 #[tokio::test]
-async fn a_file_refuses_what_carries_a_turn() {
+async fn a_file_refuses_new_records_with_a_turn() {
     let folder = tempfile::tempdir().unwrap();
     let store = tx_sender::SqliteStore::open(folder.path().join("sender.db")).unwrap();
     let turn = take(&MemoryStore::default(), "a").await.unwrap();

@@ -13,7 +13,7 @@ use crate::delegation::stage::{
 };
 use crate::delegation::world::ordered;
 
-/// Attacks 1 to 6, 10, 24 and 25.
+/// Attacks 1 to 6, 10, 24 and 25 of `docs/THREATS.md`.
 #[tokio::test]
 async fn grants_are_refused_by_name() {
     let served = granted().await;
@@ -100,7 +100,7 @@ async fn grants_are_refused_by_name() {
     assert_refused(&served, GRANTS, late, 403, "grant_expired").await;
 }
 
-/// Attacks 8 and 9.
+/// Attacks 8 and 9 of `docs/THREATS.md`.
 #[tokio::test]
 async fn revocations_are_refused_by_name_and_are_final() {
     let served = granted().await;
@@ -131,7 +131,7 @@ async fn revocations_are_refused_by_name_and_are_final() {
     }
     let path = format!("{GRANTS}/{ACCOUNT}/{GRANT_ID}");
     assert_eq!(served.get(&path).await.ok(200)["state"], "active");
-    // A revocation that comes before its grant, and then the grant.
+    // The revocation comes before its grant.
     served
         .post(REVOCATIONS, revocation(OTHER_ID, NOW).to_json())
         .await
@@ -140,7 +140,7 @@ async fn revocations_are_refused_by_name_and_are_final() {
     assert_eq!(served.get(&early).await.ok(200)["state"], "revoked");
     let tombstoned = sign(grant(OTHER_ID), &owner()).to_json();
     assert_refused(&served, GRANTS, tombstoned, 403, "grant_revoked").await;
-    // The revoked grant again.
+    // The revoked grant is submitted again.
     served
         .post(REVOCATIONS, revocation(GRANT_ID, NOW).to_json())
         .await

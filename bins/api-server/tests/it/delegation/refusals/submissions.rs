@@ -10,8 +10,8 @@ use crate::delegation::served::body;
 use crate::delegation::stage::{GRANT_ID, NOBODY, delegate, key, sign};
 use crate::delegation::world::ordered;
 
-/// Attacks 11, 18, 21 to 24, 28, 45 and 46, as far as they are in a body. A dry run names the same
-/// rule.
+/// The attacks 11, 18, 21 to 24, 28, 45 and 46 of `docs/THREATS.md` that a body can contain. A dry
+/// run names the same rule as a submission.
 #[tokio::test]
 async fn submissions_are_refused_by_name() {
     let served = granted().await;
@@ -103,7 +103,7 @@ async fn submissions_are_refused_by_name() {
             (&json!(false), &json!(code))
         );
     }
-    // A duplicate member, of which two readers use different values.
+    // The body has a member twice, and two readers may use different values of it.
     let text = body(&usual, None).to_string();
     let twice = text.replacen("\"payload\":{", "\"payload\":{\"steps\":[],", 1);
     assert_refused(&served, SUBMISSIONS, twice, 403, "envelope_unverified").await;
@@ -125,7 +125,7 @@ async fn submissions_are_refused_by_name() {
 }
 
 #[tokio::test]
-async fn a_used_plan_comes_before_the_plan_in_flight() {
+async fn a_plan_that_was_used_is_named_before_a_plan_in_flight() {
     let served = granted().await;
     let first = ordered(AMOUNT, GRANT_ID);
     let text = body(&first, None).to_string();

@@ -1,4 +1,5 @@
-//! An owner with a sub-wallet, and both balances, in a world whose servers are killed.
+//! The desk of the tests of actions: an owner with a sub-wallet, and the balances of both, in a
+//! world whose servers are killed.
 
 use alloy_dyn_abi::TypedData;
 use alloy_primitives::{Address, FixedBytes, U256, fixed_bytes, hex};
@@ -39,11 +40,11 @@ pub(crate) struct Desk {
 pub(crate) struct Act {
     pub(crate) route: &'static str,
     pub(crate) body: Value,
-    /// The call of the decisive transaction.
+    /// The contract and the function of the transaction that makes the effect.
     pub(crate) calls: (Address, FixedBytes<4>),
-    /// The USDG that it takes.
+    /// How much USDG the action takes, in atoms.
     pub(crate) takes: u64,
-    /// Whether the USDG comes from the owner, and not from the wallet.
+    /// Whether the owner brings the USDG with an authorization. Otherwise the sub-wallet pays it.
     pub(crate) is_brought: bool,
 }
 
@@ -84,7 +85,7 @@ pub(crate) fn withdraw() -> Act {
     }
 }
 
-/// The money and the transactions of the sub-wallet and its owner.
+/// The balances and the counts of transactions of the sub-wallet and its owner at one moment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Standing {
     wallet_usdg: u64,
@@ -96,17 +97,17 @@ pub(crate) struct Standing {
     received: U256,
     /// How many times the action was executed.
     done: usize,
-    /// Transactions of the sub-wallet.
+    /// How many transactions the sub-wallet has sent.
     sent: usize,
 }
 
 impl Desk {
-    /// Opens a world, and creates the sub-wallet.
+    /// Opens a world with a sub-wallet, and starts a server.
     pub(crate) async fn open() -> (Self, Server) {
         Self::open_in(World::of_wallets().await, "").await
     }
 
-    /// Creates the sub-wallet in a world, with servers that have further lines in their
+    /// Creates the sub-wallet in `world`. Servers of the desk get the lines of `further` in their
     /// configuration.
     pub(crate) async fn open_in(world: World, further: &str) -> (Self, Server) {
         let file = |name: &str, text: &str| {

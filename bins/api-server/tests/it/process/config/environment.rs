@@ -1,4 +1,4 @@
-//! Tests of the environment beside the configuration file.
+//! Tests of the variables of the environment, which replace keys of the configuration file.
 
 use std::path::Path;
 
@@ -29,7 +29,7 @@ fn secrets_do_not_belong_in_the_file_and_are_not_repeated() {
         let says: Vec<&str> = says.iter().map(String::as_str).collect();
         assert_refused(&format!("{USABLE}{key} = '{MARKER}'"), &[], &says);
     }
-    // Mistakes around a secret.
+    // These lines are mistakes near a secret.
     for line in [
         format!("settlement.private_key = 0x{MARKER}zz"),
         format!("settlement.private_key = \"{MARKER}"),

@@ -1,5 +1,5 @@
-//! Tests of listing, showing, exporting and summing up, in a file and in a database; and of
-//! deciding while servers run.
+//! Tests of the commands that list, show, export and sum up payments, on a file and on a database,
+//! and that decide payments while servers run.
 
 use std::time::Duration;
 
@@ -149,7 +149,7 @@ async fn payments_are_selected_and_listed() {
             ),
             (&["--state", "all", "--limit", "2"], &[undecidable, settled]),
             (&["--state", "all", "--payer", &stranger], &[]),
-            // Without a state, the list has the payments that the operator must decide.
+            // Without `--state`, the list has the payments that the operator must decide.
             (&["--payer", &payer], &[undecidable]),
             (&["--limit", "5"], &[undecidable]),
         ] {

@@ -1,4 +1,5 @@
-//! Tests of `api-server ledger reconcile`, which looks at payments with an unknown outcome now.
+//! Tests of `api-server ledger reconcile`, which tries to decide payments with an unknown outcome
+//! at once.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -14,7 +15,7 @@ use crate::process::world::{PRICED, World};
 use super::reading::{desks, objects_in};
 use super::*;
 
-/// Windows that have ended, and windows that have not.
+/// The end of a window that is over, and the end of a window that is open.
 const OVER: u64 = 300;
 const OPEN: u64 = 4_000_000_000;
 
@@ -38,10 +39,10 @@ fn row(entry: EntryId, before: &str, now: &str, held: bool) -> Row {
     (entry.number(), before.to_owned(), now.to_owned(), held)
 }
 
-/// The facilitator of a desk cannot be reached: it decides nothing, and at the end of its window a
-/// payment is left to the operator.
+/// The facilitator of a desk cannot be reached, so it decides no payment. When the window of a
+/// payment has ended, the operator must decide it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn unknown_and_open_payments_are_looked_at() {
+async fn unknown_and_open_payments_are_reconciled() {
     for (desk, url, _schema) in desks() {
         let ledger = open(&url).await;
         let over = leave_unknown(&ledger, payment_until(1, OVER), NOW).await;
@@ -125,12 +126,13 @@ async fn an_empty_ledger_has_nothing_to_look_at() {
     }
 }
 
-/// A file, and a database if there is one.
+/// The stores to test: a file, and a database if one is available.
 fn stores() -> impl Iterator<Item = Option<Schema>> {
     std::iter::once(None).chain(Schema::new().map(Some))
 }
 
-/// Decides the payment of a server that died at this moment of this request.
+/// Kills a server at this moment of this request. Asserts that the command then decides the payment
+/// as settled, and that the payer gets the bought answer.
 async fn decide(world: &World, request: &'static str, moment: Moment) {
     let config = world.config("storage.lease_seconds = 3\n");
     let server = start_server(&config, &[]).await;

@@ -1,4 +1,4 @@
-//! Tests of a database's password: the server reads it from a file, and never prints it.
+//! Tests of the password of a database: the server reads it from a file, and never prints it.
 
 use test_support::postgres::Schema;
 

@@ -1,5 +1,6 @@
-//! Seeded histories: two real servers on one database, callers that send to either or to both, and
-//! one fault meanwhile.
+//! Tests with seeded histories. In each, callers send payments to one of two real servers on one
+//! database, or to both, and one fault happens meanwhile. Afterwards every payment has its answer
+//! and moved its amount once.
 //!
 //! `SERVER_HISTORIES` and `SERVER_FIRST_SEED` set the number of histories and the first seed.
 
@@ -19,15 +20,16 @@ const LONG: Duration = Duration::from_secs(4);
 /// The fault of a history.
 #[derive(Debug, Clone, Copy)]
 enum Fault {
-    /// A server dies at a request of either server.
+    /// The first server dies at a request of either server.
     Kill(At, Moment),
-    /// A server is held up after this time, for a moment or beyond its lease.
+    /// The first server is held up after the first time, for the second: a moment, or longer than
+    /// its lease.
     HoldUp(Duration, Duration),
-    /// The answer to a statement is lost with its connection, after this many other statements.
+    /// The connection breaks with the answer to a statement, after this many other statements.
     Cut(i64),
-    /// The database is away after the first time, for the second.
+    /// The database cannot be reached, from the first time on, for the length of the second.
     Away(Duration, Duration),
-    /// A server is stopped after this time, and another takes its place.
+    /// The first server is stopped after this time, and another takes its place.
     Restart(Duration),
 }
 
@@ -75,7 +77,7 @@ impl Pair {
             std::mem::swap(&mut self.victim, &mut self.other);
         }
         let payments = self.book.sign(&self.world, &self.other, 4).await;
-        // Each payment goes to one of them, to both, or twice to one.
+        // Each payment goes to one of the servers, to both, or twice to one.
         let mut pick = |server: u64| {
             let drawn = payments.iter().filter(|_| random.below(3) != server);
             drawn.cloned().collect::<Vec<_>>()
@@ -95,7 +97,7 @@ impl Pair {
         self.database.proxy.cut_after(-1);
         self.book.keep(&self.world, answers);
         if matches!(fault, Fault::Kill(..)) {
-            // The server may still run, because it made fewer requests.
+            // The server may still run, because it made fewer requests than the fault counts.
             self.victim.killer().kill();
         }
         let gone = matches!(fault, Fault::Kill(..) | Fault::Restart(_));
@@ -108,7 +110,7 @@ impl Pair {
         self
     }
 
-    /// Brings a fault about. Its pauses are real: the servers are processes.
+    /// Causes a fault. The pauses are real, because the servers are processes.
     async fn strike(&self, fault: Fault) {
         match fault {
             Fault::Kill(at, moment) => self.world.wire.arm(at, moment, self.victim.killer()),

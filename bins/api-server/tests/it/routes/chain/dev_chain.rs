@@ -1,4 +1,5 @@
-//! Explains real transactions on the embedded chain: the explanation must equal the effects.
+//! Tests of the explanation of transactions. They run on the embedded chain, and the explanation
+//! must equal the effects there.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -87,7 +88,7 @@ impl Stage {
         found.value.expect("a transaction of this chain")
     }
 
-    /// The explanation by the chain's data alone.
+    /// The explanation of a transaction from the chain's data only, without any other upstream.
     async fn explain(&self, hash: B256) -> Explanation {
         let record = self.record(hash).await;
         let mut known = Knowledge::default();
@@ -109,7 +110,7 @@ impl Stage {
     }
 }
 
-/// The gain or loss of an account in a token by the explanation, in atoms.
+/// The gain or loss of an account in a token, in atoms, as the explanation states it.
 fn change(explained: &Explanation, account: Address, token: Option<Address>) -> Option<String> {
     let token = token.map(|token| token.to_checksum(None));
     let changes = explained.balance_changes.as_ref().unwrap();
@@ -210,7 +211,7 @@ async fn a_revert_is_explained_with_the_contracts_reason() {
     let hash = stage.send(BUYER.address, USDC, too_much.clone());
     let told = stage.explain(hash).await;
     assert_eq!(told.status, Status::Reverted);
-    // The answer to the same call by any caller.
+    // The chain itself gives the reason in the error of the same call.
     let asked = json!([{"from": BUYER.address, "to": USDC, "data": Bytes::from(too_much.clone())}, "latest"]);
     let refused = stage.chain.request("eth_call", asked).unwrap_err();
     let message = refused["message"].as_str().unwrap();
@@ -259,7 +260,7 @@ async fn a_failed_call_in_a_batch_is_not_zero() {
     let stage = Stage::open().await;
     let legs = [
         EvmReader::balance_leg(USDT0, BUYER.address),
-        // One address has no contract, and one contract has no such function.
+        // The next address has no contract, and the contract after it has no such function.
         EvmReader::balance_leg(NOBODY, BUYER.address),
         EvmReader::balance_leg(MULTICALL3, BUYER.address),
         EvmReader::balance_leg(USDT0, NOBODY),
@@ -286,7 +287,7 @@ async fn a_failed_call_in_a_batch_is_not_zero() {
         ]
     );
     assert_eq!(found.sources[0].as_of, Some(found.value.time));
-    // More calls than one batch takes.
+    // These are more calls than one batch takes.
     let many: Vec<Leg> = (0..450)
         .map(|_| EvmReader::balance_leg(USDT0, BUYER.address))
         .collect();

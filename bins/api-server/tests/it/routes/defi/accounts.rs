@@ -1,4 +1,5 @@
-//! Tests of an account's positions, of its possible yields, and of recommendations for an amount.
+//! Tests of an account's positions, of the yields that its holdings could earn, and of
+//! recommendations for an amount.
 
 use serde_json::{Value, json};
 
@@ -13,7 +14,8 @@ async fn positions_have_debts_health_and_a_total() {
         .iter()
         .map(|row| row["position_id"].as_str().unwrap())
         .collect();
-    // Aave is read from the chain; the index's data about it is not counted twice.
+    // The server reads Aave from the chain, and does not count the index's data about it a second
+    // time.
     assert_eq!(
         ids,
         [
@@ -26,7 +28,7 @@ async fn positions_have_debts_health_and_a_total() {
     assert_eq!(body["data"]["positions"][0]["health"], "12.56");
     assert_eq!(body["data"]["positions"][0]["apy_source"], "rpc.xlayer");
     assert_eq!(body["data"]["positions"][3]["side"], "borrow");
-    // 1512.39 of Aave and 250.5 of the pool on Base.
+    // The sum of 1512.39 in Aave and 250.5 in the pool on Base.
     assert_eq!(
         (
             &body["data"]["total_usd"],
@@ -87,7 +89,7 @@ async fn one_source_of_positions_is_enough_and_none_is_not() {
     assert_eq!(error["missing"], json!(["positions"]));
 }
 
-/// By the pool's totals the account has more than the known reserves.
+/// The pool's own totals say that the account has more than the reserves that were read.
 #[tokio::test]
 async fn a_reading_that_does_not_cover_the_account_is_no_total() {
     let shop = Shop::in_scenario("aave_reserve_not_read").await;
@@ -97,7 +99,7 @@ async fn a_reading_that_does_not_cover_the_account_is_no_total() {
     assert_eq!(rows(&body, "positions").len(), 4);
 }
 
-/// A yield of an edition is as old as the edition.
+/// When a yield comes from an edition, the positions are as old as the edition.
 #[tokio::test]
 async fn a_yield_that_is_filled_in_ages_the_positions() {
     let clock = clock_at(0);
@@ -178,7 +180,8 @@ async fn recommendations_are_net_of_gas_and_within_the_risk() {
         (&best["chain_id"], &best["protocol"], &best["risk_grade"]),
         (&json!(8453), &json!("aave-v3"), &json!("A"))
     );
-    // 650,000 units at 0.01 gwei and 3,184.5 dollars: two cents, for both ways.
+    // 650,000 units of gas at 0.01 gwei, with the coin at 3,184.5 dollars, cost two cents for both
+    // ways.
     assert_eq!(
         (&best["est_gas_usd"], &best["net_apy_pct"]),
         (&json!("0.0207"), &json!("4.5979"))
@@ -214,7 +217,8 @@ async fn recommendations_are_net_of_gas_and_within_the_risk() {
             .iter()
             .all(|row| matches!(row["risk_grade"].as_str(), Some("A" | "B")))
     );
-    // A pair whose prices can diverge is not of low risk, and its known yield is not called net.
+    // The prices of a pair can diverge, so a pair is not of low risk, and its yield is not called
+    // net.
     let pairs = |body: &Value| {
         let rows = rows(body, "recommendations").iter();
         let pair = |row: &&Value| row["asset"].as_str().unwrap().contains("-WETH");

@@ -1,4 +1,5 @@
-//! Tests of an answer's age: the data that ages it, the data that does not, and its time as fresh.
+//! Tests of an answer's age: which data ages it, which does not, and for how long it counts as
+//! fresh.
 
 use replay::{Recordings, ReplayServer};
 use serde_json::json;
@@ -8,8 +9,8 @@ use crate::routes::shop::{Shop, clock_at, left, section};
 
 const HOUR: i64 = 3600;
 
-/// Lists of names and units are kept for long. Figures are read again, and only they give an answer
-/// its age.
+/// The server keeps lists of names and units for long, and reads figures again. Only the figures
+/// give an answer its age.
 #[tokio::test]
 async fn facts_that_name_things_do_not_age_figures() {
     // The times of the recordings are slightly ahead of this clock, as a venue's may be.
@@ -53,7 +54,7 @@ async fn balances_are_fresh_beside_an_edition_that_is_minutes_old() {
     assert!((0..=15).contains(&left(&body)), "{meta}");
     let bound = |name| section(&body, name)["max_age_seconds"].as_u64();
     assert_eq!((bound("balances"), bound("best")), (Some(15), Some(2700)));
-    // An edition beyond its bound is stale, however new the balances are.
+    // An edition that is older than its bound is stale, however new the balances are.
     clock.set(HOUR);
     assert_eq!(shop.buy(&target).await["meta"]["verdict"], "stale");
 }
@@ -65,15 +66,16 @@ async fn a_pulse_is_fresh_while_its_news_are() {
     let body = shop.buy("/rwa-pulse").await;
     let meta = &body["meta"];
     assert_eq!(meta["verdict"], "fresh", "{meta}");
-    // The prices go stale in a minute.
+    // The prices go stale within a minute.
     assert!(left(&body) <= 60, "{meta}");
-    // For the macro readings it is still Friday evening; the news is gathered every hour.
+    // The macro readings do not age, because no market is open before Monday. The news is gathered
+    // every hour, so it is stale.
     clock.set(2 * HOUR);
     assert_eq!(shop.buy("/rwa-pulse").await["meta"]["verdict"], "stale");
 }
 
 #[tokio::test]
-async fn a_value_that_cannot_be_refreshed_is_held_against_the_second_source() {
+async fn a_value_that_cannot_be_refreshed_is_compared_with_the_second_source() {
     let clock = clock_at(0);
     let exchange = ReplayServer::start(Recordings::embedded().unwrap())
         .await
@@ -89,7 +91,7 @@ async fn a_value_that_cannot_be_refreshed_is_held_against_the_second_source() {
     drop(exchange);
     clock.set(HOUR);
     let body = shop.buy("/tradfi-data?symbol=VIX").await;
-    // The cached value of the exchange is from Friday, FRED's is from Thursday.
+    // The exchange's cached value is Friday's, and FRED's is Thursday's.
     let vix = &body["data"]["volatility"]["vix"];
     assert_eq!(
         (&vix["value"], &vix["source"]),

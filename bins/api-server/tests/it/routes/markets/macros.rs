@@ -18,8 +18,8 @@ async fn macro_readings_over_a_weekend_are_fresh() {
         (&vix["value"], &vix["source"], &vix["delayed_minutes"]),
         (&json!("17.42"), &json!("cboe.vix"), &json!(15))
     );
-    // The change is from the day before the last close, although the source calls the last close
-    // the previous one.
+    // The change is from the close before the last one. The source calls the last close the
+    // previous one.
     assert_eq!(vix["change_pct"], "-3.1146");
     assert_eq!(
         (&vix["market_state"], &vix["stale"]),
@@ -87,7 +87,7 @@ async fn macro_readings_over_a_weekend_are_fresh() {
 
 #[tokio::test]
 async fn futures_are_shown_when_another_market_confirms_them() {
-    // Without the chart the perpetual's oracle replaces it, and is marked as such.
+    // Without the chart, the perpetual's oracle takes its place, and the answer marks it as such.
     let body = Shop::without(&["yahoo"])
         .await
         .buy("/tradfi-data?symbol=gold")
@@ -101,7 +101,7 @@ async fn futures_are_shown_when_another_market_confirms_them() {
             &json!("hyperliquid.markets")
         )
     );
-    // The chart alone is not trusted.
+    // The server does not sell a price that only the chart states.
     let shop = Shop::without(&["hyperliquid"]).await;
     let error = shop
         .refused("/tradfi-data?symbol=gold", 503, "core_data_missing")
@@ -223,7 +223,7 @@ async fn tokenized_assets_claim_no_premium_while_their_market_is_closed() {
 async fn the_pulse_needs_two_of_three_macro_readings() {
     let without =
         |upstreams: &'static [&'static str]| async move { Shop::without(upstreams).await };
-    // Yields without volatility, and volatility without yields.
+    // The first answer has yields and no volatility, the second has volatility and no yields.
     let no_vix = without(&["cboe", "fred"]).await.buy("/rwa-pulse").await;
     assert_eq!(no_vix["data"]["macro"]["vix"], Value::Null);
     assert!(!reasons(&no_vix, "data.macro.vix").is_empty());
@@ -234,7 +234,7 @@ async fn the_pulse_needs_two_of_three_macro_readings() {
             .await;
         assert_eq!(error["missing"], json!(["macro"]));
     }
-    // The venue is not part of the core, so its missing fields are named.
+    // The venue is not part of the core, so the answer names the missing fields and is sold.
     let no_venue = without(&["hyperliquid"]).await.buy("/rwa-pulse").await;
     assert_eq!(no_venue["data"]["tokenized"]["equities"], json!([]));
     let omitted = no_venue["data"]["omitted"].as_array().unwrap();

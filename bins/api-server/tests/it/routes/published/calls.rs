@@ -1,4 +1,4 @@
-//! The example calls as each document writes them.
+//! Reads the example calls out of each document that publishes them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 /// A call in a document: method, path with query, body.
 pub(super) type Published = (String, String, Option<Value>);
 
-/// The documents of each call.
+/// The names of the documents that publish each call.
 pub(super) type Calls = BTreeMap<(String, String, String), BTreeSet<&'static str>>;
 
 pub(super) fn publish(calls: &mut Calls, place: &'static str, (method, target, body): Published) {
@@ -29,7 +29,7 @@ pub(super) fn in_query(value: &Value) -> String {
         .replace('+', "%20")
 }
 
-/// The call that the examples of an operation in OpenAPI make together.
+/// The call that the examples of an operation's parameters and body make together.
 pub(super) fn of_openapi(document: &Value, path: &str, method: &str) -> Published {
     let operation = &document["paths"][path][method.to_lowercase()];
     let mut query = Vec::new();
@@ -124,7 +124,7 @@ pub(super) fn of_page(html: &str, base: &str) -> Vec<Published> {
         .collect()
 }
 
-/// The call of a page below docs/routes.
+/// The call of an operation's page in `docs/routes`.
 pub(super) fn of_docs(operation: Operation) -> Option<Published> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/routes/");
     let page = std::fs::read_to_string(format!("{folder}{}.md", operation.name())).ok()?;

@@ -1,4 +1,4 @@
-//! Tests of mandates that act, with a wallet that a test sets.
+//! Tests of mandates that act. The wallet is a stand-in that the test sets.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ use test_support::ManualClock;
 
 use crate::routes::shop::{Shop, clock_at};
 
-/// A wallet that holds a product without a yield. It signs at once, or never.
+/// A wallet that holds a product without a yield. It signs a move at once, or never.
 #[derive(Default)]
 struct Wallet {
     signs: bool,
@@ -69,7 +69,7 @@ impl Mover for Wallet {
     }
 }
 
-/// A server with custody, and with this wallet after a restart.
+/// A server with custody. If there is a wallet, the server is restarted with it.
 async fn shop(clock: Arc<ManualClock>, wallet: Option<Wallet>) -> Shop {
     let mut shop = Shop::changed_by_the_clock(clock, |config, _replay| {
         let ledger = config.storage.url().trim_start_matches("sqlite://");

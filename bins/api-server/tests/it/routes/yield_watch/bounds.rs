@@ -1,4 +1,4 @@
-//! Tests of mandates' bounds: their terms, their number, their end.
+//! Tests of the limits of mandates: their terms, their number, their end.
 
 use alloy_primitives::B256;
 use reqwest::Method;
@@ -31,7 +31,7 @@ async fn terms_that_are_out_of_bounds_are_refused_with_every_path() {
             "body.mode"
         ]
     );
-    // Only the work can judge these terms.
+    // These terms are well-formed, so only the work of the call can refuse them.
     let mut late = body("notify", 181 * 24 * HOUR);
     late["rules"]["allowed_protocols"] = json!(["Aave V3"]);
     assert_eq!(
@@ -61,7 +61,7 @@ async fn a_payer_has_twenty_active_mandates_at_most() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_end_of_its_time_is_recorded_and_a_clock_that_goes_back_is_survived() {
+async fn the_end_of_a_mandate_is_recorded_and_a_clock_that_goes_back_is_survived() {
     let clock = clock_at(0);
     let shop = shop(clock.clone()).await;
     let buyer = &shop.world.buyer;
@@ -82,7 +82,7 @@ async fn the_end_of_its_time_is_recorded_and_a_clock_that_goes_back_is_survived(
         (ended["state"].as_str(), ended["confirmed_at"].as_str()),
         (Some("expired"), Some(expected.as_str()))
     );
-    // The clock goes back behind the last record.
+    // The clock goes back to a time before the last record.
     clock.set(HOUR);
     let target = format!("/yield-watch?id={long}");
     assert_eq!(

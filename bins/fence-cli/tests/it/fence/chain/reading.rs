@@ -1,4 +1,4 @@
-//! Tests of readings of a chain: the end of a grant, and an allowance.
+//! Tests of the commands that read a chain: the end of a grant, and an allowance.
 
 use serde_json::{Value, json};
 use test_support::process::Ended;
@@ -31,7 +31,7 @@ fn the_chain_is_read_in_one_sealed_block() {
     ] {
         assert!(said.stdout.contains(part), "{part}: {said:?}");
     }
-    // Only some of the delegations are disabled: the transaction covers the rest.
+    // Only some of the delegations are disabled, so the transaction covers the others.
     let half = Node::of(|chain| chain.disabled = all[..1].to_vec());
     let said = read_back(&desk, &half, "--json");
     assert_eq!(said.code, 5);
@@ -115,7 +115,7 @@ fn revoke_now(desk: &Desk, service: &Service, more: &str) -> Ended {
     ))
 }
 
-/// The service's statement does not replace the holder's own reading of the chain. The tool makes
+/// The service's statement does not replace the holder's own reading of the chain. The tool builds
 /// the printed transaction from the delegations that the holder signed.
 #[test]
 fn a_revocation_is_confirmed_by_the_holders_own_reading() {
@@ -151,7 +151,7 @@ fn a_revocation_is_confirmed_by_the_holders_own_reading() {
     let said = confirm(&standing);
     assert_eq!(said.code, 5);
     assert_eq!(said.json()["disable_transaction"], own);
-    // Without a reading of its own the tool reports the service's statement, and says so.
+    // Without an endpoint the tool reports the service's statement, and says so.
     let said = revoke_now(&desk, &service, "");
     assert!(
         said.ok().stdout.contains("by the service's word"),
@@ -163,8 +163,8 @@ fn a_revocation_is_confirmed_by_the_holders_own_reading() {
     assert!(said.stdout.contains(&own.to_string()), "{said:?}");
 }
 
-/// A holder who names an endpoint does not want the service's statement. The revocation goes to the
-/// service even when the file lacks the parts for that reading.
+/// A holder who names an endpoint wants its own reading, and not the service's statement. The tool
+/// sends the revocation even when the file lacks what that reading needs.
 #[test]
 fn a_named_endpoint_is_never_passed_over() {
     let plain = Desk::with_signed_grant();

@@ -1,4 +1,4 @@
-//! The server with a chain and recorded services.
+//! The stage of the tests of rails: the server, a chain, and recorded venues.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -40,8 +40,7 @@ impl Venues {
         }
     }
 
-    /// A configuration that treats the venues as live: recordings have no limits, and live venues
-    /// have.
+    /// A configuration that treats the venues as live, because only live venues have limits.
     pub(crate) fn taken_for_live(&self) -> String {
         let url = |host| self.replay.base_url(host);
         format!(
@@ -78,7 +77,8 @@ impl Venues {
     }
 }
 
-/// The recorded answers of the rails' venues, with the fees to a recipient that can be paid.
+/// The recorded answers of the rails' venues. The recorded recipient of the fees is replaced by one
+/// that the server accepts.
 fn recordings() -> tempfile::TempDir {
     let digits = |address: Address| hex::encode(address);
     let (recorded, paid) = (digits(RECORDED_RECIPIENT), digits(RECIPIENT));

@@ -1,4 +1,4 @@
-//! The enforcer checks the effects of the router and its venues afterwards.
+//! Tests that the enforcer checks afterwards what the router and its venues did.
 
 use alloy_primitives::{Bytes, U256};
 use alloy_sol_types::SolCall as _;
@@ -12,7 +12,7 @@ use crate::onchain::stage::{
     redemption, swap, transferFromCall,
 };
 
-/// A router that does not follow its calldata: it takes nothing, or pays nothing.
+/// The router does not follow its calldata: it takes nothing, or pays nothing.
 #[tokio::test]
 async fn the_routers_effects_are_checked_afterwards() {
     let stage = Stage::fenced().await;
@@ -23,7 +23,7 @@ async fn the_routers_effects_are_checked_afterwards() {
         .call("eth_getCode", serde_json::json!([ROUTER, "latest"]))
         .await
         .unwrap();
-    // STOP: the approval stays.
+    // The router's code is now only STOP, so it takes nothing and the approval stays.
     stage
         .chain
         .set_code(ROUTER, &Bytes::from([0]))
@@ -31,8 +31,8 @@ async fn the_routers_effects_are_checked_afterwards() {
         .unwrap();
     honest.refused(&stage, "allowance-left").await;
     stage.chain.set_code(ROUTER, &router).await.unwrap();
-    // An output token that answers 1 to everything: the router believes it, and the account has no
-    // more than before.
+    // This output token answers 1 to every call. The router believes it, but the account has no
+    // more of it than before.
     let one = Bytes::from(alloy_primitives::hex!("600160005260206000f3"));
     let weth: Bytes = stage
         .chain
@@ -54,7 +54,7 @@ async fn the_routers_effects_are_checked_afterwards() {
     stage.redeem(&[honest.entry(&stage)]).await.unwrap();
 }
 
-/// A swap with a leg at the attacker's contract, which makes a call of its own there.
+/// A swap with a leg at the attacker's contract, which makes its own call there.
 fn interposed(amount: u64) -> swapTokensMultipleV3ERC20ToERC20Call {
     let mut call = swap(amount);
     let mut leg = call._swapData[1].clone();
@@ -66,7 +66,8 @@ fn interposed(amount: u64) -> swapTokensMultipleV3ERC20ToERC20Call {
     call
 }
 
-/// A venue that takes more of the token through an earlier allowance of the account.
+/// A venue takes more of the token than the order says, through an earlier allowance of the
+/// account.
 #[tokio::test]
 async fn no_more_than_the_approved_amount_is_taken() {
     let stage = Stage::fenced().await;
@@ -87,13 +88,14 @@ async fn no_more_than_the_approved_amount_is_taken() {
     stage.interpose(USDC, take(1).abi_encode().into()).await;
     let attack = Attack::of(&stage, amount, &interposed(amount)).await;
     attack.refused(&stage, "taken").await;
-    // The refusal is for the taking, not for the contract in between.
+    // The same contract in between is accepted when it takes nothing, so the refusal is for the
+    // taking.
     stage.interpose(USDC, take(0).abi_encode().into()).await;
     stage.redeem(&[attack.entry(&stage)]).await.unwrap();
 }
 
-/// A redeemer contract that redeems a second order in the middle of the first: both would count the
-/// same output.
+/// The redeemer is a contract that redeems a second order in the middle of the first one. Both
+/// would count the same output.
 #[tokio::test]
 async fn a_swap_within_a_swap_is_refused() {
     let mut stage = Stage::fenced().await;
@@ -120,7 +122,7 @@ async fn a_swap_within_a_swap_is_refused() {
         .await;
     let refused = stage.send(STRANGER, INTERPOSED, &run(&outer)).await;
     assert_eq!(refused.unwrap_err(), "FenceEnforcer:nested");
-    // One after the other, the two swaps pass.
+    // The two swaps pass when one follows the other.
     stage.interpose(WETH, approval(ROUTER, U256::ZERO)).await;
     for attack in [&inner, &outer] {
         stage

@@ -1,4 +1,4 @@
-//! The call must match the account, its token and the order.
+//! Tests that the enforcer compares the call with the account, its token and the order.
 
 use alloy_primitives::{Bytes, U256};
 use alloy_sol_types::SolCall as _;
@@ -18,12 +18,12 @@ async fn the_call_is_held_to_the_account_and_its_token() {
         let stage = &stage;
         async move { Attack::of(stage, amount, &call).await }
     };
-    // Another receiver.
+    // The call has another receiver.
     let mut call = swap(amount);
     call._receiver = STRANGER.address;
     of(call).await.refused(&stage, "receiver").await;
-    // Several legs, one of which deposits a token that the account had allowed the router without
-    // limit.
+    // The call has several legs, one of which deposits another token. The account had allowed that
+    // token to the router without limit.
     let ether = U256::from(10).pow(U256::from(18));
     stage.mint(WETH, HOLDER.address, ether).await;
     stage.approve(WETH, U256::MAX).await;
@@ -37,11 +37,11 @@ async fn the_call_is_held_to_the_account_and_its_token() {
         call._swapData.insert(place, foreign);
         of(call).await.refused(&stage, "sending-asset").await;
     }
-    // A leg that spends the router's own balance.
+    // A leg spends the router's own balance.
     let mut call = swap(amount);
     call._swapData[1].sendingAssetId = WETH;
     of(call).await.refused(&stage, "sending-asset").await;
-    // Deposits that differ from the approval: more through an earlier allowance, twice, or less.
+    // The deposits differ from the approval: more through an earlier allowance, twice, or less.
     stage.approve(USDC, U256::MAX).await;
     Attack::of(&stage, amount, &swap(6_000 * USD))
         .await
@@ -53,7 +53,7 @@ async fn the_call_is_held_to_the_account_and_its_token() {
     let mut call = swap(amount);
     call._swapData[0].fromAmount = U256::from(amount - 1);
     of(call).await.refused(&stage, "amount").await;
-    // No legs, another function of the router, no function.
+    // The call has no legs, another function of the router, or no function.
     let mut call = swap(amount);
     call._swapData.clear();
     of(call).await.refused(&stage, "legs").await;
@@ -65,19 +65,20 @@ async fn the_call_is_held_to_the_account_and_its_token() {
     }
     let attack = Attack::raw(&stage, U256::from(amount), Bytes::new(), U256::ONE).await;
     attack.refused(&stage, "selector").await;
-    // The token swapped for itself.
+    // The token is swapped for itself.
     let mut call = swap(amount);
     call._swapData.truncate(1);
     let mut attack = of(call).await;
     attack.order.output_token = USDC;
     attack.refused(&stage, "output-token").await;
-    // A second encoding of the same call.
+    // The bytes are a second encoding of the same call.
     let data = [swap(amount).abi_encode(), vec![0; 32]].concat();
     let attack = Attack::raw(&stage, U256::from(amount), data.into(), U256::ONE).await;
     attack.refused(&stage, "encoding").await;
 }
 
-/// The function for one leg, where the policy has it: the leg deposits whatever it names itself.
+/// Where the policy has the function for one leg, the leg itself names what it deposits. The
+/// enforcer must read that.
 #[tokio::test]
 async fn the_function_for_one_leg_is_read_as_well() {
     let mut stage = Stage::fenced().await;
@@ -113,8 +114,8 @@ async fn the_function_for_one_leg_is_read_as_well() {
     foreign.refused(&stage, "sending-asset").await;
     let less = Attack::raw(&stage, U256::from(amount + 1), call(USDC), minimum).await;
     less.refused(&stage, "amount").await;
-    // The chain's stand-in of the router has no such function, so the router refuses what the
-    // enforcer lets through.
+    // The stand-in for the router has no such function, so it refuses a call that the enforcer lets
+    // through.
     let allowed = Attack::raw(&stage, U256::from(amount), call(USDC), minimum).await;
     stage.refused(&[allowed.entry(&stage)], "0x").await;
 }

@@ -1,4 +1,5 @@
-//! The hooks, called by others than the manager, and with terms that no grant has.
+//! Tests of the enforcer's hooks when others than the manager call them, and with terms that no
+//! grant has.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_sol_types::{SolCall as _, SolValue as _};
@@ -11,7 +12,7 @@ use crate::onchain::stage::{
     BATCH, DELEGATE, ENFORCER, HOLDER, STRANGER, Stage, USD, reason, runtime_code, swap,
 };
 
-/// The hook before a batch, with any terms.
+/// The call of the hook before a batch, with any terms.
 fn before(terms: Bytes, attack: &Attack) -> Bytes {
     let call = beforeHookCall {
         terms,
@@ -31,7 +32,7 @@ fn terms(stage: &Stage) -> Bytes {
     delegation.caveats.last().unwrap().terms.clone()
 }
 
-/// A stranger who calls the enforcer directly uses up nobody's order.
+/// A stranger who calls the enforcer directly uses up no account's order.
 #[tokio::test]
 async fn the_hooks_of_a_stranger_change_nothing() {
     let stage = Stage::fenced().await;
@@ -61,8 +62,8 @@ async fn the_end_needs_its_beginning() {
     assert_eq!(refused.unwrap_err(), "FenceEnforcer:not-begun");
 }
 
-/// Terms that no grant of this project has: of another length, or with a function whose legs the
-/// enforcer does not read.
+/// The terms have another length, or a function whose legs the enforcer does not read. No grant of
+/// this project has such terms.
 #[tokio::test]
 async fn terms_have_one_form() {
     let stage = Stage::fenced().await;
@@ -83,7 +84,7 @@ async fn terms_have_one_form() {
     assert_eq!(refused.unwrap_err(), "FenceEnforcer:selector");
 }
 
-/// The order's chain is the enforcer's own, whatever the terms say.
+/// The enforcer takes the order's chain from itself, whatever the terms say.
 #[tokio::test]
 async fn an_order_counts_on_its_chain() {
     let stage = Stage::fenced().await;

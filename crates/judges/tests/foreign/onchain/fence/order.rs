@@ -1,4 +1,4 @@
-//! The order: its signer, its content, its single use, its deadline.
+//! Tests of the order: its signer, its content, its single use, its deadline.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_sol_types::SolValue as _;
@@ -44,8 +44,8 @@ async fn the_order_says_the_rest() {
             with(&|a| a.order.grant_id = B256::repeat_byte(0x23)),
             "signer",
         ),
-        // Another call than the ordered one, another output token, no minimum, or a minimum that
-        // the call does not promise.
+        // The order is for another call or another output token, or has no minimum, or has a
+        // minimum that the call does not promise.
         (with(&|a| a.order.call_hash = B256::repeat_byte(1)), "call"),
         (with(&|a| a.order.output_token = USDC), "output-token"),
         (with(&|a| a.order.output_token = EXCHANGE), "output-token"),
@@ -56,7 +56,7 @@ async fn the_order_says_the_rest() {
     for (attack, expected) in cases {
         attack.refused(&stage, expected).await;
     }
-    // The holder of the redeemer's key changes each member of a true order.
+    // The attacker has the redeemer's key, and changes each member of a valid order.
     let signature = *honest.signed().signature().as_bytes();
     let changes: [fn(&mut Order); 5] = [
         |order| order.payload_digest = B256::repeat_byte(9),
@@ -72,7 +72,8 @@ async fn the_order_says_the_rest() {
         entry.context = stage.context(Purpose::Swap, &args(&changed, &signature));
         stage.refused(&[entry], "FenceEnforcer:signer").await;
     }
-    // The twin of the signature, other lengths, other last bytes.
+    // The signatures: the twin of the right one, others of other lengths, and one with another last
+    // byte.
     let order = U256::from_str_radix(
         "fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141",
         16,
@@ -94,7 +95,7 @@ async fn the_order_says_the_rest() {
         entry.context = stage.context(Purpose::Swap, &args(&honest.order, signature));
         stage.refused(&[entry], expected).await;
     }
-    // The deadline is the last valid second.
+    // The order is still valid in the second of its deadline.
     let other = Attack::honest(&stage, 2 * USD).await;
     let (deadline, next) = (other.order.deadline, "evm_setNextBlockTimestamp");
     let _: Value = stage
@@ -108,8 +109,8 @@ async fn the_order_says_the_rest() {
     honest.refused(&stage, "deadline").await;
 }
 
-/// Both entries of one transaction would count the same output, so the order counts once, whatever
-/// stands beside it.
+/// The two entries of one transaction would count the same output, so the second use of the order
+/// is refused.
 #[tokio::test]
 async fn an_order_is_used_once_within_a_transaction_too() {
     let stage = Stage::fenced().await;
@@ -119,8 +120,8 @@ async fn an_order_is_used_once_within_a_transaction_too() {
         .await;
 }
 
-/// Another account's delegation, a delegation that its account did not sign, a caveat left out,
-/// another redeemer.
+/// The delegation is another account's, or was not signed by its account, or lacks a caveat, or
+/// another account redeems it.
 #[tokio::test]
 async fn a_delegation_counts_for_its_account_and_redeemer() {
     let stage = Stage::fenced().await;
@@ -145,7 +146,7 @@ async fn a_delegation_counts_for_its_account_and_redeemer() {
     stage
         .refused_as(STRANGER, &[honest.entry(&stage)], "InvalidDelegate()")
         .await;
-    // The redeemer passes it on to somebody else.
+    // The redeemer delegates further to a stranger.
     let root = crate::onchain::stage::raw(&stage.delegations, Purpose::Swap, &honest.args());
     let passed = pass_on(&stage, STRANGER.address);
     let mut entry = honest.entry(&stage);
@@ -156,7 +157,7 @@ async fn a_delegation_counts_for_its_account_and_redeemer() {
     stage.redeem(&[honest.entry(&stage)]).await.unwrap();
 }
 
-/// A delegation of the redeemer's own, with the account's as its authority.
+/// A delegation by the redeemer whose authority is the account's delegation.
 fn pass_on(stage: &Stage, to: Address) -> crate::onchain::stage::Delegation {
     use alloy_sol_types::SolStruct as _;
     mod typed {

@@ -1,4 +1,4 @@
-//! The batch is the ordered plan, in its one encoding.
+//! Tests that the batch is exactly the ordered plan, in its only encoding.
 
 use alloy_primitives::{Bytes, U256};
 use alloy_sol_types::SolCall as _;
@@ -10,7 +10,7 @@ use crate::onchain::stage::{
     ENFORCER, Execution, HOLDER, SINGLE, STRANGER, Stage, USD, approval, output, steps, swap,
 };
 
-/// The whole plan in one transaction, by the calldata that the service would send.
+/// The calldata that the service would send carries the whole plan in one transaction.
 #[tokio::test]
 async fn a_plan_goes_out_as_one_transaction() {
     let stage = Stage::fenced().await;
@@ -35,7 +35,7 @@ async fn a_plan_goes_out_as_one_transaction() {
         payloadDigest: order.payload_digest,
     };
     assert!(stage.chain.rpc().view(ENFORCER, &used).await.unwrap());
-    // The same order again, and another order over the same plan.
+    // The test sends the same order again, and then another order over the same plan.
     let again = stage.send_call(&redemption.call).await.unwrap_err();
     assert_eq!(again, "FenceEnforcer:used");
     let mut other = Attack::of(&stage, 5_000 * USD, &swap(5_000 * USD)).await;
@@ -58,7 +58,7 @@ async fn the_cap_is_exact() {
     assert_eq!(refusal.rule, Rule::DelegationCap);
     let honest = Attack::honest(&stage, 5_000 * USD).await;
     stage.redeem(&[honest.entry(&stage)]).await.unwrap();
-    // Nothing to swap, and everything.
+    // The amounts are zero and everything.
     for amount in [U256::ZERO, U256::MAX] {
         let call = swap(USD).abi_encode().into();
         Attack::raw(&stage, amount, call, U256::ONE)
@@ -79,13 +79,13 @@ async fn the_steps_are_those_of_a_plan() {
     };
     let small = U256::from(1_000 * USD);
     let cases: Vec<(Attack, &str)> = vec![
-        // Another token, another router.
+        // A step calls another token or another router.
         (with(&|a| a.executions[0].target = WETH), "token"),
         (with(&|a| a.executions[1].target = WETH), "token"),
         (with(&|a| a.executions[2].target = EXCHANGE), "router"),
         (with(&|a| a.executions[2].target = USDC), "router"),
         (with(&|a| a.executions[2].target = HOLDER.address), "router"),
-        // Another spender, another function, another amount.
+        // A step has another spender, another function or another amount.
         (
             with(&|a| a.executions[0].callData = approval(STRANGER.address, U256::ZERO)),
             "reset",
@@ -121,7 +121,7 @@ async fn the_steps_are_those_of_a_plan() {
             with(&|a| a.executions[1].callData = approval(ROUTER, small + U256::ONE)),
             "amount",
         ),
-        // One step more, one step less, another order of the steps.
+        // The batch has one step more, one step less, or the steps in another order.
         (
             with(&|a| a.executions.push(a.executions[2].clone())),
             "steps",
@@ -140,7 +140,7 @@ async fn the_steps_are_those_of_a_plan() {
         (with(&|a| a.executions.clear()), "steps"),
         (with(&|a| a.executions.swap(0, 1)), "reset"),
         (with(&|a| a.executions.swap(1, 2)), "token"),
-        // Native coin.
+        // A step sends native coins.
         (with(&|a| a.executions[0].value = U256::ONE), "value"),
         (with(&|a| a.executions[1].value = U256::ONE), "value"),
         (with(&|a| a.executions[2].value = U256::ONE), "value"),
@@ -148,14 +148,14 @@ async fn the_steps_are_those_of_a_plan() {
     for (attack, expected) in cases {
         attack.refused(&stage, expected).await;
     }
-    // One call at a time, calls that may fail, and an unknown mode.
+    // The modes are one call at a time, calls that may fail, and unknown ones.
     for place in 0..32 {
         let mut attack = honest.clone();
         attack.mode = SINGLE;
         attack.mode.0[place] = 1;
         let expected = match place {
             0 => continue,
-            // The enforcers before it refuse this one as well.
+            // An enforcer that runs earlier refuses this mode.
             1 => "CaveatEnforcer:invalid-execution-type",
             _ => "mode",
         };
@@ -165,7 +165,7 @@ async fn the_steps_are_those_of_a_plan() {
     single.mode = SINGLE;
     single.execution = crate::onchain::stage::packed(USDC, 0, &approval(ROUTER, small));
     stage.refused(&[single], "FenceEnforcer:mode").await;
-    // The unchanged parts are accepted, so each refusal above is for its one change.
+    // The chain accepts the unchanged parts, so each refusal above is for its one change.
     stage.redeem(&[honest.entry(&stage)]).await.unwrap();
 }
 
@@ -175,7 +175,7 @@ async fn a_batch_has_one_encoding() {
     let honest = Attack::honest(&stage, 1_000 * USD).await.entry(&stage);
     let expect = "FenceEnforcer:encoding";
     let trailing = [honest.execution.as_ref(), &[0; 32]].concat();
-    // The same list further behind: the first word says where it begins.
+    // The same list begins later, and the first word says where.
     let moved = [
         &U256::from(64).to_be_bytes::<32>(),
         &[0; 32][..],

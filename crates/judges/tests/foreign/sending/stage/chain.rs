@@ -1,4 +1,5 @@
-//! The account's chain: its blocks, its pool, and the account's own transactions.
+//! The part of the stage that controls the chain: its blocks, its pool, and the account's own
+//! transactions.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_sol_types::sol;
@@ -24,13 +25,13 @@ impl Stage {
         self.rpc().call(method, params).await.unwrap()
     }
 
-    /// Sends a call from the account itself.
+    /// Sends a call from the account itself, and waits for its block.
     pub(crate) async fn account_sends(&self, to: Address, data: &Bytes) {
         let receipt = self.anvil.transact(TRADER, to, data).await.unwrap();
         assert!(!receipt.status.is_zero());
     }
 
-    /// Submits a transaction from the account that no block has yet.
+    /// Sends a transaction from the account, and does not wait for a block.
     pub(crate) async fn account_submits(&self, to: Address, data: &Bytes) {
         let call = json!([{"from": TRADER.address, "to": to, "data": data, "gas": "0x7a120"}]);
         let _: B256 = self.call("eth_sendTransaction", call).await;
@@ -46,7 +47,7 @@ impl Stage {
         u64::from_str_radix(number.trim_start_matches("0x"), 16).unwrap()
     }
 
-    /// Waits until a block counts as sealed.
+    /// Waits until the block with this number counts as sealed.
     pub(crate) async fn sealed_above(&self, number: u64) {
         let above = async || (self.head().await > number).then_some(());
         eventually("a block above the given one", above).await;
@@ -64,7 +65,7 @@ impl Stage {
         let _: Value = self.call("evm_setIntervalMining", json!([1])).await;
     }
 
-    /// The account's transaction in the node's pool.
+    /// Waits until a transaction of the account is in the node's pool. Returns its hash.
     pub(crate) async fn in_pool(&self) -> B256 {
         let pending = async || {
             let asked = json!(["pending", false]);

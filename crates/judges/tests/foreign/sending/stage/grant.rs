@@ -1,4 +1,4 @@
-//! The grant of the account, signed by its owner.
+//! The account's grant, signed by its owner.
 
 use alloy_primitives::{B256, U256};
 use delegation_fence::onchain::{ChainTerms, Level, SignedDelegation};

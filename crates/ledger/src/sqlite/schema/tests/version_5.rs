@@ -1,4 +1,4 @@
-//! A file of version 5 as the program of its time left it, and its migration.
+//! A file as the program wrote it at version 5, and its migration.
 
 use alloy_primitives::{Address, keccak256};
 use storage::sqlite::ClaimedFile;
@@ -19,7 +19,8 @@ use crate::{
 const NOW: u64 = 1_000_000;
 const NONE: i64 = 1 << 40;
 
-/// Makes an entry with the number of its digest, for request `[number; 32]` of the payer `[9; 20]`.
+/// Makes an entry whose digest repeats its number, for the request `[number; 32]` and the payer
+/// `[9; 20]`.
 fn entry(connection: &Connection, number: u8, state: State, open: bool) {
     let has_answer = matches!(state, State::Settling | State::Unknown | State::Settled);
     let answer = NONE + i64::from(number);
@@ -75,7 +76,7 @@ fn version_5() -> (tempfile::TempDir, std::path::PathBuf) {
             .pragma_update(None, "application_id", FORMAT.application_id)
             .unwrap();
         connection.pragma_update(None, "user_version", 5).unwrap();
-        // In flight, with its digest in a table of that version.
+        // This entry is in flight, with its digest in a table that only this version had.
         entry(connection, 1, State::Settling, true);
         connection
             .execute_batch(
@@ -91,7 +92,8 @@ fn version_5() -> (tempfile::TempDir, std::path::PathBuf) {
             .unwrap();
         entry(connection, 2, State::Unknown, true);
         entry(connection, 3, State::Settled, false);
-        // Settled, and its answer was deleted after its retention. Its receipt stayed.
+        // This entry is settled. Its answer was deleted after its retention, and its receipt
+        // stayed.
         entry(connection, 4, State::Settled, false);
         connection
             .execute_batch(
@@ -104,14 +106,13 @@ fn version_5() -> (tempfile::TempDir, std::path::PathBuf) {
     })
 }
 
-/// Makes the digest of entry `number`'s authorization. Only the first 16 bytes are stored; the rest
-/// is unknown.
+/// Makes the digest of the authorization of entry `number`. The file has only its first 16 bytes.
 fn digest(number: u8) -> alloy_primitives::B256 {
     alloy_primitives::B256::repeat_byte(number)
 }
 
 #[test]
-fn everything_in_it_means_what_it_meant() {
+fn everything_in_the_file_keeps_its_meaning() {
     let (_folder, path) = version_5();
     let file = ClaimedFile::claim(path.to_str().unwrap()).unwrap();
     let database = Database::open(file, None).unwrap();
@@ -134,7 +135,7 @@ fn everything_in_it_means_what_it_meant() {
         panic!("not answered")
     };
     assert_eq!(answered.receipt.transaction, "0xa1");
-    // The digest was checked when it was written, and is returned in its present form.
+    // The digest was checked when it was written. It is returned in its present form.
     let expected = crate::Answer::new(200, Vec::new(), "".into());
     assert_eq!(answered.answer, expected);
     let transaction = "0xa1".to_owned();
@@ -161,7 +162,7 @@ fn everything_in_it_means_what_it_meant() {
     assert_eq!(undecided.len(), 1);
     assert_eq!(undecided[0].entry, EntryId::new(2));
 
-    // An entry from before the migration continues and earns.
+    // An entry from before the migration can still be settled, and earns credit.
     let payer = Address::repeat_byte(9);
     assert_eq!(store.credit(payer).unwrap(), 0);
     let receipt = StoredReceipt {

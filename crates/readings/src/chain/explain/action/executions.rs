@@ -1,4 +1,5 @@
-//! Calls that a contract makes for accounts. They can fail although the transaction succeeds.
+//! The words for calls that a contract makes for accounts. Such a call can fail although the
+//! transaction succeeds.
 
 use alloy_primitives::Address;
 

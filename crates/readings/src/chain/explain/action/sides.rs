@@ -1,4 +1,4 @@
-//! The assets that the sender gave and got.
+//! What the sender of a transaction gave and got.
 
 use alloy_primitives::Address;
 
@@ -13,7 +13,8 @@ use crate::chain::{
 };
 
 impl View<'_> {
-    /// A trade: the sender gave one asset and got another one, the fee aside.
+    /// Returns the words for a trade: the sender gave one asset and got another one, without
+    /// counting the fee.
     pub(super) fn trade(&self) -> Option<DecodedAction> {
         let (given, taken) = self.one_for_one()?;
         Some(DecodedAction {
@@ -35,8 +36,8 @@ impl View<'_> {
         }
     }
 
-    /// The same exchange by a function that is not known to trade: it may be a deposit that returns
-    /// shares.
+    /// Returns the words for the same exchange by a function that is not known to trade. It may be
+    /// a deposit that returns shares.
     pub(super) fn exchange(&self, call: &DecodedCall, to: Address) -> Option<DecodedAction> {
         let (given, taken) = self.one_for_one()?;
         let how = match function(call) {
@@ -54,7 +55,7 @@ impl View<'_> {
         })
     }
 
-    /// The assets that the sender gave and got, as text.
+    /// The assets that the sender gave and got, as a text.
     pub(super) fn sides(&self) -> String {
         if self.status != Status::Success {
             return String::new();
@@ -107,8 +108,8 @@ impl View<'_> {
         (given, taken)
     }
 
-    /// Whether a contract that got native coins may have returned some of them, which no log shows.
-    /// The tokens of the wrapping contract account for its coins.
+    /// Whether a contract that got native coins may have returned some of them. No log would show
+    /// that. The tokens of the wrapping contract account for its coins.
     fn native_may_return(&self, changes: &[Change]) -> bool {
         let network = self.record.network;
         network.native_ledger.is_none()

@@ -1,4 +1,4 @@
-//! A call to a token, and its logs.
+//! The words for a call to a token, compared with the logs.
 
 use alloy_primitives::{Address, U256};
 
@@ -12,7 +12,8 @@ use crate::chain::{
 };
 
 impl View<'_> {
-    /// A token transfer. It happened only when the token logged it, with the logged amount.
+    /// Returns the words for a transfer of a token. It happened only when the token logged it, with
+    /// the logged amount.
     pub(super) fn moved(
         &self,
         call: &DecodedCall,

@@ -1,4 +1,5 @@
-//! Transactions with more content than is shown: the full counts are still stated.
+//! Tests of transactions with more content than is shown. The explanation still states the full
+//! counts.
 
 use alloy_primitives::B256;
 use alloy_sol_types::{SolCall, sol};
@@ -87,7 +88,7 @@ fn many_logs_stay_bounded() {
     let told = explain(&record, &Knowledge::default());
     assert_eq!(told.transfers.as_ref().unwrap().len(), 100);
     assert!(codes(&told).contains(&"lists_cut") && told.contracts.len() <= 100);
-    // The answer states how many of them are shown.
+    // The answer states how many contracts it shows.
     assert_eq!(told.contracts.len(), 100);
     for (list, least) in [
         ("contracts", 4_000),

@@ -1,4 +1,4 @@
-//! Failures that a success hides, and movements that no log shows.
+//! Tests of failures that a success hides, and of movements that no log shows.
 
 use alloy_sol_types::{SolCall, sol};
 
@@ -129,7 +129,7 @@ fn a_failed_execution_of_a_safe_is_not_reported_as_done() {
         );
         assert!(codes(&told).contains(&"inner_call_failed"));
     }
-    // A log of another contract says nothing about this one.
+    // A log of another contract does not count for this one.
     let foreign = event(BOB, failure, 1, &[0]);
     let told = explain(&record(POOL, &input, vec![foreign]), &usdt0());
     assert!(told.action.summary.starts_with("Executed transfer of"));
@@ -231,7 +231,7 @@ fn a_payment_that_a_contract_may_have_returned_is_not_reported_as_paid() {
         "{}",
         told.action.summary
     );
-    // All of it was wrapped, so nothing can have come back.
+    // All of the coins were wrapped, so none can have come back.
     let mut deposit = event(weth, "Deposit(address,uint256)", 0, &[ETHER]);
     deposit.topics.push(POOL.into_word());
     call.receipt.as_mut().unwrap().logs.push(deposit);
@@ -252,7 +252,7 @@ fn code_that_may_move_coins_unseen_is_named() {
     };
     assert!(!unseen(&sent(1, 21_000)));
     assert!(unseen(&sent(1, 21_001)));
-    // Arbitrum counts data on layer 1 as gas.
+    // Arbitrum counts the data on layer 1 as gas.
     let mut arbitrum = sent(42_161, 26_000);
     assert!(unseen(&arbitrum));
     arbitrum.receipt.as_mut().unwrap().l1_gas = Some(U256::from(5_000));
