@@ -7,8 +7,8 @@ use plan_builder::{Refusal, verify};
 use serde_json::{Value, json};
 
 use crate::perp_order::venue::{
-    Venue, arguments, build, check, now, parse, plan, policy, policy_with_builder, protected,
-    reseal, reviewing,
+    Venue, arguments, build, check, now, parse, plan, policy_with_builder, protected, reseal,
+    reviewing,
 };
 
 fn sealed() -> Value {

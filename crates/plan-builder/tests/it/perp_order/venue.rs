@@ -6,7 +6,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use alloy_primitives::{Address, B256, address, keccak256};
+use alloy_primitives::{Address, address, keccak256};
 use calldata_checks::{Rail, UtcSeconds};
 use plan_builder::{
     Moment, Policy, Refusal, Request, Sealed, Verified, perp_order,
