@@ -184,6 +184,7 @@ impl Buyer {
                 "authorization": authorization,
             },
         });
-        Ok(encode_header(&ascii_json(&payment)))
+        // JSON can always be written as JSON.
+        Ok(encode_header(&ascii_json(&payment).unwrap_or_default()))
     }
 }

@@ -250,17 +250,11 @@ impl Accounts for Router {
 }
 
 #[test]
-<<<<<<< ours
 fn reviewed_legs_are_compared_with_the_routers_whitelist() {
-    let mut policy = reviewed().fees;
-    policy.chains[0].legs[0].spender = STRANGER;
-=======
-fn reviewed_legs_are_held_against_the_routers_whitelist() {
     let policy = reviewed_with(|fees| {
         fees["chains"][0]["legs"][0]["spender"] = json!(STRANGER);
     })
     .fees;
->>>>>>> theirs
     let listed = |router: &Router| {
         let listings = ready(whitelist::of_chain(router, &policy, &policy.chains[0]));
         let of = |one: &whitelist::Listing| {
