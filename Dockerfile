@@ -47,8 +47,8 @@ COPY --from=build-api-server /src/target/release/api-server /usr/local/bin/api-s
 USER 10001
 WORKDIR /var/lib/api-server
 VOLUME /var/lib/api-server
-ENV SVC__SERVER__LISTEN=0.0.0.0:8402 \
-    SVC__STORAGE__URL=sqlite:///var/lib/api-server/service.db
+# The ledger's address is the configuration's. Its default, data/service.db, is in the volume.
+ENV SVC__SERVER__LISTEN=0.0.0.0:8402
 EXPOSE 8402
 ENTRYPOINT ["/usr/local/bin/api-server"]
 CMD ["serve", "--config", "/etc/api-server.toml"]

@@ -1,4 +1,8 @@
 //! The handler of the paid API: the order in which a request is decided.
+//!
+//! The head of a request decides first: the host, the path, and whether it carries a payment. Only
+//! a call with a payment has its body read. [`PaymentProcessor`] decides everything about the
+//! payment.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -15,7 +19,7 @@ use http_edge::{ClientAddress, Draining, Handler, RequestId, read_body};
 use hyper::body::Incoming;
 use ledger::{Answer, Journal, RequestBinding};
 use route_catalog::{
-    Allow, Catalog, ErrorCode, FREE_ROUTES, Operation, Problem, Resolution, WorkClass, resolve,
+    Allow, Catalog, ErrorCode, FREE_ROUTES, Operation, Problem, Resolution, resolve,
 };
 use settlement::Settler;
 use x402_wire::PaymentPayload;
@@ -153,7 +157,8 @@ impl<S: Settler, J: Journal> Api<S, J> {
         Dispatched::Answered(reply)
     }
 
-    /// Answers the free paths: the states of payments, artifacts, and the endpoints of [`Free`].
+    /// Answers the free paths: the states of payments and of intents, artifacts, and the endpoints
+    /// of [`Free`].
     async fn free(&self, parts: &Parts, id: RequestId) -> Reply {
         let path = parts.uri.path();
         let store = self.sources.store();
@@ -280,44 +285,28 @@ impl Worker for Operations {
     }
 
     async fn has_begun(&self, payment: B256) -> bool {
-        let intent = match &self.0.wallets.actions {
-            Some(actions) => actions.of_payment(payment).await,
-            None => Ok(None),
-        };
-        let acts = match intent {
-            Ok(intent) => intent.is_some_and(|intent| intent.may_have_effect()),
-            Err(error) => {
-                tracing::error!(code = error.code(), "an intent cannot be read");
-                true
+        let begun = async {
+            if let Some(actions) = &self.0.wallets.actions {
+                let intent = actions.of_payment(payment).await;
+                let intent = intent.map_err(|error| error.code())?;
+                if intent.is_some_and(|intent| intent.may_have_effect()) {
+                    return Ok(true);
+                }
             }
-        };
-        let watches = async {
             match self.0.mandates() {
-                Some(mandates) => mandates.is_active(payment).await.unwrap_or_else(|error| {
-                    tracing::error!(code = error.code(), "a mandate cannot be read");
-                    true
-                }),
-                None => false,
+                Some(mandates) => {
+                    let active = mandates.is_active(payment).await;
+                    active.map_err(|error| error.code())
+                }
+                None => Ok(false),
             }
         };
-        acts || watches.await
-    }
-
-    async fn forbid(&self, operation: Operation, payment: B256) -> bool {
-        let actions = self.0.wallets.actions.as_ref();
-        let actions = actions.filter(|_| operation.route().work == WorkClass::Transaction);
-        if let Some(actions) = actions
-            && let Err(error) = actions.forbid(payment, REPLACED).await
-        {
-            tracing::error!(code = error.code(), "an action cannot be forbidden");
-            return true;
-        }
-        self.has_begun(payment).await
+        begun.await.unwrap_or_else(|code| {
+            tracing::error!(code, "what a payment has begun cannot be read");
+            true
+        })
     }
 }
-
-/// The reason for which a payment that its payer replaces begins no action.
-const REPLACED: &str = "payment_replaced";
 
 /// A request that is answered already, or one that still has to wait for something.
 ///

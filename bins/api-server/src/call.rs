@@ -6,6 +6,7 @@ use std::time::Duration;
 use alloy_primitives::{Address, B256};
 use http_edge::RequestId;
 use route_catalog::{ErrorCode, Operation, Parameters};
+use storage::postgres::Condition;
 
 use crate::reply::ErrorReply;
 
@@ -18,6 +19,9 @@ pub(crate) struct Call {
     pub(crate) payer: Address,
     /// The payment itself, for work that one payment buys only once.
     pub(crate) payment: CallPayment,
+    /// The condition that the payment is still claimed for this call, for work that goes on without
+    /// it. `None` before the claim, and where one server has the journal for itself.
+    pub(crate) claim: Option<Condition>,
     /// The whole paid call, for work that a restart must be able to resume.
     pub(crate) kept: Option<Arc<str>>,
     /// The payer's sub-wallet, when the operation asks for it.

@@ -1,4 +1,5 @@
-//! The 402 answer.
+//! The 402 answer: the challenge of an operation in header and body, with the reason why a payment
+//! was declined. It decides nothing about a payment.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,5 @@
-//! The command line.
+//! The command line: parses the arguments, runs one command, and maps its end to an exit code. The
+//! commands do the work in their own modules.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -10,7 +11,7 @@ use data_sources::{Clock as _, SystemClock};
 use recorder::{ProbeArguments, UpstreamsCommand};
 use route_catalog::{Catalog, CatalogConfig};
 use server_process::{Failure, ServeArguments, block_on, print, show};
-use x402_wire::{Asset, CHAIN_ID, Network, Terms};
+use x402_wire::{Asset, Network, Terms};
 
 use crate::Sources;
 use crate::config::Config;
@@ -85,6 +86,7 @@ enum Command {
 impl From<LedgerCliError> for Failure {
     fn from(error: LedgerCliError) -> Self {
         match error {
+            unreached if unreached.is_unreached() => Self::other(unreached),
             LedgerCliError::NoLedger(_)
             | LedgerCliError::NoTables
             | LedgerCliError::OldTables(_)
@@ -136,7 +138,7 @@ fn run(command: Command) -> Result<(), Failure> {
                 brand: crate::config::ServerSection::default().brand,
                 contact: None,
                 terms: Terms {
-                    network: Network::evm(CHAIN_ID),
+                    network: Network::X_LAYER,
                     pay_to: alloy_primitives::Address::ZERO,
                     max_timeout_seconds: 300,
                     assets: Asset::chain_196().to_vec(),

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use calldata_checks::FeePolicy;
-use plan_builder::{FeeDocument, LifeSeconds, Policy, SimulationMode};
+use plan_builder::{FeeDocument, LifeSeconds, Policy, ReviewedFees, SimulationMode};
 use serde::Deserialize;
 use server_config::lenient;
 
@@ -84,7 +83,7 @@ pub(crate) fn rules(config: &Config) -> Result<Option<PlanRules>, Problem> {
 ///
 /// # Errors
 /// A [`Problem`] that names the key and the file.
-pub(crate) fn fees(path: &Path) -> Result<FeePolicy, Problem> {
+pub(crate) fn fees(path: &Path) -> Result<ReviewedFees, Problem> {
     let wrong = |message: &str| Problem::new(KEY, format!("{}: {message}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|error| {
         let message = format!("cannot read {}: {}", path.display(), error.kind());

@@ -1,4 +1,7 @@
 //! The free endpoints: health, state, discovery, documents.
+//!
+//! The documents are rendered once. The states are the last observations, except that a probe
+//! checks the settlement and the stores anew, at most every two seconds.
 
 mod dependencies;
 mod offered;

@@ -19,7 +19,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use ledger::{
     AnyLedger, EntryId, EntryRecord, Filter, Journal, LedgerError, PostgresLedger, State,
 };
-use storage::postgres::Migration;
+use storage::postgres::{Migration, PostgresError};
 use thiserror::Error;
 use x402_wire::RestoreError;
 
@@ -30,7 +30,7 @@ use crate::config::Config;
 use crate::error::ServeError;
 use crate::serve::Stores;
 
-/// Entries per read.
+/// The most entries that one read of the ledger returns.
 const PAGE: u32 = 256;
 
 #[derive(Debug, Subcommand)]
@@ -192,6 +192,24 @@ pub(crate) enum LedgerCliError {
     Output(#[from] io::Error),
 }
 
+impl LedgerCliError {
+    /// Whether the database could not be reached. Nothing is wrong with the configuration then, and
+    /// the command may be repeated.
+    pub(crate) fn is_unreached(&self) -> bool {
+        match self {
+            Self::Ledger(error) | Self::Store(ServeError::Ledger(error)) => matches!(
+                error,
+                LedgerError::Unavailable { .. } | LedgerError::Interrupted { .. }
+            ),
+            Self::Store(ServeError::Database(error)) => matches!(
+                error,
+                PostgresError::Unavailable { .. } | PostgresError::Interrupted { .. }
+            ),
+            _ => false,
+        }
+    }
+}
+
 impl LedgerCommand {
     /// The path of the configuration file.
     pub(crate) fn config(&self) -> &Path {
@@ -220,7 +238,10 @@ impl LedgerCommand {
         if let Self::Import { from, .. } = &self {
             return import::run(config, from, out).await;
         }
-        let stores = Stores::at(config)?;
+        let stores = match &self {
+            Self::Reconcile { .. } | Self::Resolve { .. } => Stores::at(config)?,
+            _ => Stores::for_reading(config)?,
+        };
         let ledger = open(config, &stores).await?;
         if let Self::Reconcile { json, .. } = self {
             return reconcile::run(config, &stores, ledger, json, out).await;
@@ -298,11 +319,13 @@ async fn open(config: &Config, stores: &Stores) -> Result<AnyLedger, LedgerCliEr
         }
         Stores::Files(_) => {}
         Stores::Database(postgres) => {
-            let pending = PostgresLedger::pending(postgres).await?;
-            if pending.from == 0 {
+            let pending = PostgresLedger::pending(postgres).await;
+            let [ledger, instances] = pending.map_err(LedgerError::from)?;
+            if ledger.from == 0 {
                 return Err(LedgerCliError::NoTables);
             }
-            up_to_date(pending)?;
+            up_to_date(ledger)?;
+            up_to_date(instances)?;
         }
     }
     Ok(stores.ledger(config).await?)

@@ -20,7 +20,7 @@ pub(crate) use self::store::keep;
 const MOST_SUBJECTS: usize = 1_000;
 /// The most readings of one subject that are kept.
 const MOST_READINGS: usize = 48;
-/// The smallest age of a reading that a comparison uses.
+/// The least age of a reading with which a new one is compared.
 const APART: SignedDuration = SignedDuration::from_mins(30);
 /// The least time between two kept readings of one subject.
 const KEPT_APART: SignedDuration = SignedDuration::from_hours(1);

@@ -1,4 +1,5 @@
-//! The operator's view: metrics and the log.
+//! The operator's view: metrics and the log. Series exist before their first event, except those
+//! with an account as a label. No label takes its value from a caller's text.
 
 mod table;
 
@@ -12,6 +13,7 @@ use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
 use route_catalog::{ErrorCode, Operation, WorkClass};
 use server_process::Metrics;
 use settlement::Receipt;
+use wallet_actions::Operation as Action;
 use x402_wire::Reason;
 
 /// The process's metrics.
@@ -69,6 +71,10 @@ fn start_at_zero() {
     for kind in ["router", "selector", "spender"] {
         counter!(table::UNREVIEWED, "kind" => kind).increment(0);
     }
+    for action in Action::ALL {
+        counter!(table::WALLET_ACTIONS_UNCHARGED, "operation" => action.as_str()).increment(0);
+    }
+    counter!(table::WALLET_ACTIONS_REORGANISED).increment(0);
     counter!(table::SETTLED).increment(0);
     counter!(table::SETTLED_MICRO_USD).increment(0);
     counter!(table::WITHOUT_RECORD).increment(0);
@@ -115,7 +121,7 @@ struct Served {
     seconds: Histogram,
 }
 
-/// By operation. Each is looked up at its first use.
+/// The metrics of each operation. Each is looked up at its first use.
 static SERVED: [OnceLock<Served>; Operation::ALL.len()] =
     [const { OnceLock::new() }; Operation::ALL.len()];
 
@@ -324,8 +330,12 @@ mod tests {
                 table::PROBE_TOLERATED,
             ];
             // A sender's series carry the account as a label, so they begin with the account's
-            // first transaction. A wallet's series begin with its first action.
-            let begins_later = ["svc_sender_", "svc_wallet_"];
+            // first transaction. No alert waits for the first of these wallets' events.
+            let begins_later = [
+                "svc_sender_",
+                "svc_wallet_actions_total",
+                "svc_wallet_gas_topups_",
+            ];
             let of_an_account = begins_later.iter().any(|it| metric.name.starts_with(it));
             let exists = text
                 .lines()
@@ -342,6 +352,8 @@ mod tests {
             "svc_credit_refusals_total{class=\"model\"}",
             "svc_payments_declined_total{reason=\"other\"}",
             "svc_payments_open{state=\"undecidable\"}",
+            "svc_wallet_actions_uncharged_total{operation=\"defi_invest\"}",
+            "svc_wallet_actions_reorganised_total",
         ] {
             assert_eq!(value(&text, series), Some("0"), "{series}");
         }

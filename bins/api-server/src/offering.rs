@@ -17,15 +17,15 @@ use crate::config::{Config, SettlementMode};
 use crate::sources::Wallets;
 use crate::wallets::acting_chains;
 
-/// No upstream that could serve it has a key, or all are switched off.
+/// The reason of a route whose upstreams have no key or are all switched off.
 const NO_UPSTREAM: &str = "no_upstream_configured";
-/// No custodian is configured.
+/// The reason of a route that needs a custodian where none is configured.
 const NO_CUSTODY: &str = "no_custody_connected";
-/// Custody is configured, but no chain on which wallets act has a node.
+/// The reason of a route whose wallets have a custodian, but no node of a chain to act on.
 pub(crate) const NO_CHAIN: &str = "no_chain_connected";
-/// The reviewed list names no product for deposits.
+/// The reason of a route that deposits where the reviewed list names no product.
 pub(crate) const NO_PRODUCTS: &str = "no_reviewed_products";
-/// The dataset behind the route is switched off.
+/// The reason of a route whose dataset is switched off.
 const NOT_GATHERED: &str = "dataset_not_gathered";
 
 /// Lists what a configuration does not serve, given its connected sources.
@@ -133,7 +133,8 @@ fn unserved(operation: Operation, config: &Config, sources: &Sources) -> Option<
     }
 }
 
-/// Unserved while no custodian is configured or no chain of the wallets has a node.
+/// The reason why actions are unserved: no custodian is configured, or no chain of the wallets has
+/// a node.
 fn acting(config: &Config) -> Option<Unserved> {
     let (reason, needs) = match config.custody.is_some() {
         false => (NO_CUSTODY, "custody.provider".to_owned()),
@@ -149,8 +150,8 @@ fn acting(config: &Config) -> Option<Unserved> {
     })
 }
 
-/// Unserved while no product is reviewed or no chain of the products can be read, because no plan
-/// can be made then. Custody is needed only when a plan runs.
+/// The reason why plans are unserved: no product is reviewed, or no chain of the products can be
+/// read. Custody is needed only when a plan runs.
 fn planning(wallets: &Wallets) -> Option<Unserved> {
     let Some(product) = wallets.reviewed.first() else {
         return Some(Unserved {
@@ -164,7 +165,7 @@ fn planning(wallets: &Wallets) -> Option<Unserved> {
     })
 }
 
-/// Unserved when none of these sources may be asked.
+/// The reason why a route is unserved: none of these sources may be asked.
 fn any_of(sources: &[&Source]) -> Option<Unserved> {
     let needs: Option<Vec<String>> = sources.iter().map(|source| needed(source)).collect();
     Some(Unserved {

@@ -1,5 +1,11 @@
 //! The work behind each route. The `match` is exhaustive: a catalogued route without an arm does
 //! not compile.
+//!
+//! An operation gets a valid call and the sources that it reads, and returns an answer or an error.
+//! After an error nothing is charged.
+//!
+//! An operation gets the sources that it reads and a valid call, and returns an answer or an error.
+//! It does not know payments: an error means that nothing is charged.
 
 mod actions;
 mod ai;

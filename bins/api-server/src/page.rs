@@ -1,4 +1,4 @@
-//! `GET /`: the page for people.
+//! `GET /`: the page for people. It is rendered once from the catalog and runs no script.
 
 mod snippets;
 

@@ -45,6 +45,7 @@ mod payer_credit;
 mod privacy;
 mod processor;
 mod recognise;
+mod record;
 mod worker;
 
 // Before the stages, after them, and beside them.

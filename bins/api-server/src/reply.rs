@@ -1,4 +1,10 @@
 //! Builds HTTP answers. Every error has the same form.
+//!
+//! An [`ErrorReply`] promises that nothing was charged. It says whether the same call can succeed
+//! later, and what to do with the payment.
+//!
+//! An [`ErrorReply`] says whether the same call can succeed later and what to do with the payment.
+//! Its sender knows that nothing was charged.
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};

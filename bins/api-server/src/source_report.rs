@@ -1,4 +1,5 @@
-//! The report on the sources of an answer: their contributions, and the missing fields.
+//! The report on the sources of an answer: their contributions, the missing fields and the
+//! shortened lists. It collects; the answer renders it into `meta`.
 
 use data_sources::{Error, Provenance, SourceStatus, Sourced};
 use serde::Serialize;

@@ -133,7 +133,7 @@ impl Sources {
             tokens: Tokens::connect(&connect, okx, defillama)?,
             tradfi: Tradfi::connect(&connect)?,
             wallets: connect.wallets(),
-            rails: Arc::new(Rails::connect(&connect, fees.as_ref())?),
+            rails: Arc::new(Rails::connect(&connect, fees.as_deref())?),
             snapshots: Snapshots::default(),
             memory: Memory::default(),
             unreviewed: Arc::default(),

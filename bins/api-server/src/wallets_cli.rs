@@ -1,4 +1,5 @@
-//! `api-server wallets`: manages the keys of sub-wallets that this machine holds.
+//! `api-server wallets`: manages the keys of sub-wallets that this machine holds. The keys of an
+//! external provider are managed there.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};

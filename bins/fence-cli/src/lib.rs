@@ -66,9 +66,10 @@ fn run(command: Command) -> CommandOutcome {
         Command::Onchain { command } => of_chain(&command),
         Command::Status(arguments) => ended(fence_online::status(&arguments), arguments.json),
         Command::Log { command } => match command {
-            LogCommand::Fetch(arguments) => {
-                ended(fence_online::fetch_log(&arguments), arguments.json)
-            }
+            LogCommand::Fetch(arguments) => ended(
+                fence_online::fetch_log(&arguments),
+                arguments.destination.json,
+            ),
             LogCommand::Verify(arguments) => ended(log::verify(&arguments), arguments.json),
         },
         Command::Plan { command } => match command {
@@ -91,9 +92,11 @@ fn of_policy(command: &PolicyCommand) -> CommandOutcome {
 
 fn of_grant(command: &GrantCommand) -> CommandOutcome {
     match command {
-        GrantCommand::New(arguments) => ended(grant::new(arguments), arguments.json),
-        GrantCommand::Sign(arguments) => ended(grant::sign(arguments), arguments.json),
-        GrantCommand::Attach(arguments) => ended(grant::attach(arguments), arguments.json),
+        GrantCommand::New(arguments) => ended(grant::new(arguments), arguments.destination.json),
+        GrantCommand::Sign(arguments) => ended(grant::sign(arguments), arguments.destination.json),
+        GrantCommand::Attach(arguments) => {
+            ended(grant::attach(arguments), arguments.destination.json)
+        }
         GrantCommand::Inspect(arguments) => ended(grant::inspect(arguments), arguments.json),
         GrantCommand::Verify(arguments) => ended(grant::verify(arguments), arguments.json),
         GrantCommand::Submit(arguments) => {
@@ -105,9 +108,13 @@ fn of_grant(command: &GrantCommand) -> CommandOutcome {
 fn of_revocation(command: &RevokeCommand) -> CommandOutcome {
     match command {
         RevokeCommand::Now(arguments) => ended(fence_online::revoke_now(arguments), arguments.json),
-        RevokeCommand::New(arguments) => ended(revoke::new(arguments), arguments.json),
-        RevokeCommand::Sign(arguments) => ended(revoke::sign(arguments), arguments.json),
-        RevokeCommand::Attach(arguments) => ended(revoke::attach(arguments), arguments.json),
+        RevokeCommand::New(arguments) => ended(revoke::new(arguments), arguments.destination.json),
+        RevokeCommand::Sign(arguments) => {
+            ended(revoke::sign(arguments), arguments.destination.json)
+        }
+        RevokeCommand::Attach(arguments) => {
+            ended(revoke::attach(arguments), arguments.destination.json)
+        }
         RevokeCommand::Submit(arguments) => {
             ended(fence_online::submit_revocation(arguments), arguments.json)
         }
@@ -119,9 +126,13 @@ fn of_revocation(command: &RevokeCommand) -> CommandOutcome {
 
 fn of_limit(command: &LimitCommand) -> CommandOutcome {
     match command {
-        LimitCommand::New(arguments) => ended(limit::new(arguments), arguments.json),
-        LimitCommand::Sign(arguments) => ended(limit::sign(arguments), arguments.sign.json),
-        LimitCommand::Attach(arguments) => ended(limit::attach(arguments), arguments.json),
+        LimitCommand::New(arguments) => ended(limit::new(arguments), arguments.destination.json),
+        LimitCommand::Sign(arguments) => {
+            ended(limit::sign(arguments), arguments.sign.destination.json)
+        }
+        LimitCommand::Attach(arguments) => {
+            ended(limit::attach(arguments), arguments.destination.json)
+        }
         LimitCommand::Submit(arguments) => {
             ended(fence_online::submit_limit(arguments), arguments.json)
         }
@@ -130,9 +141,11 @@ fn of_limit(command: &LimitCommand) -> CommandOutcome {
 
 fn of_order(command: &OrderCommand) -> CommandOutcome {
     match command {
-        OrderCommand::New(arguments) => ended(order::new(arguments), arguments.json),
-        OrderCommand::Sign(arguments) => ended(order::sign(arguments), arguments.json),
-        OrderCommand::Attach(arguments) => ended(order::attach(arguments), arguments.json),
+        OrderCommand::New(arguments) => ended(order::new(arguments), arguments.destination.json),
+        OrderCommand::Sign(arguments) => ended(order::sign(arguments), arguments.destination.json),
+        OrderCommand::Attach(arguments) => {
+            ended(order::attach(arguments), arguments.destination.json)
+        }
         OrderCommand::Submit(arguments) => {
             ended(fence_online::submit_order(arguments), arguments.json)
         }
@@ -142,9 +155,11 @@ fn of_order(command: &OrderCommand) -> CommandOutcome {
 fn of_chain(command: &OnchainCommand) -> CommandOutcome {
     match command {
         OnchainCommand::Delegation(arguments) => {
-            ended(onchain::delegation(arguments), arguments.json)
+            ended(onchain::delegation(arguments), arguments.destination.json)
         }
-        OnchainCommand::Auth7702(arguments) => ended(onchain::auth7702(arguments), arguments.json),
+        OnchainCommand::Auth7702(arguments) => {
+            ended(onchain::auth7702(arguments), arguments.destination.json)
+        }
         OnchainCommand::Disable(arguments) => ended(onchain::disable(arguments), arguments.json),
         OnchainCommand::ReadBack(arguments) => {
             ended(fence_online::read_back(arguments), arguments.json)

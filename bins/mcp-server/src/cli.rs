@@ -1,4 +1,5 @@
-//! The command line.
+//! The command line: parses the arguments, runs one command, and maps its end to an exit code. The
+//! commands do the work in their own modules.
 
 use std::io;
 use std::net::SocketAddr;

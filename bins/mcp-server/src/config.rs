@@ -1,5 +1,7 @@
 //! The configuration: one TOML file, overridden by the environment. It is checked completely before
 //! anything starts.
+//!
+//! Both servers may read one file, so sections of the paid API are accepted and not read.
 
 mod delegation;
 mod plans;

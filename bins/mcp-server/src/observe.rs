@@ -1,4 +1,5 @@
-//! Metrics for operators.
+//! Metrics for operators, and the functions that count. No label takes its value from a caller's
+//! text.
 
 use std::sync::OnceLock;
 use std::time::Duration;

@@ -1,11 +1,11 @@
-//! Reads the policy of plans: the reviewed fee configuration and the plans' life.
+//! Reads the policy of plans: the reviewed fee configuration and the plans' life. `plan-builder`
+//! and the checks apply it.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-use calldata_checks::FeePolicy;
 use exact::address::check_payee;
-use plan_builder::{FeeConfigError, FeeDocument, LifeSeconds, Policy, Validity};
+use plan_builder::{FeeConfigError, FeeDocument, LifeSeconds, Policy, ReviewedFees, Validity};
 use server_config::Problem;
 use thiserror::Error;
 
@@ -111,7 +111,7 @@ fn listed(problems: &[Problem]) -> String {
     problems.join("; ")
 }
 
-fn fees(path: &Path) -> Result<FeePolicy, PolicyError> {
+fn fees(path: &Path) -> Result<ReviewedFees, PolicyError> {
     let text = std::fs::read_to_string(path).map_err(|error| PolicyError::Unreadable {
         path: path.to_owned(),
         kind: error.kind(),

@@ -1,4 +1,5 @@
-//! Composes a server from a configuration, and runs it.
+//! Composes a server from a configuration, and runs it. The parts may also come from an embedder or
+//! a test.
 
 use std::future::Future;
 use std::net::SocketAddr;

@@ -1,4 +1,5 @@
-//! Limits the rate and the concurrency of tool calls, for any toolbox.
+//! Limits the rate and the concurrency of tool calls, for any toolbox. The limits of the venues are
+//! for [`shares`](crate::shares) and the adapters.
 
 mod rate;
 

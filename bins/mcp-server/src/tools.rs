@@ -1,4 +1,7 @@
 //! The tools of the agent rail: the four constructors and the fence's public record.
+//!
+//! A call reads the arguments, takes the caller's share, builds a plan and returns it or a refusal.
+//! The tools sign and send nothing.
 
 mod fence;
 mod output;
@@ -92,7 +95,7 @@ impl<P: Ports> Tools<P> {
 
     /// From now on writes the callers' shares into `file` before they are used.
     pub(crate) fn keep_shares(&self, file: LimitsFile) {
-        // The first file stays.
+        // A file that was set before stays.
         let _ = self.kept.set(file);
     }
 

@@ -1,4 +1,7 @@
 //! The venues and chains of a configuration, from which plans are built.
+//!
+//! An [`Upstreams`] implements the ports of `plan-builder`. It reads only; it has no key that could
+//! sign.
 
 mod configs;
 mod health;
@@ -137,7 +140,7 @@ impl Upstreams {
 
     /// Sets the fee configuration whose legs are compared with the routers' own whitelists.
     pub(crate) fn reviewed_by(self, fees: &FeePolicy) -> Self {
-        // Set once, where the server is composed.
+        // The composition of the server sets it, once.
         let _ = self.0.fees.set(fees.clone());
         self
     }

@@ -1,4 +1,7 @@
 //! One request and its answer, and recorded answers that a baseline replays.
+//!
+//! A [`Connection`] is an HTTP client with as little work of its own as possible. It judges no
+//! status and no body.
 
 use std::net::SocketAddr;
 

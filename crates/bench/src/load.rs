@@ -1,5 +1,8 @@
 //! Load: a fixed number of requests over keep-alive connections, each sent after the answer to the
 //! one before.
+//!
+//! It requires the expected status of every answer, and measures the time of each. The processor
+//! time of the server is read by [`process`](crate::process).
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -1,5 +1,8 @@
 //! The PostgreSQL database of a measurement: its schemas, and the processor time and log that its
 //! server has used.
+//!
+//! The database runs on this machine, because its processes are read from the process table. The
+//! measurement's own schemas are deleted at the end.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

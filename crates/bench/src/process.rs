@@ -1,4 +1,7 @@
 //! Servers as separate processes, measured from outside.
+//!
+//! The processor time, memory and descriptors come from `/proc`, so this works on Linux only. The
+//! server needs no code for it but the line that names its address.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -1,4 +1,7 @@
 //! The results, compared with their limits.
+//!
+//! A [`Report`] renders findings as a table or as JSON. An exceeded limit is a result: the program
+//! decides about its exit code.
 
 use std::fmt;
 use std::time::Duration;

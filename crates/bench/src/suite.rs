@@ -1,4 +1,7 @@
 //! The measurements: the load of each server, and the limit of its cost.
+//!
+//! Most groups measure the server against a baseline that does the least possible work. Both take
+//! turns in rounds, and medians are compared.
 
 mod data;
 mod facilitator;
@@ -52,7 +55,7 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// About ten minutes: every figure is precise to a few per cent.
+    /// A full run: about ten minutes, and every figure is precise to a few per cent.
     pub const FULL: Self = Self {
         rounds: 5,
         unpaid: 120_000,
@@ -66,7 +69,7 @@ impl Effort {
         ten_million: false,
     };
 
-    /// About two minutes: shows large changes.
+    /// A quick run: about two minutes, which show large changes only.
     pub const QUICK: Self = Self {
         rounds: 3,
         unpaid: 30_000,

@@ -74,8 +74,8 @@ pub fn quote_answer() -> HttpAnswer {
     }
 }
 
-/// A quote that is fetched once through the server's own adapter, and kept, so that the rest of a
-/// plan is our own part. Its time is always now, by its clock.
+/// A quote that is fetched once through the server's own adapter, and kept, so that a measured plan
+/// waits for no request. Its time is always the present time of the clock.
 pub struct KeptQuote {
     aggregator: Lifi,
     quote: OnceCell<SwapQuote>,

@@ -25,7 +25,8 @@ use self::{
 };
 use crate::{Commitment, Failure, Observed, Step, Steps, Verdict, Violation, fees::BridgeCaps};
 
-/// The facts that the checks of a bridge plan judge.
+/// The facts that the checks of a bridge plan judge. Only [`Self::decode`] makes them, and nothing
+/// changes them.
 ///
 /// # Example
 /// ```
@@ -82,12 +83,9 @@ use crate::{Commitment, Failure, Observed, Step, Steps, Verdict, Violation, fees
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BridgeFacts {
-    /// The context of the bytes.
-    pub context: Context,
-    /// The steps.
-    pub steps: Steps,
-    /// The burn in the call step's bytes.
-    pub burn: Burn,
+    context: Context,
+    steps: Steps,
+    burn: Burn,
 }
 
 /// The context of a bridge plan's bytes.
@@ -131,6 +129,24 @@ impl BridgeFacts {
             steps,
             burn,
         })
+    }
+
+    /// The context of the bytes.
+    #[must_use]
+    pub const fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// The steps.
+    #[must_use]
+    pub const fn steps(&self) -> &Steps {
+        &self.steps
+    }
+
+    /// The burn in the call step's bytes.
+    #[must_use]
+    pub const fn burn(&self) -> &Burn {
+        &self.burn
     }
 }
 

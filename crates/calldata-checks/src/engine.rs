@@ -41,7 +41,18 @@ pub type Verdict = Result<Observed, Violation>;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observed {
     text: Cow<'static, str>,
-    held: bool,
+    standing: Standing,
+}
+
+/// What the observation of a check rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// On the bytes, the request and the review alone.
+    Established,
+    /// Also on readings of the outside world, which this text names.
+    ByReadings(&'static str),
+    /// The check had nothing to judge.
+    Open,
 }
 
 impl Observed {
@@ -50,8 +61,17 @@ impl Observed {
     pub const fn fixed(text: &'static str) -> Self {
         Self {
             text: Cow::Borrowed(text),
-            held: true,
+            standing: Standing::Established,
         }
+    }
+
+    /// Marks an observation that holds only if some readings are true: `readings` names them. It
+    /// establishes something for whoever made the readings, and nothing for a reader of a
+    /// stranger's plan ([`CheckReport::without_readings`]).
+    #[must_use]
+    pub const fn by_readings(mut self, readings: &'static str) -> Self {
+        self.standing = Standing::ByReadings(readings);
+        self
     }
 
     /// Creates the observation of a check that had nothing to judge, with the reason. Such a check
@@ -60,14 +80,15 @@ impl Observed {
     pub fn nothing_to_judge(why: String) -> Self {
         Self {
             text: Cow::Owned(why),
-            held: false,
+            standing: Standing::Open,
         }
     }
 
-    /// Returns whether the check holds. `false` when it had nothing to judge.
+    /// Returns whether the check holds, by readings or without. `false` when it had nothing to
+    /// judge.
     #[must_use]
     pub const fn is_established(&self) -> bool {
-        self.held
+        !matches!(self.standing, Standing::Open)
     }
 
     /// Returns the text.
@@ -81,7 +102,7 @@ impl From<String> for Observed {
     fn from(text: String) -> Self {
         Self {
             text: Cow::Owned(text),
-            held: true,
+            standing: Standing::Established,
         }
     }
 }
@@ -148,10 +169,12 @@ pub struct Assertion {
     pub establishes: &'static str,
     /// Its observation.
     pub observed: Observed,
+    /// The check's place in its table.
+    place: usize,
 }
 
-/// Proof that some facts violate no check of one rail's table. Only [`judge`] makes one; a plan
-/// cannot be sealed without it.
+/// Proof that some facts violate no check of one rail's table. Only [`judge`] makes one, only of
+/// the facts of this crate's rails, and a plan cannot be sealed without it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckReport {
     rail: Rail,
@@ -178,10 +201,79 @@ impl CheckReport {
     pub fn not_established(&self) -> &[Assertion] {
         &self.not_established
     }
+
+    /// Returns the report for somebody who did not make the readings, but got them with the plan: a
+    /// forger chooses them so that every check holds. The checks that hold only by readings are
+    /// then in [`Self::not_established`], except for those named in `own`, whose readings the
+    /// reader made.
+    ///
+    /// # Example
+    /// [`BridgeFacts`](crate::bridge::BridgeFacts) has the facts of this report.
+    /// ```
+    /// # use alloy_primitives::{U256, address};
+    /// # use calldata_checks::bridge::{
+    /// #     AccountKind, Asked, BridgeFacts, Context, TransferSpeed, account::{AccountCode, DestinationControl},
+    /// #     fees::RouteFees,
+    /// # };
+    /// # use calldata_checks::{Commitment, DigestStanding, UtcSeconds, fees::BridgeCaps, judge};
+    /// # let asked = Asked {
+    /// #     account: address!("70997970C51812dc3A010C7d01b50e0d17dc79C8"), account_kind: AccountKind::Eoa,
+    /// #     account_chain_id: 8453, source_chain_id: 8453, destination_chain_id: 42161,
+    /// #     token: address!("833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"), amount: U256::from(1_234_567_890),
+    /// #     speed: TransferSpeed::Standard, max_fee: None, min_amount_out: None, forward: false,
+    /// # };
+    /// # let fees = RouteFees {
+    /// #     fast_bps: None, standard_bps: "0".parse()?, forward_fee: None, chain_min_fee: None,
+    /// # };
+    /// # let context = Context {
+    /// #     asked, fees, fast_allowance: None, caps: BridgeCaps::DEFAULT, allow_unread_accounts: false, chain_id: 8453,
+    /// #     control: DestinationControl::Eoa { source_code: Some(AccountCode::Empty) },
+    /// #     commitment: Commitment {
+    /// #         valid_until: UtcSeconds::from_unix(1_800_000_300), now: UtcSeconds::from_unix(1_800_000_000),
+    /// #         digest: DigestStanding::Sealing,
+    /// #     },
+    /// # };
+    /// # let burn = asked.burn(asked.max_fee_from(&fees)?).map_err(|refused| refused.message)?;
+    /// # let facts = BridgeFacts::decode(context, &burn.steps())?;
+    /// // Who read that the account has no code?
+    /// let report = judge(&facts)?;
+    /// assert!(report.not_established().is_empty());
+    /// let report = report.without_readings(&[]);
+    /// assert_eq!(report.not_established()[0].name, "bridge_recipient_controlled_on_destination");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn without_readings(mut self, own: &[&str]) -> Self {
+        let mut kept = Vec::with_capacity(self.assertions.len());
+        for mut assertion in self.assertions {
+            match assertion.observed.standing {
+                Standing::ByReadings(readings) if !own.contains(&assertion.name) => {
+                    let text = &assertion.observed.text;
+                    assertion.observed = Observed::nothing_to_judge(format!(
+                        "only by {readings}, as the plan states: {text}"
+                    ));
+                    self.not_established.push(assertion);
+                }
+                _ => kept.push(assertion),
+            }
+        }
+        self.not_established.sort_by_key(|open| open.place);
+        Self {
+            assertions: kept,
+            ..self
+        }
+    }
 }
 
-/// Facts that a rail's table judges.
-pub trait Facts: Sized + 'static {
+pub(crate) mod sealed {
+    /// Implemented for the facts of this crate's rails.
+    #[allow(unreachable_pub, reason = "a public trait has it as a bound")]
+    pub trait Sealed {}
+}
+
+/// Facts that a rail's table judges. Only the facts of this crate's four rails are such facts, so
+/// that a [`CheckReport`] always says that a whole table of this crate was run.
+pub trait Facts: sealed::Sealed + Sized + 'static {
     /// The rail of the facts.
     const RAIL: Rail;
     /// The rail's table of checks.
@@ -213,7 +305,7 @@ pub trait Facts: Sized + 'static {
 pub fn judge<F: Facts>(facts: &F) -> Result<CheckReport, Failure> {
     let mut assertions = Vec::with_capacity(F::CHECKS.len());
     let mut not_established = Vec::new();
-    for check in F::CHECKS {
+    for (place, check) in F::CHECKS.iter().enumerate() {
         let observed =
             (check.judge)(facts).map_err(|violation| Failure::new(check.name, violation))?;
         let list = if observed.is_established() {
@@ -225,6 +317,7 @@ pub fn judge<F: Facts>(facts: &F) -> Result<CheckReport, Failure> {
             name: check.name,
             establishes: check.establishes,
             observed,
+            place,
         });
     }
     Ok(CheckReport {

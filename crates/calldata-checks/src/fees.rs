@@ -12,6 +12,9 @@ pub use self::{
 
 /// The reviewed fees and swap contracts, as one version.
 ///
+/// The checks believe it, and this crate does not review it: a value that is made by hand is as good
+/// as its maker. `plan_builder::ReviewedFees` is one that has passed the review of a document.
+///
 /// # Example
 /// `plan_builder::FeeDocument` reads one from a reviewed file. In code:
 /// ```
@@ -291,8 +294,8 @@ pub struct BridgeCaps {
 }
 
 impl BridgeCaps {
-    /// 20 basis points, 20 USDC and a tenth of the amount: above every current fee, below the cost
-    /// of a mistake.
+    /// The caps of a configuration without any: 20 basis points, 20 USDC and a tenth of the amount.
+    /// They are above every current fee and below the cost of a mistake.
     pub const DEFAULT: Self = Self {
         fast: BasisPoints(20),
         standard: BasisPoints(20),

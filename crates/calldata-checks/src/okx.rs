@@ -46,8 +46,10 @@
 //!         min_output: U256::from(99),
 //!     },
 //! };
-//! let refusal = judge(&quote, &asked, &reviewed, 1_795_222_800).unwrap_err();
+//! let now = "2026-11-21T01:00:00Z".parse()?;
+//! let refusal = judge(&quote, &asked, &reviewed, now).unwrap_err();
 //! assert_eq!(refusal.code(), "selector_unreviewed");
+//! # Ok::<(), calldata_checks::TimeError>(())
 //! ```
 
 mod bind;

@@ -31,7 +31,7 @@ pub use self::{
     wire::{WireAction, WireBuilder, WireOrder, WireOrderKind},
 };
 use crate::{
-    BasisPoints, Check, Commitment, Facts, Failure, FeePolicy, Rail, Violation,
+    BasisPoints, Check, Commitment, Facts, Failure, FeePolicy, Observed, Rail, Violation,
     commitment::{
         ARTIFACT_EXPIRY, ARTIFACT_EXPIRY_ESTABLISHES, PAYLOAD_DIGEST, PAYLOAD_DIGEST_ESTABLISHES,
     },
@@ -86,6 +86,14 @@ impl PerpOrderFacts {
         })
     }
 
+    /// Marks an observation about the asset: without a review of the coin it rests on a reading.
+    fn by_asset(&self, observed: Observed) -> Observed {
+        match self.reviewed {
+            Some(_) => observed,
+            None => observed.by_readings("the venue's list of assets"),
+        }
+    }
+
     /// Returns the decoded action.
     #[must_use]
     pub const fn action(&self) -> &Action {
@@ -138,6 +146,8 @@ pub fn decode_action(bytes: &Bytes) -> Result<(WireAction, Action), Failure> {
     let action = Action::parse(&decoded).map_err(refuse)?;
     Ok((decoded, action))
 }
+
+impl crate::engine::sealed::Sealed for PerpOrderFacts {}
 
 impl Facts for PerpOrderFacts {
     const RAIL: Rail = Rail::PerpOrder;

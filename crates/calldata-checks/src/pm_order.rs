@@ -72,19 +72,15 @@ pub const TICKS: [Decimal; 6] = [
     tick(1, 4),
 ];
 
-/// The facts that the checks of an order plan judge.
+/// The facts that the checks of an order plan judge. Only [`Self::decode`] makes them, and nothing
+/// changes them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PmOrderFacts {
-    /// The request.
-    pub request: PmOrderRequest,
-    /// The market as the plan discloses it.
-    pub market: PmMarketFacts,
-    /// The reviewed attribution code, and the venue's fee for it.
-    pub builder: PmBuilder,
-    /// The decoded members of the plan.
-    pub decoded: DecodedOrder,
-    /// The commitments of the plan about itself.
-    pub commitment: Commitment,
+    request: PmOrderRequest,
+    market: PmMarketFacts,
+    builder: PmBuilder,
+    decoded: DecodedOrder,
+    commitment: Commitment,
 }
 
 /// The request.
@@ -183,7 +179,39 @@ impl PmOrderFacts {
             commitment,
         })
     }
+
+    /// The request.
+    #[must_use]
+    pub const fn request(&self) -> &PmOrderRequest {
+        &self.request
+    }
+
+    /// The market as the plan discloses it.
+    #[must_use]
+    pub const fn market(&self) -> &PmMarketFacts {
+        &self.market
+    }
+
+    /// The reviewed attribution code, and the venue's fee for it.
+    #[must_use]
+    pub const fn builder(&self) -> &PmBuilder {
+        &self.builder
+    }
+
+    /// The decoded members of the plan.
+    #[must_use]
+    pub const fn decoded(&self) -> &DecodedOrder {
+        &self.decoded
+    }
+
+    /// Returns the decoded members of the plan, by value.
+    #[must_use]
+    pub fn into_decoded(self) -> DecodedOrder {
+        self.decoded
+    }
 }
+
+impl crate::engine::sealed::Sealed for PmOrderFacts {}
 
 impl Facts for PmOrderFacts {
     const RAIL: Rail = Rail::PmOrder;

@@ -1,4 +1,5 @@
-//! The steps of an EVM plan, and their decoded approvals.
+//! The steps of an EVM plan, and their decoded approvals. Every rail with transactions has these
+//! three steps; the rail decodes the third.
 
 use alloy_primitives::{Address, Bytes, U256};
 use alloy_sol_types::sol;

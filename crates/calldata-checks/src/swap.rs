@@ -24,38 +24,104 @@ use crate::{
 
 /// The facts of the plan's bytes, with the request, the quote and the review. Two parts carry no
 /// facts and are left out: the opaque calldata of exchange legs behind its first four bytes, and
-/// the aggregator's random transaction id.
+/// the aggregator's random transaction id. Only [`decode`] makes facts, and nothing changes them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwapFacts {
     /// The request.
-    pub asked: SwapAsked,
+    asked: SwapAsked,
     /// The disclosed readings of the quote.
-    pub quoted: SwapQuoted,
+    quoted: SwapQuoted,
     /// `payload.chain_id`.
-    pub plan_chain_id: u64,
+    plan_chain_id: u64,
     /// The reviewed configuration.
-    pub reviewed: ReviewedSwap,
+    reviewed: ReviewedSwap,
     /// The three steps. The third one's calldata is decoded into the members below and empty here.
-    pub steps: Steps,
+    steps: Steps,
     /// `_integrator`.
-    pub integrator: String,
+    integrator: String,
     /// `_referrer`.
-    pub referrer: String,
+    referrer: String,
     /// `_receiver`.
-    pub receiver: Address,
+    receiver: Address,
     /// `_minAmountOut`, in the output token's smallest unit.
-    pub min_amount_out: U256,
+    min_amount_out: U256,
     /// The fee leg, the first one; absent only where no recipient gets a fee of this input.
-    pub fee_leg: Option<FeeLeg>,
+    fee_leg: Option<FeeLeg>,
     /// The exchange legs, at least one.
-    pub legs: Vec<ExchangeLeg>,
+    legs: Vec<ExchangeLeg>,
     /// The amount that the first exchange leg starts from, in the input token's smallest unit.
-    pub exchanged: U256,
+    exchanged: U256,
     /// The plan's digest and expiry.
-    pub commitment: Commitment,
+    commitment: Commitment,
 }
 
 impl SwapFacts {
+    /// The request.
+    #[must_use]
+    pub const fn asked(&self) -> &SwapAsked {
+        &self.asked
+    }
+
+    /// The readings of the quote.
+    #[must_use]
+    pub const fn quoted(&self) -> &SwapQuoted {
+        &self.quoted
+    }
+
+    /// The reviewed configuration.
+    #[must_use]
+    pub const fn reviewed(&self) -> &ReviewedSwap {
+        &self.reviewed
+    }
+
+    /// The three steps. The third one's calldata is decoded into the other facts and empty here.
+    #[must_use]
+    pub const fn steps(&self) -> &Steps {
+        &self.steps
+    }
+
+    /// `_integrator`.
+    #[must_use]
+    pub fn integrator(&self) -> &str {
+        &self.integrator
+    }
+
+    /// `_referrer`.
+    #[must_use]
+    pub fn referrer(&self) -> &str {
+        &self.referrer
+    }
+
+    /// `_receiver`.
+    #[must_use]
+    pub const fn receiver(&self) -> Address {
+        self.receiver
+    }
+
+    /// `_minAmountOut`, in the output token's smallest unit.
+    #[must_use]
+    pub const fn min_amount_out(&self) -> U256 {
+        self.min_amount_out
+    }
+
+    /// The fee leg, the first one; absent only where no recipient gets a fee of this input.
+    #[must_use]
+    pub const fn fee_leg(&self) -> Option<&FeeLeg> {
+        self.fee_leg.as_ref()
+    }
+
+    /// The exchange legs, at least one.
+    #[must_use]
+    pub fn legs(&self) -> &[ExchangeLeg] {
+        &self.legs
+    }
+
+    /// The amount that the first exchange leg starts from, in the input token's smallest unit.
+    #[must_use]
+    pub const fn exchanged(&self) -> U256 {
+        self.exchanged
+    }
+
     /// Computes the sum of all fee distributions, in the input token's smallest unit; `None` past
     /// 256 bits.
     #[must_use]

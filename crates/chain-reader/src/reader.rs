@@ -1,4 +1,7 @@
 //! The reader of a chain, and its rule for sealed blocks.
+//!
+//! It reads through nodes that may lag, lie or follow another fork. It sends no transaction, and
+//! the caller decides what a reading means.
 
 mod contracts;
 mod nodes;

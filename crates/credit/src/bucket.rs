@@ -7,14 +7,15 @@ use crate::Cost;
 pub struct Refill {
     /// The highest amount, which is also the first one.
     pub capacity: Cost,
-    /// The refill of a second.
+    /// The amount that is added in each second.
     pub per_second: Cost,
 }
 
 /// A token bucket: an amount that calls take from and that refills with time, up to its capacity.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bucket {
-    /// In thousandths of a micro-dollar, so that each millisecond adds a whole number.
+    /// The amount, in thousandths of a micro-dollar, so that each millisecond adds a whole number
+    /// of them.
     level: u64,
     /// The debt, in the same unit: the amount taken beyond the level. Refills pay it first.
     owed: u64,
@@ -34,7 +35,8 @@ impl Bucket {
         }
     }
 
-    /// A bucket that had `left` in it `since_ms` milliseconds before `now_ms`, refilled since.
+    /// Makes a bucket that held `left` at `since_ms` milliseconds before `now_ms`, and has refilled
+    /// since.
     pub(crate) fn refilled(refill: &Refill, left: Cost, since_ms: u64, now_ms: u64) -> Self {
         let gained = since_ms.saturating_mul(refill.per_second.as_micro_usd());
         let level = scaled(left).saturating_add(gained);
@@ -110,5 +112,5 @@ fn wait_seconds(missing: u64, refill: &Refill) -> u64 {
     missing.div_ceil(per_second).clamp(1, MAX_WAIT_SECONDS)
 }
 
-/// The longest wait that a caller gets to see.
+/// The longest wait that is reported to a caller.
 const MAX_WAIT_SECONDS: u64 = 3_600;

@@ -1,4 +1,7 @@
 //! The pool of callers without credit of their own, and the shares of their addresses.
+//!
+//! [`Newcomers`] bounds the cost of work that nobody has paid for. Its callers bring the time and
+//! the costs, and keep the levels over a restart.
 
 use std::net::IpAddr;
 
@@ -236,7 +239,7 @@ impl Newcomers {
     fn share(&mut self, address: IpAddr, now_ms: u64) -> &mut Bucket {
         let full = Bucket::full(&self.rules.address, now_ms);
         if !self.shares.contains_key(&address) {
-            // This insertion evicts the oldest share at the limit; one by `entry` does not.
+            // `insert` evicts the oldest share at the limit. An insertion by `entry` would not.
             self.shares.insert(address, full);
         }
         self.shares.entry(address).or_insert(full)

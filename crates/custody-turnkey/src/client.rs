@@ -1,4 +1,7 @@
 //! Requests to Turnkey: stamped JSON over HTTP, bounded in time and size.
+//!
+//! The client polls an activity until it ends. It maps every failure to a [`CustodyError`] that
+//! repeats no message of the service. It does not know wallets or owners.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -27,7 +30,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// The longest answer in bytes. The list of a thousand keys has less than one million.
 const MAX_BODY: usize = 8 * 1024 * 1024;
 
-/// Below the idle time-out of common servers.
+/// How long an idle connection is kept: less than the idle time-out of common servers.
 const POOL_IDLE: Duration = Duration::from_secs(15);
 
 /// The organisation, and the key that its requests are stamped with.
@@ -100,7 +103,9 @@ impl TurnkeyClient {
     pub(crate) fn new(config: &TurnkeyConfig) -> Result<Self, TurnkeyConfigError> {
         config.check()?;
         let api_key = ApiKey::new(&config.api_private_key, &config.api_public_key)?;
+        let tls = outbound_tls::http().map_err(|_| TurnkeyConfigError::Tls)?;
         let client = Client::builder()
+            .tls_backend_preconfigured(tls)
             .user_agent(concat!(
                 env!("CARGO_PKG_NAME"),
                 "/",

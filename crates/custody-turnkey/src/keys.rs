@@ -1,4 +1,7 @@
 //! The assignment of the organisation's private keys to owners.
+//!
+//! A key belongs to the owner that its name states. The module compares what Turnkey lists and
+//! sends no request.
 
 use std::collections::HashMap;
 
@@ -105,7 +108,7 @@ impl Keys {
         self.by_owner.get(&owner).cloned()
     }
 
-    /// Replaces the list's data about one key by a later reading.
+    /// Replaces the listed data about one key by a later reading.
     pub(crate) fn update(&mut self, held: &Held) {
         if let Some(known) = self.by_owner.get_mut(&held.wallet.owner)
             && known.id == held.id
@@ -169,7 +172,7 @@ mod tests {
             key("c", Some(("10", "5"))),
             key("b", Some(("9", "900"))),
             key("a", Some(("9", "901"))),
-            // The same moment: the lower id.
+            // Of two keys from the same moment, the one with the lower id counts.
             key("bb", Some(("9", "900"))),
         ];
         for turn in 0..list.len() {

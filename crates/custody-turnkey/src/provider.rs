@@ -1,4 +1,8 @@
-//! Turnkey behind the port.
+//! Turnkey as a [`Custody`] provider.
+//!
+//! The organisation's list of keys is the record of all wallets, so several servers may share it.
+//! Every signature is verified before it is returned. The policy of Turnkey itself, and who else
+//! may use the organisation, is for the operator.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -112,8 +116,8 @@ impl Inner {
             return Ok(held.wallet);
         }
         let created = self.create(owner).await;
-        // Reads the list whatever the outcome: another server may have been first, and a lost
-        // answer may have created the key nevertheless.
+        // Reads the list whatever the outcome: another server may have created a key first, and a
+        // creation whose answer was lost may have succeeded.
         self.refresh().await?;
         match (self.known().of_owner(owner), created) {
             (Some(held), _) => {

@@ -1,4 +1,5 @@
-//! The errors of custody.
+//! The errors of custody, for all providers. After an error that leaves the outcome open, the same
+//! request may be repeated.
 
 use std::io;
 

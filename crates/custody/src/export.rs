@@ -1,4 +1,7 @@
 //! An owner's request for the key of a wallet, and its answer. `docs/PROTOCOL.md` has the formats.
+//!
+//! This module judges the request and encrypts the key. The provider marks the wallet, so that its
+//! key signs nothing afterwards.
 
 mod refusal;
 mod seal;

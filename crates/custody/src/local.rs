@@ -1,4 +1,9 @@
 //! Wallets in encrypted files of this machine.
+//!
+//! Each owner has one file, which is created once and never overwritten. The keys are encrypted
+//! under the operator's secret. This module does not decide what a key may sign:
+//! [`Guarded`](crate::Guarded) does. The operator protects the folder and the secret, and makes the
+//! backups.
 
 mod document;
 mod export;
@@ -38,7 +43,7 @@ pub struct LocalCustody(Arc<Inner>);
 
 struct Inner {
     folder: PathBuf,
-    /// Held while this is open: shared with other servers, or exclusive.
+    /// Held while this is open: shared with other processes, or exclusively.
     lock: Lock,
     secret: SecretString,
     open: Mutex<OpenKeys>,
@@ -51,7 +56,7 @@ struct Inner {
 /// The known wallets of the folder. A file is read once, because it never changes.
 #[derive(Default)]
 struct Known {
-    /// By their addresses.
+    /// The wallets that were read, by their addresses.
     wallets: HashMap<Address, Beside>,
     /// The names of the files that were read, whatever their content.
     names: HashSet<String>,
@@ -127,8 +132,8 @@ impl LocalCustody {
 impl Inner {
     fn confirm_secret(&self) -> Result<(), CustodyError> {
         if files::read(&self.folder, CHECK)?.is_none() {
-            // For a folder without the check file, whether it was lost or the folder is new: no
-            // check file is made for a secret that does not open an existing wallet.
+            // The check file is missing: it was lost, or the folder is new. An existing wallet has
+            // to open first, so that a wrong secret makes no check file.
             if let Some((owner, text)) = self.any_wallet()? {
                 self.decrypt(owner, &text)?;
             }
@@ -300,8 +305,8 @@ impl Inner {
         }
     }
 
-    /// Any caller may ask about any address: a known one is answered without a file, and an unknown
-    /// one costs a list of names.
+    /// The facts beside the key of the wallet with this address. Any caller may ask about any
+    /// address: a known one costs no file, and an unknown one costs a list of file names.
     fn beside(&self, address: Address) -> Result<Option<Beside>, CustodyError> {
         let known = || lock(&self.known).wallets.get(&address).copied();
         if let Some(beside) = known() {
@@ -312,7 +317,8 @@ impl Inner {
         Ok(known())
     }
 
-    /// The only place where a key signs. A policy about subject and purpose belongs here.
+    /// Signs with a wallet's key. No other code uses a key to sign. This method refuses an exported
+    /// wallet and judges nothing else.
     fn sign(
         &self,
         wallet: Address,
@@ -324,7 +330,7 @@ impl Inner {
         let opened = self.opened(owner)?;
         let opened = opened.filter(|opened| opened.key.address() == wallet);
         let opened = opened.ok_or_else(unknown)?;
-        // Held from the check of the mark until the signature: no export can happen in between.
+        // Held from the check for an export until the signature: no export can happen in between.
         let _signing = Lock::while_signing(&self.folder)?;
         if self.is_exported(owner)? {
             return Err(CustodyError::Exported(wallet));

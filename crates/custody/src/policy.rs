@@ -1,4 +1,7 @@
 //! The upper bound of what a wallet's key may sign, whichever caller asks.
+//!
+//! [`SigningPolicy`] reads no chain and no plan: it judges the bytes alone. A caller may refuse
+//! more.
 
 mod arguments;
 mod document;
@@ -262,8 +265,8 @@ impl SigningPolicy {
     }
 }
 
-/// Larger approvals count as unlimited: wallets and routers request 2^256 - 1 or 2^160 - 1, and no
-/// balance is that large.
+/// The largest approval that counts as limited. Wallets and routers request 2^256 - 1 or 2^160 - 1
+/// for an unlimited one, and no balance is that large.
 const UNLIMITED_ABOVE: U256 = U256::from_limbs([u64::MAX, u64::MAX, 0, 0]);
 
 #[cfg(test)]

@@ -1,4 +1,7 @@
 //! The port to the holder of the wallets' keys.
+//!
+//! A [`Custody`] keeps one wallet for each owner for ever. It decides what its keys sign; its
+//! callers decide when.
 
 use std::pin::Pin;
 
@@ -116,8 +119,8 @@ pub trait Custody: Send + Sync + 'static {
     /// opens no key.
     fn wallet_at(&self, address: Address) -> CustodyFuture<'_, Option<Wallet>>;
 
-    /// Signs with the wallet's key. This is the only use of a key: here it is decided what may be
-    /// signed, and for which purpose. An exported wallet signs nothing
+    /// Signs with the wallet's key. A key has no other use, so an implementation decides here what
+    /// may be signed, and for which purpose. An exported wallet signs nothing
     /// ([`CustodyError::Exported`]).
     fn sign<'a>(
         &'a self,

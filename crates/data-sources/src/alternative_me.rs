@@ -6,17 +6,18 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    budget::{Families, QuotaSpec, Rate},
+    budget::{Families, Rate},
     error::{SourceError, SourceErrorKind},
     json::read_json,
     provenance::Sourced,
-    source::{Conduct, Fault, KeyRule, UpstreamSpec, upstream},
+    source::{Fault, KeyRule, UpstreamSpec, upstream},
     text::clean,
     transport::{Limits, QUOTED_CHARS},
 };
 
 const SOURCE: &str = "alternative-me.fear-greed";
-/// A value is of its day. Half a day after the next value was due, it says nothing about today.
+/// The oldest value that is used. A value is of its day; half a day after the next one was due, it
+/// says nothing about today.
 const USABLE: SignedDuration = SignedDuration::from_hours(36);
 /// How far a value may be ahead of our clock.
 const TOLERANCE: SignedDuration = SignedDuration::from_mins(5);
@@ -30,10 +31,8 @@ upstream!(
         key: KeyRule::Keyless,
         sources: &[SOURCE],
         families: Families::One(Rate::per_minute(30)),
-        quota: QuotaSpec::NONE,
-        models: false,
         limits: Limits::USUAL.up_to_bytes(64 * 1024),
-        conduct: Conduct::DATA,
+        ..UpstreamSpec::DATA
     }
 );
 

@@ -1,4 +1,5 @@
-//! Anthropic: research with web search.
+//! Anthropic: research with web search. A call may pause and continue; each continuation counts as
+//! a request of the caller.
 
 mod messages;
 
@@ -8,11 +9,11 @@ use serde_json::{json, value::RawValue};
 
 use self::messages::Turn;
 use crate::{
-    budget::{Families, QuotaSpec, Rate},
+    budget::{Families, Rate},
     error::{Error, SourceError},
     generated::{self, INSTRUCTIONS, LIMITS, MAX_SEARCHES, MAX_TOKENS},
     provenance::{Provenance, Sourced},
-    source::{Conduct, Fault, KeyRule, UpstreamSpec, upstream},
+    source::{Fault, KeyRule, UpstreamSpec, upstream},
     transport::{Limits, Reply},
 };
 
@@ -37,13 +38,12 @@ upstream!(
         key: KeyRule::Required,
         sources: &[MESSAGES, MODELS],
         families: Families::One(Rate::per_minute(60)),
-        quota: QuotaSpec::NONE,
         models: true,
-        conduct: Conduct::DATA,
         limits: Limits {
             max_body_bytes: 4 * 1024 * 1024,
             ..LIMITS
         },
+        ..UpstreamSpec::DATA
     }
 );
 

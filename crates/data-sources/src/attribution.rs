@@ -1,5 +1,8 @@
 //! Attributions: the words that name a source wherever its data is shown. A page that shows an
 //! answer to people shows its attributions beside it.
+//!
+//! The lists here decide only whom an answer names. They do not say whether an operator may resell
+//! the data.
 
 use serde::Serialize;
 

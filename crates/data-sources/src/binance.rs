@@ -19,15 +19,15 @@ use serde_json::value::RawValue;
 
 use self::answers::{Exception, Interest, Premium, Ratio, Refusal};
 use crate::{
-    budget::{Families, Family, QuotaSpec, Rate},
+    budget::{Families, Family, Rate},
     cached::{Ages, Cached},
     error::{Error, SourceErrorKind},
     json::read_json,
     perpetuals::{AGES, Assembly, Exchange, Perpetuals, not_listed},
     provenance::{Clock, Sourced},
-    source::{Conduct, Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
+    source::{Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
     text::clean,
-    transport::{Limits, QUOTED_CHARS, Reply, Transport, TransportError},
+    transport::{QUOTED_CHARS, Reply, Transport, TransportError},
     wire::{malformed, rows},
 };
 
@@ -74,10 +74,7 @@ impl Binance {
                 rate: Rate::per(800, 300),
             },
         ]),
-        quota: QuotaSpec::NONE,
-        models: false,
-        limits: Limits::USUAL,
-        conduct: Conduct::DATA,
+        ..UpstreamSpec::DATA
     };
 
     /// Builds the adapter. It makes no connection yet.

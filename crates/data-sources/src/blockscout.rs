@@ -1,4 +1,7 @@
 //! Blockscout: token balances, one explorer for each chain that has one.
+//!
+//! An explorer lags behind its chain and lists no native coin. A caller that needs the present
+//! balance asks a node.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -10,12 +13,12 @@ use readings::{
 use serde::Deserialize;
 
 use crate::{
-    budget::{Families, QuotaSpec, Rate},
+    budget::{Families, Rate},
     cached::{Ages, Cached},
     error::{Error, SourceError, SourceErrorKind},
     json::read_json,
     provenance::{Clock, Sourced},
-    source::{Conduct, Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
+    source::{Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
     text::clean,
     transport::{Limits, Transport, TransportError},
 };
@@ -24,7 +27,7 @@ const TOKEN_BALANCES: &str = "blockscout.token-balances";
 /// Most rows that are read.
 const MAX_ROWS: usize = 2_000;
 const MAX_SYMBOL_CHARS: usize = 32;
-/// More decimals than any token has.
+/// The most decimals that are believed: more than any token has.
 const MAX_DECIMALS: u8 = 36;
 
 /// The same account is not asked for again within this time.
@@ -57,10 +60,8 @@ impl Blockscout {
         key: KeyRule::Keyless,
         sources: &[TOKEN_BALANCES],
         families: Families::EachAddress(Rate::per_minute(120)),
-        quota: QuotaSpec::NONE,
-        models: false,
         limits: Limits::USUAL.up_to_bytes(8 * 1024 * 1024),
-        conduct: Conduct::DATA,
+        ..UpstreamSpec::DATA
     };
 
     /// Builds the adapter. It makes no connection yet.
@@ -179,7 +180,7 @@ fn holdings(rows: Vec<Row>) -> Result<Vec<Holding>, SourceErrorKind> {
             continue;
         };
         match found.get_mut(&token) {
-            // Nothing says which of the two rows is right.
+            // Nothing shows which of the two rows is right.
             Some(known) if known.raw != holding.raw => known.raw = None,
             Some(_) => {}
             None => {

@@ -1,4 +1,7 @@
 //! A cache: for each key one caller fetches, and the others wait or take the kept value.
+//!
+//! It keeps values in memory, and evicts the least recently used ones. It knows ages, not
+//! upstreams: `fetch` asks them, with their limits.
 
 use std::{
     future::Future,
@@ -212,7 +215,7 @@ where
             };
             (flight, older)
         };
-        // The sender is only ever dropped, which ends the wait.
+        // Nothing is sent through the channel. The end of its sender ends the wait.
         let landing = flight.wait_for(|()| false);
         let landed = if older {
             tokio::time::timeout(PATIENCE, landing).await.is_ok()
@@ -223,7 +226,8 @@ where
         let now = self.clock.now();
         let state = slot.lock();
         match (&state.value, &state.failure) {
-            // A fetch that broke off left the old value in place, whatever its age.
+            // After a fetch that ended without an outcome, the old value is still in place,
+            // whatever its age. It is not the outcome of the fetch.
             (Some(held), None) if landed && !state.broken_off => Ok(held.sourced.clone()),
             (Some(held), failure) if held.age(now) <= stale => {
                 let reason = match failure {
@@ -253,7 +257,7 @@ where
     ) -> watch::Receiver<()> {
         let (sender, receiver) = watch::channel(());
         let clock = self.clock.clone();
-        // The fetch counts for the caller that starts it.
+        // The requests of the fetch count for the caller that starts it.
         let fetch = Meter::carry(fetch);
         tokio::spawn(async move {
             let mut landing = Landing {

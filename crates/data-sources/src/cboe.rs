@@ -13,13 +13,13 @@ use readings::{
 use serde::Deserialize;
 
 use crate::{
-    budget::{Families, QuotaSpec, Rate},
+    budget::{Families, Rate},
     cached::{Ages, Cached},
     error::{Error, SourceErrorKind},
     json::read_json,
     provenance::{Clock, Sourced},
-    source::{Conduct, KeyRule, Source, SourceConfig, UpstreamSpec},
-    transport::{Limits, Transport, TransportError},
+    source::{KeyRule, Source, SourceConfig, UpstreamSpec},
+    transport::{Transport, TransportError},
     wire::malformed,
 };
 
@@ -44,10 +44,7 @@ impl Cboe {
         key: KeyRule::Keyless,
         sources: &[VIX],
         families: Families::One(Rate::per_minute(30)),
-        quota: QuotaSpec::NONE,
-        models: false,
-        limits: Limits::USUAL,
-        conduct: Conduct::DATA,
+        ..UpstreamSpec::DATA
     };
 
     /// Builds the adapter. It makes no connection yet.

@@ -15,13 +15,13 @@ use plan_builder::ports::{BridgeFeeReading, BridgeFees, PortError, PortErrorReas
 
 pub use self::messages::AttestedMessage;
 use crate::{
-    budget::{Families, QuotaSpec, Rate},
+    budget::{Families, Rate},
     error::SourceErrorKind,
     json::{Json, Object},
     provenance::Clock,
     rail::{Fault, VenueConfig},
     source::{Conduct, KeyRule, Source, SourceConfig, UpstreamSpec},
-    transport::{Limits, Reply, Transport, TransportError},
+    transport::{Reply, Transport, TransportError},
 };
 
 /// Circle's public host.
@@ -41,7 +41,7 @@ const STANDARD: u64 = 2000;
 const USDC_DECIMALS: u8 = 6;
 /// The whole of an amount, in basis points: no fee is higher.
 const WHOLE: u128 = 10_000;
-/// Circle allows 35 requests in a second.
+/// The budget of one address. Circle allows 35 requests in a second.
 const RATE: Rate = Rate::per(30, 1);
 const LOCKOUT: Duration = Duration::from_secs(300);
 
@@ -88,14 +88,12 @@ impl Circle {
         key: KeyRule::Keyless,
         sources: &SOURCES,
         families: Families::One(RATE),
-        quota: QuotaSpec::NONE,
-        models: false,
-        limits: Limits::USUAL,
         conduct: Conduct {
             usual_pause: LOCKOUT,
             shortest_pause: LOCKOUT,
             ..Conduct::PLANS
         },
+        ..UpstreamSpec::DATA
     };
 
     /// Builds the adapter. It makes no connection yet.
@@ -149,8 +147,8 @@ impl BridgeFees for Circle {
         let query = if forward { "?forward=true" } else { "" };
         let path = format!("/v2/burn/USDC/fees/{source_domain}/{destination_domain}{query}");
         let subject = format!("route from domain {source_domain} to domain {destination_domain}");
-        // Only routes that exist are asked for. When there are no fees for one, the service is at
-        // fault, not the caller.
+        // The caller asks for existing routes only. When the service knows no fees for one, the
+        // service is at fault, not the caller.
         let no_fees = || {
             Fault::Answer(PortErrorReason::Refused {
                 detail: format!("no fees for the {subject}"),

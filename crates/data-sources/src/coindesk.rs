@@ -9,18 +9,18 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    budget::{Families, QuotaSpec, Rate},
+    budget::{Families, Rate},
     error::{SourceError, SourceErrorKind},
     json::read_json,
     news::{articles, html_title, label},
     provenance::Sourced,
-    source::{Conduct, Fault, KeyRule, UpstreamSpec, upstream},
+    source::{Fault, KeyRule, UpstreamSpec, upstream},
     text::clean,
     transport::{Limits, QUOTED_CHARS},
 };
 
 const SOURCE: &str = "coindesk.news";
-/// Articles asked for.
+/// How many articles are asked for.
 const LIMIT: u8 = 50;
 /// Categories and keywords that are token symbols. The others are topics.
 const SYMBOLS: &[&str] = &[
@@ -38,10 +38,8 @@ upstream!(
         key: KeyRule::Optional,
         sources: &[SOURCE],
         families: Families::One(Rate::per_minute(30)),
-        quota: QuotaSpec::NONE,
-        models: false,
         limits: Limits::USUAL.within_seconds(10),
-        conduct: Conduct::DATA,
+        ..UpstreamSpec::DATA
     }
 );
 

@@ -18,9 +18,9 @@ use readings::token::{
 use crate::{
     budget::{Families, QuotaSpec, Rate},
     cached::{Ages, Cached},
-    ports::TokenSnapshot,
     provenance::Clock,
-    source::{Ask, Conduct, KeyRule, Source, SourceConfig, UpstreamSpec},
+    source::{Ask, KeyRule, Source, SourceConfig, UpstreamSpec},
+    tokens::TokenSnapshot,
     transport::{Limits, Transport, TransportError},
 };
 
@@ -52,9 +52,8 @@ impl Coingecko {
         ],
         families: Families::One(Rate::per_minute(25)),
         quota: QuotaSpec::monthly(10_000),
-        models: false,
         limits: Limits::USUAL.up_to_bytes(8 * 1024 * 1024),
-        conduct: Conduct::DATA,
+        ..UpstreamSpec::DATA
     };
 
     /// Builds the adapter. It makes no connection yet. The option `plan = "pro"` says that the key

@@ -23,7 +23,7 @@ use crate::{
     error::{Error, SourceErrorKind},
     json::read_json,
     provenance::{Clock, Sourced},
-    source::{Conduct, Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
+    source::{Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
     text::clean,
     transport::{Limits, QUOTED_CHARS, Transport, TransportError},
 };
@@ -100,9 +100,8 @@ impl Coinpaprika {
         sources: &[SEARCH, TICKER],
         families: Families::One(Rate::per_minute(30)),
         quota: QuotaSpec::monthly(20_000),
-        models: false,
         limits: Limits::USUAL.within_seconds(2),
-        conduct: Conduct::DATA,
+        ..UpstreamSpec::DATA
     };
 
     /// Builds the adapter. It makes no connection yet.

@@ -11,13 +11,12 @@ use serde_json::Value;
 use url::form_urlencoded;
 
 use crate::{
-    budget::{Families, QuotaSpec, Rate},
+    budget::{Families, Rate},
     error::SourceError,
     json::read_json,
     news::{articles, html_title, label},
     provenance::Sourced,
-    source::{Conduct, Fault, KeyRule, UpstreamSpec, upstream},
-    transport::Limits,
+    source::{Fault, KeyRule, UpstreamSpec, upstream},
 };
 
 const SOURCE: &str = "cryptopanic.posts";
@@ -33,10 +32,7 @@ upstream!(
         key: KeyRule::Required,
         sources: &[SOURCE],
         families: Families::One(Rate::per_minute(30)),
-        quota: QuotaSpec::NONE,
-        models: false,
-        limits: Limits::USUAL,
-        conduct: Conduct::DATA,
+        ..UpstreamSpec::DATA
     }
 );
 

@@ -25,15 +25,15 @@ use readings::{
 pub use self::pools::PoolList;
 use self::pools::Tagged;
 use crate::{
-    budget::{Families, QuotaSpec, Rate},
+    budget::{Families, Rate},
     cached::{Ages, Cached},
     provenance::Clock,
-    source::{Conduct, KeyRule, Source, SourceConfig, UpstreamSpec},
+    source::{KeyRule, Source, SourceConfig, UpstreamSpec},
     transport::{Limits, Transport, TransportError},
 };
 
 const MIB: usize = 1024 * 1024;
-/// Largest body of the two lists of everything.
+/// The largest body of the list of all pools and of the list of all protocols, in bytes.
 const MAX_LIST_BYTES: usize = 32 * MIB;
 /// How many pools' histories are kept.
 const KEPT_CHARTS: usize = 500;
@@ -70,10 +70,8 @@ impl Defillama {
             "defillama.coins",
         ],
         families: Families::EachAddress(Rate::per_minute(120)),
-        quota: QuotaSpec::NONE,
-        models: false,
         limits: Limits::USUAL.within_seconds(20),
-        conduct: Conduct::DATA,
+        ..UpstreamSpec::DATA
     };
 
     /// Builds the adapter. It makes no connection yet.

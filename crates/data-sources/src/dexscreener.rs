@@ -19,12 +19,12 @@ use serde_json::value::RawValue;
 use url::form_urlencoded::byte_serialize;
 
 use crate::{
-    budget::{Families, QuotaSpec, Rate},
+    budget::{Families, Rate},
     cached::{Ages, Cached},
     error::{Error, SourceErrorKind},
     json::read_json,
     provenance::{Clock, Sourced},
-    source::{Conduct, Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
+    source::{Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
     text::clean,
     transport::{Limits, Transport, TransportError},
 };
@@ -116,10 +116,8 @@ impl Dexscreener {
         key: KeyRule::Keyless,
         sources: &[PAIRS, SEARCH],
         families: Families::One(Rate::per_minute(240)),
-        quota: QuotaSpec::NONE,
-        models: false,
         limits: Limits::USUAL.within_seconds(3),
-        conduct: Conduct::DATA,
+        ..UpstreamSpec::DATA
     };
 
     /// Builds the adapter. It makes no connection yet.
@@ -253,7 +251,7 @@ fn pair(row: Row) -> Option<DexPair> {
     })
 }
 
-/// The shortest window in which there was a trade, or something was traded, in seconds.
+/// The length of the shortest window with a trade or a volume, in seconds.
 fn traded_within(trades: Option<&BTreeMap<String, Trades>>, volume: &ByTime) -> Option<u64> {
     let windows = [
         ("m5", 300, volume.m5),

@@ -1,4 +1,5 @@
-//! The errors of this crate.
+//! The errors of this crate: what kept an upstream from giving a value, in terms that callers and
+//! operators can act on. No error carries a key, a header or a URL.
 
 use alloy_primitives::Address;
 use calldata_checks::okx::Refusal;

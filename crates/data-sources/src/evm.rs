@@ -61,17 +61,17 @@ const TRANSACTION: &str = "rpc.transaction";
 const RECEIPT: &str = "rpc.receipt";
 const BLOCK: &str = "rpc.block";
 
-/// The storage slot of a proxy's implementation: the hash of `eip1967.proxy.implementation`, less
-/// one.
+/// The storage slot in which a proxy names its implementation (EIP-1967): the hash of
+/// `eip1967.proxy.implementation`, less one.
 const IMPLEMENTATION_SLOT: B256 =
     b256!("360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc");
-/// Receipts with thousands of logs are larger than other answers.
+/// The largest answer, in bytes. Receipts with thousands of logs are larger than other answers.
 const MAX_BODY_BYTES: usize = 8 * 1024 * 1024;
 /// Transactions that are kept.
 const KEPT_TRANSACTIONS: usize = 4_096;
-/// A transaction outside of a block may be in one the next moment.
+/// How old a young transaction may be: outside of a block, it may be in one the next moment.
 const RECENT: Ages = Ages::seconds(5, 5);
-/// A transaction deep in the chain does not change.
+/// How old a transaction deep in the chain may be: it does not change.
 const FINAL: Ages = Ages::seconds(7 * 86_400, 7 * 86_400);
 
 /// The configured nodes of the chains that [`readings::chain::NETWORKS`] lists. Clones share

@@ -11,11 +11,11 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
-    budget::{Families, QuotaSpec, Rate},
+    budget::{Families, Rate},
     error::{Error, SourceError, SourceErrorKind},
     generated::{self, LIMITS, UNUSABLE_MODEL},
     provenance::Sourced,
-    source::{Ask, Conduct, Fault, KeyRule, UpstreamSpec, upstream},
+    source::{Ask, Fault, KeyRule, UpstreamSpec, upstream},
     transport::Reply,
 };
 
@@ -37,10 +37,9 @@ upstream!(
         key: KeyRule::Required,
         sources: &[IMAGES],
         families: Families::One(Rate::per_minute(60)),
-        quota: QuotaSpec::NONE,
         models: true,
-        conduct: Conduct::DATA,
         limits: LIMITS,
+        ..UpstreamSpec::DATA
     }
 );
 

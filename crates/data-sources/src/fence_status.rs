@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use crate::{
-    budget::{Families, QuotaSpec},
+    budget::Families,
     error::SourceError,
     provenance::{Clock, Mode},
     source::{Conduct, KeyRule, Source, UpstreamSpec},
@@ -17,10 +17,11 @@ pub const SOURCES: [&str; 1] = [STATUS];
 
 const STATUS: &str = "delegation.status";
 
-/// The record has five members.
+/// The largest answer, in bytes. The record has five short members.
 const MAX_BODY_BYTES: usize = 4 * 1024;
 
-/// One try of at most two seconds. A record that cannot be read counts as not present.
+/// The limits of a call: one try of at most two seconds, because a record that cannot be read
+/// counts as not present.
 const LIMITS: Limits = Limits {
     attempts: 1,
     ..Limits::USUAL.within_seconds(2)
@@ -32,10 +33,9 @@ static SPEC: UpstreamSpec = UpstreamSpec {
     key: KeyRule::Keyless,
     sources: &SOURCES,
     families: Families::UNLIMITED,
-    quota: QuotaSpec::NONE,
-    models: false,
     limits: LIMITS,
     conduct: Conduct::PLANS,
+    ..UpstreamSpec::DATA
 };
 
 /// The record. It has exactly these members.

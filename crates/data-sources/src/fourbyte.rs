@@ -7,15 +7,15 @@ use readings::chain::knowledge::Candidate;
 use serde::Deserialize;
 
 use crate::{
-    budget::{Families, QuotaSpec, Rate},
+    budget::{Families, Rate},
     cached::Cached,
     error::{Error, SourceErrorKind},
     json::read_json,
     provenance::{Clock, Sourced},
-    source::{Conduct, Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
+    source::{Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
     sourcify::SIGNATURE_AGES,
     text::clean,
-    transport::{Limits, QUOTED_CHARS, Transport, TransportError},
+    transport::{QUOTED_CHARS, Transport, TransportError},
 };
 
 /// Source id of the signatures.
@@ -41,10 +41,7 @@ impl Fourbyte {
         key: KeyRule::Keyless,
         sources: &[SIGNATURES],
         families: Families::One(Rate::per_minute(60)),
-        quota: QuotaSpec::NONE,
-        models: false,
-        limits: Limits::USUAL,
-        conduct: Conduct::DATA,
+        ..UpstreamSpec::DATA
     };
 
     /// Builds the adapter. It makes no connection yet.

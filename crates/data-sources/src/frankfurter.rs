@@ -1,4 +1,5 @@
-//! Frankfurter: reference rates of the ECB, one set for each working day.
+//! Frankfurter: reference rates of the ECB, one set for each working day, and the dollar index that
+//! is computed from them. The rates are not prices of a market.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -10,13 +11,13 @@ use readings::{
 use serde::Deserialize;
 
 use crate::{
-    budget::{Families, QuotaSpec, Rate},
+    budget::{Families, Rate},
     cached::{Ages, Cached},
     error::{Error, SourceErrorKind},
     json::read_json,
     provenance::{Clock, Sourced},
-    source::{Conduct, KeyRule, Source, SourceConfig, UpstreamSpec},
-    transport::{Limits, Transport, TransportError},
+    source::{KeyRule, Source, SourceConfig, UpstreamSpec},
+    transport::{Transport, TransportError},
     wire::malformed,
 };
 
@@ -61,10 +62,7 @@ impl Frankfurter {
         key: KeyRule::Keyless,
         sources: &[RATES],
         families: Families::One(Rate::per_minute(60)),
-        quota: QuotaSpec::NONE,
-        models: false,
-        limits: Limits::USUAL,
-        conduct: Conduct::DATA,
+        ..UpstreamSpec::DATA
     };
 
     /// Builds the adapter. It makes no connection yet.

@@ -14,13 +14,13 @@ use secrecy::ExposeSecret;
 use serde::Deserialize;
 
 use crate::{
-    budget::{Families, QuotaSpec, Rate},
+    budget::{Families, Rate},
     cached::{Ages, Cached},
     error::{Error, SourceErrorKind},
     json::read_json,
     provenance::{Clock, Sourced},
-    source::{Conduct, KeyRule, Source, SourceConfig, UpstreamSpec},
-    transport::{Limits, Media, Transport, TransportError},
+    source::{KeyRule, Source, SourceConfig, UpstreamSpec},
+    transport::{Media, Transport, TransportError},
     wire::malformed,
 };
 
@@ -82,10 +82,7 @@ impl Fred {
         key: KeyRule::Optional,
         sources: &[SERIES, CHART],
         families: Families::EachAddress(Rate::per_minute(100)),
-        quota: QuotaSpec::NONE,
-        models: false,
-        limits: Limits::USUAL,
-        conduct: Conduct::DATA,
+        ..UpstreamSpec::DATA
     };
 
     /// Builds the adapter. It makes no connection yet.

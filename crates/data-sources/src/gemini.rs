@@ -1,16 +1,17 @@
-//! Gemini: images inside the answer.
+//! Gemini: images inside the answer. The first image that is no sketch counts, and its type is read
+//! from its bytes.
 
 use readings::ai::{Generated, Picture};
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
-    budget::{Families, QuotaSpec, Rate},
+    budget::{Families, Rate},
     error::{Error, SourceError, SourceErrorKind},
     generated::{self, LIMITS, NAME_CHARS, UNUSABLE_MODEL},
     json::read_json,
     provenance::Sourced,
-    source::{Conduct, Fault, KeyRule, UpstreamSpec, upstream},
+    source::{Fault, KeyRule, UpstreamSpec, upstream},
     text::clean,
     transport::Reply,
 };
@@ -32,10 +33,9 @@ upstream!(
         key: KeyRule::Required,
         sources: &[IMAGES, MODELS],
         families: Families::One(Rate::per_minute(60)),
-        quota: QuotaSpec::NONE,
         models: true,
-        conduct: Conduct::DATA,
         limits: LIMITS,
+        ..UpstreamSpec::DATA
     }
 );
 
@@ -92,7 +92,7 @@ impl Gemini {
     ///
     /// # Errors
     ///
-    /// When the upstream fails, or does not send exactly one whole image.
+    /// When the upstream fails, or does not send a whole image.
     pub async fn image(&self, prompt: &str) -> Result<Sourced<Generated<Picture>>, Error> {
         let model = self.source.option("image_model").unwrap_or(IMAGE_MODEL);
         if !generated::is_plain(model) {

@@ -19,7 +19,7 @@ use crate::{
     transport::{Limits, Reply},
 };
 
-/// Time, size and tries of one call: a model may think for long, and is asked once.
+/// The limits of one call: much time, because a model may think for long; and one try.
 pub(crate) const LIMITS: Limits = Limits {
     attempts: 1,
     ..Limits::USUAL
@@ -57,7 +57,7 @@ pub(crate) fn read<T: DeserializeOwned>(reply: &Reply) -> Result<T, SourceErrorK
 /// The time limit of the list of models. Other calls think for long, this one does not.
 pub(crate) const LIST_TIME: Duration = Duration::from_secs(10);
 
-/// The models of a list, by their ids.
+/// The ids of the models in a list.
 pub(crate) fn ids(reply: &Reply) -> Result<Vec<String>, SourceErrorKind> {
     #[derive(Deserialize)]
     struct List {
@@ -160,7 +160,7 @@ pub(crate) fn is_plain(name: &str) -> bool {
     (1..=64).contains(&name.len()) && name.bytes().all(is_plain) && !name.starts_with('.')
 }
 
-/// Refuses a configured model whose name a path cannot contain.
+/// The failure of a configured model whose name a path cannot contain.
 pub(crate) const UNUSABLE_MODEL: SourceErrorKind = SourceErrorKind::Disabled {
     reason: "image_model is not the name of a model",
 };

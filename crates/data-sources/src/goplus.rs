@@ -16,14 +16,14 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, value::RawValue};
 
 use crate::{
-    budget::{Families, QuotaSpec, Rate},
+    budget::{Families, Rate},
     cached::{Ages, Cached},
     error::{Error, SourceError, SourceErrorKind},
     json::read_json,
     provenance::{Clock, Sourced},
-    source::{Ask, Conduct, Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
+    source::{Ask, Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
     text::clean,
-    transport::{Limits, QUOTED_CHARS, Transport, TransportError},
+    transport::{QUOTED_CHARS, Transport, TransportError},
 };
 
 /// Source id of the scans.
@@ -39,7 +39,7 @@ const PARTIAL: i64 = 2;
 const RATE_LIMITED: i64 = 4029;
 /// Code of an unknown or expired access token.
 const TOKEN_UNKNOWN: i64 = 4023;
-/// After this time an unfinished scan is asked for again.
+/// How long an unfinished scan is kept before it is asked for again.
 const UNFINISHED: Duration = Duration::from_secs(15);
 
 /// GoPlus. Clones share everything.
@@ -59,10 +59,7 @@ impl Goplus {
         key: KeyRule::Optional,
         sources: &[TOKEN_SECURITY, SUPPORTED_CHAINS],
         families: Families::One(Rate::per_minute(25)),
-        quota: QuotaSpec::NONE,
-        models: false,
-        limits: Limits::USUAL,
-        conduct: Conduct::DATA,
+        ..UpstreamSpec::DATA
     };
 
     /// Builds the adapter. It makes no connection yet. With `api_key` and `secret_key` (its app key
@@ -172,7 +169,7 @@ impl Goplus {
         }
         let path = "/api/v1/supported_chains?name=token_security";
         let answer: Sourced<Opened<Vec<Chain>>> = self.keyed(SUPPORTED_CHAINS, path).await?;
-        // Other chains than EVM chains have words for ids.
+        // Chains that are not EVM chains have words as ids.
         let id = |chain: &Chain| match &chain.id {
             Value::String(text) => text.parse().ok(),
             other => other.as_u64(),

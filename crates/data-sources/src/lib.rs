@@ -41,7 +41,6 @@ pub mod openai;
 mod perpetuals;
 pub mod perplexity;
 pub mod polymarket;
-mod ports;
 pub mod probe;
 mod provenance;
 mod rail;
@@ -51,6 +50,7 @@ pub mod rss;
 mod slippage;
 mod source;
 pub mod sourcify;
+mod tokens;
 pub mod transport;
 pub mod treasury;
 mod wire;
@@ -71,12 +71,11 @@ pub use self::{
     cached::{Ages, Cached, Failure},
     error::{Error, RequestError, SourceError, SourceErrorKind},
     meter::{Meter, Usage},
-    ports::{
-        Approval, Approvals, RouteHop, SwapQuote, SwapRequest, Swaps, Token, TokenList, TokenPrice,
-        TokenPrices, TokenSnapshot, TokenStanding,
-    },
     provenance::{Clock, ClockFrom, Mode, Provenance, SourceStatus, Sourced, SystemClock},
     rail::VenueConfig,
     slippage::{SlippageError, SlippagePercent},
     source::{Conduct, KeyRule, Source, SourceConfig, UpstreamSpec},
+    tokens::{
+        Approval, RouteHop, SwapQuote, SwapRequest, Token, TokenPrice, TokenSnapshot, TokenStanding,
+    },
 };

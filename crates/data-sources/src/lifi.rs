@@ -15,7 +15,7 @@ use secrecy::{ExposeSecret, SecretString};
 use url::form_urlencoded;
 
 use crate::{
-    budget::{Families, QuotaSpec, Rate},
+    budget::{Families, Rate},
     json::Json,
     provenance::Clock,
     rail::VenueConfig,
@@ -31,14 +31,14 @@ pub const SOURCES: [&str; 1] = [SOURCE];
 
 const NAME: &str = "lifi";
 const SOURCE: &str = "lifi.quote";
-/// Quotes of one address: LI.FI allows 75 in any two hours, and then refuses every request of the
-/// address.
+/// The budget of quotes without a key. LI.FI allows one address 75 in any two hours, and then
+/// refuses every request of it.
 const KEYLESS: Rate = Rate::per(70, 7_200);
-/// Quotes with a key: LI.FI allows 100 in a minute.
+/// The budget of quotes with a key. LI.FI allows 100 in a minute.
 const WITH_KEY: Rate = Rate::per_minute(90);
 const API_KEY: &str = "x-lifi-api-key";
-/// 10 s and two tries: a quote asks several exchanges, and each try counts against a limit of 75 in
-/// two hours.
+/// Time and tries of a call: 10 s, because a quote asks several exchanges; and two tries, because
+/// each counts against a limit of 75 in two hours.
 const LIMITS: Limits = Limits {
     attempts: 2,
     ..Limits::USUAL.within_seconds(10)
@@ -152,10 +152,9 @@ const fn spec(rate: Rate) -> UpstreamSpec {
         key: KeyRule::Optional,
         sources: &SOURCES,
         families: Families::One(rate),
-        quota: QuotaSpec::NONE,
-        models: false,
         limits: LIMITS,
         conduct: Conduct::PLANS,
+        ..UpstreamSpec::DATA
     }
 }
 

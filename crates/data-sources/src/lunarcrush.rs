@@ -10,13 +10,12 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    budget::{Families, QuotaSpec, Rate},
+    budget::{Families, Rate},
     error::{Error, SourceError, SourceErrorKind},
     json::read_json,
     news::label,
     provenance::Sourced,
-    source::{Conduct, Fault, KeyRule, UpstreamSpec, upstream},
-    transport::Limits,
+    source::{Fault, KeyRule, UpstreamSpec, upstream},
 };
 
 const SOURCE: &str = "lunarcrush.coins";
@@ -34,10 +33,7 @@ upstream!(
         key: KeyRule::Required,
         sources: &[SOURCE],
         families: Families::One(Rate::per_minute(10)),
-        quota: QuotaSpec::NONE,
-        models: false,
-        limits: Limits::USUAL,
-        conduct: Conduct::DATA,
+        ..UpstreamSpec::DATA
     }
 );
 

@@ -91,7 +91,7 @@ impl Meter {
                 Expense::Model => &meter.counts.models,
             };
             let more = |count: u32| Some(count.saturating_add(1));
-            // The update never refuses, so the outcome is always `Ok`.
+            // The update always returns a value, so the outcome is always `Ok`.
             let _ = counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
         };
         // Work without a meter is the server's own work.

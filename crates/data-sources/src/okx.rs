@@ -32,13 +32,13 @@ use serde_json::value::RawValue;
 use self::envelope::{answers_the_caller, open};
 pub use self::{auth::Credentials, reviewed::ReviewedDocument};
 use crate::{
-    budget::{Families, Family, QuotaSpec, Rate},
+    budget::{Families, Family, Rate},
     cached::{Ages, Cached},
     error::{SourceError, SourceErrorKind},
     json::{Json, read_json},
-    ports::TokenSnapshot,
     provenance::{Clock, Mode, Provenance, Sourced},
-    source::{Ask, Conduct, Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
+    source::{Ask, Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
+    tokens::TokenSnapshot,
     transport::{Limits, Transport, TransportError},
 };
 
@@ -110,10 +110,7 @@ pub static SPEC: UpstreamSpec = UpstreamSpec {
             rate: Rate::per_minute(60),
         },
     ]),
-    quota: QuotaSpec::NONE,
-    models: false,
-    limits: Limits::USUAL,
-    conduct: Conduct::DATA,
+    ..UpstreamSpec::DATA
 };
 
 /// The path of the data in an envelope.
@@ -166,8 +163,7 @@ impl Default for OkxConfig {
     }
 }
 
-/// OKX as a provider of [`TokenPrices`](crate::TokenPrices), [`TokenList`](crate::TokenList),
-/// [`Approvals`](crate::Approvals) and [`Swaps`](crate::Swaps). Clones share everything.
+/// OKX: prices, tokens, approvals, swaps, balances, scans and markets. Clones share everything.
 #[derive(Clone)]
 pub struct Okx {
     source: Source,

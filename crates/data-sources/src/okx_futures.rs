@@ -17,14 +17,14 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 
 use crate::{
-    budget::{Families, Family, QuotaSpec, Rate},
+    budget::{Families, Family, Rate},
     error::{Error, SourceErrorKind},
     json::read_json,
     perpetuals::{Assembly, Exchange, Perpetuals, not_listed},
     provenance::{Clock, Sourced},
-    source::{Conduct, Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
+    source::{Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
     text::clean,
-    transport::{Limits, QUOTED_CHARS, Transport, TransportError},
+    transport::{QUOTED_CHARS, Transport, TransportError},
     wire::{Millis, malformed, rows},
 };
 
@@ -68,10 +68,7 @@ impl OkxFutures {
                 rate: Rate::per_minute(100),
             },
         ]),
-        quota: QuotaSpec::NONE,
-        models: false,
-        limits: Limits::USUAL,
-        conduct: Conduct::DATA,
+        ..UpstreamSpec::DATA
     };
 
     /// Builds the adapter. It makes no connection yet.

@@ -1,5 +1,7 @@
 //! The shared parts of the adapters of perpetual venues: kept readings, and readings that are
 //! assembled from several calls.
+//!
+//! An adapter implements [`Exchange`]. Comparing venues is for the routes.
 
 use std::{future::Future, sync::Arc, time::Duration};
 

@@ -1,15 +1,15 @@
-//! Perplexity: research with web search.
+//! Perplexity: research with web search. Only pages that the text marks are its citations.
 
 use readings::ai::{CitationDraft, Findings, Generated, Research};
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
-    budget::{Families, QuotaSpec, Rate},
+    budget::{Families, Rate},
     error::{Error, SourceErrorKind},
     generated::{self, INSTRUCTIONS, LIMITS, MAX_TOKENS},
     provenance::Sourced,
-    source::{Conduct, Fault, KeyRule, UpstreamSpec, upstream},
+    source::{Fault, KeyRule, UpstreamSpec, upstream},
     transport::{Limits, Reply},
 };
 
@@ -27,13 +27,12 @@ upstream!(
         key: KeyRule::Required,
         sources: &[SONAR],
         families: Families::One(Rate::per_minute(60)),
-        quota: QuotaSpec::NONE,
         models: true,
-        conduct: Conduct::DATA,
         limits: Limits {
             max_body_bytes: 4 * 1024 * 1024,
             ..LIMITS
         },
+        ..UpstreamSpec::DATA
     }
 );
 

@@ -11,14 +11,14 @@ use plan_builder::ports::{PmBuilderFee, PmMarket, PmVenue, PortError, PortErrorR
 use serde_json::Value;
 
 use crate::{
-    budget::{Families, Family, QuotaSpec, Rate},
+    budget::{Families, Family, Rate},
     error::SourceErrorKind,
     json::Json,
     provenance::Clock,
     rail::{Fault, VenueConfig},
     source::{Conduct, KeyRule, Source, SourceConfig, UpstreamSpec},
     text::clean,
-    transport::{Limits, Reply, Transport, TransportError},
+    transport::{Reply, Transport, TransportError},
 };
 
 /// Public host of the order book.
@@ -45,14 +45,15 @@ const TICK_SIZE: &str = "polymarket.tick-size";
 const NEG_RISK: &str = "polymarket.neg-risk";
 const BUILDER_FEES: &str = "polymarket.builder-fees";
 const GAMMA: &str = "polymarket.gamma";
-/// Asks the list of markets for one active market.
+/// The request to the list of markets for one active market.
 const TRADED: &str = "/markets?limit=1&active=true&closed=false";
 
 /// The hosts, by their keys in a configuration.
 const CLOB_URL: &str = "clob_url";
 const GAMMA_URL: &str = "gamma_url";
 
-/// Requests of one address at one host. The strictest limit, that of the lists of markets, is 300.
+/// The budget of one address at one host. The venue's strictest limit, for the lists of markets, is
+/// 300 in the same time.
 const RATE: Rate = Rate::per(200, 10);
 
 /// Longest message of the venue that is passed on.
@@ -104,10 +105,8 @@ impl Polymarket {
                 rate: RATE,
             },
         ]),
-        quota: QuotaSpec::NONE,
-        models: false,
-        limits: Limits::USUAL,
         conduct: Conduct::PLANS,
+        ..UpstreamSpec::DATA
     };
 
     /// Builds the adapter. It makes no connection yet.

@@ -1,4 +1,5 @@
-//! The provenance of a value, and the clock that gives its age.
+//! The provenance of a value, and the clock that gives its age. The values are rendered into `meta`
+//! by the servers.
 
 use std::{
     sync::OnceLock,

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use self::endpoint::{Endpoint, NodeError, RpcReply, nothing};
 use crate::{
-    budget::{Families, QuotaSpec},
+    budget::Families,
     error::SourceErrorKind,
     json::Json,
     provenance::{Clock, Mode},
@@ -31,7 +31,8 @@ const CODE: &str = "rpc.code";
 const CALL: &str = "rpc.call";
 const SIMULATE: &str = "rpc.simulate";
 
-/// 3 s and one try for each endpoint: the next endpoint is a better second try.
+/// Time and tries of a call to one endpoint: 3 s and one try, because the next endpoint is a better
+/// second try.
 const LIMITS: Limits = Limits {
     attempts: 1,
     ..Limits::USUAL.within_seconds(3)
@@ -48,13 +49,12 @@ pub(crate) const fn node(sources: &'static [&'static str]) -> UpstreamSpec {
         key: KeyRule::Keyless,
         sources,
         families: Families::UNLIMITED,
-        quota: QuotaSpec::NONE,
-        models: false,
         limits: LIMITS,
         conduct: Conduct {
             usual_pause: Duration::from_secs(2),
             ..Conduct::PLANS
         },
+        ..UpstreamSpec::DATA
     }
 }
 

@@ -8,10 +8,10 @@ use std::{collections::BTreeMap, sync::Arc};
 use readings::news::Article;
 
 use crate::{
-    budget::{Families, QuotaSpec, Rate},
+    budget::{Families, Rate},
     error::SourceError,
     provenance::{Clock, Sourced},
-    source::{Conduct, Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
+    source::{Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
     transport::{Limits, Media, Transport, TransportError},
 };
 
@@ -36,10 +36,8 @@ macro_rules! feed {
                 key: KeyRule::Keyless,
                 sources: &[$id],
                 families: Families::One(Rate::per_minute(10)),
-                quota: QuotaSpec::NONE,
-                models: false,
-                conduct: Conduct::DATA,
                 limits: LIMITS,
+                ..UpstreamSpec::DATA
             },
         }
     };
@@ -113,10 +111,8 @@ static SPEC: UpstreamSpec = UpstreamSpec {
         "rss.thedefiant",
     ],
     families: Families::EachAddress(Rate::per_minute(10)),
-    quota: QuotaSpec::NONE,
-    models: false,
-    conduct: Conduct::DATA,
     limits: LIMITS,
+    ..UpstreamSpec::DATA
 };
 
 /// News feeds of publishers. Clones share everything.

@@ -1,4 +1,5 @@
-//! Sourcify: interfaces of verified contracts, and a signature database.
+//! Sourcify: interfaces of verified contracts, and a signature database. A signature of the
+//! database is a guess; a verified interface is not.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -8,12 +9,12 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::{
-    budget::{Families, QuotaSpec, Rate},
+    budget::{Families, Rate},
     cached::{Ages, Cached},
     error::{Error, SourceErrorKind},
     json::read_json,
     provenance::{Clock, Sourced},
-    source::{Conduct, Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
+    source::{Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
     text::clean,
     transport::{Limits, QUOTED_CHARS, Transport, TransportError},
 };
@@ -24,9 +25,11 @@ pub const ABI: &str = "sourcify.abi";
 pub const SIGNATURES: &str = "sourcify.signatures";
 const SIGNATURES_URL: &str = "signatures_url";
 
-/// Verified code does not change, but unverified code may become verified any day.
+/// How old the facts about a contract may be. Verified code does not change, but unverified code
+/// may become verified any day.
 const AGES: Ages = Ages::seconds(6 * 3_600, 7 * 86_400).with_floor(300);
-/// The meaning of a selector does not change, but further signatures of it may be listed any day.
+/// How old the signatures of a selector may be. Its meaning does not change, but further signatures
+/// of it may be listed any day.
 pub(crate) const SIGNATURE_AGES: Ages = Ages::seconds(86_400, 30 * 86_400).with_floor(300);
 /// How many contracts, and how many questions about selectors, are kept.
 const KEPT: usize = 1_024;
@@ -66,10 +69,8 @@ impl Sourcify {
         key: KeyRule::Keyless,
         sources: &[ABI, SIGNATURES],
         families: Families::EachAddress(Rate::per_minute(120)),
-        quota: QuotaSpec::NONE,
-        models: false,
         limits: Limits::USUAL.up_to_bytes(4 * 1024 * 1024),
-        conduct: Conduct::DATA,
+        ..UpstreamSpec::DATA
     };
 
     /// Builds the adapter. It makes no connection yet.

@@ -49,7 +49,9 @@ impl Transport {
     ///
     /// As [`Self::new`], and when the name cannot be a header.
     pub fn named(user_agent: &str) -> Result<Self, TransportError> {
+        let tls = outbound_tls::http().map_err(|_| TransportError::Client)?;
         reqwest::Client::builder()
+            .tls_backend_preconfigured(tls)
             .redirect(Policy::none())
             .referer(false)
             .user_agent(user_agent)

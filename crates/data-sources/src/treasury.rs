@@ -12,18 +12,18 @@ use readings::{
 };
 
 use crate::{
-    budget::{Families, QuotaSpec, Rate},
+    budget::{Families, Rate},
     cached::{Ages, Cached},
     error::{Error, SourceErrorKind},
     provenance::{Clock, Sourced},
-    source::{Conduct, KeyRule, Source, SourceConfig, UpstreamSpec},
+    source::{KeyRule, Source, SourceConfig, UpstreamSpec},
     transport::{Limits, Media, Transport, TransportError},
     wire::malformed,
 };
 
 const CURVE: &str = "treasury.yield-curve";
 
-/// The tenors that are read: the column and the instrument of each.
+/// The tenors that are read, each with its column and its instrument.
 const TENORS: [(&str, &Instrument); 4] = [
     ("3 Mo", &Instrument::US3M),
     ("2 Yr", &Instrument::US2Y),
@@ -55,10 +55,8 @@ impl Treasury {
         key: KeyRule::Keyless,
         sources: &[CURVE],
         families: Families::One(Rate::per_minute(20)),
-        quota: QuotaSpec::NONE,
-        models: false,
         limits: Limits::USUAL.within_seconds(10),
-        conduct: Conduct::DATA,
+        ..UpstreamSpec::DATA
     };
 
     /// Builds the adapter. It makes no connection yet.
@@ -262,7 +260,7 @@ mod tests {
             "Date,\"10 Yr\"\n11/21/2026,4.08\n",
             "Date,\"10 Yr\"\n11/20/2026,NaN\n",
             "Date,\"10 Yr\"\n11/20/2026,4.08%\n",
-            // A Sunday.
+            // The row is of a Sunday.
             "Date,\"10 Yr\"\n11/15/2026,4.08\n",
         ] {
             assert!(curve(text).is_err(), "{text}");

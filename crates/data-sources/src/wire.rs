@@ -1,4 +1,5 @@
-//! Forms that many interfaces share: times in milliseconds, and lists with single bad rows.
+//! Forms that many interfaces share: times in milliseconds, and lists with single bad rows. A list
+//! may lose rows, never all of them.
 
 use std::fmt;
 

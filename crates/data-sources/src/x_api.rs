@@ -17,19 +17,19 @@ use url::form_urlencoded;
 pub use self::archive::Archive;
 use self::archive::{Page, Reading};
 use crate::{
-    budget::{Families, QuotaSpec, Rate},
+    budget::{Families, Rate},
     error::{SourceError, SourceErrorKind},
     json::read_json,
     news::{post_url, x_handle},
     provenance::{Clock, Mode, Sourced},
-    source::{Conduct, Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
-    transport::{Limits, Transport, TransportError},
+    source::{Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
+    transport::{Transport, TransportError},
 };
 
 const SOURCE: &str = "x.list";
 /// How far a post may be ahead of our clock.
 const TOLERANCE: SignedDuration = SignedDuration::from_mins(5);
-/// Older posts are left out: the window holds a day, and the day before for comparison.
+/// The greatest age of a post: a day, and the day before for comparison.
 const WINDOW: SignedDuration = SignedDuration::from_hours(48);
 /// Most pages that are read, unless the configuration says otherwise.
 const PAGES: u32 = 10;
@@ -117,10 +117,7 @@ impl XApi {
         key: KeyRule::Required,
         sources: &[SOURCE],
         families: Families::One(Rate::per_minute(30)),
-        quota: QuotaSpec::NONE,
-        models: false,
-        limits: Limits::USUAL,
-        conduct: Conduct::DATA,
+        ..UpstreamSpec::DATA
     };
 
     /// Builds the adapter. It makes no connection yet.
@@ -187,7 +184,7 @@ impl XApi {
                 reading.complete = true;
                 break;
             }
-            // Pages that repeat each other would never end.
+            // A page without a new row repeats an earlier one, and such pages would never end.
             if !news {
                 break;
             }

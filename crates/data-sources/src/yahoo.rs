@@ -10,14 +10,14 @@ use readings::{Decimal, Figure, macro_data::Instrument};
 use serde::Deserialize;
 
 use crate::{
-    budget::{Families, QuotaSpec, Rate},
+    budget::{Families, Rate},
     cached::{Ages, Cached},
     error::{Error, SourceErrorKind},
     json::read_json,
     provenance::{Clock, Sourced},
-    source::{Conduct, Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
+    source::{Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
     text::clean,
-    transport::{Limits, QUOTED_CHARS, Transport, TransportError},
+    transport::{QUOTED_CHARS, Transport, TransportError},
     wire::malformed,
 };
 
@@ -68,10 +68,7 @@ impl Yahoo {
         key: KeyRule::Keyless,
         sources: &[CHART],
         families: Families::One(Rate::per_minute(30)),
-        quota: QuotaSpec::NONE,
-        models: false,
-        limits: Limits::USUAL,
-        conduct: Conduct::DATA,
+        ..UpstreamSpec::DATA
     };
 
     /// Builds the adapter. It makes no connection yet.

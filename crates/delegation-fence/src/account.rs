@@ -1,4 +1,7 @@
 //! The record of one account: its grants, their revocations and limits, and the used orders.
+//!
+//! The record judges messages against what came before them. The signatures were judged before; the
+//! store keeps the record.
 
 mod room;
 mod standing;

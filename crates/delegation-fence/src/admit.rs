@@ -1,4 +1,7 @@
 //! The confirmations before anything is sent for an account.
+//!
+//! [`admit`] is a function of its inputs: the caller reads the store, the clocks and the prices
+//! anew each time. It signs and sends nothing.
 
 mod budget;
 mod facts;
@@ -182,7 +185,7 @@ fn claimed_end(envelope: &str) -> Option<UtcSeconds> {
         .map(|claimed| claimed.valid_until.0)
 }
 
-/// (b) The grant is active past the plan's end.
+/// (b) Checks that the grant is active past the plan's end.
 fn confirm_outlives(active: &ActiveGrant<'_>, end: UtcSeconds) -> Result<(), Refusal> {
     let expires_at = active.grant().expires_at;
     if expires_at > end.unix() {
@@ -196,7 +199,7 @@ fn confirm_outlives(active: &ActiveGrant<'_>, end: UtcSeconds) -> Result<(), Ref
     ))
 }
 
-/// (b) The grant's delegate ordered this plan, and no other plan blocks it.
+/// (b) Checks that the grant's delegate ordered this plan, and that no other plan blocks it.
 fn confirm_order(
     confirmation: &Confirmation<'_>,
     submission: &Submission<'_>,
@@ -236,7 +239,7 @@ fn confirm_order(
     confirmation.account.judge_order(signed).map(|_| ())
 }
 
-/// (c) The account is the caller's own.
+/// (c) Checks that the account is the caller's own.
 fn confirm_account(
     confirmation: &Confirmation<'_>,
     submission: &Submission<'_>,
@@ -256,7 +259,8 @@ fn confirm_account(
     )
 }
 
-/// (d) The plan passes the verifier for the request, is the ordered one, and is not over.
+/// (d) Checks that the plan passes the verifier for the request, is the ordered one, and is not
+/// over.
 fn confirm_plan(
     confirmation: &Confirmation<'_>,
     submission: &Submission<'_>,
@@ -290,7 +294,7 @@ fn confirm_plan(
     Ok((request, verified))
 }
 
-/// (d) The terms that the order repeats agree with the plan's bytes.
+/// (d) Checks that the terms that the order repeats agree with the plan's bytes.
 fn confirm_terms(order: &Order, verified: &Verified, facts: &PlanFacts) -> Result<(), Refusal> {
     let call = verified.steps().last().map(|step| keccak256(&step.data));
     same(

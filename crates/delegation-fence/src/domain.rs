@@ -1,4 +1,5 @@
-//! The EIP-712 domain of one instance of the service.
+//! The EIP-712 domain of one instance of the service. A message that is signed in another domain is
+//! refused, so no message counts at two instances.
 
 use alloy_primitives::{B256, U256};
 use alloy_sol_types::Eip712Domain;

@@ -1,4 +1,7 @@
 //! The values that a service pins, and the rules by which it accepts grants.
+//!
+//! A [`Fence`] knows no store: [`Fence::confirm`] compares what a store has installed, and the
+//! caller keeps what was accepted.
 
 mod instance;
 mod receive;

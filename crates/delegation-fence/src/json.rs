@@ -1,4 +1,6 @@
 //! Reads documents: a text has exactly one meaning, or a refusal names the place of its defect.
+//!
+//! The functions know no member and no message. Each caller names the [`Rule`] that refuses.
 
 use alloy_primitives::{B256, keccak256};
 use exact::parse_json;
@@ -88,7 +90,8 @@ pub(crate) fn digest<T: Serialize>(rule: Rule, value: &T) -> Result<B256, Refusa
     canonical(rule, value).map(keccak256)
 }
 
-/// An address. Reads a single case or the checksum's case, and writes the checksum's case.
+/// The form of an address: reads digits of one case, or those of the checksum, and writes those of
+/// the checksum.
 pub(crate) mod address {
     use std::borrow::Cow;
 
@@ -105,7 +108,7 @@ pub(crate) mod address {
     }
 }
 
-/// Thirty-two bytes: `0x` and 64 lower-case digits.
+/// The form of thirty-two bytes: `0x` and 64 lower-case digits.
 pub(crate) mod word {
     use alloy_primitives::B256;
     use plan_builder::wire::Word;
@@ -120,7 +123,8 @@ pub(crate) mod word {
     }
 }
 
-/// An unsigned integer: decimal digits as text, or an integer that every reader reads exactly.
+/// Reads an unsigned integer: decimal digits as text, or a JSON integer that every reader reads
+/// exactly. Any other value is `None`.
 fn digits(value: &Value) -> Option<alloy_primitives::U256> {
     match value {
         Value::Number(number) => number
@@ -137,7 +141,8 @@ fn digits(value: &Value) -> Option<alloy_primitives::U256> {
 const NUMBER: &str =
     "expected decimal digits without leading zeros, as text, or an integer of at most 2^53 - 1";
 
-/// Of up to 256 bits.
+/// The form of an integer of up to 256 bits: reads text or a number, and writes decimal digits as
+/// text.
 pub(crate) mod uint256 {
     use alloy_primitives::U256;
     use serde::{Deserialize, Deserializer, Serializer, de::Error as _};
@@ -152,7 +157,8 @@ pub(crate) mod uint256 {
     }
 }
 
-/// Of up to 64 bits.
+/// The form of an integer of up to 64 bits: reads text or a number, and writes decimal digits as
+/// text.
 pub(crate) mod uint64 {
     use serde::{Deserialize, Deserializer, Serializer, de::Error as _};
     use serde_json::Value;

@@ -34,7 +34,7 @@ pub use self::{
         Fence, ISSUE_SKEW_SECONDS, Instance, REVOCATION_SKEW_SECONDS, ReceivedGrant, ReceivedLimit,
         ReceivedRevocation,
     },
-    log::{Entry, Head, LogEvent, Record, VerifiedLog, verify_log},
+    log::{LogEntry, LogEvent, LogHead, LogRecord, VerifiedLog, verify_log},
     message::{AccountKind, Grant, Limit, Message, Order, Revocation, TypedData, primary_type},
     name::Name,
     now::Now,

@@ -1,5 +1,8 @@
 //! The log of a grant: the events under it, record by record, each with the hash of the one before
 //! it.
+//!
+//! [`verify_log`] detects any change, gap or move of records. It cannot detect missing records at
+//! the end; a [`RevocationReceipt`](crate::RevocationReceipt) can.
 
 mod verify;
 
@@ -45,7 +48,7 @@ pub enum LogEvent {
 
 /// The data of an event. `step` is `approve_reset`, `approve`, `call`, `swap`, `clear-0`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct LogEntry {
     /// The time, by the server's clock.
     pub at: UtcSeconds,
     /// The kind of event.
@@ -64,7 +67,7 @@ pub struct Entry {
     pub refused_by: Option<Rule>,
 }
 
-impl Entry {
+impl LogEntry {
     /// An event without further data.
     #[must_use]
     pub const fn new(at: UtcSeconds, event: LogEvent) -> Self {
@@ -84,7 +87,7 @@ impl Entry {
 /// A record in the form of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Record {
+pub struct LogRecord {
     pub(super) at: Time,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     block_hash: Option<Word>,
@@ -105,7 +108,7 @@ pub struct Record {
     tx_hash: Option<Word>,
 }
 
-impl Record {
+impl LogRecord {
     /// Its number, from 0.
     #[must_use]
     pub const fn seq(&self) -> u64 {
@@ -185,12 +188,12 @@ impl Record {
 ///
 /// # Example
 /// ```
-/// use delegation_fence::{Entry, Head, LogEvent, verify_log};
+/// use delegation_fence::{LogEntry, LogHead, LogEvent, verify_log};
 ///
 /// let at = "2026-11-21T07:00:00Z".parse().unwrap();
-/// let mut head = Head::EMPTY;
-/// let granted = head.append(Entry::new(at, LogEvent::Granted))?;
-/// let revoked = head.append(Entry::new(at, LogEvent::Revoked))?;
+/// let mut head = LogHead::EMPTY;
+/// let granted = head.append(LogEntry::new(at, LogEvent::Granted))?;
+/// let revoked = head.append(LogEntry::new(at, LogEvent::Revoked))?;
 /// assert_eq!(revoked.prev_hash(), granted.hash());
 ///
 /// let log = format!("[{},{}]", granted.to_json(), revoked.to_json());
@@ -198,14 +201,14 @@ impl Record {
 /// # Ok::<(), delegation_fence::Refusal>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Head {
+pub struct LogHead {
     /// The number of the next record.
     pub next_seq: u64,
     /// The hash of the last record; 32 zero bytes for an empty log.
     pub hash: B256,
 }
 
-impl Head {
+impl LogHead {
     /// The head of an empty log.
     pub const EMPTY: Self = Self {
         next_seq: 0,
@@ -216,8 +219,8 @@ impl Head {
     ///
     /// # Errors
     /// No entry can cause an error.
-    pub fn append(&mut self, entry: Entry) -> Result<Record, Refusal> {
-        let mut record = Record {
+    pub fn append(&mut self, entry: LogEntry) -> Result<LogRecord, Refusal> {
+        let mut record = LogRecord {
             at: Time(entry.at),
             block_hash: entry.block_hash.map(Word),
             event: entry.event,

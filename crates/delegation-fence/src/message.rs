@@ -1,4 +1,7 @@
 //! The four messages that people and agents sign, and their typed data.
+//!
+//! This module gives each message one set of bytes to sign. [`Fence`](crate::Fence) and
+//! [`Instance`](crate::Instance) judge what a message permits and who signed it.
 
 mod grant;
 mod limit;
@@ -17,7 +20,7 @@ pub use self::{
 };
 use crate::{Domain, Refusal, Rule, domain::DomainRecord, json, refusal::same};
 
-/// Unix time after which no time in a message lies: the end of the year 9999.
+/// The latest Unix time of a message: the end of the year 9999.
 const LAST_TIME: u64 = 253_402_300_799;
 
 /// A message of the fence. There are exactly four.

@@ -1,4 +1,7 @@
 //! The policy: the versioned rules that every delegated plan lies inside.
+//!
+//! The module reads the document and answers questions about it. [`admit`](crate::admit) enforces
+//! the rules on plans.
 
 mod difference;
 mod document;

@@ -1,4 +1,5 @@
-//! The receipt for the signer of a revocation.
+//! The receipt for the signer of a revocation. It proves what the service has said, not what the
+//! chain says.
 
 use alloy_primitives::B256;
 use calldata_checks::UtcSeconds;
@@ -7,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    LogEvent, ReceivedRevocation, Record, Refusal, Revocation, Rule, Signed, VerifiedLog, json,
+    LogEvent, LogRecord, ReceivedRevocation, Refusal, Revocation, Rule, Signed, VerifiedLog, json,
     refusal::same,
 };
 
@@ -50,7 +51,7 @@ impl RevocationReceipt {
     /// The receipt of a revocation that was read back, with its record in the log. `revoked_at` is
     /// when the grant ended, possibly by an earlier revocation.
     #[must_use]
-    pub fn new(received: &ReceivedRevocation, revoked_at: UtcSeconds, record: &Record) -> Self {
+    pub fn new(received: &ReceivedRevocation, revoked_at: UtcSeconds, record: &LogRecord) -> Self {
         Self {
             revocation: received.signed().clone(),
             revoked_at,

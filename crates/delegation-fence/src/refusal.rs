@@ -1,4 +1,5 @@
-//! Refusals: why a message or plan is not accepted.
+//! Refusals: why a message or plan is not accepted. A caller branches on the rule's name; the texts
+//! are for people and may change.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! The names of the rules.
+//! The names of the rules, each with its class. Programs branch on them, so a name never changes.
 
 use std::fmt;
 

@@ -1,4 +1,5 @@
-//! Signatures, in their only encoding.
+//! Signatures, in their only encoding. This module recovers signers; who had to sign is for its
+//! callers.
 
 use std::fmt;
 

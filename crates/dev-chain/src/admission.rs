@@ -1,4 +1,7 @@
 //! The admission of raw transactions to the pool, with the error messages of go-ethereum.
+//!
+//! It judges a transaction against the state of its sender. The [`Pool`](crate::pool::Pool) judges
+//! it against other waiting transactions.
 
 use alloy_consensus::{
     Transaction as _, TxEnvelope, Typed2718, crypto::SECP256K1N_HALF, transaction::Recovered,

@@ -4,7 +4,7 @@
 
 use alloy_primitives::{Address, address};
 
-use crate::{base::Rails, builder::DevChainBuilder};
+use crate::base::Rails;
 
 pub use crate::base::{EXCHANGE, FORWARDER, ROUTER};
 
@@ -20,13 +20,10 @@ pub const WETH: Address = address!("82aF49447D8a07e3bd95BD0d56f35241523fBab1");
 /// The CCTP domain of Arbitrum.
 pub const DOMAIN: u32 = 3;
 
-/// Places all of it on the chain, except funded accounts.
-pub(crate) fn place(builder: DevChainBuilder) -> DevChainBuilder {
-    let rails = Rails {
-        chain_id: CHAIN_ID,
-        domain: DOMAIN,
-        usdc: USDC,
-        weth: WETH,
-    };
-    rails.place(builder)
-}
+/// What the chain has of its own.
+pub(crate) const RAILS: Rails = Rails {
+    chain_id: CHAIN_ID,
+    domain: DOMAIN,
+    usdc: USDC,
+    weth: WETH,
+};

@@ -59,18 +59,16 @@ pub(crate) struct Rails {
     pub(crate) weth: Address,
 }
 
-/// Places all of it on the chain, except funded accounts.
-pub(crate) fn place(builder: DevChainBuilder) -> DevChainBuilder {
-    let rails = Rails {
-        chain_id: CHAIN_ID,
-        domain: DOMAIN,
-        usdc: USDC,
-        weth: WETH,
-    };
-    rails.place(builder)
-}
+/// Those of this chain.
+pub(crate) const RAILS: Rails = Rails {
+    chain_id: CHAIN_ID,
+    domain: DOMAIN,
+    usdc: USDC,
+    weth: WETH,
+};
 
 impl Rails {
+    /// Places all of it on the chain, except funded accounts.
     pub(crate) fn place(self, builder: DevChainBuilder) -> DevChainBuilder {
         let (one, rate) = (U256::ONE, U256::from(WEI_PER_USDC_UNIT));
         let usdc = TokenSpec {

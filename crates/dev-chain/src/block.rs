@@ -1,4 +1,7 @@
 //! Blocks and their transactions, and their JSON-RPC form.
+//!
+//! Hashes, blooms and receipts are computed as on a real chain. State roots are not: no proof of
+//! this chain holds.
 
 use alloy_consensus::{
     BlockBody, Header, Receipt, ReceiptEnvelope, ReceiptWithBloom, Sealable, Sealed,

@@ -1,4 +1,7 @@
-//! The builder of a chain.
+//! The builder of a chain: what is on it before its first block.
+//!
+//! A chain from the same calls of the builder has the same state, so tests may rely on balances and
+//! addresses. The clock is the caller's.
 
 mod genesis;
 mod parts;
@@ -25,7 +28,7 @@ use crate::{
     },
 };
 
-/// Wei per gas of every block.
+/// The base fee of every block, in wei per gas.
 const BASE_FEE: u64 = 20_000_000;
 
 /// The funds of each account in the presets: 10,000 native coins.

@@ -1,10 +1,14 @@
-//! The handle on a running chain.
+//! The handle on a running chain, for tests and demos in the same process.
+//!
+//! It mines, moves the clock, reorganises, injects faults, and reads the state without JSON-RPC.
+//! [`DevChain::answer`] is the chain as a client sees it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use alloy_consensus::Transaction as _;
 use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_sol_types::{SolCall, SolEvent};
+use serde_json::{Value, json};
 
 use crate::{
     abi::MessageTransmitter,
@@ -97,6 +101,24 @@ impl DevChain {
     #[must_use]
     pub fn answer(&self, body: &[u8]) -> Reply {
         rpc::answer(&mut self.lock(), body)
+    }
+
+    /// Asks for one method, as over HTTP, and returns the result. Injected faults apply here too.
+    ///
+    /// # Errors
+    ///
+    /// The error object; `null` when an injected fault leaves neither a result nor an error.
+    pub fn request(&self, method: &str, params: Value) -> Result<Value, Value> {
+        let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        let Reply::Http { body, .. } = self.answer(request.to_string().as_bytes()) else {
+            return Err(Value::Null);
+        };
+        let mut answer: Value = serde_json::from_slice(&body).unwrap_or_default();
+        let mut take = |member| answer.get_mut(member).map(Value::take);
+        match take("result") {
+            Some(result) => Ok(result),
+            None => Err(take("error").unwrap_or_default()),
+        }
     }
 
     /// The chain's time, in Unix seconds.
@@ -302,7 +324,7 @@ impl DevChain {
         self.lock().state.export()
     }
 
-    /// A panic elsewhere leaves no half-changed chain that anyone uses.
+    /// Ignores poison: after a panic in one test thread, the others may still read the chain.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Node> {
         self.node.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,5 @@
-//! The contracts of `fixtures/contracts`: their code and the calls that this crate makes itself.
+//! The contracts of `fixtures/contracts`: their compiled code, and the functions that this crate
+//! calls itself. The README there describes their behaviour.
 
 use alloy_primitives::Bytes;
 use alloy_sol_types::sol;

@@ -1,4 +1,5 @@
-//! Injected faults, so that tests can meet a misbehaving node.
+//! Injected faults, so that tests can meet a misbehaving node. They lose or change answers,
+//! withhold receipts and forget transactions. The blocks themselves stay correct.
 
 use std::collections::HashMap;
 

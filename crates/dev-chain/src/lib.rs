@@ -16,6 +16,7 @@ mod evm;
 mod export;
 mod fault;
 pub mod iris;
+mod listener;
 mod node;
 mod pool;
 mod rpc;

@@ -1,4 +1,7 @@
 //! The chain itself: clock, pool, blocks and state behind one lock.
+//!
+//! Nothing here is asynchronous, and no block is made in the background: every change follows from
+//! a call. JSON-RPC, faults and sockets are in other modules.
 
 mod branches;
 

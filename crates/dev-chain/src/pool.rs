@@ -1,4 +1,5 @@
-//! Transactions that wait for a block.
+//! Transactions that wait for a block: at most one for each sender and nonce. The order of their
+//! arrival decides which is mined first, not their fee.
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -1,4 +1,7 @@
 //! JSON-RPC 2.0: single requests, batches and errors, in the manner of go-ethereum.
+//!
+//! This module reads the envelope and applies injected faults. The methods are in its submodules,
+//! and [`server`](crate::server) has the sockets.
 
 mod answers;
 mod blocks;

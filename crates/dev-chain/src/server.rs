@@ -1,4 +1,5 @@
-//! The chain behind HTTP.
+//! The chain behind HTTP, for clients in other processes. It accepts POST requests at any path and
+//! speaks plain HTTP only.
 
 use std::{future::pending, io, net::SocketAddr};
 
@@ -12,40 +13,28 @@ use hyper::{
     service::service_fn,
 };
 use hyper_util::rt::TokioIo;
-use tokio::{
-    net::{TcpListener, TcpStream},
-    task::{JoinHandle, JoinSet},
-};
+use tokio::net::TcpStream;
 
-use crate::{chain::DevChain, error::DevChainError, rpc::Reply};
+use crate::{chain::DevChain, error::DevChainError, listener::Listener, rpc::Reply};
 
 /// Longest request body, as in go-ethereum.
 const MAX_BODY_BYTES: usize = 5 * 1024 * 1024;
 
 /// A chain that listens on a socket. Dropping it closes the socket and every connection.
 #[derive(Debug)]
-pub struct RpcServer {
-    address: SocketAddr,
-    task: JoinHandle<()>,
-}
+pub struct RpcServer(Listener);
 
 impl RpcServer {
     /// The bound address.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.0.address
     }
 
     /// The base URL for clients, for example `http://127.0.0.1:8545`.
     #[must_use]
     pub fn url(&self) -> String {
-        format!("http://{}", self.address)
-    }
-}
-
-impl Drop for RpcServer {
-    fn drop(&mut self) {
-        self.task.abort();
+        self.0.url()
     }
 }
 
@@ -56,21 +45,9 @@ impl DevChain {
     ///
     /// When the address cannot be bound.
     pub async fn serve(&self, address: SocketAddr) -> Result<RpcServer, DevChainError> {
-        let listener = TcpListener::bind(address).await?;
-        let address = listener.local_addr()?;
-        let task = tokio::spawn(accept(listener, self.clone()));
-        Ok(RpcServer { address, task })
-    }
-}
-
-async fn accept(listener: TcpListener, chain: DevChain) {
-    // Aborting this task drops the set, and with it every connection.
-    let mut connections = JoinSet::new();
-    loop {
-        if let Ok((stream, _)) = listener.accept().await {
-            connections.spawn(connection(stream, chain.clone()));
-        }
-        while connections.try_join_next().is_some() {}
+        let chain = self.clone();
+        let listener = Listener::open(address, move |stream| connection(stream, chain.clone()));
+        Ok(RpcServer(listener.await?))
     }
 }
 

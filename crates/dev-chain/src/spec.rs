@@ -1,4 +1,6 @@
 //! The contracts that can be on a chain from its first block, and the calls that set them up.
+//!
+//! The specifications are plain values. [`DevChainBuilder`](crate::DevChainBuilder) places them.
 
 mod bridge;
 mod dex;
@@ -83,9 +85,10 @@ pub struct Rate {
     pub token_in: Address,
     /// The token that it pays.
     pub token_out: Address,
-    /// This many atomic units of `token_out`…
+    /// The amount that the exchange pays, in atomic units of `token_out`, for `denominator` units
+    /// of `token_in`.
     pub numerator: U256,
-    /// …for this many of `token_in`; not zero.
+    /// The amount that the exchange takes for it, in atomic units of `token_in`; not zero.
     pub denominator: U256,
 }
 

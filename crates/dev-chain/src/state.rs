@@ -1,4 +1,7 @@
 //! The world state, of the newest block and of every earlier one.
+//!
+//! It stores accounts and code, and runs nothing. Earlier states are rebuilt from the values that
+//! each block overwrote.
 
 use std::{collections::HashMap, convert::Infallible};
 

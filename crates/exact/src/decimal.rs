@@ -1,4 +1,7 @@
 //! Exact, unsigned decimals for prices and sizes, without floats.
+//!
+//! A [`Decimal`] is a number: two spellings of it are one value.
+//! [`DecimalText`](crate::DecimalText) keeps the spelling. Neither knows units or signs.
 
 mod error;
 mod text;
@@ -12,7 +15,7 @@ pub use self::{
     text::{DecimalText, format_units},
 };
 
-/// Most digits a decimal may have, so that the product of two never overflows 256 bits.
+/// The most digits of a decimal: the product of two then never overflows 256 bits.
 const MAX_DIGITS: usize = 36;
 
 /// An unsigned decimal in lowest terms: `mantissa` times ten to the power of minus `scale`. Prints
@@ -236,7 +239,7 @@ mod tests {
             Ok(decimal("0.02"))
         );
         assert_eq!(decimal("2.5").checked_mul(decimal("4")), Ok(decimal("10")));
-        // 10^36 tenths are a digit too many, and 10^35 are not.
+        // 10^36 tenths have a digit too many, and 10^35 tenths do not.
         let largest = decimal(&format!("5{}", "0".repeat(35)));
         assert_eq!(
             largest.checked_mul(decimal("0.2")),

@@ -1,14 +1,19 @@
 //! Strict JSON: no duplicate member anywhere, and nothing after the value.
+//!
+//! [`parse_json`] names the duplicates by their paths. It leaves it to the caller to refuse unknown
+//! members, floats and values of a wrong type.
 
 use std::{cell::RefCell, fmt};
 
 use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// Most defects that one text's list has.
+use crate::shortened;
+
+/// The most defects that are reported for one text. A text with more duplicates counts as no JSON.
 const MOST_DEFECTS: usize = 32;
 
-/// Most characters of a foreign name that a path repeats.
+/// The most characters of a foreign name that are repeated in a path.
 const SHOWN: usize = 80;
 
 /// One defect of a JSON text.
@@ -28,8 +33,8 @@ pub struct JsonDefect {
 /// them.
 ///
 /// # Errors
-/// Every duplicate member with its path, or one problem at `$` for text that is not JSON (or nested
-/// deeper than 128).
+/// The duplicate members with their paths, at most 32, or one problem at `$` for text that is not
+/// JSON (or nested deeper than 128).
 ///
 /// ```
 /// assert!(exact::parse_json(r#"{"a":1}"#).is_ok());
@@ -49,8 +54,8 @@ pub fn parse_json(text: &str) -> Result<Value, Vec<JsonDefect>> {
     let found = defects.into_inner();
     match parsed {
         Ok(value) if found.is_empty() => Ok(value),
-        Ok(_) => Err(found),
-        Err(error) => Err(vec![JsonDefect {
+        // After the greatest number of defects the rest of the text is not read.
+        Err(error) if found.len() < MOST_DEFECTS => Err(vec![JsonDefect {
             path: "$".to_owned(),
             expected: "JSON",
             observed: format!(
@@ -59,10 +64,11 @@ pub fn parse_json(text: &str) -> Result<Value, Vec<JsonDefect>> {
                 error.column()
             ),
         }]),
+        _ => Err(found),
     }
 }
 
-/// The place of a value: a link to its parent, written out only for a problem.
+/// The path to a value, as a link to its parent. It becomes text only when a defect is reported.
 #[derive(Clone, Copy)]
 enum Path<'a> {
     Root,
@@ -74,7 +80,7 @@ impl fmt::Display for Path<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Root => f.write_str("$"),
-            Self::Member(parent, name) => write!(f, "{parent}.{}", shortened(name)),
+            Self::Member(parent, name) => write!(f, "{parent}.{}", shortened(name, SHOWN)),
             Self::Item(parent, index) => write!(f, "{parent}[{index}]"),
         }
     }
@@ -151,31 +157,19 @@ impl<'de> Visitor<'de> for Node<'_> {
             })?;
             if members.contains_key(&name) {
                 let mut defects = self.defects.borrow_mut();
-                if defects.len() >= MOST_DEFECTS {
-                    return Err(A::Error::custom("too many duplicate members"));
-                }
                 defects.push(JsonDefect {
                     path: path.to_string(),
                     expected: "each member once",
                     observed: "a duplicate member".to_owned(),
                 });
+                if defects.len() >= MOST_DEFECTS {
+                    return Err(A::Error::custom("too many duplicate members"));
+                }
             }
             members.insert(name, value);
         }
         Ok(Value::Object(members))
     }
-}
-
-fn shortened(text: &str) -> String {
-    let mut short: String = text
-        .chars()
-        .filter(|c| !c.is_control())
-        .take(SHOWN)
-        .collect();
-    if text.chars().nth(SHOWN).is_some() {
-        short.push('…');
-    }
-    short
 }
 
 #[cfg(test)]
@@ -187,6 +181,16 @@ mod tests {
         let defects = parse_json(r#"{"a":1,"b":{"c":1,"c":2},"a":[{"d":1,"d":1}]}"#).unwrap_err();
         let paths: Vec<_> = defects.iter().map(|p| p.path.as_str()).collect();
         assert_eq!(paths, ["$.b.c", "$.a[0].d", "$.a"]);
+    }
+
+    #[test]
+    fn the_first_duplicates_of_many_are_named() {
+        for (members, named) in [(2, 1), (32, 31), (33, 32), (34, 32), (500, 32)] {
+            let text = format!("{{{}}}", vec![r#""a":1"#; members].join(","));
+            let defects = parse_json(&text).unwrap_err();
+            assert_eq!(defects.len(), named, "{members}");
+            assert!(defects.iter().all(|defect| defect.path == "$.a"));
+        }
     }
 
     #[test]

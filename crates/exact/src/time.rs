@@ -101,6 +101,13 @@ impl FromStr for UtcSeconds {
 ///
 /// # Errors
 /// [`Rfc3339Error`]
+///
+/// ```
+/// let since = exact::parse_rfc3339("2026-11-21T17:30:00.25+02:00")?;
+/// assert_eq!((since.as_secs(), since.subsec_millis()), (1_795_275_000, 250));
+/// assert!(exact::parse_rfc3339("2026-11-21").is_err());
+/// # Ok::<(), exact::Rfc3339Error>(())
+/// ```
 pub fn parse_rfc3339(text: &str) -> Result<Duration, Rfc3339Error> {
     rfc3339(text).ok_or(Rfc3339Error)
 }

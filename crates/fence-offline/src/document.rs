@@ -1,4 +1,8 @@
-//! Files of grants and revocations: typed data, alone or beside its signature.
+//! Files of grants, revocations, limits and orders: typed data, alone or beside its signature; and
+//! the keys that sign them.
+//!
+//! A document is read strictly and judged by the commands. Every file is written for its owner
+//! only.
 
 use std::path::{Path, PathBuf};
 
@@ -93,7 +97,7 @@ fn is_signed(text: &str) -> bool {
     serde_json::from_str::<Value>(text).is_ok_and(|value| value.get("typed_data").is_some())
 }
 
-/// The destination of a document.
+/// The destination of a document, and the form of the answer about it.
 #[derive(Debug, Args)]
 pub struct Destination {
     /// Where to write (mode 0600); `-`: standard output [default: -]
@@ -102,6 +106,9 @@ pub struct Destination {
     /// Replace the file if it is there
     #[arg(long, requires = "out")]
     pub force: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 impl Destination {
@@ -125,19 +132,14 @@ impl Destination {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn deliver(
-        &self,
-        document: &str,
-        hashes: Value,
-        as_json: bool,
-    ) -> Result<CommandOutcome, Failure> {
+    pub fn deliver(&self, document: &str, hashes: Value) -> Result<CommandOutcome, Failure> {
         let line = format!("{document}\n");
         let Some(path) = self.file() else {
             return Ok(CommandOutcome::ok(line));
         };
         output::write(path, line.as_bytes(), self.force)?;
         let shown = path.display().to_string();
-        if !as_json {
+        if !self.json {
             return Ok(CommandOutcome::ok("").after_saying(&format!("written to {shown}\n")));
         }
         let mut answer = json!({"out": shown});

@@ -1,4 +1,5 @@
-//! The end of a command: its output and its exit code.
+//! The end of a command: its output and its exit code. Scripts rely on the codes and on the JSON;
+//! the words are for people.
 
 use std::process::ExitCode;
 

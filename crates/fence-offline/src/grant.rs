@@ -1,4 +1,7 @@
-//! `grant new`, `sign`, `attach`, `inspect` and `verify`.
+//! `grant sign`, `attach` and `inspect`; `grant new` and `verify` are in submodules.
+//!
+//! A signing command first judges the grant by every rule of the service that needs no server, so
+//! that no useless grant is signed.
 
 mod new;
 mod verify;
@@ -52,9 +55,6 @@ pub struct Sign {
     /// Where the signed grant goes
     #[command(flatten)]
     pub destination: Destination,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// Signs a grant with a key file, after printing in words what it permits.
@@ -94,7 +94,7 @@ pub fn sign(arguments: &Sign) -> Result<CommandOutcome, Failure> {
     let key = arguments.signing.open(signer, &words, &settings)?;
     let signed = Signed::new(typed_data.clone(), signature(&key, typed_data.digest())?);
     let delegations = sign_all(&key, grant.chain_id, promised)?;
-    deliver_with(signed, delegations, &arguments.destination, arguments.json)
+    deliver_with(signed, delegations, &arguments.destination)
 }
 
 const NO_DELEGATIONS: &str = "\nNothing of it is on the chain yet: the service also needs the account's delegations. Name its redeemer \
@@ -115,9 +115,6 @@ pub struct Attach {
     /// Where the signed grant goes
     #[command(flatten)]
     pub destination: Destination,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// Adds the signature of a wallet to a grant, if the right key made it.
@@ -131,15 +128,11 @@ pub fn attach(arguments: &Attach) -> Result<CommandOutcome, Failure> {
     if let Some(expected) = owner(signed.message(), arguments.owner)? {
         require_signer(expected, signed.signer()?)?;
     }
-    deliver(&signed, &arguments.destination, arguments.json)
+    deliver(&signed, &arguments.destination)
 }
 
-fn deliver(
-    signed: &Signed<Grant>,
-    destination: &Destination,
-    as_json: bool,
-) -> Result<CommandOutcome, Failure> {
-    deliver_with(signed.clone(), Vec::new(), destination, as_json)
+fn deliver(signed: &Signed<Grant>, destination: &Destination) -> Result<CommandOutcome, Failure> {
+    deliver_with(signed.clone(), Vec::new(), destination)
 }
 
 /// `grant inspect`.

@@ -1,4 +1,5 @@
-//! `key new`, `import`, `list` and `address`.
+//! `key new`, `import`, `list` and `address`: key files (Web3 Secret Storage, version 3), as `cast
+//! wallet` uses them. No command prints a private key.
 
 use std::{
     fs,
@@ -93,7 +94,7 @@ fn store(
     as_json: bool,
     key: impl FnOnce() -> Result<Key, KeystoreError>,
 ) -> Result<CommandOutcome, Failure> {
-    // Before any question.
+    // An existing file ends the command before any question.
     if path.symlink_metadata().is_ok() {
         return Err(Failure::file(format!(
             "{}: exists already; a key file is never replaced",

@@ -1,4 +1,5 @@
-//! `limit new`, `sign` and `attach`: a grant made tighter.
+//! `limit new`, `sign` and `attach`: make a grant tighter. The service counts a limit from its
+//! receipt on.
 
 use std::path::PathBuf;
 
@@ -42,9 +43,6 @@ pub struct New {
     /// Where the limit goes
     #[command(flatten)]
     pub destination: Destination,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// Writes the typed data of a limit. The signer of the grant signs it.
@@ -102,11 +100,9 @@ pub fn new(arguments: &New) -> Result<CommandOutcome, Failure> {
         "{}\nNot signed. Next: fence-cli limit sign, or a wallet and fence-cli limit attach\n",
         summary::of_limit(&typed_data, Some(&policy), None)
     );
-    let outcome = arguments.destination.deliver(
-        &typed_data.to_json(),
-        hashes(&typed_data),
-        arguments.json,
-    )?;
+    let outcome = arguments
+        .destination
+        .deliver(&typed_data.to_json(), hashes(&typed_data))?;
     Ok(outcome.after_saying(&words))
 }
 

@@ -1,9 +1,9 @@
-//! `log verify`.
+//! `log verify`: judges a log that the service gave, without asking the service.
 
 use std::{fmt::Write as _, path::PathBuf};
 
 use clap::Args;
-use delegation_fence::{Record, RevocationReceipt, VerifiedLog, verify_log};
+use delegation_fence::{LogRecord, RevocationReceipt, VerifiedLog, verify_log};
 use serde_json::json;
 
 use crate::{CommandOutcome, Exit, Failure, Printable, source};
@@ -87,7 +87,7 @@ fn in_words(log: &VerifiedLog, receipt: bool) -> String {
     said
 }
 
-fn line(record: &Record) -> String {
+fn line(record: &LogRecord) -> String {
     let event = serde_json::to_value(record.event());
     let event = event
         .ok()

@@ -1,4 +1,5 @@
-//! `order new`, `sign` and `attach`: one plan to be sent once.
+//! `order new`, `sign` and `attach`: order one plan to be sent once. The plan is verified before an
+//! order over it is written.
 
 use std::path::PathBuf;
 
@@ -48,9 +49,6 @@ pub struct New {
     /// Where the order goes
     #[command(flatten)]
     pub destination: Destination,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// Verifies a plan and writes the typed data of the order to send it. The grant's delegate signs
@@ -123,11 +121,9 @@ pub fn new(arguments: &New) -> Result<CommandOutcome, Failure> {
         summary::of_order(&typed_data, None),
         grant.delegate
     );
-    let outcome = arguments.destination.deliver(
-        &typed_data.to_json(),
-        hashes(&typed_data),
-        arguments.json,
-    )?;
+    let outcome = arguments
+        .destination
+        .deliver(&typed_data.to_json(), hashes(&typed_data))?;
     Ok(outcome.after_saying(&words))
 }
 

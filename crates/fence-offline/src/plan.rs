@@ -1,4 +1,5 @@
-//! `plan show` and `plan verify`.
+//! `plan show` and `plan verify`: read a plan without asking anybody. `show` describes and judges
+//! nothing.
 
 mod answer;
 mod emit;

@@ -1,4 +1,5 @@
-//! `policy show`, `policy digest` and `policy lint`, and the choice of a command's policy.
+//! `policy show`, `policy digest` and `policy lint`, and the choice of a command's policy: the
+//! pinned one unless a file is named.
 
 use std::{
     fmt::Write as _,

@@ -16,31 +16,14 @@ impl fmt::Display for Printable<'_> {
             if index == MOST {
                 return f.write_str("…");
             }
-            if acts(character) {
-                write!(f, "{}", character.escape_unicode())?;
-            } else {
+            if exact::is_plain(character) {
                 f.write_char(character)?;
+            } else {
+                write!(f, "{}", character.escape_unicode())?;
             }
         }
         Ok(())
     }
-}
-
-/// Controls (line feeds included), and the format characters that reorder or hide text.
-fn acts(character: char) -> bool {
-    character.is_control()
-        || matches!(
-            character,
-            '\u{ad}'
-                | '\u{61c}'
-                | '\u{180e}'
-                | '\u{200b}'..='\u{200f}'
-                | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}'
-                | '\u{feff}'
-                | '\u{fff9}'..='\u{fffb}'
-                | '\u{e0000}'..='\u{e007f}'
-        )
 }
 
 #[cfg(test)]

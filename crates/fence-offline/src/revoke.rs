@@ -1,4 +1,5 @@
-//! `revoke new`, `sign` and `attach`.
+//! `revoke new`, `sign` and `attach`: make a signed revocation. `revoke submit` of `fence-online`
+//! sends it.
 
 use std::path::PathBuf;
 
@@ -41,9 +42,6 @@ pub struct New {
     /// Where the revocation goes
     #[command(flatten)]
     pub destination: Destination,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// Writes the typed data of a revocation.
@@ -68,11 +66,9 @@ pub fn new(arguments: &New) -> Result<CommandOutcome, Failure> {
         "{}\nNot signed. Next: fence-cli revoke sign, or a wallet and fence-cli revoke attach\n",
         summary::of_revocation(&typed_data, None)
     );
-    let outcome = arguments.destination.deliver(
-        &typed_data.to_json(),
-        hashes(&typed_data),
-        arguments.json,
-    )?;
+    let outcome = arguments
+        .destination
+        .deliver(&typed_data.to_json(), hashes(&typed_data))?;
     Ok(outcome.after_saying(&words))
 }
 
@@ -91,9 +87,6 @@ pub struct Sign {
     /// Where the signed revocation goes
     #[command(flatten)]
     pub destination: Destination,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// Signs a revocation with a key file. Only the grant states the kind of the account, so the signer
@@ -109,7 +102,7 @@ pub fn sign(arguments: &Sign) -> Result<CommandOutcome, Failure> {
     let signed = arguments
         .signing
         .sign(typed_data, arguments.owner, &words, &settings)?;
-    deliver(&signed, &arguments.destination, arguments.json)
+    deliver(&signed, &arguments.destination)
 }
 
 /// `revoke attach`.
@@ -127,9 +120,6 @@ pub struct Attach {
     /// Where the signed revocation goes
     #[command(flatten)]
     pub destination: Destination,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// Adds the signature of a wallet to a revocation.
@@ -143,14 +133,13 @@ pub fn attach(arguments: &Attach) -> Result<CommandOutcome, Failure> {
     if let Some(expected) = arguments.owner {
         require_signer(expected, signed.signer()?)?;
     }
-    deliver(&signed, &arguments.destination, arguments.json)
+    deliver(&signed, &arguments.destination)
 }
 
 /// Delivers a signed revocation. States the signer when it is not the account itself.
 fn deliver(
     signed: &Signed<Revocation>,
     destination: &Destination,
-    as_json: bool,
 ) -> Result<CommandOutcome, Failure> {
     let signer = signed.signer()?;
     let mut about = hashes(signed.typed_data());
@@ -158,7 +147,7 @@ fn deliver(
         about.insert("signer".to_owned(), json!(signer.to_string()));
     }
     let account = signed.message().account;
-    let outcome = destination.deliver(&signed.to_json(), about, as_json)?;
+    let outcome = destination.deliver(&signed.to_json(), about)?;
     Ok(if signer == account {
         outcome
     } else {

@@ -29,9 +29,6 @@ pub struct Sign {
     /// Where the signed message goes
     #[command(flatten)]
     pub destination: Destination,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// `limit attach` and `order attach`.
@@ -49,9 +46,6 @@ pub struct Attach {
     /// Where the signed message goes
     #[command(flatten)]
     pub destination: Destination,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
 }
 
 pub(crate) fn sign<M: Message>(
@@ -65,7 +59,7 @@ pub(crate) fn sign<M: Message>(
     let signed = arguments
         .signing
         .sign(typed_data, arguments.signer, &words, &settings)?;
-    deliver(&signed, &arguments.destination, arguments.json)
+    deliver(&signed, &arguments.destination)
 }
 
 pub(crate) fn attach<M: Message>(arguments: &Attach) -> Result<CommandOutcome, Failure> {
@@ -75,19 +69,18 @@ pub(crate) fn attach<M: Message>(arguments: &Attach) -> Result<CommandOutcome, F
     if let Some(expected) = arguments.signer {
         require_signer(expected, signed.signer()?)?;
     }
-    deliver(&signed, &arguments.destination, arguments.json)
+    deliver(&signed, &arguments.destination)
 }
 
 fn deliver<M: Message>(
     signed: &Signed<M>,
     destination: &Destination,
-    as_json: bool,
 ) -> Result<CommandOutcome, Failure> {
     let signer = signed.signer()?;
     let mut about = hashes(signed.typed_data());
     if let Some(about) = about.as_object_mut() {
         about.insert("signer".to_owned(), json!(signer.to_string()));
     }
-    let outcome = destination.deliver(&signed.to_json(), about, as_json)?;
+    let outcome = destination.deliver(&signed.to_json(), about)?;
     Ok(outcome.after_saying(&format!("signed by {signer}\n")))
 }

@@ -1,4 +1,4 @@
-//! Reading files and standard input.
+//! Reads files and standard input as text, up to a size. The errors name the file and the line.
 
 use std::{
     fmt,

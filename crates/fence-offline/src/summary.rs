@@ -1,4 +1,7 @@
 //! The meaning of a message, in words, for the person who is about to sign it.
+//!
+//! Every statement comes from the bytes that are signed. What a wallet or the service shows is not
+//! read.
 
 use std::fmt::Write as _;
 

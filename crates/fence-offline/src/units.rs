@@ -4,8 +4,8 @@ use alloy_primitives::{Address, U256, address};
 use calldata_checks::bridge::chains::CHAINS;
 use exact::format_units;
 
-/// Tokens whose decimals and names are certain: native USDC of each bridge chain, and the wrapped
-/// coin of Base.
+/// Wrapped ether of Base. With the native USDC of each bridge chain, it is the only token whose
+/// decimals and name are certain.
 const WETH_BASE: Address = address!("4200000000000000000000000000000000000006");
 const BASE: u64 = 8453;
 

@@ -1,4 +1,7 @@
 //! The server, over HTTP.
+//!
+//! The client follows no redirect and bounds the time and size of an answer. It tells refusals from
+//! failures; what an answer means is for each command.
 
 use std::{sync::Arc, time::Duration};
 
@@ -137,8 +140,8 @@ impl Client {
 }
 
 impl Answer {
-    /// The body of a success; otherwise the server's error: a refusal by name below 500, an error
-    /// of the server above.
+    /// The body of a success. Otherwise the server's error: a refusal by name; or for 429 and from
+    /// 500 on, a failure of the server, which the caller may repeat.
     pub(crate) fn success(self) -> Result<Value, Failure> {
         if (200..300).contains(&self.status) {
             return Ok(self.body);

@@ -1,4 +1,7 @@
-//! `revoke confirm`: asking until the grant reads back as revoked.
+//! `revoke confirm`: asks until the grant reads back as revoked.
+//!
+//! The answer is what was read last. For an `eoa7702` account the chain decides too, and the
+//! holder's own endpoint is believed before the service.
 
 use std::{
     path::PathBuf,
@@ -119,7 +122,8 @@ pub(crate) struct Readings {
 impl Target {
     /// # Errors
     /// An unusable endpoint is an error. Delegations that are not those of the grant are no error
-    /// here, because a revocation does not wait for them; their unread state is not confirmed.
+    /// here, because a revocation must not wait for them: the state of the chain then stays
+    /// unconfirmed.
     pub(crate) fn of(
         document: &Document<Grant>,
         own: &OwnReading,

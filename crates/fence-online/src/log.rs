@@ -1,4 +1,4 @@
-//! `log fetch`: the whole log of a grant.
+//! `log fetch`: reads the whole log of a grant. `log verify` of `fence-offline` judges it.
 
 use std::path::PathBuf;
 
@@ -28,13 +28,10 @@ pub struct FetchLog {
     /// Where the log goes
     #[command(flatten)]
     pub destination: Destination,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
 }
 
-/// Reads every page of a grant's log into one. Whether it is whole and unchanged is for `log
-/// verify` to say.
+/// Reads every page of a grant's log into one. `log verify` then tells whether it is whole and
+/// unchanged.
 ///
 /// # Errors
 /// `grant_not_found`; a file or server that cannot be used.
@@ -50,11 +47,9 @@ pub fn fetch_log(arguments: &FetchLog) -> Result<CommandOutcome, Failure> {
     let records = pages(&client, &path)?;
     let count = records.len();
     let log = json!({"records": records, "next_cursor": null});
-    let outcome = arguments.destination.deliver(
-        &log.to_string(),
-        json!({"records": count}),
-        arguments.json,
-    )?;
+    let outcome = arguments
+        .destination
+        .deliver(&log.to_string(), json!({"records": count}))?;
     Ok(outcome.after_saying(&format!("{count} records. Next: fence-cli log verify\n")))
 }
 

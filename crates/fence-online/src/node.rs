@@ -1,4 +1,5 @@
-//! A chain, read through the holder's own endpoint and not through the service.
+//! A chain, read through the holder's own endpoint and not through the service. It reads only: the
+//! holder's wallet sends transactions.
 
 use alloy_primitives::{B256, Bytes, U256};
 use clap::Args;

@@ -1,4 +1,4 @@
-//! `revoke now`: sign, submit and confirm.
+//! `revoke now`: signs a revocation, submits it, and asks until the grant reads back as revoked.
 
 use std::{path::PathBuf, time::Duration};
 

@@ -1,4 +1,5 @@
-//! `onchain read-back` and `onchain clear-allowance`.
+//! `onchain read-back` and `onchain clear-allowance`: read the chain and print the transaction that
+//! is left to send. Both send nothing.
 
 use std::{fmt::Write as _, path::PathBuf, thread, time::Instant};
 

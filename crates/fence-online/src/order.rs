@@ -1,4 +1,5 @@
-//! `order submit`: sends a signed order with its plan to the service, and waits for the result.
+//! `order submit`: gives a signed order with its plan to the service, and waits for the plan's end.
+//! The service sends the plan; this command may stop waiting at any time.
 
 use std::{
     fmt::Write as _,

@@ -1,4 +1,4 @@
-//! `status`: the service's fence against the pinned policy, and one grant.
+//! `status`: compares the service's fence with the pinned policy, and reads back one grant.
 
 use std::path::PathBuf;
 

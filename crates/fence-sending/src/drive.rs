@@ -16,6 +16,7 @@ use std::sync::Arc;
 use alloy_primitives::{Address, B256};
 use delegation_fence::{Action, Event, State};
 use fence_server::{Change, DelegationError, Lease, StoreError};
+use tokio::time::Instant;
 use tx_sender::TurnFence;
 
 use self::snapshot::Snapshot;
@@ -34,8 +35,8 @@ pub(crate) enum Turn {
     LeasedElsewhere,
 }
 
-/// Drives one plan. It keeps nothing but the lease between two turns: every turn reads everything
-/// again.
+/// Drives one plan. Between two turns it keeps the lease and what it waits for: every turn reads
+/// everything else again.
 pub(crate) struct Driver {
     pub(crate) shared: Arc<Shared>,
     plan: B256,
@@ -44,6 +45,8 @@ pub(crate) struct Driver {
     lease: Option<Lease>,
     /// Whether this driver has woken the sender for the lane of the plan's transactions.
     woken: bool,
+    /// Since when coins for the clearing have been on their way.
+    coins_since: Option<Instant>,
 }
 
 impl Driver {
@@ -54,6 +57,7 @@ impl Driver {
             turn,
             lease: None,
             woken: false,
+            coins_since: None,
         }
     }
 
@@ -138,7 +142,7 @@ impl Driver {
         let action = snapshot.sending.next(&view);
         let sealed = match (sealed, action) {
             (Ok(sealed), _) => sealed,
-            // A halt needs no chain.
+            // A halt is written even when no chain can be read.
             (Err(_), Action::Append(event @ Event::Halting { .. })) => {
                 return self.append(&snapshot, event).await;
             }

@@ -1,4 +1,5 @@
-//! Checks a plan against the chain before anything is sent for it.
+//! Checks a plan against the chain before anything is sent for it. The check can only refuse: the
+//! chain may change until the steps are executed.
 
 use calldata_checks::{Step, StepKind};
 use chain_reader::{Block, ChainReader, ReadFault, SimulatedCall};

@@ -68,7 +68,7 @@ impl Shared {
             gas,
             owner: route.budget_owner(admitted.account).await?,
             account: admitted.account,
-            about_to_pay: 0,
+            payment: None,
             not_after: match purpose {
                 Purpose::Steps => Some(admitted.valid_until.unix()),
                 Purpose::Clearing => None,

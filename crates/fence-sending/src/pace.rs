@@ -14,6 +14,8 @@ pub struct Pace {
     pub sweep: Duration,
     /// The pause between two readings of an allowance that the service cannot clear.
     pub rest: Duration,
+    /// How long a clearing waits for coins that are on their way to the account.
+    pub coins: Duration,
     /// The life of a lease. Every turn renews it.
     pub lease_seconds: u64,
     /// How long a plan's blocks are watched after its end.
@@ -27,6 +29,7 @@ impl Default for Pace {
             unpriced: Duration::from_secs(3),
             sweep: Duration::from_secs(5),
             rest: Duration::from_secs(60),
+            coins: Duration::from_secs(60),
             lease_seconds: 30,
             watched: Duration::from_secs(900),
         }

@@ -42,7 +42,7 @@ impl Accounts for RoutedAccounts {
     }
 }
 
-/// How long a reading of the chain's time is used: one block of Base.
+/// How long a reading of the chain's time is used: the time of one block of Base.
 const STANDS: Duration = Duration::from_secs(2);
 
 /// The longest wait for the chain's time, when nodes do not answer.

@@ -1,4 +1,7 @@
 //! Routes: how plans of each kind of account are sent.
+//!
+//! The driver decides what is sent and when. A [`Route`] names the signer, and encodes the step for
+//! its kind of account.
 
 mod delegated;
 mod sub_wallet;

@@ -1,4 +1,7 @@
 //! Drives all plans that the service sends.
+//!
+//! [`Sendings`] finds the open plans in the store and runs one driver for each account. The store
+//! is the only record of the progress, so a process may end at any point.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,8 @@
 //! The operations of a server on delegations, except the sending.
+//!
+//! [`Delegations`] reads the store before each decision, and writes on the condition that nothing
+//! changed meanwhile. The rules are those of `delegation_fence`; this module brings them the
+//! records, the prices, the chain and the clocks. `fence-sending` sends the accepted plans.
 
 mod acknowledged;
 mod chain;
@@ -10,8 +14,8 @@ use std::{fmt, sync::Arc};
 use alloy_primitives::{Address, B256, U256};
 use calldata_checks::Decimal;
 use delegation_fence::{
-    Account, AccountKind, Budget, Confirmation, Fence, FenceStatus, Grant, Instance, Now, Phase,
-    Policy, ReadBack, Record, Refusal, Rule, Submission, admit,
+    Account, AccountKind, Budget, Confirmation, Fence, FenceStatus, Grant, Instance, LogRecord,
+    Now, Phase, Policy, ReadBack, Refusal, Rule, Submission, admit,
 };
 use storage::postgres::Acknowledged;
 use tokio::sync::{Notify, futures::Notified};
@@ -27,14 +31,14 @@ use crate::{
     Store, StoreError, View,
 };
 
-/// How many times a write is tried when other writes about the same account come in between.
+/// How many times a write is tried when other writes about the same account keep coming in between.
 const ATTEMPTS: usize = 16;
 
 /// The decimals of a price in computations.
 const PRICE_DECIMALS: u8 = 18;
 
-/// Such a price times wei is in units of 10^-36 dollars. One millionth of a dollar has this many
-/// units.
+/// How many units a millionth of a dollar has. A price of 18 decimals times wei is in units of
+/// 10^-36 dollars.
 const PER_MICRO_USD: u128 = 10_u128.pow(30);
 
 /// The most records in one page of a log.
@@ -184,7 +188,8 @@ impl Delegations {
         now: Now,
         at_least: u64,
     ) -> Result<delegation_fence::Admitted, DelegationError> {
-        // It changes the account's version: then this confirmation leads to no write.
+        // A record that is written again raises the account's version. The write after this
+        // confirmation then conflicts, and the caller confirms anew.
         self.reassert().await?;
         let read_back = self.read_back().await;
         self.fence.confirm(&read_back)?;
@@ -339,7 +344,7 @@ impl Delegations {
         account: Address,
         grant_id: B256,
         seq: u64,
-    ) -> Result<Record, DelegationError> {
+    ) -> Result<LogRecord, DelegationError> {
         let records = self.store.log(account, grant_id, seq, 1).await?;
         let first = records.into_iter().next();
         first

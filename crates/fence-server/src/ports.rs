@@ -1,4 +1,5 @@
-//! The ports of delegations to the rest of a server.
+//! The ports of delegations to the rest of a server: accounts, clocks, prices and chains. A port
+//! that has no answer now refuses the operation, and nothing is assumed in its place.
 
 use std::pin::Pin;
 

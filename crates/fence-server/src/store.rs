@@ -1,4 +1,8 @@
-//! The port to the durable store.
+//! The port to the durable store of grants and plans.
+//!
+//! A store keeps records, orders the writes and holds leases. It judges no signature. Of the rules,
+//! it judges those that depend on other records, inside the write: the bounds of an account and the
+//! budgets for gas.
 
 mod change;
 mod kept;
@@ -9,7 +13,7 @@ use std::pin::Pin;
 
 use alloy_primitives::{Address, B256};
 use calldata_checks::UtcSeconds;
-use delegation_fence::{Entry, Policy, Record, Refusal, Spent};
+use delegation_fence::{LogEntry, LogRecord, Policy, Refusal, Spent};
 use thiserror::Error;
 
 pub use self::{
@@ -21,6 +25,10 @@ pub use self::{
 
 /// The future that a store returns.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+
+/// How many seconds the clocks of processes that share a store may differ. A lease that ends later
+/// by more comes from a clock that was set back.
+const CLOCKS_DIFFER: u64 = 60;
 
 /// The right to drive an account's plan. Each new holder gets a higher token, and the store refuses
 /// every write with a lower one. A process that stalled for longer than its lease can write nothing
@@ -50,8 +58,8 @@ pub enum StoreError {
         /// The account.
         account: Address,
     },
-    /// A rule that is judged inside the write fails: the budgets for gas, which plans of other
-    /// accounts use too.
+    /// A rule that is judged inside the write fails: a bound of the account's records, or a budget
+    /// for gas, which plans of other accounts use too.
     #[error(transparent)]
     Refused(Box<Refusal>),
     /// Another policy is installed, which this one cannot replace.
@@ -128,7 +136,7 @@ pub trait Store: Send + Sync + 'static {
         &self,
         account: Address,
         grant_id: B256,
-        refusal: Entry,
+        refusal: LogEntry,
         most: u32,
     ) -> StoreFuture<'_, ()>;
 
@@ -139,7 +147,7 @@ pub trait Store: Send + Sync + 'static {
         grant_id: B256,
         from: u64,
         most: u32,
-    ) -> StoreFuture<'_, Vec<Record>>;
+    ) -> StoreFuture<'_, Vec<LogRecord>>;
 
     /// An ordered plan with its events and the account's view. One consistent reading.
     fn submission(&self, payload_digest: B256) -> StoreFuture<'_, Option<KeptSubmission>>;
@@ -152,8 +160,8 @@ pub trait Store: Send + Sync + 'static {
 
     /// Takes or renews the lease of an account for `holder`, for `seconds` after `now`. Returns
     /// `None` while another holder has it. The same holder keeps its token; a new one gets a higher
-    /// token. A stored lease that ends later than a lease taken at `now` could end counts as over,
-    /// because the clock was set back.
+    /// token. A stored lease that ends more than a minute later than a lease taken at `now` could
+    /// end counts as over, because the clock was set back.
     fn acquire(
         &self,
         account: Address,

@@ -170,7 +170,7 @@ fuzz_target!(|data: &[u8]| {
         }),
     };
     let facts = PmOrderFacts::decode(&plan, asked(), market, builder, commitment).unwrap();
-    assert_eq!(facts.decoded, decoded);
+    assert_eq!(*facts.decoded(), decoded);
     if judge(&facts).is_err() {
         return;
     }

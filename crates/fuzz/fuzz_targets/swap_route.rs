@@ -78,9 +78,9 @@ fuzz_target!(|data: &[u8]| {
         assert!(facts.is_err());
         return;
     };
-    assert_eq!(facts.receiver, call._receiver);
-    assert_eq!(facts.min_amount_out, call._minAmountOut);
-    assert_eq!(facts.legs.len() + 1, call._swapData.len());
+    assert_eq!(facts.receiver(), call._receiver);
+    assert_eq!(facts.min_amount_out(), call._minAmountOut);
+    assert_eq!(facts.legs().len() + 1, call._swapData.len());
     if judge(facts).is_err() {
         return;
     }

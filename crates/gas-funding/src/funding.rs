@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use alloy_primitives::{Address, Bytes, U256};
+use alloy_primitives::{Address, B256, Bytes, U256};
 use chain_reader::{Block, ChainReader, ReadFault};
 use custody::Owner;
 use thiserror::Error;
@@ -65,9 +65,9 @@ pub struct Need<'a> {
     pub owner: Option<Owner>,
     /// The account that acts. It may differ from the payer.
     pub account: Address,
-    /// What the owner is about to pay, in micro US dollars. It counts like its earlier payments.
-    pub about_to_pay: u64,
-    /// The Unix second from which on a transfer would be useless.
+    /// The payment for the work itself, if there is one.
+    pub payment: Option<OwnPayment>,
+    /// The Unix second from which on a transfer is useless.
     pub not_after: Option<u64>,
     /// The turn of the work that needs the gas. Nothing is sent after the turn is lost. `None` when
     /// no other process sends for the account.
@@ -76,7 +76,17 @@ pub struct Need<'a> {
     pub key: &'a (dyn Fn(u8) -> String + Send + Sync),
 }
 
-/// Why the state of an account is unknown now. The caller should ask again later.
+/// The payment for the work that needs gas. It counts beside the owner's settled payments until it
+/// is one of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OwnPayment {
+    /// The digest of its authorization.
+    pub digest: B256,
+    /// The amount, in micro US dollars.
+    pub micro_usd: u64,
+}
+
+/// The reason why the state of an account is unknown now. The caller asks again later.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum FundingError {
@@ -188,7 +198,13 @@ impl Parts {
         let chain_id = need.chain.chain_id();
         let worth = self.prices.micro_usd(chain_id, missing).await;
         let micro_usd = worth.unwrap_or_else(|| worth_at_most(chain_id, missing));
+        // The sum is read first: a payment that is settled between the two reads does not count
+        // twice.
         let paid = self.paid.paid(owner).await.unwrap_or_default();
+        let own = match need.payment {
+            Some(own) if self.paid.is_unsettled(own.digest).await => own.micro_usd,
+            _ => 0,
+        };
         let top_up = TopUp {
             key: key.clone(),
             owner,
@@ -200,7 +216,7 @@ impl Parts {
         };
         let limits = Limits {
             of_owner: self.funder.of_owner,
-            paid_by_owner: paid.saturating_add(need.about_to_pay),
+            paid_by_owner: paid.saturating_add(own),
             of_all: self.funder.of_all,
         };
         let booked = match self.book.book(top_up, limits).await {

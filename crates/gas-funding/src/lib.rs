@@ -11,6 +11,6 @@ pub use book::{
     SqliteBook, TopUp,
 };
 pub use funder::{Funder, Funds, Lacking, NotGiven};
-pub use funding::{FundingError, GasFunding, MOST_TOP_UPS, Need, Parts, arrived};
+pub use funding::{FundingError, GasFunding, MOST_TOP_UPS, Need, OwnPayment, Parts, arrived};
 pub use ports::{CoinPrices, PaidTotals, PortFuture};
 pub use price::worth_at_most;

@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 
-use alloy_primitives::U256;
+use alloy_primitives::{B256, U256};
 use custody::Owner;
 
 /// The pending answer of a port.
@@ -20,4 +20,8 @@ pub trait PaidTotals: Send + Sync + 'static {
     /// Returns the sum of the owner's settled payments in micro US dollars; `None` when it is
     /// unavailable.
     fn paid(&self, owner: Owner) -> PortFuture<'_, Option<u64>>;
+
+    /// Whether the service knows a payment by the digest of its authorization, and it is not in the
+    /// sum of [`Self::paid`] yet. `false` when that is unavailable.
+    fn is_unsettled(&self, payment: B256) -> PortFuture<'_, bool>;
 }

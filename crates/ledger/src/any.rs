@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use alloy_primitives::Address;
-use storage::postgres::Postgres;
+use alloy_primitives::{Address, B256};
+use storage::postgres::{Condition, Postgres};
 use x402_wire::AuthorizationKey;
 
 use crate::{
@@ -105,6 +105,21 @@ impl PaidSums {
             Sums::Postgres(postgres) => crate::postgres::paid(postgres, payer).await,
         }
     }
+
+    /// Whether the authorization with this digest has an entry that is not settled. Its amount is
+    /// not in the sum of its payer.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::paid`].
+    pub async fn is_unsettled(&self, authorization: B256) -> Result<bool, LedgerError> {
+        match &self.0 {
+            Sums::Sqlite(sums) => sums.is_unsettled(authorization).await,
+            Sums::Postgres(postgres) => {
+                crate::postgres::is_unsettled(postgres, authorization).await
+            }
+        }
+    }
 }
 
 /// Calls an operation on the store that is open.
@@ -151,10 +166,11 @@ impl Journal for AnyLedger {
     async fn settle(
         &self,
         entry: EntryId,
+        key: AuthorizationKey,
         receipt: StoredReceipt,
         now: u64,
     ) -> Result<(), LedgerError> {
-        either!(self, ledger => ledger.settle(entry, receipt, now).await)
+        either!(self, ledger => ledger.settle(entry, key, receipt, now).await)
     }
 
     async fn release(
@@ -258,6 +274,10 @@ impl Journal for AnyLedger {
 
     fn owner(&self) -> i64 {
         either!(self, ledger => ledger.owner())
+    }
+
+    fn reservation(&self, entry: EntryId, owner: i64) -> Option<Condition> {
+        either!(self, ledger => ledger.reservation(entry, owner))
     }
 
     async fn retire(&self, entry: EntryId) -> Result<bool, LedgerError> {

@@ -1,6 +1,8 @@
-//! [`Journal`], the port to a durable journal of payments. It hides which store is behind it.
+//! [`Journal`], the port to a durable journal of payments. It does not depend on the storage, except
+//! for the [`Condition`] of a database.
 
 use alloy_primitives::{Address, U256};
+use storage::postgres::Condition;
 use x402_wire::AuthorizationKey;
 
 use crate::{
@@ -89,11 +91,16 @@ pub trait Journal: Send + Sync + 'static {
         now: u64,
     ) -> impl Future<Output = Result<(), LedgerError>> + Send;
 
-    /// Records that the payment was charged. A server must call it before it sends the answer. The
-    /// payer earns the entry's amount as credit.
+    /// Records that the payment was charged, before the answer is sent. The payer earns the entry's
+    /// amount as credit.
+    ///
+    /// A charge is a fact, so it does not matter which server holds the entry: only the one that has
+    /// the receipt can record it. `key` is the authorization that was charged. On a shared journal,
+    /// an entry of another authorization is [`LedgerError::NoSuchEntry`].
     fn settle(
         &self,
         entry: EntryId,
+        key: AuthorizationKey,
         receipt: StoredReceipt,
         now: u64,
     ) -> impl Future<Output = Result<(), LedgerError>> + Send;
@@ -228,9 +235,21 @@ pub trait Journal: Send + Sync + 'static {
         0
     }
 
-    /// Retires the authorization of a released entry: no request can reserve it any more, and its
-    /// status is [`Retired`](PaymentStatus::Retired). Returns `false` when the entry was reserved
-    /// again meanwhile, or when others may have seen the authorization in a settlement.
+    /// Returns the condition that the server which was `owner` then still has an entry reserved.
+    ///
+    /// Work that goes on without its call, or has an effect that nobody undoes, is begun under this
+    /// condition by its own component of the same database. So nothing begins for an entry that
+    /// another server has released, however long its call was held up.
+    ///
+    /// `None` for a journal of one server: only the call itself releases its entry.
+    fn reservation(&self, entry: EntryId, owner: i64) -> Option<Condition> {
+        let _ = (entry, owner);
+        None
+    }
+
+    /// Retires the authorization of a released entry: it is never reserved again, for no request,
+    /// and its status is [`Retired`](PaymentStatus::Retired). Returns `false` when it was reserved
+    /// again meanwhile, or when others may have seen it in a settlement.
     ///
     /// A server must call it before it asks a payer to sign a new payment although the present one
     /// could still be settled. A copy of the present one may arrive later, here or at another

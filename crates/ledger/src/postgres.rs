@@ -12,7 +12,10 @@
 //! A replica that takes over may lack the last commits, and may repeat numbers of entries that
 //! running calls still hold. No instance has a lease there. Each one registers anew, keeps the
 //! entries that nobody has taken over, and reserves entries with numbers far above the repeated
-//! ones.
+//! ones. An instance that starts reserves such numbers, too: it may be the first one on the replica.
+//!
+//! A receipt is the exception to ownership: [`settle`](crate::Journal::settle) needs a lease, but
+//! not the entry. The server that has the receipt may be the only one that ever gets it.
 //!
 //! A lost connection leaves the outcome of its statement open. A reservation then looks for its own
 //! attempt. Every other move is sent again, and finds its own result if it had taken effect.
@@ -64,6 +67,7 @@ mod records;
 mod status;
 
 pub(crate) use credit::paid;
+pub(crate) use status::is_unsettled;
 
 /// The ledger's tables.
 pub(crate) const COMPONENT: Component = Component {
@@ -84,7 +88,8 @@ pub struct PostgresLedger(Arc<Inner>);
 struct Inner {
     postgres: Postgres,
     instance: Instance,
-    /// The number of the instance under which this ledger writes.
+    /// The number of the instance under which this ledger writes; [`number::NONE`] before its first
+    /// write.
     number: AtomicI64,
     options: Options,
     /// Reserved entries whose work has begun. Only this instance knows that, because no row has it.
@@ -94,7 +99,7 @@ struct Inner {
     /// the next pruning begins.
     abandon_after: AtomicI64,
     prune_after: AtomicI64,
-    /// How many batches the current run of pruning has made.
+    /// The remaining batches of the current run of pruning.
     prune_batches: AtomicI64,
     /// The size of the tables at the last count of open entries.
     size_bytes: AtomicU64,
@@ -115,13 +120,14 @@ impl PostgresLedger {
         options: Options,
         lease: Duration,
     ) -> Result<Self, LedgerError> {
+        // Before the first table is made.
         postgres.check_durability().await?;
         postgres.migrate(&COMPONENT).await?;
         let instance = Instance::register(postgres.clone(), lease).await?;
         Ok(Self(Arc::new(Inner {
             postgres,
-            number: AtomicI64::new(instance.id()),
             instance,
+            number: AtomicI64::new(number::NONE),
             options,
             working: Mutex::default(),
             abandon_after: AtomicI64::new(0),
@@ -131,13 +137,15 @@ impl PostgresLedger {
         })))
     }
 
-    /// Returns the migration that opening the ledger would run. Writes nothing.
+    /// Returns the migrations that opening the ledger in a database would run: of its own tables,
+    /// and of the table of instances. Writes nothing.
     ///
     /// # Errors
     ///
-    /// As [`open`](Self::open).
-    pub async fn pending(postgres: &Postgres) -> Result<Migration, LedgerError> {
-        Ok(postgres.pending(&COMPONENT).await?)
+    /// As [`Postgres::pending`].
+    pub async fn pending(postgres: &Postgres) -> Result<[Migration; 2], PostgresError> {
+        let ledger = postgres.pending(&COMPONENT).await?;
+        Ok([ledger, Instance::pending(postgres).await?])
     }
 
     /// Lists entries, as [`AnyLedger::entries`](crate::AnyLedger::entries). Writes nothing, and

@@ -33,6 +33,12 @@ impl Filter {
             .iter()
             .fold(0, |bits, state| bits | (1 << state.code()))
     }
+
+    /// Whether only entries without a decision are selected. An index has them.
+    pub(crate) fn is_of_open_entries(&self) -> bool {
+        let decided = [State::Settled, State::Released];
+        !self.states.is_empty() && !self.states.iter().any(|state| decided.contains(state))
+    }
 }
 
 /// An entry without its answer and without its signature, so that nobody can take the payment with
@@ -71,4 +77,6 @@ pub struct EntryRecord {
     /// Why the entry is released, unknown or undecidable, or why it was unknown before it was
     /// settled.
     pub cause: Option<String>,
+    /// Whether the released authorization is never reserved again.
+    pub retired: bool,
 }

@@ -6,7 +6,7 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use alloy_primitives::Address;
+use alloy_primitives::{Address, B256};
 use storage::sqlite::ClaimedFile;
 use tokio::sync::oneshot;
 
@@ -16,7 +16,7 @@ use crate::{
     journal::Recovery,
     options::Options,
     record::{EntryRecord, Filter},
-    state::EntryId,
+    state::{EntryId, State},
     status::PaymentStatus,
 };
 
@@ -237,6 +237,22 @@ impl PaidSums {
             submit(queue.as_deref(), "paid", move |store| store.paid(payer))
         };
         read.await
+    }
+
+    /// Whether the authorization with this digest has an entry that is not settled.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::paid`].
+    pub async fn is_unsettled(&self, authorization: B256) -> Result<bool, LedgerError> {
+        let read = {
+            let queue = self.queue.upgrade();
+            submit(queue.as_deref(), "look_up", move |store| {
+                store.look_up(authorization)
+            })
+        };
+        let found = read.await?;
+        Ok(found.is_some_and(|found| found.state != State::Settled))
     }
 }
 

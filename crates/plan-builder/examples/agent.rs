@@ -25,7 +25,8 @@ use plan_builder::{
 use recorded::Recorded;
 
 const FEES: &str = include_str!("../../../fixtures/vectors/plans/fees.toml");
-const ARGUMENTS: &str = include_str!("../../../fixtures/vectors/plans/swap.request.json");
+const ARGUMENTS: &str =
+    include_str!("../../../fixtures/vectors/plans/swap_with_minimum.request.json");
 
 fn main() -> Result<(), Box<dyn Error>> {
     // The agent's operator has reviewed this configuration.
@@ -51,7 +52,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let building = swap::build(swap_request, &quotes, &NoSimulator, &policy, &moment);
     let plan = ready(building)?;
 
-    // The text could come from anyone, and the verifier trusts nothing in it.
+    // The text could have come from anywhere: the verifier takes only the readings from it. The
+    // request bounds the output itself (`minAmountOut`), because a verified plan is the requested
+    // plan, not a good price.
     let verified = verify(&request, plan.json(), moment.now(), &policy)?;
     println!(
         "{} checks hold, plan {}",

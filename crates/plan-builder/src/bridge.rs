@@ -25,11 +25,11 @@ use serde::{Deserialize, Serialize};
 
 use self::payload::{BridgePayload, Readings};
 pub(crate) use self::request::PROPERTIES;
-pub use self::{build::build, request::BridgeRequest};
+pub use self::{account::read_control, build::build, request::BridgeRequest};
 use crate::{
-    AccountKind, Policy, Refusal, VerifiedBridge, VerifiedPlan,
+    AccountKind, OwnReadings, Policy, Refusal, VerifiedBridge, VerifiedPlan,
     policy::LifeSeconds,
-    rail::{RailPlan, Terms},
+    rail::{RailPlan, ReadAgain, Terms},
     signing::{Effect, Evm},
     simulation::Simulation,
     wire::{self, Digits, Text},
@@ -115,27 +115,41 @@ impl RailPlan for BridgeRail {
         facts: BridgeFacts,
         simulation: Option<&Simulation>,
     ) -> Option<VerifiedPlan> {
-        let BridgeFacts {
-            context,
-            steps,
-            burn,
-        } = facts;
-        let source = context.asked.source().ok()?;
-        let destination = context.asked.destination().ok()?;
+        let (asked, burn) = (&facts.context().asked, facts.burn());
+        let source = asked.source().ok()?;
+        let destination = asked.destination().ok()?;
         Some(VerifiedPlan::Bridge(VerifiedBridge {
             steps: wire::three_steps(&payload.steps)?,
             simulated_gas: simulation.and_then(Simulation::gas_used),
             token: burn.burn_token,
             amount: burn.amount,
             max_fee: burn.max_fee,
-            spender: steps.approve.spender,
+            spender: facts.steps().approve.spender,
             source_domain: source.domain,
             destination_domain: burn.destination_domain,
             destination_chain_id: destination.chain_id,
             destination_token: destination.usdc,
             recipient: Address::from_word(burn.mint_recipient),
-            speed: context.asked.speed,
+            speed: asked.speed,
             forward: burn.hook.is_some(),
+        }))
+    }
+
+    fn read_again(
+        facts: &BridgeFacts,
+        payload: &BridgePayload,
+        own: &OwnReadings,
+    ) -> Result<Option<ReadAgain<BridgeFacts>>, Failure> {
+        let Some(control) = own.control.clone() else {
+            return Ok(None);
+        };
+        let context = Context {
+            control,
+            ..facts.context().clone()
+        };
+        Ok(Some(ReadAgain {
+            facts: BridgeFacts::decode(context, &wire::steps(&payload.steps))?,
+            checks: &[checks::CONTROL],
         }))
     }
 

@@ -28,15 +28,16 @@ pub use self::{
     account_kind::AccountKind,
     arguments::Problem,
     exports::ExportSet,
-    plan::{Request, rail_of_plan, verify},
+    plan::{Request, rail_of_plan, verify, verify_with},
     policy::{
-        FeeConfigError, FeeDocument, FeeProblem, LifeSeconds, Moment, Policy, SimulationMode,
-        Validity,
+        FeeConfigError, FeeDocument, FeeProblem, LifeSeconds, Moment, Policy, ReviewedFees,
+        SimulationMode, Validity,
     },
     profile::AccountProfile,
     refusal::Refusal,
     seal::Sealed,
     verified::{
-        Verified, VerifiedBridge, VerifiedPerpOrder, VerifiedPlan, VerifiedPmOrder, VerifiedSwap,
+        OwnReadings, Verified, VerifiedBridge, VerifiedPerpOrder, VerifiedPlan, VerifiedPmOrder,
+        VerifiedSwap,
     },
 };

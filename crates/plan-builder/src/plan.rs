@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    Policy, Refusal, Verified, arguments,
+    OwnReadings, Policy, Refusal, Verified, arguments,
     bridge::{self, BridgeRail, BridgeRequest},
     envelope::RailRecord,
     perp_order::{self, PerpOrderRail, PerpOrderRequest},
@@ -112,9 +112,14 @@ impl Request {
     }
 }
 
-/// Verifies a plan for exactly the request that it answers. The verifier trusts no member of the
-/// envelope. It decodes the plan's bytes again, runs every check again, judges both digests and the
-/// clock, and rebuilds and compares every member that the others determine.
+/// Verifies a plan for exactly the request that it answers: decodes the plan's bytes again, runs
+/// every check again, judges both digests and the clock, and rebuilds and compares every member that
+/// follows from the rest.
+///
+/// Only the plan's readings are taken from it, because no verifier can know them offline: a quote,
+/// prices, fees, an account's code, a market. [`Verified::report`] does not list a check that holds
+/// by them alone as an assertion. A verified plan is the requested plan, not a good price: set
+/// `minAmountOut` if you want a least output.
 ///
 /// # Errors
 /// The first check that does not hold, by name.
@@ -151,11 +156,75 @@ pub fn verify(
     now: UtcSeconds,
     policy: &Policy,
 ) -> Result<Verified, Refusal> {
+    verify_with(request, plan, now, policy, &OwnReadings::NONE)
+}
+
+/// Verifies a plan as [`verify`] does, and judges the verifier's own readings in the place of the
+/// plan's. What they establish is an assertion of [`Verified::report`].
+///
+/// The plan's own readings must hold as well: a bridge plan that says `not_read` still needs
+/// [`Policy::allow_unread_accounts`].
+///
+/// # Errors
+/// Those of [`verify`]; the check that does not hold by the own readings.
+///
+/// # Example
+/// ```
+/// use plan_builder::{OwnReadings, Request, bridge, rail_of_plan, verify, verify_with};
+/// # use alloy_primitives::{Address, Bytes};
+/// # use plan_builder::{FeeDocument, Policy, ports::{Accounts, PortError}};
+///
+/// # macro_rules! file {
+/// #     ($name:literal) => { include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/", $name)) };
+/// # }
+/// # fn ready<T>(future: impl Future<Output = T>) -> T {
+/// #     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+/// #     match std::pin::pin!(future).poll(&mut context) {
+/// #         std::task::Poll::Ready(output) => output,
+/// #         std::task::Poll::Pending => unreachable!("a port that answers from memory never waits"),
+/// #     }
+/// # }
+/// # struct Node;
+/// # impl Accounts for Node {
+/// #     async fn code(&self, _: u64, _: Address) -> Result<Bytes, PortError> {
+/// #         Ok(Bytes::new())
+/// #     }
+/// #     async fn call(&self, _: u64, _: Address, _: Bytes) -> Result<Option<Bytes>, PortError> {
+/// #         Ok(None)
+/// #     }
+/// # }
+/// # let document: FeeDocument = toml::from_str(file!("fees.toml"))?;
+/// # let policy = Policy::new(document.review()?);
+/// # let now = "2026-09-21T14:14:00Z".parse()?;
+/// let (arguments, plan) = (file!("bridge.request.json"), file!("bridge.plan.json"));
+/// let request = Request::parse(rail_of_plan(plan)?, arguments)?;
+/// let Request::Bridge(bridge_request) = &request else { return Err("not a bridge".into()) };
+///
+/// // Only the plan says that the account has a key.
+/// let control = "bridge_recipient_controlled_on_destination";
+/// let verified = verify(&request, plan, now, &policy)?;
+/// assert_eq!(verified.report().not_established()[0].name, control);
+///
+/// // `Node` is the verifier's own access to the source chain.
+/// let own = OwnReadings::of_control(ready(bridge::read_control(bridge_request, &Node))?);
+/// let verified = verify_with(&request, plan, now, &policy, &own)?;
+/// assert!(verified.report().assertions().iter().any(|check| check.name == control));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn verify_with(
+    request: &Request,
+    plan: &str,
+    now: UtcSeconds,
+    policy: &Policy,
+    own: &OwnReadings,
+) -> Result<Verified, Refusal> {
     match request {
-        Request::Swap(request) => verify_rail::<SwapRail>(request, plan, now, policy),
-        Request::Bridge(request) => verify_rail::<BridgeRail>(request, plan, now, policy),
-        Request::PmOrder(request) => verify_rail::<PmOrderRail>(request, plan, now, policy),
-        Request::PerpOrder(request) => verify_rail::<PerpOrderRail>(request, plan, now, policy),
+        Request::Swap(request) => verify_rail::<SwapRail>(request, plan, now, policy, own),
+        Request::Bridge(request) => verify_rail::<BridgeRail>(request, plan, now, policy, own),
+        Request::PmOrder(request) => verify_rail::<PmOrderRail>(request, plan, now, policy, own),
+        Request::PerpOrder(request) => {
+            verify_rail::<PerpOrderRail>(request, plan, now, policy, own)
+        }
     }
 }
 

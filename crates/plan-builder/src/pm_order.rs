@@ -159,7 +159,7 @@ impl RailPlan for PmOrderRail {
             kind: profile.kind,
             chain_id: profile.chain_id,
             roles: &["maker", "signer"],
-            fees: FeeAttribution::of(&facts.builder, &policy.fees.version),
+            fees: FeeAttribution::of(facts.builder(), &policy.fees.version),
             disclosure: None,
             // The exchange has no nonce, and the caller sends no transaction. Only the signature
             // and the credentials add these fields.
@@ -170,9 +170,9 @@ impl RailPlan for PmOrderRail {
             ],
             onchain_replay_boundary: "venue_order_hash",
             typed_data: Some(TypedDataHashes {
-                domain: facts.decoded.domain.separator(),
-                message: facts.decoded.order.struct_hash(),
-                digest: facts.decoded.order_hash,
+                domain: facts.decoded().domain.separator(),
+                message: facts.decoded().order.struct_hash(),
+                digest: facts.decoded().order_hash,
                 is_readable: true,
             }),
         })
@@ -183,9 +183,8 @@ impl RailPlan for PmOrderRail {
         facts: checks::PmOrderFacts,
         _: Option<&Simulation>,
     ) -> Option<VerifiedPlan> {
-        let checks::PmOrderFacts {
-            decoded, builder, ..
-        } = facts;
+        let builder = *facts.builder();
+        let decoded = facts.into_decoded();
         Some(VerifiedPlan::PmOrder(VerifiedPmOrder {
             order: decoded.order,
             domain: decoded.domain,

@@ -3,10 +3,10 @@
 
 mod fees;
 
-use calldata_checks::{FeePolicy, UtcSeconds, commitment::MAX_LIFE_SECONDS};
+use calldata_checks::{UtcSeconds, commitment::MAX_LIFE_SECONDS};
 
 pub(crate) use self::fees::is_tool_key;
-pub use self::fees::{FeeConfigError, FeeDocument, FeeProblem};
+pub use self::fees::{FeeConfigError, FeeDocument, FeeProblem, ReviewedFees};
 
 /// The operator's versioned decisions that a plan depends on.
 ///
@@ -26,8 +26,8 @@ pub use self::fees::{FeeConfigError, FeeDocument, FeeProblem};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
     /// The reviewed fee configuration.
-    pub fees: FeePolicy,
-    /// How long plans are valid.
+    pub fees: ReviewedFees,
+    /// The lives of plans.
     pub validity: Validity,
     /// Whether plans are simulated before a caller gets them.
     pub simulation: SimulationMode,
@@ -40,7 +40,7 @@ impl Policy {
     /// Creates a policy with the default lives. It prefers a simulation, and requires that accounts
     /// are read.
     #[must_use]
-    pub const fn new(fees: FeePolicy) -> Self {
+    pub const fn new(fees: ReviewedFees) -> Self {
         Self {
             fees,
             validity: Validity::DEFAULT,

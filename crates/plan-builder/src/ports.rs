@@ -1,6 +1,9 @@
-//! The ports of the constructors, to quotes, facts of venues, readings of accounts, and simulation.
-//! The adapters of `data-sources` implement them, or an embedder's own ones do. The crate itself
-//! opens no socket.
+//! The ports of the constructors: quotes, venue facts, reads of accounts, simulation. An
+//! embedder writes its own adapters; those of this repository are in `data-sources`, which is not
+//! published. The crate opens no socket.
+//!
+//! A port's future is `Send`. Futures of a browser's `fetch` are not: wrap them in a type that is,
+//! for example `send_wrapper::SendWrapper`, because a page has one thread.
 //!
 //! Each port has a companion that can be a trait object (`DynSwapQuotes` for [`SwapQuotes`]). Every
 //! implementation of a port also implements the companion. `Box<dyn DynSwapQuotes>`, `Arc<dyn

@@ -8,7 +8,7 @@ use calldata_checks::{Commitment, Facts, Failure, Rail, UtcSeconds};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
-    AccountKind, Policy, VerifiedPlan,
+    AccountKind, OwnReadings, Policy, VerifiedPlan,
     policy::LifeSeconds,
     signing::{Evm, TypedDataHashes},
     simulation::Simulation,
@@ -51,8 +51,18 @@ pub(crate) trait RailPlan {
         facts: &Self::Facts,
     ) -> Result<Terms<Self::Fees>, Failure>;
 
-    /// Returns the content as typed values. Called once every check of the plan has passed. `None`
-    /// for a payload that no check can have passed.
+    /// Decodes the facts again with the verifier's own readings in the place of the plan's. `None`
+    /// when the verifier made none that this rail has.
+    fn read_again(
+        _facts: &Self::Facts,
+        _payload: &Self::Payload,
+        _own: &OwnReadings,
+    ) -> Result<Option<ReadAgain<Self::Facts>>, Failure> {
+        Ok(None)
+    }
+
+    /// Returns the content as typed values, once every check of the plan has passed. `None` for a
+    /// payload that no check can have passed.
     fn content(
         payload: &Self::Payload,
         facts: Self::Facts,
@@ -74,6 +84,14 @@ pub(crate) trait RailPlan {
     fn evm<'a>(_request: &'a Self::Request, _payload: &'a Self::Payload) -> Option<Evm<'a>> {
         None
     }
+}
+
+/// Facts with the verifier's own readings.
+pub(crate) struct ReadAgain<F> {
+    /// The facts.
+    pub(crate) facts: F,
+    /// The checks whose readings are the verifier's own.
+    pub(crate) checks: &'static [&'static str],
 }
 
 /// The rail's name.

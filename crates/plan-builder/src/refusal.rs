@@ -32,6 +32,7 @@ const SPELLED_OUT: usize = 8;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("{check}: {message}")]
+#[non_exhaustive]
 pub struct Refusal {
     /// The name of the check that does not hold, or of a refusal by the input or an upstream (the
     /// constants of this type).

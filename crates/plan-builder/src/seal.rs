@@ -160,9 +160,8 @@ impl<'a, R: RailPlan> Judged<'a, R> {
     }
 }
 
-/// The oldest reading on which a plan may be built, in seconds. Also how far a reading's clock may
-/// be ahead.
-const OLDEST_READING: u64 = 60;
+/// Oldest reading that a plan is built on, in seconds, and how far a reading's clock may run ahead.
+pub(crate) const OLDEST_READING: u64 = 60;
 
 fn judge_age(read_at: UtcSeconds, now: UtcSeconds) -> Result<(), Refusal> {
     if now <= read_at.saturating_add(OLDEST_READING)

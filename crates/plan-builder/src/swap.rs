@@ -187,19 +187,16 @@ impl RailPlan for SwapRail {
         Some(VerifiedPlan::Swap(VerifiedSwap {
             steps: wire::three_steps(&payload.steps)?,
             simulated_gas: simulation.and_then(Simulation::gas_used),
-            from_token: facts.asked.from_token,
-            to_token: facts.asked.to_token,
-            from_amount: facts.asked.from_amount,
-            quoted_amount_out: facts.quoted.to_amount,
-            min_amount_out: facts.min_amount_out,
-            receiver: facts.receiver,
-            spender: facts.steps.approve.spender,
-            integrator: facts.integrator,
-            fees: facts
-                .fee_leg
-                .map(|leg| leg.distributions)
-                .unwrap_or_default(),
-            legs: facts.legs,
+            from_token: facts.asked().from_token,
+            to_token: facts.asked().to_token,
+            from_amount: facts.asked().from_amount,
+            quoted_amount_out: facts.quoted().to_amount,
+            min_amount_out: facts.min_amount_out(),
+            receiver: facts.receiver(),
+            spender: facts.steps().approve.spender,
+            integrator: facts.integrator().to_owned(),
+            fees: facts.distributions().to_vec(),
+            legs: facts.legs().to_vec(),
         }))
     }
 

@@ -1,13 +1,14 @@
 //! A verified plan as typed values: exactly what [`verify`](crate::verify) judged.
 //!
-//! Every value is decoded from the bytes that the checks judged, or comes from the request where a
-//! check has compared the two. A signer of these values signs exactly what was verified, and need
-//! not read the envelope's JSON again.
+//! Every value here is decoded from the bytes that the checks judged, or is the request's own where
+//! a check has compared the two. The exceptions are readings that only the plan states, and their
+//! documentation says so. A signer of these values signs exactly what was verified, without reading
+//! the envelope's JSON again.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use calldata_checks::{
     CheckReport, Rail, Step, UtcSeconds,
-    bridge::TransferSpeed,
+    bridge::{TransferSpeed, account::DestinationControl},
     perp_order,
     pm_order::{DecodedApproval, Domain, Order, PmBuilder},
     swap::{Distribution, ExchangeLeg},
@@ -15,7 +16,33 @@ use calldata_checks::{
 
 use crate::AccountKind;
 
-/// A plan that was valid for a request at one time. Only [`verify`](crate::verify) creates one.
+/// Readings that the verifier made itself, in the place of those that a plan states. They must be
+/// of the time of the verification.
+///
+/// # Example
+/// [`verify_with`](crate::verify_with) has one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OwnReadings {
+    /// The holder of a bridge's receiving address. Plans of other rails have no such reading.
+    pub control: Option<DestinationControl>,
+}
+
+impl OwnReadings {
+    /// No own readings.
+    pub const NONE: Self = Self { control: None };
+
+    /// Creates readings of the holder of a bridge's receiving address, as
+    /// [`bridge::read_control`](crate::bridge::read_control) returns it.
+    #[must_use]
+    pub const fn of_control(control: DestinationControl) -> Self {
+        Self {
+            control: Some(control),
+        }
+    }
+}
+
+/// A plan that holds for a request at a time. Only [`verify`](crate::verify) creates one.
 ///
 /// The crate's documentation has a complete example.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +54,7 @@ pub struct Verified {
     pub(crate) account_kind: AccountKind,
     pub(crate) chain_id: u64,
     pub(crate) report: CheckReport,
+    pub(crate) plan_report: CheckReport,
     pub(crate) plan: VerifiedPlan,
 }
 
@@ -73,10 +101,20 @@ impl Verified {
         self.chain_id
     }
 
-    /// The report of every check. The verifier has run all of them again.
+    /// The report of every check, run again, for a plan of a stranger. A check that holds only by
+    /// readings that the plan states (a quote, a price, an account's code, a market) is in
+    /// [`CheckReport::not_established`]: a forger states readings by which it holds. [`OwnReadings`]
+    /// of the verifier establish such a check.
     #[must_use]
     pub const fn report(&self) -> &CheckReport {
         &self.report
+    }
+
+    /// The report that the plan itself contains. It is that of somebody who made the plan's
+    /// readings: checks that hold by them are assertions.
+    #[must_use]
+    pub const fn plan_report(&self) -> &CheckReport {
+        &self.plan_report
     }
 
     /// The content, by rail.
@@ -123,8 +161,8 @@ pub struct VerifiedSwap {
     /// The reset of the allowance, the approval, and the call. Send each one when the one before is
     /// in a block.
     pub steps: [Step; 3],
-    /// How much gas each step used in the plan's simulation, if it was run. This is not a gas
-    /// limit.
+    /// Gas that each step used in a simulation, as the plan claims; `None` where it claims none. It
+    /// is no gas limit, and nothing proves that the simulation was run.
     pub simulated_gas: Option<[u64; 3]>,
     /// The input token.
     pub from_token: Address,
@@ -132,10 +170,11 @@ pub struct VerifiedSwap {
     pub to_token: Address,
     /// The gross input, fees included.
     pub from_amount: U256,
-    /// The output that the quote expects. It is a disclosed reading, because no calldata contains
-    /// it.
+    /// Output that the quote expects, as the plan claims: no calldata contains it, and a forger may
+    /// state another one.
     pub quoted_amount_out: U256,
-    /// The least output. The router reverts below it.
+    /// Least output. The router reverts below it. Only a request with `minAmountOut` bounds it: a
+    /// verified plan is the requested plan, not a good price.
     pub min_amount_out: U256,
     /// The recipient of the output.
     pub receiver: Address,
@@ -156,8 +195,8 @@ pub struct VerifiedBridge {
     /// The reset of the allowance, the approval, and the burn. Send each one when the one before is
     /// in a block.
     pub steps: [Step; 3],
-    /// How much gas each step used in the plan's simulation, if it was run. This is not a gas
-    /// limit.
+    /// Gas that each step used in a simulation, as the plan claims; `None` where it claims none. It
+    /// is no gas limit, and nothing proves that the simulation was run.
     pub simulated_gas: Option<[u64; 3]>,
     /// USDC on the source chain.
     pub token: Address,
@@ -207,7 +246,8 @@ pub struct VerifiedPmOrder {
     pub post_only: bool,
     /// The approval that the exchange needs to settle the order. It is not part of the plan.
     pub approval: DecodedApproval,
-    /// The builder code, with its fee as the venue stated it.
+    /// The configured builder code. Its `fee` is what the plan claims that the venue takes: the
+    /// order does not contain it.
     pub builder: PmBuilder,
     /// The argument of `eth_signTypedData_v4`, as the plan contains it.
     pub typed_data: String,

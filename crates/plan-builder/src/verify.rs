@@ -10,9 +10,9 @@ use calldata_checks::{
 use serde_json::Value;
 
 use crate::{
-    Policy, Refusal, Verified, digest,
+    OwnReadings, Policy, Refusal, Verified, digest,
     envelope::Body,
-    rail::{RailPlan, Terms, rail_of},
+    rail::{RailPlan, ReadAgain, Terms, rail_of},
     seal::{self, Labels, intent_digest, unwritable},
     simulation::Simulation,
 };
@@ -28,6 +28,7 @@ pub(crate) fn verify<R: RailPlan>(
     text: &str,
     now: UtcSeconds,
     policy: &Policy,
+    own: &OwnReadings,
 ) -> Result<Verified, Refusal> {
     let mut given: Body<'_, R::Payload, R::Fees> = parse(text)?;
     if given.rail.0 != rail_of::<R>() {
@@ -78,6 +79,7 @@ pub(crate) fn verify<R: RailPlan>(
     };
     judge_labels::<R>(request, &given.payload, policy, &labels)?;
     let valid_until = labels.valid_until;
+    let read_again = R::read_again(&facts, &given.payload, own)?;
     let (account, account_kind, chain_id) = (terms.account, terms.kind, terms.chain_id);
     let plan = R::content(&given.payload, facts, labels.simulation.as_ref())
         .ok_or_else(|| malformed("the payload holds no plan"))?;
@@ -93,6 +95,10 @@ pub(crate) fn verify<R: RailPlan>(
             malformed("a member has another form than in plans").comparing(written.digest, claimed)
         );
     }
+    let established = match read_again {
+        None => report.clone().without_readings(&[]),
+        Some(ReadAgain { facts, checks }) => judge(&facts)?.without_readings(checks),
+    };
     Ok(Verified {
         payload_digest: claimed,
         intent_digest: intent,
@@ -100,7 +106,8 @@ pub(crate) fn verify<R: RailPlan>(
         account,
         account_kind,
         chain_id,
-        report,
+        report: established,
+        plan_report: report,
         plan,
     })
 }
@@ -152,7 +159,8 @@ fn judge_labels<R: RailPlan>(
         ));
     }
     simulation.map_or(Ok(()), |simulation| {
-        simulation.judge(evm.steps.len(), evm.effect)
+        let life = (R::read_at(payload), labels.valid_until);
+        simulation.judge(evm.steps.len(), evm.effect, life)
     })
 }
 
@@ -218,7 +226,7 @@ fn judge_artifact_id<R: RailPlan>(id: &str) -> Result<(), Refusal> {
         Err(rebuilt(
             "artifact_id",
             "the rail's name and 32 hex digits",
-            id,
+            &exact::shortened(id, 80),
         ))
     }
 }
@@ -234,7 +242,7 @@ fn first_difference(expected: &str, observed: &str) -> Refusal {
     let shown = |value: Option<&Value>| {
         value.map_or_else(
             || "nothing".to_owned(),
-            |v| v.to_string().chars().take(400).collect(),
+            |v| exact::shortened(&v.to_string(), 400),
         )
     };
     expected

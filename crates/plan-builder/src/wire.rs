@@ -146,7 +146,7 @@ impl Label {
     pub fn of(text: &str) -> Self {
         Self(Cow::Owned(
             text.chars()
-                .filter(|c| is_plain(*c))
+                .filter(|c| exact::is_plain(*c))
                 .take(LONGEST_LABEL)
                 .collect(),
         ))
@@ -172,18 +172,6 @@ impl<'de> Deserialize<'de> for Label {
 }
 
 const LONGEST_LABEL: usize = 64;
-
-/// Returns whether a character is visible: it is not a control character, and does not hide or
-/// reorder its neighbours.
-pub(crate) fn is_plain(c: char) -> bool {
-    let formatting = matches!(
-        c,
-        '\u{00AD}' | '\u{061C}' | '\u{180E}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}'
-            | '\u{2060}'..='\u{206F}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}' | '\u{FFF9}'..='\u{FFFB}'
-            | '\u{E0000}'..='\u{E0FFF}'
-    );
-    !c.is_control() && !formatting
-}
 
 /// A step of `payload.steps`.
 ///

@@ -17,8 +17,8 @@ pub struct Challenge {
     pub body: Vec<u8>,
 }
 
-/// Why a call was answered 402, for programs. The member also has `"charged": false`, because no
-/// 402 ever follows a charge.
+/// The reason why a call was answered 402, for programs. It is rendered with `"charged": false`,
+/// because no 402 follows a known charge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refusal<'a> {
     /// A stable code.

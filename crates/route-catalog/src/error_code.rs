@@ -6,8 +6,9 @@ macro_rules! error_codes {
     ($( $(#[doc = $meaning:literal])+ $variant:ident = $code:literal, $status:literal, $retryable:literal; )+) => {
         /// A stable error code with its HTTP status (listed in `docs/ERRORS.md`).
         ///
-        /// An error never follows a charge. [`ErrorCode::SettlementPending`] alone may turn into
-        /// one: the same payment then fetches the stored answer.
+        /// A call that ends with an error has charged nothing that the server knows of. After
+        /// [`ErrorCode::SettlementPending`], and after a 402 whose `next` is `wait`, the payment
+        /// may still be charged: the same payment then fetches the stored answer.
         ///
         /// `retryable` answers one question: can the same call (method, path, query, body) succeed
         /// when it is sent again, with a payment or later, without changing what is asked?

@@ -7,8 +7,9 @@ use secrecy::SecretString;
 
 use crate::Problem;
 
-/// The keys that the configuration file itself must not have.
-pub(crate) const SECRET_KEYS: [&str; 11] = [
+/// Keys that must not be in the configuration file itself.
+pub(crate) const SECRET_KEYS: [&str; 12] = [
+    "api_private_key",
     "private_key",
     "keystore_password",
     "okx_api_key",

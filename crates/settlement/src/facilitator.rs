@@ -8,7 +8,7 @@ use x402_wire::{Network, Payment, Scheme};
 
 use crate::answer::{self, SettleAnswer};
 use crate::http::{self, Http};
-use crate::support::{FOR_READINESS, Support, SupportCache};
+use crate::support::{Support, SupportCache};
 use crate::{
     Cause, Readiness, Reconciliation, RemoteCall, Settlement, SettlementError, Settler, Timeouts,
     Verification,
@@ -167,10 +167,7 @@ impl Settler for Facilitator {
     }
 
     async fn readiness(&self) -> Readiness {
-        match self.support.get(FOR_READINESS, self.supported()).await {
-            Ok(support) => support.readiness(self.network),
-            Err(reason) => Readiness::NotReady { reason },
-        }
+        self.support.readiness(self.network, self.supported()).await
     }
 }
 

@@ -38,7 +38,11 @@ impl Reply {
 
 impl Http {
     pub(crate) fn new(connect_timeout: Duration) -> Result<Self, SettlementError> {
+        let tls = outbound_tls::http().map_err(|error| SettlementError::Client {
+            detail: error.to_string(),
+        })?;
         let client = Client::builder()
+            .tls_backend_preconfigured(tls)
             .user_agent(concat!(
                 env!("CARGO_PKG_NAME"),
                 "/",

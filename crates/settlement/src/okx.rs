@@ -18,7 +18,7 @@ pub use self::signing::OkxCredentials;
 use self::status::is_hash;
 use crate::answer::{self, SettleAnswer, SettleBody};
 use crate::http::{self, Http, Reply};
-use crate::support::{FOR_READINESS, Support, SupportCache};
+use crate::support::{Support, SupportCache};
 use crate::{
     Cause, Malformation, Readiness, Reconciliation, RemoteCall, Settlement, SettlementError,
     Settler, Timeouts, Verification,
@@ -199,10 +199,7 @@ impl Settler for Okx {
     }
 
     async fn readiness(&self) -> Readiness {
-        match self.support.get(FOR_READINESS, self.supported()).await {
-            Ok(support) => support.readiness(self.network),
-            Err(reason) => Readiness::NotReady { reason },
-        }
+        self.support.readiness(self.network, self.supported()).await
     }
 }
 

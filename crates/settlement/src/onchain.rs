@@ -15,7 +15,7 @@ use std::sync::atomic::AtomicUsize;
 
 use alloy_primitives::{Address, U256};
 use secrecy::SecretString;
-use tx_sender::{LocalKey, MemoryStore, Options, Sender, Store, Takeover, TransactionSigner};
+use tx_sender::{LocalKey, Options, Sender, Store, TransactionSigner};
 use x402_wire::{Authorization, AuthorizationKey, Payment, Reason, Scheme};
 
 use self::funds::Funds;
@@ -38,16 +38,8 @@ pub(crate) fn local_key(
     Ok(Arc::new(signer))
 }
 
-/// Returns the options for a process that is the only one to use its records.
-fn alone() -> Options {
-    Options {
-        takeover: Takeover::AtOnce,
-        ..Options::default()
-    }
-}
-
-/// Settles the scheme `exact` by sending `transferWithAuthorization` itself (x402 `exact` scheme on
-/// EVM, settlement phase; EIP-3009). The scheme `aggr_deferred` needs the broker and is refused.
+/// Settles scheme `exact` by sending `transferWithAuthorization` itself (x402 `exact` scheme on
+/// EVM, settlement phase; EIP-3009). Scheme `aggr_deferred` needs the broker and is refused.
 ///
 /// Any number of processes may settle from one account and share its records. One of them at a time
 /// sends the transactions. Each transaction is recorded before it is sent. Several transactions may
@@ -66,58 +58,12 @@ pub struct OnchainSettler {
 }
 
 impl OnchainSettler {
-    /// Makes a settler that pays its gas with `private_key` (32 bytes as hexadecimal digits) and
-    /// records its transactions in memory.
+    /// A settler that pays its gas from the signer's account. It records its transactions in
+    /// `records`, and continues those that an earlier run left open.
     ///
-    /// # Errors
-    /// [`SettlementError::PrivateKey`].
-    pub fn new(
-        chain: ChainReader,
-        private_key: &SecretString,
-        timeouts: Timeouts,
-        policy: GasPolicy,
-    ) -> Result<Self, SettlementError> {
-        let records: Arc<dyn Store> = Arc::new(MemoryStore::default());
-        let signer = local_key(private_key)?;
-        let records = (records, alone());
-        Ok(Self::over(chain, signer, timeouts, policy, records))
-    }
-
-    /// Like [`Self::new`], with records that outlive the process. No other process may use them at
-    /// the same time.
-    ///
-    /// # Errors
-    /// [`SettlementError::PrivateKey`]. [`SettlementError::Records`] when the records cannot be
-    /// read.
-    pub async fn recorded(
-        chain: ChainReader,
-        private_key: &SecretString,
-        timeouts: Timeouts,
-        policy: GasPolicy,
-        records: Arc<dyn Store>,
-    ) -> Result<Self, SettlementError> {
-        let signer = local_key(private_key)?;
-        Self::signed_by(chain, signer, timeouts, policy, records).await
-    }
-
-    /// Like [`Self::recorded`], with a signer that may hold the key elsewhere.
-    ///
-    /// # Errors
-    /// [`SettlementError::Records`] when the records cannot be read.
-    pub async fn signed_by(
-        chain: ChainReader,
-        signer: Arc<dyn TransactionSigner>,
-        timeouts: Timeouts,
-        policy: GasPolicy,
-        records: Arc<dyn Store>,
-    ) -> Result<Self, SettlementError> {
-        let records = (records, alone());
-        Self::shared(chain, signer, timeouts, policy, records).await
-    }
-
-    /// Like [`Self::signed_by`], with records that other processes may use at the same time with
-    /// [`Takeover::WhenOver`]. One process at a time sends for all. The others wait for the
-    /// outcomes of their payments. When the lease of a dead sender ends, one of them takes over.
+    /// With [`Takeover::WhenOver`](tx_sender::Takeover::WhenOver), other processes may use the
+    /// records at the same time. One process at a time sends for all. The others wait for the
+    /// outcomes of their payments, and one of them takes over when the lease of a dead sender ends.
     ///
     /// # Errors
     /// [`SettlementError::Records`] when the records cannot be read.
@@ -128,25 +74,14 @@ impl OnchainSettler {
         policy: GasPolicy,
         records: (Arc<dyn Store>, Options),
     ) -> Result<Self, SettlementError> {
-        let settler = Self::over(chain, signer, timeouts, policy, records);
-        match settler.sender.resume().await {
+        let account = signer.account();
+        let sender = transactions::sender(&chain, signer, timeouts, policy, records);
+        match sender.resume().await {
             Ok(0) => {}
             Ok(lanes) => tracing::info!(lanes, "the previous run left transactions open"),
             Err(error) => return Err(SettlementError::Records(Box::new(error))),
         }
-        Ok(settler)
-    }
-
-    fn over(
-        chain: ChainReader,
-        signer: Arc<dyn TransactionSigner>,
-        timeouts: Timeouts,
-        policy: GasPolicy,
-        records: (Arc<dyn Store>, Options),
-    ) -> Self {
-        let account = signer.account();
-        let sender = transactions::sender(&chain, signer, timeouts, policy, records);
-        Self {
+        Ok(Self {
             chain,
             account,
             sender,
@@ -155,7 +90,7 @@ impl OnchainSettler {
             open: AtomicUsize::new(0),
             timeouts,
             policy,
-        }
+        })
     }
 
     /// Returns the account that pays the gas.

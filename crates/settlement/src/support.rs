@@ -13,7 +13,7 @@ use crate::{Cause, Readiness, Verification};
 const FOR_PAYMENTS: Duration = Duration::from_secs(300);
 
 /// How old an answer may be for a readiness check.
-pub(crate) const FOR_READINESS: Duration = Duration::from_secs(5);
+const FOR_READINESS: Duration = Duration::from_secs(5);
 
 /// After a failure, no caller asks again for this time. Otherwise callers would queue up behind a
 /// facilitator that hangs.
@@ -34,7 +34,7 @@ impl Support {
         }
     }
 
-    pub(crate) fn readiness(self, network: Network) -> Readiness {
+    fn readiness(self, network: Network) -> Readiness {
         if self.exact {
             Readiness::Ready {
                 aggr_deferred: self.aggr_deferred,
@@ -77,9 +77,20 @@ impl SupportCache {
         }
     }
 
-    /// Returns an answer that is not older than `max_age`. Runs `ask` when there is none, for one
-    /// caller at a time.
-    pub(crate) async fn get<F>(&self, max_age: Duration, ask: F) -> Result<Support, Cause>
+    /// Whether payments on `network` can be settled.
+    pub(crate) async fn readiness<F>(&self, network: Network, ask: F) -> Readiness
+    where
+        F: Future<Output = Result<Support, Cause>>,
+    {
+        match self.get(FOR_READINESS, ask).await {
+            Ok(support) => support.readiness(network),
+            Err(reason) => Readiness::NotReady { reason },
+        }
+    }
+
+    /// The answer, not older than `max_age`. `ask` runs when there is none, for one caller at a
+    /// time.
+    async fn get<F>(&self, max_age: Duration, ask: F) -> Result<Support, Cause>
     where
         F: Future<Output = Result<Support, Cause>>,
     {

@@ -13,9 +13,5 @@ pub(crate) fn clip(text: &str) -> String {
 }
 
 pub(crate) fn clip_message(text: impl AsRef<str>) -> String {
-    text.as_ref()
-        .chars()
-        .filter(|c| !c.is_control())
-        .take(MAX_MESSAGE)
-        .collect()
+    exact::shortened(text.as_ref(), MAX_MESSAGE)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use alloy_primitives::{Address, B256, Bytes, U256, hex};
 use alloy_sol_types::{SolCall as _, SolEvent as _, sol};
-use dev_chain::{DevChain, GAS_PAYER, Reply, USDC, USDG, USDT0};
+use dev_chain::{DevChain, GAS_PAYER, USDC, USDG, USDT0};
 use serde_json::{Value, json};
 use x402_wire::Scheme;
 
@@ -168,12 +168,7 @@ impl Bank {
 
     /// Asks the chain without injected failures. `None` when the answer is an error.
     fn ask(&self, method: &str, params: Value) -> Option<Value> {
-        let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
-        let Reply::Http { body, .. } = self.chain.answer(request.to_string().as_bytes()) else {
-            return None;
-        };
-        let mut answer: Value = serde_json::from_slice(&body).ok()?;
-        answer.get_mut("result").map(Value::take)
+        self.chain.request(method, params).ok()
     }
 }
 

@@ -15,7 +15,9 @@
 mod acknowledged;
 mod address;
 mod column;
+mod condition;
 mod error;
+mod hosts;
 mod instance;
 mod migrate;
 mod pool;
@@ -25,6 +27,7 @@ mod transaction;
 pub use acknowledged::Acknowledged;
 pub use address::Address;
 pub use column::{bytes, damaged, get, number, unsigned};
+pub use condition::Condition;
 pub use error::PostgresError;
 pub use instance::Instance;
 pub use migrate::{Component, Migration};

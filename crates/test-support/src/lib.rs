@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod dying;
 mod eventually;
 mod fuse;
 mod http;
@@ -10,6 +11,7 @@ pub mod process;
 mod tcp_proxy;
 mod wait;
 
+pub use dying::Dying;
 pub use eventually::{PATIENCE, eventually, eventually_blocking, eventually_every, pass};
 pub use fuse::Fuse;
 pub use http::{HttpRequest, answer_http};

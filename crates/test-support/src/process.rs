@@ -299,6 +299,15 @@ impl Killer {
         child.wait().expect("its end");
     }
 
+    /// Holds the process up, until [`Server::signal`] lets it go on.
+    ///
+    /// # Panics
+    /// When the system refuses.
+    pub fn hold_up(&self) {
+        let process = Pid::from_child(&self.lock());
+        kill_process(process, Signal::STOP).expect("a process that takes signals");
+    }
+
     fn lock(&self) -> MutexGuard<'_, Child> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -48,11 +48,16 @@ pub(crate) struct LaneMetrics {
 }
 
 impl LaneMetrics {
+    /// Creates the series of counters, so that the first event shows as an increase.
     pub(crate) fn new(lane: Lane) -> Self {
-        Self {
+        let metrics = Self {
             chain: lane.chain_id.to_string(),
             account: lane.account.to_string(),
+        };
+        for name in [BUMPS, REORGANISED] {
+            metrics.counter(name).increment(0);
         }
+        metrics
     }
 
     fn gauge(&self, name: &'static str) -> metrics::Gauge {

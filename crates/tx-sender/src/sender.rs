@@ -49,7 +49,8 @@ pub(crate) struct Shared {
     pub(crate) holder: String,
     pub(crate) watchers: Watchers,
     chains: HashMap<u64, Network>,
-    signers: RwLock<HashMap<Address, Arc<dyn TransactionSigner>>>,
+    /// The accounts. An account without a signer signs nothing.
+    signers: RwLock<HashMap<Address, Option<Arc<dyn TransactionSigner>>>>,
     statuses: Mutex<HashMap<Lane, LaneStatus>>,
     closed: AtomicBool,
 }
@@ -103,13 +104,14 @@ impl Sender {
             (chain.id, network)
         });
         let signers = signers.into_iter();
+        let signers = signers.map(|signer| (signer.account(), Some(signer)));
         let shared = Shared {
             store,
             options,
             holder: holder(),
             watchers: Watchers::default(),
             chains: chains.collect(),
-            signers: RwLock::new(signers.map(|signer| (signer.account(), signer)).collect()),
+            signers: RwLock::new(signers.collect()),
             statuses: Mutex::default(),
             closed: AtomicBool::new(false),
         };
@@ -140,7 +142,16 @@ impl Sender {
     pub fn add_signer(&self, signer: Arc<dyn TransactionSigner>) {
         let signers = self.shared.signers.write();
         let mut signers = signers.unwrap_or_else(PoisonError::into_inner);
-        signers.entry(signer.account()).or_insert(signer);
+        let known = signers.entry(signer.account()).or_default();
+        known.get_or_insert(signer);
+    }
+
+    /// Adds an account whose key cannot be used now. What it has signed is followed to its end, and
+    /// the rest waits for [`Self::add_signer`]. An existing signer stays.
+    pub fn add_account(&self, account: Address) {
+        let signers = self.shared.signers.write();
+        let mut signers = signers.unwrap_or_else(PoisonError::into_inner);
+        signers.entry(account).or_default();
     }
 
     /// Continues all open records. Returns the number of lanes that have some.
@@ -276,7 +287,7 @@ impl Sender {
 
     /// Wakes the task of the lane. Starts it when there is none.
     fn work(&self, lane: Lane) -> Result<(), SenderError> {
-        let (network, signer) = self.shared.known(lane)?;
+        let network = self.shared.known(lane)?;
         let mut lanes = self.tasks.lock();
         if self.shared.is_closed() {
             return Ok(());
@@ -292,7 +303,6 @@ impl Sender {
             lane,
             network.nodes,
             network.policy,
-            signer,
         );
         let handle = tokio::spawn(driver.run(Arc::clone(&wake)));
         lanes.insert(lane, Task { wake, handle });
@@ -301,17 +311,23 @@ impl Sender {
 }
 
 impl Shared {
-    fn known(&self, lane: Lane) -> Result<(Network, Arc<dyn TransactionSigner>), SenderError> {
+    fn known(&self, lane: Lane) -> Result<Network, SenderError> {
         let network = self.chains.get(&lane.chain_id);
         let network = network.ok_or(SenderError::UnknownChain {
             chain_id: lane.chain_id,
         })?;
+        let account = lane.account;
         let signers = self.signers.read().unwrap_or_else(PoisonError::into_inner);
-        let signer = signers.get(&lane.account);
-        let signer = signer.ok_or(SenderError::UnknownAccount {
-            account: lane.account,
-        })?;
-        Ok((network.clone(), Arc::clone(signer)))
+        match signers.contains_key(&account) {
+            true => Ok(network.clone()),
+            false => Err(SenderError::UnknownAccount { account }),
+        }
+    }
+
+    /// The signer that an account has now.
+    pub(crate) fn signer(&self, account: Address) -> Option<Arc<dyn TransactionSigner>> {
+        let signers = self.signers.read().unwrap_or_else(PoisonError::into_inner);
+        signers.get(&account).cloned().flatten()
     }
 
     pub(crate) fn is_closed(&self) -> bool {

@@ -83,8 +83,8 @@ impl Driver {
         Self { shared, id }
     }
 
-    /// Runs turns until nothing is left to do. While a bridge waits for its mint, other intents may
-    /// use the wallet.
+    /// Runs turns until nothing is left to do. While a bridge waits for its mint, or a transaction
+    /// that must be sent for its gas, other intents may use the wallet.
     pub(crate) async fn run(&self) {
         let mut woken = false;
         loop {
@@ -128,9 +128,9 @@ impl Driver {
         held
     }
 
-    /// Holds the wallet's turn until the intent is over, or until only the mint on another chain is
-    /// missing. Before the intent's deadline no fault of a chain ends the turn, so that no other
-    /// work comes between two of its transactions.
+    /// Holds the wallet's turn until the intent is over, or until only the mint on another chain or
+    /// gas is missing. Before the intent's deadline no fault of a chain ends the turn, so that no
+    /// other work comes between two of its transactions.
     async fn hold_turn(&self, turn: Option<TurnFence>) -> Result<Turn, Fault> {
         loop {
             // The intent may have been cancelled while this one waited for the turn.
@@ -163,6 +163,13 @@ impl Driver {
             };
             match pause {
                 Step::Write(moved) => intent = self.write(moved).await?,
+                Step::Leave(moved, pause) => {
+                    if moved != intent {
+                        tracing::warn!(intent = %self.id, reason = moved.lacks_gas.as_deref(), "an action waits for gas");
+                        self.write(moved).await?;
+                    }
+                    return Ok(Turn::Waits(pause));
+                }
                 Step::Wait(pause) => {
                     tokio::time::sleep(pause).await;
                     let again = self.shared.store.get(&self.id).await?;
@@ -254,8 +261,13 @@ pub(crate) fn note_end(intent: &Intent) {
     reason = "one at a time, and it is mostly the large one"
 )]
 enum Step {
+    /// Write the changed record.
     Write(Intent),
+    /// Keep the wallet's turn, and look again after the pause.
     Wait(Duration),
+    /// Write the record if it has changed, end the wallet's turn, and take it again after the
+    /// pause.
+    Leave(Intent, Duration),
 }
 
 impl Shared {

@@ -2,7 +2,7 @@
 //! never pays for gas.
 
 use alloy_primitives::Address;
-use gas_funding::{Funds, Need};
+use gas_funding::{Funds, Need, OwnPayment};
 use tx_sender::TurnFence;
 
 use crate::drive::Fault;
@@ -47,7 +47,10 @@ impl Shared {
             gas,
             owner: intent.owner.parse().ok(),
             account: intent.wallet,
-            about_to_pay: intent.price_micro_usd,
+            payment: Some(OwnPayment {
+                digest: intent.payment,
+                micro_usd: intent.price_micro_usd,
+            }),
             not_after: None,
             turn,
             key: &|number| format!("wallet/{}/gas/{chain_id}/{number}", intent.id),

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! running → following → completed | partial | failed ⇄ reopened
-//!    │          └── a bridge whose burn stands, while its mint is awaited
+//!    │          └── has had an effect, and waits for the mint of a bridge or for gas
 //!    └──→ completed | partial | failed | cancelled
 //! ```
 //!
@@ -60,6 +60,10 @@ pub struct Intent {
     pub state: State,
     /// Why the intent halted. `None` when it did not halt.
     pub halted: Option<String>,
+    /// The reason why its next transaction has no gas, while it waits for coins. Other intents may
+    /// use the wallet meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lacks_gas: Option<String>,
     /// Its transactions, in the order of sending.
     pub steps: Vec<Step>,
     /// The allowance that the action gives. `None` when it gives none.
@@ -95,6 +99,15 @@ pub enum Operation {
 }
 
 impl Operation {
+    /// Every kind.
+    pub const ALL: [Self; 5] = [
+        Self::Swap,
+        Self::Bridge,
+        Self::Withdraw,
+        Self::Invest,
+        Self::Divest,
+    ];
+
     /// Returns the name that answers and metrics use.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -114,8 +127,8 @@ impl Operation {
 pub enum State {
     /// Transactions are being sent.
     Running,
-    /// The transactions on the source chain are sealed. The mint on the other chain is still
-    /// missing.
+    /// The action had an effect, and waits for the mint of a bridge or for gas. Other intents of the
+    /// wallet may run meanwhile.
     Following,
     /// The action is complete.
     Completed,
@@ -313,14 +326,14 @@ impl Intent {
         self.steps.iter().any(sealed)
     }
 
-    /// Whether the intent is over without such an effect. Its payment may then begin another
-    /// intent.
+    /// Whether the intent is over without such an effect. A reorganisation may still give it one.
     #[must_use]
     pub fn came_to_nothing(&self) -> bool {
         self.state.is_over() && !self.has_effect()
     }
 
-    /// Whether the intent continues, had an effect, or may still get one by a reorganisation.
+    /// Whether the intent continues, had an effect, or may still get one by a reorganisation. While
+    /// it is so, its payment begins no other intent.
     #[must_use]
     pub fn may_have_effect(&self) -> bool {
         !self.came_to_nothing() || (self.has_begun() && !self.is_final)

@@ -2,6 +2,7 @@
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use custody::Owner;
+use storage::postgres::Condition;
 
 /// A paid request for one action of an owner's wallet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,6 +11,12 @@ pub struct Order {
     pub owner: Owner,
     /// The digest of the payment's authorization. It buys one intent.
     pub payment: B256,
+    /// The condition that the payment is still claimed for this call. The intent is stored only
+    /// while the condition holds. `None` when no other server shares the database.
+    pub claim: Option<Condition>,
+    /// The Unix second after which the payment can no longer be settled. No action begins later. An
+    /// action that has begun continues.
+    pub begin_by: Option<u64>,
     /// The paid call, in a form by which the caller of this crate finds it after a restart. Answers
     /// never show it.
     pub call: String,

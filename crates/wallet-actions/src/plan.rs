@@ -115,6 +115,7 @@ impl Planner<'_> {
             not_after,
             state: State::Running,
             halted: None,
+            lacks_gas: None,
             steps: draft.steps,
             allowance: draft.allowance,
             bridge: draft.bridge,

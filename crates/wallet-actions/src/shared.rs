@@ -47,6 +47,8 @@ pub struct Pace {
     pub look: Duration,
     /// The pause after a fault.
     pub after_fault: Duration,
+    /// The pause before the next look at a wallet that gets no coins for its gas.
+    pub unfunded: Duration,
     /// The pause between two requests for an attestation.
     pub attestation: Duration,
     /// The pause between two searches for open intents, and between two checks of ended intents
@@ -59,6 +61,7 @@ impl Default for Pace {
         Self {
             look: Duration::from_millis(500),
             after_fault: Duration::from_secs(2),
+            unfunded: Duration::from_secs(30),
             attestation: Duration::from_secs(5),
             sweep: Duration::from_secs(5),
         }

@@ -7,6 +7,7 @@ mod postgres;
 mod sqlite;
 
 use alloy_primitives::{Address, B256};
+use storage::postgres::Condition;
 use thiserror::Error;
 
 pub use self::postgres::PostgresStore;
@@ -20,12 +21,14 @@ pub type StoreFuture<'a, T> = PortFuture<'a, Result<T, StoreError>>;
 /// depends on earlier content is conditional.
 pub trait Store: Send + Sync + 'static {
     /// Stores a new intent. When the payment has an intent already, returns that one unchanged,
-    /// unless it ended without effect.
+    /// unless it has no effect and no reorganisation can give it one
+    /// ([`Intent::may_have_effect`]). With `claim`, the condition holds until the intent is stored.
+    /// A store of one server ignores `claim`.
     ///
     /// # Errors
     /// [`StoreError::Busy`] while another intent of the wallet is running;
-    /// [`StoreError::Forbidden`] when the payment is forbidden.
-    fn insert(&self, intent: Intent) -> StoreFuture<'_, Intent>;
+    /// [`StoreError::Forbidden`] when the payment is forbidden; [`StoreError::ClaimLost`].
+    fn insert(&self, intent: Intent, claim: Option<Condition>) -> StoreFuture<'_, Intent>;
 
     /// Returns the intent with this id.
     fn get(&self, id: &IntentId) -> StoreFuture<'_, Option<Intent>>;
@@ -96,6 +99,9 @@ pub enum StoreError {
         /// The first reason.
         reason: String,
     },
+    /// The payment is no longer claimed for the call: another server may have released it.
+    #[error("the claim of the payment was lost")]
+    ClaimLost,
     /// The records cannot be read or written. The code contains no path.
     #[error("the records of actions cannot be used: {code}")]
     Unavailable {
@@ -112,6 +118,7 @@ impl StoreError {
             Self::Conflict { .. } => "intent_conflict",
             Self::Busy { .. } => "wallet_busy",
             Self::Forbidden { .. } => "order_forbidden",
+            Self::ClaimLost => "claim_lost",
             Self::Unavailable { .. } => "wallet_store_unavailable",
         }
     }

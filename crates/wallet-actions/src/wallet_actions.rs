@@ -72,7 +72,7 @@ impl WalletActions {
     pub async fn begin(&self, order: &Order) -> Result<Intent, Refused> {
         let shared = &self.shared;
         if let Some(known) = shared.store.of_payment(order.payment).await?
-            && !known.came_to_nothing()
+            && known.may_have_effect()
         {
             return Ok(known);
         }
@@ -86,7 +86,12 @@ impl WalletActions {
             now: shared.now(),
         };
         let intent = planner.plan(order).await?;
-        let kept = shared.store.insert(intent).await?;
+        // The clock, because a timer stands still while a machine is suspended.
+        if order.begin_by.is_some_and(|last| shared.now() > last) {
+            let message = "the payment can no longer be settled";
+            return Err(Refused::unavailable("payment_expired", message));
+        }
+        let kept = shared.store.insert(intent, order.claim.clone()).await?;
         shared.made.notify_one();
         Ok(kept)
     }

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use alloy_primitives::{B256, hex, keccak256};
 use jiff::Timestamp;
-use storage::postgres::Acknowledged;
+use storage::postgres::{Acknowledged, Condition};
 use tokio::time::timeout;
-use yield_watch::{Mandate, Mode, MoveKey, MoveOutcome, Record, Rules, State, Watched};
+use yield_watch::{AuditRecord, Mandate, Mode, MoveKey, MoveOutcome, Rules, State, Watched};
 
 use crate::{Clock, Creation, Kept, Lease, Mover, Stop, Store, StoreError, WatchError, Write};
 
@@ -116,12 +116,18 @@ impl Mandates {
     /// The mandate exists from now on, whatever happens to the payment. When a process ends before
     /// the payment is settled and the same payment comes again, it gets the same mandate. A mandate
     /// that was never charged costs only its checks, and [`MAX_ACTIVE`](yield_watch::MAX_ACTIVE)
-    /// limits the number of such mandates.
+    /// limits the number of such mandates. A new mandate is stored only while `claim` holds: the
+    /// payment is then still claimed for the call.
     ///
     /// # Errors
     /// [`WatchError::Invalid`], [`WatchError::NoMover`], [`WatchError::TooMany`],
     /// [`WatchError::OtherTerms`], [`WatchError::Store`].
-    pub async fn create(&self, payment: B256, terms: Terms) -> Result<Kept, WatchError> {
+    pub async fn create(
+        &self,
+        payment: B256,
+        terms: Terms,
+        claim: Option<Condition>,
+    ) -> Result<Kept, WatchError> {
         let store = &self.shared.store;
         let now = self.now();
         let mandate = Mandate {
@@ -149,6 +155,7 @@ impl Mandates {
         let creation = Creation {
             watched,
             record,
+            claim,
             now,
         };
         same_terms(store.create(creation).await?, &mandate)
@@ -197,7 +204,7 @@ impl Mandates {
         id: &str,
         from: u64,
         most: u32,
-    ) -> Result<Vec<Record>, WatchError> {
+    ) -> Result<Vec<AuditRecord>, WatchError> {
         let kept = self.find(owner, id).await?;
         let id = &kept.watched.mandate().id;
         Ok(self.shared.store.records(id, from, most).await?)
@@ -332,7 +339,7 @@ impl Shared {
         &self,
         kept: &Kept,
         lease: Option<&Lease>,
-        records: Vec<Record>,
+        records: Vec<AuditRecord>,
         due_at: Option<Timestamp>,
     ) -> Result<(), WatchError> {
         let write = Write {

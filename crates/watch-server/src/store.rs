@@ -10,12 +10,17 @@ mod sqlite;
 use std::pin::Pin;
 
 use jiff::Timestamp;
+use storage::postgres::Condition;
 use thiserror::Error;
-use yield_watch::{Record, Watched};
+use yield_watch::{AuditRecord, Watched};
 
 pub use self::memory::MemoryStore;
 pub use self::postgres::PostgresStore;
 pub use self::sqlite::SqliteStore;
+
+/// How many seconds the clocks of processes that share a store may differ. A lease that ends later
+/// by more comes from a clock that was set back.
+const CLOCKS_DIFFER: i64 = 60;
 
 /// The future that a store returns.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
@@ -39,7 +44,11 @@ pub struct Creation {
     /// The mandate.
     pub watched: Watched,
     /// The first record of its audit.
-    pub record: Record,
+    pub record: AuditRecord,
+    /// The condition that the payment is still claimed for the call. A new mandate is stored only
+    /// while the condition holds. `None` when no other server shares the database. A store of one
+    /// server ignores it.
+    pub claim: Option<Condition>,
     /// The time, by the server's clock. Mandates that have expired by then do not count as active.
     pub now: Timestamp,
 }
@@ -54,7 +63,7 @@ pub struct Write {
     /// The new state of the mandate.
     pub watched: Watched,
     /// The records that the write appends to the audit.
-    pub records: Vec<Record>,
+    pub records: Vec<AuditRecord>,
     /// When the next work is due. `None` when nothing is left to do.
     pub due_at: Option<Timestamp>,
 }
@@ -84,6 +93,9 @@ pub enum StoreError {
     /// The owner already has [`MAX_ACTIVE`](yield_watch::MAX_ACTIVE) active mandates.
     #[error("the owner has the maximum of active mandates")]
     TooMany,
+    /// The payment is no longer claimed for the call: another server may have released it.
+    #[error("the claim of the payment was lost")]
+    ClaimLost,
     /// The store cannot be used now. The code contains no path.
     #[error("the records of mandates cannot be used: {code}")]
     Unavailable {
@@ -100,6 +112,7 @@ impl StoreError {
             Self::Conflict => "watch_store_conflict",
             Self::Fenced => "watch_store_fenced",
             Self::TooMany => "too_many_mandates",
+            Self::ClaimLost => "claim_lost",
             Self::Unavailable { code } => code,
         }
     }
@@ -116,7 +129,7 @@ pub trait Store: Send + Sync + 'static {
     /// whatever its terms.
     ///
     /// # Errors
-    /// [`StoreError::TooMany`].
+    /// [`StoreError::TooMany`], [`StoreError::ClaimLost`].
     fn create(&self, creation: Creation) -> StoreFuture<'_, Kept>;
 
     /// Returns the mandate with this id.
@@ -133,7 +146,7 @@ pub trait Store: Send + Sync + 'static {
     fn write(&self, write: Write) -> StoreFuture<'_, u64>;
 
     /// Returns at most `most` records of an audit, from the record with number `from` on.
-    fn records(&self, id: &str, from: u64, most: u32) -> StoreFuture<'_, Vec<Record>>;
+    fn records(&self, id: &str, from: u64, most: u32) -> StoreFuture<'_, Vec<AuditRecord>>;
 
     /// Returns the ids of at most `most` mandates that are due at `now`, the longest due first.
     fn due(&self, now: Timestamp, most: u32) -> StoreFuture<'_, Vec<String>>;
@@ -142,8 +155,9 @@ pub trait Store: Send + Sync + 'static {
     /// another holder has the lease, and for an unknown mandate. The same holder keeps its token. A
     /// new holder gets a higher one.
     ///
-    /// No lease that is taken at `now` can end later than `seconds` after it. A stored lease that
-    /// does so shows that the clock was set back. It counts as over.
+    /// The clocks of processes may differ by a minute. A stored lease that ends more than a minute
+    /// later than a lease taken at `now` could end shows that a clock was set back. It counts as
+    /// over.
     fn acquire(
         &self,
         id: &str,

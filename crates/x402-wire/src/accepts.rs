@@ -3,12 +3,13 @@
 use std::fmt;
 
 use alloy_primitives::{Address, U256};
+use exact::shortened;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 use thiserror::Error;
 
-use crate::codec::RawJson;
+use crate::codec::{RawJson, SHOWN_DETAIL, text_or_json};
 use crate::offer::{PAYMENT_FLOW, TRANSFER_METHOD};
 use crate::{AssetName, HeaderError, Network, PaymentRequirements, Scheme, clip, strict};
 
@@ -158,7 +159,7 @@ impl Fault {
             .map_or(text.as_str(), |(detail, _)| detail);
         Self {
             member,
-            detail: detail.to_owned(),
+            detail: shortened(detail, SHOWN_DETAIL),
         }
     }
 }
@@ -267,7 +268,6 @@ fn member<T: DeserializeOwned>(name: &'static str, json: Option<&RawValue>) -> R
 /// Returns a member's value when it differs from the default word: its text, or its JSON when it is
 /// not text.
 fn other_than(default: &str, json: Option<&RawValue>) -> Option<String> {
-    let json = json?.get();
-    let text = serde_json::from_str::<String>(json).unwrap_or_else(|_| json.to_owned());
+    let text = text_or_json(json?);
     (text != default).then(|| clip(&text))
 }

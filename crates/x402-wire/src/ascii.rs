@@ -8,21 +8,25 @@ use serde_json::ser::{CharEscape, Formatter};
 
 /// Serialises a value as compact JSON in which every character outside ASCII is written `\uXXXX`.
 ///
+/// # Errors
+/// A value that JSON cannot hold, such as a map with keys that are no strings. Every type of this
+/// crate can be serialised.
+///
 /// # Example
 /// ```
-/// assert_eq!(x402_wire::ascii_json(&"USD₮0"), r#""USD\u20ae0""#);
+/// assert_eq!(x402_wire::ascii_json(&"USD₮0")?, r#""USD\u20ae0""#);
+/// # Ok::<(), serde_json::Error>(())
 /// ```
-///
-/// A value that cannot be serialised (a map with non-string keys) gives the JSON `null`. Every type
-/// of this crate can be serialised.
-#[must_use]
-pub fn ascii_json<T: Serialize + ?Sized>(value: &T) -> String {
+pub fn ascii_json<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<String> {
     let mut out = Vec::with_capacity(512);
     let mut serializer = serde_json::Serializer::with_formatter(&mut out, AsciiFormatter);
-    match value.serialize(&mut serializer) {
-        Ok(()) => String::from_utf8(out).unwrap_or_else(|_| "null".to_owned()),
-        Err(_) => "null".to_owned(),
-    }
+    value.serialize(&mut serializer)?;
+    String::from_utf8(out).map_err(serde::ser::Error::custom)
+}
+
+/// [`ascii_json`] of a type of this crate, which JSON can always hold.
+pub(crate) fn own_json<T: Serialize + ?Sized>(value: &T) -> String {
+    ascii_json(value).unwrap_or_default()
 }
 
 /// Appends `text` to `out` as the inside of a JSON string (no quotes), in pure ASCII.
@@ -122,15 +126,18 @@ mod tests {
 
     #[test]
     fn escapes_controls_and_supplementary_characters() {
-        assert_eq!(ascii_json("a\u{7f}\u{1}\n\"\\"), r#""a\u007f\u0001\n\"\\""#);
-        assert_eq!(ascii_json("🚀"), r#""\ud83d\ude80""#);
+        assert_eq!(
+            ascii_json("a\u{7f}\u{1}\n\"\\").unwrap(),
+            r#""a\u007f\u0001\n\"\\""#
+        );
+        assert_eq!(ascii_json("🚀").unwrap(), r#""\ud83d\ude80""#);
     }
 
     #[test]
     fn json_that_is_passed_on_becomes_ascii_and_stays_the_same() {
         let foreign = "{ \"a\" : \"\u{20ac} \\\"\u{1f680}\" }";
         let raw = serde_json::value::RawValue::from_string(foreign.to_owned()).unwrap();
-        let json = ascii_json(&raw);
+        let json = ascii_json(&raw).unwrap();
         assert_eq!(json, r#"{ "a" : "\u20ac \"\ud83d\ude80" }"#);
         let value: serde_json::Value = serde_json::from_str(&json).unwrap();
         assert_eq!(value["a"], "\u{20ac} \"\u{1f680}");
@@ -139,7 +146,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_survives_in_ascii(text: String) {
-            let json = ascii_json(&text);
+            let json = ascii_json(&text).unwrap();
             prop_assert!(json.is_ascii());
             prop_assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text.clone());
 

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::{
-    AcceptsEntry, Extensions, HeaderError, PaymentRequirements, X402_VERSION, ascii_json, codec,
-    decode_header, encode_header,
+    AcceptsEntry, Extensions, HeaderError, PaymentRequirements, X402_VERSION, ascii::own_json,
+    codec, decode_header, encode_header,
 };
 
 /// The resource that is paid for: `resource` of a challenge (x402 v2 section 5.1.2).
@@ -162,7 +162,7 @@ impl PaymentRequired {
     /// Returns the header value: base64 of ASCII JSON.
     #[must_use]
     pub fn to_header(&self) -> String {
-        encode_header(&ascii_json(self))
+        encode_header(&own_json(self))
     }
 
     /// Iterates over the offers of known kinds, in the seller's order.

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use base64::Engine;
 use base64::engine::{DecodePaddingMode, GeneralPurposeConfig};
+use exact::shortened;
 use serde::ser::{Error as _, Serializer};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -95,9 +96,20 @@ pub(crate) fn not_this_version(json: &str, error: &serde_json::Error) -> HeaderE
             observed: other.x402_version,
         },
         _ => HeaderError::Schema {
-            detail: error.to_string(),
+            detail: shortened(&error.to_string(), SHOWN_DETAIL),
         },
     }
+}
+
+/// Most characters of a parser's message, which may repeat the other side's text.
+pub(crate) const SHOWN_DETAIL: usize = 200;
+
+/// Returns the text of a JSON string, and any other JSON as it is written.
+///
+/// A `serde_json::Value` would not do: it reads an object with one private name as the JSON in that
+/// object's string, and so as something that other readers do not see.
+pub(crate) fn text_or_json(json: &RawValue) -> String {
+    serde_json::from_str(json.get()).unwrap_or_else(|_| json.get().to_owned())
 }
 
 /// JSON text that is written unchanged.
@@ -148,10 +160,10 @@ pub fn encode_header(json: &str) -> String {
     engines::STANDARD.encode(json)
 }
 
-/// Reads the JSON text of a header value.
+/// Reads the JSON text of a header value. Does not check that it is JSON.
 ///
-/// [`HeaderError::Base64`], [`HeaderError::Utf8`] or [`HeaderError::TooDeep`]. The function does
-/// not check that the text is JSON.
+/// # Errors
+/// [`HeaderError::Base64`], [`HeaderError::Utf8`] or [`HeaderError::TooDeep`].
 ///
 /// # Example
 /// ```

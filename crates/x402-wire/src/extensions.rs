@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::de::Deserializer;
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
-use serde_json::{Map, Value};
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
 
 use crate::PaymentId;
 use crate::codec::RawJson;
@@ -66,32 +66,45 @@ impl Extensions {
 
     /// Reads whether the seller takes a payment identifier, and whether it requires one.
     pub(crate) fn payment_identifier(&self) -> Option<Identifier> {
-        let extension = self.payment_identifier_object()?;
-        let info = extension.get("info").and_then(Value::as_object);
-        let required = info.and_then(|info| info.get("required"));
-        Some(if required == Some(&Value::Bool(true)) {
-            Identifier::Required
-        } else {
-            Identifier::Optional
+        let extension = members(self.get(PAYMENT_IDENTIFIER)?)?;
+        let info = extension.get("info").and_then(|info| members(info.get()));
+        let required = info.as_ref().and_then(|info| info.get("required"));
+        Some(match required.map(|required| required.get()) {
+            Some("true") => Identifier::Required,
+            _ => Identifier::Optional,
         })
     }
 
     /// Returns the extensions with the buyer's identifier, where the seller takes one.
     pub(crate) fn with_payment_id(&self, id: &PaymentId) -> Self {
         let mut extensions = self.clone();
-        if let Some(mut extension) = self.payment_identifier_object() {
-            let info = extension.entry("info").or_insert_with(|| Map::new().into());
-            if let Value::Object(info) = info {
-                info.insert("id".to_owned(), id.as_str().into());
-            }
-            extensions.insert(PAYMENT_IDENTIFIER, &extension.into());
+        if let Some(json) = extensions.0.get_mut(PAYMENT_IDENTIFIER)
+            && let Some(identified) = identified(json, id)
+        {
+            *json = identified;
         }
         extensions
     }
+}
 
-    fn payment_identifier_object(&self) -> Option<Map<String, Value>> {
-        serde_json::from_str(self.get(PAYMENT_IDENTIFIER)?).ok()
-    }
+/// The members of a JSON object, each with its text as it came.
+type Members = BTreeMap<String, Box<RawValue>>;
+
+/// Reads the members of an object; `None` for any other JSON.
+fn members(json: &str) -> Option<Members> {
+    serde_json::from_str(json).ok()
+}
+
+/// Returns the extension with `info.id`; `None` when it or its `info` is not an object.
+fn identified(json: &str, id: &PaymentId) -> Option<String> {
+    let mut extension = members(json)?;
+    let mut info = match extension.get("info") {
+        Some(info) => members(info.get())?,
+        None => Members::new(),
+    };
+    info.insert("id".to_owned(), to_raw_value(id.as_str()).ok()?);
+    extension.insert("info".to_owned(), to_raw_value(&info).ok()?);
+    serde_json::to_string(&extension).ok()
 }
 
 /// A seller's use of payment identifiers.

@@ -46,9 +46,6 @@ use strict::clip;
 /// The protocol version that every message carries (`x402Version`).
 pub const X402_VERSION: u64 = 2;
 
-/// The chain id of X Layer.
-pub const CHAIN_ID: u64 = 196;
-
 /// Names of the HTTP headers of x402 v2, in lower case as HTTP libraries keep them.
 pub mod header {
     /// The challenge of a 402: base64 of [`PaymentRequired`](crate::PaymentRequired).

@@ -13,7 +13,7 @@ use thiserror::Error;
 /// use x402_wire::Network;
 ///
 /// let network: Network = "eip155:196".parse()?;
-/// assert_eq!(network, Network::evm(196));
+/// assert_eq!(network, Network::X_LAYER);
 /// assert!("xlayer".parse::<Network>().is_err());
 /// # Ok::<(), x402_wire::NetworkError>(())
 /// ```
@@ -35,6 +35,9 @@ pub struct NetworkError {
 impl Network {
     /// The prefix of every identifier of an EVM network.
     pub(crate) const NAMESPACE: &'static str = "eip155:";
+
+    /// X Layer, `eip155:196`.
+    pub const X_LAYER: Self = Self::evm(196);
 
     /// The EVM network with this chain id.
     #[must_use]

@@ -187,7 +187,29 @@ impl Terms {
     /// `aggr_deferred`.
     #[must_use]
     pub fn offer(&self, price: MicroUsd) -> Offer {
-        let schemes = [Scheme::Exact, Scheme::AggrDeferred];
+        self.offer_with([Scheme::Exact, Scheme::AggrDeferred], price)
+    }
+
+    /// Returns the options at one price with these schemes only: every asset with the first one,
+    /// then every asset with the next.
+    ///
+    /// A seller without a facilitator that judges `aggr_deferred` offers [`Scheme::Exact`] alone.
+    ///
+    /// # Example
+    /// ```
+    /// use x402_wire::{Asset, MicroUsd, Network, Scheme, Terms};
+    ///
+    /// let terms = Terms {
+    ///     network: Network::evm(196),
+    ///     pay_to: alloy_primitives::address!("0x90F79bf6EB2c4f870365E785982E1f101E93b906"),
+    ///     max_timeout_seconds: 300,
+    ///     assets: Asset::chain_196().to_vec(),
+    /// };
+    /// let offer = terms.offer_with([Scheme::Exact], MicroUsd::dollars("0.002"));
+    /// assert!(offer.options().all(|option| option.scheme == Scheme::Exact));
+    /// ```
+    #[must_use]
+    pub fn offer_with(&self, schemes: impl IntoIterator<Item = Scheme>, price: MicroUsd) -> Offer {
         let options = schemes
             .into_iter()
             .flat_map(|scheme| self.assets.iter().map(move |asset| (scheme, asset)))

@@ -4,11 +4,11 @@ use std::fmt;
 
 use alloy_primitives::{Address, Bytes, U256};
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::{
-    Authorization, AuthorizationKey, HeaderError, PaymentId, X402_VERSION, codec, decode_header,
-    strict,
+    AssetName, Authorization, AuthorizationKey, HeaderError, PaymentId, PaymentRequirements,
+    Scheme, X402_VERSION, codec, decode_header, strict,
 };
 
 /// One decoded payment with its exact JSON text, so that a facilitator gets members that this crate
@@ -170,6 +170,29 @@ pub struct Accepted {
     pub extra: AcceptedExtra,
 }
 
+impl Accepted {
+    /// Returns the copy as an option that a buyer can have signed; `None` for other schemes and
+    /// networks, and without the asset's domain.
+    pub(crate) fn offer(&self) -> Option<PaymentRequirements> {
+        Some(PaymentRequirements {
+            scheme: self
+                .scheme
+                .parse()
+                .ok()
+                .filter(|scheme| *scheme == Scheme::Exact)?,
+            network: self.network.parse().ok()?,
+            amount: self.amount,
+            asset: self.asset,
+            pay_to: self.pay_to,
+            max_timeout_seconds: self.max_timeout_seconds,
+            extra: AssetName {
+                name: self.extra.name.clone()?,
+                version: self.extra.version.clone()?,
+            },
+        })
+    }
+}
+
 /// The members of `accepted.extra` that are compared.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -192,11 +215,8 @@ pub struct AcceptedExtra {
 
 /// Reads a member that is compared with one word. Any JSON is allowed; only the word matches.
 fn named<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    Ok(match Value::deserialize(deserializer)? {
-        Value::Null => None,
-        Value::String(text) => Some(text),
-        other => Some(other.to_string()),
-    })
+    let json = Option::<Box<RawValue>>::deserialize(deserializer)?;
+    Ok(json.map(|json| codec::text_or_json(&json)))
 }
 
 /// The caller's copy of `resource`.

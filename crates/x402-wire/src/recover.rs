@@ -5,7 +5,9 @@ use alloy_primitives::Bytes;
 use crate::signature::key_signature;
 use crate::{Invalid, Payment, Scheme};
 
-/// The result of checking a payment's signature offline.
+/// The result of checking a payment's signature offline. Only [`Recovered`](Self::Recovered) says
+/// that the payer has signed; the other two say who has to judge.
+#[must_use = "a signature that only a chain or a facilitator can judge is not an error"]
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[cfg_attr(docsrs, doc(cfg(feature = "recover")))]
 pub enum SignatureStanding {

@@ -4,7 +4,7 @@ use alloy_primitives::{Address, B256, U256, address};
 use alloy_sol_types::Eip712Domain;
 use serde::{Deserialize, Serialize};
 
-use crate::{Network, Scheme, ascii_json, strict};
+use crate::{Network, Scheme, ascii::own_json, strict};
 
 /// A token that pays for calls: an ERC-20 with EIP-3009 and six decimals.
 ///
@@ -89,6 +89,22 @@ impl Asset {
 }
 
 /// A seller's terms for every route: the network, the receiving address and the accepted assets.
+///
+/// # Example
+/// ```
+/// use x402_wire::{Asset, MicroUsd, Network, Terms};
+///
+/// let terms = Terms {
+///     network: Network::X_LAYER,
+///     pay_to: alloy_primitives::address!("0x90F79bf6EB2c4f870365E785982E1f101E93b906"),
+///     max_timeout_seconds: 300,
+///     assets: Asset::chain_196().to_vec(),
+/// };
+/// let offer = terms.offer(MicroUsd::dollars("0.002"));
+/// let first = offer.options().next().ok_or("no option")?;
+/// assert_eq!((first.pay_to, first.amount.to_string().as_str()), (terms.pay_to, "2000"));
+/// # Ok::<(), &str>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Terms {
     /// The network on which payments settle.
@@ -162,7 +178,7 @@ impl PaymentRequirements {
     /// Returns the option as compact ASCII JSON.
     #[must_use]
     pub fn to_json(&self) -> String {
-        ascii_json(self)
+        own_json(self)
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::{HeaderError, ascii_json, decode_header, encode_header};
+use crate::{HeaderError, ascii::own_json, decode_header, encode_header};
 
 /// The outcome of a settlement (x402 v2 sections 5.3 and 7.2).
 ///
@@ -54,7 +54,7 @@ pub struct SettlementResponse {
 /// Two receipts are equal when they are written alike.
 impl PartialEq for SettlementResponse {
     fn eq(&self, other: &Self) -> bool {
-        ascii_json(self) == ascii_json(other)
+        own_json(self) == own_json(other)
     }
 }
 
@@ -112,7 +112,7 @@ impl SettlementResponse {
     /// Returns the header value: base64 of ASCII JSON.
     #[must_use]
     pub fn to_header(&self) -> String {
-        encode_header(&ascii_json(self))
+        encode_header(&own_json(self))
     }
 
     /// Reads a header value.

@@ -15,9 +15,10 @@ fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cow<'de, str>, D::
     Text::deserialize(deserializer).map(|text| text.0)
 }
 
-/// Returns the beginning of foreign text, so that it cannot fill logs and answers.
+/// Returns the beginning of foreign text without characters that act, so that it can neither fill
+/// nor falsify logs and answers.
 pub(crate) fn clip(text: &str) -> String {
-    text.chars().take(80).collect()
+    exact::shortened(text, 80)
 }
 
 /// `U256` as a decimal string.

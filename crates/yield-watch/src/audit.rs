@@ -82,14 +82,14 @@ impl Event {
 
 /// An event before it is recorded.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct AuditEntry {
     at: Timestamp,
     event: Event,
     action: Value,
     tx_hash: Option<B256>,
 }
 
-impl Entry {
+impl AuditEntry {
     fn new(at: Timestamp, event: Event, action: Value) -> Self {
         Self {
             at,
@@ -159,7 +159,7 @@ impl Entry {
     }
 
     /// Whether a record states exactly this entry.
-    fn is(&self, record: &Record) -> bool {
+    fn is(&self, record: &AuditRecord) -> bool {
         let same = (self.at, self.event, self.tx_hash);
         same == (record.at, record.decision, record.tx_hash) && self.action == record.action
     }
@@ -168,7 +168,7 @@ impl Entry {
 /// A record of the audit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Record {
+pub struct AuditRecord {
     /// Its number, from 0.
     pub seq: u64,
     /// The time, by the server's clock.
@@ -189,14 +189,14 @@ pub struct Record {
 
 /// The end of an audit: the number of its next record, and the hash of its last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Head {
+pub struct AuditHead {
     /// The number of the next record.
     pub next_seq: u64,
     /// The hash of the last record.
     pub hash: B256,
 }
 
-impl Head {
+impl AuditHead {
     /// The head of an empty audit.
     pub const EMPTY: Self = Self {
         next_seq: 0,
@@ -207,10 +207,10 @@ impl Head {
     ///
     /// # Errors
     /// No entry can cause an error.
-    pub fn append(&mut self, entry: Entry) -> Result<Record, AuditError> {
+    pub fn append(&mut self, entry: AuditEntry) -> Result<AuditRecord, AuditError> {
         let seq = self.next_seq;
         let malformed = AuditError::Malformed { seq };
-        let mut record = Record {
+        let mut record = AuditRecord {
             seq,
             at: entry.at,
             decision: entry.event,

@@ -8,7 +8,7 @@ mod position;
 mod rules;
 mod watched;
 
-pub use self::audit::{AuditError, Entry, Event, Head, Record, verify};
+pub use self::audit::{AuditEntry, AuditError, AuditHead, AuditRecord, Event, verify};
 pub use self::decision::{Decision, Inputs, Snapshot, best_allowed};
 pub use self::mandate::{Ended, MAX_ACTIVE, MAX_DAYS, Mandate, Mode, State};
 pub use self::pool::Pool;

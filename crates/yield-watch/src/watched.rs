@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AuditError, Decision, Ended, Entry, Head, Inputs, Mandate, MoveKey, MoveOutcome, Pool,
-    Position, Proposal, Record, Snapshot, State,
+    AuditEntry, AuditError, AuditHead, AuditRecord, Decision, Ended, Inputs, Mandate, MoveKey,
+    MoveOutcome, Pool, Position, Proposal, Snapshot, State,
 };
 
 /// A mandate with all data that its next record depends on. A record counts only once it is stored
@@ -14,7 +14,7 @@ use crate::{
 #[serde(deny_unknown_fields)]
 pub struct Watched {
     mandate: Mandate,
-    head: Head,
+    head: AuditHead,
     /// The time of the last record: no record is older.
     recorded_at: Timestamp,
     baseline: Option<Pool>,
@@ -56,13 +56,13 @@ impl Watched {
     /// A new mandate, with its first record.
     ///
     /// # Errors
-    /// As [`Head::append`].
-    pub fn create(mandate: Mandate) -> Result<(Self, Record), AuditError> {
-        let entry = Entry::created(&mandate);
+    /// As [`AuditHead::append`].
+    pub fn create(mandate: Mandate) -> Result<(Self, AuditRecord), AuditError> {
+        let entry = AuditEntry::created(&mandate);
         let mut watched = Self {
             recorded_at: mandate.created_at,
             mandate,
-            head: Head::EMPTY,
+            head: AuditHead::EMPTY,
             baseline: None,
             last_decision: None,
             opportunity: None,
@@ -81,7 +81,7 @@ impl Watched {
 
     /// The end of the audit.
     #[must_use]
-    pub const fn head(&self) -> Head {
+    pub const fn head(&self) -> AuditHead {
         self.head
     }
 
@@ -127,8 +127,8 @@ impl Watched {
     /// When [`Self::may_check`] is false, it changes nothing and returns no record.
     ///
     /// # Errors
-    /// As [`Head::append`].
-    pub fn check(&mut self, reading: Reading) -> Result<Vec<Record>, AuditError> {
+    /// As [`AuditHead::append`].
+    pub fn check(&mut self, reading: Reading) -> Result<Vec<AuditRecord>, AuditError> {
         let at = reading.at;
         if !self.may_check(at) {
             return Ok(Vec::new());
@@ -146,7 +146,7 @@ impl Watched {
         let seq = self.head.next_seq;
         let decision = inputs.decide();
         let proposal = inputs.proposal(MoveKey::new(&self.mandate.id, seq), rules);
-        let mut records = vec![self.append(Entry::checked(&inputs))?];
+        let mut records = vec![self.append(AuditEntry::checked(&inputs))?];
         self.mandate.last_check_at = Some(at);
         self.last_decision = Some(decision);
         self.baseline = inputs.next_baseline().cloned();
@@ -159,7 +159,7 @@ impl Watched {
             });
         }
         if let Some(proposal) = proposal {
-            records.push(self.append(Entry::asked(&proposal, at))?);
+            records.push(self.append(AuditEntry::asked(&proposal, at))?);
             self.open_move = Some(proposal);
         }
         Ok(records)
@@ -168,17 +168,17 @@ impl Watched {
     /// Records the end of the open move. Returns no record when none is open.
     ///
     /// # Errors
-    /// As [`Head::append`].
+    /// As [`AuditHead::append`].
     pub fn conclude(
         &mut self,
         outcome: MoveOutcome,
         now: Timestamp,
-    ) -> Result<Option<Record>, AuditError> {
+    ) -> Result<Option<AuditRecord>, AuditError> {
         let Some(open) = self.open_move.clone() else {
             return Ok(None);
         };
         let at = now.max(self.recorded_at);
-        let record = self.append(Entry::concluded(&open.key, &outcome, at))?;
+        let record = self.append(AuditEntry::concluded(&open.key, &outcome, at))?;
         self.open_move = None;
         self.last_move = Some((open.key, outcome));
         Ok(Some(record))
@@ -188,21 +188,21 @@ impl Watched {
     /// when it had ended before. An open move stays open.
     ///
     /// # Errors
-    /// As [`Head::append`].
-    pub fn end(&mut self, now: Timestamp) -> Result<Option<Record>, AuditError> {
+    /// As [`AuditHead::append`].
+    pub fn end(&mut self, now: Timestamp) -> Result<Option<AuditRecord>, AuditError> {
         if self.mandate.ended.is_some() {
             return Ok(None);
         }
         let at = now.max(self.recorded_at);
         let Ended { state, .. } = self.mandate.cancel(at);
         let entry = match state {
-            State::Expired => Entry::expired(&self.mandate, at),
-            State::Active | State::Cancelled => Entry::cancelled(&self.mandate, at),
+            State::Expired => AuditEntry::expired(&self.mandate, at),
+            State::Active | State::Cancelled => AuditEntry::cancelled(&self.mandate, at),
         };
         self.append(entry).map(Some)
     }
 
-    fn append(&mut self, entry: Entry) -> Result<Record, AuditError> {
+    fn append(&mut self, entry: AuditEntry) -> Result<AuditRecord, AuditError> {
         let record = self.head.append(entry)?;
         self.recorded_at = record.at;
         Ok(record)

@@ -32,9 +32,9 @@ if [ -d "$old/pg_wal" ]; then
     find "$old/pg_wal" -maxdepth 1 -type f -name '????????????????????????' -exec cp -p '{}' "$PGDATA/pg_wal/" ';'
 fi
 cat >>"$PGDATA/postgresql.auto.conf" <<EOF
-restore_command = 'cp $backup/wal/%f %p'
+restore_command = 'gzip -dc <$backup/wal/%f.gz >%p'
 recovery_target_timeline = 'latest'
 EOF
 touch "$PGDATA/recovery.signal"
 sync
-echo "restored; start PostgreSQL, and look at its log until it accepts connections"
+echo "restored; start PostgreSQL, and wait until pg_is_in_recovery() is false"

@@ -1,4 +1,7 @@
 //! Renders an answer: `data` as it is, and `meta` beside it.
+//!
+//! The text of `data` is reused between calls. `meta` is written anew, because it holds the time
+//! and the caller's wishes.
 
 use std::fmt;
 

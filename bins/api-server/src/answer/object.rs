@@ -1,4 +1,7 @@
 //! The `data` object of an answer, with its cached JSON text.
+//!
+//! The value does not change after it is made, so every answer with the same object shares its
+//! text.
 
 use std::collections::BTreeSet;
 use std::fmt;

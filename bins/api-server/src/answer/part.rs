@@ -1,4 +1,5 @@
-//! Parts of an answer, each with its own time and its own bound.
+//! Parts of an answer, each with its own time and its own bound. An answer is fresh while each of
+//! its parts is.
 
 use std::borrow::Cow;
 

@@ -1,13 +1,14 @@
 //! `check-config --online`: compares a configuration with the facilitator, the nodes and the clock.
+//! The requests read only. A finding says what was observed, and repeats no secret.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use custody::CustodyError;
 use custody_turnkey::{TurnkeyConfig, TurnkeyCustody};
-use ledger::{LedgerError, PostgresLedger};
 use secrecy::SecretString;
 use server_config::{Finding, Verdict};
 use settlement::{AnySettler, Cause, ChainReader, Readiness, SettlementError, Settler, Timeouts};
+use storage::postgres::{Migration, PostgresError};
 use tx_sender::{TransactionSigner as _, Web3Signer};
 use x402_wire::{Network, Terms};
 
@@ -17,7 +18,7 @@ use crate::serve::{Stores, settlement_config};
 /// The allowed difference between the machine's clock and the newest block, in seconds.
 const CLOCK_TOLERANCE_SECONDS: u64 = 30;
 
-/// A chain that is in use makes a block in less time.
+/// How long to wait for a newer block. A chain that is in use makes one in less time.
 const NEXT_BLOCK: Duration = Duration::from_secs(5);
 
 /// Asks every party that the configuration names, in the order of the sections.
@@ -53,31 +54,44 @@ pub(crate) async fn ask(config: &Config, terms: &Terms) -> Vec<Finding> {
     findings
 }
 
-/// Asks the database for the version of the ledger's tables. `None` for a ledger in a file.
-async fn tables(config: &Config) -> Option<Finding> {
-    let key = "storage.url".to_owned();
-    let (verdict, said) = match Stores::at(config) {
-        Ok(Stores::Files(_)) => return None,
-        Ok(Stores::Database(postgres)) => match PostgresLedger::pending(&postgres).await {
-            Ok(pending) if pending.from == pending.to => {
-                let said = format!("the ledger's tables have version {}", pending.to);
-                (Verdict::Agrees, said)
-            }
-            Ok(pending) => {
-                let said = format!(
-                    "the next start brings the ledger's tables from version {} to {}",
-                    pending.from, pending.to
-                );
-                (Verdict::Agrees, said)
-            }
-            Err(error @ LedgerError::NewerSchema { .. }) => {
-                (Verdict::Contradicts, error.to_string())
-            }
-            Err(error) => (Verdict::Unreached, error.to_string()),
-        },
-        Err(error) => (Verdict::Contradicts, error.to_string()),
+/// Asks the database for the version of each component's tables. Nothing for a ledger in a file.
+async fn tables(config: &Config) -> Vec<Finding> {
+    let finding = |(verdict, said)| Finding {
+        key: "storage.url".to_owned(),
+        verdict,
+        said,
     };
-    Some(Finding { key, verdict, said })
+    match Stores::at(config) {
+        Ok(stores) => {
+            let pending = stores.pending().await;
+            pending.into_iter().map(version).map(finding).collect()
+        }
+        Err(error) => vec![finding((Verdict::Contradicts, error.to_string()))],
+    }
+}
+
+/// What the next start does to the tables of one component.
+fn version(pending: Result<Migration, PostgresError>) -> (Verdict, String) {
+    match pending {
+        Ok(Migration {
+            component,
+            from,
+            to,
+        }) => {
+            let said = match from {
+                0 => format!(
+                    "there are no tables of `{component}`; the first start that needs them makes version {to}"
+                ),
+                _ if from == to => format!("the tables of `{component}` have version {to}"),
+                _ => format!(
+                    "the next start brings the tables of `{component}` from version {from} to {to}"
+                ),
+            };
+            (Verdict::Agrees, said)
+        }
+        Err(error @ PostgresError::NewerSchema { .. }) => (Verdict::Contradicts, error.to_string()),
+        Err(error) => (Verdict::Unreached, error.to_string()),
+    }
 }
 
 /// Asks the payment chain's node for its chain id, the tokens and the time. The tokens and the time
@@ -210,7 +224,7 @@ async fn settler(config: &Config, terms: &Terms) -> Finding {
     };
     let mut section = settlement_config(config);
     if config.settlement.mode != SettlementMode::Onchain {
-        // The node has its own lines.
+        // Other lines report the node.
         section.rpc_url = None;
     }
     let key = key.to_owned();

@@ -1,10 +1,11 @@
 //! Renders the answers of the delegation endpoints: plain JSON, without the `data` and `meta` of
-//! paid routes.
+//! paid routes. The rules and their names are those of `fence-server`.
 
 use alloy_primitives::{Address, B256, U256, hex};
 use calldata_checks::{StepKind, UtcSeconds};
 use delegation_fence::{
-    AccountKind, FenceStatus, Novelty, Policy, Record, Refusal, Report, RevocationReceipt, Tightest,
+    AccountKind, FenceStatus, LogRecord, Novelty, Policy, Refusal, Report, RevocationReceipt,
+    Tightest,
 };
 use fence_server::{
     DelegationError, GrantReceipt, GrantState, KeptSubmission, OnChain, StoreError, Submitted,
@@ -107,9 +108,9 @@ fn on_chain(read: &OnChain) -> Value {
     body
 }
 
-pub(super) fn log(records: &[Record], next: Option<u64>) -> Reply {
+pub(super) fn log(records: &[LogRecord], next: Option<u64>) -> Reply {
     // Each record keeps the bytes that were hashed.
-    let records: Vec<String> = records.iter().map(Record::to_json).collect();
+    let records: Vec<String> = records.iter().map(LogRecord::to_json).collect();
     let next = next.map_or_else(|| "null".to_owned(), |next| format!("\"{next}\""));
     let body = format!(
         r#"{{"records":[{}],"next_cursor":{next}}}"#,

@@ -1,4 +1,5 @@
-//! The paths of the delegation endpoints.
+//! The paths of the delegation endpoints: reads the endpoint and its parameters, and judges their
+//! form only.
 
 use alloy_primitives::{Address, B256};
 use exact::parse_hex_array;

@@ -1,4 +1,6 @@
 //! Sends the plans of accounts for which this server can sign.
+//!
+//! This module opens the routes and the chain of a configuration. `fence-sending` drives the plans.
 
 use std::sync::Arc;
 

@@ -1,4 +1,6 @@
-//! A small x402 v2 client: reads the challenge, signs one option, sends the same request again.
+//! A small x402 v2 client of the demo: reads the challenge, signs one option, and sends the same
+//! request again. A client for real money must compare the offer with a policy of its own; this one
+//! pays what is asked.
 
 use std::net::SocketAddr;
 
@@ -182,6 +184,7 @@ impl Buyer {
                 "authorization": authorization,
             },
         });
-        Ok(encode_header(&ascii_json(&payment)))
+        // JSON can always be written as JSON.
+        Ok(encode_header(&ascii_json(&payment).unwrap_or_default()))
     }
 }

@@ -1,4 +1,5 @@
-//! The fence's steps of the demo. Each is checked before it is printed.
+//! The fence's steps of the demo: a grant, a plan that is sent, one that a revocation interrupts,
+//! and the log. Each step is checked before it is printed.
 
 mod messages;
 mod quotes;
@@ -21,9 +22,9 @@ use super::DemoError;
 use super::buyer::{Buyer, BuyerAnswer, BuyerError};
 use super::transcript::{dollars, ether, member, settled, step};
 
-/// Owns the sub-wallet and signs the grant.
+/// The account that owns the sub-wallet and signs the grant.
 const OWNER: DevAccount = BUYER;
-/// Orders plans.
+/// The account that orders plans.
 const AGENT: DevAccount = DEV_ACCOUNTS[2];
 /// The sub-wallet's funds: 1,000 USDC.
 const FUNDS: u64 = 1_000_000_000;
@@ -34,7 +35,7 @@ const CAP: u64 = 250_000_000;
 const DAY: u64 = 86_400;
 /// The largest age of a sealed block of the embedded chain, in seconds.
 const CHAIN_LAG: u64 = 15;
-/// Longer than a plan needs on a chain with a block each second.
+/// The time limit of a plan: more than it needs on a chain with a block each second.
 const PATIENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(150);
 

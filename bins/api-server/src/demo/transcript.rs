@@ -1,4 +1,4 @@
-//! The five steps of the paid call. Each is checked before it is printed.
+//! The five steps of the paid call in the demo. Each is checked before it is printed.
 
 use std::io::Write;
 

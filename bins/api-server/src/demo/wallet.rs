@@ -1,4 +1,5 @@
-//! The wallet's steps of the demo. Each is checked before it is printed.
+//! The wallet's steps of the demo: it is funded, swaps, invests and is emptied. Each step is
+//! checked before it is printed.
 
 mod stage;
 

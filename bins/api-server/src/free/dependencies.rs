@@ -1,4 +1,5 @@
-//! The dependencies of paid calls: the settlement, the ledger, and the records beside it.
+//! The dependencies of paid calls: the settlement, the ledger, and the records beside it. Frequent
+//! probes share one check. The upstreams of data are not among them.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,7 +12,7 @@ use watch_server::Mandates;
 use crate::observe;
 use crate::payment::{PaymentProcessor, Worker};
 
-/// Frequent probes must not turn into one facilitator call each.
+/// How long a result is reused, so that frequent probes do not turn into one facilitator call each.
 const KEPT: Duration = Duration::from_secs(2);
 
 /// The checked dependencies, and the last result.
@@ -131,7 +132,7 @@ fn observe_readiness(readiness: &Readiness) {
         Readiness::NotReady {
             reason: Cause::NoGas { .. },
         } => observe::settlements_left(Some(0)),
-        // The account was not checked.
+        // The settler did not check the account, so the gauges keep their values.
         Readiness::NotReady { .. } => {}
     }
 }

@@ -85,7 +85,7 @@ async fn look(reconciler: &Reconciler) -> Result<Vec<Looked>, LedgerCliError> {
         let left_open =
             record.state == State::Released && record.cause.as_deref() == Some(Recovery::CAUSE);
         let is_looked_at = looked_at.contains(entry);
-        // The rest are calls of running servers.
+        // The other entries belong to calls of running servers.
         if is_looked_at || left_open || before == State::Unknown {
             all.push(Looked {
                 held: record.state == State::Unknown && !is_looked_at,

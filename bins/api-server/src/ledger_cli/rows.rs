@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use ledger::EntryRecord;
 use serde_json::{Value, json};
 
-/// The fields, in the order of CSV.
+/// The fields of CSV, in their order.
 const FIELDS: [&str; 14] = [
     "entry",
     "payer",
@@ -83,7 +83,7 @@ impl Format {
                 ],
             ),
             Self::Full => {
-                for name in FIELDS {
+                for name in FIELDS.into_iter().chain(["retired"]) {
                     let value = match text(name) {
                         none if none.is_empty() => "none".to_owned(),
                         value => value,
@@ -135,6 +135,7 @@ pub(super) fn object(record: &EntryRecord) -> Value {
         "valid_before": record.valid_before,
         "payment_id": record.payment_id,
         "cause": record.cause,
+        "retired": record.retired,
     })
 }
 

@@ -1,7 +1,9 @@
 //! Arguments that select payments for a command.
 
+use std::iter;
+
 use alloy_primitives::Address;
-use clap::{Args, ValueEnum};
+use clap::{Args, builder::PossibleValuesParser};
 use jiff::Timestamp;
 use ledger::{Filter, State};
 
@@ -9,8 +11,8 @@ use ledger::{Filter, State};
 #[derive(Debug, Args)]
 pub(crate) struct Selection {
     /// Payments in this state. May be repeated.
-    #[arg(long = "state", value_name = "STATE")]
-    states: Vec<StateName>,
+    #[arg(long = "state", value_name = "STATE", value_parser = state_names())]
+    states: Vec<String>,
     /// Payments that were reserved at this time or later: Unix seconds, or 2026-11-01T00:00:00Z.
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     since: Option<u64>,
@@ -33,13 +35,13 @@ impl Selection {
     /// Returns the filter. Without a state it selects `otherwise`; an empty list selects every
     /// state.
     pub(super) fn filter(&self, otherwise: &[State]) -> Filter {
+        let is_named = |state: &State| {
+            let mut names = self.states.iter();
+            names.any(|name| name == ALL || name == state.as_str())
+        };
         let states = match &self.states[..] {
             [] => otherwise.to_vec(),
-            named => named
-                .iter()
-                .flat_map(|name| name.states())
-                .copied()
-                .collect(),
+            _ => State::ALL.into_iter().filter(is_named).collect(),
         };
         Filter {
             states,
@@ -51,32 +53,12 @@ impl Selection {
     }
 }
 
-/// A state, or all of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum StateName {
-    All,
-    Reserved,
-    Working,
-    Settling,
-    Unknown,
-    Settled,
-    Released,
-    Undecidable,
-}
+/// The name that selects every state.
+const ALL: &str = "all";
 
-impl StateName {
-    fn states(self) -> &'static [State] {
-        match self {
-            Self::All => &State::ALL,
-            Self::Reserved => &[State::Reserved],
-            Self::Working => &[State::Working],
-            Self::Settling => &[State::Settling],
-            Self::Unknown => &[State::Unknown],
-            Self::Settled => &[State::Settled],
-            Self::Released => &[State::Released],
-            Self::Undecidable => &[State::Undecidable],
-        }
-    }
+fn state_names() -> PossibleValuesParser {
+    let states = State::ALL.iter().map(|state| state.as_str());
+    iter::once(ALL).chain(states).into()
 }
 
 /// Reads a time: Unix seconds, or a date and time with an offset.

@@ -1,4 +1,5 @@
-//! Payments that only the operator can decide.
+//! Payments that only the operator can decide: their list, and the record of a decision. The
+//! command asks nobody, and takes the operator's word.
 
 use std::fmt::Write as _;
 use std::io::Write;

@@ -1,4 +1,5 @@
-//! Every metric of this server as one table, for the recorder and for `docs/OPERATIONS.md`.
+//! Every metric of this server as one table, for the recorder and for `docs/OPERATIONS.md`. A test
+//! compares the document with it.
 
 use metrics::{describe_counter, describe_gauge, describe_histogram};
 
@@ -26,6 +27,7 @@ pub(super) const UNREVIEWED: &str = "svc_unreviewed_contracts_total";
 pub(super) const HTTP_ANSWERS: &str = "svc_http_answers_total";
 pub(super) const DELEGATION_ANSWERS: &str = "svc_delegation_answers_total";
 pub(super) const WALLET_ACTIONS_UNCHARGED: &str = "svc_wallet_actions_uncharged_total";
+pub(super) const WALLET_ACTIONS_REORGANISED: &str = "svc_wallet_actions_reorganised_total";
 pub(super) const BUILD_INFO: &str = "svc_build_info";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -214,7 +216,7 @@ pub(super) const METRICS: [Metric; 37] = [
         name: "svc_sender_depth",
         kind: Gauge,
         labels: &["chain", "account"],
-        help: "mode `onchain`: own transactions that are not final yet. Like the following metrics, it exists from the first transaction on",
+        help: "own transactions (settlements in mode `onchain`, wallets, the fence) that are not final yet. Like the following metrics, it exists from the first transaction on",
     },
     Metric {
         name: "svc_sender_oldest_seconds",
@@ -256,13 +258,13 @@ pub(super) const METRICS: [Metric; 37] = [
         name: WALLET_ACTIONS_UNCHARGED,
         kind: Counter,
         labels: &["operation"],
-        help: "actions of sub-wallets that were done but not charged, because the window of their payment closed while the server was down. Exists from the first one on",
+        help: "actions of sub-wallets that were done but not charged, because the window of their payment closed while the server was down",
     },
     Metric {
-        name: "svc_wallet_actions_reorganised_total",
+        name: WALLET_ACTIONS_REORGANISED,
         kind: Counter,
         labels: &[],
-        help: "ended actions of sub-wallets that a reorganisation changed. Exists from the first one on",
+        help: "ended actions of sub-wallets that a reorganisation changed",
     },
     Metric {
         name: "svc_wallet_gas_topups_micro_usd_total",

@@ -64,6 +64,8 @@ pub(super) async fn carry_out_since(
     let order = Order {
         owner: wallets.owner(call.payer),
         payment: call.payment.digest,
+        claim: call.claim.clone(),
+        begin_by: Some(call.payment.work_until),
         call: call.kept.as_deref().unwrap_or_default().to_owned(),
         price_micro_usd: call.operation.route().price.atomic(),
         action,

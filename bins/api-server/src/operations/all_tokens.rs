@@ -1,7 +1,7 @@
-//! `GET /all-tokens`: the tokens of the home chain's aggregator, or of a catalogue when the
-//! aggregator fails.
+//! `GET /all-tokens`: the tokens of the home chain's aggregator. When the aggregator fails, a
+//! catalogue's list replaces it, and the answer warns.
 
-use data_sources::{Error, Provenance, Sourced, Token, TokenList, TokenSnapshot};
+use data_sources::{Error, Provenance, Sourced, Token, TokenSnapshot};
 use route_catalog::ErrorCode;
 use serde_json::{Value, json};
 

@@ -1,6 +1,5 @@
 //! `GET /approve`: the calldata of a token approval for the reviewed spender of the home chain.
 
-use data_sources::Approvals;
 use data_sources::okx::Okx;
 use serde_json::json;
 

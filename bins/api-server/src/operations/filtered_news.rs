@@ -1,4 +1,5 @@
-//! `GET /filtered-news`: headlines about a topic, from the snapshot and from a search.
+//! `GET /filtered-news`: headlines about a topic, from the snapshot and from a search. Either
+//! source alone is an answer; that nothing was found needs both.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +20,7 @@ use crate::source_report::SourceReport;
 use crate::sources::News;
 
 const SEARCH: &str = "okx.news";
-/// A search is repeated after ten minutes.
+/// For how many seconds a search counts as fresh. It is repeated after ten minutes.
 const SEARCH_FRESH_SECONDS: u64 = 600;
 /// The most headlines of an answer.
 const MOST: usize = 50;

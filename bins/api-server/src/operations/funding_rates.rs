@@ -1,5 +1,8 @@
 //! `GET /funding-rates`: funding, open interest and long/short ratios of perpetuals, venue by
 //! venue.
+//!
+//! The venues are read at the same time. A venue that does not answer is listed as unavailable, and
+//! the others are still an answer.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,7 +27,8 @@ use crate::reply::ErrorReply;
 use crate::source_report::SourceReport;
 use crate::sources::Derivatives;
 
-/// Venues are read again after twenty seconds, and need a moment to answer.
+/// For how many seconds a reading counts as fresh. Venues are read again after twenty seconds, and
+/// need a moment to answer.
 pub(super) const FRESH_SECONDS: u64 = 30;
 /// The number of coins in an answer without a symbol.
 const TOP: usize = 20;

@@ -22,7 +22,8 @@ use crate::reply::ErrorReply;
 use crate::source_report::SourceReport;
 use crate::sources::Ai;
 
-/// No image is larger than the answer that carries it.
+/// The room that has to be free in the store before an image is drawn: no image is larger than the
+/// answer that carries it.
 const ROOM_BYTES: u64 = 24 << 20;
 /// For how many seconds an image can be fetched.
 const KEPT_SECONDS: i64 = 86_400;

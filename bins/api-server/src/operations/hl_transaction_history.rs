@@ -1,5 +1,5 @@
 //! `GET /hl-transaction-history`: the fills, funding payments and transfers of a Hyperliquid
-//! account.
+//! account. All requested kinds have to be complete within the covered time.
 
 use data_sources::hyperliquid_info::HyperliquidInfo;
 use jiff::{SignedDuration, Timestamp};
@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::reply::ErrorReply;
 use crate::source_report::SourceReport;
 
-/// Past events do not change, but new ones arrive.
+/// For how many seconds a history counts as fresh. Past events do not change, but new ones arrive.
 const FRESH_SECONDS: u64 = 10;
 /// The span of a history without a start.
 const USUAL_SPAN: SignedDuration = SignedDuration::from_hours(7 * 24);

@@ -1,4 +1,6 @@
-//! `GET /hyperliquid-account`: the margin, positions and orders of a Hyperliquid account.
+//! `GET /hyperliquid-account`: the margin, positions and orders of a Hyperliquid account, at the
+//! venue's own dex or a named one, and at those of other deployers. The first dex is the core;
+//! another one that does not answer is listed as unavailable.
 
 use data_sources::hyperliquid_info::HyperliquidInfo;
 use data_sources::{Error, Meter, Sourced};
@@ -16,7 +18,7 @@ use crate::context::Context;
 use crate::reply::ErrorReply;
 use crate::source_report::SourceReport;
 
-/// Accounts are read again after five seconds.
+/// For how many seconds an account counts as fresh. It is read again after five seconds.
 const FRESH_SECONDS: u64 = 10;
 const ACCOUNT: &str = "hyperliquid.account";
 const ORDERS: &str = "hyperliquid.open-orders";

@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::reply::ErrorReply;
 use crate::source_report::SourceReport;
 
-/// Markets are read again after five seconds.
+/// For how many seconds a market counts as fresh. It is read again after five seconds.
 const FRESH_SECONDS: u64 = 10;
 /// The number of prices on each side of the book.
 const DEPTH: usize = 5;

@@ -11,7 +11,7 @@ use crate::reply::ErrorReply;
 use crate::source_report::SourceReport;
 use crate::sources::News;
 
-/// Posts are read every half hour.
+/// For how many seconds the posts count as fresh. They are read every half hour.
 const FRESH_SECONDS: u64 = 1800;
 /// The source of posts.
 const POSTS: &str = "x.list";

@@ -1,5 +1,5 @@
 //! `GET /market-alpha`: live prices of the curated tokens, and of the most liquid and trending
-//! ones.
+//! ones. The prices are the core; the rankings only add rows.
 
 use data_sources::okx::Okx;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ const FRESH_SECONDS: u64 = 90;
 /// The number of tokens beside the curated ones: so many with the deepest pools, and so many that
 /// trend.
 const MORE_OF_EACH: usize = 6;
-/// Rankings only add rows, so they get no more time than this.
+/// The time limit of the rankings, which only add rows.
 const RANKING_PATIENCE: Duration = Duration::from_millis(2_500);
 
 pub(super) async fn answer(

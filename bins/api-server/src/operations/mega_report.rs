@@ -1,4 +1,7 @@
 //! `GET /mega-report`: a daily briefing, composed of the answers of other routes.
+//!
+//! Each section has the age, the sources and the warnings of its route. A section that fails is
+//! listed and does not end the report.
 
 mod change;
 mod draft;
@@ -242,6 +245,7 @@ impl Section {
             parameters: parsed.unwrap_or_default(),
             payer: call.payer,
             payment: call.payment,
+            claim: None,
             kept: None,
             sub_wallet: None,
             request_id: call.request_id,

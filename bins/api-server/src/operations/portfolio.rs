@@ -1,4 +1,5 @@
-//! `GET /portfolio`: the token balances of an account on many chains.
+//! `GET /portfolio`: the token balances of an account on many chains. An unknown balance is listed
+//! as unavailable and is never zero.
 
 mod fallback;
 mod native;
@@ -17,7 +18,7 @@ use crate::reply::ErrorReply;
 use crate::source_report::SourceReport;
 use crate::sources::Accounts;
 
-/// Balances change with every block.
+/// For how many seconds the balances count as fresh. They may change with every block.
 const FRESH_SECONDS: u64 = 15;
 /// Members of a balance that are null for a reason of their chain.
 const NULL_BY_CHAIN: [(&str, &[&str]); 4] = [

@@ -1,5 +1,8 @@
 //! `GET /price`: the price of a token of the home chain in US dollars, confirmed by a second
 //! source.
+//!
+//! Sources that contradict each other give no price. [`readings`] judges the quotes; this module
+//! decides who is asked.
 
 mod answers;
 

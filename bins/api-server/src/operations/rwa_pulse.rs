@@ -1,4 +1,5 @@
-//! `GET /rwa-pulse`: markets of real-world assets, with macro readings and news.
+//! `GET /rwa-pulse`: markets of real-world assets, with macro readings and news. Each of the three
+//! has its own age, and a missing one is named.
 
 use std::sync::Arc;
 
@@ -22,7 +23,8 @@ use crate::source_report::SourceReport;
 use crate::sources::News;
 use crate::sources::Tradfi;
 
-/// Prices are read again after a minute. The macro readings and the news have their own pace.
+/// For how many seconds the prices count as fresh. They are read again after a minute. The macro
+/// readings and the news have bounds of their own.
 const FRESH_SECONDS: u64 = 60;
 /// The most dexes that are asked. Each costs the venue's allowance of a whole second.
 const DEXES: usize = 16;

@@ -1,4 +1,5 @@
-//! `GET /sub-wallet`, and the payer's own wallet as the default address of other routes.
+//! `GET /sub-wallet`, and the payer's own wallet as the default address of other routes. Looking
+//! the default address up never creates a wallet.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +18,7 @@ use crate::reply::ErrorReply;
 use crate::source_report::SourceReport;
 use crate::sources::{Accounts, Wallets};
 
-/// Balances and nonces change with every block.
+/// For how many seconds an answer counts as fresh. Balances and nonces may change with every block.
 const FRESH_SECONDS: u64 = 15;
 
 /// The source of the payer's wallet address.

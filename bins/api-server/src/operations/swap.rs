@@ -1,7 +1,7 @@
 //! `POST /swap`: a quote and the judged calldata of a swap on the home chain.
 
 use data_sources::okx::Okx;
-use data_sources::{SwapRequest, Swaps, Trim};
+use data_sources::{SwapRequest, Trim};
 use serde_json::{Value, json};
 
 use super::fault;
@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::reply::ErrorReply;
 use crate::reviewed::Unreviewed;
 
-/// A quote ages with every block.
+/// For how many seconds a quote counts as fresh. It ages with every block.
 const FRESH_SECONDS: u64 = 15;
 
 pub(super) async fn answer(

@@ -1,4 +1,5 @@
-//! `GET /token-alpha`: news, social mood, derivatives and price of one symbol.
+//! `GET /token-alpha`: news, social mood, derivatives and price of one symbol. Venues list coins by
+//! tickers, so figures of another coin with the symbol are left out.
 
 use data_sources::{Error, Provenance, Sourced};
 use readings::derivatives::SymbolMarket;
@@ -21,8 +22,8 @@ use crate::sources::Derivatives;
 use crate::sources::News;
 use crate::sources::Tokens;
 
-/// Symbols are read again after two minutes. Each statement about them carries the time of its
-/// source's last count.
+/// For how many seconds the statements about a symbol count as fresh. They are read again after two
+/// minutes, but carry the time of their source's last count.
 const FRESH_SECONDS: u64 = 900;
 /// The most headlines of an answer.
 const MOST: usize = 20;

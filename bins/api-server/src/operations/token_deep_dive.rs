@@ -1,4 +1,5 @@
-//! `GET /token-deep-dive`: one token in all its parts, which are compared with each other.
+//! `GET /token-deep-dive`: one token in all its parts, which are compared with each other. The
+//! token's details are the core; every other part may fail and is then listed.
 
 mod change;
 mod checks;
@@ -47,7 +48,8 @@ const WHOLE: Duration = Duration::from_secs(6);
 const CATALYST_DAYS: usize = 14;
 /// The window exceeds the last announced decision of the Federal Reserve.
 pub(super) const DECISIONS_UNKNOWN: &str = "fomc_decisions_unknown_beyond_calendar";
-/// Articles of a symbol are read again after two minutes.
+/// For how many seconds the articles of a symbol count as fresh. They are read again after two
+/// minutes.
 const NEWS_FRESH_SECONDS: u64 = 120;
 /// The reason for missing derivatives when a venue lists another coin under the symbol.
 pub(super) const ANOTHER_COIN: &str = "derivatives_of_another_coin";

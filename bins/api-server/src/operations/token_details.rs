@@ -1,4 +1,5 @@
-//! `GET /token-details`: price, market capitalisation and change of the coin with a symbol.
+//! `GET /token-details`: price, market capitalisation and change of the coin with a symbol. Several
+//! coins may have the symbol: the answer warns and names how many.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,9 +16,11 @@ use crate::context::Context;
 use crate::reply::ErrorReply;
 use crate::sources::Tokens;
 
-/// Catalogues update a coin every minute or two.
+/// For how many seconds a coin of a catalogue counts as fresh. Catalogues update a coin every
+/// minute or two.
 const FRESH_SECONDS: u64 = 300;
-/// A pool's price is as old as the end of its trading window, which is at least five minutes.
+/// For how many seconds the price of a pool counts as fresh. It is as old as the end of the pool's
+/// trading window, which is at least five minutes.
 const POOL_FRESH_SECONDS: u64 = 600;
 const SEARCH: &str = "dexscreener.search";
 const MARKETS: &str = "coingecko.markets";

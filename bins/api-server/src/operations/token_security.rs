@@ -5,7 +5,7 @@ pub(super) mod scans;
 pub(super) mod trading;
 
 use alloy_primitives::Address;
-use data_sources::{NATIVE_COIN, TokenList};
+use data_sources::NATIVE_COIN;
 use readings::security::{Check, Holding, SecurityReport, Verdict};
 use route_catalog::{ErrorCode, HOME_CHAIN};
 

@@ -1,4 +1,5 @@
-//! `GET /tradfi-data`: indices, volatility, the dollar, yields and commodities.
+//! `GET /tradfi-data`: indices, volatility, the dollar, yields and commodities. Each reading names
+//! its source and its time; one that no source has is listed as unavailable.
 
 mod futures;
 mod rates;

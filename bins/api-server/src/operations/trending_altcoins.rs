@@ -14,7 +14,7 @@ use crate::source_report::SourceReport;
 use crate::sources::News;
 use crate::sources::Tokens;
 
-/// Rankings move slowly.
+/// For how many seconds the rankings count as fresh. They move slowly.
 const FRESH_SECONDS: u64 = 900;
 
 pub(super) async fn answer(

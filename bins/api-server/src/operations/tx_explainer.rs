@@ -1,4 +1,5 @@
-//! `GET /tx-explainer`: finds a transaction on its chain and explains it.
+//! `GET /tx-explainer`: finds a transaction on its chain and explains it. The outcome comes from
+//! nodes; names and units only describe it and may be missing.
 
 mod gather;
 mod search;

@@ -1,4 +1,5 @@
-//! `GET /vet-token`: a token's security scan, price, and quotes in both directions.
+//! `GET /vet-token`: a token's security scan, price, and quotes in both directions. The scan is the
+//! core: without one there is no answer.
 
 use std::time::Duration;
 

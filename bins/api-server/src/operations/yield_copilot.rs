@@ -108,8 +108,7 @@ async fn bought(actions: &WalletActions, call: &Call) -> Result<Option<InvestOrd
         ErrorReply::new(ErrorCode::UpstreamUnavailable, error.to_string())
             .detail("reason", error.code())
     })?;
-    let lasts = |intent: &Intent| !intent.state.is_over() || intent.has_effect();
-    Ok(known.filter(lasts).map(|intent| {
+    Ok(known.filter(Intent::may_have_effect).map(|intent| {
         let text = |name: &str| {
             let value = intent.plan.get(name).and_then(Value::as_str);
             value.unwrap_or_default().to_owned()

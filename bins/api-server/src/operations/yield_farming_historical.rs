@@ -15,9 +15,11 @@ use crate::source_report::SourceReport;
 use crate::sources::{Defi, Wallets};
 use crate::wallets::{moved, realised};
 
-/// The source writes one point a day, so the newest may be a day old, and an hour late.
+/// For how many seconds a history counts as fresh. The source writes one point a day, so the newest
+/// may be a day old, and an hour late.
 const FRESH_SECONDS: u64 = 25 * 3600;
-/// A wallet's history changes with its next action.
+/// For how many seconds a wallet's own history counts as fresh. It changes with the wallet's next
+/// action.
 const OWN_FRESH_SECONDS: u64 = 15;
 const DEFAULT_DAYS: u64 = 30;
 const SOURCE: &str = "defillama.chart";

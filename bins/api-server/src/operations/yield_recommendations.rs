@@ -1,5 +1,5 @@
 //! `GET /yield-recommendations`: yield markets for an amount or for an account's balances, net of
-//! gas.
+//! gas. The grades are computed from published figures; nothing is promised.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,5 @@
-//! The `/yield-watch` routes: the mandates of the call's payer.
+//! The `/yield-watch` routes: the mandates of the call's payer. Another payer's mandate counts as
+//! unknown. The checks and moves of mandates run in the background, without a call.
 
 mod view;
 
@@ -17,7 +18,8 @@ use crate::sources::Wallets;
 
 /// The source of mandates.
 const SOURCE: &str = "yield_watch";
-/// A mandate changes with its next check: soon after its creation, or within an hour.
+/// For how many seconds a mandate counts as fresh. It changes with its next check: soon after its
+/// creation, or within an hour.
 const FRESH_SECONDS: u64 = 60;
 /// The most audit records of one answer: about 100 kB.
 const AUDIT_PAGE: u32 = 100;
@@ -83,7 +85,9 @@ impl Watch<'_> {
                 fault::core_missing("yield_snapshot", "dataset_not_gathered").retryable(false),
             );
         }
-        let made = mandates.create(call.payment.digest, terms).await;
+        let made = mandates
+            .create(call.payment.digest, terms, call.claim.clone())
+            .await;
         let kept = made.map_err(|error| refused(&error, call))?;
         Ok(Answered {
             status: Status::Created,

@@ -1,4 +1,10 @@
 //! Stage: is there a place for the call, and credit for the highest cost of its work?
+//!
+//! A call that is refused here has cost a signature check, and at most one question about a
+//! signature that this process cannot judge.
+//!
+//! A call that is refused here has cost nothing but a signature check, or at most one question
+//! about an unproven signature. Nothing is written.
 
 use ledger::Journal;
 use settlement::{Settler, Verification};

@@ -67,35 +67,36 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     }
 
     /// Whether a canonical block shows that an authorization can no longer make its transfer: its
-    /// window has closed, or it was cancelled or used otherwise.
+    /// window has closed, or it was cancelled or used otherwise. No block shows that of a deferred
+    /// payment.
     pub(super) async fn can_never_pay(&self, presented: &Presented) -> Result<bool, Cause> {
         let Presented {
             key, authorization, ..
         } = presented;
         let settler = self.settler();
-        if settler.is_void(key, authorization.valid_before).await? {
-            return Ok(true);
-        }
         // The broker may still pay a deferred payment in a batch, whatever the state of the
         // authorization.
-        Ok(presented.is_exact && settler.is_spent(key, authorization).await?)
+        Ok(presented.is_exact
+            && (settler.is_void(key, authorization.valid_before).await?
+                || settler.is_spent(key, authorization).await?))
     }
 
     /// Declines a payment that this service does not take now, but may take later.
     pub(super) fn declined_for_now(&self, call: &PaidCall, declined: Declined) -> Declined {
-        let operation = call.request.operation;
         match &call.presented {
-            Some(presented) => declined.advising(self.next_for_now(presented, operation)),
+            Some(presented) => declined.advising(self.next_for_now(presented)),
             None => declined,
         }
     }
 
     /// The payer's next step with a payment that this service does not take now, but may take until
-    /// its window has become too short for the operation.
-    pub(super) fn next_for_now(&self, presented: &Presented, operation: Operation) -> Next {
-        let needed = self.seconds_needed(operation);
+    /// its window has become too short for every operation: another request may take it longer than
+    /// the one that was refused.
+    pub(super) fn next_for_now(&self, presented: &Presented) -> Next {
+        let operations = Operation::ALL.iter();
+        let needed = operations.map(|operation| self.seconds_needed(*operation));
         let last = presented.ends_at().saturating_add(CLOCK_MARGIN_SECONDS);
-        let last = last.saturating_sub(needed);
+        let last = last.saturating_sub(needed.min().unwrap_or_default());
         match last.checked_sub(self.now()) {
             Some(left) => Next::Wait {
                 after_seconds: left.saturating_add(1),

@@ -57,11 +57,12 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         };
         let Admitted {
             payment,
-            work,
+            mut work,
             place,
             presence,
             hold,
         } = admitted;
+        work.claim = self.journal().reservation(entry, instance);
         let mut open = OpenEntry::new((entry, instance), presence, hold, place);
         let terms = payment.requirements();
         let committed = open.presence.commit(terms.asset, terms.amount);

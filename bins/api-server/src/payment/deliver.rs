@@ -1,4 +1,5 @@
-//! Renders the end of a paid call as an HTTP reply.
+//! Renders the end of a paid call as an HTTP reply. It decides nothing: an [`Ended`] already says
+//! what was charged and what the caller should do.
 
 use alloy_primitives::B256;
 use base64::Engine as _;

@@ -1,4 +1,5 @@
-//! The ends of a paid call.
+//! The ends of a paid call: a delivered answer, or the reason why there is none. The stages make
+//! them, and `deliver` renders them.
 
 use std::time::Duration;
 

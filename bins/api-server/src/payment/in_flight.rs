@@ -1,4 +1,7 @@
 //! The calls in flight: their payers, the amounts that they will take, and their journal entries.
+//!
+//! It counts the calls of this process only, and forgets them with it. The journal decides between
+//! servers.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};

@@ -1,4 +1,4 @@
-//! Stage: does the payment pay for this request? This process decides that alone.
+//! Stage: does the payment pay for this request? This process decides that alone, and asks nobody.
 
 use alloy_primitives::U256;
 use ledger::Journal;
@@ -43,16 +43,20 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         call: &PaidCall,
         payload: PaymentPayload,
     ) -> Result<Matched, Refusal> {
-        let offer = self.catalog().offer(call.request.operation);
+        let operation = call.request.operation;
+        let elsewhere = self.for_another_request(call, &payload);
+        let offer = self.catalog().offer(operation);
         let payment = Payment::matching(offer, payload);
         let payment = payment.map_err(|mismatch| self.mismatched(call, mismatch))?;
         payment.check_terms().map_err(Declined::from)?;
         let now = self.now();
         payment
-            .check_window(now, self.seconds_needed(call.request.operation))
+            .check_window(now, self.seconds_needed(operation))
             .map_err(|invalid| self.out_of_window(call, invalid, now))?;
         let proof = self.prove(&payment).map_err(Declined::from)?;
-        self.check_resource(call, &payment)?;
+        if let Some(declined) = elsewhere {
+            return Err(self.declined_for_now(call, declined).into());
+        }
         let work = self.parse(call, &payment)?;
         Ok(Matched {
             payment,
@@ -122,16 +126,15 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
     }
 
-    fn check_resource(&self, call: &PaidCall, payment: &Payment) -> Result<(), Declined> {
-        let Some(paid_for) = payment.payload().resource() else {
-            return Ok(());
-        };
+    /// The refusal of a payment that names another request. That request may still take it.
+    fn for_another_request(&self, call: &PaidCall, payload: &PaymentPayload) -> Option<Declined> {
+        let paid_for = payload.resource()?;
         let query = call.request.query.as_deref();
         let requested = self.catalog().resource_url(call.request.operation, query);
         if resource::is_same(&paid_for.url, &requested) {
-            return Ok(());
+            return None;
         }
-        Err(Declined::new(
+        Some(Declined::new(
             Reason::ResourceMismatch,
             format!("resource.url: the payment was made for another request than {requested}"),
         ))
@@ -155,6 +158,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 digest: payment.key().digest(),
                 work_until: ends_at.saturating_sub(settlement),
             },
+            claim: None,
             kept: (route.work == WorkClass::Transaction)
                 .then(|| KeptCall::text(request, payment.payload()).into()),
             sub_wallet: None,

@@ -1,4 +1,7 @@
 //! A journal entry that a call has claimed, until its end is recorded.
+//!
+//! A write that fails is tried again in the background. The entry keeps its owner meanwhile, so
+//! that no sweep decides it.
 
 use std::time::Duration;
 

@@ -18,7 +18,7 @@ use super::in_flight::InFlight;
 use super::looks::Looks;
 use super::worker::Worker;
 
-/// The time limits of a paid call, and the costs of uncharged work.
+/// The limits of time of a paid call, and the costs of uncharged work.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PaymentPolicy {
     /// Seconds that a settlement may take. A payment must outlive the work and this.

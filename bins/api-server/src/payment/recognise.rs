@@ -1,4 +1,7 @@
 //! Looks payments up in the journal, for the stages before the claim.
+//!
+//! The rule: a payment that the journal knows gets the answer of the journal, whatever a stage
+//! thinks of it.
 
 use ledger::{EntryId, Journal, PaymentRecord, PaymentStatus, State};
 use route_catalog::{Next, Operation};
@@ -86,6 +89,9 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     /// A copy of the payment may arrive later, here or at another server. So before its payer is
     /// told to sign a new one, the journal retires a payment that is proven to be its payer's. A
     /// forged one must not retire the authorization that it names: its sender waits.
+    ///
+    /// Lasting work begins only under the claim of an entry that is not released, and the journal
+    /// retires nothing that was claimed again since. So what has not begun by now never begins.
     pub(super) async fn advise_after_release(
         &self,
         released: Released,
@@ -104,14 +110,14 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             }
             Ok(_) if declined.next != Next::SignNew => return declined.into(),
             Ok(_) if !retires => {
-                let next = self.next_for_now(&presented, operation);
+                let next = self.next_for_now(&presented);
                 return declined.advising(next).into();
             }
             Ok(_) => {}
             Err(error) => return unreadable(&error),
         }
         let payment = presented.key.digest();
-        if self.shared.worker.forbid(operation, payment).await {
+        if self.shared.worker.has_begun(payment).await {
             return self.begun(operation, &presented, declined).into();
         }
         match self.journal().retire(entry).await {

@@ -1,4 +1,9 @@
 //! Decides payments whose outcome is unknown.
+//!
+//! The settler says what happened, and the journal records it. No outcome is guessed.
+//!
+//! The settler says what happened, and the journal records it. A payment stays unknown until one of
+//! its outcomes is proven.
 
 use std::time::Duration;
 
@@ -9,7 +14,7 @@ use tokio::task::JoinSet;
 use x402_wire::{Payment, Reason};
 
 use super::call::Presented;
-use super::settle::Charge;
+use super::record::Charge;
 use super::{Declined, Ended, PaidCall, PaymentProcessor, Refusal, Worker};
 
 /// Unknown payments that are looked at in parallel.
@@ -130,7 +135,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         match self.settler().reconcile(&payment, known, self.now()).await {
             Reconciliation::Settled(receipt) => {
                 tracing::info!(%entry, transaction = %receipt.transaction, "an unknown payment was settled");
-                self.record(entry, &Charge::of(receipt), None).await;
+                let charge = Charge::of(&payment, receipt);
+                self.record(entry, &charge, None).await;
                 Decision::Settled
             }
             Reconciliation::NotSettled { reason } => self.give_back(entry, reason).await,

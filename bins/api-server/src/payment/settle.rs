@@ -1,26 +1,22 @@
 //! Stage: the answer is stored, then the payment is settled, then the charge is recorded.
+//!
+//! The settler is asked to settle a payment once. An outcome that it does not know is left to
+//! [`reconcile`](super::reconcile).
 
 use alloy_primitives::Address;
 use credit::Cost;
-use ledger::{
-    Answer, EntryId, Journal, LedgerError, PendingSettlement, Spent, State, StoredAnswer,
-    StoredReceipt,
-};
+use ledger::{Answer, EntryId, Journal, Spent, StoredAnswer};
 use settlement::{Cause, Receipt, RemoteCall, Settlement, Settler};
 use tokio::time::timeout;
 use x402_wire::{Payment, Reason, SettlementResponse};
 
 use super::call::Presented;
 use super::claim::Claimed;
-use super::credit_book::Earning;
 use super::open_entry::{OpenEntry, Written, pauses};
 use super::recognise::Released;
+use super::record::{Charge, Sold};
 use super::work::Answered;
 use super::{Declined, Delivered, Ended, PaymentProcessor, Refusal, Worker};
-use crate::observe;
-
-/// The most bytes of a `PAYMENT-RESPONSE` value. Clients refuse heads above 8 to 16 kB.
-const MAX_RECEIPT_BYTES: usize = 4096;
 
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     /// Stores the answer, settles the payment, records the charge.
@@ -35,12 +31,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             let late = self.too_late(*claimed, spent, late.into());
             return Err(Box::pin(late).await.into());
         }
-        let attempt = PendingSettlement {
-            payment: claimed.payment.clone(),
-            answer: answer.clone(),
-            private: claimed.work.is_private(),
-        };
         let entry = claimed.open.id;
+        let attempt = Sold::new(&claimed, &answer).attempt();
         let stored = self.journal().begin_settlement(entry, attempt, self.now());
         if let Err(error) = stored.await {
             tracing::error!(%entry, code = error.code(), %error, "an answer cannot be stored");
@@ -93,8 +85,9 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     /// The answer was stored before the settlement. When the record of the settlement cannot be
     /// written, the caller has still paid: it gets the answer, and the write is tried again.
     async fn settled(&self, claimed: Box<Claimed>, answer: Answer, receipt: Receipt) -> Delivered {
-        let charge = Charge::of(receipt);
-        self.record(claimed.open.id, &charge, Some(claimed)).await;
+        let charge = Charge::of(&claimed.payment, receipt);
+        let entry = claimed.open.id;
+        self.record(entry, &charge, Some((claimed, &answer))).await;
         let stored = StoredAnswer {
             answer,
             receipt: charge.stored,
@@ -234,64 +227,6 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
     }
 
-    /// Records that an entry is settled. A full disk must not lose the receipt, because a
-    /// facilitator may not give it again. While the write is tried again, the call's entry stays
-    /// owned, so it is not reconciled.
-    pub(super) async fn record(
-        &self,
-        entry: EntryId,
-        charge: &Charge,
-        owner: Option<Box<Claimed>>,
-    ) {
-        if self.try_record(entry, charge).await != Written::NotYet {
-            return;
-        }
-        let (processor, charge) = (self.clone(), charge.clone());
-        self.shared.tasks.spawn(async move {
-            let _look = processor.shared.looks.begin(entry);
-            for seconds in pauses() {
-                // At shutdown there is one last try, without a pause.
-                let closing = processor.pause(seconds).await;
-                if processor.try_record(entry, &charge).await != Written::NotYet {
-                    return;
-                }
-                if closing {
-                    break;
-                }
-            }
-            let transaction = Some(charge.stored.transaction);
-            let cause = "settled, not recorded";
-            processor.mark_unknown(entry, transaction, cause).await;
-            drop(owner);
-        });
-    }
-
-    /// Tries to record a charge. However often a settlement is found, it earns credit and counts
-    /// once.
-    async fn try_record(&self, entry: EntryId, charge: &Charge) -> Written {
-        let Charge { receipt, stored } = charge;
-        // The assets have six decimals, so their smallest unit is a millionth of a dollar.
-        let amount = u64::try_from(receipt.amount).unwrap_or(u64::MAX);
-        let amount = Cost::micro_usd(amount);
-        let earning = Earning::begin(&self.shared.credit, receipt.payer, amount);
-        let recorded = self.journal().settle(entry, stored.clone(), self.now());
-        match recorded.await {
-            Ok(()) => {
-                earning.keep();
-                observe::settled(receipt);
-                Written::Yes
-            }
-            Err(LedgerError::WrongState {
-                observed: State::Settled,
-                ..
-            }) => Written::Yes,
-            Err(error) => {
-                tracing::error!(%entry, code = error.code(), %error, "a settled payment cannot be recorded");
-                Written::not(&error)
-            }
-        }
-    }
-
     pub(super) async fn mark_unknown(
         &self,
         entry: EntryId,
@@ -319,37 +254,5 @@ fn with_receipt(payment: &Payment, transaction: &str, refused: Declined) -> Decl
     Declined {
         receipt: Some(failed.to_header()),
         ..refused
-    }
-}
-
-/// A settlement that must be recorded.
-#[derive(Clone)]
-pub(super) struct Charge {
-    receipt: Receipt,
-    stored: StoredReceipt,
-}
-
-impl Charge {
-    pub(super) fn of(receipt: Receipt) -> Self {
-        Self {
-            stored: stored_receipt(receipt.clone()),
-            receipt,
-        }
-    }
-}
-
-/// The receipt in the journal's form. Members that a facilitator adds to the protocol are left out
-/// when they make the header too long for clients.
-fn stored_receipt(receipt: Receipt) -> StoredReceipt {
-    let mut response = receipt.into_response();
-    let mut header = response.to_header();
-    if header.len() > MAX_RECEIPT_BYTES {
-        response.extensions = None;
-        response.extra = None;
-        header = response.to_header();
-    }
-    StoredReceipt {
-        header,
-        transaction: response.transaction,
     }
 }

@@ -11,7 +11,7 @@ use super::{PaymentProcessor, Worker};
 /// The least age of an entry's last change before a sweep may close it, because a call that has
 /// just claimed an entry may not be in the list of owners yet.
 const UNTOUCHED_SECONDS: u64 = 60;
-/// More batches than a server fills between two sweeps.
+/// The most batches of one sweep: more than a server fills between two sweeps.
 const MAX_PRUNE_BATCHES: usize = 4096;
 /// The time between two deletions of the settler's old transactions.
 const FORGET_EVERY: Duration = Duration::from_secs(3600);

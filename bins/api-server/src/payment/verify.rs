@@ -1,4 +1,5 @@
-//! Stage: would the payment settle now? Asks the settler.
+//! Stage: would the payment settle now? It asks the settler, whose answer holds for this moment
+//! only.
 
 use credit::Cost;
 use data_sources::Usage;

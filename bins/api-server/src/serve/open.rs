@@ -1,4 +1,5 @@
-//! Opens the parts of a configuration: stores, settler, custody, upstreams, fence and actions.
+//! Opens the parts of a configuration: stores, settler, custody, upstreams, fence and actions. It
+//! also starts what an earlier process left open. [`Service::run`] serves.
 
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use alloy_primitives::B256;
 use data_sources::SystemClock;
 use ledger::{Answer, AnyLedger};
-use route_catalog::{ErrorCode, Operation};
+use route_catalog::ErrorCode;
 use settlement::AnySettler;
 
 use super::open::{catalog, open_settler};
@@ -54,10 +54,6 @@ impl Worker for NoWork {
     }
 
     async fn has_begun(&self, _payment: B256) -> bool {
-        true
-    }
-
-    async fn forbid(&self, _operation: Operation, _payment: B256) -> bool {
         true
     }
 }

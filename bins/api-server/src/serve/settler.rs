@@ -1,4 +1,5 @@
-//! The settler of a configuration, and the key that it needs.
+//! The settler of a configuration, and the key that it needs. This module chooses and checks; the
+//! crate `settlement` settles.
 
 use std::time::Duration;
 

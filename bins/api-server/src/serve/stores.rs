@@ -1,4 +1,5 @@
-//! The stores of a server: files beside the ledger's file, or tables of one database.
+//! The stores of a server: files beside the ledger's file, or tables of one database. Files have
+//! one server; a database may have several, which share the records and lease them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -6,15 +7,18 @@ use std::time::Duration;
 
 use custody::Turns;
 use gas_funding::{Book, PostgresBook, Predecessors, SqliteBook};
-use ledger::AnyLedger;
-use storage::postgres::{Address, Migration, Postgres, PostgresOptions};
+use ledger::{AnyLedger, PostgresLedger};
+use storage::postgres::{Address, Migration, Postgres, PostgresError, PostgresOptions};
 use storage::sqlite::path_of;
-use storage::{AnyStore, StoreOptions};
+use storage::{AnyStore, PostgresStore, StoreOptions};
 use tx_sender::{Options as SenderOptions, Store as TransactionRecords, Takeover};
 
 use super::policy::ledger_options;
 use crate::config::Config;
 use crate::error::ServeError;
+
+/// The time limit of a statement that may read every row of a table.
+const READING: Duration = Duration::from_secs(600);
 
 /// The place of a server's records. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -56,12 +60,26 @@ impl Stores {
     /// # Errors
     /// An address that cannot be used.
     pub(crate) fn at(config: &Config) -> Result<Self, ServeError> {
+        Self::with(config, PostgresOptions::default().statement)
+    }
+
+    /// The same for a command that reads a whole ledger while nobody waits for it. Its statements
+    /// may take long.
+    ///
+    /// # Errors
+    /// An address that cannot be used.
+    pub(crate) fn for_reading(config: &Config) -> Result<Self, ServeError> {
+        Self::with(config, READING)
+    }
+
+    fn with(config: &Config, statement: Duration) -> Result<Self, ServeError> {
         let url = config.storage.url();
         if !Address::is_postgres(url) {
             return Ok(Self::Files(path_of(url).map_err(ServeError::Records)?));
         }
         let options = PostgresOptions {
             connections: usize::try_from(config.storage.connections).unwrap_or(usize::MAX),
+            statement,
             ..PostgresOptions::default()
         };
         let address = url.parse().map_err(ServeError::Database)?;
@@ -110,6 +128,26 @@ impl Stores {
         };
         let pending = tx_sender::PostgresStore::pending(postgres).await;
         Ok(Some(pending.map_err(ServeError::Database)?))
+    }
+
+    /// Returns the migrations that opening the tables of a database would make, in the order of a
+    /// start; none for files. Asks no further when the database cannot be read.
+    pub(crate) async fn pending(&self) -> Vec<Result<Migration, PostgresError>> {
+        let Some(postgres) = self.database() else {
+            return Vec::new();
+        };
+        let mut all = Vec::new();
+        match PostgresLedger::pending(postgres).await {
+            Ok(pending) => all.extend(pending.map(Ok)),
+            Err(newer @ PostgresError::NewerSchema { .. }) => all.push(Err(newer)),
+            Err(error) => return vec![Err(error)],
+        }
+        all.push(PostgresStore::pending(postgres).await);
+        all.push(tx_sender::PostgresStore::pending(postgres).await);
+        all.push(watch_server::PostgresStore::pending(postgres).await);
+        all.push(fence_server::PostgresStore::pending(postgres).await);
+        all.push(PostgresBook::pending(postgres).await);
+        all
     }
 
     /// Says how this server's senders lease their lanes. A file has one server, so the last holder

@@ -1,4 +1,5 @@
-//! One edition of a dataset, in memory and in its stored form.
+//! One edition of a dataset, in memory and in its stored form. An edition never changes; a newer
+//! one replaces it.
 
 use alloy_primitives::{B256, hex};
 use bytes::Bytes;

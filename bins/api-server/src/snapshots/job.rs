@@ -1,4 +1,5 @@
-//! The job that keeps a dataset up to date.
+//! The job that keeps a dataset up to date: one round in each period, alone or with other servers
+//! on one store. Readers never wait for a round after the first one.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! All datasets of a server.
+//! All datasets of a server, and the tasks that keep the store beside them. The tasks end with the
+//! server.
 
 use std::fmt;
 use std::sync::Arc;
@@ -152,7 +153,7 @@ impl fmt::Debug for Running {
 /// A name for this server among those that share a store.
 pub(crate) fn holder() -> String {
     let mut bytes = [0; 8];
-    // Without randomness the process number must do.
+    // Without randomness, the process number makes the name.
     match fill(&mut bytes) {
         Ok(()) => alloy_primitives::hex::encode(bytes),
         Err(_) => std::process::id().to_string(),

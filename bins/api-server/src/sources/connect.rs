@@ -1,4 +1,4 @@
-//! Connects adapters with the configuration of their upstreams.
+//! Connects adapters with the configuration of their upstreams. Connecting sends no request.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,7 @@
 //! Yields: the gathered pools with their judgement, and the other sources of DeFi data.
+//!
+//! A job gathers the pools; this module serves the newest edition of them, and judges each edition
+//! once.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};

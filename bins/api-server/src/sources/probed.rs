@@ -1,4 +1,5 @@
-//! The probed adapters, and the routes that depend on each.
+//! The probed adapters, and the routes that depend on each. A test compares the table of routes
+//! with the sources that answers name.
 
 use std::time::Duration;
 

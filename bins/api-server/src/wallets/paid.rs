@@ -1,5 +1,6 @@
 //! The sums that owners have paid to the service.
 
+use alloy_primitives::B256;
 use custody::Owner;
 use gas_funding::{PaidTotals, PortFuture};
 use ledger::PaidSums;
@@ -31,6 +32,17 @@ impl PaidTotals for PaidByOwners {
                 tracing::warn!(code = error.code(), %error, "the sum of an owner's payments cannot be read");
             })
             .ok()
+        })
+    }
+
+    fn is_unsettled(&self, payment: B256) -> PortFuture<'_, bool> {
+        Box::pin(async move {
+            let unsettled = self.sums.is_unsettled(payment).await;
+            unsettled
+                .inspect_err(|error| {
+                    tracing::warn!(code = error.code(), %error, "the state of a payment cannot be read");
+                })
+                .unwrap_or(false)
         })
     }
 }

@@ -148,14 +148,14 @@ fn step(step: &Step) -> PlannedStep {
     }
 }
 
-/// The proof of a verified plan's judgement.
+/// The proof of a verified plan's judgement. This server made the plan's readings.
 fn evidence(verified: &Verified, artifact_id: &str) -> Value {
     json!({
         "rail": verified.rail().as_str(),
         "artifact_id": artifact_id,
         "payload_digest": verified.payload_digest().to_string(),
         "valid_until": verified.valid_until().to_string(),
-        "checks": names(verified.report()),
+        "checks": names(verified.plan_report()),
     })
 }
 

@@ -1,4 +1,4 @@
-//! Renders an intent for answers.
+//! Renders an intent for answers: its steps, its result, and the reason of a failure.
 
 use alloy_primitives::U256;
 use exact::format_units;
@@ -49,7 +49,10 @@ fn status(intent: &Intent) -> &'static str {
 
 /// The reason why the action failed, or the event that it waits for.
 fn reason(intent: &Intent) -> Option<String> {
-    if intent.state == State::Following {
+    if !intent.state.is_over() && intent.lacks_gas.is_some() {
+        return intent.lacks_gas.clone();
+    }
+    if intent.state == State::Following && intent.bridge.is_some() && intent.halted.is_none() {
         return Some("awaiting_mint".to_owned());
     }
     if intent.state == State::Reopened {
@@ -224,6 +227,19 @@ mod tests {
             "ended_at": null, "reorganised_at": reorganised_at,
         });
         serde_json::from_value(intent).unwrap()
+    }
+
+    #[test]
+    fn an_answer_says_what_an_action_waits_for() {
+        let mut waits = intent("following", None);
+        waits.halted = Some("step_reverted".to_owned());
+        waits.lacks_gas = Some("gas_budget_exhausted".to_owned());
+        let shown = intent_view(&waits);
+        assert_eq!(shown["status"], "in_progress");
+        assert_eq!(shown["reason"], "gas_budget_exhausted");
+        // Its coins have come, and the allowance is being cleared.
+        waits.lacks_gas = None;
+        assert_eq!(intent_view(&waits)["reason"], "step_reverted");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod cancelled;
+mod late;
 mod ports;
 mod restarts;
 mod stage;

@@ -188,7 +188,7 @@ async fn a_deferred_payment_is_accepted_only_by_a_facilitator_that_lists_the_sch
     let mut payment = world.buyer.signed(&draft);
     payment["accepted"]["extra"]["sessionCert"] = json!("c2Vzc2lvbiBjZXJ0aWZpY2F0ZQ==");
     payment["payload"]["signature"] = json!("c2Vzc2lvbiBrZXkgc2lnbmF0dXJl");
-    let raw = x402_wire::ascii_json(&payment);
+    let raw = x402_wire::ascii_json(&payment).unwrap();
     let payment = x402_wire::encode_header(&raw);
 
     let refused = world.buyer.get_paid(&target, &payment).await;

@@ -32,26 +32,27 @@ are refused with `upstream_payment_required`.
 **Quotas.** `monthly_quota` and `daily_quota` bound the calls (tries) of a calendar month or day in UTC. Unless they are
 set, the quota of the table below holds; 0 is none. A quota is paced: at any time at most its linear share of the period
 so far, plus a tenth of it, has been spent, and never more than the quota. Beyond that calls are refused with
-`upstream_quota_spent` and the time of the next possible one. Counters are kept beside the ledger, and by the agent rail
-in the file of its `[storage]`. They are written before the calls that they count, in slices of a thousandth of the
-quota (at least 1 and at most 100 calls), so a crash counts up to a slice too much and never too little. A counter that
-cannot be written refuses calls. An upstream's month may begin on another day than the first: leave room for that. With
-a paid plan, set the quota of the plan. OKX publishes no reliable quotas of its plans, so it has none unless
-`monthly_quota` is set; a trial key is said to allow one request a second, less than the budgets below. CoinGecko's key
-is one of the free plan unless `plan = \"pro\"` says otherwise: then it goes to `https://pro-api.coingecko.com` (or
-`base_url`), and there is no quota unless `monthly_quota` is set.
+`upstream_quota_spent` and the time of the next possible one. Counters are kept beside the ledger (a file, or the same
+PostgreSQL database), and by the agent rail in the file of its `[storage]`. They are written before the calls that they
+count, in slices of a thousandth of the quota (at least 1 and at most 100 calls), so a crash counts up to a slice too
+much and never too little. A counter that cannot be written refuses calls. An upstream's month may begin on another day
+than the first: leave room for that. With a paid plan, set the quota of the plan. OKX publishes no reliable quotas of
+its plans, so it has none unless `monthly_quota` is set; a trial key is said to allow one request a second, less than
+the budgets below. CoinGecko's key is one of the free plan unless `plan = \"pro\"` says otherwise: then it goes to
+`https://pro-api.coingecko.com` (or `base_url`), and there is no quota unless `monthly_quota` is set.
 
 **Several servers** that use one address or one key set `servers = N` (1 to 8) in the table of the upstream: every
-budget and quota is divided by it. `api-server` and `mcp-server` on one machine are two servers for Hyperliquid. Servers
-on one PostgreSQL database count quotas together: a quota is then that of all of them, and only budgets are divided.
+budget and quota is divided by it. `api-server` and `mcp-server` on one machine are two servers for Hyperliquid, LI.FI,
+Circle and DefiLlama. Servers on one PostgreSQL database count quotas together: a quota is then that of all of them, and
+only budgets are divided.
 
 **Floors.** A value is not fetched again before its floor, whatever `max_age` a caller names. The caller gets the stored
 value with its age, or the refusal `older_than_max_age`. The floor is 2 s for values that are fresh for 4 to 40 s
 (prices, markets, accounts), half of that time for shorter ones (order books 1 s), a twentieth for longer ones, and at
 most 30 s (scans, macro data, news). Longer floors: coins of CoinGecko and CoinPaprika 15 s, DefiLlama's lists and
-charts and Hyperliquid's list of dexes 1 minute, token lists, contracts and other lists 5 minutes. Values that are
-fetched for each call have a floor too, and no older value behind it: the history of a Hyperliquid account 10 s (the
-same kind and span; one that ends now ends when it was read), the balances of an account at OKX and at an explorer 5 s.
+charts and Hyperliquid's list of dexes 1 minute, token lists, contracts and other lists 5 minutes. Values fetched for
+each call have a floor too, but no older value is kept: the history of a Hyperliquid account 10 s (the same kind and
+span; one that ends now ends when it was read), the balances of an account at OKX and at an explorer 5 s.
 The absence of an item is kept like a value, for at most a minute.
 
 **Restarts.** The use of quotas, and of budgets for a minute or longer, is written down beforehand and counts again

@@ -1,4 +1,4 @@
-//! `[plans]`.
+//! `[plans]`: the life of plans, the fees in them, and the limits on calls.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,5 @@
-//! Sends the steps of a verified plan one after another, and checks their effects.
+//! Sends the steps of a verified plan one after another, and checks their effects against the plan
+//! and its simulation.
 
 use alloy_primitives::{Address, B256, U64, U256};
 use dev_chain::{DevChain, DevChainError, base};

@@ -1,4 +1,5 @@
-//! Changed plans, and the verifier's refusals of them.
+//! Changed plans, and the verifier's refusals of them. Each change is made as an attacker would,
+//! with or without a new digest.
 
 use alloy_primitives::{Address, U256, hex, keccak256};
 use alloy_sol_types::SolCall;

@@ -1,4 +1,5 @@
-//! The parts of a returned plan that the agent reads.
+//! The parts of a returned plan that the demo's agent reads. It trusts nothing in them: the
+//! verifier judges the plan itself.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_sol_types::{SolCall, sol};
@@ -289,7 +290,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn steps_are_told_in_words() {
+    fn steps_are_described_in_words() {
         let (mut plan, _, _) = sample();
         let words = |plan: &Plan| {
             plan.payload

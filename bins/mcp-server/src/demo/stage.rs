@@ -1,4 +1,5 @@
-//! Stand-ins for the outside world: a chain, an aggregator, and an aggregator that lies.
+//! Stand-ins for the outside world of the demo: a chain, an aggregator, and an aggregator that
+//! lies. The server itself is the real one.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -135,7 +136,7 @@ impl Running {
         let address = service.local_addr();
         let (stop, stopped) = oneshot::channel::<()>();
         let task = tokio::spawn(service.run(async move {
-            // Dropping the server drops the sender.
+            // Dropping the server drops the sender of `stopped`, which ends the wait.
             drop(stopped.await);
         }));
         Ok(Self {

@@ -1,4 +1,4 @@
-//! Prints the five steps. Each claim is checked before it is printed.
+//! Prints the five steps of the demo. Each claim is checked before it is printed.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -104,13 +104,13 @@ fn check(
         .iter()
         .map(|assertion| assertion.name.as_str());
     let again = verified
-        .report()
+        .plan_report()
         .assertions()
         .iter()
         .map(|assertion| assertion.name);
     let [names, again] = [names.collect::<Vec<_>>(), again.collect()];
     Broken::unless_equal(2, "the checks", &names.join(", "), &again.join(", "))?;
-    page.heading(2, "The agent verifies it offline, trusting nothing in it")?;
+    page.heading(2, "The agent verifies it offline, from its own bytes")?;
     page.row(
         "checks",
         format_args!("all {} hold on the plan's own bytes", again.len()),

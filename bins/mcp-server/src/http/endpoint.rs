@@ -1,4 +1,10 @@
 //! Decides an HTTP request in a fixed order, and hands messages to the dispatcher.
+//!
+//! The path decides whether the request is for the protocol or for an operator. Then come the
+//! guard, the method, the headers, and last the body. The dispatcher judges the message.
+//!
+//! The guard comes first, then the path, the method and the headers, and the body last. The
+//! dispatcher judges the message.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,12 +1,13 @@
-//! The operational endpoints: liveness, readiness, metrics, and the state of the upstreams.
+//! The operational endpoints: liveness, readiness, metrics, and the state of the upstreams. They
+//! cause no request: they show the last observations.
 
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use data_sources::transport::HealthState;
-use data_sources::{BudgetState, QuotaState, gauges};
+use data_sources::transport::{HealthState, SourceHealth};
+use data_sources::{BudgetState, Mode, QuotaState, gauges};
 use http::{HeaderValue, Method, StatusCode, header};
 use http_edge::{Draining, RequestId};
 use jiff::Timestamp;
@@ -77,57 +78,33 @@ impl Health for NoUpstreams {
 /// The last observation of one upstream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observed {
-    /// Its id, such as `lifi.quote`.
+    /// Its id, such as `lifi.quote`. That of a node also names its chain and its position.
     pub id: String,
-    /// Its state.
-    pub state: HealthState,
-    /// The reason why it is not `ok`.
-    pub reason: Option<String>,
     /// `live`, or `replay` for recorded answers.
-    pub mode: &'static str,
-    /// The time of its last usable answer.
-    pub last_ok: Option<Timestamp>,
-    /// The time of its last failure.
-    pub last_error: Option<Timestamp>,
-    /// Median latency in milliseconds.
-    pub p50_ms: Option<u64>,
-    /// 95th percentile of the latency in milliseconds.
-    pub p95_ms: Option<u64>,
-    /// Calls since the start.
-    pub calls: u64,
-    /// Calls that failed since the start.
-    pub failures: u64,
-    /// The weight that its calls may use now; `None` without a budget.
-    pub budget_left: Option<u32>,
-    /// The weight that its calls may use in any `window_seconds`.
-    pub budget_limit: Option<u32>,
-    /// Length of the budget's window.
-    pub window_seconds: Option<u32>,
-    /// Remaining calls of the day's or the month's quota, whichever has fewer; `None` without a
-    /// quota.
-    pub quota_left: Option<u64>,
-    /// The beginning of the next day or month.
-    pub quota_resets_at: Option<Timestamp>,
+    pub mode: Mode,
+    /// Its health.
+    pub health: SourceHealth,
 }
 
 impl Observed {
     fn to_json(&self) -> Value {
+        let health = &self.health;
         json!({
             "id": self.id,
-            "state": self.state.as_str(),
-            "reason": self.reason,
-            "mode": self.mode,
-            "last_ok": self.last_ok.map(seconds),
-            "last_error": self.last_error.map(seconds),
-            "p50_ms": self.p50_ms,
-            "p95_ms": self.p95_ms,
-            "calls": self.calls,
-            "failures": self.failures,
-            "budget_left": self.budget_left,
-            "budget_limit": self.budget_limit,
-            "window_seconds": self.window_seconds,
-            "quota_left": self.quota_left,
-            "quota_resets_at": self.quota_resets_at.map(seconds),
+            "state": health.state.as_str(),
+            "reason": health.reason,
+            "mode": self.mode.as_str(),
+            "last_ok": health.last_ok.map(seconds),
+            "last_error": health.last_error.map(seconds),
+            "p50_ms": health.p50_ms,
+            "p95_ms": health.p95_ms,
+            "calls": health.calls,
+            "failures": health.failures,
+            "budget_left": health.budget_left,
+            "budget_limit": health.budget_limit,
+            "window_seconds": health.window_seconds,
+            "quota_left": health.quota_left,
+            "quota_resets_at": health.quota_resets_at.map(seconds),
         })
     }
 }
@@ -187,14 +164,14 @@ impl Operations {
         let enabled = || {
             observed
                 .iter()
-                .filter(|seen| seen.state != HealthState::Disabled)
+                .filter(|seen| seen.health.state != HealthState::Disabled)
         };
-        let works = |seen: &&Observed| !NO_USE.contains(&seen.state);
+        let works = |seen: &&Observed| !NO_USE.contains(&seen.health.state);
         let is_ready = enabled().any(|seen| works(&seen)) || enabled().next().is_none();
         let concerns = self.health.concerns();
         let reasons = enabled()
             .filter(|seen| !works(seen))
-            .map(|seen| (seen.id.as_str(), seen.reason.as_deref()))
+            .map(|seen| (seen.id.as_str(), seen.health.reason.as_deref()))
             .chain(
                 concerns
                     .iter()
@@ -219,7 +196,7 @@ impl Operations {
     fn metrics(&self) -> Reply {
         observe::METRICS.install();
         for seen in self.health.observe() {
-            gauges::state(&seen.id, seen.state);
+            gauges::state(&seen.id, seen.health.state);
         }
         let Limits { budgets, quotas } = self.health.limits();
         gauges::budgets(budgets);

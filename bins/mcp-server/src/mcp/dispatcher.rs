@@ -1,4 +1,5 @@
-//! Answers one message.
+//! Answers one message: the methods of the protocol over a toolbox. It knows no transport, and
+//! keeps nothing between two messages.
 
 use std::net::IpAddr;
 use std::time::Instant;

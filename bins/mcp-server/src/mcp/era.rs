@@ -1,4 +1,5 @@
-//! Determines the revision of a message, and checks that its headers and `_meta` agree with it.
+//! Determines the revision of a message, and checks that its headers and `_meta` agree with it. It
+//! judges one message by itself, because there are no sessions.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,5 @@
-//! Answers and protocol errors.
+//! Answers and protocol errors, as JSON-RPC messages with their HTTP status. A refusal of a tool is
+//! a result, not an error.
 
 use http::StatusCode;
 use serde::Serialize;

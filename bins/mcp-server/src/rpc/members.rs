@@ -1,4 +1,7 @@
 //! The members of one object, each kept as text.
+//!
+//! Names are unique and compared as they decode. The values are not parsed: each caller reads the
+//! ones that it needs.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,4 +1,7 @@
 //! `…_delegation_fence_status`: the public record of the fence.
+//!
+//! The tool reads the record from the paid API, and reports the fence as present only when every
+//! member is the pinned one. It sends nothing under the fence.
 
 use std::time::Duration;
 

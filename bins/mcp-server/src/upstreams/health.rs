@@ -95,19 +95,7 @@ impl Health for Upstreams {
 fn observe(mode: Mode, seen: SourceHealth, of: &str) -> Observed {
     Observed {
         id: format!("{}{of}", seen.source),
-        state: seen.state,
-        reason: seen.reason,
-        mode: mode.as_str(),
-        last_ok: seen.last_ok,
-        last_error: seen.last_error,
-        p50_ms: seen.p50_ms,
-        p95_ms: seen.p95_ms,
-        calls: seen.calls,
-        failures: seen.failures,
-        budget_left: seen.budget_left,
-        budget_limit: seen.budget_limit,
-        window_seconds: seen.window_seconds,
-        quota_left: seen.quota_left,
-        quota_resets_at: seen.quota_resets_at,
+        mode,
+        health: seen,
     }
 }

@@ -58,7 +58,8 @@ impl Without {
 }
 
 impl Settler for Without {
-    /// Payers without credit may have several calls in flight, as where balances can be read.
+    /// Says yes, as a settler that can read balances does: payers without credit may then have
+    /// several calls in flight.
     fn reads_chain(&self) -> bool {
         true
     }

@@ -32,8 +32,8 @@ const BASELINE: &str = "the paid call that is measured by itself";
 
 const MIB: usize = 1 << 20;
 
-/// Just below the largest body that is read from any upstream: the list of yield pools, whose real
-/// size is 12 MiB.
+/// The size of the largest body: just below the limit of the list of yield pools, whose real size
+/// is 12 MiB.
 const LARGEST_BODY: usize = 31 * MIB;
 
 /// How long the datasets may take until they are loaded.

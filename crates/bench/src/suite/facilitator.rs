@@ -1,6 +1,6 @@
 //! Paid calls that a facilitator verifies and settles: the server as it is shipped against a server
-//! built on `x402-axum`, with the same facilitator. That one makes the same two calls, and neither
-//! verifies a signature nor remembers a payment.
+//! built on `x402-axum`, with the same facilitator. The baseline makes the same two calls. It
+//! verifies no signature itself and remembers no payment.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -95,7 +95,7 @@ async fn facilitator() -> Result<SocketAddr, BenchError> {
     Ok(address)
 }
 
-/// One payment after the other, so that every payer earns credit.
+/// Pays once after the other, so that every payer earns credit.
 async fn earn(server: &Server, payers: &Payers) -> Result<(), BenchError> {
     let mut connection = Connection::open(server.address()).await?;
     for payment in payers.sign(payers.count().saturating_mul(EARNING), Signed::ByPayer)? {

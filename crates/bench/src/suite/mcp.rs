@@ -29,7 +29,8 @@ const CHEAPEST: &str = "official Rust SDK as cheap as it can be, plan recorded";
 /// The limit of a plan that is made and hashed, against an echo of it.
 const OF_THE_ECHO: Ratio = Ratio::thousandths(400);
 
-/// The limit against a recorded plan, which nothing hashes: a third of our cost is the plan's hash.
+/// The limit against a recorded plan. The baseline hashes nothing, and a third of our cost is the
+/// hash of the plan.
 const OF_THE_RECORDED: Ratio = Ratio::thousandths(1_300);
 
 const NO_MORE: Ratio = Ratio::thousandths(1_000);
@@ -42,7 +43,7 @@ pub(super) async fn run(
     let ours = site.plan_server()?;
     let (asked, asked_bare) = (Era::Modern.call(ARGUMENTS), Era::Bare.call(ARGUMENTS));
     let plan = plan_of(&call(&ours, &asked).await?)?;
-    // An echo gets its answer as its input.
+    // An echo returns its input, so its input is the plan.
     let said = Era::Modern.call(&plan);
     let echo = site.baseline_mcp(Setup::Echo, &plan)?;
     let cheapest = site.baseline_mcp(Setup::Cheapest, &plan)?;

@@ -1,4 +1,5 @@
-//! Paid calls against recovery and one durable record, genuine and forged.
+//! Paid calls, genuine and forged, against a baseline that recovers the signature and makes one
+//! durable record.
 
 use std::sync::Arc;
 
@@ -61,8 +62,8 @@ async fn genuine(site: &Site, effort: Effort, report: &mut Report) -> Result<(),
     Ok(())
 }
 
-/// The settler of this server answers that it is unreachable, so a call that asked it would be
-/// answered 503.
+/// Measures forged payments. The settler of this server answers that it is unreachable, so that a
+/// call that reached it would be answered 503 and end the measurement.
 async fn forged(site: &Site, effort: Effort, report: &mut Report) -> Result<(), BenchError> {
     let server = site.paid_server(&site.file("forged.db"), "unreachable")?;
     let unpaid = unpaid_answer(&server, TARGET).await?;
@@ -107,7 +108,8 @@ pub(super) async fn baseline(
     let unpaid = expect(connection.get(TARGET, None).await?, 402)?;
     let payments = payers.sign(2, Signed::ByPayer)?;
     let mut paid = Err(BenchError::Answer { what: "payment" });
-    // The second answer: the first one may report a list that had to be fetched.
+    // The baseline replays the second answer, because the first one may report a list that had to
+    // be fetched.
     for payment in &payments {
         paid = expect(connection.get(TARGET, Some(payment)).await?, 200);
     }

@@ -16,7 +16,7 @@ use settlement::{
     ChainOptions, ChainReader, GasPolicy, OnchainSettler, Settlement, Settler, Timeouts,
 };
 use tokio::task::JoinSet;
-use tx_sender::{LocalKey, SqliteStore};
+use tx_sender::{LocalKey, Options, SqliteStore, Store, Takeover};
 use x402_wire::Payment;
 
 use self::parts::Parts;
@@ -232,8 +232,14 @@ async fn settler(
         .map_err(unusable("chain"))?;
     let key = LocalKey::from_hex(&hex::encode(GAS_PAYER.key).into())
         .map_err(|_| BenchError::Answer { what: "key" })?;
-    let (signer, records) = (Arc::new(parts.signer(key)), Arc::new(parts.store(records)));
-    OnchainSettler::signed_by(chain, signer, timeouts(), GasPolicy::default(), records)
+    let signer = Arc::new(parts.signer(key));
+    let records: Arc<dyn Store> = Arc::new(parts.store(records));
+    let options = Options {
+        takeover: Takeover::AtOnce,
+        ..Options::default()
+    };
+    let (policy, records) = (GasPolicy::default(), (records, options));
+    OnchainSettler::shared(chain, signer, timeouts(), policy, records)
         .await
         .map_err(unusable("settler"))
 }

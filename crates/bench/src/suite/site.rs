@@ -1,4 +1,5 @@
-//! The places of the programs and their files.
+//! The places of the programs and their files, and the start of each server with its configuration.
+//! The measurements decide what is sent to them.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

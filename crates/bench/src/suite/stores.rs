@@ -19,7 +19,8 @@ use crate::report::{Amount, Finding, Limit, Report};
 /// Connections of the second load; the first has the usual number.
 const MANY: usize = 1_024;
 
-/// 2,000 calls a second, the least that two processors can do for server and database together.
+/// The pace that has to be kept: 2,000 calls a second, the least that two processors can do for
+/// server and database together.
 const LEAST_PACE: Duration = Duration::from_micros(500);
 
 const SQLITE: &str = "on SQLite";
@@ -73,7 +74,7 @@ pub(super) async fn run(
     };
     let bare = paid::baseline(site, &sqlite, &payers(&sqlite).await?).await?;
     let mut sellers = vec![
-        // The baseline sells the offer of the server that it stands for.
+        // The baseline sells the offer of the real server, so that both read the same payments.
         Seller::new(&bare, None, payers(&sqlite).await?),
         Seller::new(&sqlite, None, payers(&sqlite).await?),
     ];

@@ -146,7 +146,8 @@ fn judge_key(source_code: Option<AccountCode>) -> Verdict {
                 contract.as_str(),
             ));
         }
-    }))
+    })
+    .by_readings("the account's code on the source chain"))
 }
 
 #[cfg(test)]

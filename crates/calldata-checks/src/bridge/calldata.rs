@@ -1,4 +1,5 @@
-//! The burn: the bytes of the call step.
+//! The burn: the bytes of the call step, decoded strictly and encoded. It judges no value: the
+//! checks of the rail do.
 
 use alloy_primitives::{Address, B256, Bytes, U256, hex};
 use alloy_sol_types::{SolCall, sol};

@@ -1,4 +1,5 @@
-//! The named judgements of a bridge plan, in the order of its assertions.
+//! The named judgements of a bridge plan, in the order of its assertions. Each compares the decoded
+//! burn with the request, the reviewed chains or the readings; none asks anybody.
 
 use alloy_primitives::{Address, U256, hex};
 
@@ -33,6 +34,8 @@ pub const DESTINATION_CALLER: &str = "bridge_destination_caller_open";
 pub const HOOK: &str = "bridge_hook_exact";
 /// Name of the check of targets, native value and canonical calldata.
 pub const TARGETS_VALUE: &str = "bridge_targets_value_bound";
+
+impl crate::engine::sealed::Sealed for BridgeFacts {}
 
 impl Facts for BridgeFacts {
     const RAIL: Rail = Rail::Bridge;

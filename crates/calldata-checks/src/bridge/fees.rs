@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn the_worked_example_of_the_vectors() {
-        let file = include_str!("../../../../fixtures/vectors/bridge/bridge_calldata.json");
+        let file = include_str!("../../tests/data/bridge_calldata.json");
         let vectors: serde_json::Value = serde_json::from_str(file).unwrap();
         let example = &vectors["max_fee_formula_example"];
         let text = |key: &str| example[key].as_str().unwrap();

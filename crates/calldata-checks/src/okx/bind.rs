@@ -1,4 +1,5 @@
-//! Comparison of the decoded calldata with the request and the reviewed set.
+//! Compares the decoded calldata with the request and the reviewed set. Nothing is repaired, and
+//! the first difference is the refusal.
 
 use alloy_primitives::{Address, U256};
 

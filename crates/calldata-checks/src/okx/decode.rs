@@ -1,4 +1,5 @@
-//! Decodes calldata of the router to the facts that it proves.
+//! Decodes calldata of the router to the facts that it proves. The module `bind` compares them with
+//! the request.
 
 use alloy_primitives::{Address, FixedBytes, U256};
 use alloy_sol_types::{SolCall, abi::AbiDecoderConfig};
@@ -56,6 +57,18 @@ pub enum Receiver {
 ///
 /// A [`Refusal`] when the function is unknown, the arguments are not canonical, the bytes contain a
 /// commission, or an unknown suffix follows the arguments.
+///
+/// # Example
+/// ```
+/// use alloy_primitives::hex;
+/// use calldata_checks::okx::decode;
+///
+/// // `transfer(address,uint256)` is no function of the router.
+/// let refusal = decode(&hex!("a9059cbb")).unwrap_err();
+/// assert_eq!(refusal.code(), "selector_unreviewed");
+/// // A function of the router without its arguments.
+/// assert_eq!(decode(&hex!("f2c42696")).unwrap_err().code(), "calldata_not_canonical");
+/// ```
 pub fn decode(data: &[u8]) -> Result<SwapFacts, Refusal> {
     if data.len() > MAX_CALLDATA {
         return Err(Refusal::CalldataMalformed {

@@ -3,6 +3,7 @@
 use alloy_primitives::{Address, U256};
 
 use super::{OfferedCall, Refusal, ReviewedContracts, SwapAsked, SwapFacts, bind::bind};
+use crate::UtcSeconds;
 
 /// Longest foreign text that a refusal repeats, in characters.
 const MAX_SHOWN: usize = 24;
@@ -28,7 +29,7 @@ pub struct Quote<'a> {
     pub call: OfferedCall<'a>,
 }
 
-/// Judges a quote: its figures first, then its calldata. `now` is Unix time in seconds.
+/// Judges a quote: its figures first, then its calldata.
 ///
 /// The facts are those of the calldata. The quoted output, which no calldata contains, is used for
 /// two comparisons only: the least output must be within the tolerance below it, and a trim must
@@ -36,14 +37,17 @@ pub struct Quote<'a> {
 ///
 /// # Errors
 /// The [`Refusal`] that names the first comparison that fails.
+///
+/// # Example
+/// The [module](super) has one.
 pub fn judge(
     quote: &Quote<'_>,
     asked: &SwapAsked,
     reviewed: &ReviewedContracts,
-    now: u64,
+    now: UtcSeconds,
 ) -> Result<SwapFacts, Refusal> {
     compare_figures(quote, asked, reviewed)?;
-    bind(&quote.call, asked, reviewed, now)
+    bind(&quote.call, asked, reviewed, now.unix())
 }
 
 fn compare_figures(

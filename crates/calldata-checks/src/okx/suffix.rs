@@ -56,12 +56,12 @@ pub struct TrimCharge {
 
 /// Reads the fees of `data`, whose last `trailing` bytes follow the arguments.
 pub(super) fn read(data: &[u8], trailing: &[u8]) -> Result<Option<Trim>, Refusal> {
-    // The word that the router reads.
+    // The router reads the last word, whatever precedes it.
     if let Some(side) = data.last_chunk::<WORD>().and_then(commission) {
         return Err(Refusal::CommissionPresent { side });
     }
     let marked = data.last_chunk::<WORD>().is_some_and(is_trim);
-    // The words that an honest encoder appends.
+    // An honest encoder appends words to the arguments.
     if let Some(side) = words(trailing).find_map(commission) {
         return Err(Refusal::CommissionPresent { side });
     }

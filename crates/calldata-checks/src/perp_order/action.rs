@@ -1,4 +1,5 @@
-//! An action's values: its text with every number, name and id in canonical form.
+//! An action's values, read from its text. Only the canonical form of every number, name and id is
+//! accepted. Whether a value is the requested one is for the checks.
 
 use std::str::FromStr as _;
 
@@ -215,7 +216,7 @@ pub enum Protection {
 }
 
 impl Protection {
-    /// Both.
+    /// Both purposes.
     pub const ALL: [Self; 2] = [Self::TakeProfit, Self::StopLoss];
 
     /// The name on the wire.

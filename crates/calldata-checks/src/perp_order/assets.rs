@@ -129,8 +129,9 @@ pub(super) fn asset(facts: &PerpOrderFacts) -> Verdict {
             format_args!("token {}, {:?}", collateral.token, collateral.name),
         ));
     }
-    Ok(Observed::from(format!(
+    let observed = Observed::from(format!(
         "{} is asset {}, {standing}, in {}",
         venue.coin, venue.asset_id, collateral.name
-    )))
+    ));
+    Ok(facts.by_asset(observed))
 }

@@ -1,4 +1,5 @@
-//! The checks that the plan is for the requested account, network and order.
+//! The checks that the plan is for the requested account, network and order. They compare the plan
+//! and its decoded bytes with the request.
 
 use alloy_primitives::Address;
 

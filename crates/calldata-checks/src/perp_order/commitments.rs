@@ -74,9 +74,10 @@ pub(super) fn builder_fee(facts: &PerpOrderFacts) -> Verdict {
             approved.unwrap_or(0),
         ));
     }
-    Ok(Observed::from(format!(
-        "{fee} tenths of a basis point, approved"
-    )))
+    Ok(
+        Observed::from(format!("{fee} tenths of a basis point, approved"))
+            .by_readings("the account's approval at the venue"),
+    )
 }
 
 pub(super) fn canonical(facts: &PerpOrderFacts) -> Verdict {

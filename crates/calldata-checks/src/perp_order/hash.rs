@@ -58,6 +58,18 @@ pub fn connection_id(
 }
 
 /// Computes the EIP-712 digest of `Agent{source, connectionId}` under [`DOMAIN_SEPARATOR`].
+///
+/// # Example
+/// ```
+/// use alloy_primitives::b256;
+/// use calldata_checks::perp_order::hash::{MAINNET_SOURCE, TESTNET_SOURCE, agent_digest};
+///
+/// // The connection id of the example of `connection_id`.
+/// let connection = b256!("b7a95c153a479cacb9c52da083a3bfd4545de1e3a1b1f629007c5492c16a797d");
+/// let digest = agent_digest(MAINNET_SOURCE, connection);
+/// assert_eq!(digest, b256!("1f22b153b12cbd3ee6ae4103a164d70eb5b32baf50c77e22b038dafa4fe80e52"));
+/// assert_ne!(digest, agent_digest(TESTNET_SOURCE, connection));
+/// ```
 #[must_use]
 pub fn agent_digest(source: &str, connection_id: B256) -> B256 {
     let mut hasher = Keccak256::new();

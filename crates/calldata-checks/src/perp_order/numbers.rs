@@ -1,4 +1,7 @@
 //! The venue's rules for prices and sizes, and their checks.
+//!
+//! The rules are those of Hyperliquid: a plan that breaks one would be refused there after it was
+//! signed.
 
 use alloy_primitives::U256;
 
@@ -11,6 +14,9 @@ pub const MIN_NOTIONAL_USD: u16 = 10;
 const PRICE_FIGURES: u32 = 5;
 /// Decimals of a perpetual's price and size together.
 const PRICE_DECIMALS: u8 = 6;
+
+/// The reading of the checks that compare with the mark price.
+pub(super) const MARK: &str = "the venue's mark price";
 
 /// Returns whether the venue accepts a price: positive, and an integer, or of at most 5 significant
 /// figures and at most `6 - size_decimals` decimals.
@@ -114,9 +120,8 @@ pub(super) fn tick(facts: &PerpOrderFacts) -> Verdict {
             ));
         }
     }
-    Ok(Observed::from(format!(
-        "on the tick for szDecimals {decimals}"
-    )))
+    let observed = Observed::from(format!("on the tick for szDecimals {decimals}"));
+    Ok(facts.by_asset(observed))
 }
 
 pub(super) fn lot(facts: &PerpOrderFacts) -> Verdict {
@@ -131,7 +136,10 @@ pub(super) fn lot(facts: &PerpOrderFacts) -> Verdict {
             format_args!("a positive size of at most {decimals} decimals"),
             order.size,
         )),
-        None => Ok(Observed::from(format!("at most {decimals} decimals"))),
+        None => {
+            let observed = Observed::from(format!("at most {decimals} decimals"));
+            Ok(facts.by_asset(observed))
+        }
     }
 }
 
@@ -191,7 +199,8 @@ pub(super) fn band(facts: &PerpOrderFacts) -> Verdict {
         return Ok(Observed::from(format!(
             "{} at a mark of {mark}, within {band} bps",
             entry.price
-        )));
+        ))
+        .by_readings(MARK));
     }
     Err(Violation::new(
         "the price is far worse than the mark price",

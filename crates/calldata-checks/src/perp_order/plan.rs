@@ -1,4 +1,5 @@
-//! The input of the checks: the request, and the plan's members.
+//! The input of the checks: the request, and the plan's members as plain values. The types judge
+//! nothing.
 
 use alloy_primitives::{Address, B128, B256, Bytes};
 

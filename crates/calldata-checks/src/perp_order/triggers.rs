@@ -1,4 +1,5 @@
-//! The checks of take-profit and stop-loss.
+//! The checks of take-profit and stop-loss: they may only close the entry's position, at the
+//! requested prices, and on the right side of the entry and the mark price.
 
 use alloy_primitives::U256;
 
@@ -6,7 +7,7 @@ use super::{
     PerpOrderFacts,
     action::{Grouping, Order, Protection, Side, Trigger},
     binding::triggers,
-    numbers::worst_price,
+    numbers::{MARK, worst_price},
 };
 use crate::{BasisPoints, Decimal, Observed, Verdict, Violation};
 
@@ -79,7 +80,12 @@ pub(super) fn direction(facts: &PerpOrderFacts) -> Verdict {
         }
         beyond(entry.side, trigger, "the mark price", mark)?;
     }
-    Ok(counted(facts, "beyond entry and mark"))
+    let observed = counted(facts, "beyond entry and mark");
+    Ok(if facts.action.children.is_empty() {
+        observed
+    } else {
+        observed.by_readings(MARK)
+    })
 }
 
 /// Returns whether an entry waits for the mark price to reach it.
@@ -144,7 +150,13 @@ pub(super) fn limit(facts: &PerpOrderFacts) -> Verdict {
             ));
         }
     }
-    Ok(counted(facts, "within the tolerance"))
+    let observed = counted(facts, "within the tolerance");
+    // The worst price within the tolerance depends on the asset's tick.
+    Ok(if triggers(facts).any(|(_, trigger)| trigger.is_market) {
+        facts.by_asset(observed)
+    } else {
+        observed
+    })
 }
 
 pub(super) fn grouping(facts: &PerpOrderFacts) -> Verdict {

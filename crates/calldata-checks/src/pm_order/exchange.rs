@@ -33,7 +33,7 @@ pub enum Exchange {
 }
 
 impl Exchange {
-    /// Both.
+    /// Both exchanges.
     pub const ALL: [Self; 2] = [Self::Normal, Self::NegRisk];
 
     /// Returns the exchange that settles a market.

@@ -1,4 +1,5 @@
-//! The judgements of the rail's table.
+//! The judgements of a prediction-market order: account, exchange, token, market, side, builder and
+//! hash. [`figures`] judges price, size and amounts.
 
 mod figures;
 
@@ -11,6 +12,9 @@ use super::{
 use crate::{
     Commitment, Decimal, Observed, Verdict, Violation, commitment::CLOCK_TOLERANCE_SECONDS,
 };
+
+/// The readings of most checks that rest on readings.
+const MARKET: &str = "the venue's description of the market";
 
 impl PmOrderFacts {
     pub(super) fn judge_maker(&self) -> Verdict {
@@ -84,7 +88,7 @@ impl PmOrderFacts {
                 return Err(Violation::new(message, exchange.address(), observed));
             }
         }
-        Ok(Observed::fixed(exchange.as_str()))
+        Ok(Observed::fixed(exchange.as_str()).by_readings(MARKET))
     }
 
     pub(super) fn judge_token(&self) -> Verdict {
@@ -130,10 +134,7 @@ impl PmOrderFacts {
                 state.join(", "),
             ));
         }
-        Ok(Observed::from(format!(
-            "outcome {}, {open}",
-            shown(outcome)
-        )))
+        Ok(Observed::from(format!("outcome {}, {open}", shown(outcome))).by_readings(MARKET))
     }
 
     pub(super) fn judge_side(&self) -> Verdict {
@@ -212,7 +213,8 @@ impl PmOrderFacts {
         Ok(Observed::from(format!(
             "configured builder code: {} bps as maker, {} bps as taker, cap {most}; zero metadata",
             fee.maker_bps, fee.taker_bps
-        )))
+        ))
+        .by_readings("the venue's fee of the code"))
     }
 
     pub(super) fn judge_order_hash(&self) -> Verdict {
@@ -258,6 +260,6 @@ impl PmOrderFacts {
             let message = "the venue speaks another version";
             return Err(Violation::new(message, VENUE_VERSION, self.market.version));
         }
-        Ok(Observed::fixed("version 2"))
+        Ok(Observed::fixed("version 2").by_readings("the venue's version"))
     }
 }

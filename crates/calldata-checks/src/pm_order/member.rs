@@ -55,10 +55,7 @@ pub(super) fn exact(
 
 /// Cuts a foreign text and removes control characters.
 pub(super) fn shown(text: &str) -> String {
-    text.chars()
-        .filter(|c| !c.is_control())
-        .take(SHOWN)
-        .collect()
+    exact::shortened(text, SHOWN)
 }
 
 fn malformed(check: &'static str, member: &str, expected: &str, text: &str) -> Failure {
@@ -120,6 +117,6 @@ mod tests {
     #[test]
     fn foreign_text_is_cut() {
         assert_eq!(shown("a\u{1b}[2Jb\n"), "a[2Jb");
-        assert_eq!(shown(&"x".repeat(1000)).len(), SHOWN);
+        assert_eq!(shown(&"x".repeat(1000)), format!("{}…", "x".repeat(SHOWN)));
     }
 }

@@ -1,4 +1,5 @@
-//! The order that an account signs.
+//! The order that an account signs, with its side. The struct is that of the venue's exchange
+//! contracts.
 
 use alloy_primitives::{Address, B256, U256};
 
@@ -77,7 +78,7 @@ pub struct SideApproval {
 }
 
 impl Side {
-    /// Both.
+    /// Both sides.
     pub const ALL: [Self; 2] = [Self::Buy, Self::Sell];
 
     /// The name in a request and in the REST form.

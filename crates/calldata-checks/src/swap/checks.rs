@@ -33,6 +33,8 @@ pub const TARGETS: &str = "agg_targets_value_bound";
 /// Name of the check of the output's worth.
 pub const OUTPUT_PRICE: &str = "agg_output_price_bound";
 
+impl crate::engine::sealed::Sealed for SwapFacts {}
+
 impl Facts for SwapFacts {
     const RAIL: Rail = Rail::Swap;
     const CHECKS: &'static [Check<Self>] = &[

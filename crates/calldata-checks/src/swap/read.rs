@@ -1,4 +1,5 @@
-//! Reads [`SwapFacts`] from the plan's bytes.
+//! Reads [`SwapFacts`] from the plan's bytes. It decodes strictly and judges nothing but the form;
+//! the checks of the rail judge the facts.
 
 use alloy_primitives::{Selector, U256};
 use alloy_sol_types::SolCall as _;
@@ -122,7 +123,7 @@ use crate::{Commitment, Failure, FeePolicy, Step, Steps, Violation, fees::Review
 /// ];
 /// let read = |call: &_| swap::decode(asked, quoted.clone(), 8453, &steps_of(call), &policy, commitment);
 /// let facts = read(&call)?;
-/// assert_eq!((facts.receiver, facts.total_fees()), (account, Some(fee)));
+/// assert_eq!((facts.receiver(), facts.total_fees()), (account, Some(fee)));
 /// let report = judge(&facts)?;
 /// assert_eq!(report.not_established()[0].name, "agg_output_price_bound"); // no price
 ///

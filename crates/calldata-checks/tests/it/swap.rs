@@ -6,5 +6,5 @@ mod encoding;
 mod fees;
 mod flips;
 mod passing;
-mod sample;
+pub(crate) mod sample;
 mod targets;

@@ -1,4 +1,5 @@
-//! Reads accounts and contracts as of a block, and estimates transactions.
+//! Reads accounts and contracts as of a block, and estimates transactions. All state of one block
+//! is read by its hash, so that readings belong together.
 
 use alloy_primitives::{Address, Bytes, U256};
 use alloy_sol_types::{SolCall, sol};

@@ -47,7 +47,7 @@ impl Default for NodeView {
 
 impl NodeView {
     fn hash(&self, number: u64) -> B256 {
-        // Forks part after block 50.
+        // The forks are one chain up to block 50.
         let fork = if number > 50 { self.fork } else { 0 };
         B256::from((U256::from(number) << 8) | U256::from(fork))
     }

@@ -61,7 +61,7 @@ fn an_amount_refills_from_the_time_of_its_reading() {
     assert_eq!(after.left_in_pool(7), Cost::micro_usd(200));
     assert_eq!(after.left_in_share(of(1), 7), Cost::micro_usd(70));
     assert_eq!(after.left_in_share(of(1), 1_007), Cost::micro_usd(71));
-    // After any time there is no more than the capacity, even where the rules are tighter now.
+    // The restored amount never exceeds the capacity, even when the capacity is smaller now.
     after.restore_pool(Cost::micro_usd(u64::MAX), u64::MAX, 7);
     after.restore_share(of(1), Cost::ZERO, u64::MAX, 7);
     assert_eq!(after.left_in_pool(7), RULES.pool.capacity);

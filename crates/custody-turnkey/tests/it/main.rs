@@ -24,7 +24,7 @@ use crate::conformance::ALICE;
 use crate::stand_in::StandIn;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_conforms() {
+async fn the_turnkey_provider_conforms() {
     let stand_in = StandIn::start().await;
     conformance::conforms(|| stand_in.connect()).await;
     // There is one key for each owner.
@@ -32,7 +32,7 @@ async fn it_conforms() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn as_a_signer_it_withstands_what_the_service_does() {
+async fn a_lent_wallet_withstands_the_failures_of_the_service() {
     let stand_in = StandIn::start().await;
     let custody = Arc::new(stand_in.connect());
     let wallet = custody.get_or_create(ALICE).await.unwrap();

@@ -50,7 +50,7 @@ async fn two_servers_that_create_at_once_have_one_wallet() {
             it.has_unique_names = has_unique_names;
         });
         race(&stand_in).await;
-        // At the border of two steps of time the bytes differ.
+        // At the border of two steps of time, the requests have different bytes.
         let made = stand_in.keys();
         assert!(made == keys || (is_idempotent && made == 2), "{made}");
     }
@@ -67,7 +67,7 @@ async fn a_creation_whose_answer_was_lost_is_found() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_that_was_exported_there_signs_nothing() {
+async fn a_key_that_was_exported_at_turnkey_signs_nothing() {
     let stand_in = StandIn::start().await;
     let custody = stand_in.connect();
     let wallet = custody.get_or_create(ALICE).await.unwrap();
@@ -165,7 +165,7 @@ async fn the_owner_of_the_api_key_is_reported() {
     let refused = other.whoami().await.unwrap_err();
     assert_eq!(refused.code(), "custody_provider_refused");
     assert!(!refused.to_string().contains(WORDS));
-    // A key that Turnkey does not know.
+    // The key of an API user whom Turnkey does not know.
     let key = p256::ecdsa::SigningKey::from_slice(&[0x44; 32]).unwrap();
     let public = key.verifying_key().to_encoded_point(true);
     let unknown = TurnkeyConfig {

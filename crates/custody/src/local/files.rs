@@ -1,4 +1,7 @@
 //! Files that only their owner may read. They are created whole and never overwritten.
+//!
+//! The functions order the writes so that a process may end at any point: a file is then missing or
+//! whole. They do not know the content.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};

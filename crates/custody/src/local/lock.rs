@@ -6,11 +6,12 @@ use std::path::Path;
 
 use crate::CustodyError;
 
-/// Held shared by every process that has the folder open, and exclusively by the one that rewrites
-/// all wallets.
+/// The file of the lock on the folder. Every process that has the folder open holds it shared; the
+/// one that rewrites all wallets holds it exclusively.
 const OPEN: &str = "open.lock";
 
-/// Held shared while a key signs, and exclusively while a wallet is marked as exported.
+/// The file of the lock on signing. It is held shared while a key signs, and exclusively while a
+/// wallet is marked as exported.
 const SIGNING: &str = "signing.lock";
 
 /// A lock that is held until this is dropped.
@@ -21,7 +22,7 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// The folder is open here, and may be open elsewhere.
+    /// Takes the lock of an open folder, which other processes may have open as well.
     pub(super) fn shared(folder: &Path) -> Result<Self, CustodyError> {
         let file = file(folder, OPEN)?;
         let locked = file.try_lock_shared();
@@ -33,7 +34,7 @@ impl Lock {
         )
     }
 
-    /// The folder is open here and nowhere else.
+    /// Takes the lock of an open folder, which no other process may have open.
     pub(super) fn alone(folder: &Path) -> Result<Self, CustodyError> {
         let file = file(folder, OPEN)?;
         let locked = file.try_lock();
@@ -45,7 +46,8 @@ impl Lock {
         )
     }
 
-    /// Held while a key signs. Waits while a wallet is being marked, which takes milliseconds.
+    /// Takes the lock of a signing key. Waits while a wallet is being marked, which takes
+    /// milliseconds.
     pub(super) fn while_signing(folder: &Path) -> Result<Self, CustodyError> {
         let file = file(folder, SIGNING)?;
         file.lock_shared().map_err(CustodyError::io(LOCKING))?;
@@ -55,7 +57,7 @@ impl Lock {
         })
     }
 
-    /// Held while a wallet is marked. Waits until no key signs.
+    /// Takes the lock of a wallet that is being marked. Waits until no key signs.
     pub(super) fn while_marking(folder: &Path) -> Result<Self, CustodyError> {
         let file = file(folder, SIGNING)?;
         file.lock().map_err(CustodyError::io(LOCKING))?;

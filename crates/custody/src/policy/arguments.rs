@@ -1,4 +1,6 @@
-//! The arguments that decide who receives something.
+//! Reads the arguments that decide who receives something, for the judgement of a call.
+//!
+//! It decodes strictly and judges nothing. The arguments of all other functions stay unread.
 
 use alloy_primitives::{Address, B256, Selector, U256};
 use alloy_sol_types::{SolCall, sol};

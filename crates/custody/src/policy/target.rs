@@ -1,4 +1,5 @@
-//! One reviewed contract.
+//! One reviewed contract: the functions that a wallet's key may call there, and whether it may be
+//! approved. The operator reviews it; the code only checks that the entry is consistent.
 
 use std::collections::BTreeSet;
 

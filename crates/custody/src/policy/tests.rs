@@ -239,7 +239,8 @@ fn every_refusal_is_provoked_and_its_name_is_stable() {
 }
 
 proptest! {
-    /// Read by its words only, an admitted call gives nothing to an account that is not reviewed.
+    /// Judged by its words alone, an admitted call gives tokens to the owner, to the wallet or to a
+    /// reviewed contract only.
     #[test]
     fn an_admitted_call_gives_nothing_away(
         to in prop::sample::select(vec![USDC, WETH, ROUTER, PROXY, VAULT, POOL, MESSENGER, WALLET, NOBODY]),

@@ -1,4 +1,7 @@
-//! A turn in a store that several processes share: it is renewed while it is held.
+//! A turn in a store that several processes share: a task renews it while it is held.
+//!
+//! The store judges the time. A process that is suspended for longer than the lease loses the turn
+//! without noticing it at once: the fence of its writes tells it.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
@@ -11,7 +14,7 @@ use tx_sender::{TurnEnd, TurnFence, TurnStore};
 
 use super::Place;
 
-/// Parts of a lease between two renewals: two may fail before it is over.
+/// How many times a lease is renewed within its length. Two renewals may fail before it is over.
 const BEATS_OF_A_LEASE: u32 = 3;
 
 /// The longest pause between two attempts to take a turn, in milliseconds; the shortest is half.
@@ -100,7 +103,7 @@ impl Held {
     pub(super) async fn lost(&self) {
         let mut lost = self.lost.clone();
         if lost.wait_for(|lost| *lost).await.is_err() {
-            // The task has ended with the runtime.
+            // The task ended with the runtime, which does not mean that the turn was lost.
             std::future::pending::<()>().await;
         }
     }
@@ -152,7 +155,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn one_process_holds_it_for_as_long_as_it_works() {
+    async fn one_process_holds_a_turn_for_as_long_as_it_works() {
         let [one, two] = two();
         let turn = one.take(ACCOUNT, "a").await;
         assert!(turn.fence().is_some());
@@ -203,7 +206,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_sleeper_loses_it_and_its_work_stops() {
+    async fn a_suspended_process_loses_its_turn_and_its_work_stops() {
         let (store, asleep) = (
             Arc::new(MemoryStore::default()),
             Arc::new(AtomicBool::new(false)),

@@ -233,7 +233,7 @@ async fn a_refused_export_changes_nothing() {
         let refused = custody.export(request, BRAND.to_owned()).await.unwrap_err();
         assert_eq!(refused.code(), code);
     }
-    // Signed for another service.
+    // The request is signed for another service.
     let refused = custody
         .export(good.clone(), "another".to_owned())
         .await

@@ -72,7 +72,7 @@ async fn the_key_signs_what_the_policy_admits_and_nothing_else() {
         let raw = of_alice.sign(&admitted).await.unwrap();
         assert_eq!(check(&raw, &admitted, alice.address).unwrap().raw, raw);
     }
-    // Each key knows its own owner, and treats no other wallet as its own.
+    // The wallet gives tokens to its own owner only, and calls no other wallet.
     for (refused, code) in [
         (withdraw(BOB.address()), "wallet_recipient_not_owner"),
         (withdraw(alice.address), "wallet_recipient_not_owner"),

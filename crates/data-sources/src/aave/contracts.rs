@@ -1,4 +1,5 @@
-//! The interfaces of the contracts, and the readers of their results.
+//! The interfaces of the contracts, and the readers of their results. A result of a wrong length or
+//! with an absurd figure is `None`, never a zero.
 
 use alloy_primitives::{Address, U256, address};
 use alloy_sol_types::SolCall;

@@ -13,13 +13,13 @@ pub(super) struct Turn {
     pub(super) content: Vec<Box<RawValue>>,
     /// The model, by its own name.
     pub(super) model: Option<String>,
-    /// How the turn ended.
+    /// The reason why the turn ended.
     pub(super) end: End,
     /// How many searches were made in it.
     pub(super) searches: Option<u64>,
 }
 
-/// How a turn ended.
+/// The reason why a turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     /// The answer is whole.
@@ -153,7 +153,8 @@ pub(super) fn assemble(
                             .pages
                             .extend(pages.into_iter().filter_map(|page| page.url));
                     }
-                    // Our own limit: the model then writes with the results that it has.
+                    // Our own limit of searches was reached: the model writes with the results that
+                    // it has.
                     SearchResult::Failed { error_code } if error_code == "max_uses_exceeded" => {}
                     SearchResult::Failed { error_code } => failed = Some(error_code),
                 }

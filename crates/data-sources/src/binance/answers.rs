@@ -36,8 +36,8 @@ impl Premium {
         intervals: Option<&BTreeMap<String, FundingInterval>>,
     ) {
         reading.mark_px = Some(self.mark_price);
-        // The interval of the rate is unknown without the list of exceptions. The reading already
-        // names the missing list.
+        // Without the list of exceptions the interval of the rate is unknown, so the rate is left
+        // out. The reading already names the missing list.
         let Some(intervals) = intervals else { return };
         let interval = intervals.get(&self.symbol).copied();
         let interval = interval.unwrap_or(FundingInterval::EIGHT_HOURS);

@@ -1,5 +1,8 @@
 //! The gate in front of the calls of one family: its budget, and the pause that the upstream asked
 //! for.
+//!
+//! A call passes before it is sent, waits briefly for weight, or is refused with the time after
+//! which it can pass. The gate does not know what a call asks.
 
 use std::{
     fmt,
@@ -24,12 +27,13 @@ pub(crate) struct Gate {
     budget: Option<(Rate, Mutex<Window>)>,
     hold: Mutex<Option<Hold>>,
     kept: Option<KeptUse>,
-    /// Until when calls that got "too many requests" wait, by the clock that their sleep uses.
+    /// The end of the pause for which calls that got "too many requests" wait, by the clock that
+    /// their sleep uses.
     waited_out: Mutex<Option<Instant>>,
     clock: Arc<dyn Clock>,
 }
 
-/// Until when the family is not asked, and why.
+/// The end of the time in which the family is not asked, and the reason.
 #[derive(Clone, Copy, Debug)]
 struct Hold {
     until: Duration,
@@ -150,7 +154,7 @@ impl Gate {
         }
     }
 
-    /// Refuses while the family is paused.
+    /// Refuses a call while the family is paused.
     pub(crate) fn held(&self) -> Result<(), SourceErrorKind> {
         let Some((left, unpaid)) = self.hold_left() else {
             return Ok(());

@@ -18,7 +18,7 @@ use super::{QuotaStore, QuotaStoreError, Rate, window::TRANSIT};
 /// The shortest window that is written down, in seconds. A shorter window is over before a server
 /// has restarted.
 const LEAST_WINDOW: u32 = 60;
-/// Slices of a window.
+/// The number of slices of a window.
 const SLICES: u32 = 60;
 /// The divisor of a budget that gives the most weight written ahead of its use.
 const AHEAD: u32 = 64;
@@ -87,7 +87,7 @@ impl KeptUse {
             (age, u32::try_from(weight).unwrap_or(u32::MAX))
         };
         let spent = spent.into_iter().map(aged).collect();
-        // The first store stays.
+        // `set` keeps the store that was set first.
         let _ = self.store.set(store);
         Ok(spent)
     }

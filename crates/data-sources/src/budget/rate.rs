@@ -1,4 +1,5 @@
-//! The limits of an upstream, as they are known in advance.
+//! The limits of an upstream that are known in advance, and the sources that share each of them.
+//! [`Window`](super::window::Window) enforces them.
 
 use std::num::NonZeroU32;
 
@@ -57,7 +58,7 @@ pub struct Family {
 }
 
 impl Families {
-    /// No budget at all. A pause covers the whole upstream.
+    /// Limits of an upstream without a budget. A pause covers the whole upstream.
     pub const UNLIMITED: Self = Self::Groups(&[]);
 
     /// Each family: its name within the upstream, empty for the only one, and its rate. `addresses`

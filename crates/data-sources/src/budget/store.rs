@@ -1,4 +1,6 @@
 //! The counters of quotas: kept in a store in slices, so that a call seldom waits for one.
+//!
+//! [`Quota`](super::quota::Quota) computes how many calls are due; this module counts them.
 
 use std::{
     fmt,
@@ -50,7 +52,7 @@ struct Reserved {
 
 enum Taken {
     Yes,
-    /// The slice is used up.
+    /// No calls are left in the slice.
     Empty,
 }
 

@@ -123,7 +123,8 @@ impl Window {
     /// The earliest time at which `weight` fits; `Err` with a whole window when it never does.
     fn earliest(&self, now: Duration, weight: u32) -> Result<Duration, Duration> {
         let room = self.limit.checked_sub(weight).ok_or(self.span)?;
-        // Later grants would otherwise find this one inside a window that they were granted in.
+        // No grant is earlier than the last one. Otherwise it could fall into a window that later
+        // grants have filled.
         let last = self.granted.back().map_or(now, |grant| grant.at.max(now));
         let mut taken = self.taken();
         let mut earliest = last;
@@ -139,7 +140,7 @@ impl Window {
 
     /// Moves on to `now`, and removes the grants that no window from then on contains.
     fn at(&mut self, now: Duration) -> Duration {
-        // Times are stored one window later, so that there is a time before the first one.
+        // Times are stored one window later, so that a time before the first one can be computed.
         self.latest = self.latest.max(now.saturating_add(self.span));
         while let Some(grant) = self.granted.front() {
             if grant.at.saturating_add(self.span) > self.latest {

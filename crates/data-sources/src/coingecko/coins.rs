@@ -1,4 +1,5 @@
-//! `GET /api/v3/coins/markets` by symbol, and the contracts of `GET /api/v3/coins/{id}`.
+//! `GET /api/v3/coins/markets` by symbol, and the contracts of `GET /api/v3/coins/{id}`. Several
+//! coins may share a symbol: the caller chooses.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -28,7 +29,7 @@ use crate::{
 
 pub(super) const MARKETS: &str = "coingecko.markets";
 pub(super) const CONTRACTS: &str = "coingecko.contracts";
-/// How long contracts are waited for. They only complete an answer.
+/// The time limit of the request for contracts, which only complete an answer.
 const CONTRACTS_PATIENCE: Duration = Duration::from_millis(2_500);
 /// How far a time of the source may be ahead of our clock.
 const AHEAD: Duration = Duration::from_secs(300);

@@ -13,10 +13,10 @@ use crate::{
     CHAIN_ID,
     error::{Error, SourceErrorKind},
     json::read_json,
-    ports::{Token, TokenList, TokenSnapshot},
     provenance::Sourced,
     source::Fault,
     text::clean,
+    tokens::{Token, TokenSnapshot},
 };
 
 pub(super) const SOURCE: &str = "coingecko.token-list";
@@ -40,8 +40,14 @@ struct Row {
     logo: Option<String>,
 }
 
-impl TokenList for Coingecko {
-    async fn tokens(&self, max_age: Option<Duration>) -> Result<Sourced<TokenSnapshot>, Error> {
+impl Coingecko {
+    /// The tokens that can be traded, at most `max_age` old when that is given; the adapter's own
+    /// time to live holds as well.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Source`] when no list is young enough.
+    pub async fn tokens(&self, max_age: Option<Duration>) -> Result<Sourced<TokenSnapshot>, Error> {
         let this = self.clone();
         let fetch = move || async move {
             let read: Result<Sourced<(TokenSnapshot, Option<Timestamp>)>, Error> = this

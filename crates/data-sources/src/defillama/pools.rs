@@ -32,7 +32,8 @@ const MAX_HELD: usize = 2 * MAX_KEPT;
 /// Tokens of one pool that are kept.
 const MAX_TOKENS: usize = 16;
 const NOT_MODIFIED: u16 = 304;
-/// A body of over 10 MB takes long. Only a background job asks for it.
+/// The time limit of the request: a body of over 10 MB takes long, and only a background job asks
+/// for it.
 const PATIENCE: Duration = Duration::from_secs(45);
 /// A time of change further than this in the future is ignored.
 const TOLERANCE: SignedDuration = SignedDuration::from_mins(5);

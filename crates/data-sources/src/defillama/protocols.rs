@@ -1,4 +1,5 @@
-//! `GET /protocols`.
+//! `GET /protocols`: every protocol with the value that is locked in it, in the order of the
+//! source. The list is read row by row, and impossible values are left out.
 
 use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 

@@ -87,7 +87,7 @@ pub(super) fn receipt(json: &Json<'_>, sent: &Transaction, block: BlockRef) -> R
         quantity(&object, "blobGasUsed")?,
         quantity(&object, "blobGasPrice")?,
     ) {
-        // Rollups write other values under the first name without a price.
+        // Rollups use the first name for another value, which has no price beside it.
         (Some(used), Some(price)) if sent.kind == 3 => Some((used, price)),
         _ => None,
     };

@@ -22,7 +22,7 @@ const KEPT_FOR: Duration = Duration::from_secs(86_400);
 const MAX_BATCHES: usize = 16;
 /// Most characters of a symbol.
 const MAX_SYMBOL_CHARS: usize = 32;
-/// More decimals than any token has.
+/// The most decimals that are believed: more than any token has.
 const MAX_DECIMALS: u8 = 36;
 
 sol! {
@@ -31,7 +31,7 @@ sol! {
     function balanceOf(address account) external view returns (uint256 balance);
 }
 
-/// The kept facts, and since when they are kept.
+/// The kept facts, each with the time from which it is kept.
 pub(super) type Kept = Recent<(u64, Address), (Timestamp, TokenFacts)>;
 
 pub(super) fn cache() -> Kept {
@@ -162,7 +162,7 @@ fn is_young(at: Timestamp, now: Timestamp) -> bool {
     Duration::try_from(now.duration_since(at)).is_ok_and(|age| age <= KEPT_FOR)
 }
 
-/// Whether one of its calls made the batch fail, and not a missing node.
+/// Whether a call of the batch made it fail. A missing node is another failure.
 fn is_spoiled(error: &Error) -> bool {
     matches!(
         error,

@@ -1,4 +1,5 @@
-//! Transactions: their content, their outcome and time, and the reason of a revert.
+//! Transactions: their content, their outcome and time, and the reason of a revert. What a
+//! transaction means is for `readings`.
 
 use std::time::Duration;
 

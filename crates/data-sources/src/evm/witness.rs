@@ -1,4 +1,7 @@
 //! Asks several nodes of a chain for one transaction at the same time, and compares their reports.
+//!
+//! Two nodes that agree outvote a third. When only one node reports, its report counts and is
+//! marked as unconfirmed.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -25,11 +28,13 @@ use crate::{
 const AT_ONCE: usize = 2;
 /// How long a known transaction waits for a second node to confirm it.
 const PATIENCE: Duration = Duration::from_millis(700);
-/// No other node is configured.
+/// The reason why a report is unconfirmed: no other node is configured.
 pub(super) const ONLY_NODE: &str = "only_one_node_configured";
-/// Other nodes were asked. None of them confirmed or contradicted the report.
+/// The reason why a report is unconfirmed: other nodes were asked, and none confirmed or
+/// contradicted it.
 const SILENT: &str = "other_nodes_do_not_answer";
-/// No block holds the transaction, so there is no outcome to agree about.
+/// The reason why a report is unconfirmed: no block holds the transaction, so there is no outcome
+/// to agree about.
 const PENDING: &str = "pending";
 
 /// A node's report about a transaction.

@@ -1,4 +1,5 @@
-//! One token of `GET /api/v1/token_security/{chain}`.
+//! One token of `GET /api/v1/token_security/{chain}`: its row becomes a scan. A member that is
+//! missing or has another form is unknown, never safe.
 
 use std::collections::BTreeMap;
 
@@ -126,8 +127,8 @@ fn findings(row: &Row, owner: Option<Address>) -> BTreeMap<Check, bool> {
     findings
 }
 
-/// The owner. The zero address when the member is present and empty: GoPlus writes a renounced
-/// ownership like that.
+/// The owner. GoPlus writes a renounced ownership as a present and empty member, which is read as
+/// the zero address.
 fn owner(row: &Row) -> Option<Address> {
     match row.get("owner_address")? {
         Value::String(text) if text.is_empty() => Some(Address::ZERO),
@@ -143,8 +144,8 @@ fn pool(row: &Value) -> Option<Pool> {
     })
 }
 
-/// The holders. Empty when a share is impossible: then the unit differs from the documented one,
-/// and the other shares are wrong too.
+/// The holders. The list is empty when one share is impossible: then the unit differs from the
+/// documented one, and the other shares are wrong too.
 fn holders(row: &Row) -> Vec<Holder> {
     let holder = |row: &Value| {
         let address = address(row.get("address")).ok_or(Odd)?;

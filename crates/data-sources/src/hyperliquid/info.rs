@@ -1,7 +1,7 @@
 //! `POST /info`: the one endpoint for plans and readings, under one budget.
 
 use crate::{
-    budget::{Families, QuotaSpec, Rate},
+    budget::{Families, Rate},
     source::{Ask, Conduct, KeyRule, Source, UpstreamSpec},
     transport::{Limits, Weigh},
 };
@@ -51,10 +51,9 @@ pub(crate) const fn spec(
         key: KeyRule::Keyless,
         sources,
         families: Families::One(RATE),
-        quota: QuotaSpec::NONE,
-        models: false,
         limits,
         conduct,
+        ..UpstreamSpec::DATA
     }
 }
 

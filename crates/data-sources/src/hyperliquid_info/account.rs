@@ -1,4 +1,5 @@
-//! The balances, positions and orders of an account.
+//! The balances, positions and orders of an account. The answer for an unused address is zeros,
+//! like that of an empty account.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,4 +1,5 @@
-//! Dexes and markets.
+//! Dexes and markets, and the categories of the deployed ones. A market's index in its universe is
+//! part of its identity, so no list is ever compacted.
 
 use std::{sync::Arc, time::Duration};
 

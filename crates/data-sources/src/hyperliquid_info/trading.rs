@@ -1,4 +1,4 @@
-//! Books and candles of one market.
+//! Books and candles of one market. An answer about another coin, or out of order, is refused.
 
 use std::{sync::Arc, time::Duration};
 

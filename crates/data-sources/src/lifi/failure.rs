@@ -1,4 +1,5 @@
 //! LI.FI's failures: `{message, code, errors?}` with an error status, or sometimes inside HTTP 200.
+//! Each documented code becomes a fault of the request, of the route or of the service.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +33,7 @@ pub(super) fn of(reply: &Reply) -> Option<Fault> {
         .and_then(|body| body.get("code"))
         .and_then(code);
     match (reply.failure(), code, body) {
-        // A status of the server's own failure decides, whatever the body says.
+        // The status of a failing server decides, whatever the body says.
         (Some(kind), _, _) if reply.status.is_server_error() => Some(kind.into()),
         (None, None, _) => None,
         (None, Some(_), Some(body)) if body.get("action").is_some() => None,
@@ -148,7 +149,7 @@ mod tests {
             (424, 1012, "http status 424 (code 1012)"),
             (400, 1013, "refused: Why (code 1013)"),
             (418, 4242, "http status 418 (code 4242)"),
-            // Inside a success.
+            // The failure arrives inside a success.
             (200, 1002, "no route: Why (code 1002)"),
             // A server's failure with a code of the request is still the server's failure.
             (503, 1002, "http status 503 (code 1002)"),

@@ -1,4 +1,7 @@
-//! The requests of routes between two snapshots.
+//! The requests of routes between two snapshots: searches, symbols, moods, leaders and posts.
+//!
+//! Each answer is kept for a while, so that many callers cost one request.
+//! [`gather`](super::gather) asks all sources for the snapshot itself.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,4 +1,7 @@
 //! Gathers all news from every source at once.
+//!
+//! A failed source is listed and does not end the round. [`readings`] judges and ranks the
+//! articles.
 
 use jiff::Timestamp;
 use readings::news::{Article, Digest, FearGreed, compile};

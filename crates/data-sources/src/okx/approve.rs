@@ -1,4 +1,7 @@
-//! Approvals: built here, compared with `GET /api/v6/dex/aggregator/approve-transaction`.
+//! Approvals: built here, and compared with `GET /api/v6/dex/aggregator/approve-transaction`.
+//!
+//! The calldata never comes from the aggregator. An aggregator that names another spender or amount
+//! is refused, and one that does not answer is listed as unavailable.
 
 use alloy_primitives::{Address, U256};
 use calldata_checks::{
@@ -11,16 +14,23 @@ use super::{DATA, Okx, lower};
 use crate::{
     error::{Error, RequestError, SourceError, SourceErrorKind},
     json::Json,
-    ports::{Approval, Approvals},
     provenance::{Mode, Provenance, SourceStatus, Sourced},
+    tokens::Approval,
 };
 
 pub(super) const SOURCE: &str = "okx.approve-transaction";
 /// The source of the calldata itself: the reviewed set, which needs no network.
 const REVIEWED: &str = "reviewed.contracts";
 
-impl Approvals for Okx {
-    async fn approval(&self, token: Address, amount: U256) -> Result<Sourced<Approval>, Error> {
+impl Okx {
+    /// Calldata that allows the router's spender to take `amount` (in the token's unit; zero
+    /// revokes) of `token`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Request`] for the native coin or the zero address, [`Error::Refused`] when the
+    /// aggregator's own approval differs from ours.
+    pub async fn approval(&self, token: Address, amount: U256) -> Result<Sourced<Approval>, Error> {
         if token == NATIVE_COIN {
             return Err(RequestError::NativeSource.into());
         }

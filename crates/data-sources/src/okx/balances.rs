@@ -26,7 +26,7 @@ use crate::{
 const SOURCE: &str = "okx.balances";
 /// Source id of the list of chains.
 pub(super) const CHAINS: &str = "okx.balance-chains";
-/// The list changes when a chain is added.
+/// How old the list of chains may be. It changes when a chain is added.
 pub(super) const CHAINS_AGES: Ages = Ages::seconds(24 * 3600, 7 * 24 * 3600).with_floor(300);
 /// Most chains that the interface takes.
 const MAX_CHAINS: usize = 50;
@@ -118,14 +118,14 @@ struct Assets {
 #[serde(rename_all = "camelCase")]
 struct Row {
     chain_index: String,
-    /// Empty for the native coin.
+    /// The token's contract; empty for the native coin.
     token_contract_address: String,
     #[serde(default)]
     symbol: Option<String>,
-    /// In whole units.
+    /// The balance in whole units.
     #[serde(default, deserialize_with = "Figure::or_none")]
     balance: Option<Figure>,
-    /// In atoms; empty on chains where OKX does not know them.
+    /// The balance in atoms; empty on chains where OKX does not know them.
     #[serde(default)]
     raw_balance: Option<String>,
     #[serde(default, deserialize_with = "Figure::or_none")]
@@ -184,7 +184,7 @@ fn by_chain(
             .find(|known| known.asset == holding.asset)
             && (known.raw, known.amount) != (holding.raw, holding.amount)
         {
-            // Nothing says which of two contradicting rows is right.
+            // Nothing shows which of two contradicting rows is right, so the balance is unknown.
             (known.raw, known.amount) = (None, None);
         }
     }

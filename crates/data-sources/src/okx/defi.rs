@@ -27,7 +27,7 @@ use crate::{
 
 const SOURCE: &str = "okx.defi";
 const SEARCH: &str = "/api/v6/defi/product/search";
-/// Tokens of one search.
+/// The most tokens of one search.
 const MAX_TOKENS: usize = 10;
 /// Products of one search that are kept; a page has 20.
 const MAX_PRODUCTS: usize = 100;

@@ -1,4 +1,7 @@
 //! Market data of tokens: prices with changes and volumes, the search, rankings, pools and origins.
+//!
+//! The figures are the source's own. An absent or impossible optional figure is `None`; a row
+//! without its core figure is left out.
 
 mod hot;
 mod info;
@@ -26,8 +29,8 @@ use crate::{
     cached::{Ages, Cached},
     error::SourceErrorKind,
     json::read_json,
-    ports::TokenPrice,
     provenance::Clock,
+    tokens::TokenPrice,
     transport::QUOTED_CHARS,
 };
 

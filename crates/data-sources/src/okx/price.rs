@@ -10,16 +10,22 @@ use crate::{
     Refusal,
     error::{Error, SourceErrorKind},
     json::Json,
-    ports::{TokenPrice, TokenPrices},
     provenance::Sourced,
     text::clean,
+    tokens::TokenPrice,
 };
 
 pub(super) const SOURCE: &str = "okx.market-price";
 const PATH: &str = "/api/v6/dex/market/price";
 
-impl TokenPrices for Okx {
-    async fn price(&self, token: Address) -> Result<Sourced<TokenPrice>, Error> {
+impl Okx {
+    /// The price of `token` in dollars.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotPriced`] for a token that OKX does not know, [`Error::Refused`] for an answer
+    /// about another token, [`Error::Source`] otherwise.
+    pub async fn price(&self, token: Address) -> Result<Sourced<TokenPrice>, Error> {
         let chain_id = self.config.reviewed.chain_id;
         let subject = (chain_id.to_string(), lower(token));
         let body =
@@ -74,14 +80,12 @@ impl TokenPrices for Okx {
             sources: vec![provenance],
         })
     }
-}
 
-impl Okx {
-    /// [`TokenPrices::price`], kept for a few seconds.
+    /// [`Self::price`], kept for a few seconds.
     ///
     /// # Errors
     ///
-    /// Those of [`TokenPrices::price`].
+    /// Those of [`Self::price`].
     pub async fn spot(
         &self,
         token: Address,

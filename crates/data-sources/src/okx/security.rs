@@ -1,4 +1,5 @@
-//! Security scans, holders and live quotes of tokens.
+//! Security scans, holders and live quotes of tokens. The adapter reads what the source states;
+//! `readings` makes the verdict.
 
 mod holders;
 mod quote;

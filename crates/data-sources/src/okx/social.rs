@@ -28,11 +28,11 @@ const SENTIMENT: &str = "okx.sentiment";
 const VIBE: &str = "okx.vibe";
 
 const ROOT: &str = "/api/v6/dex/market/social";
-/// Articles that are asked for: the most of a page.
+/// How many articles are asked for: a whole page.
 const ARTICLES: u8 = 50;
-/// Tokens of a ranking that are asked for.
+/// How many tokens of a ranking are asked for.
 const RANKED: u8 = 50;
-/// Sections of a trend that are asked for.
+/// How many sections of a trend are asked for.
 const STRETCHES: u8 = 24;
 /// A day, in the numbering of sentiments.
 const DAY: u8 = 3;

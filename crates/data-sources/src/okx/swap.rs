@@ -1,16 +1,17 @@
-//! `GET /api/v6/dex/aggregator/swap`: asked, read, and handed to the judgement of
-//! [`calldata_checks::okx`].
+//! `GET /api/v6/dex/aggregator/swap`: sends the request, reads the answer, and has
+//! [`calldata_checks::okx`] judge it. An answer that fails a check is never passed on.
 
 use alloy_primitives::{Address, U256};
+use calldata_checks::UtcSeconds;
 use calldata_checks::okx::{self, OfferedCall, SwapFacts, judge};
 
 use super::{DATA, Okx, lower};
 use crate::{
     error::{Error, SourceError, SourceErrorKind},
     json::Json,
-    ports::{RouteHop, SwapQuote, SwapRequest, Swaps, TokenStanding},
     provenance::{Provenance, Sourced},
     text::clean,
+    tokens::{RouteHop, SwapQuote, SwapRequest, TokenStanding},
 };
 
 pub(super) const SOURCE: &str = "okx.swap";
@@ -19,8 +20,13 @@ const NO_LIQUIDITY: &str = "82000";
 const MAX_HOPS: usize = 64;
 const MAX_TEXT_CHARS: usize = 48;
 
-impl Swaps for Okx {
-    async fn swap(&self, request: &SwapRequest) -> Result<Sourced<SwapQuote>, Error> {
+impl Okx {
+    /// A quote for `request`, whose calldata does exactly what the request says.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoRoute`], [`Error::Refused`] with the check that failed, or [`Error::Source`].
+    pub async fn swap(&self, request: &SwapRequest) -> Result<Sourced<SwapQuote>, Error> {
         let reviewed = &self.config.reviewed;
         let path = format!(
             "/api/v6/dex/aggregator/swap?chainIndex={}&amount={}&fromTokenAddress={}&toTokenAddress={}&slippagePercent={}&userWalletAddress={}",
@@ -45,13 +51,11 @@ impl Swaps for Okx {
                 })?;
         let failed = |kind| self.reject_response(SOURCE, kind);
         let quote = Quote::read(&Json::of(&data, DATA)).map_err(failed)?;
-        let now = self.now_seconds();
+        let now = UtcSeconds::from_unix(self.now_seconds());
         let facts = judge(&quote.as_judged(), &request.asked(), reviewed, now)?;
         Ok(self.checked(quote, facts, request, provenance))
     }
-}
 
-impl Okx {
     fn checked(
         &self,
         quote: Quote,
@@ -194,7 +198,7 @@ impl QuotedToken {
     }
 }
 
-/// A plain decimal with an optional minus sign, or none: the figure is shown, nothing is decided by
+/// A plain decimal with an optional minus sign. The figure is only shown: no decision depends on
 /// it.
 fn signed_decimal(json: &Json<'_>) -> Option<String> {
     let text = json.text().ok()?;
@@ -202,7 +206,7 @@ fn signed_decimal(json: &Json<'_>) -> Option<String> {
     Some(text)
 }
 
-/// Venues and shares, for people: the calldata decides what happens.
+/// Venues and shares for people. They decide nothing: the calldata does.
 fn route(list: &Json<'_>) -> Vec<RouteHop> {
     let hops = list.elements().unwrap_or_default();
     hops.iter()

@@ -1,4 +1,5 @@
-//! `GET /api/v6/dex/aggregator/all-tokens`, kept for hours: the list changes rarely.
+//! `GET /api/v6/dex/aggregator/all-tokens`, kept for hours, because the list changes rarely. It
+//! names the tokens that can be traded, and says nothing about their safety.
 
 use std::time::Duration;
 
@@ -9,26 +10,30 @@ use super::{DATA, Okx};
 use crate::{
     error::{Error, SourceError, SourceErrorKind},
     json::Json,
-    ports::{Token, TokenList, TokenSnapshot},
     provenance::Sourced,
     text::clean,
+    tokens::{Token, TokenSnapshot},
 };
 
 pub(super) const SOURCE: &str = "okx.all-tokens";
 const MAX_SYMBOL_CHARS: usize = 32;
 const MAX_NAME_CHARS: usize = 64;
 
-impl TokenList for Okx {
-    async fn tokens(&self, max_age: Option<Duration>) -> Result<Sourced<TokenSnapshot>, Error> {
+impl Okx {
+    /// The tokens that can be traded, at most `max_age` old when that is given; the adapter's own
+    /// time to live holds as well.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Source`] when no list is young enough.
+    pub async fn tokens(&self, max_age: Option<Duration>) -> Result<Sourced<TokenSnapshot>, Error> {
         let fetch = || {
             let okx = self.clone();
             async move { Ok(okx.fetch().await?) }
         };
         self.tokens.get((), max_age, fetch).await
     }
-}
 
-impl Okx {
     /// When the kept token list was fetched; `None` before the first one.
     pub async fn token_list_fetched_at(&self) -> Option<Timestamp> {
         Some(self.tokens.peek(&())?.0)
@@ -58,8 +63,8 @@ impl Okx {
     }
 }
 
-/// The usable rows and the number of the others. Rows that disagree about one address are all left
-/// out: nothing says which is right.
+/// The usable rows, and how many were left out. Rows that disagree about one address are all left
+/// out, because nothing shows which is right.
 fn read(rows: &Json<'_>) -> Result<(Vec<Token>, usize), SourceErrorKind> {
     let rows_read = rows.elements()?;
     let total = rows_read.len();

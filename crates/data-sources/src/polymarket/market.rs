@@ -1,4 +1,5 @@
-//! Whether the answers describe one market.
+//! Judges whether the answers of the order book and of the market list describe one market. The
+//! first contradiction is named; no answer is preferred.
 
 use alloy_primitives::U256;
 use calldata_checks::Decimal;

@@ -1,4 +1,4 @@
-//! The single answers, each read on its own.
+//! Reads the single answers, each on its own. [`market`](super::market) compares them.
 
 use alloy_primitives::{B256, U256};
 use calldata_checks::Decimal;

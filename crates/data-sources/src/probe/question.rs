@@ -1,4 +1,5 @@
-//! One harmless question, and its answer.
+//! One harmless question to an upstream, and its answer with the exchanges on the wire.
+//! [`row`](super::row) judges the answer.
 
 use std::{fmt, future::Future, pin::Pin};
 

@@ -17,7 +17,7 @@ use readings::symbol::SymbolKey;
 
 pub use self::rails::{Rail, Terms};
 
-/// Asks for a value that is not older than now.
+/// The age limit of a question, which no kept value can meet.
 const NOW: Option<Duration> = Some(Duration::ZERO);
 
 /// Tokens of the home chain.

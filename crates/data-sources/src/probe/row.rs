@@ -1,4 +1,7 @@
-//! The result of a probe for one source.
+//! The result of a probe for one source: its state, and the members that differ from the recorded
+//! form.
+//!
+//! A row says what was observed. The operator decides what to do about it.
 
 use std::collections::BTreeMap;
 
@@ -33,23 +36,23 @@ pub enum State {
     /// The source was not asked: a question costs money, or a budget, a quota or a pause forbids
     /// it.
     NotAsked,
-    /// 429.
+    /// The source answered 429.
     RateLimited,
-    /// No answer in time.
+    /// No answer came in time.
     TimedOut,
-    /// No connection.
+    /// No connection was possible.
     Unreachable,
-    /// Another status than 2xx.
+    /// The source answered with another status than 2xx, 401, 402, 403, 429 or 451.
     HttpStatus,
     /// The answer lacks something that a reading depends on; the reading leaves it out.
     Changed,
     /// The source reports a failure inside an answer.
     Refused,
-    /// 402.
+    /// The source answered 402.
     PaymentRequired,
-    /// 401 or 403 although a key was sent.
+    /// The source answered 401 or 403 although a key was sent.
     KeyRefused,
-    /// 401, 403 or 451, and there is no key.
+    /// The source answered 401, 403 or 451, and no key was sent.
     AccessRefused,
     /// The answer cannot be read.
     Malformed,
@@ -219,7 +222,7 @@ fn row(heard: &Heard, source: &'static str, exchanges: &[&Exchange], now: Timest
 }
 
 impl Row {
-    /// A row without a result.
+    /// An empty row: nothing is known about the source yet.
     pub(super) fn nothing(upstream: &str, source: &'static str) -> Self {
         Self {
             upstream: upstream.to_owned(),

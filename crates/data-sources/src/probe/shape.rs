@@ -1,4 +1,5 @@
-//! The shape of a JSON document: its members by path, and the kind of each.
+//! The shape of a JSON document: its members by path, and the kind of each. Two documents of one
+//! form have one shape, whatever their values and however long their lists.
 
 use std::collections::{BTreeMap, BTreeSet};
 

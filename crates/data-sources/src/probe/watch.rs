@@ -1,4 +1,7 @@
 //! Probes of all upstreams: on an operator's request, and in the background of a server.
+//!
+//! A background probe leaves the budgets and quotas to paying callers, and never asks a question
+//! that costs money.
 
 use std::{
     collections::BTreeMap,
@@ -255,7 +258,7 @@ impl Board {
                 );
             }
             let key = (row.upstream.clone(), row.source);
-            // A kept value is no new result.
+            // A kept value says nothing new about the source.
             let known = rows.contains_key(&key);
             if row.state != State::Kept || !known {
                 rows.insert(key, (now, row));

@@ -1,4 +1,5 @@
-//! Records the exchanges on the wire while a question is asked.
+//! Records the exchanges on the wire while a question is asked. Work without a witness is not
+//! recorded. Headers are never kept, because they carry keys.
 
 use std::{
     future::Future,

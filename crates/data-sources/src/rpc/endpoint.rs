@@ -1,4 +1,7 @@
 //! One node. It is asked for its chain id once, before anything else.
+//!
+//! The endpoint tells a revert, a missing method and a failure apart. Which node is asked next is
+//! for its callers.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! One call to an upstream, built step by step.
+//! One call to an upstream, built step by step. [`Source::ask`](super::Source::ask) makes it.
 
 use std::time::Duration;
 
@@ -120,7 +120,7 @@ impl<'a> Ask<'a> {
         self.free()
     }
 
-    /// Marks a call that costs nothing although the upstream's other calls do.
+    /// Marks a call as one that costs nothing, although the upstream's other calls do.
     pub(crate) fn free(mut self) -> Self {
         self.free = true;
         self

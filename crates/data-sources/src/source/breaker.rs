@@ -1,4 +1,5 @@
-//! A circuit breaker: an upstream that keeps failing is not asked for a while.
+//! A circuit breaker: an upstream that keeps failing is not asked for a while. It counts outcomes;
+//! the adapters decide what is a failure of the upstream.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},

@@ -1,4 +1,5 @@
-//! Makes a call: the checks before it, and the consequences of its outcome.
+//! Makes a call: the checks before it, and the consequences of its outcome for budgets, pauses,
+//! health and metrics. The transport has the tries and the time limits.
 
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ use crate::{
     transport::{Call, Media, Reply, reported, retry_after},
 };
 
-/// Counts rows and figures that could not be read and were left out.
+/// The metric that counts rows and figures that could not be read and were left out.
 const TOLERATED: &str = "svc_upstream_tolerated_total";
 
 /// The reason why a reply gives no value.

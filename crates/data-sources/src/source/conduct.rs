@@ -23,7 +23,8 @@ pub struct Conduct {
 }
 
 impl Conduct {
-    /// For data: calls wait out short pauses, and a failing upstream is not asked for a while.
+    /// The rules for data: calls wait out short pauses, and a failing upstream is not asked for a
+    /// while.
     pub const DATA: Self = Self {
         waits_out: Some(Duration::from_secs(1)),
         usual_pause: Duration::from_secs(15),
@@ -33,8 +34,8 @@ impl Conduct {
         breaks_off: true,
     };
 
-    /// For plans: a rate limit ends the call at once. A venue is asked for every plan, whatever its
-    /// health, because a plan has no older value as a fallback.
+    /// The rules for plans: a rate limit ends the call at once. A venue is asked for every plan,
+    /// whatever its health, because a plan has no older value as a fallback.
     pub const PLANS: Self = Self {
         waits_out: None,
         longest_pause: Duration::from_secs(2 * 3_600),

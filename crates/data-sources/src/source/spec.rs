@@ -34,6 +34,22 @@ pub struct UpstreamSpec {
     pub conduct: Conduct,
 }
 
+impl UpstreamSpec {
+    /// The usual rules of a source of data, for a specification to end with. What an upstream has
+    /// of its own is empty here.
+    pub(crate) const DATA: Self = Self {
+        name: "",
+        urls: &[],
+        key: KeyRule::Keyless,
+        sources: &[],
+        families: Families::UNLIMITED,
+        quota: QuotaSpec::NONE,
+        models: false,
+        limits: Limits::USUAL,
+        conduct: Conduct::DATA,
+    };
+}
+
 /// Whether an upstream needs a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyRule {

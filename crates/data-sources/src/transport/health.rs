@@ -1,4 +1,5 @@
-//! The health of each source, for `/status`.
+//! The health of each source, for `/status`. It reports the past and decides nothing: the circuit
+//! breaker decides whether an upstream is asked.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -38,10 +39,10 @@ pub struct SourceHealth {
     pub failures: u64,
     /// Rows and figures of its answers since the start that could not be read and were left out.
     pub tolerated: u64,
-    /// Weight that calls may take now, from the budget of the source's family; `None` without a
+    /// The weight that calls may use now, from the budget of the source's family; `None` without a
     /// budget.
     pub budget_left: Option<u32>,
-    /// Weight that calls may take in any `window_seconds`.
+    /// The weight that calls may use in any `window_seconds`.
     pub budget_limit: Option<u32>,
     /// Length of the window of the budget.
     pub window_seconds: Option<u32>,

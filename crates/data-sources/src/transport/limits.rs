@@ -16,7 +16,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// 4 s, 2 MiB, three tries from 100 ms.
+    /// The usual limits: 4 s, 2 MiB, and three tries with a first pause of 100 ms.
     pub const USUAL: Self = Self {
         timeout: Duration::from_secs(4),
         max_body_bytes: 2 * 1024 * 1024,

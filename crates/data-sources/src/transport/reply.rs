@@ -1,4 +1,5 @@
-//! The reply to a call: status, headers and a bounded body.
+//! The reply to a call: status, headers and a bounded body. The body of a success has the expected
+//! content type. Its content is not judged.
 
 use reqwest::{
     StatusCode,

@@ -1,4 +1,6 @@
 //! Calls to one address: tries, the pauses between them, and time limits.
+//!
+//! Every try pays through the [`Toll`](crate::budget::Toll). What a status means is for the caller.
 
 use std::{
     fmt,

@@ -20,7 +20,7 @@ pub struct Archive {
     posts: Vec<Post>,
 }
 
-/// One page of a list.
+/// One page of a list, as it was read.
 pub(super) struct Page {
     pub(super) posts: Vec<Post>,
     /// Every row with its id and its time.

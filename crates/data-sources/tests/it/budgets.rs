@@ -15,7 +15,7 @@ use wiremock::MockServer;
 
 pub(crate) use crate::support::{answering, asked, transport};
 
-/// 2026-11-21T01:02:00Z.
+/// The time of the recordings: 2026-11-21T01:02:00Z.
 pub(crate) const NOW: i64 = 1_795_222_920;
 
 /// A clock of the recordings that a test moves.

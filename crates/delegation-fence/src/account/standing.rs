@@ -1,4 +1,5 @@
-//! The states of a grant: received, active, ended.
+//! The states of a grant: received, active, ended. Only an active grant gives the values that a
+//! plan is judged by, so no code can use an ended one.
 
 use alloy_primitives::U256;
 use calldata_checks::UtcSeconds;

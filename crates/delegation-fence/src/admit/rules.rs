@@ -1,4 +1,7 @@
 //! The rules of the fence, each under its own name.
+//!
+//! They judge the facts of a verified plan against the policy that the holder signed. They do not
+//! read the plan's own statements about itself.
 
 use alloy_primitives::{Address, B256, U256};
 

@@ -1,29 +1,30 @@
-//! Verifies a log by itself.
+//! Verifies a log by itself: the hashes, the order and the times of its records. It asks no
+//! service, and cannot see records that are missing at the end.
 
 use alloy_primitives::B256;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Head, LogEvent, Record};
+use super::{LogEvent, LogHead, LogRecord};
 use crate::{Refusal, Rule, json, refusal::same, send::Transaction};
 
 /// A log whose records follow each other without a gap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifiedLog {
-    records: Vec<Record>,
+    records: Vec<LogRecord>,
 }
 
 impl VerifiedLog {
     /// The records.
     #[must_use]
-    pub fn records(&self) -> &[Record] {
+    pub fn records(&self) -> &[LogRecord] {
         &self.records
     }
 
     /// Its end.
     #[must_use]
-    pub fn head(&self) -> Head {
-        self.records.last().map_or(Head::EMPTY, |last| Head {
+    pub fn head(&self) -> LogHead {
+        self.records.last().map_or(LogHead::EMPTY, |last| LogHead {
             next_seq: last.seq().saturating_add(1),
             hash: last.hash(),
         })
@@ -44,7 +45,7 @@ impl VerifiedLog {
             self.records
                 .iter()
                 .filter(move |record| record.event() == event)
-                .filter_map(Record::payload_digest)
+                .filter_map(LogRecord::payload_digest)
         };
         of(LogEvent::Admitted)
             .filter(|plan| !of(LogEvent::Finished).any(|finished| finished == *plan))
@@ -64,11 +65,11 @@ impl VerifiedLog {
 ///
 /// # Example
 /// ```
-/// use delegation_fence::{Entry, Head, LogEvent, Rule, verify_log};
+/// use delegation_fence::{LogEntry, LogHead, LogEvent, Rule, verify_log};
 ///
-/// let mut head = Head::EMPTY;
+/// let mut head = LogHead::EMPTY;
 /// let at = "2026-11-21T07:00:00Z".parse().unwrap();
-/// let record = head.append(Entry::new(at, LogEvent::Granted))?;
+/// let record = head.append(LogEntry::new(at, LogEvent::Granted))?;
 /// let forged = record.to_json().replace("granted", "revoked");
 /// assert_eq!(verify_log([format!("[{forged}]").as_str()]).unwrap_err().rule, Rule::LogHash);
 /// # Ok::<(), delegation_fence::Refusal>(())
@@ -86,7 +87,7 @@ pub fn verify_log<'a>(answers: impl IntoIterator<Item = &'a str>) -> Result<Veri
     Ok(log)
 }
 
-fn read(answer: &str) -> Result<Vec<Record>, Refusal> {
+fn read(answer: &str) -> Result<Vec<LogRecord>, Refusal> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Answer {
@@ -105,7 +106,7 @@ fn read(answer: &str) -> Result<Vec<Record>, Refusal> {
         .into_iter()
         .map(|value| {
             let spelling = json::canonical(rule, &value)?;
-            let record: Record = json::read(rule, "a record", value)?;
+            let record: LogRecord = json::read(rule, "a record", value)?;
             // A member that reads like another spelling (`null` for a missing member) would not be
             // covered by the hash.
             if json::canonical(rule, &record)? != spelling {
@@ -117,7 +118,7 @@ fn read(answer: &str) -> Result<Vec<Record>, Refusal> {
         .collect()
 }
 
-fn judge(record: &Record, before: &VerifiedLog) -> Result<(), Refusal> {
+fn judge(record: &LogRecord, before: &VerifiedLog) -> Result<(), Refusal> {
     let head = before.head();
     same(
         Rule::LogHash,

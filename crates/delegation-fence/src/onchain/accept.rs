@@ -1,4 +1,7 @@
 //! Accepts delegations that others signed, by comparison with the grant.
+//!
+//! The comparison needs no chain. The state of the chain is judged by
+//! [`ChainGrant::judge`](super::ChainGrant::judge).
 
 use alloy_primitives::{Address, B256, U256};
 

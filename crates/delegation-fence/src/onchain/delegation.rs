@@ -1,4 +1,7 @@
 //! A delegation: its hash, its signature and its written forms.
+//!
+//! This module does not know grants: [`ChainTerms`](super::ChainTerms) says which delegations a
+//! grant promises.
 
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use alloy_sol_types::{Eip712Domain, SolStruct as _};

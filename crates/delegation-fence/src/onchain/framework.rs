@@ -7,21 +7,22 @@ use alloy_sol_types::sol;
 pub const MANAGER: Address = address!("db9B1e94B5b69Df7e401DDbedE43491141047dB3");
 /// `EIP7702StatelessDeleGator`: the code that an account points to.
 pub const IMPLEMENTATION: Address = address!("63c0c19a282a1B52b07dD5a65b58948A07DAE32B");
-/// `TimestampEnforcer`: later than the first time and before the second; zero means no bound.
+/// `TimestampEnforcer`: admits a redemption after the first time and before the second; zero sets
+/// no bound.
 pub const TIMESTAMP: Address = address!("1046bb45C8d673d4ea75321280DB34899413c069");
-/// `RedeemerEnforcer`: who may redeem, however the delegation was passed on.
+/// `RedeemerEnforcer`: admits the listed redeemers only, however the delegation was passed on.
 pub const REDEEMER: Address = address!("E144b0b2618071B4E56f746313528a669c7E65c5");
-/// `NonceEnforcer`: until the account counts up.
+/// `NonceEnforcer`: admits redemptions until the account raises its number.
 pub const NONCE: Address = address!("DE4f2FAC4B3D87A1d9953Ca5FC09FCa7F366254f");
-/// `ValueLteEnforcer`: at most so much native coin.
+/// `ValueLteEnforcer`: limits the native coin of a call.
 pub const VALUE_LTE: Address = address!("92Bf12322527cAA612fd31a0e810472BBB106A8F");
-/// `AllowedTargetsEnforcer`: which contracts.
+/// `AllowedTargetsEnforcer`: admits calls of the listed contracts only.
 pub const ALLOWED_TARGETS: Address = address!("7F20f61b1f09b08D970938F6fa563634d65c4EeB");
-/// `AllowedMethodsEnforcer`: which selectors.
+/// `AllowedMethodsEnforcer`: admits the listed selectors only.
 pub const ALLOWED_METHODS: Address = address!("2c21fD0Cb9DC8445CB3fb0DC5E7Bb0Aca01842B5");
-/// `AllowedCalldataEnforcer`: which bytes at which offset, counted from the selector.
+/// `AllowedCalldataEnforcer`: requires these bytes at an offset, counted from the selector.
 pub const ALLOWED_CALLDATA: Address = address!("c2b0d624c1c4319760C96503BA27C347F3260f55");
-/// `ApprovalRevocationEnforcer`: only calls that revoke an allowance.
+/// `ApprovalRevocationEnforcer`: admits only calls that revoke an allowance.
 pub const APPROVAL_REVOCATION: Address = address!("e264F1f09A19505a1ca1a86D5b01E8bFdb64324A");
 
 /// The authority of a delegation that an account gives itself.

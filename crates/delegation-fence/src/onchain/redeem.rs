@@ -1,4 +1,5 @@
-//! Calldata of the redeemer, and calldata that ends the permission.
+//! Calldata of the redeemer, and calldata that ends the permission. The functions make
+//! transactions; other crates sign and send them.
 
 use alloy_primitives::{Address, B256, Bytes, U256, b256};
 use alloy_sol_types::{SolCall as _, SolValue as _};

@@ -1,4 +1,7 @@
 //! The delegations that a grant promises.
+//!
+//! They are a function of the grant, the policy and the service's values, so the holder, the
+//! service and a verifier compute the same ones.
 
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use alloy_sol_types::SolCall as _;
@@ -15,7 +18,7 @@ use crate::{AccountKind, Grant, Policy, Refusal, Rule, TypedData, refusal::same}
 /// The time after the grant's end in which its allowance may still be cleared, in seconds.
 pub const CLEAR_GRACE_SECONDS: u64 = 86_400;
 
-/// Offsets of arguments from the selector on, as `AllowedCalldata` counts them.
+/// Offsets of arguments, counted from the selector as `AllowedCalldata` does.
 pub(super) const SPENDER: usize = 4;
 pub(super) const AMOUNT: usize = 36;
 /// The receiver of the router's functions is their fourth argument.
@@ -253,7 +256,8 @@ impl ChainTerms<'_> {
         vec![
             caveat(ALLOWED_TARGETS, self.policy.input_token().to_vec()),
             bytes_at(SPENDER, self.policy.router().into_word().as_slice()),
-            // Allowances of ERC-20 tokens, by `approve(spender, 0)`.
+            // The terms admit one kind of revocation: of an ERC-20 allowance, by `approve(spender,
+            // 0)`.
             caveat(APPROVAL_REVOCATION, vec![0x01]),
         ]
     }

@@ -1,4 +1,4 @@
-//! The written document, and the enforced part of it.
+//! The written document of a policy, and the proof that this crate enforces every member of it.
 
 use alloy_primitives::{Selector, U256, hex, keccak256};
 use calldata_checks::swap::calldata::IMPLEMENTED;

@@ -1,4 +1,4 @@
-//! The effect of an event, and the possible events of a send.
+//! The effect of an event on the state of a send, and the rules for which event may follow.
 
 use calldata_checks::StepKind;
 
@@ -102,8 +102,8 @@ impl Sending {
         }
     }
 
-    /// A step follows the one before it or all go out together, and no step follows a halt; a clear
-    /// follows the end of everything else.
+    /// Whether the transaction may be ordered now. A step follows the one before it, or all steps
+    /// go out together. No step follows a halt. A clear follows the end of everything else.
     fn may_order(&self, transaction: Transaction) -> bool {
         match transaction {
             Transaction::Step(kind) => {

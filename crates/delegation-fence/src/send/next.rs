@@ -1,4 +1,5 @@
-//! The next action.
+//! The next action of a send, from its events and the present state. Nothing is done here, and no
+//! event is added.
 
 use alloy_primitives::U256;
 use calldata_checks::StepKind;
@@ -116,7 +117,7 @@ impl Sending {
             Some(step @ (Transaction::Step(_) | Transaction::Swap)) => {
                 return Action::Cancel(step);
             }
-            // A pending clear is wanted.
+            // The clear in progress is wanted, so it is not cancelled.
             Some(clear @ Transaction::Clear(_)) => return Action::Resolve(clear),
             None => {}
         }

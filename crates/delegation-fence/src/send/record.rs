@@ -1,4 +1,5 @@
-//! The stored form of events: one JSON object each.
+//! The stored form of events: one JSON object each. Reading it back gives the same event, or a
+//! refusal.
 
 use plan_builder::wire::{Digits, KindRecord, Word};
 use serde::{Deserialize, Serialize};

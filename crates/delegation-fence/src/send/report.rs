@@ -1,4 +1,5 @@
-//! The report about a send.
+//! The report about a send, for the grant's holder: the state, the facts that were read back, and
+//! the transaction that a person can send.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use calldata_checks::{StepKind, step};

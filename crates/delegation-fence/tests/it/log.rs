@@ -5,8 +5,8 @@ use alloy_primitives::{B256, U256, keccak256};
 use alloy_signer::SignerSync as _;
 use calldata_checks::{StepKind, UtcSeconds};
 use delegation_fence::{
-    Domain, Entry, Head, Instance, LogEvent, Name, Now, Record, Revocation, RevocationReceipt,
-    Rule, Signature, Signed, Transaction, TypedData, verify_log,
+    Domain, Instance, LogEntry, LogEvent, LogHead, LogRecord, Name, Now, Revocation,
+    RevocationReceipt, Rule, Signature, Signed, Transaction, TypedData, verify_log,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -19,12 +19,12 @@ fn at(second: u64) -> UtcSeconds {
 }
 
 /// A grant, a plan whose call reverted, its clear, a refusal, and the revocation.
-fn log() -> Vec<Record> {
-    let of_plan = |second, event| Entry {
+fn log() -> Vec<LogRecord> {
+    let of_plan = |second, event| LogEntry {
         payload_digest: Some(PLAN),
-        ..Entry::new(at(second), event)
+        ..LogEntry::new(at(second), event)
     };
-    let sealed = |second, step, read_back: u64| Entry {
+    let sealed = |second, step, read_back: u64| LogEntry {
         step: Some(step),
         tx_hash: Some(B256::repeat_byte(7)),
         block_hash: Some(B256::repeat_byte(8)),
@@ -32,20 +32,20 @@ fn log() -> Vec<Record> {
         ..of_plan(second, LogEvent::Sealed)
     };
     let entries = [
-        Entry::new(at(0), LogEvent::Granted),
+        LogEntry::new(at(0), LogEvent::Granted),
         of_plan(1, LogEvent::Admitted),
         sealed(3, Transaction::Step(StepKind::ApproveReset), 0),
         sealed(5, Transaction::Step(StepKind::Approve), 1_000_000_007),
         of_plan(5, LogEvent::Halted),
         sealed(7, Transaction::Clear(0), 0),
         of_plan(8, LogEvent::Finished),
-        Entry {
+        LogEntry {
             refused_by: Some(Rule::OrderAlreadyUsed),
             ..of_plan(9, LogEvent::Refused)
         },
-        Entry::new(at(10), LogEvent::Revoked),
+        LogEntry::new(at(10), LogEvent::Revoked),
     ];
-    let mut head = Head::EMPTY;
+    let mut head = LogHead::EMPTY;
     entries
         .into_iter()
         .map(|entry| head.append(entry).unwrap())
@@ -97,14 +97,14 @@ fn a_log_verifies_in_every_form_that_a_server_gives_it() {
     assert_eq!(verified.head().next_seq, 9);
     let begun = json!(records[..4]).to_string();
     assert_eq!(verify_log([begun.as_str()]).unwrap().open_plans(), [PLAN]);
-    assert_eq!(verify_log([]).unwrap().head(), Head::EMPTY);
-    assert_eq!(verify_log(["[]"]).unwrap().head(), Head::EMPTY);
+    assert_eq!(verify_log([]).unwrap().head(), LogHead::EMPTY);
+    assert_eq!(verify_log(["[]"]).unwrap().head(), LogHead::EMPTY);
 }
 
 #[test]
 fn every_manipulation_of_a_log_has_a_name() {
     let records = values();
-    // Changed, with and without repaired hashes.
+    // A record is changed, with and without repaired hashes.
     let mut changed = records.clone();
     changed[3]["read_back"] = "0".into();
     assert_eq!(refused(&changed), Some(Rule::LogHash));
@@ -122,11 +122,11 @@ fn every_manipulation_of_a_log_has_a_name() {
     let mut twice = records.clone();
     twice.insert(3, records[2].clone());
     assert_eq!(refused(&twice), Some(Rule::LogSequence));
-    // A clock that ran backwards.
+    // The clock ran backwards.
     let mut earlier = records.clone();
     earlier[4]["at"] = at(4).to_string().into();
     assert_eq!(refused(&rehashed(earlier, 4)), Some(Rule::LogTime));
-    // A use after the revocation.
+    // A plan is admitted after the revocation.
     let mut used = records.clone();
     let mut again = records[1].clone();
     again["seq"] = 9.into();
@@ -168,13 +168,13 @@ fn a_malformed_log_is_refused() {
             "{text}"
         );
     }
-    // Without a hash.
+    // A record has no hash.
     let mut records = values();
     records[0].as_object_mut().unwrap().remove("hash");
     assert_eq!(refused(&records), Some(Rule::LogHash));
 }
 
-fn receipt(record: &Record) -> RevocationReceipt {
+fn receipt(record: &LogRecord) -> RevocationReceipt {
     let key: alloy_signer_local::PrivateKeySigner =
         "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d"
             .parse()

@@ -51,7 +51,7 @@ fn check<M: Message + std::fmt::Debug>(vector: &Value, signer: &str) {
     assert_eq!(signed.signer().unwrap().to_string(), signer);
     assert_eq!(signed.signature().to_string(), text(&vector["signature"]));
 
-    // Our written form, hashed by the oracle.
+    // The oracle hashes our written form.
     let (domain, message, digest, encoded) = oracle(&typed_data.to_json());
     assert_eq!(
         (domain, message),
@@ -59,7 +59,7 @@ fn check<M: Message + std::fmt::Debug>(vector: &Value, signer: &str) {
     );
     assert_eq!((digest, encoded), (signed.digest(), M::encode_type()));
     assert_eq!(Signed::<M>::parse(&signed.to_json()).unwrap(), signed);
-    // The vector's own text, hashed by the oracle.
+    // The oracle hashes the vector's own text.
     assert_eq!(oracle(&vector["typed_data"].to_string()).2, signed.digest());
 }
 

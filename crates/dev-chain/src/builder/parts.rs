@@ -69,7 +69,7 @@ impl DevChainBuilder {
     pub fn base_stage(self) -> Self {
         DEV_ACCOUNTS
             .iter()
-            .fold(base::place(self.funded()), |builder, account| {
+            .fold(base::RAILS.place(self.funded()), |builder, account| {
                 builder.holder(base::USDC, account.address, U256::from(base::USDC_FUNDS))
             })
     }
@@ -89,7 +89,7 @@ impl DevChainBuilder {
     pub fn arbitrum_stage(self) -> Self {
         DEV_ACCOUNTS
             .iter()
-            .fold(arbitrum::place(self.funded()), |builder, account| {
+            .fold(arbitrum::RAILS.place(self.funded()), |builder, account| {
                 let funds = U256::from(base::USDC_FUNDS);
                 builder.holder(arbitrum::USDC, account.address, funds)
             })

@@ -1,4 +1,4 @@
-//! The paths of the service.
+//! The paths of the attestation service, and the bodies of its answers.
 
 use alloy_primitives::B256;
 use serde_json::{Value, json};

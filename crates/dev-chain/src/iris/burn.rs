@@ -1,4 +1,5 @@
-//! One burn: the logged message, and the attested one.
+//! One burn: the message that the chain logged, and the message that the service attests, which
+//! differs from it in the members that the service fills in.
 
 use std::ops::Range;
 
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::State;
 
-/// Positions in a message.
+/// The positions of members in a message.
 const SOURCE: Range<usize> = 4..8;
 const DESTINATION: Range<usize> = 8..12;
 const NONCE: Range<usize> = 12..44;
@@ -18,7 +19,7 @@ const CALLER: Range<usize> = 108..140;
 const MIN_THRESHOLD: Range<usize> = 140..144;
 const THRESHOLD: Range<usize> = 144..148;
 const BODY: usize = 148;
-/// Positions in its body, counted from the message's start.
+/// The positions of members in the body, counted from the message's start.
 const BURN_TOKEN: Range<usize> = BODY + 4..BODY + 36;
 const MINT_RECIPIENT: Range<usize> = BODY + 36..BODY + 68;
 const AMOUNT: Range<usize> = BODY + 68..BODY + 100;

@@ -9,32 +9,20 @@ use hyper::{
     server::conn::http1, service::service_fn,
 };
 use hyper_util::rt::TokioIo;
-use tokio::{
-    net::{TcpListener, TcpStream},
-    task::{JoinHandle, JoinSet},
-};
+use tokio::net::TcpStream;
 
 use super::Iris;
-use crate::error::DevChainError;
+use crate::{error::DevChainError, listener::Listener};
 
 /// A service that listens on a socket. Dropping it closes the socket and every connection.
 #[derive(Debug)]
-pub struct IrisServer {
-    address: SocketAddr,
-    task: JoinHandle<()>,
-}
+pub struct IrisServer(Listener);
 
 impl IrisServer {
     /// The base URL for clients: the `base_url` of Circle's adapter.
     #[must_use]
     pub fn url(&self) -> String {
-        format!("http://{}", self.address)
-    }
-}
-
-impl Drop for IrisServer {
-    fn drop(&mut self) {
-        self.task.abort();
+        self.0.url()
     }
 }
 
@@ -45,21 +33,9 @@ impl Iris {
     ///
     /// When the address cannot be bound.
     pub async fn serve(&self, address: SocketAddr) -> Result<IrisServer, DevChainError> {
-        let listener = TcpListener::bind(address).await?;
-        let address = listener.local_addr()?;
-        let task = tokio::spawn(accept(listener, self.clone()));
-        Ok(IrisServer { address, task })
-    }
-}
-
-async fn accept(listener: TcpListener, iris: Iris) {
-    // Aborting this task drops the set, and with it every connection.
-    let mut connections = JoinSet::new();
-    loop {
-        if let Ok((stream, _)) = listener.accept().await {
-            connections.spawn(connection(stream, iris.clone()));
-        }
-        while connections.try_join_next().is_some() {}
+        let iris = self.clone();
+        let listener = Listener::open(address, move |stream| connection(stream, iris.clone()));
+        Ok(IrisServer(listener.await?))
     }
 }
 

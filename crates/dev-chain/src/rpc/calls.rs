@@ -1,4 +1,4 @@
-//! `eth_call` and `eth_estimateGas`.
+//! `eth_call` and `eth_estimateGas`: runs a call on a state and keeps no change of it.
 
 use alloy_primitives::{Bytes, TxKind, U256};
 use alloy_rpc_types_eth::TransactionRequest;
@@ -71,7 +71,8 @@ pub(super) fn estimate(view: View<'_>, request: TransactionRequest) -> Result<u6
         };
         Node::simulate(view, attempt).is_ok_and(|result| result.is_success())
     };
-    // The used gas is not enough when gas is refunded, or withheld for the caller of a call.
+    // The used gas may be too little for a limit, because refunds lower it, and because a call
+    // passes on only a part of the gas.
     let (mut too_little, mut enough) = (gas.tx_gas_used().saturating_sub(1), ceiling);
     let guess = gas.total_gas_spent().saturating_add(CALL_STIPEND);
     let guess = guess.saturating_add(guess.div_ceil(63));

@@ -1,4 +1,4 @@
-//! Suggested fees.
+//! Suggested fees: the base fee of the next block with a constant tip; and the history of fees.
 
 use alloy_consensus::Transaction as _;
 use alloy_eips::BlockNumberOrTag;

@@ -1,4 +1,4 @@
-//! The table of methods.
+//! The table of methods. An unknown method is refused as on go-ethereum.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ pub(super) fn dispatch(
     method: &str,
     mut params: Params,
 ) -> Result<Value, RpcError> {
-    // A sent transaction makes its own block.
+    // Sending a transaction makes a block of its own, so it needs no empty one before it.
     if !matches!(method, "eth_sendRawTransaction" | "eth_sendTransaction") {
         node.catch_up();
     }

@@ -1,4 +1,5 @@
-//! `eth_sendTransaction`: transactions of the accounts with public keys.
+//! `eth_sendTransaction`: transactions of the accounts with public keys, which this chain signs
+//! for, as development nodes do.
 
 use alloy_consensus::{SignableTransaction, TxEip1559, TxEip2930, TxEnvelope, TxLegacy};
 use alloy_primitives::{Address, B256, Signature, U256};

@@ -34,7 +34,7 @@ fn world() -> World {
         .clock(|| NOW)
         .build()
         .unwrap();
-    // A message that expires at block 1 has expired.
+    // The chain has reached block 1, so a message that expires there has expired.
     destination.mine();
     let iris = Iris::new(ATTESTER).unwrap();
     let iris = iris

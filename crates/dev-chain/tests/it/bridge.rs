@@ -253,7 +253,7 @@ fn a_refused_burn_names_the_reason() {
         |burn| burn.maxFee = burn.amount,
         "Max fee must be less than amount",
     );
-    // The own domain, and an unregistered one.
+    // The destination is the chain's own domain, or an unregistered one.
     check(
         |burn| burn.destinationDomain = base::DOMAIN,
         "No TokenMessenger for domain",

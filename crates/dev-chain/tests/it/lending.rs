@@ -100,7 +100,7 @@ fn a_reserve_states_its_configuration_in_bits_and_in_words() {
         let mask = (U256::ONE << width) - U256::ONE;
         (reserve(chain, USDG).configuration >> at) & mask
     };
-    // Decimals, active, frozen, borrowing, paused, supply cap.
+    // The fields of the configuration: decimals, active, frozen, borrowing, paused, supply cap.
     let read = |chain: &DevChain| {
         [(48, 8), (56, 1), (57, 1), (58, 1), (60, 1), (116, 36)]
             .map(|(at, width)| u64::try_from(bits(chain, at, width)).unwrap())
@@ -174,7 +174,7 @@ fn a_position_earns_with_the_time_and_is_withdrawn_whole() {
     assert!(position().abs_diff(AMOUNT) <= 1, "{}", position());
     chain.advance_time(365 * 86_400);
     chain.mine();
-    // 3.5 percent in a year.
+    // The position earned 3.5 percent in a year.
     assert!(position().abs_diff(103_500_000) <= 1, "{}", position());
     // The stored index is that of the last update, the normalized one that of now.
     let income = AavePool::getReserveNormalizedIncomeCall { asset: USDG };
@@ -255,7 +255,7 @@ fn every_refusal_of_a_withdrawal_has_its_code() {
     let said = |amount: u64| refusal(&chain, AAVE_POOL, &withdraw(U256::from(amount)));
     assert_eq!(said(0), "26");
     assert_eq!(said(AMOUNT + 5), "32");
-    // All of an empty position.
+    // Everything of an empty position is withdrawn.
     let none = AavePool::withdrawCall {
         asset: USDT0,
         ..withdraw(U256::MAX)

@@ -1,4 +1,4 @@
-//! The signatures that the token accepts.
+//! The signatures that the token accepts: one form for each, and no other.
 
 use alloy_primitives::{Bytes, U256, uint};
 use dev_chain::{BUYER, USDT0};

@@ -119,7 +119,7 @@ fn an_honest_vault_gives_what_it_previews() {
         (burned, received),
         (-100_000_000, i128::try_from(promised).unwrap())
     );
-    // Exact amounts in the other direction.
+    // The calls for exact assets or shares move exactly that amount.
     assert_eq!(change(&chain, &deposit(ASSETS)).1, -105_000_000);
     let part = withdrawCall {
         assets: U256::from(7),

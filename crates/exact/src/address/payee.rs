@@ -21,6 +21,7 @@ pub const LOCAL_CHAIN_ACCOUNTS: [Address; 10] = [
 
 /// The reason why an address must not receive money.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum PayeeFault {
     /// The zero address: money that it receives is lost.
     #[error("the zero address would burn every payment")]

@@ -1,4 +1,7 @@
 //! Parses addresses and checks their spelling.
+//!
+//! It judges the form and the checksum only. [`check_payee`](super::check_payee) judges whether an
+//! address may receive money.
 
 use std::fmt;
 
@@ -11,6 +14,7 @@ pub const PLACEHOLDER: &str = "0xYOUR_OWN_ADDRESS";
 
 /// The reason why a text is not accepted as an address.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum AddressFault {
     /// The text is still [`PLACEHOLDER`].
     #[error("expected an address of your own, observed the example's {PLACEHOLDER}")]

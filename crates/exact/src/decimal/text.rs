@@ -1,6 +1,14 @@
 //! Plain decimal text, kept as it was written: prices, human-readable amounts and percentages.
+//!
+//! [`DecimalText`] converts to whole numbers of the smallest unit exactly or not at all. The caller
+//! knows the unit.
 
-use std::{cmp::Ordering, fmt, str::FromStr};
+use std::{
+    cmp::Ordering,
+    fmt,
+    hash::{Hash, Hasher},
+    str::FromStr,
+};
 
 use alloy_primitives::U256;
 
@@ -16,7 +24,8 @@ pub struct DecimalText {
 }
 
 impl DecimalText {
-    /// Longest text that is read, in bytes: two 256-bit numbers in sequence fit.
+    /// The longest text that is read, in bytes. A 256-bit number fits, with a point and 21 digits
+    /// after it.
     pub const MAX_LEN: usize = 100;
 
     /// Reads decimal text.
@@ -183,6 +192,12 @@ impl FromStr for DecimalText {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Self::parse(text)
+    }
+}
+
+impl Hash for DecimalText {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.significant().hash(state);
     }
 }
 

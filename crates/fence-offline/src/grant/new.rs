@@ -1,4 +1,4 @@
-//! `grant new`.
+//! `grant new`: writes the typed data of a grant for a wallet or a key file to sign.
 
 use alloy_primitives::{Address, B256, U256};
 use calldata_checks::UtcSeconds;
@@ -58,9 +58,6 @@ pub struct New {
     /// Where the grant goes
     #[command(flatten)]
     pub destination: Destination,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// Kinds of accounts for which a service sends.
@@ -134,7 +131,7 @@ pub fn new(arguments: &New) -> Result<CommandOutcome, Failure> {
     }
     let outcome = arguments
         .destination
-        .deliver(&typed_data.to_json(), about, arguments.json)?;
+        .deliver(&typed_data.to_json(), about)?;
     Ok(outcome.after_saying(&words))
 }
 

@@ -1,4 +1,4 @@
-//! `grant verify`.
+//! `grant verify`: judges a signed grant by the rules of the service, without the service.
 
 use std::path::PathBuf;
 

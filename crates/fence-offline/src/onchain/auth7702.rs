@@ -1,4 +1,4 @@
-//! `onchain auth7702`.
+//! `onchain auth7702`: signs the EIP-7702 authorization of an account. Another tool sends it.
 
 use alloy_primitives::Address;
 use clap::Args;
@@ -36,9 +36,6 @@ pub struct Auth7702 {
     /// Where the authorization goes
     #[command(flatten)]
     pub destination: Destination,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// Signs the authorization that gives an account the framework's code (EIP-7702), or takes it away.
@@ -85,7 +82,6 @@ pub fn auth7702(arguments: &Auth7702) -> Result<CommandOutcome, Failure> {
     let outcome = arguments.destination.deliver(
         &document.to_string(),
         json!({"account": key.address().to_string(), "digest": digest}),
-        arguments.json,
     )?;
     Ok(outcome.after_saying(
         "signed. Whoever sends it pays the gas, for example: cast send ACCOUNT --auth RLP --account NAME --rpc-url URL\n",

@@ -1,4 +1,5 @@
-//! `onchain delegation`.
+//! `onchain delegation`: signs the delegations that a grant promises, and puts them beside the
+//! grant.
 
 use std::path::PathBuf;
 
@@ -38,9 +39,6 @@ pub struct Delegate {
     /// Where the grant with its delegations goes
     #[command(flatten)]
     pub destination: Destination,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// Signs the delegations of a grant, and adds them to it: the body of `POST /delegation/grants`.
@@ -92,12 +90,7 @@ pub fn delegation(arguments: &Delegate) -> Result<CommandOutcome, Failure> {
             .collect::<Result<_, Failure>>()?
     };
     terms.accept(&delegations)?;
-    deliver(
-        signed.clone(),
-        delegations,
-        &arguments.destination,
-        arguments.json,
-    )
+    deliver(signed.clone(), delegations, &arguments.destination)
 }
 
 /// Delivers a grant with its delegations.
@@ -105,7 +98,6 @@ pub(crate) fn deliver(
     signed: Signed<Grant>,
     delegations: Vec<delegation_fence::onchain::SignedDelegation>,
     destination: &Destination,
-    as_json: bool,
 ) -> Result<CommandOutcome, Failure> {
     let mut about = crate::document::hashes(signed.typed_data());
     if let Some(about) = about.as_object_mut() {
@@ -123,5 +115,5 @@ pub(crate) fn deliver(
         signed,
         delegations,
     };
-    destination.deliver(&file.to_json(), about, as_json)
+    destination.deliver(&file.to_json(), about)
 }

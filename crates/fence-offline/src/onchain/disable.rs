@@ -1,4 +1,5 @@
-//! `onchain disable`.
+//! `onchain disable`: prints the transaction that ends a permission on the chain. The account sends
+//! it with any wallet.
 
 use std::path::PathBuf;
 

@@ -1,11 +1,12 @@
-//! `plan verify`.
+//! `plan verify`: judges a plan by its own bytes, the request and the reviewed fees, as the agent
+//! rail did when it built the plan. It reads no chain and no price.
 
 use std::{
     fmt::Write as _,
     path::{Path, PathBuf},
 };
 
-use calldata_checks::UtcSeconds;
+use calldata_checks::{UtcSeconds, bridge, swap};
 use clap::Args;
 use plan_builder::{
     FeeDocument, Policy, Refusal, Request, SimulationMode, Verified, rail_of_plan,
@@ -28,13 +29,14 @@ pub struct Verify {
     /// The request: the `arguments` that were sent to the tool (`-`: standard input)
     #[arg(long, value_name = "FILE")]
     pub request: PathBuf,
-    /// The reviewed fee configuration (TOML)
+    /// The reviewed fee configuration (TOML): the operator's published one, or your own; not what
+    /// the judged server gives you
     #[arg(long, value_name = "FILE")]
     pub fees: PathBuf,
     /// Accept a bridge plan for an `eoa` whose code nobody read on the source chain
     #[arg(long)]
     pub allow_unread_accounts: bool,
-    /// Refuse a plan with transactions that was not run before it was given, unless its account
+    /// Refuse a plan with transactions that states no simulation, unless it states that its account
     /// lacks the input
     #[arg(long)]
     pub require_simulation: bool,
@@ -129,7 +131,7 @@ pub(crate) fn verified(
     let rail = rail_of_plan(&plan).map_err(by_check)?;
     let request = Request::parse(rail, &request).map_err(by_check)?;
     let verified = verify_plan(&request, &plan, now, &policy).map_err(by_check)?;
-    Ok((request, verified, policy.fees.version))
+    Ok((request, verified, policy.fees.version.clone()))
 }
 
 fn policy(path: &Path) -> Result<Policy, SourceError> {
@@ -181,9 +183,29 @@ fn accepted(
         "plan": json_of(&words),
         "checks": names,
         "not_established": not_established,
+        "notes": notes(verified),
     }});
     CommandOutcome::json(&answer, Exit::Ok)
 }
+
+/// Sentences about the limits of this verification, for its reader.
+fn notes(verified: &Verified) -> Vec<&'static str> {
+    let open = verified.report().not_established();
+    let is_open = |name| open.iter().any(|check| check.name == name);
+    let mut notes = Vec::new();
+    if is_open(swap::checks::MIN_OUT) {
+        notes.push(NO_LEAST_OUTPUT);
+    }
+    if is_open(bridge::checks::CONTROL) {
+        notes.push(ACCOUNT_NOT_READ);
+    }
+    notes
+}
+
+const NO_LEAST_OUTPUT: &str = "a verified plan is the requested plan, not a good price: \
+    set minAmountOut in the request if you want a least output";
+const ACCOUNT_NOT_READ: &str = "only the plan states who holds the address on the other chain: \
+    read the account yourself before you sign";
 
 /// The checks, the transaction, and the basis of the judgement; the word *verified* comes last.
 fn said(words: &Words, verified: &Verified, basis: &Basis) -> String {
@@ -203,6 +225,11 @@ fn said(words: &Words, verified: &Verified, basis: &Basis) -> String {
             Printable(check.observed.as_str())
         );
     }
+    let described = lines(words);
+    let _ = writeln!(text, "\n{described}");
+    for note in notes(verified) {
+        let _ = writeln!(text, "note: {note}");
+    }
     let clock = if basis.from_clock {
         "this machine's clock"
     } else {
@@ -210,8 +237,7 @@ fn said(words: &Words, verified: &Verified, basis: &Basis) -> String {
     };
     let _ = writeln!(
         text,
-        "\n{}\njudged as of {} ({clock}), by fee version {}\nverified: {} plan {}\nvalid until {}",
-        lines(words),
+        "judged as of {} ({clock}), by fee version {}\nverified: {} plan {}\nvalid until {}",
         basis.now,
         Printable(&basis.fees),
         verified.rail().as_str(),

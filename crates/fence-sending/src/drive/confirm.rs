@@ -1,8 +1,10 @@
-//! Confirms a plan again before its next step, from the store and from a sealed block.
+//! Confirms a plan again before its next step, from the store and from a sealed block. A result
+//! holds for this turn only.
 
 use delegation_fence::{AccountKind, ClearObstacle, Now, Phase, Rule, State, Transaction};
 use fence_server::DelegationError;
 use gas_funding::Funds;
+use tokio::time::Instant;
 
 use super::{Driver, Snapshot};
 use crate::{Estimate, Route, SealedBlock, SendingFault, key::Purpose};
@@ -36,7 +38,7 @@ impl Driver {
 
     /// Checks whether the service could clear the allowance now. The inner error is the obstacle.
     pub(super) async fn clear_obstacle(
-        &self,
+        &mut self,
         snapshot: &Snapshot,
         sealed: SealedBlock,
     ) -> Result<Result<(), ClearObstacle>, SendingFault> {
@@ -76,10 +78,22 @@ impl Driver {
             sealed.block,
             self.turn,
         );
-        Ok(match funds.await? {
-            Funds::Enough | Funds::Coming => Ok(()),
-            Funds::Missing(_) => Err(ClearObstacle::NoGas),
-        })
+        let funds = funds.await?;
+        let is_coming = match funds {
+            Funds::Enough => return Ok(Ok(())),
+            Funds::Coming => self.coins_are_in_time(snapshot),
+            Funds::Missing(_) => false,
+        };
+        Ok(is_coming.then_some(()).ok_or(ClearObstacle::NoGas))
+    }
+
+    /// Whether the clearing still waits for coins that are on their way. The account that sends
+    /// them may have none itself. So after a while the allowance is reported, and other work of the
+    /// account goes on. When coins arrive, the allowance is cleared.
+    fn coins_are_in_time(&mut self, snapshot: &Snapshot) -> bool {
+        let since = *self.coins_since.get_or_insert_with(Instant::now);
+        snapshot.sending.obstacle() != Some(ClearObstacle::NoGas)
+            && since.elapsed() < self.shared.pace.coins
     }
 
     /// The route for the plan's account.

@@ -1,4 +1,5 @@
 //! Orders a transaction of a plan: checks it, records the order, and hands it over to the sender.
+//! The outcome is for [`resolve`](super::resolve).
 
 use calldata_checks::StepKind;
 use delegation_fence::{ClearObstacle, Event, HaltReason, Rule, State, Transaction};
@@ -79,8 +80,14 @@ impl Driver {
             Transaction::Clear(_) => (Purpose::Clearing, gas_limit),
         };
         let funds = shared.fund(admitted, route, payer, needed, sealed.block, self.turn);
-        if funds.await? != Funds::Enough {
-            return Ok(Turn::Waits);
+        match (funds.await?, transaction) {
+            (Funds::Enough, _) => {}
+            (Funds::Missing(_), Transaction::Clear(_)) => {
+                return self.clear_impossible(snapshot, ClearObstacle::NoGas).await;
+            }
+            // A step waits until the plan's time is over. The next turn ends the wait of a
+            // clearing.
+            _ => return Ok(Turn::Waits),
         }
 
         let request = Request {

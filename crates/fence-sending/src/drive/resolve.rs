@@ -1,14 +1,13 @@
 //! Finds the outcome of an ordered transaction.
+//!
+//! The sender's record decides. A transaction without a record is forbidden there first, so that
+//! nobody can sign it later. Nothing new is signed here.
 
-use std::sync::Arc;
-
-use alloy_primitives::{Address, Bytes};
+use alloy_primitives::Address;
 use delegation_fence::onchain::ChainGrant;
 use delegation_fence::{Block, Event, Transaction};
 use fence_server::KeptSubmission;
-use tx_sender::{
-    Inclusion, Lane, Record, SenderError, SignError, SignFuture, State, TransactionSigner, Unsigned,
-};
+use tx_sender::{Inclusion, Lane, Record, SenderError, State};
 
 use super::{Driver, Snapshot, Turn};
 use crate::SendingFault;
@@ -99,18 +98,27 @@ impl Driver {
         }
     }
 
-    /// The lane of the plan's transactions. When the account has no signer any more, the lane is
-    /// that of the former signer: signed transactions are followed to their end, and nothing new is
-    /// signed.
+    /// The lane of the plan's transactions. While the account has no signer, the lane is that of
+    /// the former signer: signed transactions are followed to their end, and nothing new is signed.
     pub(super) async fn lane(&self, snapshot: &Snapshot) -> Result<Lane, SendingFault> {
         let admitted = &snapshot.kept.admitted;
         let signer = match self.route(snapshot) {
             Some(route) => route.signer(admitted.account).await?,
             None => None,
         };
-        let signer = signer.unwrap_or_else(|| Arc::new(Nobody(sent_by(&snapshot.kept))));
-        let account = signer.account();
-        self.shared.sender.add_signer(signer);
+        let sender = &self.shared.sender;
+        let account = match signer {
+            Some(signer) => {
+                let account = signer.account();
+                sender.add_signer(signer);
+                account
+            }
+            None => {
+                let account = sent_by(&snapshot.kept);
+                sender.add_account(account);
+                account
+            }
+        };
         Ok(Lane {
             chain_id: admitted.chain_id,
             account,
@@ -127,19 +135,6 @@ fn sent_by(kept: &KeptSubmission) -> Address {
         ChainGrant::restore(typed_data, &grant.delegations).ok()
     });
     delegated.map_or(kept.admitted.account, |grant| grant.redeemer())
-}
-
-/// A signer for an account whose key is gone. It signs nothing.
-struct Nobody(Address);
-
-impl TransactionSigner for Nobody {
-    fn account(&self) -> Address {
-        self.0
-    }
-
-    fn sign<'a>(&'a self, _: &'a Unsigned) -> SignFuture<'a, Bytes> {
-        Box::pin(async { Err(SignError::Unavailable) })
-    }
 }
 
 /// Whether a request can still be cancelled.

@@ -70,7 +70,7 @@ impl Snapshot {
 impl Driver {
     /// Reads the present time, the confirmation, and the obstacle to a clearing that is due.
     pub(super) async fn view(
-        &self,
+        &mut self,
         snapshot: &Snapshot,
         sealed: Option<&SealedBlock>,
     ) -> Result<View, SendingFault> {

@@ -1,5 +1,8 @@
 //! Accounts with delegation code (`eoa7702`): a key of the service redeems their delegations and
 //! pays the gas.
+//!
+//! Before a clearing, the route reads the chain for obstacles. Whether a plan lies inside the
+//! delegations is judged by `delegation_fence`.
 
 use std::sync::Arc;
 

@@ -207,3 +207,44 @@ async fn a_clearing_is_paid_for_after_the_plans_end() {
     assert_eq!(world.ended(plan).await, State::HaltedClean);
     assert_eq!((world.allowance(), world.swaps()), (U256::ZERO, 0));
 }
+
+/// The account has lost its coins, and the gas account has none for it. The allowance is reported,
+/// and the account's turn is free. When there are coins, the allowance is cleared.
+#[tokio::test(start_paused = true)]
+async fn a_clearing_whose_coins_never_come_is_reported() {
+    let mut world = World::with(|builder| builder.account(DEV_ACCOUNTS[2].address, U256::ONE));
+    world.funder = Some(funder(u64::MAX, u64::MAX));
+    let plan = world.accept();
+    let process = world.process(Fuse::eternal()).await;
+    world
+        .until("the approval", |world| {
+            world.allowance() == U256::from(AMOUNT)
+        })
+        .await;
+    let account = wallet().address();
+    world.instead(move |request| {
+        let asked: Option<Address> = request["params"][0].as_str()?.parse().ok();
+        (request["method"] == "eth_getBalance" && asked == Some(account))
+            .then(|| json!({ "result": "0x0" }))
+    });
+    world.revoke();
+    world
+        .until("the report", |world| {
+            world.state(plan) == State::HaltedDirty
+        })
+        .await;
+    let report = world.report(plan);
+    assert!(report.clear_transaction.is_some());
+    assert_eq!(report.allowance_read_back.unwrap().0, U256::from(AMOUNT));
+    assert_eq!(world.book.all().len(), 1);
+    // The coins are still on their way, and other work of the account gets its turns.
+    for _ in 0..3 {
+        let turn = process.turns.take(account, "other");
+        let turn = tokio::time::timeout(Duration::from_secs(5), turn).await;
+        turn.unwrap().end().await;
+        pass(Duration::from_secs(10)).await;
+    }
+    world.instead(|_| None);
+    assert_eq!(world.ended(plan).await, State::HaltedClean);
+    assert_eq!((world.allowance(), world.swaps()), (U256::ZERO, 0));
+}

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use alloy_primitives::{Address, B256};
 use calldata_checks::UtcSeconds;
-use delegation_fence::{Entry, Event, Policy, Record, Spent, Transaction, Use};
+use delegation_fence::{Event, LogEntry, LogRecord, Policy, Spent, Transaction, Use};
 use fence_server::{
     Acceptance, Change, Ended, InstalledPolicy, KeptGrant, KeptSubmission, Lease, Store,
     StoreError, StoreFuture, View, Write,
@@ -252,11 +252,11 @@ impl Store for Memory {
         done(self.0.lock().unwrap().apply(write))
     }
 
-    fn note_refusal(&self, _: Address, _: B256, _: Entry, _: u32) -> StoreFuture<'_, ()> {
+    fn note_refusal(&self, _: Address, _: B256, _: LogEntry, _: u32) -> StoreFuture<'_, ()> {
         done(Ok(()))
     }
 
-    fn log(&self, _: Address, _: B256, _: u64, _: u32) -> StoreFuture<'_, Vec<Record>> {
+    fn log(&self, _: Address, _: B256, _: u64, _: u32) -> StoreFuture<'_, Vec<LogRecord>> {
         done(Ok(Vec::new()))
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use alloy_primitives::{Address, B256};
 use calldata_checks::UtcSeconds;
-use delegation_fence::{Entry, Policy};
+use delegation_fence::{LogEntry, Policy};
 use fence_server as fence;
 use test_support::Fuse;
 
@@ -52,7 +52,7 @@ impl fence::Store for MortalFence {
         &self,
         account: Address,
         grant_id: B256,
-        refusal: Entry,
+        refusal: LogEntry,
         most: u32,
     ) -> fence::StoreFuture<'_, ()> {
         self.store.note_refusal(account, grant_id, refusal, most)
@@ -64,7 +64,7 @@ impl fence::Store for MortalFence {
         grant_id: B256,
         from: u64,
         most: u32,
-    ) -> fence::StoreFuture<'_, Vec<delegation_fence::Record>> {
+    ) -> fence::StoreFuture<'_, Vec<delegation_fence::LogRecord>> {
         self.store.log(account, grant_id, from, most)
     }
 

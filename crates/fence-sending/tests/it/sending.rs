@@ -244,7 +244,7 @@ async fn a_call_that_would_revert_is_not_signed_and_the_allowance_is_cleared() {
 /// The obstacle is on the chain: the token is paused, or has barred the account. The report says so
 /// once, the driver looks again, and clears the allowance after the obstacle's end.
 #[tokio::test(start_paused = true)]
-async fn a_clear_that_reverts_is_said_once_and_made_when_it_no_longer_does() {
+async fn a_clearing_that_reverts_is_reported_once_and_tried_again() {
     let world = World::new();
     let plan = world.accept();
     let _process = world.process(Fuse::eternal()).await;
@@ -322,4 +322,26 @@ async fn an_allowance_is_reported_when_the_key_is_gone() {
 #[tokio::test(start_paused = true)]
 async fn an_allowance_is_reported_when_nobody_knows_how_to_send_for_the_account() {
     left_behind(|world| world.routed = false).await;
+}
+
+/// The folder of the keys is not mounted when the process starts, and comes later.
+#[tokio::test(start_paused = true)]
+async fn a_plan_goes_on_when_its_key_comes_back() {
+    let world = World::new();
+    let plan = world.accept();
+    let process = world.process(Fuse::eternal()).await;
+    let approve = Transaction::Step(StepKind::Approve);
+    world
+        .until("the approval", |world| {
+            let events = world.store.kept(plan).unwrap().events;
+            events.contains(&Event::Ordered(approve)) && !world.chain.waiting().is_empty()
+        })
+        .await;
+    process.fuse.blow();
+    drop(process);
+    world.route.keyless.store(true, Ordering::SeqCst);
+    let _process = world.process(Fuse::eternal()).await;
+    pass(Duration::from_secs(3)).await;
+    world.route.keyless.store(false, Ordering::SeqCst);
+    assert_eq!(world.ended(plan).await, State::Done);
 }

@@ -103,7 +103,7 @@ async fn a_server_that_was_held_up_sends_nothing_into_another_ones_turn() {
 
 /// A turn that is lost between two sends is taken again.
 #[tokio::test(start_paused = true)]
-async fn a_plan_goes_on_under_a_later_turn() {
+async fn a_plan_whose_turn_was_lost_continues_under_a_later_one() {
     let world = world();
     let fuse = Fuse::eternal();
     let process = world.process(Arc::clone(&fuse)).await;

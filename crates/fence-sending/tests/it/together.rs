@@ -134,6 +134,8 @@ pub(crate) fn withdrawal(number: u8) -> Order {
         }),
         principal: None,
         deadline: None,
+        claim: None,
+        begin_by: None,
         max_slippage_bps: None,
     }
 }

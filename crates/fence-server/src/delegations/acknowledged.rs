@@ -1,4 +1,8 @@
 //! Revocations and limits that a database may have lost.
+//!
+//! A server remembers the ones that it has acknowledged. When a replica without the last commits
+//! takes over the database, it writes them again, before a plan is confirmed. The memory ends with
+//! the process.
 
 use alloy_primitives::{Address, B256};
 use calldata_checks::UtcSeconds;
@@ -19,7 +23,7 @@ pub(super) struct Acknowledgement {
     at: UtcSeconds,
 }
 
-/// One that comes again is the same one.
+/// Two are the same when they make the same change to the same account, whenever they came.
 impl PartialEq for Acknowledgement {
     fn eq(&self, other: &Self) -> bool {
         (self.account, &self.change) == (other.account, &other.change)
@@ -36,9 +40,9 @@ impl Delegations {
         });
     }
 
-    /// Makes the revocations and limits that this process has acknowledged once more, where the
-    /// store has begun another history and lacks them. Elsewhere it only asks for the history.
-    /// Every confirmation begins with it; a server also calls it every few seconds, for the plans
+    /// Writes the acknowledged revocations and limits again when the store has begun another
+    /// history and lacks them. While the history is the same, it only asks for its name. Every
+    /// confirmation begins with this call. A server also calls it every few seconds, for the plans
     /// that other servers send.
     ///
     /// # Errors

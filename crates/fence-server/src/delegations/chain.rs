@@ -1,5 +1,8 @@
 //! Accounts whose delegations the chain enforces (`eoa7702`): checks them against its present
 //! state.
+//!
+//! A grant of such an account is over only when its delegations are disabled on the chain, too. The
+//! account itself disables them; the service shows the transaction.
 
 use alloy_primitives::{Address, B256};
 use delegation_fence::{

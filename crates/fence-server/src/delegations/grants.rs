@@ -1,10 +1,16 @@
 //! Grants, limits and revocations: receives them, and reports their state.
+//!
+//! Bytes that no key has signed for this service cause no look-up of an account. A message that was
+//! received before changes nothing, so a client may repeat each request.
+//!
+//! Every signature is judged before the store is asked. A message that was received before changes
+//! nothing, so a client may repeat each request.
 
 use alloy_primitives::{Address, B256, U256};
 use calldata_checks::UtcSeconds;
 use delegation_fence::onchain::{GrantFile, SignedDelegation};
 use delegation_fence::{
-    AccountKind, Grant, Limit, Message, Novelty, Now, ReceivedRevocation, Record, Refusal,
+    AccountKind, Grant, Limit, LogRecord, Message, Novelty, Now, ReceivedRevocation, Refusal,
     Revocation, RevocationReceipt, Rule, Signed, Tightest,
 };
 
@@ -238,7 +244,7 @@ impl Delegations {
         of: Address,
         grant_id: B256,
         from: u64,
-    ) -> Result<(Vec<Record>, Option<u64>), DelegationError> {
+    ) -> Result<(Vec<LogRecord>, Option<u64>), DelegationError> {
         let records = self.store.log(of, grant_id, from, LOG_PAGE).await?;
         if records.is_empty() {
             // The page is empty: it begins after the end of the log, or there is no log.

@@ -1,8 +1,11 @@
 //! Submissions: plans that a grant's delegate orders.
+//!
+//! An order is accepted at most once; the store decides between requests at the same time. The
+//! sending is for `fence-sending`.
 
 use alloy_primitives::{Address, B256};
 use delegation_fence::{
-    Admitted, Class, Entry, LogEvent, Now, Order, Phase, Refusal, Rule, Signed, Submission,
+    Admitted, Class, LogEntry, LogEvent, Now, Order, Phase, Refusal, Rule, Signed, Submission,
 };
 
 use super::{ATTEMPTS, Delegations, grants::busy, refusal};
@@ -175,10 +178,10 @@ impl Delegations {
         if !told || !is_delegates {
             return;
         }
-        let entry = Entry {
+        let entry = LogEntry {
             payload_digest: Some(ordered.payload_digest()),
             refused_by: Some(*rule),
-            ..Entry::new(now.wall, LogEvent::Refused)
+            ..LogEntry::new(now.wall, LogEvent::Refused)
         };
         let noted =
             self.store

@@ -1,11 +1,12 @@
-//! The writes about an account.
+//! The writes about an account: their conditions, their changes, and the record of each change in
+//! the log. The stores execute them.
 
 use alloy_primitives::{Address, B256};
 use calldata_checks::UtcSeconds;
 use delegation_fence::onchain::SignedDelegation;
 use delegation_fence::{
-    Admitted, Budget, Entry, Event, HaltReason, Head, LogEvent, MOST_GRANT_DAYS, Order,
-    ReceivedGrant, ReceivedLimit, Record, Refusal, Revocation, Rule, Signed, Transaction,
+    Admitted, Budget, Event, HaltReason, LogEntry, LogEvent, LogHead, LogRecord, MOST_GRANT_DAYS,
+    Order, ReceivedGrant, ReceivedLimit, Refusal, Revocation, Rule, Signed, Transaction,
 };
 
 use super::{Lease, StoreError};
@@ -108,18 +109,20 @@ pub struct Acceptance {
 impl Change {
     /// The record of the change in a grant's log. The end of a grant is not included: its records
     /// are written where the ended grants are known.
-    pub(super) fn entry(&self, at: UtcSeconds) -> Option<(B256, Entry)> {
-        let plan = |event, payload_digest| Entry {
+    pub(super) fn entry(&self, at: UtcSeconds) -> Option<(B256, LogEntry)> {
+        let plan = |event, payload_digest| LogEntry {
             payload_digest: Some(payload_digest),
-            ..Entry::new(at, event)
+            ..LogEntry::new(at, event)
         };
         match self {
-            Self::Grant(received, _) => {
-                Some((received.grant().grant_id, Entry::new(at, LogEvent::Granted)))
-            }
-            Self::Limit(received) => {
-                Some((received.limit().grant_id, Entry::new(at, LogEvent::Limited)))
-            }
+            Self::Grant(received, _) => Some((
+                received.grant().grant_id,
+                LogEntry::new(at, LogEvent::Granted),
+            )),
+            Self::Limit(received) => Some((
+                received.limit().grant_id,
+                LogEntry::new(at, LogEvent::Limited),
+            )),
             Self::Accept(acceptance) => Some((
                 acceptance.admitted.grant_id,
                 plan(LogEvent::Admitted, acceptance.admitted.payload_digest),
@@ -151,14 +154,14 @@ pub(super) struct LastRecord {
 /// log's time back.
 ///
 /// # Errors
-/// None, as [`Head::append`].
+/// None, as [`LogHead::append`].
 pub(super) fn next_record(
     last: Option<LastRecord>,
-    mut entry: Entry,
-) -> Result<(Record, UtcSeconds), Refusal> {
-    let mut head = Head::EMPTY;
+    mut entry: LogEntry,
+) -> Result<(LogRecord, UtcSeconds), Refusal> {
+    let mut head = LogHead::EMPTY;
     if let Some(last) = last {
-        head = Head {
+        head = LogHead {
             next_seq: last.seq.saturating_add(1),
             hash: last.hash,
         };
@@ -180,9 +183,9 @@ pub(super) fn oldest_live(now: UtcSeconds) -> u64 {
     now.unix().saturating_sub(days)
 }
 
-/// The record of an event of a send. `of_plan` holds the time and the plan.
-fn told(event: Event, of_plan: Entry) -> Entry {
-    let about = |event, transaction: Transaction| Entry {
+/// The log's record of an event of a send. `of_plan` holds the time and the plan.
+fn told(event: Event, of_plan: LogEntry) -> LogEntry {
+    let about = |event, transaction: Transaction| LogEntry {
         event,
         step: Some(transaction),
         ..of_plan.clone()
@@ -198,18 +201,18 @@ fn told(event: Event, of_plan: Entry) -> Entry {
             block,
             allowance,
             ..
-        } => Entry {
+        } => LogEntry {
             tx_hash: Some(hash),
             block_hash: Some(block.hash),
             read_back: Some(allowance),
             ..about(LogEvent::Sealed, transaction)
         },
-        Event::Landed(amount) => Entry {
+        Event::Landed(amount) => LogEntry {
             event: LogEvent::Landed,
             read_back: Some(amount),
             ..of_plan
         },
-        Event::Halting { at, reason } => Entry {
+        Event::Halting { at, reason } => LogEntry {
             refused_by: match reason {
                 HaltReason::Refused(rule) => Some(rule),
                 HaltReason::Over => Some(Rule::PlanExpired),
@@ -220,13 +223,13 @@ fn told(event: Event, of_plan: Entry) -> Entry {
             },
             ..about(LogEvent::Halted, Transaction::Step(at))
         },
-        Event::ReadBack { allowance, block } => Entry {
+        Event::ReadBack { allowance, block } => LogEntry {
             event: LogEvent::ReadBack,
             read_back: Some(allowance),
             block_hash: Some(block.hash),
             ..of_plan
         },
-        Event::ClearImpossible(_) => Entry {
+        Event::ClearImpossible(_) => LogEntry {
             event: LogEvent::ClearImpossible,
             ..of_plan
         },

@@ -1,4 +1,6 @@
 //! The stored records, as the store returns them.
+//!
+//! They are read back, not believed: [`View::account`] judges all signatures again.
 
 use alloy_primitives::{Address, B256, U256};
 use calldata_checks::{StepKind, UtcSeconds};
@@ -160,7 +162,7 @@ pub(super) fn tightest_of(limits: &[KeptLimit]) -> Vec<&KeptLimit> {
     .collect()
 }
 
-/// Selects the rows of the limits that say nothing beside the tightest.
+/// Selects the rows of limits that add nothing to the tightest ones.
 pub(super) fn superseded(limits: Vec<(i64, KeptLimit)>) -> Vec<i64> {
     let (ids, limits): (Vec<i64>, Vec<KeptLimit>) = limits.into_iter().unzip();
     let kept = tightest_of(&limits);

@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use alloy_primitives::{Address, B256};
 use calldata_checks::UtcSeconds;
-use delegation_fence::{Entry, Policy, Record, Spent};
-use storage::postgres::{Component, Postgres, PostgresError, ToSql};
+use delegation_fence::{LogEntry, LogRecord, Policy, Spent};
+use storage::postgres::{Component, Migration, Postgres, PostgresError, ToSql};
 
 use super::{InstalledPolicy, KeptSubmission, Lease, Store, StoreError, StoreFuture, View, Write};
 
@@ -38,6 +38,14 @@ impl PostgresStore {
     pub async fn open(postgres: Postgres) -> Result<Self, PostgresError> {
         postgres.migrate(&COMPONENT).await?;
         Ok(Self { postgres })
+    }
+
+    /// Returns the migration that [`open`](Self::open) would run. Writes nothing.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub async fn pending(postgres: &Postgres) -> Result<Migration, PostgresError> {
+        postgres.pending(&COMPONENT).await
     }
 }
 
@@ -112,7 +120,7 @@ impl Store for PostgresStore {
         &self,
         account: Address,
         grant_id: B256,
-        refusal: Entry,
+        refusal: LogEntry,
         most: u32,
     ) -> StoreFuture<'_, ()> {
         Box::pin(async move {
@@ -133,7 +141,7 @@ impl Store for PostgresStore {
         grant_id: B256,
         from: u64,
         most: u32,
-    ) -> StoreFuture<'_, Vec<Record>> {
+    ) -> StoreFuture<'_, Vec<LogRecord>> {
         Box::pin(async move { Ok(read::log(&self.postgres, account, grant_id, from, most).await?) })
     }
 

@@ -1,4 +1,7 @@
 //! The records in a SQLite file.
+//!
+//! Every operation is one transaction in the thread of its handle. A write is on the disk when its
+//! future resolves.
 
 mod bounds;
 mod read;
@@ -8,7 +11,7 @@ use std::path::PathBuf;
 
 use alloy_primitives::{Address, B256};
 use calldata_checks::UtcSeconds;
-use delegation_fence::{Entry, Policy, Record, Spent};
+use delegation_fence::{LogEntry, LogRecord, Policy, Spent};
 use storage::sqlite::{DatabaseError, Format, Settings, Worker};
 
 use super::{InstalledPolicy, KeptSubmission, Lease, Store, StoreError, StoreFuture, View, Write};
@@ -81,7 +84,7 @@ impl Store for SqliteStore {
         &self,
         account: Address,
         grant_id: B256,
-        refusal: Entry,
+        refusal: LogEntry,
         most: u32,
     ) -> StoreFuture<'_, ()> {
         self.worker.write("note", move |transaction| {
@@ -95,7 +98,7 @@ impl Store for SqliteStore {
         grant_id: B256,
         from: u64,
         most: u32,
-    ) -> StoreFuture<'_, Vec<Record>> {
+    ) -> StoreFuture<'_, Vec<LogRecord>> {
         self.worker.read("log", move |moment| {
             Ok(read::log(moment, account, grant_id, from, most)?)
         })

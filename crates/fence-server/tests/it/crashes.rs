@@ -13,7 +13,8 @@ use crate::{
     world::{Clock, Custody, code, desk, log, ordered},
 };
 
-/// All requests of a client, in order; the client repeats each until it is answered.
+/// The number of a client's requests. The client sends them in order, and repeats each until it is
+/// answered.
 const STEPS: usize = 6;
 
 async fn step(desk: &Delegations, number: usize) -> &'static str {
@@ -65,7 +66,7 @@ async fn a_server_that_ends_at_any_write_goes_on_where_the_records_end() {
                 }
                 assert_eq!(answer, expected, "{at}");
             }
-            // Every step is one write.
+            // Every step made one write, so the server ended in the step with that number.
             assert_eq!(ended_at, Some(left).filter(|left| *left <= STEPS));
             let store = location.open();
             assert_eq!(

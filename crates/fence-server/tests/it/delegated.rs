@@ -92,7 +92,7 @@ async fn a_permission_is_over_when_the_chain_says_so_too() {
 }
 
 #[tokio::test]
-async fn delegations_are_held_against_the_grant_and_the_chain() {
+async fn delegations_are_compared_with_the_grant_and_the_chain() {
     for level in LEVELS {
         let world = world(level).await;
         let desk = &world.desk;

@@ -60,7 +60,7 @@ async fn without_the_pinned_policy_only_revocations_are_taken() {
     assert_eq!(code(received), "fence_name_mismatch");
     let submitted = world.desk.submit(&ordered(AMOUNT, GRANT_ID)).await;
     assert_eq!(code(submitted), "fence_name_mismatch");
-    // Both servers report it.
+    // Both servers report the grant as superseded.
     assert_eq!(state(&world.desk, GRANT_ID).await, "superseded");
     assert_eq!(state(&newer, GRANT_ID).await, "superseded");
     let submitted = newer.submit(&ordered(AMOUNT, GRANT_ID)).await;
@@ -129,10 +129,10 @@ async fn a_log_is_read_in_pages() {
     let other = ordered(AMOUNT + 1, GRANT_ID);
     let store = world.store();
     for number in 0..u64::from(fence_server::LOG_PAGE) {
-        let entry = delegation_fence::Entry {
+        let entry = delegation_fence::LogEntry {
             payload_digest: Some(B256::from(U256::from(number))),
             refused_by: Some(delegation_fence::Rule::PlanExpired),
-            ..delegation_fence::Entry::new(
+            ..delegation_fence::LogEntry::new(
                 crate::stage::at(NOW),
                 delegation_fence::LogEvent::Refused,
             )

@@ -1,7 +1,9 @@
 //! Two processes that write at the same time.
 
 use alloy_primitives::{Address, B256};
-use delegation_fence::{Budget, Entry, Event, LogEvent, Record, Rule, Transaction, verify_log};
+use delegation_fence::{
+    Budget, Event, LogEntry, LogEvent, LogRecord, Rule, Transaction, verify_log,
+};
 use fence_server::{Change, Store, StoreError, Write};
 use tokio::task::JoinSet;
 
@@ -151,16 +153,16 @@ async fn records_of_two_writers_make_one_chain() {
     for number in 0..6_u8 {
         let store = stores[usize::from(number % 2)].clone();
         // Each writer adds each record, and the log has it once.
-        let refusal = Entry {
+        let refusal = LogEntry {
             payload_digest: Some(B256::repeat_byte(number / 2)),
             refused_by: Some(Rule::PlanExpired),
-            ..Entry::new(at(NOW), LogEvent::Refused)
+            ..LogEntry::new(at(NOW), LogEvent::Refused)
         };
         notes.spawn(async move { store.note_refusal(ACCOUNT, GRANT_ID, refusal, 9).await });
     }
     assert_eq!(notes.join_all().await, vec![Ok(()); 6]);
     let records = stores[0].log(ACCOUNT, GRANT_ID, 0, 99).await.unwrap();
-    let text: Vec<String> = records.iter().map(Record::to_json).collect();
+    let text: Vec<String> = records.iter().map(LogRecord::to_json).collect();
     verify_log([format!("[{}]", text.join(",")).as_str()]).unwrap();
     assert_eq!(records.len(), 3);
 }

@@ -63,7 +63,7 @@ pub(crate) fn instance() -> Instance {
 /// The example's policy for the fees that plans are built with here, in a version.
 pub(crate) fn fence_policy(version: u64) -> Policy {
     let mut document: Value = serde_json::from_str(EXAMPLE).unwrap();
-    document["fee_config_version"] = policy().fees.version.into();
+    document["fee_config_version"] = policy().fees.version.clone().into();
     document["version"] = version.into();
     Policy::parse(&document.to_string()).unwrap()
 }

@@ -4,7 +4,7 @@ mod lost;
 mod plans;
 
 use alloy_primitives::B256;
-use delegation_fence::{Entry, Instance, LogEvent, Record, Rule, verify_log};
+use delegation_fence::{Instance, LogEntry, LogEvent, LogRecord, Rule, verify_log};
 use fence_server::{Change, StoreError};
 
 use crate::sample::{ACCOUNT, NOW};
@@ -27,10 +27,10 @@ fn ended(grant_id: B256, ended_at: u64) -> Change {
     }
 }
 
-fn log_of(records: &[Record]) -> Vec<LogEvent> {
-    let text: Vec<String> = records.iter().map(Record::to_json).collect();
+fn log_of(records: &[LogRecord]) -> Vec<LogEvent> {
+    let text: Vec<String> = records.iter().map(LogRecord::to_json).collect();
     verify_log([format!("[{}]", text.join(",")).as_str()]).unwrap();
-    records.iter().map(Record::event).collect()
+    records.iter().map(LogRecord::event).collect()
 }
 
 #[tokio::test]
@@ -149,10 +149,10 @@ async fn an_end_of_all_is_in_the_log_of_each() {
 async fn refusals_are_noted_once_and_not_without_end() {
     let location = StoreLocation::new();
     let store = location.open();
-    let refusal = |plan: u8, rule| Entry {
+    let refusal = |plan: u8, rule| LogEntry {
         payload_digest: Some(B256::repeat_byte(plan)),
         refused_by: Some(rule),
-        ..Entry::new(at(NOW), LogEvent::Refused)
+        ..LogEntry::new(at(NOW), LogEvent::Refused)
     };
     for (plan, rule) in [
         (1, Rule::PlanExpired),
@@ -169,7 +169,7 @@ async fn refusals_are_noted_once_and_not_without_end() {
     let records = store.log(ACCOUNT, GRANT_ID, 0, 9).await.unwrap();
     assert_eq!(log_of(&records), [LogEvent::Refused; 3]);
     assert_eq!(look(&*store).await.version, 0);
-    let next_day = Entry {
+    let next_day = LogEntry {
         at: at(NOW + DAY),
         ..refusal(3, Rule::PlanExpired)
     };
@@ -220,6 +220,8 @@ async fn a_lease_is_one_holders_at_a_time() {
         .unwrap();
     assert_eq!(first, renewed);
     assert_eq!(two.acquire(NOBODY, "two", at(209), 60).await, Ok(None));
+    // The clocks of processes differ a little.
+    assert_eq!(two.acquire(NOBODY, "two", at(91), 60).await, Ok(None));
     // The clock was set back: a lease that ends later than one taken now is over.
     let second = two
         .acquire(NOBODY, "two", at(10), 60)

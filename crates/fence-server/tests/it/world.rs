@@ -7,7 +7,9 @@ use std::sync::{
 
 use alloy_primitives::{Address, B256};
 use calldata_checks::BasisPoints;
-use delegation_fence::{AccountKind, Admitted, Fence, Foresight, Now, Rates, Record, verify_log};
+use delegation_fence::{
+    AccountKind, Admitted, Fence, Foresight, LogRecord, Now, Rates, verify_log,
+};
 use fence_server::{
     Accounts, Clocks, DelegationError, Delegations, Foresee, Ordered, Parts, PortError, PortFuture,
     Prices, Store,
@@ -87,7 +89,7 @@ impl Accounts for Custody {
     }
 }
 
-/// The prices of a test: those of a dollar and of a token worth so many, or none.
+/// The prices of a test: a dollar for the input token, and this many for the output token; or none.
 #[derive(Clone)]
 pub(crate) struct Market(Arc<Mutex<Option<&'static str>>>);
 
@@ -174,9 +176,9 @@ impl World {
 /// The events of a grant's log, which verifies.
 pub(crate) async fn log(store: &dyn Store, grant_id: B256) -> Vec<String> {
     let records = store.log(ACCOUNT, grant_id, 0, 1000).await.unwrap();
-    let text: Vec<String> = records.iter().map(Record::to_json).collect();
+    let text: Vec<String> = records.iter().map(LogRecord::to_json).collect();
     verify_log([format!("[{}]", text.join(",")).as_str()]).unwrap();
-    let word = |record: &Record| {
+    let word = |record: &LogRecord| {
         let event = serde_json::to_value(record.event()).unwrap();
         let event = event.as_str().unwrap().to_owned();
         match record.refused_by() {

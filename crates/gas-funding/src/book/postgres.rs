@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use alloy_primitives::U256;
 use storage::postgres::{
-    Component, Postgres, PostgresError, ToSql, Transaction, damaged, get, number, unsigned,
+    Component, Migration, Postgres, PostgresError, ToSql, Transaction, damaged, get, number,
+    unsigned,
 };
 
 use super::{Book, BookError, BookFuture, Booked, Given, Limits, TopUp, day_of};
@@ -37,6 +38,14 @@ impl PostgresBook {
     pub async fn open(postgres: Postgres) -> Result<Self, PostgresError> {
         postgres.migrate(&COMPONENT).await?;
         Ok(Self { postgres })
+    }
+
+    /// Returns the migration that [`open`](Self::open) would run. Writes nothing.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub async fn pending(postgres: &Postgres) -> Result<Migration, PostgresError> {
+        postgres.pending(&COMPONENT).await
     }
 }
 

@@ -4,13 +4,13 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use alloy_primitives::{Address, U256};
+use alloy_primitives::{Address, B256, U256};
 use chain_reader::ChainReader;
 use custody::Owner;
 use dev_chain::{DEV_ACCOUNTS, DevChain, Mining, Reply};
 use gas_funding::{
     Book as _, Budget, CoinPrices, Funder, Funds, GasFunding, Limits, MemoryBook, Need, NotGiven,
-    PaidTotals, Parts, PortFuture, TopUp,
+    OwnPayment, PaidTotals, Parts, PortFuture, TopUp,
 };
 use test_support::eventually_every;
 use tx_sender::{
@@ -41,6 +41,7 @@ impl Transport for InProcess {
 struct Ports {
     coin_usd: Mutex<Option<u64>>,
     paid: Mutex<u64>,
+    unsettled: Mutex<Option<B256>>,
 }
 
 impl CoinPrices for Ports {
@@ -58,6 +59,11 @@ impl CoinPrices for Ports {
 impl PaidTotals for Ports {
     fn paid(&self, _: Owner) -> PortFuture<'_, Option<u64>> {
         Box::pin(std::future::ready(Some(*self.paid.lock().unwrap())))
+    }
+
+    fn is_unsettled(&self, payment: B256) -> PortFuture<'_, bool> {
+        let unsettled = *self.unsettled.lock().unwrap() == Some(payment);
+        Box::pin(std::future::ready(unsettled))
     }
 }
 
@@ -135,7 +141,7 @@ impl World {
             gas: GAS,
             owner,
             account: PAYER,
-            about_to_pay: 0,
+            payment: Some(OWN),
             not_after: None,
             turn: None,
             key: &|number| format!("it/{number}"),
@@ -153,6 +159,12 @@ impl World {
         eventually_every(Duration::from_secs(1), "the coins come", enough).await;
     }
 }
+
+/// Covers every top-up of these tests.
+const OWN: OwnPayment = OwnPayment {
+    digest: B256::repeat_byte(0x77),
+    micro_usd: 1_000_000_000,
+};
 
 fn owner() -> Owner {
     Owner::new(196, Address::repeat_byte(0x51))
@@ -228,6 +240,13 @@ async fn a_refused_top_up_has_its_reason() {
         asked,
         missing(NotGiven::BudgetExhausted(Budget::PaidByOwner))
     );
+    // The payment for the work counts until it is settled, and only itself.
+    for other in [None, Some(B256::ZERO)] {
+        *world.ports.unsettled.lock().unwrap() = other;
+        let asked = world.ask(&funding, PAYER, Some(owner())).await;
+        let why = NotGiven::BudgetExhausted(Budget::PaidByOwner);
+        assert_eq!(asked, missing(why));
+    }
     *world.ports.coin_usd.lock().unwrap() = None;
     let asked = world.ask(&funding, PAYER, Some(owner())).await;
     let why = NotGiven::PriceUnavailable(Budget::PaidByOwner);
@@ -242,4 +261,14 @@ async fn a_refused_top_up_has_its_reason() {
     let lacking = funding.lacking(&world.reader, block, PAYER, GAS).await;
     assert_eq!(lacking.unwrap().unwrap().why, NotGiven::TooLarge);
     assert!(world.book.all().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_payment_for_the_work_counts_until_it_is_settled() {
+    let world = World::new();
+    *world.ports.paid.lock().unwrap() = 0;
+    *world.ports.unsettled.lock().unwrap() = Some(OWN.digest);
+    let (funding, _sender) = world.process();
+    world.until_enough(&funding).await;
+    assert_eq!(world.book.all().len(), 1);
 }

@@ -7,7 +7,7 @@ use std::io::Write as _;
 
 use alloy_dyn_abi::TypedData as DynamicTypedData;
 use alloy_primitives::{Address, B256, U256, keccak256};
-use delegation_fence::{Entry, Head, LogEvent, Policy, Signature};
+use delegation_fence::{LogEntry, LogEvent, LogHead, Policy, Signature};
 use judges::{Toolchain, fence_cli, judge, run};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -102,16 +102,16 @@ async fn eth_account_hashes_and_signs_the_same_and_rfc8785_writes_the_same_docum
         vectors["rules_document"]["document"].clone(),
         serde_json::from_str(example).unwrap(),
     ];
-    // A record's hash covers the record without its member `hash`.
-    let mut head = Head::EMPTY;
-    let sealed = Entry {
+    // The hash covers a record without its hash.
+    let mut head = LogHead::EMPTY;
+    let sealed = LogEntry {
         payload_digest: Some(B256::repeat_byte(0x44)),
         tx_hash: Some(B256::repeat_byte(7)),
         block_hash: Some(B256::repeat_byte(8)),
         read_back: Some(U256::MAX),
-        ..Entry::new("2026-11-21T01:00:05Z".parse().unwrap(), LogEvent::Sealed)
+        ..LogEntry::new("2026-11-21T01:00:05Z".parse().unwrap(), LogEvent::Sealed)
     };
-    let granted = Entry::new("2026-11-21T01:00:00Z".parse().unwrap(), LogEvent::Granted);
+    let granted = LogEntry::new("2026-11-21T01:00:00Z".parse().unwrap(), LogEvent::Granted);
     let records = [granted, sealed].map(|entry| head.append(entry).unwrap());
     let without_hash = records.each_ref().map(|record| {
         let mut record: Value = serde_json::from_str(&record.to_json()).unwrap();

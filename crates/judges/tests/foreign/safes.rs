@@ -205,7 +205,7 @@ impl Stage {
             bridge::build(bridge, &case, &self.reader, &NoSimulator, &policy, &moment).await?;
         let verified = verify(&request, sealed.json(), now(), &policy)?;
         let control = verified
-            .report()
+            .plan_report()
             .assertions()
             .iter()
             .find(|a| a.name == CHECK);

@@ -159,7 +159,7 @@ proptest! {
         let expected = (checksum(asset.address), checksum(pay_to));
         let terms = Terms { network, pay_to, max_timeout_seconds: 300, assets: vec![asset] };
         for option in terms.offer(PRICE).options() {
-            let json: serde_json::Value = serde_json::from_str(&ascii_json(option)).unwrap();
+            let json: serde_json::Value = serde_json::from_str(&ascii_json(option).unwrap()).unwrap();
             prop_assert_eq!(json["asset"].as_str(), Some(expected.0.as_str()));
             prop_assert_eq!(json["payTo"].as_str(), Some(expected.1.as_str()));
         }

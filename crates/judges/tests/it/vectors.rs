@@ -150,7 +150,7 @@ fn the_example_challenge_is_read_and_written_alike() {
 
     let challenge: PaymentRequired = serde_json::from_str(json).unwrap();
     assert_eq!(
-        serde_json::from_str::<Value>(&ascii_json(&challenge)).unwrap(),
+        serde_json::from_str::<Value>(&ascii_json(&challenge).unwrap()).unwrap(),
         serde_json::from_str::<Value>(json).unwrap()
     );
     let offer = terms().offer(MicroUsd::parse("0.002").unwrap());

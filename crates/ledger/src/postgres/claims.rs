@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use storage::postgres::{PostgresError, get, number};
+use storage::postgres::{Condition, PostgresError, get, number};
 use x402_wire::Payment;
 
 use super::{Inner, Params, code, state};
@@ -195,6 +195,19 @@ impl Inner {
                 .is_some_and(|content| claim.request.content_digest().as_slice() == content),
         }))
     }
+}
+
+/// The condition that an instance has an entry reserved, and has its lease. A release waits until
+/// the transaction that relies on it has ended.
+pub(super) fn reservation(entry: EntryId, instance: i64) -> Condition {
+    const SQL: &str = concat!(
+        "SELECT id FROM ledger_entry
+         WHERE id = $2 AND state = $3::bigint AND owner = $1 AND ",
+        alive!(),
+        " FOR SHARE"
+    );
+    let reserved = i64::from(code(State::Reserved));
+    Condition::new(SQL, vec![instance, entry.number(), reserved])
 }
 
 /// Makes the name of one attempt to reserve.

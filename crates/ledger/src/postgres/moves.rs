@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use storage::postgres::{PostgresError, get, number};
+use x402_wire::AuthorizationKey;
 
 use super::{
     Inner, Params, code,
@@ -12,6 +13,7 @@ use super::{
 };
 use crate::{
     answer::{PendingSettlement, StoredReceipt},
+    column::{Digest, kept},
     error::LedgerError,
     journal::Resolution,
     spending::Spent,
@@ -27,16 +29,39 @@ const AGAIN_AFTER: [Duration; 4] = [
     Duration::from_millis(3_000),
 ];
 
-/// The statement that ends an entry as charged. The caller gives the condition about its instance.
+/// One move of an entry.
+#[derive(Clone, Copy)]
+struct Move {
+    entry: EntryId,
+    transition: Transition,
+    now: u64,
+    /// The instance that makes the move. `None`: this one, under its present number.
+    instance: Option<i64>,
+    /// The authorization that the entry has to have.
+    authorization: Option<Digest>,
+}
+
+impl Move {
+    const fn new(entry: EntryId, transition: Transition, now: u64) -> Self {
+        Self {
+            entry,
+            transition,
+            now,
+            instance: None,
+            authorization: None,
+        }
+    }
+}
+
+/// The statement that ends an entry as charged. The caller inserts its own condition.
 macro_rules! end_charged {
-    ($owner:expr, $alive:expr) => {
+    ($condition:expr) => {
         concat!(
             "WITH moved AS (
                  UPDATE ledger_entry SET state = $3, open = 0, changed_at = greatest(changed_at, $6),
                      transaction_hash = $7, receipt = $8
                  WHERE id = $2 AND state BETWEEN $4 AND $5",
-            $owner,
-            $alive,
+            $condition,
             " RETURNING payer, least(amount, 4611686018427387904)::bigint AS earned
              ), credited AS (
                  INSERT INTO ledger_credit AS c (payer, micro_usd, paid)
@@ -115,28 +140,29 @@ impl Inner {
             &digest.as_slice(),
             &&answer.body()[..],
         ];
-        self.advance(None, entry, Transition::BeginSettlement, SQL, now, &params)
-            .await
+        let begin = Move::new(entry, Transition::BeginSettlement, now);
+        self.advance(begin, SQL, &params).await
     }
 
-    /// Records that the payer was charged. The payer earns the amount as credit.
-    pub(super) async fn end_charged(
+    /// Records that the payer was charged; the payer earns the amount. The entry may belong to
+    /// another instance meanwhile.
+    pub(super) async fn settle(
         &self,
         entry: EntryId,
-        transition: Transition,
+        key: &AuthorizationKey,
         receipt: &StoredReceipt,
         now: u64,
     ) -> Result<(), LedgerError> {
-        const SETTLE: &str = end_charged!(" AND owner = $1 AND ", alive!());
-        const RESOLVE: &str = end_charged!("", " AND $1::bigint IS NOT NULL");
-        let sql = match transition {
-            Transition::ResolveSettled => RESOLVE,
-            _ => SETTLE,
-        };
+        const SQL: &str = end_charged!(concat!(" AND authorization_digest = $10 AND ", alive!()));
+        let authorization = kept(key.digest());
         let cap = self.cap();
-        let params: Params<'_> = &[&receipt.transaction, &receipt.header, &cap];
-        self.advance(None, entry, transition, sql, now, params)
-            .await
+        let digest: &[u8] = &authorization;
+        let params: Params<'_> = &[&receipt.transaction, &receipt.header, &cap, &digest];
+        let settle = Move {
+            authorization: Some(authorization),
+            ..Move::new(entry, Transition::Settle, now)
+        };
+        self.advance(settle, SQL, params).await
     }
 
     /// Records that the payer was not charged, deletes the answer, and subtracts `spent`. With
@@ -177,8 +203,11 @@ impl Inner {
             &share_rate,
             &late,
         ];
-        self.advance(instance, entry, transition, sql, now, params)
-            .await
+        let release = Move {
+            instance,
+            ..Move::new(entry, transition, now)
+        };
+        self.advance(release, sql, params).await
     }
 
     pub(super) async fn resolve(
@@ -189,8 +218,11 @@ impl Inner {
     ) -> Result<(), LedgerError> {
         match resolution {
             Resolution::Settled(receipt) => {
-                let transition = Transition::ResolveSettled;
-                self.end_charged(entry, transition, receipt, now).await
+                const SQL: &str = end_charged!(" AND $1::bigint IS NOT NULL");
+                let cap = self.cap();
+                let params: Params<'_> = &[&receipt.transaction, &receipt.header, &cap];
+                let resolve = Move::new(entry, Transition::ResolveSettled, now);
+                self.advance(resolve, SQL, params).await
             }
             Resolution::Released { reason } => {
                 let transition = Transition::ResolveReleased;
@@ -216,8 +248,8 @@ impl Inner {
             " RETURNING id"
         );
         let params: Params<'_> = &[&transaction, &cause];
-        self.advance(None, entry, Transition::MarkUnknown, SQL, now, params)
-            .await
+        let mark = Move::new(entry, Transition::MarkUnknown, now);
+        self.advance(mark, SQL, params).await
     }
 
     pub(super) async fn mark_undecidable(
@@ -233,31 +265,27 @@ impl Inner {
             alive!(),
             " RETURNING id"
         );
-        self.advance(
-            None,
-            entry,
-            Transition::MarkUndecidable,
-            SQL,
-            now,
-            &[&cause],
-        )
-        .await
+        let mark = Move::new(entry, Transition::MarkUndecidable, now);
+        self.advance(mark, SQL, &[&cause]).await
     }
 
-    /// Runs a conditional statement until its outcome is known. Returns an error with the reason
-    /// when it has moved nothing. The statement's first parameters are the instance, the entry, the
-    /// new state, the first and the last state that allow the move, and the time. It must return a
-    /// row when it has moved the entry. Without `instance`, the entry moves under the present
-    /// number of this instance.
+    /// Runs a conditional statement until its outcome is known, and returns the reason if it has
+    /// moved nothing. Its first parameters are the instance, the entry, the new state, the first
+    /// and the last state that allow the move, and the time. It returns a row when it has moved the
+    /// entry.
     async fn advance(
         &self,
-        instance: Option<i64>,
-        entry: EntryId,
-        transition: Transition,
+        to_make: Move,
         sql: &str,
-        now: u64,
         params: Params<'_>,
     ) -> Result<(), LedgerError> {
+        let Move {
+            entry,
+            transition,
+            now,
+            instance,
+            authorization: _,
+        } = to_make;
         let (number, now) = (entry.number(), number(now));
         let (first, last) = (
             code(*transition.from().start()),
@@ -278,7 +306,7 @@ impl Inner {
                 let moved = self.postgres.query_opt(transition.as_str(), sql, &all);
                 match moved.await? {
                     Some(_) => Ok(None),
-                    None => self.why_not(entry, transition, instance).await.map(Some),
+                    None => self.why_not(&to_make, instance).await.map(Some),
                 }
             };
             let outcome = match tried.await {
@@ -312,19 +340,19 @@ impl Inner {
         }
     }
 
-    /// Returns why a move found no entry to move.
-    async fn why_not(
-        &self,
-        entry: EntryId,
-        transition: Transition,
-        instance: i64,
-    ) -> Result<LedgerError, PostgresError> {
+    /// Returns the reason why a move found no entry to move.
+    async fn why_not(&self, failed: &Move, instance: i64) -> Result<LedgerError, PostgresError> {
         const SQL: &str = concat!(
-            "SELECT (SELECT state FROM ledger_entry WHERE id = $2), ",
+            "SELECT (SELECT state FROM ledger_entry
+                     WHERE id = $2 AND ($3::bytea IS NULL OR authorization_digest = $3)), ",
             alive!()
         );
+        let Move {
+            entry, transition, ..
+        } = *failed;
         let operation = transition.as_str();
-        let params: Params<'_> = &[&instance, &entry.number()];
+        let authorization = failed.authorization.as_ref().map(Digest::as_slice);
+        let params: Params<'_> = &[&instance, &entry.number(), &authorization];
         let row = self.postgres.query_one(operation, SQL, params).await?;
         if get::<Option<i16>>(&row, 0, operation)?.is_none() {
             return Ok(LedgerError::NoSuchEntry { entry });

@@ -6,23 +6,32 @@ use storage::postgres::PostgresError;
 
 use super::{Inner, Params, claims::random};
 
-/// The fewest numbers of entries that an instance skips when it continues under a new number.
-/// Running calls may hold these numbers, although the database has lost their entries.
+/// No instance's number: the ledger has not written yet.
+pub(super) const NONE: i64 = 0;
+
+/// The fewest numbers of entries that an instance skips before its first reservation under a
+/// number. Running calls may own these numbers although the database has lost their entries.
 const PASSED_OVER: i64 = 1 << 20;
 
 impl Inner {
-    /// Returns the number of this instance. A new number means that the lease was lost, or that the
-    /// database has another history. In that case this first takes along the open entries that no
-    /// other instance has taken over, and skips numbers of entries. Otherwise a call whose entry
-    /// the database has lost could mistake the entry of a later payment for its own.
+    /// Returns the number of this instance. A new number means that this server has just started,
+    /// that its lease was lost, or that the database has another history. The instance then first
+    /// takes along the open entries that no other instance has taken over, and skips numbers of
+    /// entries: otherwise a call whose entry the database has lost could mistake a later payment's
+    /// entry for its own.
+    ///
+    /// The sequence never goes back: instances that skip numbers at the same time wait for each
+    /// other, until the end of the statement.
     pub(super) async fn number(&self) -> Result<i64, PostgresError> {
         const SQL: &str = concat!(
             "WITH kept AS (
                  UPDATE ledger_entry SET owner = $1 WHERE open IN (1, 2) AND owner = $2 AND ",
             alive!(),
+            "), held AS MATERIALIZED (
+                 SELECT pg_advisory_xact_lock('ledger_entry_id'::regclass::oid::bigint) WHERE ",
+            alive!(),
             ")
-             SELECT setval('ledger_entry_id', nextval('ledger_entry_id') + $3) WHERE ",
-            alive!()
+             SELECT setval('ledger_entry_id', nextval('ledger_entry_id') + $3) FROM held"
         );
         let number = self.instance.id();
         let before = self.number.load(Ordering::Acquire);

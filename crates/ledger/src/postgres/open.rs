@@ -57,28 +57,25 @@ impl Inner {
         now: u64,
     ) -> Result<Closed, PostgresError> {
         const SQL: &str = concat!(
-            "WITH looked_at AS (
-                 SELECT id, state, owner, changed_at FROM ledger_entry
+            "WITH orphans AS (
+                 SELECT id FROM ledger_entry
                  WHERE open = 1 AND id > $2 AND ",
             alive!(),
-            " ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED
+            " AND ((owner = $1 AND changed_at <= $9 AND NOT id = ANY ($10::bigint[])) OR NOT ",
+            alive!("ledger_entry.owner"),
+            ")
+                 ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED
              ), closed AS (
                  UPDATE ledger_entry AS e SET
                      state = CASE WHEN e.state = $4 THEN $5::smallint ELSE $6::smallint END,
                      open = CASE WHEN e.state = $4 THEN 2 ELSE 0 END,
                      payment_id = CASE WHEN e.state = $4 THEN e.payment_id END,
                      owner = $1, cause = $7, changed_at = greatest(e.changed_at, $8)
-                 FROM looked_at WHERE e.id = looked_at.id AND (
-                     (looked_at.owner = $1 AND looked_at.changed_at <= $9
-                         AND NOT looked_at.id = ANY ($10::bigint[]))
-                     OR NOT ",
-            alive!("looked_at.owner"),
-            "
-                 )
+                 FROM orphans WHERE e.id = orphans.id
                  RETURNING e.id, e.state
              )
              SELECT (SELECT count(*) FROM closed WHERE state = $6), (SELECT count(*) FROM closed WHERE state = $5),
-                 (SELECT max(id) FROM looked_at), (SELECT count(*) FROM looked_at),
+                 (SELECT max(id) FROM orphans), (SELECT count(*) FROM orphans),
                  ARRAY(SELECT id FROM closed)"
         );
         const OPERATION: &str = "abandon";
@@ -95,7 +92,7 @@ impl Inner {
             &sweep.owned,
         ];
         let row = self.postgres.query_one(OPERATION, SQL, params).await?;
-        let looked_at: i64 = get(&row, 3, OPERATION)?;
+        let orphans: i64 = get(&row, 3, OPERATION)?;
         let closed: Vec<i64> = get(&row, 4, OPERATION)?;
         self.working().retain(|entry| !closed.contains(entry));
         let last: Option<i64> = get(&row, 2, OPERATION)?;
@@ -104,32 +101,39 @@ impl Inner {
                 released: unsigned(&row, 0, OPERATION)?,
                 unknown: unsigned(&row, 1, OPERATION)?,
             },
-            last: last.filter(|_| looked_at == SWEEP_BATCH),
+            last: last.filter(|_| orphans == SWEEP_BATCH),
         })
     }
 
-    /// Lists the unknown entries after `after` that belong to this instance. First takes over those
-    /// of expired instances, but not those that another instance is taking over now.
+    /// Lists the unknown entries after `after` that belong to this instance, and takes over those
+    /// of expired instances first. Skips entries that another instance is taking over. Writes
+    /// nothing when there are none to take over.
     pub(super) async fn undecided(
         &self,
         after: Option<EntryId>,
         limit: u32,
     ) -> Result<Vec<Undecided>, LedgerError> {
         const SQL: &str = concat!(
-            "WITH mine AS (
+            "WITH taken AS (
                  UPDATE ledger_entry SET owner = $1 WHERE id IN (
                      SELECT id FROM ledger_entry
-                     WHERE open = 2 AND id > $2 AND ",
+                     WHERE open = 2 AND id > $2 AND owner <> $1 AND ",
             alive!(),
-            " AND (owner = $1 OR NOT ",
+            " AND NOT ",
             alive!("ledger_entry.owner"),
-            ")
+            "
                      ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED
                  ) RETURNING *
+             ), held AS (
+                 SELECT * FROM ledger_entry WHERE open = 2 AND id > $2 AND owner = $1 AND ",
+            alive!(),
+            " ORDER BY id LIMIT $3
              )
              SELECT e.id, a.payload, a.requirements, e.transaction_hash, e.changed_at, e.cause,
                  e.amount::text, e.payer, e.method, e.path
-             FROM mine AS e JOIN ledger_answer AS a ON a.entry = e.id ORDER BY e.id"
+             FROM (SELECT * FROM held UNION ALL SELECT * FROM taken) AS e
+                 JOIN ledger_answer AS a ON a.entry = e.id
+             ORDER BY e.id LIMIT $3"
         );
         let after = after.map_or(0, EntryId::number);
         let params: Params<'_> = &[&self.number().await?, &after, &i64::from(limit)];

@@ -5,9 +5,10 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use alloy_primitives::Address;
+use storage::postgres::Condition;
 use x402_wire::AuthorizationKey;
 
-use super::{Inner, PostgresLedger, open::Sweep};
+use super::{Inner, PostgresLedger, claims::reservation, open::Sweep};
 use crate::{
     answer::{PendingSettlement, StoredReceipt},
     claim::{Claim, RequestBinding},
@@ -68,14 +69,12 @@ impl Journal for PostgresLedger {
     async fn settle(
         &self,
         entry: EntryId,
+        key: AuthorizationKey,
         receipt: StoredReceipt,
         now: u64,
     ) -> Result<(), LedgerError> {
-        self.write(|inner| async move {
-            let transition = Transition::Settle;
-            inner.end_charged(entry, transition, &receipt, now).await
-        })
-        .await
+        self.write(move |inner| async move { inner.settle(entry, &key, &receipt, now).await })
+            .await
     }
 
     async fn release(
@@ -229,6 +228,10 @@ impl Journal for PostgresLedger {
 
     fn owner(&self) -> i64 {
         self.0.instance.id()
+    }
+
+    fn reservation(&self, entry: EntryId, owner: i64) -> Option<Condition> {
+        Some(reservation(entry, owner))
     }
 
     async fn retire(&self, entry: EntryId) -> Result<bool, LedgerError> {

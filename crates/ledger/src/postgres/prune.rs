@@ -14,8 +14,12 @@ use crate::{
 /// The number of entries that one call examines.
 const BATCH: i64 = 128;
 
-/// The number of batches of one run. The next run continues where it stopped.
-const BATCHES_OF_A_RUN: i64 = 64;
+/// The fewest batches of one run. The next run continues where it stopped.
+const LEAST_BATCHES_OF_A_RUN: i64 = 64;
+
+/// The runs of one round over a large ledger. With a run every 15 seconds a round takes an hour:
+/// rows that are due stay at most that much longer.
+const RUNS_OF_A_ROUND: i64 = 240;
 
 const OPERATION: &str = "prune";
 
@@ -25,10 +29,13 @@ impl Inner {
     /// instances prune at the same time, each row is deleted once.
     pub(super) async fn prune(&self, now: u64) -> Result<Pruned, LedgerError> {
         let after = self.prune_after.load(Ordering::Relaxed);
-        let batches = self.prune_batches.load(Ordering::Relaxed);
-        if batches == 0 {
-            self.prune_newcomers(now).await?;
-        }
+        let left = match self.prune_batches.load(Ordering::Relaxed) {
+            0 => {
+                self.prune_newcomers(now).await?;
+                self.batches_of_a_run().await?
+            }
+            left => left,
+        };
         let sql = "SELECT id, state, valid_before, changed_at, attempted, private, answered
                    FROM ledger_entry WHERE id > $1 ORDER BY id LIMIT $2";
         let params: Params<'_> = &[&after, &BATCH];
@@ -45,13 +52,22 @@ impl Inner {
         }
         let pruned = self.delete(&entries, &answers).await?;
         let is_end = i64::try_from(rows.len()) != Ok(BATCH);
-        let batches = batches.saturating_add(1);
-        let more = !is_end && batches < BATCHES_OF_A_RUN;
+        let left = if is_end { 0 } else { left.saturating_sub(1) };
         self.prune_after
             .store(if is_end { 0 } else { last }, Ordering::Relaxed);
-        self.prune_batches
-            .store(if more { batches } else { 0 }, Ordering::Relaxed);
-        Ok(Pruned { more, ..pruned })
+        self.prune_batches.store(left, Ordering::Relaxed);
+        Ok(Pruned {
+            more: left > 0,
+            ..pruned
+        })
+    }
+
+    /// Returns the batches of a run. The database estimates the number of entries.
+    async fn batches_of_a_run(&self) -> Result<i64, PostgresError> {
+        let sql = "SELECT reltuples::bigint FROM pg_class WHERE oid = 'ledger_entry'::regclass";
+        let row = self.postgres.query_one(OPERATION, sql, &[]).await?;
+        let entries: i64 = get(&row, 0, OPERATION)?;
+        Ok((entries / RUNS_OF_A_ROUND / BATCH).max(LEAST_BATCHES_OF_A_RUN))
     }
 
     /// Deletes the `entries` with their answers, and the answers of the entries in `answers`. A

@@ -12,6 +12,23 @@ use crate::{
 
 const OPERATION: &str = "entries";
 
+/// The statement, with a condition that lets the database use an index.
+macro_rules! select {
+    ($condition:literal) => {
+        concat!(
+            "SELECT id, state, network, asset, payer, nonce, amount::text, method, path, payment_id,
+                 transaction_hash, valid_before, reserved_at, changed_at, cause, retired
+             FROM ledger_entry
+             WHERE id > $1 AND ($2::bigint & (1::bigint << state)) <> 0 AND reserved_at >= $3
+                 AND ($4::bigint IS NULL OR reserved_at < $4) AND ($5::bytea IS NULL OR payer = $5)
+                 AND ($6::bigint IS NULL OR id = $6) AND ($7::text IS NULL OR payment_id = $7)
+                 AND ",
+            $condition,
+            " ORDER BY id LIMIT $8"
+        )
+    };
+}
+
 /// Lists the entries of a selection after `after`. Writes nothing.
 pub(super) async fn entries(
     postgres: &Postgres,
@@ -19,13 +36,10 @@ pub(super) async fn entries(
     after: Option<EntryId>,
     limit: u32,
 ) -> Result<Vec<EntryRecord>, LedgerError> {
-    let sql = "SELECT id, state, network, asset, payer, nonce, amount::text, method, path, payment_id,
-                   transaction_hash, valid_before, reserved_at, changed_at, cause
-               FROM ledger_entry
-               WHERE id > $1 AND ($2::bigint & (1::bigint << state)) <> 0 AND reserved_at >= $3
-                   AND ($4::bigint IS NULL OR reserved_at < $4) AND ($5::bytea IS NULL OR payer = $5)
-                   AND ($6::bigint IS NULL OR id = $6) AND ($7::text IS NULL OR payment_id = $7)
-               ORDER BY id LIMIT $8";
+    let sql = match filter.is_of_open_entries() {
+        true => select!("open <> 0"),
+        false => select!("true"),
+    };
     let params: Params<'_> = &[
         &after.map_or(i64::MIN, EntryId::number),
         &filter.state_bits(),
@@ -66,5 +80,6 @@ fn read(row: &Row) -> Result<EntryRecord, PostgresError> {
         reserved_at: unsigned(row, 12, OPERATION)?,
         changed_at: unsigned(row, 13, OPERATION)?,
         cause: get(row, 14, OPERATION)?,
+        retired: get(row, 15, OPERATION)?,
     })
 }

@@ -1,11 +1,12 @@
 //! The status of an authorization.
 
 use alloy_primitives::B256;
-use storage::postgres::{PostgresError, Row, bytes, damaged, get, unsigned};
+use storage::postgres::{Postgres, PostgresError, Row, bytes, damaged, get, unsigned};
 
 use super::{Inner, Params, state};
 use crate::{
     answer::{Answer, Header, StoredAnswer, StoredReceipt},
+    column::kept,
     error::LedgerError,
     state::{EntryId, State},
     status::{PaymentRecord, PaymentStatus},
@@ -42,6 +43,18 @@ impl Found {
             retired: get(row, 9, FIND)?,
         })
     }
+}
+
+/// Whether the authorization with this digest has an entry that is not settled.
+pub(crate) async fn is_unsettled(
+    postgres: &Postgres,
+    authorization: B256,
+) -> Result<bool, LedgerError> {
+    let sql = "SELECT state FROM ledger_entry WHERE authorization_digest = $1";
+    let digest: &[u8] = &kept(authorization);
+    let row = postgres.query_opt(FIND, sql, &[&digest]).await?;
+    let found = row.as_ref().map(|row| state(row, 0, FIND)).transpose()?;
+    Ok(found.is_some_and(|state| state != State::Settled))
 }
 
 impl Inner {

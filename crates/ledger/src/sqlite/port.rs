@@ -102,6 +102,8 @@ impl Journal for SqliteLedger {
     fn settle(
         &self,
         entry: EntryId,
+        // One server writes a file, and gives no number twice.
+        _key: AuthorizationKey,
         receipt: StoredReceipt,
         now: u64,
     ) -> impl Future<Output = Result<(), LedgerError>> + Send {

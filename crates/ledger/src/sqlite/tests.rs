@@ -306,7 +306,10 @@ async fn only_undecided_entries_are_marked() {
         header: String::new(),
         transaction: String::new(),
     };
-    ledger.settle(entries[0], receipt, 1_000_000).await.unwrap();
+    ledger
+        .settle(entries[0], claim(0).key, receipt, 1_000_000)
+        .await
+        .unwrap();
     ledger
         .release(entries[1], "test", Spent::NOTHING, 1_000_000)
         .await

@@ -87,7 +87,10 @@ async fn a_lost_answer_is_looked_for() {
             .await
             .unwrap();
         proxy.cut_after(cut);
-        ledger.settle(entry, receipt(nonce), NOW).await.unwrap();
+        ledger
+            .settle(entry, key(nonce), receipt(nonce), NOW)
+            .await
+            .unwrap();
         proxy.cut_after(-1);
         paid += 2_000;
         let answered = Some(PaymentStatus::Answered(stored(nonce, NOW)));

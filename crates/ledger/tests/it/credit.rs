@@ -11,12 +11,13 @@ use crate::support::{
 };
 
 async fn settle(ledger: &AnyLedger, claim: Claim) -> EntryId {
+    let key = claim.key;
     let entry = reserved(ledger, claim).await;
     ledger
         .begin_settlement(entry, settlement(1), NOW)
         .await
         .unwrap();
-    ledger.settle(entry, receipt(1), NOW).await.unwrap();
+    ledger.settle(entry, key, receipt(1), NOW).await.unwrap();
     entry
 }
 
@@ -53,10 +54,13 @@ async fn only_a_settlement_earns_and_each_entry_once() {
     let entry = bring(&ledger, 10, State::Settling).await;
     ledger.reopen();
     ledger.recover(NOW).await.unwrap();
-    ledger.settle(entry, receipt(10), NOW).await.unwrap();
+    ledger
+        .settle(entry, key(10), receipt(10), NOW)
+        .await
+        .unwrap();
     assert_eq!(credit(&ledger).await, 2_000);
     for now in [NOW, NOW + 1] {
-        let again = ledger.settle(entry, receipt(10), now).await;
+        let again = ledger.settle(entry, key(10), receipt(10), now).await;
         assert_eq!(again.unwrap_err().code(), "ledger_wrong_state");
     }
     assert_eq!(credit(&ledger).await, 2_000);
@@ -156,6 +160,24 @@ async fn the_sum_of_a_payer_is_never_spent_capped_or_forgotten() {
     pay(&ledger, 6, NOW).await.unwrap();
     assert_eq!((credit(&ledger).await, paid(&ledger).await), (0, 10_000));
     assert_eq!(ledger.paid(Address::repeat_byte(0xcc)).await, Ok(0));
+}
+
+/// A payment is either not settled, or in the sum of its payer.
+#[tokio::test]
+async fn an_entry_is_unsettled_until_it_is_in_the_sum() {
+    let ledger = Bench::new();
+    let sums = ledger.paid_sums();
+    let unsettled = async |nonce| sums.is_unsettled(key(nonce).digest()).await.unwrap();
+    assert!(!unsettled(1).await);
+    let entry = reserved(&ledger, claim(1)).await;
+    assert!(unsettled(1).await);
+    let released = ledger.release(entry, "crashed", Spent::by_payer(0), NOW);
+    released.await.unwrap();
+    assert!(unsettled(1).await);
+    assert_eq!(sums.paid(key(1).payer).await, Ok(0));
+    pay(&ledger, 1, NOW).await.unwrap();
+    assert!(!unsettled(1).await && !unsettled(2).await);
+    assert_eq!(sums.paid(key(1).payer).await, Ok(2_000));
 }
 
 #[tokio::test]

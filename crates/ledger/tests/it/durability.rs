@@ -10,7 +10,7 @@ use std::{
 
 use ledger::{AnyLedger, Journal, Options, PaymentStatus, Spent, SqliteLedger, State};
 
-use crate::support::{Bench, NOW, bring, claim, find, receipt, reserved, settlement, stored};
+use crate::support::{Bench, NOW, bring, claim, find, key, receipt, reserved, settlement, stored};
 
 /// The variable that names the ledger to the process that will be killed.
 const LEDGER: &str = "LEDGER_TO_BE_KILLED";
@@ -73,7 +73,10 @@ async fn payments_until_killed() {
                         .await
                         .unwrap();
                     say("settling", nonce);
-                    ledger.settle(entry, receipt(nonce), NOW).await.unwrap();
+                    ledger
+                        .settle(entry, key(nonce), receipt(nonce), NOW)
+                        .await
+                        .unwrap();
                     say("settled", nonce);
                 }
             })

@@ -3,7 +3,7 @@
 use ledger::{Journal, LedgerError, Options, PaymentStatus, State};
 
 use crate::support::{
-    Bench, NOW, OPTIONS, RETENTION, bring, claim, find, pay, payment, receipt, reserved,
+    Bench, NOW, OPTIONS, RETENTION, bring, claim, find, key, pay, payment, receipt, reserved,
     settlement, stored,
 };
 
@@ -73,7 +73,9 @@ async fn a_charge_without_room_is_recorded_later() {
     let mut receipt = receipt(50_000);
     receipt.header = "x".repeat(8_000);
     assert_eq!(
-        ledger.settle(entry, receipt.clone(), NOW).await,
+        ledger
+            .settle(entry, key(50_000), receipt.clone(), NOW)
+            .await,
         Err(LedgerError::Full)
     );
     let in_flight = PaymentStatus::InFlight {
@@ -84,7 +86,10 @@ async fn a_charge_without_room_is_recorded_later() {
 
     let later = NOW + RETENTION;
     while ledger.prune(later).await.unwrap().more {}
-    ledger.settle(entry, receipt.clone(), later).await.unwrap();
+    ledger
+        .settle(entry, key(50_000), receipt.clone(), later)
+        .await
+        .unwrap();
     let Some(PaymentStatus::Answered(answered)) = find(&ledger, 50_000, later).await else {
         panic!("not answered")
     };

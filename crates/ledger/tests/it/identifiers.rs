@@ -108,7 +108,8 @@ async fn the_status_names_the_other_payment_in_each_of_its_states() {
         .begin_settlement(entry, settlement(1), NOW)
         .await
         .unwrap();
-    let key = Some(key(1));
+    let charged = key(1);
+    let key = Some(charged);
     assert_eq!(refused(&ledger, other()).await, taken(None, key));
     // The transaction is not named, because it may not have happened.
     let transaction = Some("0xb2".to_owned());
@@ -117,7 +118,10 @@ async fn the_status_names_the_other_payment_in_each_of_its_states() {
         .await
         .unwrap();
     assert_eq!(refused(&ledger, other()).await, taken(None, key));
-    ledger.settle(entry, receipt(1), NOW).await.unwrap();
+    ledger
+        .settle(entry, charged, receipt(1), NOW)
+        .await
+        .unwrap();
     let transaction = Some(receipt(1).transaction);
     let settled = taken(transaction.clone(), key);
     assert_eq!(refused(&ledger, other()).await, settled);

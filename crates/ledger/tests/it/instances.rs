@@ -12,7 +12,7 @@ use storage::postgres::{Postgres, PostgresOptions};
 use test_support::postgres::Schema;
 
 use crate::support::{
-    NOW, OPTIONS, bring, claim, credit, find, look_up, receipt, refused, reserved, settlement,
+    NOW, OPTIONS, bring, claim, credit, find, key, look_up, receipt, refused, reserved, settlement,
     stored,
 };
 
@@ -33,15 +33,15 @@ pub(crate) async fn server(url: &str) -> AnyLedger {
     AnyLedger::Postgres(ledger.unwrap())
 }
 
-fn instance(ledger: &AnyLedger) -> i64 {
+pub(crate) fn instance(ledger: &AnyLedger) -> i64 {
     match ledger {
         AnyLedger::Postgres(ledger) => ledger.instance().id(),
         AnyLedger::Sqlite(_) => panic!("a file has no instances"),
     }
 }
 
-/// Ends the lease of a server, as if the server had been held up for that long.
-async fn expire(url: &str, ledger: &AnyLedger) {
+/// Ends the lease of a server, as if it had been held up for that long.
+pub(crate) async fn expire(url: &str, ledger: &AnyLedger) {
     let sql = "UPDATE instance SET lease_until = clock_timestamp() WHERE id = $1";
     let id = instance(ledger);
     postgres(url, 1).query("expire", sql, &[&id]).await.unwrap();
@@ -121,11 +121,12 @@ async fn entries_of_a_living_server_are_its_own() {
     assert_eq!(b.undecided(None, 10).await, Ok(Vec::new()));
     // Another server cannot move the entry either.
     let refused = Err(LedgerError::TakenOver { entry: settling });
-    assert_eq!(b.settle(settling, receipt(2), NOW).await, refused);
+    let marked = b.mark_unknown(settling, None, "not mine", NOW);
+    assert_eq!(marked.await, refused);
     a.release(working, "refused", Spent::NOTHING, NOW)
         .await
         .unwrap();
-    a.settle(settling, receipt(2), NOW).await.unwrap();
+    a.settle(settling, key(2), receipt(2), NOW).await.unwrap();
     let answered = Some(PaymentStatus::Answered(stored(2, NOW)));
     assert_eq!(find(&b, 2, NOW).await, answered);
 }
@@ -146,8 +147,8 @@ async fn entries_of_an_expired_server_go_to_another_and_the_sleeper_writes_nothi
         a.begin_settlement(working, settlement(1), NOW).await,
         lost()
     );
-    assert_eq!(a.settle(settling, receipt(2), NOW).await, lost());
-    assert_eq!(a.settle(unknown, receipt(3), NOW).await, lost());
+    assert_eq!(a.settle(settling, key(2), receipt(2), NOW).await, lost());
+    assert_eq!(a.settle(unknown, key(3), receipt(3), NOW).await, lost());
     assert_eq!(
         a.release(working, "late", Spent::NOTHING, NOW).await,
         lost()
@@ -165,9 +166,8 @@ async fn entries_of_an_expired_server_go_to_another_and_the_sleeper_writes_nothi
     // The server wakes up after another one has taken over.
     assert_eq!(a.reserve(claim(4)).await, Err(LedgerError::LeaseLost));
     assert_eq!(look_up(&b, 4).await, None);
-    assert!(a.settle(settling, receipt(2), NOW).await.is_err());
     assert!(a.mark_unknown(unknown, None, "late", NOW).await.is_err());
-    b.settle(settling, receipt(2), NOW).await.unwrap();
+    b.settle(settling, key(2), receipt(2), NOW).await.unwrap();
     b.release(unknown, "void", Spent::NOTHING, NOW)
         .await
         .unwrap();
@@ -222,10 +222,79 @@ async fn a_server_without_a_lease_registers_anew() {
     bring(&a, 2, State::Settled).await;
     let nothing = Recovery::default();
     assert_eq!(server(url).await.recover(NOW).await, Ok(nothing));
-    a.settle(entry, receipt(1), NOW).await.unwrap();
+    a.settle(entry, key(1), receipt(1), NOW).await.unwrap();
 }
 
-async fn registered_anew(ledger: &AnyLedger, first: i64) {
+/// A facilitator may tell the outcome of a settlement only to the server that asked for it. That
+/// server records it although another one has taken the entry over meanwhile.
+#[tokio::test]
+async fn a_receipt_is_recorded_by_the_server_that_has_it() {
+    let Some(schema) = Schema::new() else { return };
+    let url = schema.url();
+    let (a, b) = (server(url).await, server(url).await);
+    let first = instance(&a);
+    let entry = bring(&a, 1, State::Settling).await;
+    expire(url, &a).await;
+    let unknown = Recovery {
+        unknown: 1,
+        ..Recovery::default()
+    };
+    assert_eq!(b.recover(NOW).await, Ok(unknown));
+    assert_eq!(b.undecided(None, 10).await.unwrap().len(), 1);
+    assert_eq!(a.reserve(claim(2)).await, Err(LedgerError::LeaseLost));
+    registered_anew(&a, first).await;
+    // Every other move of it is still the other server's.
+    let taken = Err(LedgerError::TakenOver { entry });
+    assert_eq!(
+        a.release(entry, "late", Spent::NOTHING, NOW).await,
+        taken.clone()
+    );
+    assert_eq!(a.mark_unknown(entry, None, "late", NOW).await, taken);
+    // A number names one payment.
+    let other_payment = a.settle(entry, key(3), receipt(3), NOW).await;
+    assert_eq!(other_payment, Err(LedgerError::NoSuchEntry { entry }));
+    a.settle(entry, key(1), receipt(1), NOW).await.unwrap();
+    let answered = Some(PaymentStatus::Answered(stored(1, NOW)));
+    assert_eq!(find(&b, 1, NOW).await, answered);
+    assert_eq!(credit(&b).await, 2_000);
+    assert_eq!(b.undecided(None, 10).await, Ok(Vec::new()));
+}
+
+/// A server that starts on a replica cannot know the numbers that running calls of other servers
+/// hold, so it passes over them.
+#[tokio::test]
+async fn a_server_that_starts_passes_over_numbers_that_running_calls_may_hold() {
+    let Some(schema) = Schema::new() else { return };
+    let a = server(schema.url()).await;
+    let held = bring(&a, 1, State::Settling).await;
+    let b = server(schema.url()).await;
+    let first = bring(&b, 2, State::Reserved).await;
+    assert!(first.number() > held.number() + 1_000);
+}
+
+/// Servers that start at the same time do not set the sequence of numbers back.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn numbers_never_go_back() {
+    let Some(schema) = Schema::new() else { return };
+    let running = server(schema.url()).await;
+    for round in 0..6 {
+        let starts: Vec<_> = (0..6)
+            .map(|n| {
+                let url = schema.url().to_owned();
+                let nonce = 10 * round + n;
+                tokio::spawn(async move { reserved(&server(&url).await, claim(nonce)).await })
+            })
+            .collect();
+        let mut highest = 0;
+        for start in starts {
+            highest = highest.max(start.await.unwrap().number());
+        }
+        let next = reserved(&running, claim(10 * round + 9)).await.number();
+        assert!(next > highest, "{next} after {highest}");
+    }
+}
+
+pub(crate) async fn registered_anew(ledger: &AnyLedger, first: i64) {
     test_support::eventually("a new number", async || {
         (instance(ledger) != first).then_some(())
     })
@@ -251,16 +320,16 @@ async fn a_number_that_a_running_call_holds_is_not_given_again() {
     }
     // No server can continue under its old lease.
     let lease_lost = Err(LedgerError::LeaseLost);
-    assert_eq!(a.settle(kept, receipt(1), NOW).await, lease_lost);
+    assert_eq!(a.settle(kept, key(1), receipt(1), NOW).await, lease_lost);
     assert_eq!(b.recover(NOW).await, Ok(Recovery::default()));
     assert_eq!(a.reserve(claim(3)).await, Err(LedgerError::LeaseLost));
     registered_anew(&a, first).await;
     let other = bring(&a, 3, State::Settling).await;
     assert!(other.number() > lost.number() + 1_000);
     let missing = Err(LedgerError::NoSuchEntry { entry: lost });
-    assert_eq!(a.settle(lost, receipt(2), NOW).await, missing);
-    a.settle(kept, receipt(1), NOW).await.unwrap();
-    a.settle(other, receipt(3), NOW).await.unwrap();
+    assert_eq!(a.settle(lost, key(2), receipt(2), NOW).await, missing);
+    a.settle(kept, key(1), receipt(1), NOW).await.unwrap();
+    a.settle(other, key(3), receipt(3), NOW).await.unwrap();
     assert_eq!(find(&a, 2, NOW).await, None);
 }
 

@@ -3,8 +3,8 @@
 use ledger::{Claim, EntryId, Journal, PaymentRecord, Resolution, Spent, State, StoredReceipt};
 
 use crate::support::{
-    Bench, ENTRY_RETENTION, NOW, RETENTION, bring, claim, look_up, prune_all, receipt, reserved,
-    settlement,
+    Bench, ENTRY_RETENTION, NOW, RETENTION, bring, claim, key, look_up, prune_all, receipt,
+    reserved, settlement,
 };
 
 fn record(entry: EntryId, state: State) -> PaymentRecord {
@@ -118,8 +118,11 @@ async fn a_settled_entry_shows_the_receipts_transaction_even_after_pruning() {
     let found = look_up(&ledger, 1).await.unwrap();
     assert_eq!((found.transaction, found.since), (learned, NOW));
     assert_eq!(found.reason.as_deref(), Some("pending"));
-    // The receipt has another transaction than the one that was known before.
-    ledger.settle(entry, receipt(1), NOW + 9).await.unwrap();
+    // The receipt has another transaction than was known before.
+    ledger
+        .settle(entry, key(1), receipt(1), NOW + 9)
+        .await
+        .unwrap();
     let settled = PaymentRecord {
         since: NOW + 9,
         transaction: Some(receipt(1).transaction),
@@ -146,7 +149,7 @@ async fn a_scheme_without_a_transaction_has_none() {
         header: "eyJ9".to_owned(),
         transaction: String::new(),
     };
-    ledger.settle(entry, receipt, NOW).await.unwrap();
+    ledger.settle(entry, key(1), receipt, NOW).await.unwrap();
     for now in [NOW, NOW + RETENTION] {
         prune_all(&ledger, now).await;
         let found = look_up(&ledger, 1).await.unwrap();

@@ -23,6 +23,8 @@ mod open_entries;
 mod prune;
 mod records;
 mod reservations;
+mod reserved;
+mod shared_upkeep;
 mod support;
 mod transitions;
 mod undecidable;

@@ -231,7 +231,7 @@ async fn make(ledger: &Bench, model: &mut Model, op: &Op) {
         return;
     };
     let entry = model.entries.iter().find(|e| e.id == id);
-    let key = entry.map_or(0, |entry| entry.key);
+    let number = entry.map_or(0, |entry| entry.key);
     let (now, cause) = (model.now - back, "test");
     let transaction = transaction.map(|t| format!("0x{t:02x}"));
     let made = Move {
@@ -248,15 +248,18 @@ async fn make(ledger: &Bench, model: &mut Model, op: &Op) {
             return;
         }
         Transition::BeginSettlement => {
-            let settlement = plain::settlement(key);
+            let settlement = plain::settlement(number);
             ledger.begin_settlement(id, settlement, now).await
         }
-        Transition::Settle => ledger.settle(id, support::receipt(key), now).await,
+        Transition::Settle => {
+            let receipt = support::receipt(number);
+            ledger.settle(id, key(number), receipt, now).await
+        }
         Transition::Release => ledger.release(id, cause, Spent::by_payer(spent), now).await,
         Transition::MarkUnknown => ledger.mark_unknown(id, transaction, cause, now).await,
         Transition::MarkUndecidable => ledger.mark_undecidable(id, cause, now).await,
         Transition::ResolveSettled => {
-            let resolution = Resolution::Settled(support::receipt(key));
+            let resolution = Resolution::Settled(support::receipt(number));
             ledger.resolve(id, resolution, now).await
         }
         Transition::ResolveReleased => {

@@ -4,7 +4,7 @@
 use ledger::{Claim, Journal, Options, PaymentStatus, PendingSettlement, Pruned, Spent, State};
 
 use crate::support::{
-    Bench, ENTRY_RETENTION, NOW, OPTIONS, PRIVATE_RETENTION, RETENTION, bring, claim, find,
+    Bench, ENTRY_RETENTION, NOW, OPTIONS, PRIVATE_RETENTION, RETENTION, bring, claim, find, key,
     look_up, pay, prune_all, receipt, refused, reserved, settlement, stored,
 };
 
@@ -91,7 +91,7 @@ async fn an_entry_stays_as_long_as_its_answer_and_its_authorization() {
         .begin_settlement(entry, settlement(1), NOW)
         .await
         .unwrap();
-    ledger.settle(entry, receipt(1), NOW).await.unwrap();
+    ledger.settle(entry, key(1), receipt(1), NOW).await.unwrap();
     let released = Claim {
         valid_before: NOW + 10 * RETENTION,
         ..claim(3)
@@ -124,7 +124,10 @@ async fn a_private_answer_goes_sooner_and_its_record_stays_as_long() {
             ..settlement(nonce)
         };
         ledger.begin_settlement(entry, private, NOW).await.unwrap();
-        ledger.settle(entry, receipt(nonce), NOW).await.unwrap();
+        ledger
+            .settle(entry, key(nonce), receipt(nonce), NOW)
+            .await
+            .unwrap();
     }
     let last = NOW + PRIVATE_RETENTION - 1;
     assert_eq!(prune_all(&ledger, last).await, NOTHING);
@@ -184,7 +187,10 @@ async fn a_clock_that_runs_backwards_deletes_nothing_early() {
         .await
         .unwrap();
     // The settlement is recorded when the clock has just been set back.
-    ledger.settle(entry, receipt(1), NOW - 600).await.unwrap();
+    ledger
+        .settle(entry, key(1), receipt(1), NOW - 600)
+        .await
+        .unwrap();
     for now in [
         0,
         NOW - 600,

@@ -50,9 +50,13 @@ async fn a_record_has_the_claim_and_its_outcome() {
         reserved_at: NOW,
         changed_at: NOW + 2,
         cause: Some("timeout".to_owned()),
+        retired: false,
     };
     assert_eq!(all(&ledger, &Filter::default()).await, [expected.clone()]);
-    ledger.settle(paid, receipt(7), NOW + 3).await.unwrap();
+    ledger
+        .settle(paid, key(7), receipt(7), NOW + 3)
+        .await
+        .unwrap();
     expected.state = State::Settled;
     expected.transaction = Some(receipt(7).transaction);
     expected.changed_at = NOW + 3;

@@ -170,7 +170,10 @@ async fn an_answer_comes_back_byte_for_byte() {
         .begin_settlement(entry, settlement, NOW)
         .await
         .unwrap();
-    ledger.settle(entry, receipt(1), NOW + 3).await.unwrap();
+    ledger
+        .settle(entry, key(1), receipt(1), NOW + 3)
+        .await
+        .unwrap();
     let PaymentStatus::Answered(stored) = refused(&ledger, claim(1)).await else {
         panic!("not answered")
     };

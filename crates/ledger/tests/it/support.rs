@@ -259,7 +259,10 @@ pub(crate) async fn bring(ledger: &AnyLedger, nonce: u64, state: State) -> Entry
         }
         State::Settled => {
             settling().await;
-            ledger.settle(entry, receipt(nonce), NOW).await.unwrap();
+            ledger
+                .settle(entry, key(nonce), receipt(nonce), NOW)
+                .await
+                .unwrap();
         }
         State::Released => ledger
             .release(entry, "refused", Spent::NOTHING, NOW)
@@ -294,7 +297,9 @@ pub(crate) async fn pay(ledger: &AnyLedger, nonce: u64, now: u64) -> Result<Entr
     ledger
         .begin_settlement(entry, settlement(nonce), now)
         .await?;
-    ledger.settle(entry, receipt(nonce), now).await?;
+    ledger
+        .settle(entry, key(nonce), receipt(nonce), now)
+        .await?;
     Ok(entry)
 }
 

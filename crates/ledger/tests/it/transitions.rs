@@ -4,7 +4,7 @@ use ledger::{
     AnyLedger, EntryId, Journal, LedgerError, PaymentStatus, Resolution, Spent, State, Transition,
 };
 
-use crate::support::{Bench, NOW, bring, find, receipt, settlement, stored};
+use crate::support::{Bench, NOW, bring, find, key, receipt, settlement, stored};
 
 async fn make(
     ledger: &AnyLedger,
@@ -22,7 +22,11 @@ async fn make(
                 .begin_settlement(entry, settlement(nonce), NOW + 1)
                 .await
         }
-        Transition::Settle => ledger.settle(entry, receipt(nonce), NOW + 1).await,
+        Transition::Settle => {
+            ledger
+                .settle(entry, key(nonce), receipt(nonce), NOW + 1)
+                .await
+        }
         Transition::Release => {
             ledger
                 .release(entry, "refused", Spent::NOTHING, NOW + 1)
@@ -156,7 +160,10 @@ async fn an_unknown_entry_can_be_settled_or_released() {
     let ledger = Bench::new();
     let charged = bring(&ledger, 1, State::Unknown).await;
     let uncharged = bring(&ledger, 2, State::Unknown).await;
-    ledger.settle(charged, receipt(1), NOW + 60).await.unwrap();
+    ledger
+        .settle(charged, key(1), receipt(1), NOW + 60)
+        .await
+        .unwrap();
     ledger
         .release(uncharged, "not on chain", Spent::NOTHING, NOW + 60)
         .await

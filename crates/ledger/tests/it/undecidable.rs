@@ -1,6 +1,7 @@
 //! Tests of entries that only the operator can decide.
 
-use ledger::{EntryId, Journal, OpenCounts, PaymentStatus, Recovery, Resolution, State};
+use ledger::{EntryId, Journal, OpenCounts, PaymentStatus, Recovery, Resolution, State, Undecided};
+use x402_wire::{AuthorizationKey, Payment};
 
 use crate::support::{
     Bench, NOW, bring, claim, credit, find, key, prune_all, receipt, reserved, settlement, stored,
@@ -152,7 +153,7 @@ async fn open_entries_are_counted() {
         let oldest = ledger.open_counts().await.unwrap().oldest_unknown;
         assert!(oldest.is_some_and(|oldest| oldest <= undecided.since));
         ledger
-            .settle(undecided.entry, receipt(3), NOW + 91)
+            .settle(undecided.entry, key_of(&undecided), receipt(3), NOW + 91)
             .await
             .unwrap();
     }
@@ -161,4 +162,10 @@ async fn open_entries_are_counted() {
         ..OpenCounts::default()
     };
     assert_eq!(ledger.open_counts().await, Ok(expected));
+}
+
+fn key_of(undecided: &Undecided) -> AuthorizationKey {
+    let payload = undecided.payload_json.as_bytes();
+    let payment = Payment::restore(payload, undecided.requirements_json.as_bytes());
+    payment.unwrap().key()
 }

@@ -139,7 +139,12 @@ async fn only_entries_without_a_recent_move_are_abandoned() {
             .is_err()
     );
     ledger
-        .settle(old_settling, crate::support::receipt(2), NOW + 201)
+        .settle(
+            old_settling,
+            crate::support::key(2),
+            crate::support::receipt(2),
+            NOW + 201,
+        )
         .await
         .unwrap();
     ledger

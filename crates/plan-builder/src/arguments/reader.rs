@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 
+use exact::shortened;
 use serde_json::{Map, Value};
 
 use super::{Argument, MOST_PROBLEMS, Member, Object, Problem, Property};
@@ -90,7 +91,7 @@ impl<'a> Reader<'a> {
         for name in members.keys().filter(unknown).take(MOST_PROBLEMS) {
             let known: Vec<_> = properties.iter().map(Property::name).collect();
             outcome.note(
-                &format!("{path}.{}", shortened(name)),
+                &format!("{path}.{}", shortened(name, SHOWN)),
                 format!("no unknown member (known: {})", known.join(", ")),
                 "an unknown member",
             );
@@ -175,20 +176,8 @@ fn shown(json: &Value) -> String {
         Value::Null => "null".to_owned(),
         Value::Bool(_) => "a boolean".to_owned(),
         Value::Number(number) => format!("the number {number}"),
-        Value::String(text) => format!("the string {:?}", shortened(text)),
+        Value::String(text) => format!("the string {:?}", shortened(text, SHOWN)),
         Value::Array(_) => "an array".to_owned(),
         Value::Object(_) => "an object".to_owned(),
     }
-}
-
-fn shortened(text: &str) -> String {
-    let mut short: String = text
-        .chars()
-        .filter(|c| !c.is_control())
-        .take(SHOWN)
-        .collect();
-    if text.chars().nth(SHOWN).is_some() {
-        short.push('…');
-    }
-    short
 }

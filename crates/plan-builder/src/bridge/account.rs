@@ -15,7 +15,7 @@ use calldata_checks::{
     },
 };
 
-use super::join::join;
+use super::{BridgeRequest, join::join};
 use crate::{
     Refusal,
     ports::{Accounts, PortError, PortErrorReason},
@@ -55,7 +55,24 @@ const LONGEST_VERSION: usize = 32;
 /// longer answer is not decoded.
 const LONGEST_ANSWER: usize = 32 * (2 + MOST_OWNERS);
 
-/// Reads the account and judges what was read.
+/// Reads who holds the receiving address of a bridge, for [`OwnReadings`](crate::OwnReadings): a
+/// plan's own readings prove nothing to somebody who got the plan from a stranger. A Safe is read
+/// on both chains.
+///
+/// # Errors
+/// `bridge_recipient_controlled_on_destination`: the account does not hold the receiving address,
+/// or it cannot be read. The port's failure.
+///
+/// # Example
+/// [`verify_with`](crate::verify_with) has one.
+pub async fn read_control<A: Accounts + ?Sized>(
+    request: &BridgeRequest,
+    accounts: &A,
+) -> Result<DestinationControl, Refusal> {
+    control(accounts, &request.asked(), false).await
+}
+
+/// Reads the account and judges the readings.
 ///
 /// # Errors
 /// `bridge_recipient_controlled_on_destination`: the account does not control the receiving

@@ -23,12 +23,11 @@ use crate::{
 ///
 /// # Example
 /// ```
-/// use alloy_primitives::{U256, address};
+/// use alloy_primitives::{Address, Bytes, U256, address};
 /// use plan_builder::bridge::{self, BridgeRequest};
-/// use plan_builder::ports::{BridgeFeeReading, BridgeFees, NoSimulator, PortError};
+/// use plan_builder::ports::{Accounts, BridgeFeeReading, BridgeFees, NoSimulator, PortError};
 /// use plan_builder::{Moment, Refusal, Request, verify};
-/// # use alloy_primitives::{Address, Bytes};
-/// # use plan_builder::{AccountProfile, FeeDocument, Policy, ports::Accounts};
+/// # use plan_builder::{AccountProfile, FeeDocument, Policy};
 ///
 /// struct Fees;
 /// impl BridgeFees for Fees {
@@ -44,15 +43,15 @@ use crate::{
 ///         Ok(U256::from(52_000_000_000_000_u64))
 ///     }
 /// }
-/// # struct Node;
-/// # impl Accounts for Node {
-/// #     async fn code(&self, _: u64, _: Address) -> Result<Bytes, PortError> {
-/// #         Ok(Bytes::new())
-/// #     }
-/// #     async fn call(&self, _: u64, _: Address, _: Bytes) -> Result<Option<Bytes>, PortError> {
-/// #         Ok(None)
-/// #     }
-/// # }
+/// struct Node; // `eth_getCode` and `eth_call` of each chain
+/// impl Accounts for Node {
+///     async fn code(&self, _: u64, _: Address) -> Result<Bytes, PortError> {
+///         Ok(Bytes::new())
+///     }
+///     async fn call(&self, _: u64, _: Address, _: Bytes) -> Result<Option<Bytes>, PortError> {
+///         Ok(None) // it reverts
+///     }
+/// }
 /// # macro_rules! file {
 /// #     ($name:literal) => { include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/", $name)) };
 /// # }

@@ -1,6 +1,7 @@
 //! Tests of the bridge constructor. Each test chooses the answers of the upstreams.
 
 mod arguments;
+mod forgeries;
 mod key;
 mod plans;
 mod refusals;
@@ -14,18 +15,14 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use alloy_primitives::{Address, B256, Bytes, U256, address};
+use alloy_primitives::{Address, Bytes, U256, address};
 use alloy_sol_types::SolCall;
-use calldata_checks::{
-    BasisPoints, FeePolicy, UtcSeconds,
-    bridge::chains::TOKEN_MESSENGER,
-    fees::{BridgeCaps, FeeModel, Rounding, SwapPricePolicy},
-};
+use calldata_checks::{UtcSeconds, bridge::chains::TOKEN_MESSENGER};
 use serde_json::{Value, json};
 
-use super::{BridgeRequest, build, min_fee::getMinFeeAmountCall};
+use super::{BridgeRail, BridgeRequest, build, min_fee::getMinFeeAmountCall};
 use crate::{
-    Moment, Policy, Refusal, Sealed,
+    FeeDocument, Moment, OwnReadings, Policy, Refusal, Sealed, Verified,
     ports::{Accounts, BridgeFeeReading, BridgeFees, NoSimulator, PortError, PortErrorReason},
 };
 
@@ -177,23 +174,17 @@ fn policy() -> Policy {
 }
 
 fn strict_policy() -> Policy {
-    Policy::new(FeePolicy {
-        version: "2026-11-01".to_owned(),
-        fee_model: FeeModel::ForwarderV2,
-        integrator: "svc".to_owned(),
-        aggregate_cap: BasisPoints::new(60).unwrap(),
-        rounding: Rounding::Floor,
-        recipients: Vec::new(),
-        chains: Vec::new(),
-        swap: SwapPricePolicy::default(),
-        pm_builder_code: B256::ZERO,
-        pm_max_builder_fee: FeePolicy::PM_MAX_BUILDER_FEE,
-        perp_builder: None,
-        perp_max_trigger_slippage: BasisPoints::new(1000).unwrap(),
-        perp_price_band: FeePolicy::PERP_PRICE_BAND,
-        perp_assets: Vec::new(),
-        bridge_caps: BridgeCaps::DEFAULT,
-    })
+    let document: FeeDocument = toml::from_str(include_str!("../../tests/data/fees.toml")).unwrap();
+    Policy::new(document.review().unwrap())
+}
+
+fn verify(
+    request: &BridgeRequest,
+    text: &str,
+    now: UtcSeconds,
+    policy: &Policy,
+) -> Result<Verified, Refusal> {
+    crate::verify::verify::<BridgeRail>(request, text, now, policy, &OwnReadings::NONE)
 }
 
 fn moment() -> Moment {

@@ -3,9 +3,9 @@
 mod perpetuals;
 mod swap;
 
-use std::{borrow::Cow, collections::BTreeSet, fmt};
+use std::{borrow::Cow, collections::BTreeSet, fmt, ops::Deref};
 
-use alloy_primitives::{Address, B256, U256};
+use alloy_primitives::{Address, B256};
 use calldata_checks::fees::{BasisPoints, BridgeCaps, FeeModel, FeePolicy, FeeRecipient, Rounding};
 use exact::address::ConfiguredAddress;
 use serde::Deserialize;
@@ -65,7 +65,20 @@ struct BridgeTable {
 /// The most recipients of a fee, and the most rows of a list.
 const MOST_ROWS: usize = 256;
 
-/// Why a fee configuration cannot be used: every problem with its key.
+/// A fee configuration without a problem. Only [`FeeDocument::review`] makes one, and nothing
+/// changes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewedFees(FeePolicy);
+
+impl Deref for ReviewedFees {
+    type Target = FeePolicy;
+
+    fn deref(&self) -> &FeePolicy {
+        &self.0
+    }
+}
+
+/// A fee configuration that cannot be used, with every problem and its key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
 pub struct FeeConfigError {
     /// The problems.
@@ -115,11 +128,11 @@ impl FeeDocument {
     /// assert_eq!(error.problems[0].key, "rounding");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn review(self) -> Result<FeePolicy, FeeConfigError> {
+    pub fn review(self) -> Result<ReviewedFees, FeeConfigError> {
         let mut problems = Problems::default();
         let policy = self.policy(&mut problems);
         match policy {
-            Some(policy) if problems.0.is_empty() => Ok(policy),
+            Some(policy) if problems.0.is_empty() => Ok(ReviewedFees(policy)),
             _ => Err(FeeConfigError {
                 problems: problems.0,
             }),
@@ -269,9 +282,9 @@ fn bridge_caps(table: &BridgeTable, problems: &mut Problems) -> BridgeCaps {
         }
     }
     if let Some(text) = &table.max_forward_fee {
-        match U256::from_str_radix(text, 10) {
-            Ok(fee) => caps.forward = fee,
-            Err(_) => {
+        match exact::parse_uint(text) {
+            Some(fee) => caps.forward = fee,
+            None => {
                 problems.note::<()>(
                     "bridge.max_forward_fee",
                     "digits, in the smallest unit of USDC",

@@ -6,7 +6,10 @@ use alloy_primitives::{Address, Bytes};
 
 use super::{PortError, PortErrorReason};
 
-/// Reads accounts on chains.
+/// Reads of accounts on chains.
+///
+/// # Example
+/// [`bridge::build`](crate::bridge::build) has an implementation.
 pub trait Accounts: Send + Sync {
     /// Reads the code at an address.
     ///

@@ -9,7 +9,10 @@ use serde::{Deserialize, Serialize};
 use super::PortError;
 use crate::wire::{As, Digits, Exact, Time};
 
-/// Reads the fees and limits of native-USDC transfers.
+/// The fees and limits of native-USDC transfers.
+///
+/// # Example
+/// [`bridge::build`](crate::bridge::build) has an implementation.
 pub trait BridgeFees: Send + Sync {
     /// Reads the fees of the route from one domain of the protocol to another.
     ///

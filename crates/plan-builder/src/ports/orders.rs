@@ -9,7 +9,10 @@ use serde::{Deserialize, Serialize};
 use super::PortError;
 use crate::wire::{As, Digits, Exact, Time, Word};
 
-/// Reads the venue of prediction markets.
+/// The prediction market's venue.
+///
+/// # Example
+/// [`pm_order::build`](crate::pm_order::build) has an implementation.
 pub trait PmVenue: Send + Sync {
     /// Reads now every fact about a token's market that an order needs.
     ///
@@ -54,7 +57,7 @@ pub struct PmMarket {
     pub active: bool,
     /// Whether the market is closed.
     pub closed: bool,
-    /// The rate and the exponent of the taker fee, if the venue gives them.
+    /// The rate of the taker's fee, when the venue gives it.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
@@ -89,7 +92,10 @@ pub struct PmBuilderFee {
     pub taker_bps: Decimal,
 }
 
-/// Reads the perpetuals venue.
+/// The perpetuals venue.
+///
+/// # Example
+/// [`perp_order::build`](crate::perp_order::build) has an implementation.
 pub trait PerpVenue: Send + Sync {
     /// Reads now the asset that a coin names (`BTC`, `xyz:TSLA`).
     ///

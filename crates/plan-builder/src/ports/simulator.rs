@@ -9,7 +9,40 @@ use serde::{Deserialize, Serialize};
 use super::PortError;
 use crate::wire::{As, Eip55, Hex, Word};
 
-/// Simulates a whole plan on a chain's latest state.
+/// Whole-plan simulation against a chain's latest state.
+///
+/// # Example
+/// ```
+/// use alloy_primitives::Address;
+/// use calldata_checks::Step;
+/// use plan_builder::ports::{PortError, SimulatedCall, Simulator};
+///
+/// /// An endpoint of one chain.
+/// struct Node(u64);
+///
+/// impl Simulator for Node {
+///     fn simulates(&self, chain_id: u64) -> bool {
+///         chain_id == self.0
+///     }
+///
+///     async fn simulate(
+///         &self,
+///         chain_id: u64,
+///         account: Address,
+///         calls: &[Step],
+///     ) -> Result<Option<Vec<SimulatedCall>>, PortError> {
+///         // Send one `eth_simulateV1` with all calls, and return one outcome for each.
+/// #       let _ = account;
+///         let outcome = SimulatedCall {
+///             success: true,
+///             return_data: [0; 32].into(),
+///             gas_used: 21_000,
+///             logs: Vec::new(),
+///         };
+///         Ok(self.simulates(chain_id).then(|| vec![outcome; calls.len()]))
+///     }
+/// }
+/// ```
 pub trait Simulator: Send + Sync {
     /// Returns whether a simulator is configured for this chain. If not, the builder prepares no
     /// calls.

@@ -9,7 +9,10 @@ use serde::{Deserialize, Serialize};
 use super::PortError;
 use crate::wire::{As, Digits, Eip55, Exact, Hex, Time, Wire};
 
-/// Reads quotes of the aggregator, and prices of another source.
+/// Swap quotes of the aggregator.
+///
+/// # Example
+/// [`swap::build`](crate::swap::build) has an implementation.
 pub trait SwapQuotes: Send + Sync {
     /// Reads a quote with its transaction.
     ///

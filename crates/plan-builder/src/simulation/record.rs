@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Refusal, SimulationMode,
+    seal::OLDEST_READING,
     signing::Effect,
     wire::{Digits, Eip55, Time},
 };
@@ -130,11 +131,29 @@ impl Simulation {
         }
     }
 
-    /// Checks that a record that another party wrote agrees with the plan.
+    /// Checks that a foreign record agrees with the plan: its time is from the reading that the
+    /// plan is built on (less the distance that clocks may have) to the plan's end. Nobody can
+    /// tell offline whether the steps were run.
     ///
     /// # Errors
     /// `simulation_as_planned`
-    pub(crate) fn judge(&self, steps: usize, effect: Effect) -> Result<(), Refusal> {
+    pub(crate) fn judge(
+        &self,
+        steps: usize,
+        effect: Effect,
+        (read_at, valid_until): (UtcSeconds, UtcSeconds),
+    ) -> Result<(), Refusal> {
+        let at = self.at.0;
+        if at.saturating_add(OLDEST_READING) < read_at || at > valid_until {
+            return Err(
+                refuse("the recorded simulation is not of the plan's time").comparing(
+                    format_args!(
+                        "at most {OLDEST_READING} seconds before {read_at}, until {valid_until}"
+                    ),
+                    at,
+                ),
+            );
+        }
         let consistent = self.method == METHOD
             && self.note == self.outcome.note()
             && match self.outcome {

@@ -6,9 +6,7 @@ use std::borrow::Cow;
 use alloy_primitives::{Address, U256, hex, keccak256};
 use alloy_sol_types::{Panic, Revert, SolError};
 
-use crate::wire;
-
-/// The longest reason that is shown. A foreign contract writes it, so it could have any length.
+/// Longest reason that is shown, because a foreign contract writes it.
 const LONGEST_REASON: usize = 120;
 /// The most bytes of unknown revert data that are shown.
 const MOST_BYTES: usize = 68;
@@ -96,7 +94,7 @@ pub(super) fn describe(data: &[u8]) -> String {
 /// Reads `Error(string)`.
 fn reason(data: &[u8]) -> Option<String> {
     let Revert { reason } = Revert::abi_decode_validate(data).ok()?;
-    let plain = |c: &char| wire::is_plain(*c) && *c != '"';
+    let plain = |c: &char| exact::is_plain(*c) && *c != '"';
     let shown: String = reason.chars().filter(plain).take(LONGEST_REASON).collect();
     Some(format!("Error(\"{shown}\")"))
 }
@@ -239,7 +237,7 @@ mod tests {
         fn any_bytes_give_a_short_plain_text(data in proptest::collection::vec(any::<u8>(), 0..300)) {
             let text = describe(&data);
             prop_assert!(text.chars().count() <= 300);
-            prop_assert!(text.chars().all(wire::is_plain));
+            prop_assert!(text.chars().all(exact::is_plain));
         }
     }
 }

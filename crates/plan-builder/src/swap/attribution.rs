@@ -51,7 +51,7 @@ impl FeeAttribution {
     /// Reads the amounts from the decoded fee leg. The checks must have passed on it.
     pub(super) fn read(facts: &SwapFacts, policy: &FeePolicy) -> Result<Self, Failure> {
         let distributions = facts.distributions();
-        let gross = facts.asked.from_amount;
+        let gross = facts.asked().from_amount;
         let mut total = U256::ZERO;
         let mut recipients = Vec::with_capacity(policy.recipients.len());
         for recipient in &policy.recipients {
@@ -80,7 +80,7 @@ impl FeeAttribution {
                     .left_in_router()
                     .ok_or_else(|| unread("more leaves the input than it has"))?,
             ),
-            mechanism: Cow::Borrowed(if facts.fee_leg.is_some() {
+            mechanism: Cow::Borrowed(if facts.fee_leg().is_some() {
                 MECHANISM
             } else {
                 NO_FEE_DUE

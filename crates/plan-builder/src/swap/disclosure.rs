@@ -65,13 +65,13 @@ struct MinimumOutput {
 impl Disclosure {
     /// Makes the disclosure from checked facts, before any simulation.
     pub(super) fn of(facts: &SwapFacts, policy: &FeePolicy) -> Self {
-        let minimum = facts.min_amount_out;
-        let expected = facts.quoted.to_amount;
+        let minimum = facts.min_amount_out();
+        let expected = facts.quoted().to_amount;
         let below = expected.checked_sub(minimum).unwrap_or_default();
         let deviation = facts.price_deviation(minimum);
         Self {
             legs: facts
-                .legs
+                .legs()
                 .iter()
                 .filter_map(|leg| {
                     let review = leg.review.as_ref()?;
@@ -89,7 +89,7 @@ impl Disclosure {
                 basis: Cow::Borrowed(QUOTE_RELATIVE),
                 below_independent_price_bps: deviation.map(BasisPoints::get),
                 below_quote_bps: BasisPoints::at_least_of(below, expected).get(),
-                caller_minimum: facts.asked.min_amount_out.map(Digits),
+                caller_minimum: facts.asked().min_amount_out.map(Digits),
                 quote_price_impact_bps: facts.price_impact().map(BasisPoints::get),
             },
             notes: notes(facts, policy, deviation.is_some()),
@@ -125,7 +125,7 @@ fn notes(facts: &SwapFacts, policy: &FeePolicy, priced: bool) -> Vec<Text> {
              minAmountOut.",
         ));
     }
-    for (at, leg) in facts.legs.iter().enumerate() {
+    for (at, leg) in facts.legs().iter().enumerate() {
         if leg
             .review
             .as_ref()

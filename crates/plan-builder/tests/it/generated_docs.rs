@@ -25,8 +25,9 @@ fn page() -> String {
         "# Checks of the agent rail
 
 A plan comes out only if every check of its rail holds, in this order; otherwise the refusal's `check` is the name of the
-first that does not. The verifier runs the same tables. Written by `cargo xtask docs` from the tables; what plans look like
-is in [PLANS.md](PLANS.md).
+first that does not. The verifier runs the same tables; a check that holds only by readings that a stranger's plan states
+establishes nothing for it ([PLANS.md](PLANS.md#readings-of-a-stranger)). Written by `cargo xtask docs` from the tables; what
+plans look like is in [PLANS.md](PLANS.md).
 ",
     );
     table::<SwapFacts>(&mut text, "Swap (`svc_prepare_swap`)");

@@ -10,6 +10,8 @@
 )]
 
 mod embedding;
+mod fees;
+mod forgeries;
 mod generated_docs;
 mod perp_order;
 mod pm_order;

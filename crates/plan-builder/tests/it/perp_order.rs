@@ -5,4 +5,4 @@ mod consistent;
 mod plans;
 mod refusals;
 mod tampering;
-mod venue;
+pub(crate) mod venue;

@@ -4,4 +4,4 @@ mod arguments;
 mod forgeries;
 mod plans;
 mod refusals;
-mod stage;
+pub(crate) mod stage;

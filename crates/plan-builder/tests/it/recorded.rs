@@ -281,7 +281,7 @@ fn policy() -> FeePolicy {
 
 fn reviewed(text: &str) -> FeePolicy {
     let document: FeeDocument = toml::from_str(text).unwrap();
-    document.review().unwrap()
+    FeePolicy::clone(&document.review().unwrap())
 }
 
 fn recording() -> Vec<Call> {

@@ -4,7 +4,7 @@ mod arguments;
 mod building;
 mod market;
 mod quotes;
-mod sample;
+pub(crate) mod sample;
 mod simulation;
 mod tampering;
 mod transfer_fees;

@@ -54,6 +54,29 @@ fn this_code_builds_and_verifies_the_vectors() {
     );
 }
 
+/// The swap of the crate's documentation: its request bounds the output.
+#[test]
+fn the_vector_with_a_minimum_is_built_and_its_minimum_is_established() {
+    let arguments = read("swap_with_minimum.request.json");
+    let request = Request::parse(Rail::Swap, &arguments).unwrap();
+    let sealed = build(&request).unwrap();
+    compare(
+        "swap_with_minimum.plan.json",
+        &format!("{}\n", sealed.json()),
+    );
+    let now = UtcSeconds::from_unix(NOW + 10);
+    let open = |request: &Request, plan: &str| -> Vec<&str> {
+        let verified = verify(request, plan, now, &policy()).unwrap();
+        let open = verified.report().not_established().iter();
+        open.map(|check| check.name).collect()
+    };
+    assert_eq!(open(&request, sealed.json()), ["agg_output_price_bound"]);
+    assert_eq!(
+        open(&self::request(Rail::Swap), &read("swap.plan.json")),
+        ["agg_min_out_slippage_bound", "agg_output_price_bound"]
+    );
+}
+
 #[test]
 fn the_example_configuration_is_valid_once_the_address_is_filled_in() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/fees.example.toml");
@@ -136,8 +159,8 @@ fn a_plan_has_one_digest() {
     }
 }
 
-/// A plan with one changed leaf is refused. When the digest fits, the refusal names the check of
-/// that leaf.
+/// A plan with one changed leaf is refused; with a digest that fits, the refusal names the check of
+/// that leaf. `forgeries.rs` changes many leaves together.
 #[test]
 fn no_member_can_be_changed() {
     let now = UtcSeconds::from_unix(NOW + 10);

@@ -87,20 +87,11 @@ fn is_web(rest: impl Iterator<Item = char>, after_space: bool) -> bool {
     start.starts_with("http://") || start.starts_with("https://")
 }
 
-/// Whether a character is a line break, a tab, or visible.
+/// Line breaks, tabs, and every visible character. Characters for private use are not visible:
+/// each device shows something else for them.
 fn is_shown(c: char) -> bool {
-    matches!(c, '\n' | '\t') || !(c.is_control() || is_hidden(c))
-}
-
-/// Whether a character shows nothing, or changes how the text around it is shown. These are
-/// bidirectional controls, zero-width characters, variation selectors, tags, interlinear marks,
-/// line and paragraph separators, the soft hyphen, and the byte-order mark.
-fn is_hidden(c: char) -> bool {
-    matches!(c,
-        '\u{00ad}' | '\u{034f}' | '\u{061c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
-        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{e000}'..='\u{f8ff}' | '\u{fe00}'..='\u{fe0f}'
-        | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{10ffff}')
+    let private = matches!(c, '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{10ffff}');
+    matches!(c, '\n' | '\t') || (exact::is_plain(c) && !private)
 }
 
 /// A text that grows, with the positions of the original in it.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use data_sources::{
-    Approvals, Mode, ReviewedContracts, SwapRequest, Swaps, TokenList, TokenPrices,
+    Mode, ReviewedContracts, SwapRequest,
     okx::{Okx, OkxConfig},
     transport::{Limits, Transport},
 };

@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_sol_types::{SolCall, sol};
-use dev_chain::{DevChain, Reply};
+use dev_chain::DevChain;
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::json;
 
 sol! {
     function approve(address spender, uint256 value) external returns (bool);
@@ -32,16 +32,7 @@ pub(crate) fn xlayer_stage() -> DevChain {
         .unwrap()
 }
 
-fn ask(chain: &DevChain, method: &str, params: &Value) -> Value {
-    let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
-    match chain.answer(request.to_string().as_bytes()) {
-        Reply::Http { body, .. } => serde_json::from_slice(&body).unwrap(),
-        other => panic!("{other:?}"),
-    }
-}
-
-/// Sends a call from an account without a signature. Returns the transaction's hash or the text of
-/// the refusal.
+/// Sends a call of an account that needs no signature; returns the hash or the refusal.
 pub(crate) fn send(
     chain: &DevChain,
     from: Address,
@@ -49,10 +40,9 @@ pub(crate) fn send(
     data: &Bytes,
 ) -> Result<B256, String> {
     let call = json!([{"from": from, "to": to, "data": data}]);
-    let answer = ask(chain, "eth_sendTransaction", &call);
-    match answer["result"].as_str() {
-        Some(hash) => Ok(hash.parse().unwrap()),
-        None => Err(answer["error"]["message"].as_str().unwrap().to_owned()),
+    match chain.request("eth_sendTransaction", call) {
+        Ok(hash) => Ok(hash.as_str().unwrap().parse().unwrap()),
+        Err(error) => Err(error["message"].as_str().unwrap().to_owned()),
     }
 }
 

@@ -89,11 +89,14 @@ fn response(status: u16) -> Json {
             "properties": {"error": {"properties": {"code": {"enum": names}}}},
         })
     };
-    let charge = if codes.contains(&ErrorCode::SettlementPending) {
-        "Not charged, unless a pending settlement turns out to have succeeded; the same payment \
-         then fetches its answer."
-    } else {
-        "Not charged."
+    let charge = match status {
+        402 => "Not charged, unless `next` is `wait`: then the payment may still be charged.",
+        409 => "Not charged by this call.",
+        _ if codes.contains(&ErrorCode::SettlementPending) => {
+            "Not charged, unless a pending settlement turns out to have succeeded; the same \
+             payment then fetches its answer."
+        }
+        _ => "Not charged.",
     };
     let mut response = json!({
         "description": format!("{charge} {}", meanings.join(" ")),

@@ -103,7 +103,7 @@ pub(crate) const PRICE: Route = Route {
     summary: "USD price of one token",
     description: "USD price of a token on X Layer with its source, its time and its confirmation \
                   by other sources.",
-    refuses: "no source prices the token",
+    refuses: "no source prices the token, or the sources' prices contradict each other",
     query: &[TOKEN],
     body: &[],
     constraints: &[],

@@ -19,9 +19,11 @@ fn generated_docs_are_those_of_the_table() {
     );
     compare("ROUTES.md", &routes);
     let errors = format!(
-        "# Error codes\n\nThe form of an error is in [PROTOCOL.md](PROTOCOL.md). Nothing is charged for any of these. \
-         Written by `cargo xtask\ndocs` from the catalog. The endpoints below `/delegation/` have further codes, the names \
-         of the fence's rules: [FENCE](FENCE.md#what-refuses).\n\n{}",
+        "# Error codes\n\nThe form of an error is in [PROTOCOL.md](PROTOCOL.md). A call that ends with one of these codes \
+         charges nothing, with\ntwo exceptions: after `settlement_pending`, and after a 402 whose `next` is `wait`, the \
+         payment may still be charged. The\npayment of a 409 may be charged by another call. Written by `cargo xtask docs` \
+         from the catalog. The endpoints below\n`/delegation/` have further codes, the names of the fence's rules: \
+         [FENCE](FENCE.md#what-refuses).\n\n{}",
         ErrorCode::docs_table()
     );
     compare("ERRORS.md", &errors);

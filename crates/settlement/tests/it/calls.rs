@@ -6,7 +6,8 @@ use alloy_primitives::{Address, B256, Bytes, TxKind, U256, hex, keccak256};
 use alloy_signer::SignerSync;
 use alloy_signer_local::PrivateKeySigner;
 use alloy_sol_types::{SolCall, SolValue, sol};
-use dev_chain::{BUYER, DEV_ACCOUNTS, DevChain, MinedSummary, PAYEE, Reply};
+use dev_chain::{BUYER, DEV_ACCOUNTS, DevChain, MinedSummary, PAYEE};
+use serde_json::json;
 use x402_wire::Authorization;
 
 use crate::payments::Draft;
@@ -48,16 +49,11 @@ fn attempt(chain: &DevChain, to: Address, input: Vec<u8>) -> MinedSummary {
         .sign_hash_sync(&transaction.signature_hash())
         .unwrap();
     let raw = hex::encode_prefixed(transaction.into_signed(signature).encoded_2718());
-    let request = format!(
-        r#"{{"jsonrpc":"2.0","id":1,"method":"eth_sendRawTransaction","params":["{raw}"]}}"#
-    );
-    let Reply::Http { body, .. } = chain.answer(request.as_bytes()) else {
-        panic!()
-    };
+    let answer = chain.request("eth_sendRawTransaction", json!([raw]));
     let sent = chain
         .transactions()
         .pop()
-        .unwrap_or_else(|| panic!("{:?}", String::from_utf8(body)));
+        .unwrap_or_else(|| panic!("{answer:?}"));
     assert!(sent.from == sender.address);
     sent
 }

@@ -1,7 +1,7 @@
 //! Tests that only canonical blocks count, and no party's statement about them.
 
 use alloy_primitives::{B256, U256};
-use dev_chain::{BadAnswer, DEV_ACCOUNTS, DevChain, InjectedFault, PAYEE, Reply, RpcServer};
+use dev_chain::{BadAnswer, DEV_ACCOUNTS, DevChain, InjectedFault, PAYEE, RpcServer};
 use serde_json::{Value, json};
 use settlement::{
     Cause, ChainOptions, ChainReader, Clock, Facilitator, Finding, Readiness, Settlement, Settler,
@@ -44,11 +44,7 @@ fn result(result: &Value) -> BadAnswer {
 }
 
 fn receipt(chain: &DevChain, hash: B256) -> Value {
-    let request = json!({"jsonrpc": "2.0", "id": 0, "method": RECEIPT, "params": [hash]});
-    let Reply::Http { body, .. } = chain.answer(request.to_string().as_bytes()) else {
-        panic!()
-    };
-    serde_json::from_slice::<Value>(&body).unwrap()["result"].take()
+    chain.request(RECEIPT, json!([hash])).unwrap()
 }
 
 /// A facilitator may invent the hash of a transaction. No caller is served for it.

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use crate::calls::transfer;
 use crate::chain::{builder, options, serve};
-use crate::onchain::paid;
+use crate::onchain::{alone, paid};
 use crate::payments::{Draft, NOW, PRICE, USDC, payment, terms, timeouts};
 
 /// No server listens at this address.
@@ -25,9 +25,12 @@ fn reader(urls: &[String]) -> ChainReader {
 }
 
 fn settler(urls: &[String]) -> OnchainSettler {
-    let key = hex::encode_prefixed(GAS_PAYER.key);
-    let policy = GasPolicy::default();
-    OnchainSettler::new(reader(urls), &key.into(), timeouts(), policy).unwrap()
+    alone(
+        reader(urls),
+        GAS_PAYER.key,
+        timeouts(),
+        GasPolicy::default(),
+    )
 }
 
 async fn settles(chain: &DevChain, settler: &OnchainSettler, nonce: u8) {

@@ -6,6 +6,7 @@ use dev_chain::{
     BUYER, BadAnswer, DEV_ACCOUNTS, DevChain, GAS_PAYER, InjectedFault, RpcServer,
     USDC as USDC_ADDRESS,
 };
+use serde_json::json;
 use settlement::{
     GasPolicy, OnchainSettler, Readiness, Reconciliation, Settlement, Settler, Verification,
 };
@@ -13,7 +14,7 @@ use test_support::eventually;
 use x402_wire::{Payment, Reason};
 
 use crate::chain::{builder, invalid, reader_with, serve, waiting, wrap_6492};
-use crate::onchain::{FEE, settler};
+use crate::onchain::{FEE, alone, settler};
 use crate::payments::{Draft, NOW, PRICE, USDC, USDT0, payment, terms, timeouts};
 use crate::stage::{Stage, json};
 
@@ -59,8 +60,7 @@ fn payments_of_the_wallet(first_nonce: u8) -> [Payment; 2] {
 
 fn settler_by(server: &RpcServer, policy: GasPolicy) -> OnchainSettler {
     let reader = reader_with(server, timeouts(), &terms());
-    let key = hex::encode_prefixed(GAS_PAYER.key);
-    OnchainSettler::new(reader, &key.into(), timeouts(), policy).unwrap()
+    alone(reader, GAS_PAYER.key, timeouts(), policy)
 }
 
 fn unavailable(verification: Verification) -> &'static str {
@@ -192,15 +192,9 @@ async fn no_transaction_may_use_more_than_the_cap() {
     let outcome = settler_by(&server, policy).settle(&next).await;
     assert!(matches!(outcome, Settlement::Settled(_)), "{outcome:?}");
     let hash = chain.transactions()[2].hash;
-    let request = format!(
-        r#"{{"jsonrpc":"2.0","id":1,"method":"eth_getTransactionByHash","params":["{hash}"]}}"#
-    );
-    let dev_chain::Reply::Http { body, .. } = chain.answer(request.as_bytes()) else {
-        panic!()
-    };
-    let sent: serde_json::Value = serde_json::from_slice(&body).unwrap();
+    let sent = chain.request("eth_getTransactionByHash", json!([hash]));
     let limit = format!("{:#x}", policy.gas_cap);
-    assert_eq!(sent["result"]["gas"], limit);
+    assert_eq!(sent.unwrap()["gas"], limit);
 }
 
 #[tokio::test]
@@ -262,9 +256,8 @@ async fn an_empty_account_refuses_the_work_after_one_call() {
         timeouts(),
         crate::chain::options(),
     );
-    let key = hex::encode([0x42; 32]);
     let policy = GasPolicy::default();
-    let settler = OnchainSettler::new(reader.unwrap(), &key.into(), timeouts(), policy).unwrap();
+    let settler = alone(reader.unwrap(), [0x42; 32].into(), timeouts(), policy);
     for _ in 0..3 {
         let verification = settler.verify(&payment(USDT0), U256::ZERO, NOW).await;
         assert_eq!(unavailable(verification), "no_gas");
@@ -290,8 +283,7 @@ async fn an_account_that_pays_for_one_settlement_begins_no_second() {
         .unwrap();
     let server = serve(&chain).await;
     let reader = reader_with(&server, timeouts(), &terms());
-    let (key, policy) = (hex::encode(key), GasPolicy::default());
-    let settler = OnchainSettler::new(reader, &key.into(), timeouts(), policy).unwrap();
+    let settler = alone(reader, key.into(), timeouts(), GasPolicy::default());
     let expected = Readiness::Ready {
         aggr_deferred: false,
         settlements_left: Some(1),

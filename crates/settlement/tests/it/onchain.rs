@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use alloy_primitives::{Address, U256, address, hex};
+use alloy_primitives::{Address, B256, U256, address, hex};
 use dev_chain::{BUYER, DEV_ACCOUNTS, DevChain, GAS_PAYER, PAYEE, RpcServer, USDC as USDC_ADDRESS};
 use settlement::{
-    AnySettler, GasPolicy, OnchainSettler, Readiness, Settlement, SettlementConfig,
+    AnySettler, ChainReader, GasPolicy, OnchainSettler, Readiness, Settlement, SettlementConfig,
     SettlementError, Settler, Timeouts, Verification,
 };
-use tx_sender::LocalKey;
+use test_support::wait;
+use tx_sender::{LocalKey, MemoryStore, Options, Store, Takeover};
 use x402_wire::{Payment, Reason};
 
 use crate::chain::{builder, invalid, reader_with, serve, waiting, wrap_6492};
@@ -22,8 +23,41 @@ const WALLET: Address = address!("0x00000000000000000000000000000000000a11e7");
 
 pub(crate) fn settler_with(server: &RpcServer, timeouts: Timeouts) -> OnchainSettler {
     let chain = reader_with(server, timeouts, &terms());
-    let key = hex::encode_prefixed(GAS_PAYER.key);
-    OnchainSettler::new(chain, &key.into(), timeouts, GasPolicy::default()).unwrap()
+    alone(chain, GAS_PAYER.key, timeouts, GasPolicy::default())
+}
+
+/// A settler that pays its gas with `key`, and records its transactions in memory.
+pub(crate) fn alone(
+    chain: ChainReader,
+    key: B256,
+    timeouts: Timeouts,
+    policy: GasPolicy,
+) -> OnchainSettler {
+    let records = Arc::new(MemoryStore::default());
+    wait(recorded(chain, key, timeouts, policy, records))
+}
+
+/// Like [`alone`], with records that outlive it. Nothing else uses them at the same time.
+pub(crate) async fn recorded(
+    chain: ChainReader,
+    key: B256,
+    timeouts: Timeouts,
+    policy: GasPolicy,
+    records: Arc<dyn Store>,
+) -> OnchainSettler {
+    let signer = LocalKey::from_hex(&hex::encode(key).into()).unwrap();
+    let options = Options {
+        takeover: Takeover::AtOnce,
+        ..Options::default()
+    };
+    let settler = OnchainSettler::shared(
+        chain,
+        Arc::new(signer),
+        timeouts,
+        policy,
+        (records, options),
+    );
+    settler.await.unwrap()
 }
 
 pub(crate) fn settler(server: &RpcServer) -> OnchainSettler {
@@ -106,11 +140,9 @@ async fn an_authorization_that_is_used_in_between_moves_nothing_twice() {
         let chain = builder().mining(dev_chain::Mining::Manual).build().unwrap();
         let server = serve(&chain).await;
         let payment = payment(asset);
-        let other_key = hex::encode_prefixed(DEV_ACCOUNTS[2].key);
         let reader = reader_with(&server, timeouts(), &terms());
-        let other =
-            OnchainSettler::new(reader, &other_key.into(), timeouts(), GasPolicy::default())
-                .unwrap();
+        let policy = GasPolicy::default();
+        let other = alone(reader, DEV_ACCOUNTS[2].key, timeouts(), policy);
         let ours = settler(&server);
         let mine = async {
             waiting(&chain, 2).await;
@@ -260,9 +292,7 @@ async fn readiness_needs_the_right_chain_and_gas() {
     assert_eq!(U256::from(left), expected);
 
     let reader = reader_with(&server, timeouts(), &terms());
-    let key = hex::encode([0x42; 32]);
-    let penniless =
-        OnchainSettler::new(reader, &key.into(), timeouts(), GasPolicy::default()).unwrap();
+    let penniless = alone(reader, [0x42; 32].into(), timeouts(), GasPolicy::default());
     let Readiness::NotReady { reason } = penniless.readiness().await else {
         panic!()
     };

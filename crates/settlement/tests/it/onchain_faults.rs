@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use alloy_primitives::{U256, hex};
 use dev_chain::{
-    BUYER, BadAnswer, DEV_ACCOUNTS, DevChain, InjectedFault, Mining, Reply, USDC as USDC_ADDRESS,
+    BUYER, BadAnswer, DEV_ACCOUNTS, DevChain, InjectedFault, Mining, USDC as USDC_ADDRESS,
 };
 use serde_json::json;
 use settlement::{Reconciliation, Settlement, Settler};
@@ -143,15 +143,9 @@ fn move_money_away(chain: &DevChain) {
     let all = chain.balance_of(USDC_ADDRESS, BUYER.address).unwrap();
     let to = DEV_ACCOUNTS[7].address.into_word();
     let data = format!("0xa9059cbb{}{all:064x}", hex::encode(to));
-    let request = json!({
-        "jsonrpc": "2.0", "id": 1, "method": "eth_sendTransaction",
-        "params": [{ "from": BUYER.address, "to": USDC_ADDRESS, "data": data, "gas": "0x30d40" }],
-    });
-    let Reply::Http { body, .. } = chain.answer(request.to_string().as_bytes()) else {
-        panic!()
-    };
-    let answer: serde_json::Value = serde_json::from_slice(&body).unwrap();
-    assert!(answer["result"].is_string(), "{answer}");
+    let call = json!({ "from": BUYER.address, "to": USDC_ADDRESS, "data": data, "gas": "0x30d40" });
+    let sent = chain.request("eth_sendTransaction", json!([call]));
+    assert!(sent.unwrap().is_string());
 }
 
 #[tokio::test]
@@ -265,14 +259,7 @@ async fn a_chain_without_a_base_fee_gets_a_legacy_transaction() {
         let Settlement::Settled(receipt) = outcome else {
             panic!("{outcome:?}")
         };
-        let request = format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"eth_getTransactionByHash","params":["{}"]}}"#,
-            receipt.transaction
-        );
-        let Reply::Http { body, .. } = chain.answer(request.as_bytes()) else {
-            panic!()
-        };
-        let sent: serde_json::Value = serde_json::from_slice(&body).unwrap();
-        assert_eq!(sent["result"]["type"], kind);
+        let sent = chain.request("eth_getTransactionByHash", json!([receipt.transaction]));
+        assert_eq!(sent.unwrap()["type"], kind);
     }
 }

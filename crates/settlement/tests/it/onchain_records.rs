@@ -15,7 +15,7 @@ use tx_sender::{LocalKey, MemoryStore, Options, Sender, Store};
 
 use crate::chain::{builder, options, reader_with, serve, waiting};
 use crate::facilitator::unknown;
-use crate::onchain::paid;
+use crate::onchain::{alone, paid, recorded};
 use crate::payments::{Draft, NOW, PRICE, USDC, payment, terms, timeouts};
 
 /// Waits until the record under this key is in this state.
@@ -38,11 +38,8 @@ async fn a_raised_cap_frees_waiting_requests() {
             max_fee_per_gas,
             ..GasPolicy::default()
         };
-        let key = hex::encode_prefixed(GAS_PAYER.key).into();
         let reader = reader_with(&server, timeouts, &terms());
-        OnchainSettler::recorded(reader, &key, timeouts, policy, records.clone())
-            .await
-            .unwrap()
+        recorded(reader, GAS_PAYER.key, timeouts, policy, records.clone()).await
     };
     let payment = payment(USDC);
     let brief = Timeouts {
@@ -81,8 +78,7 @@ async fn a_settlement_has_its_confirmations_before_it_counts() {
         ..options()
     };
     let reader = ChainReader::new(&server.url().into(), &terms(), timeouts(), options).unwrap();
-    let key = hex::encode_prefixed(GAS_PAYER.key).into();
-    let settler = OnchainSettler::new(reader, &key, timeouts(), GasPolicy::default()).unwrap();
+    let settler = alone(reader, GAS_PAYER.key, timeouts(), GasPolicy::default());
     let payment = payment(USDC);
     let key = format!("settlement/{}/0", payment.key());
     let blocks = async {

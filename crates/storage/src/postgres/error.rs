@@ -2,7 +2,7 @@
 
 use std::error::Error as _;
 
-use deadpool_postgres::PoolError;
+use deadpool_postgres::{PoolError, TimeoutType};
 use tokio_postgres::error::{Severity, SqlState};
 
 /// The class of the SQLSTATEs that are about connections.
@@ -146,6 +146,9 @@ impl PostgresError {
     /// Converts the error that the driver returned for a new connection.
     pub(super) fn of_connection(error: &PoolError) -> Self {
         let reason = match error {
+            PoolError::Timeout(TimeoutType::Create) => {
+                "no host of the address answered in time".to_owned()
+            }
             PoolError::Timeout(_) => "no connection became free in time".to_owned(),
             PoolError::Backend(error) => match error.as_db_error() {
                 Some(database) => database.message().to_owned(),

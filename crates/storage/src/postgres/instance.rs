@@ -20,7 +20,7 @@ use std::{
 
 use tokio::{sync::Notify, task::AbortHandle, time::MissedTickBehavior};
 
-use super::{Component, Postgres, PostgresError};
+use super::{Component, Migration, Postgres, PostgresError};
 
 const COMPONENT: Component = Component {
     name: "instance",
@@ -30,8 +30,9 @@ const COMPONENT: Component = Component {
     ],
 };
 
-/// How many heartbeats a lease has. Two of them may fail before the lease expires.
-const BEATS_OF_A_LEASE: u32 = 3;
+/// Heartbeats in the time of a lease. The last one comes when the lease expires, so of those before
+/// it two may fail.
+const BEATS_OF_A_LEASE: u32 = 4;
 
 /// How long the database remembers an expired instance. This is longer than any of its entries
 /// waits for a sweep.
@@ -53,11 +54,21 @@ struct Inner {
 }
 
 impl Instance {
+    /// Returns the migration that [`register`](Self::register) would make. Writes nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`Postgres::pending`].
+    pub async fn pending(postgres: &Postgres) -> Result<Migration, PostgresError> {
+        postgres.pending(&COMPONENT).await
+    }
+
     /// Migrates the table of instances, registers a new instance, and starts its heartbeat.
     ///
     /// # Errors
     ///
-    /// A [`PostgresError`].
+    /// [`NotDurable`](PostgresError::NotDurable) for a database that could lose a commit, and every
+    /// other [`PostgresError`].
     pub async fn register(postgres: Postgres, lease: Duration) -> Result<Self, PostgresError> {
         postgres.migrate(&COMPONENT).await?;
         let id = Arc::new(AtomicI64::new(new_number(&postgres, lease).await?));
@@ -133,7 +144,11 @@ async fn heartbeat(postgres: &Postgres, id: &AtomicI64, look: &Notify, lease: Du
                         "this instance had lost its lease and goes on under a new number"
                     );
                 }
-                Err(error) => tracing::warn!(%error, "this instance cannot register anew"),
+                Err(error) => tracing::error!(
+                    code = error.code(),
+                    %error,
+                    "this instance cannot register anew, and writes nothing meanwhile"
+                ),
             },
             Err(error) => tracing::warn!(%error, "this instance cannot renew its lease"),
         }
@@ -152,7 +167,10 @@ async fn renew(postgres: &Postgres, id: i64, lease: Duration) -> Result<bool, Po
     Ok(renewed.is_some())
 }
 
+/// Registers under a new number. Refuses a database that could lose a commit: after a failover it
+/// has the settings of another server.
 async fn new_number(postgres: &Postgres, lease: Duration) -> Result<i64, PostgresError> {
+    postgres.check_durability().await?;
     let sql = format!(
         "WITH forgotten AS (
              DELETE FROM instance WHERE lease_until < clock_timestamp() - interval '{REMEMBERED}'

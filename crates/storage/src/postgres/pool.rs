@@ -6,7 +6,7 @@ use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, R
 use tokio::time::timeout;
 use tokio_postgres::{Row, error::SqlState, types::ToSql};
 
-use super::{Address, PostgresError, column, tls};
+use super::{Address, PostgresError, column, hosts::Hosts, tls};
 
 /// How often a statement is sent again after the database has undone it in favour of another one.
 const UNDONE_MOST: u32 = 3;
@@ -16,7 +16,8 @@ const UNDONE_MOST: u32 = 3;
 pub struct PostgresOptions {
     /// The most connections.
     pub connections: usize,
-    /// How long a statement waits for a connection, either a new one or one from the pool.
+    /// How long a statement waits for a connection of the pool, and for each host when it makes a
+    /// new one. `connect_timeout` of the address replaces the latter.
     pub wait: Duration,
     /// How long a statement may take. After that time the connection is closed. The statement may
     /// have taken effect.
@@ -53,21 +54,22 @@ impl Postgres {
         if config.get_application_name().is_none() {
             config.application_name("svc");
         }
-        if config.get_connect_timeout().is_none() {
-            config.connect_timeout(options.wait);
-        }
-        // If the address has several hosts, the pool uses the one that accepts writes.
+        let limit = *config.get_connect_timeout().unwrap_or(&options.wait);
+        config.connect_timeout(limit);
+        // Of several hosts, the pool uses the one that accepts writes.
         config.target_session_attrs(tokio_postgres::config::TargetSessionAttrs::ReadWrite);
         config.tcp_user_timeout(options.statement);
         let recycling = ManagerConfig {
             recycling_method: RecyclingMethod::Fast,
         };
-        let manager = Manager::from_config(config, tls::connector()?, recycling);
+        let hosts = Hosts::new(&config, tls::connector()?, limit);
+        let all_hosts = hosts.all_limits();
+        let manager = Manager::from_connect(config, hosts, recycling);
         let pool = Pool::builder(manager)
             .max_size(options.connections)
             .timeouts(Timeouts {
                 wait: Some(options.wait),
-                create: Some(options.wait),
+                create: Some(all_hosts),
                 recycle: Some(options.wait),
             })
             .runtime(Runtime::Tokio1)

@@ -9,7 +9,8 @@ use super::{
     WINDOWS_KEPT_SECONDS, artifact::digest,
 };
 use crate::postgres::{
-    Component, Postgres, PostgresError, Row, ToSql, bytes, damaged, get, number, unsigned,
+    Component, Migration, Postgres, PostgresError, Row, ToSql, bytes, damaged, get, number,
+    unsigned,
 };
 
 /// The store's tables.
@@ -37,6 +38,15 @@ impl PostgresStore {
     pub async fn open(postgres: Postgres, options: StoreOptions) -> Result<Self, StoreError> {
         postgres.migrate(&COMPONENT).await?;
         Ok(Self { postgres, options })
+    }
+
+    /// Returns the migration that [`open`](Self::open) would run. Writes nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`Postgres::pending`].
+    pub async fn pending(postgres: &Postgres) -> Result<Migration, PostgresError> {
+        postgres.pending(&COMPONENT).await
     }
 
     async fn row(

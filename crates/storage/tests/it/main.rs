@@ -14,6 +14,7 @@ mod counters;
 mod database_errors;
 mod datasets;
 mod files;
+mod hosts;
 mod leases;
 mod support;
 mod use_of_limits;

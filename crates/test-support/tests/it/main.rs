@@ -4,10 +4,13 @@ mod http;
 mod postgres;
 mod process;
 
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use test_support::{
-    Fuse, ManualClock, PATIENCE, eventually, eventually_blocking, eventually_every, pass,
+    Dying, Fuse, ManualClock, PATIENCE, eventually, eventually_blocking, eventually_every, pass,
 };
 use tokio::time::Instant;
 
@@ -84,4 +87,28 @@ async fn a_process_ends_before_or_after_its_last_effect() {
         }
         assert_eq!(effects, 1 + i32::from(after));
     }
+}
+
+/// A store that writes when it is called, whether or not its answer is awaited.
+#[tokio::test]
+async fn a_store_whose_process_ended_is_not_called() {
+    for after in [false, true] {
+        let writes = Arc::new(AtomicU32::new(0));
+        let store = Dying::new(writes.clone(), 2, after, || "gone");
+        assert_eq!(store.write(write).await, Ok(0));
+        assert!(!store.is_dead());
+        assert_eq!(store.write(write).await, Err("gone"));
+        assert!(store.is_dead());
+        assert_eq!(store.write(write).await, Err("gone"));
+        assert_eq!(store.read(write).await, Err("gone"));
+        assert_eq!(store.history().await, Err("gone"));
+        assert_eq!(writes.load(Ordering::SeqCst), 1 + u32::from(after));
+    }
+}
+
+type Written<'a> = Pin<Box<dyn Future<Output = Result<u32, &'static str>> + Send + 'a>>;
+
+fn write(store: &AtomicU32) -> Written<'_> {
+    let before = store.fetch_add(1, Ordering::SeqCst);
+    Box::pin(async move { Ok(before) })
 }

@@ -44,7 +44,9 @@ impl HttpTransport {
             .ok()
             .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
             .ok_or(InvalidUrl)?;
+        let tls = outbound_tls::http().map_err(|_| InvalidUrl)?;
         let client = Client::builder()
+            .tls_backend_preconfigured(tls)
             .user_agent(concat!(
                 env!("CARGO_PKG_NAME"),
                 "/",

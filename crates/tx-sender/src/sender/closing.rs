@@ -30,9 +30,20 @@ impl Sender {
             .await
     }
 
-    /// Ensures that nothing is ever sent under a key that has no record. The key gets a closed
-    /// record, and a later submission finds that record, in this or another process. An existing
-    /// record is not changed. Returns the record of the key.
+    /// Gives the request up if nothing was signed for it, so that it never is. Returns the record,
+    /// which is unchanged when something was signed.
+    ///
+    /// # Errors
+    /// [`SenderError::TooLate`], [`SenderError::UnknownKey`], and an error of the store.
+    pub async fn cancel_unsigned(&self, key: &str) -> Result<Record, SenderError> {
+        let is_unsigned = |record: &Record| record.attempts.is_empty();
+        self.close_request(key, Closing::Cancelled, is_unsigned)
+            .await
+    }
+
+    /// Ensures that nothing is ever sent under a key. A key without a record gets a closed one, and
+    /// a later submission, in this or another process, finds that record. Returns the key's record;
+    /// an existing record is not changed.
     ///
     /// # Errors
     /// An error of the store.

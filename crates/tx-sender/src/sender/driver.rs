@@ -15,7 +15,7 @@ use super::pace::Paces;
 use super::rhythm::Rhythm;
 use crate::node::{Delivery, Nodes, View};
 use crate::observe::LaneMetrics;
-use crate::{Fence, Hold, Lane, Policy, Record, StoreError, Takeover, TransactionSigner};
+use crate::{Fence, Hold, Lane, Policy, Record, StoreError, Takeover};
 
 /// The longest pause after a turn that could not be finished.
 const MAX_PAUSE: Duration = Duration::from_secs(5);
@@ -26,7 +26,6 @@ pub(super) struct Driver {
     pub(super) lane: Lane,
     pub(super) nodes: Nodes,
     pub(super) policy: Policy,
-    pub(super) signer: Arc<dyn TransactionSigner>,
     pub(super) metrics: LaneMetrics,
     pub(super) paces: Paces,
     pub(super) rhythm: Rhythm,
@@ -90,20 +89,13 @@ enum Left {
 }
 
 impl Driver {
-    pub(super) fn new(
-        shared: Arc<Shared>,
-        lane: Lane,
-        nodes: Nodes,
-        policy: Policy,
-        signer: Arc<dyn TransactionSigner>,
-    ) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, lane: Lane, nodes: Nodes, policy: Policy) -> Self {
         Self {
             takeover: shared.options.takeover,
             shared,
             lane,
             nodes,
             policy,
-            signer,
             metrics: LaneMetrics::new(lane),
             paces: Paces::default(),
             rhythm: Rhythm::default(),

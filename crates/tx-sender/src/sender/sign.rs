@@ -1,7 +1,5 @@
 //! Decides which records need another transaction and at what fees, and gets it signed.
 
-use std::sync::Arc;
-
 use alloy_primitives::U256;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -9,7 +7,9 @@ use tokio::time::Instant;
 use super::driver::{Driver, Stop};
 use crate::node::View;
 use crate::record::{cost, noop_cost};
-use crate::{AboveCap, Attempt, Fees, Hold, Kind, Market, Record, Unsigned, first, outbid, signed};
+use crate::{
+    AboveCap, Attempt, Fees, Hold, Kind, Market, Record, SignError, Unsigned, first, outbid, signed,
+};
 
 /// A transaction that needs a signature.
 pub(super) struct Draft {
@@ -129,15 +129,19 @@ impl Driver {
         drafts: Vec<Draft>,
     ) -> Result<(), Stop> {
         let mut signing = JoinSet::new();
+        let signer = self.shared.signer(self.lane.account);
         for draft in drafts {
             let Some(nonce) = draft.record.nonce else {
                 continue;
             };
             let unsigned = self.unsigned(&draft, nonce);
-            let signer = Arc::clone(&self.signer);
+            let signer = signer.clone();
             let patience = self.policy.signer_timeout;
             signing.spawn(async move {
-                let checked = signed(&*signer, &unsigned, patience).await;
+                let checked = match &signer {
+                    Some(signer) => signed(&**signer, &unsigned, patience).await,
+                    None => Err(SignError::Unavailable),
+                };
                 (draft, checked)
             });
         }

@@ -54,6 +54,20 @@ impl Watchers {
         }
     }
 
+    /// Replaces a known record by the one that the store had afterwards. A record that was
+    /// published meanwhile stays.
+    fn replace(&self, known: &Record, stored: &Record) {
+        if let Some(sender) = self.lock().get(&known.key) {
+            sender.send_if_modified(|current| {
+                let replaced = current == known && stored != known;
+                if replaced {
+                    current.clone_from(stored);
+                }
+                replaced
+            });
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<String, watch::Sender<Record>>> {
         self.channels.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -77,10 +91,12 @@ impl Watch {
         self.changes.borrow().clone()
     }
 
-    /// Waits for the next change of the record.
+    /// Waits for the record's next change. A database that has lost its last commits may have an
+    /// earlier state of the record, which is a change, too.
     ///
     /// # Errors
-    /// An error of the store. It does not affect the record itself.
+    /// [`SenderError::UnknownKey`] when the store has lost the record or pruned it; an error of the
+    /// store. The record itself is not affected.
     pub async fn changed(&mut self) -> Result<Record, SenderError> {
         loop {
             let look_at = self.looked_at + LOOK;
@@ -91,9 +107,9 @@ impl Watch {
             // Another process may have ended the record.
             self.looked_at = Instant::now();
             let known = self.record();
-            let stored = self.shared.store.get(&known.key).await?;
-            if let Some(stored) = stored.filter(|stored| stored.revision > known.revision) {
-                self.shared.watchers.publish([&stored]);
+            match self.shared.store.get(&known.key).await? {
+                Some(stored) => self.shared.watchers.replace(&known, &stored),
+                None => return Err(SenderError::UnknownKey { key: known.key }),
             }
         }
     }
@@ -101,7 +117,7 @@ impl Watch {
     /// Waits until the record has an outcome ([`State::is_outcome`](crate::State::is_outcome)).
     ///
     /// # Errors
-    /// An error of the store. It does not affect the record itself.
+    /// As [`Self::changed`].
     pub async fn outcome(&mut self) -> Result<Record, SenderError> {
         let mut record = self.record();
         while !record.state.is_outcome() {

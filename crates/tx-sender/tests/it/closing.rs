@@ -64,7 +64,26 @@ async fn a_withdrawn_request_is_given_up_only_without_a_nonce() {
     assert_eq!(world.effect(1), U256::ZERO);
 }
 
-/// A block may take the request before the transaction that should replace it.
+#[tokio::test(start_paused = true)]
+async fn a_signed_request_is_not_given_up_as_unsigned() {
+    let world = World::new();
+    let sender = world.sender().await;
+    submit(&sender, 1).await;
+    let given_up = sender.cancel_unsigned(&name(1)).await.unwrap();
+    assert_eq!(given_up.state, State::Abandoned(None));
+    // Again, nothing changes.
+    let late = sender.cancel_unsigned(&name(1)).await.unwrap_err();
+    assert!(matches!(late, SenderError::TooLate(_)), "{late:?}");
+    submit(&sender, 2).await;
+    world.comes_to(&name(2), "broadcast").await;
+    let kept = sender.cancel_unsigned(&name(2)).await.unwrap();
+    assert_eq!((kept.state.as_str(), kept.closing), ("broadcast", None));
+    world.blocks(2).await;
+    assert_eq!(world.state(&name(2)).await, "sealed");
+    assert_eq!(world.effect(1), U256::ZERO);
+}
+
+/// A block may take the request before its replacement.
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_request_may_still_win() {
     let world = World::new();

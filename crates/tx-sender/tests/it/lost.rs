@@ -1,12 +1,18 @@
 //! Tests with records that a database has lost. A replica that takes over may lack the last
 //! commits.
 
+mod switched;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use alloy_primitives::U256;
-use tx_sender::{MemoryStore, Record, Sender, State, Store, TurnEnd, TurnStore};
+use tokio::time::timeout;
+use tx_sender::{
+    MemoryStore, Options, Record, Sender, SenderError, State, Store, TurnEnd, TurnStore,
+};
 
+use self::switched::Switched;
 use crate::support::{LANE, World, name, submit, transfer};
 
 /// Submits a transfer as a part of work that holds the account's turn.
@@ -124,4 +130,37 @@ async fn a_foreign_transaction_displaces_no_request_without_a_turn() {
     submit(&sender, 2).await;
     world.blocks(3).await;
     assert_eq!(world.state(&name(2)).await, "sealed");
+}
+
+/// Sends a request, lets a replica take over, and returns what the request's watch says.
+async fn watched(replica: MemoryStore) -> Result<Record, SenderError> {
+    let mut world = World::new();
+    let store = Arc::new(Switched::default());
+    world.store = store.clone();
+    let sender = world.sender().await;
+    submit(&sender, 1).await;
+    world.comes_to(&name(1), "broadcast").await;
+    let mut watch = sender.watch(&name(1)).await.unwrap();
+    store.to(replica);
+    let outcome = timeout(Duration::from_secs(60), watch.outcome()).await;
+    outcome.expect("the watch ends")
+}
+
+/// Whoever waits for the outcome of a record that a replica does not have asks again.
+#[tokio::test(start_paused = true)]
+async fn the_watch_of_a_lost_record_ends() {
+    let key = name(1);
+    let lost = watched(MemoryStore::default()).await;
+    assert_eq!(lost, Err(SenderError::UnknownKey { key }));
+}
+
+/// A record may end in the replica with fewer writes than it had before.
+#[tokio::test(start_paused = true)]
+async fn a_record_without_its_last_writes_is_followed() {
+    let replica = Arc::new(MemoryStore::default());
+    let other = Sender::new(replica.clone(), Vec::new(), Vec::new(), Options::default());
+    let ended = other.forbid(&name(1), LANE).await.unwrap();
+    drop(other);
+    let outcome = watched(Arc::into_inner(replica).unwrap()).await;
+    assert_eq!(outcome, Ok(ended));
 }

@@ -11,7 +11,7 @@ use test_support::eventually;
 use tx_sender::{Fees, LocalKey, SignError, SignFuture, TransactionSigner, Unsigned, check};
 
 use crate::conformance::{DYNAMIC, conforms, unsigned};
-use crate::support::{World, name, submit};
+use crate::support::{World, key, name, submit};
 
 /// The order of the curve's group.
 pub(crate) const ORDER: U256 = U256::from_be_bytes(hex!(
@@ -105,6 +105,30 @@ async fn a_signer_that_misbehaves_holds_the_lane_and_nothing_wrong_is_sent() {
         assert_eq!(world.hold(&sender), None);
         assert_eq!(world.chain.transactions().len(), 1);
     }
+}
+
+/// The folder of the keys may be mounted after the process has started.
+#[tokio::test(start_paused = true)]
+async fn a_signer_that_comes_later_signs_what_waits() {
+    let world = World::new();
+    let other = DEV_ACCOUNTS[3].key;
+    let other = LocalKey::from_hex(&hex::encode(other).into()).unwrap();
+    let nodes = vec![world.node.node()];
+    let sender = world
+        .sender_over(world.store.clone(), nodes, Arc::new(other))
+        .await;
+    sender.add_account(GAS_PAYER.address);
+    submit(&sender, 1).await;
+    let seen = eventually("a hold", async || world.hold(&sender)).await;
+    assert_eq!(seen, "signer_unavailable");
+    sender.add_signer(key());
+    world.blocks(20).await;
+    assert_eq!(world.state(&name(1)).await, "sealed");
+    // Its account stays known, and the signer stays.
+    sender.add_account(GAS_PAYER.address);
+    submit(&sender, 2).await;
+    world.blocks(5).await;
+    assert_eq!(world.state(&name(2)).await, "sealed");
 }
 
 #[tokio::test]

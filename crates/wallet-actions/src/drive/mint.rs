@@ -2,6 +2,7 @@
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_sol_types::SolCall;
+use chain_reader::Block;
 
 use super::{Driver, Fault, Turn};
 use crate::abi::transmitter::{receiveMessageCall, usedNoncesCall};
@@ -41,7 +42,9 @@ impl Driver {
             }
         };
         let arrives = bridge.amount.saturating_sub(read.fee_executed);
-        if self.is_used(&bridge, read.nonce).await? {
+        let chain = self.shared.chain_of(bridge.chain_id)?;
+        let block = chain.sealed(0).await?.block;
+        if self.is_used(&bridge, read.nonce, block).await? {
             let mut found = intent.found_minted()?;
             if let Some(owner) = bridge.forward_to {
                 found = found.append(forward(&bridge, owner, arrives))?;
@@ -63,11 +66,29 @@ impl Driver {
         Ok(Turn::Went)
     }
 
-    /// Whether the destination chain has already accepted the message, in a transaction of another
-    /// account.
-    async fn is_used(&self, bridge: &Bridge, nonce: B256) -> Result<bool, Fault> {
+    /// Whether a step that reverts at the block with this number is a mint that another account has
+    /// done. Anybody may submit an attested message, once.
+    pub(super) async fn is_minted(
+        &self,
+        intent: &Intent,
+        step: &Step,
+        number: u64,
+    ) -> Result<bool, Fault> {
+        let (Some(bridge), StepKind::Mint) = (&intent.bridge, step.kind) else {
+            return Ok(false);
+        };
+        let call = receiveMessageCall::abi_decode(&step.input).ok();
+        let Some(message) = call.and_then(|call| BurnMessage::read(&call.message)) else {
+            return Ok(false);
+        };
+        let chain = self.shared.chain_of(step.chain_id)?;
+        let block = chain.sealed(number).await?.block;
+        self.is_used(bridge, message.nonce, block).await
+    }
+
+    /// Whether the destination chain has accepted the message at this block.
+    async fn is_used(&self, bridge: &Bridge, nonce: B256, block: Block) -> Result<bool, Fault> {
         let chain = self.shared.chain_of(bridge.chain_id)?;
-        let block = chain.sealed(0).await?.block;
         let input = Bytes::from(usedNoncesCall { nonce }.abi_encode());
         let output = chain.view(bridge.transmitter, &input, block).await?;
         let used = usedNoncesCall::abi_decode_returns(&output).unwrap_or(U256::ZERO);

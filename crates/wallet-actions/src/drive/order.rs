@@ -14,6 +14,9 @@ use crate::{StepKind, intent};
 /// of the chain when it is executed.
 const MARGIN_PERCENT: u64 = 30;
 
+/// The reason of an intent that waits for coins which are on their way to its wallet.
+const COINS_COMING: &str = "gas_topup_pending";
+
 /// The most gas that a transaction of an action may use.
 const MOST_GAS: u64 = 4_000_000;
 
@@ -45,6 +48,9 @@ impl Driver {
         let gas = match chain.estimate(wallet, step.to, &step.input, block).await? {
             Estimate::Gas(gas) if gas <= MOST_GAS => gas,
             Estimate::Gas(_) => return Ok(Step::Write(self.stop(intent, step, "gas_too_high")?)),
+            Estimate::Reverts if self.is_minted(intent, step, block.number).await? => {
+                return Ok(Step::Write(intent.found_minted()?));
+            }
             Estimate::Reverts => {
                 return Ok(Step::Write(self.stop(intent, step, "step_would_revert")?));
             }
@@ -64,8 +70,16 @@ impl Driver {
         let ahead = limit.saturating_add(later.saturating_mul(ahead_gas(step.kind)));
         match self.shared.fund(intent, step.chain_id, ahead, turn).await? {
             Funds::Enough => Ok(Step::Write(intent.order(index, limit)?)),
+            // Nobody knows when the coins will be there, and the wallet's other work needs the turn.
+            Funds::Coming if must_go_on => {
+                let waits = intent.wait_for_gas(COINS_COMING)?;
+                Ok(Step::Leave(waits, self.shared.pace.after_fault))
+            }
             Funds::Coming => Ok(Step::Wait(self.shared.pace.look)),
-            Funds::Missing(_) if must_go_on => Ok(Step::Wait(self.shared.pace.after_fault)),
+            Funds::Missing(why) if must_go_on => {
+                let waits = intent.wait_for_gas(why.code())?;
+                Ok(Step::Leave(waits, self.shared.pace.unfunded))
+            }
             Funds::Missing(why) => Ok(Step::Write(intent.halt(why.code())?)),
         }
     }

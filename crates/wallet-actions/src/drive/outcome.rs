@@ -72,7 +72,13 @@ impl Driver {
                 Step::Write(intent.seal(index, at, received)?)
             }
             SenderState::Failed(inclusion) => {
-                Step::Write(intent.revert(index, at(inclusion))?.halt("step_reverted")?)
+                let reverted = intent.revert(index, at(inclusion))?;
+                Step::Write(
+                    match self.is_minted(intent, step, inclusion.number).await? {
+                        true => reverted.found_minted()?,
+                        false => reverted.halt("step_reverted")?,
+                    },
+                )
             }
             _ => Step::Write(intent.leave_unsent(index)?.halt(unsent(&record))?),
         })

@@ -5,6 +5,7 @@ use alloy_primitives::U256;
 use thiserror::Error;
 
 use super::{At, Intent, State, Status, Step};
+use crate::StepKind;
 
 /// A change that the current record does not allow. Nothing was written.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -81,6 +82,15 @@ impl Intent {
                 _ => return Err(self.illegal("reopened")),
             }
         }
+        // Only the new branch shows whose transaction has minted.
+        let is_mint = |step: &Step| {
+            step.kind == StepKind::Mint && matches!(step.status, Status::Ordered { .. })
+        };
+        if let Some(bridge) = &mut next.bridge
+            && next.steps.iter().any(is_mint)
+        {
+            bridge.minted_by_others = false;
+        }
         let keeps_from_completion = |step: &Step| {
             matches!(
                 step.status,
@@ -93,6 +103,7 @@ impl Intent {
         if let Some(allowance) = &mut next.allowance {
             allowance.left = None;
         }
+        next.lacks_gas = None;
         if self.state.is_over() {
             next.state = State::Reopened;
             next.ended_at = None;
@@ -122,6 +133,18 @@ impl Intent {
             }
         }
         next.halted.get_or_insert_with(|| reason.to_owned());
+        next.lacks_gas = None;
+        Ok(next)
+    }
+
+    /// Records that the next transaction has no gas, and why. The intent then keeps no other intent
+    /// of the wallet from running.
+    pub(crate) fn wait_for_gas(&self, reason: &str) -> Moved {
+        let mut next = self.running("left waiting for gas")?;
+        if next.state == State::Running {
+            next.state = State::Following;
+        }
+        next.lacks_gas = Some(reason.to_owned());
         Ok(next)
     }
 
@@ -158,12 +181,19 @@ impl Intent {
         Ok(next)
     }
 
-    /// Records that another account has submitted the message to the destination chain.
+    /// Records that another account has submitted the message to the destination chain. The
+    /// intent's own mint, if it is still planned, is skipped. The amount goes on to its receiver.
     pub(crate) fn found_minted(&self) -> Moved {
         let mut next = self.running("found minted")?;
         if let Some(bridge) = &mut next.bridge {
             bridge.minted_by_others = true;
         }
+        for step in &mut next.steps {
+            if step.kind == StepKind::Mint && step.status == Status::Planned {
+                step.status = Status::Skipped;
+            }
+        }
+        next.lacks_gas = None;
         Ok(next)
     }
 
@@ -188,13 +218,20 @@ impl Intent {
         self.halt(reason)?.end(State::Cancelled, now)
     }
 
-    /// Cancels an intent whose ordered transaction is never signed.
+    /// Cancels an intent whose ordered transaction is never signed. If nothing else was ordered, the
+    /// end is final, because no transaction of the intent exists.
     pub(crate) fn withdraw(&self, index: usize, reason: &str, now: u64) -> Moved {
         if self.has_effect() {
             return Err(self.illegal("withdrawn"));
         }
-        let unsent = self.leave_unsent(index)?;
-        unsent.halt(reason)?.end(State::Cancelled, now)
+        let halted = self.leave_unsent(index)?.halt(reason)?;
+        let others = halted.steps.iter().enumerate();
+        let mut others = others.filter(|(other, _)| *other != index);
+        let is_final = others.all(|(_, step)| step.status == Status::Skipped);
+        Ok(Self {
+            is_final,
+            ..halted.end(State::Cancelled, now)?
+        })
     }
 
     fn running(&self, what: &'static str) -> Moved {
@@ -217,6 +254,7 @@ impl Intent {
             (Some(step), Some(status)) => step.status = status,
             _ => return Err(self.illegal(what)),
         }
+        next.lacks_gas = None;
         Ok(next)
     }
 

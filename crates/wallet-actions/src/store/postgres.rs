@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use alloy_primitives::{Address, B256};
 use storage::postgres::{
-    Component, Postgres, PostgresError, Row, ToSql, Transaction, damaged, get, number, unsigned,
+    Component, Condition, Postgres, PostgresError, Row, ToSql, Transaction, damaged, get, number,
+    unsigned,
 };
 
 use super::{Forbidden, Store, StoreError, StoreFuture};
@@ -106,16 +107,27 @@ async fn forbidden(
     Ok(row.map(|row| get(&row, 0, READ)).transpose()?)
 }
 
-/// Inserts an intent in a serializable transaction. When another transaction commits an intent of
-/// the payment or of the wallet, or a prohibition, meanwhile, this one is undone. It then runs
-/// again and sees the other one's write.
-async fn insert(transaction: &Transaction<'_>, intent: &Intent) -> Result<Intent, StoreError> {
+/// Inserts an intent in a serializable transaction. The payment's claim is checked first: without it
+/// nothing is changed.
+///
+/// When another transaction commits an intent of the payment or of the wallet, or a prohibition,
+/// meanwhile, this one is undone. It then runs again and sees the other one's write.
+async fn insert(
+    transaction: &Transaction<'_>,
+    intent: &Intent,
+    claim: Option<&Condition>,
+) -> Result<Intent, StoreError> {
+    if let Some(claim) = claim
+        && !claim.holds(transaction).await?
+    {
+        return Err(StoreError::ClaimLost);
+    }
     if let Some(known) = of_payment(transaction, intent.payment).await? {
-        if !known.state.is_over() || known.has_effect() {
+        if known.may_have_effect() {
             return Ok(known);
         }
-        // The earlier intent had no effect and was not charged, so the payment may begin another
-        // one.
+        // The earlier intent has no effect, gets none, and was not charged, so the payment may
+        // begin another one.
         let sql = "UPDATE wallets_intent SET payment = $2 WHERE id = $1";
         let id = known.id.as_str();
         transaction.query(sql, &[&id, &id.as_bytes()]).await?;
@@ -169,13 +181,13 @@ async fn forbid(
 }
 
 impl Store for PostgresStore {
-    fn insert(&self, intent: Intent) -> StoreFuture<'_, Intent> {
+    fn insert(&self, intent: Intent, claim: Option<Condition>) -> StoreFuture<'_, Intent> {
         Box::pin(async move {
-            let intent = Arc::new(intent);
+            let order = Arc::new((intent, claim));
             self.postgres
                 .transaction("insert an intent", |transaction| {
-                    let intent = Arc::clone(&intent);
-                    Box::pin(async move { insert(transaction, &intent).await })
+                    let order = Arc::clone(&order);
+                    Box::pin(async move { insert(transaction, &order.0, order.1.as_ref()).await })
                 })
                 .await
         })

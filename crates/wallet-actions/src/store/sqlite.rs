@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use alloy_primitives::{Address, B256};
 use rusqlite::{OptionalExtension as _, Row, Statement, Transaction, params};
+use storage::postgres::Condition;
 use storage::sqlite::{
     DatabaseError, Format, Settings, Worker, damaged, is_constraint, number, unwritable,
 };
@@ -94,14 +95,14 @@ fn ids(statement: &mut Statement<'_>) -> Result<Vec<IntentId>, Failure> {
 }
 
 impl Store for SqliteStore {
-    fn insert(&self, intent: Intent) -> StoreFuture<'_, Intent> {
+    fn insert(&self, intent: Intent, _claim: Option<Condition>) -> StoreFuture<'_, Intent> {
         self.worker.write("insert an intent", move |transaction| {
             if let Some(known) = of_payment(transaction, intent.payment)? {
-                if !known.state.is_over() || known.has_effect() {
+                if known.may_have_effect() {
                     return Ok(known);
                 }
-                // The earlier intent had no effect and was not charged, so the payment may begin
-                // another one.
+                // The earlier intent had no effect, gets none, and was not charged, so the payment
+                // may begin another one.
                 transaction
                     .prepare_cached("UPDATE intent SET payment = ?2 WHERE id = ?1")?
                     .execute(params![known.id.as_str(), known.id.as_str().as_bytes()])?;

@@ -132,7 +132,8 @@ impl WalletActions {
             .lend_key(intent)
             .await
             .map_err(|fault| Refused::unavailable("wallet_unavailable", fault))?;
-        match sender.cancel(&key).await {
+        // It may have been signed since. Then it goes on.
+        match sender.cancel_unsigned(&key).await {
             Ok(record) => Ok(is_never_sent(&record)),
             Err(SenderError::TooLate(_)) => Ok(false),
             Err(error) => Err(failed(error)),

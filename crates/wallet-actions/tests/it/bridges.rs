@@ -2,12 +2,19 @@
 
 use std::time::Duration;
 
-use alloy_primitives::{Address, U256};
+use alloy_primitives::{Address, B256, U256};
+use alloy_sol_types::sol;
+use dev_chain::cctp::MESSAGE_TRANSMITTER;
 use dev_chain::{arbitrum, base};
+use serde_json::Value;
 use test_support::pass;
-use wallet_actions::{Action, BridgeOrder, State, WithdrawOrder};
+use wallet_actions::{Action, BridgeOrder, Intent, State, StepKind, WithdrawOrder};
 
-use crate::stage::{World, balance, move_tokens, order, owner, reason, steps, wallet};
+use crate::stage::{Process, World, balance, move_tokens, order, owner, reason, steps, wallet};
+
+sol! {
+    function receiveMessage(bytes message, bytes attestation) external returns (bool);
+}
 
 pub(crate) fn bridge(amount: &str, recipient: Option<Address>) -> Action {
     Action::Bridge(BridgeOrder {
@@ -120,4 +127,81 @@ async fn a_message_for_somebody_else_is_not_brought_there() {
         balance(&world.arbitrum, arbitrum::USDC, wallet()),
         25_000_000
     );
+}
+
+/// Submits the attested message of a burn as a stranger, which the bridge allows.
+fn mint_as_stranger(world: &World, burn: B256) {
+    let path = format!("/v2/messages/{}?transactionHash={burn}", base::DOMAIN);
+    let reply = world.iris.answer("GET", &path).unwrap();
+    let body: Value = serde_json::from_str(&reply.body).unwrap();
+    let bytes = |name: &str| body["messages"][0][name].as_str().unwrap().parse().unwrap();
+    let call = receiveMessageCall {
+        message: bytes("message"),
+        attestation: bytes("attestation"),
+    };
+    let stranger = Address::repeat_byte(0xaa);
+    world
+        .arbitrum
+        .call_as(stranger, MESSAGE_TRANSMITTER, &call)
+        .unwrap();
+}
+
+fn burn_of(intent: &Intent) -> B256 {
+    let burn = intent.steps.iter().find(|step| step.kind == StepKind::Call);
+    burn.unwrap().status.at().unwrap().transaction
+}
+
+/// So dear that the wallet's coin does not pay for the mint: it waits after the look for one of
+/// others.
+const DEAR: u64 = 10_000_000_000_000;
+const USUAL: u64 = 20_000_000;
+
+async fn until_the_mint_waits(world: &World, process: &Process) -> Intent {
+    let asked = order(1, bridge("25", Some(owner().address())));
+    let begun = Box::pin(process.actions.begin(&asked)).await.unwrap();
+    world.arbitrum.set_base_fee(DEAR);
+    let waits = process.until(&begun, |intent| intent.lacks_gas.is_some());
+    let waits = waits.await;
+    assert_eq!(
+        steps(&waits)[2..],
+        ["call success", "mint planned", "transfer planned"]
+    );
+    waits
+}
+
+fn is_forwarded(world: &World, done: &Intent, mint: &str) {
+    assert_eq!(done.state, State::Completed, "{done:#?}");
+    assert_eq!(steps(done)[2..], ["call success", mint, "transfer success"]);
+    assert!(done.bridge.unwrap().minted_by_others);
+    let to = owner().address();
+    assert_eq!(balance(&world.arbitrum, arbitrum::USDC, to), 25_000_000);
+    assert_eq!(balance(&world.arbitrum, arbitrum::USDC, wallet()), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_mint_that_another_account_was_first_with_is_forwarded() {
+    let world = World::new();
+    give(&world);
+    let process = world.process();
+    let waits = until_the_mint_waits(&world, &process).await;
+    mint_as_stranger(&world, burn_of(&waits));
+    world.arbitrum.set_base_fee(USUAL);
+    let done = process.end(&waits).await;
+    is_forwarded(&world, &done, "mint skipped");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_signed_mint_that_reverts_behind_the_one_of_another_account_is_forwarded() {
+    let world = World::new();
+    give(&world);
+    let process = world.process();
+    let waits = until_the_mint_waits(&world, &process).await;
+    world.signs.send_replace(false);
+    world.arbitrum.set_base_fee(USUAL);
+    let in_flight = |intent: &Intent| steps(intent)[3] == "mint in_flight";
+    let waits = process.until(&waits, in_flight).await;
+    mint_as_stranger(&world, burn_of(&waits));
+    world.signs.send_replace(true);
+    let done = process.end(&waits).await;
+    is_forwarded(&world, &done, "mint reverted");
 }

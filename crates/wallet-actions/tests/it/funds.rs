@@ -173,3 +173,21 @@ async fn gas_is_topped_up_within_the_budgets_and_the_principal_never_pays_for_it
     let given: u64 = world.book.all().iter().map(|it| it.micro_usd).sum();
     assert!(given <= 250_000, "{given}");
 }
+
+/// A payment counts once for the gas of its action: until it is settled, and as a part of the sum
+/// afterwards.
+#[tokio::test(start_paused = true)]
+async fn the_price_of_a_settled_call_does_not_count_twice() {
+    for (unsettled, state) in [(true, State::Completed), (false, State::Failed)] {
+        let mut world = World::with_coins(U256::ZERO);
+        world.unsettled = unsettled;
+        *world.prices.lock().unwrap() = Some(1);
+        *world.funder.lock().unwrap() = Some(funder(u64::MAX));
+        let from = owner().address();
+        move_tokens(&world.xlayer, xlayer::USDG, from, wallet(), 10_000_000);
+        let ended = world.process().run(order(1, invest("10"))).await.unwrap();
+        assert_eq!(ended.state, state, "{ended:#?}");
+        let halted = (!unsettled).then_some("gas_budget_exhausted");
+        assert_eq!(ended.halted.as_deref(), halted);
+    }
+}

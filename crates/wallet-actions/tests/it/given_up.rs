@@ -196,3 +196,33 @@ async fn a_signed_action_cannot_be_cancelled() {
     let unknown = process.actions.give_up(&unknown, "late").await.unwrap();
     assert_eq!(unknown, None);
 }
+
+/// The transaction is signed after the look that found no signature, and before its record is
+/// closed: it goes on.
+#[tokio::test(start_paused = true)]
+async fn an_action_that_is_signed_meanwhile_is_not_cancelled() {
+    let world = stage();
+    world.signs.send_replace(false);
+    let process = world.process();
+    let begun = begin(&process).await;
+    until(&process.sender, &begun, |state| {
+        state == SenderState::Claimed
+    })
+    .await;
+    world.mine_on(false);
+    world.finds.send_replace(false);
+    let (given_up, ()) = tokio::join!(give_up(&process, &begun), async {
+        pass(Duration::from_secs(1)).await;
+        world.signs.send_replace(true);
+        until(&process.sender, &begun, |state| {
+            state == SenderState::Broadcast
+        })
+        .await;
+        world.finds.send_replace(true);
+    });
+    assert!(matches!(given_up, GivenUp::TooLate(_)), "{given_up:?}");
+    world.mine_on(true);
+    let done = process.end(&begun).await;
+    assert_eq!(done.state, State::Completed, "{done:#?}");
+    assert_eq!(steps(&done), ["transfer success"]);
+}

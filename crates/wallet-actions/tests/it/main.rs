@@ -25,3 +25,4 @@ mod stores;
 mod swaps;
 mod turns;
 mod withdrawals;
+mod without_gas;

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use alloy_primitives::{Address, B256};
-use wallet_actions::{Forbidden, Intent, IntentId, State, Store, StoreError, StoreFuture};
+use wallet_actions::{
+    Condition, Forbidden, Intent, IntentId, State, Store, StoreError, StoreFuture,
+};
 
 #[derive(Default)]
 pub(crate) struct Memory(Mutex<Inner>);
@@ -35,7 +37,7 @@ fn done<'a, T: Send + 'a>(result: Result<T, StoreError>) -> StoreFuture<'a, T> {
 }
 
 impl Store for Memory {
-    fn insert(&self, intent: Intent) -> StoreFuture<'_, Intent> {
+    fn insert(&self, intent: Intent, _claim: Option<Condition>) -> StoreFuture<'_, Intent> {
         let mut inner = self.0.lock().unwrap();
         let reason = inner.forbidden.get(&intent.payment).cloned();
         let known = inner
@@ -43,7 +45,7 @@ impl Store for Memory {
             .values_mut()
             .find(|it| it.payment == intent.payment);
         if let Some(known) = known {
-            if !known.state.is_over() || known.has_effect() {
+            if known.may_have_effect() {
                 return done(Ok(known.clone()));
             }
             if let Some(reason) = reason {

@@ -10,7 +10,7 @@ use alloy_primitives::{Address, B256};
 use dev_chain::{DevChain, Reply};
 use test_support::Fuse;
 use tx_sender::{NodeFault, Transport};
-use wallet_actions::{Forbidden, Intent, IntentId, Store, StoreFuture};
+use wallet_actions::{Condition, Forbidden, Intent, IntentId, Store, StoreFuture};
 
 use crate::memory::Memory;
 
@@ -21,9 +21,9 @@ pub(crate) struct MortalIntents {
 }
 
 impl Store for MortalIntents {
-    fn insert(&self, intent: Intent) -> StoreFuture<'_, Intent> {
+    fn insert(&self, intent: Intent, claim: Option<Condition>) -> StoreFuture<'_, Intent> {
         Box::pin(async move {
-            let insert = async { self.store.insert(intent).await };
+            let insert = async { self.store.insert(intent, claim).await };
             self.fuse.guard(insert).await
         })
     }

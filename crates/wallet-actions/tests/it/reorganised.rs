@@ -110,3 +110,45 @@ async fn a_reopened_intent_says_so_and_then_completes() {
     let next = process.run(order(2, invest("5"))).await.unwrap();
     assert_eq!(next.state, State::Completed, "{next:#?}");
 }
+
+/// A transfer reverts, and succeeds on a new branch. The same payment, sent again in between, gets
+/// the same action: it never buys two.
+#[tokio::test(start_paused = true)]
+async fn a_payment_is_free_only_when_no_reorganisation_can_give_its_action_an_effect() {
+    let world = World::new();
+    give(&world, HELD);
+    world.signs.send_replace(false);
+    let process = world.process();
+    let begun = Box::pin(process.actions.begin(&order(1, withdraw())))
+        .await
+        .unwrap();
+    process
+        .until(&begun, |intent| steps(intent) == ["transfer in_flight"])
+        .await;
+    let height = world.xlayer.block_number();
+    let (from, to) = (wallet(), BUYER.address);
+    move_tokens(&world.xlayer, xlayer::USDG, from, to, HELD);
+    world.signs.send_replace(true);
+    let failed = process.end(&begun).await;
+    assert_eq!(steps(&failed), ["transfer reverted"]);
+    assert!(failed.came_to_nothing() && failed.may_have_effect());
+
+    // The payer tries again, and has the tokens for it.
+    move_tokens(&world.xlayer, xlayer::USDG, to, from, HELD);
+    let again = process.run(order(1, withdraw())).await.unwrap();
+    assert_eq!(again.id, begun.id);
+    assert_eq!(again.state, State::Failed);
+
+    // The new branch lacks the blocks in which the tokens were gone.
+    world.mine_on(false);
+    let depth = world.xlayer.block_number() - height;
+    world.xlayer.reorganise(depth, Fate::Waiting);
+    world.mine_on(true);
+    let done = process
+        .until(&begun, |intent| intent.state == State::Completed)
+        .await;
+    assert_eq!(steps(&done), ["transfer success"]);
+    let again = process.run(order(1, withdraw())).await.unwrap();
+    assert_eq!(again.id, begun.id);
+    assert_eq!(world.store.all().len(), 1);
+}

@@ -63,11 +63,16 @@ pub(crate) fn owner_id() -> Owner {
     Owner::new(196, owner().address())
 }
 
-pub(crate) struct Paid(pub(crate) u64);
+/// The sum of the owner's payments, and whether the payment of the action is not among them.
+pub(crate) struct Paid(u64, bool);
 
 impl PaidTotals for Paid {
     fn paid(&self, _: Owner) -> PortFuture<'_, Option<u64>> {
         Box::pin(std::future::ready(Some(self.0)))
+    }
+
+    fn is_unsettled(&self, _: B256) -> PortFuture<'_, bool> {
+        Box::pin(std::future::ready(self.1))
     }
 }
 
@@ -94,8 +99,12 @@ pub(crate) struct World {
     pub(crate) up: Arc<AtomicBool>,
     /// Whether the wallet's key signs.
     pub(crate) signs: watch::Sender<bool>,
+    /// Whether custody finds wallets.
+    pub(crate) finds: watch::Sender<bool>,
     pub(crate) funder: Mutex<Option<Funder>>,
     pub(crate) paid: Mutex<u64>,
+    /// Whether the payments of the actions are not in that sum yet.
+    pub(crate) unsettled: bool,
     /// The price in dollars of a coin of any chain. `None` when it is unknown.
     pub(crate) prices: Mutex<Option<u64>>,
     /// Whether several processes run at the same time.
@@ -180,8 +189,10 @@ impl World {
             book: Arc::default(),
             up: Arc::new(true.into()),
             signs: watch::Sender::new(true),
+            finds: watch::Sender::new(true),
             funder: Mutex::new(None),
             paid: Mutex::new(0),
+            unsettled: true,
             prices: Mutex::new(None),
             servers: false,
             mining,
@@ -256,12 +267,15 @@ impl World {
                     fuse: Arc::clone(&fuse),
                 }),
                 prices: Arc::new(Prices(*self.prices.lock().unwrap())),
-                paid: Arc::new(Paid(*self.paid.lock().unwrap())),
+                paid: Arc::new(Paid(*self.paid.lock().unwrap(), self.unsettled)),
                 clock: Arc::new(move || NOW + start.elapsed().as_secs()),
             }),
         };
         let actions = WalletActions::start(Parts {
-            custody: Arc::new(Guarded::new(Keys::new(self.signs.subscribe()), policy())),
+            custody: Arc::new(Guarded::new(
+                Keys::new(self.signs.subscribe(), self.finds.subscribe()),
+                policy(),
+            )),
             policy: policy(),
             chains: readers.into(),
             sender: sender.clone(),
@@ -298,6 +312,8 @@ pub(crate) fn order(number: u8, action: Action) -> Order {
         action,
         principal: None,
         deadline: None,
+        claim: None,
+        begin_by: None,
         max_slippage_bps: None,
     }
 }

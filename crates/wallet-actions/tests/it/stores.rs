@@ -3,10 +3,13 @@
 
 use std::sync::Arc;
 
-use alloy_primitives::{Address, B256};
+use alloy_primitives::{Address, B256, Bytes};
 use serde_json::Value;
+use storage::postgres::{Condition, Postgres};
 use test_support::postgres::Schema;
-use wallet_actions::{Intent, Operation, PostgresStore, SqliteStore, State, Store, StoreError};
+use wallet_actions::{
+    Intent, Operation, PostgresStore, SqliteStore, State, Status, Step, StepKind, Store, StoreError,
+};
 
 use crate::memory::Memory;
 use crate::mortal::payment;
@@ -26,6 +29,7 @@ fn intent(id: u8, number: u8, wallet: u8) -> Intent {
         not_after: 900,
         state: State::Running,
         halted: None,
+        lacks_gas: None,
         steps: Vec::new(),
         allowance: None,
         bridge: None,
@@ -33,6 +37,20 @@ fn intent(id: u8, number: u8, wallet: u8) -> Intent {
         ended_at: None,
         is_final: false,
         reorganised_at: None,
+    }
+}
+
+/// Makes a transaction that was ordered and not sent.
+fn unsent() -> Step {
+    Step {
+        kind: StepKind::Transfer,
+        chain_id: 196,
+        to: Address::ZERO,
+        input: Bytes::new(),
+        expects: None,
+        returns_amount: false,
+        returns_at_most: None,
+        status: Status::Unsent,
     }
 }
 
@@ -50,33 +68,39 @@ async fn forbids_for_ever(store: &dyn Store) {
     let refused = StoreError::Forbidden {
         reason: "cancelled".to_owned(),
     };
-    assert_eq!(store.insert(intent(20, 20, 20)).await, Err(refused.clone()));
+    assert_eq!(
+        store.insert(intent(20, 20, 20), None).await,
+        Err(refused.clone())
+    );
     assert_eq!(store.of_payment(payment(20)).await.unwrap(), None);
     assert_eq!(
         store.forbidden(payment(20)).await.unwrap().as_deref(),
         Some("cancelled")
     );
     // An existing intent continues. After it has ended without effect, no other one may begin.
-    let begun = store.insert(intent(21, 21, 21)).await.unwrap();
+    let begun = store.insert(intent(21, 21, 21), None).await.unwrap();
     let forbidden = store.forbid(payment(21), "cancelled", 9).await.unwrap();
     assert_eq!(forbidden.intent, Some(begun.clone()));
-    assert_eq!(store.insert(intent(22, 21, 21)).await, Ok(begun.clone()));
+    assert_eq!(
+        store.insert(intent(22, 21, 21), None).await,
+        Ok(begun.clone())
+    );
     let ended = Intent {
         state: State::Cancelled,
         ..begun
     };
     let ended = store.write(ended).await.unwrap();
-    assert_eq!(store.insert(intent(23, 21, 21)).await, Err(refused));
+    assert_eq!(store.insert(intent(23, 21, 21), None).await, Err(refused));
     assert_eq!(store.of_payment(payment(21)).await.unwrap(), Some(ended));
 }
 
 async fn keeps_its_promises(store: &dyn Store) {
-    let first = store.insert(intent(1, 1, 1)).await.unwrap();
+    let first = store.insert(intent(1, 1, 1), None).await.unwrap();
     assert_eq!(first.revision, 1);
     // The same payment returns its intent.
-    assert_eq!(store.insert(intent(2, 1, 1)).await.unwrap(), first);
+    assert_eq!(store.insert(intent(2, 1, 1), None).await.unwrap(), first);
     // A wallet has one running intent. Another wallet is independent.
-    let busy = store.insert(intent(3, 3, 1)).await.unwrap_err();
+    let busy = store.insert(intent(3, 3, 1), None).await.unwrap_err();
     assert_eq!(
         busy,
         StoreError::Busy {
@@ -87,7 +111,7 @@ async fn keeps_its_promises(store: &dyn Store) {
         store.is_busy(first.wallet).await.unwrap(),
         Some(first.id.clone())
     );
-    let other = store.insert(intent(4, 4, 2)).await.unwrap();
+    let other = store.insert(intent(4, 4, 2), None).await.unwrap();
     assert_eq!(
         store.open().await.unwrap(),
         [first.id.clone(), other.id.clone()]
@@ -125,16 +149,24 @@ async fn keeps_its_promises(store: &dyn Store) {
     assert!(store.unsettled().await.unwrap().is_empty());
     assert_eq!(store.open().await.unwrap().len(), 2);
     assert_eq!(store.is_busy(reopened.wallet).await.unwrap(), None);
+    // While a reorganisation may give it an effect, its payment begins no other one.
+    let failed = Intent {
+        state: State::Failed,
+        steps: vec![unsent()],
+        ..reopened
+    };
+    let failed = store.write(failed).await.unwrap();
+    assert_eq!(store.insert(intent(5, 1, 1), None).await.unwrap(), failed.clone());
     let last = Intent {
         state: State::Cancelled,
         is_final: true,
-        ..reopened
+        ..failed
     };
     let ended = store.write(last).await.unwrap();
     assert_eq!(store.open().await.unwrap(), vec![other.id.clone()]);
     assert!(store.unsettled().await.unwrap().is_empty());
-    // The intent had no effect, so its payment may begin another one.
-    let again = store.insert(intent(5, 1, 1)).await.unwrap();
+    // The intent had no effect and gets none, so its payment may begin another one.
+    let again = store.insert(intent(5, 1, 1), None).await.unwrap();
     assert_ne!(again.id, ended.id);
     assert_eq!(
         store.of_payment(payment(1)).await.unwrap(),
@@ -224,7 +256,7 @@ async fn orders_race_in_two_processes() {
     };
     // Many orders with one payment give one intent.
     let same = |number, store: Arc<dyn Store>| async move {
-        store.insert(intent(number, 1, 1)).await.unwrap().id
+        store.insert(intent(number, 1, 1), None).await.unwrap().id
     };
     let ids = race(&stores, same).await;
     assert!(ids.iter().all(|id| *id == ids[0]));
@@ -232,7 +264,9 @@ async fn orders_race_in_two_processes() {
 
     // Many payments for one wallet: one of them begins, and the others are refused with its id.
     let others = |number, store: Arc<dyn Store>| async move {
-        store.insert(intent(100 + number, 100 + number, 2)).await
+        store
+            .insert(intent(100 + number, 100 + number, 2), None)
+            .await
     };
     let begun = race(&stores, others).await;
     let running = stores[1].is_busy(Address::repeat_byte(2)).await.unwrap();
@@ -261,7 +295,11 @@ async fn orders_race_in_two_processes() {
     };
     stores[0].write(ended).await.unwrap();
     let again = move |id, store: Arc<dyn Store>| async move {
-        store.insert(intent(200 + id, number, 2)).await.unwrap().id
+        store
+            .insert(intent(200 + id, number, 2), None)
+            .await
+            .unwrap()
+            .id
     };
     let ids = race(&stores, again).await;
     assert!(ids.iter().all(|id| *id == ids[0] && *id != running));
@@ -274,7 +312,7 @@ async fn drivers_race_in_two_processes() {
     let Some((_schema, stores)) = stores().await else {
         return;
     };
-    let read = stores[0].insert(intent(1, 1, 1)).await.unwrap();
+    let read = stores[0].insert(intent(1, 1, 1), None).await.unwrap();
     let sleeper = read.clone();
     let drive = |number: u8, store: Arc<dyn Store>| {
         let halted = Some(number.to_string());
@@ -302,7 +340,7 @@ async fn an_order_and_its_prohibition_race() {
     };
     for number in 0..32 {
         let (insert, forbid) = tokio::join!(
-            one.insert(intent(number, number, number)),
+            one.insert(intent(number, number, number), None),
             two.forbid(payment(number), "cancelled", 7)
         );
         let forbidden = forbid.unwrap();
@@ -323,7 +361,7 @@ async fn a_write_with_a_revision_that_the_database_has_lost_is_refused() {
     let Some((schema, [one, two])) = stores().await else {
         return;
     };
-    let read = one.insert(intent(1, 1, 1)).await.unwrap();
+    let read = one.insert(intent(1, 1, 1), None).await.unwrap();
     schema.keep().await;
     let lost = one.write(read.clone()).await.unwrap();
     schema.lose().await;
@@ -336,4 +374,39 @@ async fn a_write_with_a_revision_that_the_database_has_lost_is_refused() {
     let id = lost.id.clone();
     assert_eq!(one.write(lost).await, Err(StoreError::Conflict { id }));
     assert_eq!(two.get(&cancelled.id).await, Ok(Some(cancelled)));
+}
+
+/// The claims of payments as another component keeps them: one row for each.
+async fn claims(schema: &Schema) -> (Postgres, Condition) {
+    let database = schema.connect();
+    for sql in [
+        "CREATE TABLE claimed (number bigint PRIMARY KEY)",
+        "INSERT INTO claimed VALUES (7)",
+    ] {
+        database.query("claim", sql, &[]).await.unwrap();
+    }
+    let sql = "SELECT number FROM claimed WHERE number = $1 FOR SHARE";
+    (database, Condition::new(sql, vec![7]))
+}
+
+/// A call whose payment was released meanwhile begins nothing, and takes nothing from the payment's
+/// earlier intent.
+#[tokio::test]
+async fn an_intent_is_stored_only_while_its_payment_is_claimed() {
+    let Some((schema, [one, two])) = stores().await else {
+        return;
+    };
+    let (database, claim) = claims(&schema).await;
+    let begun = one.insert(intent(1, 1, 1), Some(claim.clone())).await;
+    let ended = Intent {
+        state: State::Failed,
+        ..begun.unwrap()
+    };
+    let ended = two.write(ended).await.unwrap();
+    let release = "DELETE FROM claimed";
+    database.query("release", release, &[]).await.unwrap();
+    let late = one.insert(intent(2, 1, 1), Some(claim)).await;
+    assert_eq!(late, Err(StoreError::ClaimLost));
+    assert_eq!(two.of_payment(payment(1)).await, Ok(Some(ended)));
+    assert!(two.open().await.unwrap().is_empty());
 }

@@ -2,9 +2,9 @@
 
 use alloy_primitives::{Address, U256};
 use dev_chain::{BUYER, xlayer};
-use wallet_actions::{Action, GivenUp, State, WithdrawOrder};
+use wallet_actions::{Action, GivenUp, Order, State, WithdrawOrder};
 
-use crate::stage::{World, balance, move_tokens, order, owner, reason, steps, wallet};
+use crate::stage::{NOW, World, balance, move_tokens, order, owner, reason, steps, wallet};
 
 pub(crate) fn withdraw(amount: Option<&str>) -> Action {
     Action::Withdraw(WithdrawOrder {
@@ -153,4 +153,23 @@ async fn only_an_unsigned_action_is_given_up() {
     assert_eq!(given_up, Some(GivenUp::TooLate(done)));
     assert_eq!(balance(&world.xlayer, xlayer::USDG, wallet()), 9_000_000);
     assert_eq!(U256::from(2), U256::from(world.store.all().len()));
+}
+
+/// An action that began later could not be charged.
+#[tokio::test(start_paused = true)]
+async fn nothing_begins_when_the_payment_can_no_longer_be_settled() {
+    let world = World::new();
+    let process = world.process();
+    give(&world, 10_000_000);
+    let order_by = |begin_by| Order {
+        begin_by: Some(begin_by),
+        ..order(1, withdraw(Some("1")))
+    };
+    let late = process.run(order_by(NOW - 1)).await.unwrap_err();
+    assert_eq!(reason(&late), "payment_expired");
+    let begun = process.actions.of_payment(order_by(0).payment).await;
+    assert_eq!(begun, Ok(None));
+    // What has begun in time goes on.
+    let done = process.run(order_by(NOW + 60)).await.unwrap();
+    assert_eq!(done.state, State::Completed);
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
-use yield_watch::{MAX_ACTIVE, Record};
+use yield_watch::{AuditRecord, MAX_ACTIVE};
 
-use super::{Creation, Kept, Lease, Store, StoreError, StoreFuture, Write};
+use super::{CLOCKS_DIFFER, Creation, Kept, Lease, Store, StoreError, StoreFuture, Write};
 
 /// Mandates in memory. Clones share one store.
 #[derive(Clone, Debug, Default)]
@@ -16,7 +16,7 @@ pub struct MemoryStore(Arc<Mutex<BTreeMap<String, Row>>>);
 #[derive(Debug)]
 struct Row {
     kept: Kept,
-    records: Vec<Record>,
+    records: Vec<AuditRecord>,
     holder: String,
     token: u64,
     until: i64,
@@ -84,7 +84,8 @@ impl MemoryStore {
         let row = rows.get_mut(id)?;
         let until = now.saturating_add(i64::from(seconds));
         if row.holder != holder {
-            if !row.holder.is_empty() && row.until > now && row.until <= until {
+            let latest = until.saturating_add(CLOCKS_DIFFER);
+            if !row.holder.is_empty() && row.until > now && row.until <= latest {
                 return None;
             }
             row.token = row.token.saturating_add(1);
@@ -133,7 +134,7 @@ impl Store for MemoryStore {
         done(self.do_write(write))
     }
 
-    fn records(&self, id: &str, from: u64, most: u32) -> StoreFuture<'_, Vec<Record>> {
+    fn records(&self, id: &str, from: u64, most: u32) -> StoreFuture<'_, Vec<AuditRecord>> {
         let rows = self.rows();
         let all = rows.get(id).map(|row| row.records.as_slice());
         let records = all.unwrap_or_default().iter();

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde::{Serialize, de::DeserializeOwned};
 use storage::postgres::{
-    Component, Postgres, PostgresError, Row, ToSql, Transaction, damaged, get, number, unsigned,
+    Component, Migration, Postgres, PostgresError, Row, ToSql, Transaction, damaged, get, number,
+    unsigned,
 };
-use yield_watch::{MAX_ACTIVE, Record};
+use yield_watch::{AuditRecord, MAX_ACTIVE};
 
-use super::{Creation, Kept, Lease, Store, StoreError, StoreFuture, Write};
+use super::{CLOCKS_DIFFER, Creation, Kept, Lease, Store, StoreError, StoreFuture, Write};
 
 const COMPONENT: Component = Component {
     name: "watch",
@@ -38,6 +39,14 @@ impl PostgresStore {
     pub async fn open(postgres: Postgres) -> Result<Self, PostgresError> {
         postgres.migrate(&COMPONENT).await?;
         Ok(Self { postgres })
+    }
+
+    /// Returns the migration that [`open`](Self::open) would run. Writes nothing.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub async fn pending(postgres: &Postgres) -> Result<Migration, PostgresError> {
+        postgres.pending(&COMPONENT).await
     }
 
     async fn rows(
@@ -112,6 +121,11 @@ async fn create(transaction: &Transaction<'_>, creation: &Creation) -> Result<Ke
     let mandate = creation.watched.mandate();
     if let Some(row) = transaction.query_opt(FIND, &[&mandate.id]).await? {
         return kept(&row);
+    }
+    if let Some(claim) = &creation.claim
+        && !claim.holds(transaction).await?
+    {
+        return Err(StoreError::ClaimLost);
     }
     let sql = "SELECT count(*) FROM watch_mandate
                WHERE owner = $1 AND NOT has_ended AND expires_at > $2";
@@ -224,7 +238,7 @@ impl Store for PostgresStore {
         })
     }
 
-    fn records(&self, id: &str, from: u64, most: u32) -> StoreFuture<'_, Vec<Record>> {
+    fn records(&self, id: &str, from: u64, most: u32) -> StoreFuture<'_, Vec<AuditRecord>> {
         let id = id.to_owned();
         Box::pin(async move {
             let sql = "SELECT record FROM watch_record
@@ -260,11 +274,11 @@ impl Store for PostgresStore {
             let sql = "UPDATE watch_mandate
                        SET token = token + CASE WHEN holder = $2 THEN 0 ELSE 1 + (random() * 1000000)::bigint END,
                            holder = $2, until = $4
-                       WHERE id = $1 AND (holder = $2 OR holder = '' OR until <= $3 OR until > $4)
+                       WHERE id = $1 AND (holder = $2 OR holder = '' OR until <= $3 OR until > $4 + $5)
                        RETURNING token";
             let now = now.as_second();
             let until = now.saturating_add(i64::from(seconds));
-            let params: Params<'_> = &[&id, &holder, &now, &until];
+            let params: Params<'_> = &[&id, &holder, &now, &until, &CLOCKS_DIFFER];
             let rows = self.rows("acquire", sql, params).await?;
             let token = rows.first().map(|row| unsigned(row, 0, READ)).transpose()?;
             Ok(token.map(|token| Lease { id, token }))

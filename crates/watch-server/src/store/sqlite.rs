@@ -11,9 +11,9 @@ use serde::{Serialize, de::DeserializeOwned};
 use storage::sqlite::{
     DatabaseError, Format, Settings, Worker, damaged, number, unsigned, unwritable,
 };
-use yield_watch::{MAX_ACTIVE, Record};
+use yield_watch::{AuditRecord, MAX_ACTIVE};
 
-use super::{Creation, Kept, Lease, Store, StoreError, StoreFuture, Write};
+use super::{CLOCKS_DIFFER, Creation, Kept, Lease, Store, StoreError, StoreFuture, Write};
 
 /// The format of the file. Its id is `x4yw` in ASCII.
 const FORMAT: Format = Format {
@@ -118,7 +118,7 @@ fn create(transaction: &Transaction<'_>, creation: &Creation) -> Done<Kept> {
     Ok(kept.ok_or(rusqlite::Error::QueryReturnedNoRows)?)
 }
 
-fn add(transaction: &Transaction<'_>, id: &str, records: &[Record]) -> rusqlite::Result<()> {
+fn add(transaction: &Transaction<'_>, id: &str, records: &[AuditRecord]) -> rusqlite::Result<()> {
     for record in records {
         transaction
             .prepare_cached("INSERT INTO record (id, seq, record) VALUES (?1, ?2, ?3)")?
@@ -173,10 +173,12 @@ fn acquire(
     let token = transaction
         .prepare_cached(
             "UPDATE mandate SET token = token + (holder <> ?2), holder = ?2, until = ?4 \
-             WHERE id = ?1 AND (holder = ?2 OR holder = '' OR until <= ?3 OR until > ?4) \
+             WHERE id = ?1 AND (holder = ?2 OR holder = '' OR until <= ?3 OR until > ?4 + ?5) \
              RETURNING token",
         )?
-        .query_row(params![id, holder, now, until], |row| unsigned(row, 0))
+        .query_row(params![id, holder, now, until, CLOCKS_DIFFER], |row| {
+            unsigned(row, 0)
+        })
         .optional()?;
     Ok(token.map(|token| Lease {
         id: id.to_owned(),
@@ -213,7 +215,7 @@ impl Store for SqliteStore {
             .write("write", move |transaction| write(transaction, &change))
     }
 
-    fn records(&self, id: &str, from: u64, most: u32) -> StoreFuture<'_, Vec<Record>> {
+    fn records(&self, id: &str, from: u64, most: u32) -> StoreFuture<'_, Vec<AuditRecord>> {
         let id = id.to_owned();
         self.worker.read("records", move |transaction| {
             let mut statement = transaction.prepare_cached(

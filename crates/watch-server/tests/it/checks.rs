@@ -111,7 +111,7 @@ async fn after_an_outage_each_mandate_is_checked_once_in_batches_and_the_next_ch
         all.push(
             process
                 .mandates
-                .create(payment(number), terms)
+                .create(payment(number), terms, None)
                 .await
                 .unwrap(),
         );

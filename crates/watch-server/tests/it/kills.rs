@@ -17,7 +17,10 @@ async fn killed_at(left: usize, after: bool) -> bool {
         .show(60, vec![market("a", "4"), market("b", "6")]);
     let store = Arc::new(Dying::new(Arc::new(stage.store()), left, after));
     let process = stage.process_on(store.clone());
-    let created = process.mandates.create(payment(1), terms(Mode::Auto)).await;
+    let created = process
+        .mandates
+        .create(payment(1), terms(Mode::Auto), None)
+        .await;
     stage.time.set(60);
     process.watcher.sweep().await;
     if let Ok(kept) = &created {

@@ -13,14 +13,16 @@ use crate::stage::{HOUR, OTHER, OWNER, Stage, payment, terms};
 async fn a_payment_creates_one_mandate() {
     let stage = Stage::new();
     let process = stage.process();
-    let first = process.mandates.create(payment(1), terms(Mode::Notify));
+    let first = process
+        .mandates
+        .create(payment(1), terms(Mode::Notify), None);
     let first = first.await.unwrap();
     assert_eq!(first.watched.mandate().id, mandate_id(payment(1)));
     // The payment comes again later, at another process, when its terms would be refused for a new
     // mandate.
     stage.time.set(48 * HOUR);
     let other = stage.process();
-    let again = other.mandates.create(payment(1), terms(Mode::Notify));
+    let again = other.mandates.create(payment(1), terms(Mode::Notify), None);
     assert_eq!(again.await.unwrap(), first);
     assert_eq!(
         process.mandates.list(OWNER, None, 9).await.unwrap().len(),
@@ -28,9 +30,12 @@ async fn a_payment_creates_one_mandate() {
     );
     let mut changed = terms(Mode::Notify);
     changed.rules.min_apy_delta_bps = 51;
-    let refused = other.mandates.create(payment(1), changed).await;
+    let refused = other.mandates.create(payment(1), changed, None).await;
     assert_eq!(refused, Err(WatchError::OtherTerms));
-    let late = other.mandates.create(payment(2), terms(Mode::Notify)).await;
+    let late = other
+        .mandates
+        .create(payment(2), terms(Mode::Notify), None)
+        .await;
     assert!(matches!(late, Err(WatchError::Invalid(problems)) if problems.len() == 1));
 }
 
@@ -40,7 +45,7 @@ async fn a_payment_has_an_active_mandate_until_it_ends() {
     let stage = Stage::new();
     let mandates = stage.process().mandates;
     assert_eq!(mandates.is_active(payment(1)).await, Ok(false));
-    let kept = mandates.create(payment(1), terms(Mode::Notify));
+    let kept = mandates.create(payment(1), terms(Mode::Notify), None);
     let id = kept.await.unwrap().watched.mandate().id.clone();
     assert_eq!(mandates.is_active(payment(1)).await, Ok(true));
     assert_eq!(mandates.is_active(payment(2)).await, Ok(false));
@@ -52,7 +57,9 @@ async fn a_payment_has_an_active_mandate_until_it_ends() {
 async fn an_owner_cannot_see_or_cancel_the_mandate_of_another_one() {
     let stage = Stage::new();
     let process = stage.process();
-    let kept = process.mandates.create(payment(1), terms(Mode::Notify));
+    let kept = process
+        .mandates
+        .create(payment(1), terms(Mode::Notify), None);
     let id = kept.await.unwrap().watched.mandate().id.clone();
     let mandates = &process.mandates;
     assert_eq!(mandates.find(OTHER, &id).await, Err(WatchError::NotFound));
@@ -70,20 +77,30 @@ async fn an_owner_has_at_most_twenty_active_mandates() {
     for number in 1..=20 {
         let made = process
             .mandates
-            .create(payment(number), terms(Mode::Notify));
+            .create(payment(number), terms(Mode::Notify), None);
         made.await.unwrap();
     }
-    let refused = process.mandates.create(payment(21), terms(Mode::Notify));
+    let refused = process
+        .mandates
+        .create(payment(21), terms(Mode::Notify), None);
     assert_eq!(refused.await, Err(WatchError::TooMany));
     let mut of_other = terms(Mode::Notify);
     of_other.owner = OTHER.to_owned();
-    assert!(process.mandates.create(payment(22), of_other).await.is_ok());
+    assert!(
+        process
+            .mandates
+            .create(payment(22), of_other, None)
+            .await
+            .is_ok()
+    );
     process
         .mandates
         .cancel(OWNER, &mandate_id(payment(3)))
         .await
         .unwrap();
-    let made = process.mandates.create(payment(21), terms(Mode::Notify));
+    let made = process
+        .mandates
+        .create(payment(21), terms(Mode::Notify), None);
     assert!(made.await.is_ok());
     // The list is sorted by age, the newest first, and includes the ended one.
     let page = process.mandates.list(OWNER, None, 15).await.unwrap();
@@ -108,7 +125,7 @@ async fn a_cancellation_that_the_database_has_lost_is_made_again() {
     let process = stage.process_on(store.clone());
     let kept = process
         .mandates
-        .create(payment(1), terms(Mode::Notify))
+        .create(payment(1), terms(Mode::Notify), None)
         .await;
     let id = kept.unwrap().watched.mandate().id.clone();
     process.watcher.sweep().await;

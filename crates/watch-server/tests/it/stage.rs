@@ -15,8 +15,8 @@ use watch_server::{
     MoverFuture, Pace, SqliteStore, Stop, Store, Terms, Watcher, Yields,
 };
 use yield_watch::{
-    Event, Mandate, Mode, MoveKey, MoveOutcome, Pool, Position, Proposal, Record, Rules, Snapshot,
-    verify,
+    AuditRecord, Event, Mandate, Mode, MoveKey, MoveOutcome, Pool, Position, Proposal, Rules,
+    Snapshot, verify,
 };
 
 pub const OWNER: &str = "eip155:196:0x00000000000000000000000000000000000000a1";
@@ -298,7 +298,7 @@ impl Stage {
 impl Process {
     /// Returns the mandate of payment 1. Creates it if it does not exist.
     pub async fn mandate(&self, mode: Mode) -> Kept {
-        let created = self.mandates.create(payment(1), terms(mode)).await;
+        let created = self.mandates.create(payment(1), terms(mode), None).await;
         created.unwrap()
     }
 
@@ -311,7 +311,7 @@ impl Process {
 }
 
 /// Returns the events of records, after verifying the records.
-pub fn events(records: &[Record]) -> Vec<Event> {
+pub fn events(records: &[AuditRecord]) -> Vec<Event> {
     let values: Vec<_> = records
         .iter()
         .map(|record| serde_json::to_value(record).unwrap())

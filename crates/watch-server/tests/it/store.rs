@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use storage::postgres::Condition;
 use test_support::postgres::Schema;
 use watch_server::{
     Creation, Kept, MemoryStore, PostgresStore, SqliteStore, Store, StoreError, Write,
@@ -26,6 +27,7 @@ fn creation(id: &str, owner: &str) -> Creation {
     Creation {
         watched,
         record,
+        claim: None,
         now: begin(),
     }
 }
@@ -137,6 +139,8 @@ async fn a_lease_has_one_holder_and_its_token_rises() {
         assert_eq!(one.acquire("a", "p", at(120), 60).await, Ok(None));
         two.give_back(second, "q").await.unwrap();
         assert!(one.acquire("a", "p", at(120), 60).await.unwrap().is_some());
+        // The clocks of processes differ a little.
+        assert_eq!(two.acquire("a", "q", at(61), 60).await, Ok(None));
         // The clock was set back: no lease ends as late as this one.
         assert!(two.acquire("a", "q", at(0), 60).await.unwrap().is_some());
         assert_eq!(two.acquire("b", "q", at(0), 60).await, Ok(None));
@@ -286,4 +290,31 @@ async fn what_the_database_has_lost_is_nobodys() {
     assert_eq!(one.write(late).await, Err(StoreError::Conflict));
     let kept = two.find("a").await.unwrap().unwrap();
     assert!(kept.watched.mandate().ended.is_some());
+}
+
+/// A call whose payment was released meanwhile makes no mandate, but still finds the payment's own.
+#[tokio::test]
+async fn a_mandate_is_made_only_while_its_payment_is_claimed() {
+    let Some(schema) = Schema::new() else { return };
+    let (store, database) = (postgres(&schema).await, schema.connect());
+    for sql in [
+        "CREATE TABLE claimed (number bigint PRIMARY KEY)",
+        "INSERT INTO claimed VALUES (7)",
+    ] {
+        database.query("claim", sql, &[]).await.unwrap();
+    }
+    let claimed = |id| {
+        let sql = "SELECT number FROM claimed WHERE number = $1 FOR SHARE";
+        Creation {
+            claim: Some(Condition::new(sql, vec![7])),
+            ..creation(id, OWNER)
+        }
+    };
+    let kept = store.create(claimed("a")).await.unwrap();
+    let release = "DELETE FROM claimed";
+    database.query("release", release, &[]).await.unwrap();
+    let late = store.create(claimed("b")).await;
+    assert_eq!(late, Err(StoreError::ClaimLost));
+    assert_eq!(store.find("b").await, Ok(None));
+    assert_eq!(store.create(claimed("a")).await, Ok(kept));
 }

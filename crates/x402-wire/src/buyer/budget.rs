@@ -8,7 +8,8 @@ use thiserror::Error;
 use crate::Network;
 
 /// The amounts that a buyer may still spend, by network and asset, in the asset's smallest unit.
-/// The caller keeps the budget: in memory, or in a file between runs.
+/// The caller keeps the budget: in memory, or in a file between runs ([`Budget::iter`] writes it,
+/// `collect` reads it).
 ///
 /// An asset that was never put in has zero left. [`Choice::authorize`](super::Choice::authorize)
 /// takes amounts out.
@@ -63,6 +64,22 @@ impl Budget {
             .unwrap_or_default()
     }
 
+    /// Iterates over the amounts that are left, also those of zero.
+    ///
+    /// # Example
+    /// ```
+    /// use alloy_primitives::{Address, U256};
+    /// use x402_wire::{Network, buyer::Budget};
+    ///
+    /// let budget = Budget::new().with(Network::evm(196), Address::repeat_byte(1), U256::from(5));
+    /// let rows: Vec<(Network, Address, U256)> = budget.iter().collect(); // to a file
+    /// assert_eq!(rows.into_iter().collect::<Budget>(), budget);
+    /// ```
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (Network, Address, U256)> {
+        let left = self.left.iter();
+        left.map(|((network, asset), amount)| (*network, *asset, *amount))
+    }
+
     /// Takes an amount out.
     ///
     /// # Errors
@@ -89,5 +106,14 @@ impl Budget {
     pub fn give_back(&mut self, network: Network, asset: Address, amount: U256) {
         let left = self.left.entry((network, asset)).or_default();
         *left = left.saturating_add(amount);
+    }
+}
+
+impl FromIterator<(Network, Address, U256)> for Budget {
+    fn from_iter<I: IntoIterator<Item = (Network, Address, U256)>>(rows: I) -> Self {
+        let rows = rows.into_iter();
+        rows.fold(Self::new(), |budget, (network, asset, amount)| {
+            budget.with(network, asset, amount)
+        })
     }
 }

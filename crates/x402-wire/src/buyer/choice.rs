@@ -101,7 +101,36 @@ pub enum AuthorizeError {
     /// The seller requires a payment identifier.
     #[error("the seller requires a payment identifier")]
     PaymentIdRequired,
+    /// [`Purchase::now`] is after the year 9999, as milliseconds are. The authorization would last
+    /// for thousands of years.
+    #[error("now: expected unix seconds, observed {observed}")]
+    Time {
+        /// The value.
+        observed: u64,
+    },
 }
+
+impl AuthorizeError {
+    /// The stable name of this reason.
+    ///
+    /// # Example
+    /// ```
+    /// use x402_wire::buyer::AuthorizeError;
+    ///
+    /// assert_eq!(AuthorizeError::PaymentIdRequired.code(), "payment_id_required");
+    /// ```
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Budget(_) => "above_budget",
+            Self::PaymentIdRequired => "payment_id_required",
+            Self::Time { .. } => "time_not_in_seconds",
+        }
+    }
+}
+
+/// The last second of the year 9999.
+const LATEST: u64 = 253_402_300_799;
 
 /// The reason why a later challenge for the same purchase no longer offers the chosen terms.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
@@ -140,6 +169,28 @@ pub enum TermsChanged {
         /// The asset of the choice.
         expected: Address,
     },
+}
+
+impl TermsChanged {
+    /// The stable name of this reason.
+    ///
+    /// # Example
+    /// ```
+    /// use alloy_primitives::Address;
+    /// use x402_wire::buyer::TermsChanged;
+    ///
+    /// let changed = TermsChanged::Asset { expected: Address::ZERO };
+    /// assert_eq!(changed.code(), "asset_withdrawn");
+    /// ```
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Amount { .. } => "amount_changed",
+            Self::Payee { .. } => "payee_changed",
+            Self::Domain { .. } => "domain_changed",
+            Self::Asset { .. } => "asset_withdrawn",
+        }
+    }
 }
 
 impl Choice {
@@ -231,6 +282,11 @@ impl Choice {
         if taken == Some(Identifier::Required) && payment_id.is_none() {
             return Err(AuthorizeError::PaymentIdRequired);
         }
+        if purchase.now > LATEST {
+            return Err(AuthorizeError::Time {
+                observed: purchase.now,
+            });
+        }
         let PaymentRequirements {
             network,
             asset,
@@ -254,43 +310,13 @@ impl Choice {
         ))
     }
 
-    /// Checks that a later challenge for the same purchase still offers the chosen terms. The same
-    /// payment then answers it.
+    /// Checks that a later challenge for the same purchase still offers the chosen terms.
     ///
     /// # Errors
-    /// [`TermsChanged`] with the member that differs. Do not sign a new authorization while the
-    /// first payment may still be settled.
+    /// [`TermsChanged`] with the member that differs. Do not sign a new authorization while an
+    /// earlier payment for the purchase may still be settled.
     pub fn still_offered(&self, challenge: &PaymentRequired) -> Result<(), TermsChanged> {
-        let ours = &self.offer;
-        let mut changed = TermsChanged::Asset {
-            expected: ours.asset,
-        };
-        let same_asset = challenge.options().filter(|theirs| {
-            theirs.scheme == Scheme::Exact
-                && theirs.network == ours.network
-                && theirs.asset == ours.asset
-        });
-        for theirs in same_asset {
-            if theirs.pay_to != ours.pay_to {
-                changed = TermsChanged::Payee {
-                    expected: ours.pay_to,
-                    observed: theirs.pay_to,
-                };
-            } else if theirs.amount != ours.amount {
-                changed = TermsChanged::Amount {
-                    expected: ours.amount,
-                    observed: theirs.amount,
-                };
-            } else if theirs.extra != ours.extra {
-                changed = TermsChanged::Domain {
-                    expected: ours.extra.clone(),
-                    observed: theirs.extra.clone(),
-                };
-            } else {
-                return Ok(());
-            }
-        }
-        Err(changed)
+        still_offered(&self.offer, challenge)
     }
 
     pub(super) fn resource(&self) -> &Resource {
@@ -305,4 +331,40 @@ impl Choice {
             |id| self.extensions.with_payment_id(id),
         )
     }
+}
+
+/// Checks that a challenge offers the same terms as an earlier one.
+pub(super) fn still_offered(
+    ours: &PaymentRequirements,
+    challenge: &PaymentRequired,
+) -> Result<(), TermsChanged> {
+    let mut changed = TermsChanged::Asset {
+        expected: ours.asset,
+    };
+    let same_asset = challenge.options().filter(|theirs| {
+        theirs.scheme == Scheme::Exact
+            && theirs.network == ours.network
+            && theirs.asset == ours.asset
+    });
+    for theirs in same_asset {
+        if theirs.pay_to != ours.pay_to {
+            changed = TermsChanged::Payee {
+                expected: ours.pay_to,
+                observed: theirs.pay_to,
+            };
+        } else if theirs.amount != ours.amount {
+            changed = TermsChanged::Amount {
+                expected: ours.amount,
+                observed: theirs.amount,
+            };
+        } else if theirs.extra != ours.extra {
+            changed = TermsChanged::Domain {
+                expected: ours.extra.clone(),
+                observed: theirs.extra.clone(),
+            };
+        } else {
+            return Ok(());
+        }
+    }
+    Err(changed)
 }

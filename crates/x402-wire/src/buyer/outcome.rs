@@ -45,10 +45,10 @@ pub enum OutcomeError {
         /// The value of the answer, clipped.
         observed: String,
     },
-    /// The answer reports success and an error.
+    /// The answer reports success and an error, or success with the status of a failure.
     #[error("success with the error `{observed}`")]
     Contradiction {
-        /// The error, clipped.
+        /// The error or the status, clipped.
         observed: String,
     },
     /// The answer reports success without the hash of a transaction.
@@ -59,8 +59,31 @@ pub enum OutcomeError {
     },
 }
 
+impl OutcomeError {
+    /// The stable name of this reason.
+    ///
+    /// # Example
+    /// ```
+    /// use x402_wire::buyer::OutcomeError;
+    ///
+    /// let unfit = OutcomeError::Transaction { observed: "none".to_owned() };
+    /// assert_eq!(unfit.code(), "transaction_missing");
+    /// ```
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Header(_) => "header_unreadable",
+            Self::OtherPayment { .. } => "other_payment",
+            Self::Contradiction { .. } => "contradiction",
+            Self::Transaction { .. } => "transaction_missing",
+        }
+    }
+}
+
 /// Values of `status` for a finished settlement.
 const FINISHED: [&str; 4] = ["success", "settled", "confirmed", "completed"];
+/// Values of `status` for a settlement that came to nothing.
+const FAILED: [&str; 4] = ["failed", "error", "reverted", "rejected"];
 /// Values of `status` for a settlement that is still open.
 const OPEN: [&str; 3] = ["pending", "timeout", "processing"];
 
@@ -91,6 +114,10 @@ impl Outcome {
             let observed = clip(&reason);
             return Err(OutcomeError::Contradiction { observed });
         }
+        if is(&FAILED) {
+            let observed = clip(state.as_deref().unwrap_or_default());
+            return Err(OutcomeError::Contradiction { observed });
+        }
         if state.is_some() && !is(&FINISHED) {
             return Ok(Self::Pending { transaction });
         }
@@ -106,7 +133,7 @@ fn same_payment(
     payment: &SignedPayment,
     response: &SettlementResponse,
 ) -> Result<(), OutcomeError> {
-    let offer = payment.choice().offer();
+    let offer = payment.offer();
     let other = |member, expected: String, observed: &str| {
         Err(OutcomeError::OtherPayment {
             member,

@@ -6,12 +6,14 @@ use alloy_primitives::{Address, B256, Bytes, hex};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Choice, Outcome, OutcomeError, TermsChanged};
+use super::choice::{Choice, TermsChanged, still_offered};
+use super::{Outcome, OutcomeError};
 use crate::codec::RawJson;
 use crate::signature::key_signature;
 use crate::{
     Authorization, AuthorizationKey, Extensions, HeaderError, Invalid, PaymentId, PaymentRequired,
-    PaymentRequirements, Resource, SettlementResponse, X402_VERSION, ascii_json, encode_header,
+    PaymentRequirements, Resource, SettlementResponse, X402_VERSION, ascii::own_json,
+    encode_header,
 };
 
 /// An authorization that waits for its signature.
@@ -149,12 +151,14 @@ impl UnsignedPayment {
 /// A signed payment. The buyer may send it again as often as the answer gets lost.
 ///
 /// Store [`Self::header`] before sending it for the first time. If the answer gets lost, sending
-/// the same value again gets the answer without a second charge. Anyone who has the header can
-/// settle the payment, so `Debug` leaves it out.
+/// the same value again gets the answer without a second charge; [`Self::restore`] reads it back
+/// after a restart. Anyone who has the header can settle the payment, so `Debug` leaves it out.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SignedPayment {
-    unsigned: UnsignedPayment,
     header: String,
+    offer: PaymentRequirements,
+    authorization: Authorization,
+    payment_id: Option<PaymentId>,
 }
 
 impl SignedPayment {
@@ -172,9 +176,60 @@ impl SignedPayment {
             extensions: choice.extensions(unsigned.payment_id.as_ref()),
         };
         Self {
-            header: encode_header(&ascii_json(&message)),
-            unsigned: unsigned.clone(),
+            header: encode_header(&own_json(&message)),
+            offer: choice.offer().clone(),
+            authorization: unsigned.authorization.clone(),
+            payment_id: unsigned.payment_id.clone(),
         }
+    }
+
+    /// Reads a stored [`Self::header`] back, so that a purchase goes on after a restart.
+    ///
+    /// Does not check the signature, the policy or the time, and takes nothing out of a budget: all
+    /// of that was done before the header was stored.
+    ///
+    /// # Errors
+    /// [`HeaderError`] when the text is not a payment of this module.
+    ///
+    /// # Example
+    /// ```
+    /// use x402_wire::buyer::SignedPayment;
+    /// # use alloy_primitives::{B256, U256, address};
+    /// # use x402_wire::buyer::{Allowance, Budget, Purchase, SpendPolicy};
+    /// # use x402_wire::{Asset, Network, PaymentRequired};
+    ///
+    /// # let json = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/challenge.json"));
+    /// # let challenge = PaymentRequired::from_json(json.as_bytes())?;
+    /// # let ([usdt0, ..], xlayer) = (Asset::chain_196(), Network::evm(196));
+    /// # let policy = SpendPolicy::new([Allowance::of(&usdt0, xlayer, U256::from(20_000))]);
+    /// # let mut budget = Budget::new().with(xlayer, usdt0.address, U256::from(1_000_000));
+    /// # let choice = policy.choose(&challenge, &budget)?;
+    /// # let payer = address!("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266");
+    /// # let purchase = Purchase::new(payer, 1_795_219_200, B256::repeat_byte(7));
+    /// # let unsigned = choice.authorize(purchase, &mut budget)?;
+    /// # let mut signature = [1; 65];
+    /// # signature[64] = 27;
+    /// let payment = unsigned.sign(signature)?;
+    /// let stored = payment.header().to_owned(); // in a file, before it is sent
+    ///
+    /// let restored = SignedPayment::restore(&stored)?;
+    /// assert_eq!(restored, payment);
+    /// assert_eq!(restored.again(&challenge), Ok(stored.as_str()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn restore(header: &str) -> Result<Self, HeaderError> {
+        let payload = crate::PaymentPayload::from_header(header.as_bytes())?;
+        let offer = payload.accepted().offer().ok_or(HeaderError::Schema {
+            detail: "accepted: expected an `exact` offer on an eip155 network, with the name and \
+                     version of its asset"
+                .to_owned(),
+        })?;
+        Ok(Self {
+            header: header.to_owned(),
+            offer,
+            authorization: payload.authorization().clone(),
+            payment_id: payload.payment_id().and_then(|id| id.parse().ok()),
+        })
     }
 
     /// The value of the header `PAYMENT-SIGNATURE`, the same for every retry.
@@ -186,25 +241,25 @@ impl SignedPayment {
     /// The signed message.
     #[must_use]
     pub fn authorization(&self) -> &Authorization {
-        &self.unsigned.authorization
+        &self.authorization
     }
 
     /// The chosen offer.
     #[must_use]
-    pub fn choice(&self) -> &Choice {
-        &self.unsigned.choice
+    pub fn offer(&self) -> &PaymentRequirements {
+        &self.offer
     }
 
     /// The identifier that is sent; `None` when the caller gave none or the seller takes none.
     #[must_use]
     pub fn payment_id(&self) -> Option<&PaymentId> {
-        self.unsigned.payment_id.as_ref()
+        self.payment_id.as_ref()
     }
 
     /// The identity of the authorization. The chain shows by it whether the authorization was used.
     #[must_use]
     pub fn key(&self) -> AuthorizationKey {
-        let PaymentRequirements { network, asset, .. } = *self.choice().offer();
+        let PaymentRequirements { network, asset, .. } = self.offer;
         AuthorizationKey {
             network,
             asset,
@@ -220,13 +275,13 @@ impl SignedPayment {
     }
 
     /// Returns the header that answers another challenge for the same purchase: the same value as
-    /// before.
+    /// before, also after the authorization has ended. A seller may have settled it in time.
     ///
     /// # Errors
     /// [`TermsChanged`] when the seller asks for other terms now. Do not sign them while this
     /// payment may still be settled.
     pub fn again(&self, challenge: &PaymentRequired) -> Result<&str, TermsChanged> {
-        self.choice().still_offered(challenge)?;
+        still_offered(&self.offer, challenge)?;
         Ok(&self.header)
     }
 

@@ -307,3 +307,32 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_private_name_of_the_parser_hides_no_other_flow() {
+    // `serde_json::Value` reads this object as the text in its string; facilitators see an object.
+    let hidden = json!({"$serde_json::private::RawValue": "\"authorization\""});
+    let mut payment = good();
+    payment["accepted"]["extra"]["paymentFlow"] = hidden.clone();
+    let observed = hidden.to_string();
+    assert_eq!(matching(&payment), Err(Mismatch::PaymentFlow { observed }));
+}
+
+#[test]
+fn foreign_text_in_an_error_is_short_and_does_nothing() {
+    let act = "\u{1b}[2K\r\u{202e}";
+    let payment = with("/accepted/scheme", json!(format!("{act}upto")));
+    assert_eq!(
+        matching(&payment).unwrap_err().to_string(),
+        "accepted.scheme: expected `exact` or `aggr_deferred`, observed `[2Kupto`"
+    );
+    let payment = with(
+        "/accepted/maxTimeoutSeconds",
+        json!(format!("{act}{}", "x".repeat(5_000))),
+    );
+    let refused = read(&payment).unwrap_err().to_string();
+    assert!(
+        refused.len() < 300 && refused.chars().all(exact::is_plain),
+        "{refused}"
+    );
+}

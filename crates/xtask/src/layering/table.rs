@@ -62,6 +62,13 @@ pub const MEMBERS: &[Member] = &[
         may_use: &[],
         must_not_reach: &[NETWORK, STORAGE, EFFECTS],
     },
+    // It reads the certificates of the system, and opens no connection.
+    Member {
+        name: "outbound-tls",
+        layer: 0,
+        may_use: &[],
+        must_not_reach: &[STORAGE, &["tokio", "hyper", "reqwest"]],
+    },
     Member {
         name: "plan-builder",
         layer: 2,
@@ -83,7 +90,7 @@ pub const MEMBERS: &[Member] = &[
     Member {
         name: "storage",
         layer: 2,
-        may_use: &["credit"],
+        may_use: &["credit", "outbound-tls"],
         must_not_reach: &[&["hyper", "reqwest", "axum", "revm"]],
     },
     Member {
@@ -107,7 +114,7 @@ pub const MEMBERS: &[Member] = &[
     Member {
         name: "tx-sender",
         layer: 3,
-        may_use: &["keystore", "storage"],
+        may_use: &["keystore", "outbound-tls", "storage"],
         must_not_reach: &[&["revm", "x402-wire"]],
     },
     // It signs the sender's transactions, and sends nothing itself.
@@ -121,14 +128,14 @@ pub const MEMBERS: &[Member] = &[
     Member {
         name: "custody-turnkey",
         layer: 5,
-        may_use: &["custody"],
+        may_use: &["custody", "outbound-tls"],
         must_not_reach: &[&["revm", "x402-wire"]],
     },
     // The sender sends and records its transactions.
     Member {
         name: "settlement",
         layer: 4,
-        may_use: &["exact", "tx-sender", "x402-wire"],
+        may_use: &["exact", "outbound-tls", "tx-sender", "x402-wire"],
         must_not_reach: &[&["revm"]],
     },
     // A server's records and work for the fence. Sending is a port.
@@ -163,6 +170,7 @@ pub const MEMBERS: &[Member] = &[
             "calldata-checks",
             "credit",
             "exact",
+            "outbound-tls",
             "plan-builder",
             "readings",
         ],

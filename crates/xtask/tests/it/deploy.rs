@@ -3,6 +3,9 @@
 //!
 //! `docs/OPERATIONS.md` lists the metrics; a test of `api-server` holds its table to the program's.
 
+mod database;
+mod proxy;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -158,6 +161,11 @@ fn the_composition_pins_images_mounts_existing_files_and_holds_no_secret() {
             continue;
         }
         let image = service["image"].as_str().unwrap();
+        assert_eq!(
+            service["logging"]["driver"].as_str(),
+            Some("local"),
+            "{name}"
+        );
         let is_own = image.starts_with("api-server:");
         assert!(is_own || is_pinned(image), "{name}: {image}");
         for volume in service["volumes"].as_sequence().unwrap() {
@@ -169,6 +177,10 @@ fn the_composition_pins_images_mounts_existing_files_and_holds_no_secret() {
             }
         }
     }
+    // A value that is given here would be used by whoever forgets to replace it.
+    let given = example.lines().filter(|line| !line.starts_with('#'));
+    let given = given.filter(|line| !line.is_empty() && !line.ends_with('='));
+    assert_eq!(given.collect::<Vec<_>>(), ["VERSION=0.1.0"]);
     for name in asked
         .iter()
         .filter(|name| !name.contains(|c| !matches!(c, 'A'..='Z' | '_')))
@@ -344,4 +356,10 @@ fn the_units_give_the_servers_time_to_end_and_no_privileges() {
     assert!(patience(&unit, "TimeoutStopSec=") > least);
     let compose = read("docs/deploy/compose.yaml");
     assert!(patience(&compose, "stop_grace_period: ") > least);
+    // A planned restart is no alarm.
+    let alerts = read("docs/deploy/prometheus/alerts.yml");
+    let alerts = Yaml::load_from_str(&alerts).unwrap();
+    let down = rules(&alerts[0]).find(|rule| rule["alert"].as_str() == Some("InstanceDown"));
+    let minutes = down.unwrap()["for"].as_str().unwrap().strip_suffix('m');
+    assert!(60 * minutes.unwrap().parse::<i64>().unwrap() > least + 30);
 }

@@ -48,19 +48,19 @@ fn inputs(checked_at: &str, baseline: Option<&str>, best: &str) -> Inputs {
 }
 
 /// A creation, a check with each result and a cancellation, with their head.
-fn audit() -> (Vec<Value>, Head) {
+fn audit() -> (Vec<Value>, AuditHead) {
     let mandate = mandate();
     let entries = [
-        Entry::created(&mandate),
-        Entry::checked(&inputs("2026-11-21T01:00:00Z", None, "5")),
-        Entry::checked(&inputs("2026-11-21T02:00:00Z", Some("5"), "6")),
-        Entry::cancelled(&mandate, at("2026-11-21T03:00:00Z")),
+        AuditEntry::created(&mandate),
+        AuditEntry::checked(&inputs("2026-11-21T01:00:00Z", None, "5")),
+        AuditEntry::checked(&inputs("2026-11-21T02:00:00Z", Some("5"), "6")),
+        AuditEntry::cancelled(&mandate, at("2026-11-21T03:00:00Z")),
     ];
     chain(entries)
 }
 
-fn chain(entries: impl IntoIterator<Item = Entry>) -> (Vec<Value>, Head) {
-    let mut head = Head::EMPTY;
+fn chain(entries: impl IntoIterator<Item = AuditEntry>) -> (Vec<Value>, AuditHead) {
+    let mut head = AuditHead::EMPTY;
     let records = entries
         .into_iter()
         .map(|entry| serde_json::to_value(head.append(entry).unwrap()).unwrap())
@@ -85,7 +85,7 @@ fn an_audit_holds_and_ends_at_its_head() {
     assert_eq!(records[2]["decision"], "opportunity");
     assert_eq!(records[2]["action"]["delta_bps"], 100);
     assert_eq!(records[2]["tx_hash"], Value::Null);
-    assert_eq!(verify([]), Ok(Head::EMPTY));
+    assert_eq!(verify([]), Ok(AuditHead::EMPTY));
 }
 
 #[test]
@@ -145,14 +145,14 @@ fn a_forger_who_hashes_again_breaks_the_chain_or_the_inputs() {
 #[test]
 fn time_runs_forwards_and_nothing_follows_the_end() {
     let mandate = mandate();
-    let created = Entry::created(&mandate);
-    let early = Entry::cancelled(&mandate, at("2026-11-20T00:00:00Z"));
+    let created = AuditEntry::created(&mandate);
+    let early = AuditEntry::cancelled(&mandate, at("2026-11-20T00:00:00Z"));
     assert_eq!(
         code(&chain([created.clone(), early.clone()]).0),
         "audit_time"
     );
-    let ended = Entry::expired(&mandate, at("2026-11-22T00:00:00Z"));
-    let late = Entry::cancelled(&mandate, at("2026-11-23T00:00:00Z"));
+    let ended = AuditEntry::expired(&mandate, at("2026-11-22T00:00:00Z"));
+    let late = AuditEntry::cancelled(&mandate, at("2026-11-23T00:00:00Z"));
     assert_eq!(
         code(&chain([created.clone(), ended, late]).0),
         "audit_order"
@@ -163,17 +163,17 @@ fn time_runs_forwards_and_nothing_follows_the_end() {
 
 #[test]
 fn checks_have_the_rules_of_the_creation_and_the_baseline_of_the_check_before() {
-    let created = Entry::created(&mandate());
+    let created = AuditEntry::created(&mandate());
     let first = inputs("2026-11-21T01:00:00Z", None, "5");
     let lowered = inputs("2026-11-21T02:00:00Z", Some("4"), "5");
     let forged = [
         created.clone(),
-        Entry::checked(&first),
-        Entry::checked(&lowered),
+        AuditEntry::checked(&first),
+        AuditEntry::checked(&lowered),
     ];
     assert_eq!(code(&chain(forged).0), "audit_continuity");
     let mut other_rules = first;
     other_rules.min_apy_delta_bps = 1;
-    let forged = [created, Entry::checked(&other_rules)];
+    let forged = [created, AuditEntry::checked(&other_rules)];
     assert_eq!(code(&chain(forged).0), "audit_continuity");
 }

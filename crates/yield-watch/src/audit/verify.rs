@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{AuditError, Entry, Event, Head, Record, digest, hash_of};
+use super::{AuditEntry, AuditError, AuditHead, AuditRecord, Event, digest, hash_of};
 use crate::{Inputs, Mode, MoveKey, MoveOutcome, Pool, Proposal, Rules};
 
 /// Verifies an audit offline: its records in order, from the first one on, as the server returned
@@ -15,8 +15,8 @@ use crate::{Inputs, Mode, MoveKey, MoveOutcome, Pool, Proposal, Rules};
 ///
 /// # Errors
 /// The first invalid record, and the reason.
-pub fn verify<'a>(records: impl IntoIterator<Item = &'a Value>) -> Result<Head, AuditError> {
-    let mut head = Head::EMPTY;
+pub fn verify<'a>(records: impl IntoIterator<Item = &'a Value>) -> Result<AuditHead, AuditError> {
+    let mut head = AuditHead::EMPTY;
     let mut story = None;
     for value in records {
         let record = judge(value, head)?;
@@ -25,7 +25,7 @@ pub fn verify<'a>(records: impl IntoIterator<Item = &'a Value>) -> Result<Head, 
             None => story = Some(Story::begin(&record)?),
             Some(story) => story.go_on(&record)?,
         }
-        head = Head {
+        head = AuditHead {
             next_seq: seq.saturating_add(1),
             hash: record.hash,
         };
@@ -34,10 +34,10 @@ pub fn verify<'a>(records: impl IntoIterator<Item = &'a Value>) -> Result<Head, 
 }
 
 /// Judges one record, by itself and after `head`.
-fn judge(value: &Value, head: Head) -> Result<Record, AuditError> {
+fn judge(value: &Value, head: AuditHead) -> Result<AuditRecord, AuditError> {
     let seq = head.next_seq;
     let malformed = || AuditError::Malformed { seq };
-    let record: Record = serde_json::from_value(value.clone()).map_err(|_| malformed())?;
+    let record: AuditRecord = serde_json::from_value(value.clone()).map_err(|_| malformed())?;
     let expected = hash_of(value.clone()).ok_or_else(malformed)?;
     if record.hash != expected {
         return Err(AuditError::Hash {
@@ -62,7 +62,7 @@ fn judge(value: &Value, head: Head) -> Result<Record, AuditError> {
 }
 
 /// The inputs of a record, in their expected type.
-fn inputs<T: DeserializeOwned>(record: &Record) -> Result<T, AuditError> {
+fn inputs<T: DeserializeOwned>(record: &AuditRecord) -> Result<T, AuditError> {
     let inputs = record.action.get("inputs").cloned().unwrap_or_default();
     serde_json::from_value(inputs).map_err(|_| AuditError::Malformed { seq: record.seq })
 }
@@ -88,7 +88,7 @@ struct Story {
 }
 
 impl Story {
-    fn begin(record: &Record) -> Result<Self, AuditError> {
+    fn begin(record: &AuditRecord) -> Result<Self, AuditError> {
         let seq = record.seq;
         if record.decision != Event::Created {
             return Err(AuditError::Order { seq });
@@ -110,7 +110,7 @@ impl Story {
         })
     }
 
-    fn go_on(&mut self, record: &Record) -> Result<(), AuditError> {
+    fn go_on(&mut self, record: &AuditRecord) -> Result<(), AuditError> {
         let seq = record.seq;
         if record.at < self.at {
             return Err(AuditError::Time { seq });
@@ -135,10 +135,10 @@ impl Story {
         Ok(())
     }
 
-    fn check(&mut self, record: &Record) -> Result<(), AuditError> {
+    fn check(&mut self, record: &AuditRecord) -> Result<(), AuditError> {
         let seq = record.seq;
         let inputs: Inputs = inputs(record)?;
-        if !Entry::checked(&inputs).is(record) {
+        if !AuditEntry::checked(&inputs).is(record) {
             return Err(AuditError::Decision { seq });
         }
         let acts = self.creation.mode == Mode::Auto;
@@ -156,7 +156,11 @@ impl Story {
         Ok(())
     }
 
-    fn ask(&mut self, record: &Record, checked: Option<(u64, Inputs)>) -> Result<(), AuditError> {
+    fn ask(
+        &mut self,
+        record: &AuditRecord,
+        checked: Option<(u64, Inputs)>,
+    ) -> Result<(), AuditError> {
         let refused = AuditError::Move { seq: record.seq };
         let proposal: Proposal = inputs(record)?;
         let Some((asked_by, checked)) = checked.filter(|_| self.last == Event::Opportunity) else {
@@ -164,14 +168,16 @@ impl Story {
         };
         let key = MoveKey::new(&self.creation.id, asked_by);
         let expected = checked.proposal(key, &self.creation.rules);
-        if expected.as_ref() != Some(&proposal) || !Entry::asked(&proposal, record.at).is(record) {
+        if expected.as_ref() != Some(&proposal)
+            || !AuditEntry::asked(&proposal, record.at).is(record)
+        {
             return Err(refused);
         }
         self.open = Some(proposal);
         Ok(())
     }
 
-    fn conclude(&mut self, record: &Record) -> Result<(), AuditError> {
+    fn conclude(&mut self, record: &AuditRecord) -> Result<(), AuditError> {
         let refused = AuditError::Move { seq: record.seq };
         let Some(open) = self.open.take() else {
             return Err(refused);
@@ -184,7 +190,7 @@ impl Story {
             MoveOutcome::Moved { moved_usd, .. } => moved_usd.0 <= open.max_move_usd.0,
             _ => true,
         };
-        if !within || !Entry::concluded(&open.key, &outcome, record.at).is(record) {
+        if !within || !AuditEntry::concluded(&open.key, &outcome, record.at).is(record) {
             return Err(refused);
         }
         Ok(())

@@ -65,17 +65,17 @@ fn moved(usd: &str) -> MoveOutcome {
     }
 }
 
-fn events(records: &[Record]) -> Vec<Event> {
+fn events(records: &[AuditRecord]) -> Vec<Event> {
     records.iter().map(|record| record.decision).collect()
 }
 
-fn values(records: &[Record]) -> Vec<Value> {
+fn values(records: &[AuditRecord]) -> Vec<Value> {
     let value = |record| serde_json::to_value(record).unwrap();
     records.iter().map(value).collect()
 }
 
 /// An audit with a move that ended in `outcome`.
-fn with_move(outcome: MoveOutcome) -> (Watched, Vec<Record>) {
+fn with_move(outcome: MoveOutcome) -> (Watched, Vec<AuditRecord>) {
     let (mut watched, created) = Watched::create(mandate(Mode::Auto)).unwrap();
     let mut records = vec![created];
     let checked = watched.check(reading("01:00:00", "6", held("5")));
@@ -130,7 +130,7 @@ fn a_move_is_asked_for_in_the_audit_before_it_begins_and_ends_there() {
 
 #[test]
 fn moves_outside_the_rules_are_seen() {
-    let code = |records: &[Record]| verify(&values(records)).unwrap_err().code();
+    let code = |records: &[AuditRecord]| verify(&values(records)).unwrap_err().code();
     assert_eq!(code(&with_move(moved("1000.01")).1), "audit_move");
     // A move that no check asked for, and one that ends twice.
     let proposal = {
@@ -144,14 +144,14 @@ fn moves_outside_the_rules_are_seen() {
     let mut widened = proposal.clone();
     widened.max_move_usd = "1001".parse().unwrap();
     for asked in [
-        Entry::asked(&widened, at("01:00:00")),
-        Entry::concluded(&proposal.key, &moved("1"), at("01:00:00")),
+        AuditEntry::asked(&widened, at("01:00:00")),
+        AuditEntry::concluded(&proposal.key, &moved("1"), at("01:00:00")),
     ] {
         let (mut watched, created) = Watched::create(mandate(Mode::Auto)).unwrap();
         let mut records = vec![created];
         let checked = watched.check(reading("01:00:00", "6", held("5"))).unwrap();
         let first = checked.into_iter().next().unwrap();
-        let mut head = Head {
+        let mut head = AuditHead {
             next_seq: 2,
             hash: first.hash,
         };

@@ -1,4 +1,7 @@
 //! `[credit]`: limits for work that nobody has paid for yet.
+//!
+//! The checks make sure that every purse can hold the dearest call, so that no route is unusable by
+//! its price. `credit` and the ledger enforce the limits.
 
 use route_catalog::{Operation, WorkClass};
 use serde::Deserialize;

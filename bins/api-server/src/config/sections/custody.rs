@@ -1,4 +1,4 @@
-//! `[custody]` and `[wallets]`.
+//! `[custody]` and `[wallets]`: who holds the keys of sub-wallets, and what the wallets may do.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,5 @@
-//! `[delegation]`.
+//! `[delegation]`: the fence that this server serves, its pinned policy, and the limits on what it
+//! costs.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -1,10 +1,11 @@
-//! `[payment]`: the payee and the assets of payments.
+//! `[payment]`: the payee and the assets of payments. Whether the token contracts exist and agree
+//! is for `check-config --online`.
 
 use exact::address::{ConfiguredAddress, check_payee};
 use route_catalog::Operation;
 use serde::Deserialize;
 use server_config::lenient;
-use x402_wire::{Asset, CHAIN_ID, Network, Terms};
+use x402_wire::{Asset, Network, Terms};
 
 use super::problem;
 use crate::config::Problem;
@@ -67,7 +68,7 @@ impl PaymentSection {
             })
         });
         Some(Terms {
-            network: Network::evm(CHAIN_ID),
+            network: Network::X_LAYER,
             pay_to: self.pay_to.as_ref()?.get().ok()?,
             max_timeout_seconds: self.max_timeout_seconds,
             assets: assets.collect::<Option<_>>()?,

@@ -1,4 +1,5 @@
-//! `[settlement]`: how payments reach the chain.
+//! `[settlement]`: how payments reach the chain, and with which key. The checks here ask no
+//! settler.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -361,5 +362,5 @@ const GAS_CAPS: std::ops::RangeInclusive<u64> = 60_000..=2_000_000;
 /// Allowed prices per gas, in gwei.
 const MAX_FEES: std::ops::RangeInclusive<u64> = 1..=100_000;
 
-/// More confirmations would outlast any open connection.
+/// The most confirmations that may be required. More would outlast any open connection.
 const MOST_CONFIRMATIONS: u64 = 64;

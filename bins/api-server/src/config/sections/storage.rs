@@ -1,4 +1,4 @@
-//! `[storage]`.
+//! `[storage]`: the place of the ledger and of all stores beside it, and how long they keep what.
 
 use std::path::PathBuf;
 
@@ -13,13 +13,13 @@ use crate::config::Problem;
 /// The URL of the ledger in a configuration that names none.
 const USUAL_URL: &str = "sqlite://data/service.db";
 
-/// Enough for three heartbeats, a second apart.
+/// The shortest lease: enough for heartbeats that are three quarters of a second apart.
 const LEAST_LEASE_SECONDS: u32 = 3;
 
-/// One for calls, one for heartbeats that calls do not delay.
+/// The fewest connections: one for calls, and one for heartbeats, which calls must not delay.
 const LEAST_CONNECTIONS: u32 = 2;
 
-/// Enough for at least one image.
+/// The smallest limit of all images together: enough for at least one image.
 const LEAST_ARTIFACT_BYTES: u64 = 32 << 20;
 
 /// `[storage]`: the ledger.
@@ -29,7 +29,7 @@ pub struct StorageSection {
     /// `sqlite://` and a path, or `postgres://` and a database. It may contain a password. When it
     /// is absent, [`Self::url`] returns the default.
     pub url: Option<SecretString>,
-    /// A file that holds the URL.
+    /// A file that holds the URL. It excludes `url`.
     pub url_file: Option<PathBuf>,
     /// How long the lease of a server on a shared database lasts without a heartbeat. Has no effect
     /// on SQLite.
@@ -96,9 +96,16 @@ impl StorageSection {
         }
     }
 
-    /// Reads the URL from its file.
+    /// Reads the URL from its file. Neither of two addresses takes precedence: a server on the wrong
+    /// ledger would not know the payments of the right one.
     pub(crate) fn read_secret_files(&mut self, problems: &mut Vec<Problem>) {
         let file = self.url_file.as_deref();
+        if self.url.is_some() && file.is_some() {
+            let message = "storage.url is set as well (the environment's name for it is \
+                           SVC__STORAGE__URL): give one of the two";
+            problem(problems, "storage.url_file", message);
+            return;
+        }
         read_secret_file("storage.url", &mut self.url, file, problems);
     }
 

@@ -12,8 +12,7 @@ use calldata_checks::{Rail, UtcSeconds};
 use custody::{Custody as _, CustodyError, LocalCustody, Owner};
 use delegation_fence::{Policy, Refusal as FenceRefusal};
 use dev_chain::{
-    BUYER, DEV_ACCOUNTS, DevAccount, DevChain, DevChainError, GAS_PAYER, PAYEE, Reply, RpcServer,
-    base,
+    BUYER, DEV_ACCOUNTS, DevAccount, DevChain, DevChainError, GAS_PAYER, PAYEE, RpcServer, base,
 };
 use http_edge::Drained;
 use plan_builder::ports::NoSimulator;
@@ -47,7 +46,7 @@ const SECRET: &str = "the secret of a demo";
 /// A thousandth of a coin: more than the gas of several plans.
 const GAS_COINS_WEI: u64 = 1_000_000_000_000_000;
 
-/// Pays the gas of sub-wallets.
+/// The account that pays the gas of sub-wallets.
 const GAS_ACCOUNT: DevAccount = DEV_ACCOUNTS[4];
 
 /// An error of setting up the stage, or of making a plan.
@@ -230,18 +229,11 @@ impl FenceStage {
     }
 
     fn send(&self, transaction: &Value) -> Result<(), FenceStageError> {
-        let request = json!({
-            "jsonrpc": "2.0", "id": 1, "method": "eth_sendTransaction", "params": [transaction],
-        });
-        let refused = |said: &str| Err(FenceStageError::Transfer(said.to_owned()));
-        let Reply::Http { body, .. } = self.base.answer(request.to_string().as_bytes()) else {
-            return refused("no answer");
-        };
-        let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
-        match answer.get("error") {
-            None => Ok(()),
-            Some(error) => refused(&error.to_string()),
-        }
+        let sent = self
+            .base
+            .request("eth_sendTransaction", json!([transaction]));
+        sent.map(drop)
+            .map_err(|refused| FenceStageError::Transfer(refused.to_string()))
     }
 
     /// Makes a plan that swaps an account's USDC for WETH, sealed now by the rail's plan builder.

@@ -27,7 +27,7 @@ use crate::serve::{Service, ledger_url};
 const TARGETS: &str = include_str!("../../../../../docs/wallet-targets.example.toml");
 /// The secret that encrypts the demo's wallets, which are deleted with their folder.
 const SECRET: &str = "the secret of a demo";
-/// Pays the gas of sub-wallets.
+/// The account that pays the gas of sub-wallets.
 const GAS_ACCOUNT: DevAccount = DEV_ACCOUNTS[4];
 /// A base fee as low as on rollups, because an owner's top-ups are limited to what it has paid.
 const BASE_FEE: u64 = 1_000_000;

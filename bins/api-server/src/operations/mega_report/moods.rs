@@ -55,7 +55,7 @@ fn index(brief: Option<&Value>) -> Option<(&'static str, MoodLabel, Value)> {
         45..=55 => MoodLabel::Neutral,
         56.. => MoodLabel::Bullish,
     };
-    // As text, like the scores beside it.
+    // The index is shown as text, like the scores beside it.
     Some(("fear_greed", label, json!(value.to_string())))
 }
 

@@ -4,7 +4,7 @@
 use data_sources::blockscout::Blockscout;
 use data_sources::evm::{EvmReader, Leg};
 use data_sources::okx::Okx;
-use data_sources::{Error, Meter, SourceError, SourceErrorKind, Sourced, TokenList};
+use data_sources::{Error, Meter, SourceError, SourceErrorKind, Sourced};
 use std::collections::BTreeMap;
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! Parts of an answer that can fail independently, each with its time.
+//! Parts of an answer that can fail independently, each with its time. A slow part does not hold up
+//! the others.
 
 use std::{future::Future, time::Duration};
 

@@ -1,5 +1,5 @@
 //! The trading of a token: candles with their levels, the depth of books and pools, holders and
-//! flows.
+//! flows. Each is a part of its own, read for one coin.
 
 use std::time::Duration;
 

@@ -17,7 +17,7 @@ pub(super) fn about_token(mut answered: Answered, symbol: &SymbolKey) -> Answere
     let rows = answered.data.get("by_token").and_then(Value::as_array);
     let token = rows.and_then(|rows| rows.iter().find(names)).cloned();
     let leaders = answered.data.get("leaders").and_then(Value::as_array);
-    // Each leader with an opinion of this token, with that opinion alone.
+    // Each leader with an opinion of this token, and no other opinion of theirs.
     let voices = leaders.into_iter().flatten().filter_map(|leader| {
         let tokens = leader.get("tokens").and_then(Value::as_array)?;
         let opinion = tokens.iter().find(names)?;
@@ -40,7 +40,7 @@ pub(super) fn about_token(mut answered: Answered, symbol: &SymbolKey) -> Answere
         "voices": voices,
     }));
     answered.unavailable.clear();
-    // `null` means that no leader talks about it.
+    // A `null` token means that no leader talks about it.
     answered.none = &["token"];
     answered.origins.clear();
     answered

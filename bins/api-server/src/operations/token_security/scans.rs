@@ -1,4 +1,5 @@
-//! The scans of one token by the scanners that cover its chain.
+//! The scans of one token by the scanners that cover its chain. One scan is enough; `readings`
+//! merges several into a verdict.
 
 use std::time::Duration;
 

@@ -1,9 +1,10 @@
-//! Live quotes in both directions: whether a token can be bought and sold, and at what cost.
+//! Live quotes in both directions: whether a token can be bought and sold, and at what cost. A
+//! quote binds nobody and costs no gas.
 
 use std::time::Duration;
 
 use alloy_primitives::{Address, U256};
-use data_sources::{Error, SourceToken, Sourced, TokenList, okx::Okx};
+use data_sources::{Error, SourceToken, Sourced, okx::Okx};
 use jiff::Timestamp;
 use readings::Figure;
 use readings::security::{Probe, Quoted, Traded, Trades, atoms_worth, one_token};
@@ -180,7 +181,7 @@ impl Trading {
                 Traded::Unavailable(reason) => Traded::Unavailable(reason.clone()),
             };
         };
-        // The answers until then stay.
+        // After the time limit, the answers that came until then stay.
         let _ = tokio::time::timeout(PATIENCE, trade).await;
         (probe, asked)
     }

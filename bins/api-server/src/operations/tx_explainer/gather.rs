@@ -20,7 +20,8 @@ use crate::context::Context;
 use crate::source_report::SourceReport;
 use crate::sources::Chain;
 
-/// Calls inside calls are only visible after the outer one was decoded.
+/// The most rounds of requests. A call inside a call is only visible after the outer one was
+/// decoded.
 const ROUNDS: usize = 3;
 /// The time limit of all this data for all transactions together. After it the explanation says
 /// less instead of coming later.

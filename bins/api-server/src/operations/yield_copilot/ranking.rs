@@ -1,5 +1,5 @@
 //! Ranks the reviewed products that take the asset, each with its yield, its costs and its
-//! transactions.
+//! transactions. The transactions are built by `wallet-actions`; nothing is signed here.
 
 use std::collections::{BTreeMap, BTreeSet};
 

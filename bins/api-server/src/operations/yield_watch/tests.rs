@@ -46,7 +46,10 @@ async fn example() -> (Kept, Vec<Value>) {
     let terms = terms(&parameters, owner.to_owned()).unwrap();
     let clock: Clock = Arc::new(|| at("2026-11-20T10:00:00Z"));
     let mandates = Mandates::new(Arc::new(MemoryStore::default()), clock);
-    let mut kept = mandates.create(B256::repeat_byte(1), terms).await.unwrap();
+    let mut kept = mandates
+        .create(B256::repeat_byte(1), terms, None)
+        .await
+        .unwrap();
     let (mut watched, created) = Watched::create(kept.watched.mandate().clone()).unwrap();
     assert_eq!(watched, kept.watched);
     let mut records = vec![created];

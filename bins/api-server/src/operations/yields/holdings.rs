@@ -1,4 +1,5 @@
-//! The balances of an account for the routes about idle money.
+//! The balances of an account for the routes about idle money. An unknown balance is listed, and
+//! never counts as nothing.
 
 use alloy_primitives::Address;
 use readings::Figure;

@@ -7,7 +7,7 @@ use super::script::{Script, Work};
 use super::stage::{Stage, refused, served};
 use crate::payment::{MAX_IN_FLIGHT, MAX_UNPROVEN};
 
-/// More polls than a call takes from its beginning to its end.
+/// The most polls of a call: more than it takes from its beginning to its end.
 const TURNS: usize = 80;
 
 /// Drops the call after this many polls. Returns whether it had ended by then.

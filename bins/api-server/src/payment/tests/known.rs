@@ -299,3 +299,15 @@ async fn a_payment_that_is_released_while_it_is_looked_up_is_not_replaced() {
     let record = stage.record(&payment).await.unwrap();
     assert_eq!((record.state, record.attempted), (State::Released, true));
 }
+
+/// The broker may still pay a deferred payment in a batch, whatever the chain shows of it.
+#[tokio::test(start_paused = true)]
+async fn a_deferred_payment_that_was_sent_is_not_replaced() {
+    let stage = Stage::new();
+    Script::set(&stage.script.settles, rejected());
+    Script::set(&stage.script.is_void, Ok(true));
+    Script::set(&stage.script.is_spent, Ok(true));
+    let sent = declined(stage.buy(&deferred(&stage)).await);
+    assert_eq!(sent.reason, Reason::InsufficientFunds);
+    assert!(matches!(sent.next, Next::Wait { .. }), "{sent:?}");
+}

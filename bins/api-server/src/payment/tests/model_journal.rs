@@ -82,6 +82,11 @@ impl ModelJournal {
         self.broken.lock().unwrap().clear();
     }
 
+    /// Loses the answers of payments in settlement, as a replica that takes over may.
+    pub(super) fn lose_answers(&self) {
+        self.books().lose_answers();
+    }
+
     /// Releases an entry right after the next call of this name.
     pub(super) fn sweep_after(&self, name: &'static str, entry: EntryId) {
         *self.swept_after.lock().unwrap() = Some((name, entry));
@@ -180,10 +185,12 @@ impl Journal for ModelJournal {
     async fn settle(
         &self,
         entry: EntryId,
+        key: AuthorizationKey,
         receipt: StoredReceipt,
         now: u64,
     ) -> Result<(), LedgerError> {
         self.own(Transition::Settle, entry, |books| {
+            books.must_be(entry, &key)?;
             books.end_charged(entry, Transition::Settle, receipt, now)
         })
         .await

@@ -10,7 +10,7 @@ use alloy_primitives::{Address, B256, U256};
 use data_sources::Clock;
 use jiff::Timestamp;
 use ledger::Answer;
-use route_catalog::{ErrorCode, Operation};
+use route_catalog::ErrorCode;
 use settlement::{
     Cause, Readiness, Receipt, Reconciliation, RemoteCall as Asked, Settlement, Settler,
     Verification,
@@ -280,11 +280,6 @@ impl Worker for ScriptedWorker {
     }
 
     async fn has_begun(&self, _payment: B256) -> bool {
-        now(&self.0.has_begun)
-    }
-
-    async fn forbid(&self, _operation: Operation, _payment: B256) -> bool {
-        self.0.ask("forbid").await;
         now(&self.0.has_begun)
     }
 }

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use alloy_primitives::Address;
 use ledger::State;
-use route_catalog::Next;
+use route_catalog::{Next, Operation};
+use serde_json::{Value, json};
 use settlement::{Reconciliation, Settlement, Verification};
-use x402_wire::{Reason, Terms};
+use x402_wire::{PaymentPayload, Reason, Terms};
 
 use super::payer::{Payer, written};
 use super::script::{Reconciles, Script, Settles, unreachable};
@@ -31,7 +32,7 @@ async fn a_payment_that_must_be_signed_anew_is_taken_by_no_server() {
     let again = declined(two.buy(&payment).await);
     assert_eq!((again.reason, again.next), (reason, Next::SignNew));
     assert_eq!(stage.script.asked("settle"), 0);
-    // A new payment is taken.
+    // A new payment of the same payer is taken.
     served(two.buy(&stage.sign(&payer)).await);
 }
 
@@ -47,7 +48,6 @@ async fn a_payment_that_must_be_signed_anew_is_never_taken() {
     };
     Script::set(&stage.script.verifies, invalid);
     assert_eq!(declined(stage.buy(&payment).await).next, Next::SignNew);
-    assert_eq!(stage.script.asked("forbid"), 1);
     Script::set(&stage.script.verifies, Verification::Valid);
     let stage = stage.restarted(terms());
     for _ in 0..2 {
@@ -109,7 +109,6 @@ async fn a_forged_payment_retires_nothing() {
         let next = declined(stage.buy(&forged).await).next;
         assert!(matches!(next, Next::Wait { .. }), "{next:?}");
     }
-    assert_eq!(stage.script.asked("forbid"), 0);
     Script::set(&stage.script.verifies, Verification::Valid);
     served(stage.buy(&payment).await);
 }
@@ -165,7 +164,7 @@ async fn a_payment_for_other_terms_is_not_replaced_while_they_may_return() {
         ),
         "{advice:?}"
     );
-    // Meanwhile the earlier terms return.
+    // The operator restores the earlier terms meanwhile.
     let stage = stage.restarted(terms());
     served(stage.buy(&payment).await);
 
@@ -182,6 +181,65 @@ async fn a_payment_for_other_terms_is_not_replaced_while_they_may_return() {
         copy.reason,
         Reason::InvalidExactEvmPayloadAuthorizationValidBefore
     );
+}
+
+/// A payment that is presented with another request than its own may still be charged for its own.
+/// Its payer waits until its window is too short for every request.
+#[tokio::test(start_paused = true)]
+async fn a_payment_for_another_request_is_not_replaced_while_its_own_may_take_it() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    let own = Some("max_age=5");
+    let url = stage.catalog.resource_url(Operation::CryptoNews, own);
+    let paid_for = |payment: PaymentPayload| {
+        let mut message: Value = serde_json::from_str(payment.raw()).unwrap();
+        message["resource"] = json!({ "url": url });
+        PaymentPayload::from_json(message.to_string().as_bytes()).unwrap()
+    };
+    let payment = paid_for(stage.sign(&payer));
+    let elsewhere = declined(stage.buy(&payment).await);
+    assert_eq!(elsewhere.reason, Reason::ResourceMismatch);
+    // The fastest operations need 50 seconds, and this one more.
+    let slow = declined(stage.buy_of(Operation::AutoSwap, None, &payment).await);
+    for next in [elsewhere.next, slow.next] {
+        let Next::Wait { after_seconds, .. } = next else {
+            panic!("the payer may sign a new one");
+        };
+        assert_eq!(after_seconds, 53);
+    }
+    served(stage.buy_with(own, &payment).await);
+
+    let late = paid_for(stage.sign(&payer));
+    stage.script.pass(53);
+    for operation in [Operation::CryptoNews, Operation::AutoSwap] {
+        let refused = declined(stage.buy_of(operation, None, &late).await);
+        assert_eq!(refused.next, Next::SignNew, "{operation}");
+    }
+    let copy = declined(stage.buy_with(own, &late).await);
+    assert_eq!(
+        copy.reason,
+        Reason::InvalidExactEvmPayloadAuthorizationValidBefore
+    );
+}
+
+/// A payment that names no request may be taken by any. Its payer waits until its window is too
+/// short for the fastest one.
+#[tokio::test(start_paused = true)]
+async fn a_payment_that_is_too_late_for_slow_work_is_not_replaced_while_other_work_takes_it() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    let payment = payer.sign(&stage.order_of(Operation::YieldCopilot));
+    stage.script.pass(10);
+    let late = declined(stage.buy_of(Operation::YieldCopilot, None, &payment).await);
+    assert_eq!(
+        late.reason,
+        Reason::InvalidExactEvmPayloadAuthorizationValidBefore
+    );
+    let Next::Wait { after_seconds, .. } = late.next else {
+        panic!("the payer may sign a new one");
+    };
+    assert_eq!(after_seconds, 43);
+    stage.script.pass(43);
+    let later = declined(stage.buy_of(Operation::YieldCopilot, None, &payment).await);
+    assert_eq!(later.next, Next::SignNew);
 }
 
 /// A claim that took long counts only while every server would still take the payment.
@@ -235,8 +293,46 @@ async fn a_server_that_lost_an_entry_does_not_release_it() {
     server.processor.reconcile_all().await;
     let state = async || stage.record(&payment).await.unwrap().state;
     assert_eq!(state().await, State::Unknown);
-    // Longer than the pauses between the tries.
+    // Waits longer than the pauses between the tries.
     tokio::time::sleep(Duration::from_secs(400)).await;
     assert_eq!(state().await, State::Unknown);
     assert!(server.processor.shared.tasks.is_empty());
+}
+
+/// A facilitator may give a receipt only once. A server that was held up until another one had
+/// taken its payment over records it all the same.
+#[tokio::test(start_paused = true)]
+async fn a_receipt_is_recorded_although_the_entry_was_taken_over() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    let (server, other) = (stage.as_server(1), stage.as_server(2));
+    let payment = stage.sign(&payer);
+    server.journal.break_call("settle");
+    served(server.buy(&payment).await);
+    server.journal.expire(&[1]);
+    other.processor.close_orphans().await;
+    let state = async || stage.record(&payment).await.unwrap().state;
+    assert_eq!(state().await, State::Unknown);
+    server.journal.go_on_as(3);
+    server.journal.mend();
+    server.finish().await;
+    assert_eq!(state().await, State::Settled);
+    assert!(served(other.buy(&payment).await).again);
+}
+
+/// The replica that takes over has the entry, and lacks the answer.
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_a_replica_lacks_is_stored_again() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    let payment = stage.sign(&payer);
+    stage.journal.break_call("settle");
+    let sold = served(stage.buy(&payment).await);
+    stage.journal.lose_answers();
+    let state = async || stage.record(&payment).await.unwrap().state;
+    assert_eq!(state().await, State::Reserved);
+    stage.journal.mend();
+    stage.finish().await;
+    assert_eq!(state().await, State::Settled);
+    let again = served(stage.buy(&payment).await);
+    assert!(again.again);
+    assert_eq!(again.stored.answer, sold.stored.answer);
 }

@@ -20,7 +20,7 @@ pub(super) fn most_atoms(max_usd: Decimal, decimals: u8, price_usd: Decimal) -> 
     let tokens = max_usd.checked_div(price_usd)?;
     let tokens = tokens.trunc_with_scale(u32::from(decimals)).normalize();
     let atoms = tokens.to_string().parse::<Exact>().ok()?.atoms(decimals)?;
-    // The quotient has 28 digits, and its last digit may be rounded up.
+    // The quotient is rounded to 28 digits, possibly up, so its worth is computed again.
     let worth: Figure = format_units(atoms, decimals).parse().ok()?;
     match worth.0.checked_mul(price_usd)? > max_usd {
         true => Some(atoms.saturating_sub(U256::from(1))),

@@ -1,4 +1,5 @@
-//! The order of the first half of a move.
+//! The order of the first half of a move: a withdrawal, or the deposit of idle money. It makes the
+//! order, and begins nothing.
 
 use alloy_primitives::U256;
 use custody::Owner;
@@ -128,6 +129,8 @@ impl MoveRecord {
         Order {
             owner,
             payment: self.half.payment_of(&self.key),
+            claim: None,
+            begin_by: None,
             call: self.text(),
             price_micro_usd: 0,
             action,

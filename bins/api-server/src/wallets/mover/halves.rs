@@ -1,10 +1,11 @@
 //! The state of a move, derived from the intents of its halves, and the start of the second half.
+//! It reads and begins intents; `wallet-actions` carries them out.
 
 use alloy_primitives::U256;
 use custody::Owner;
 use readings::Figure;
 use serde_json::Value;
-use wallet_actions::{Intent, Operation, Refused, State, StepKind};
+use wallet_actions::{Forbidden, Intent, Operation, Refused, State, StepKind};
 use watch_server::{MoveState, MoverError};
 use yield_watch::{MoveKey, MoveOutcome};
 
@@ -32,22 +33,31 @@ impl WalletMover {
         let ended = match (first.state, first.operation) {
             (State::Completed, Operation::Invest) => moved(&first, &record)?,
             (State::Completed, _) => return self.second(&first, &record).await.map(Some),
-            _ => self.not_done(&first).await?,
+            _ => return self.not_done(&first).await.map(Some),
         };
         Ok(Some(MoveState::Ended(ended)))
     }
 
-    /// The outcome of a first half that failed.
-    async fn not_done(&self, first: &Intent) -> Result<MoveOutcome, MoverError> {
+    /// The state of a move whose first half failed.
+    async fn not_done(&self, first: &Intent) -> Result<MoveState, MoverError> {
+        let Some(reason) = self.end_for_good(first).await? else {
+            return Ok(MoveState::UnderWay);
+        };
         let signed = self.actions.was_signed(first).await;
-        if signed.map_err(|refused| unknown(&reason_of(&refused)))? {
-            return Ok(failed(first, &halted(first), None));
-        }
-        let forbidden = self.actions.forbidden(first.payment).await.map_err(store)?;
-        Ok(match forbidden {
-            Some(reason) => never_begun(&reason),
-            None => never_begun(&halted(first)),
-        })
+        let signed = signed.map_err(|refused| unknown(&reason_of(&refused)))?;
+        Ok(MoveState::Ended(match signed {
+            true => failed(first, &halted(first), None),
+            false => never_begun(&reason),
+        }))
+    }
+
+    /// Forbids a half that has ended, because one without effect could begin again in a call that
+    /// was held up. Returns the first reason; `None` when such a call has begun it meanwhile.
+    async fn end_for_good(&self, half: &Intent) -> Result<Option<String>, MoverError> {
+        let forbidden = self.actions.forbid(half.payment, &halted(half)).await;
+        let Forbidden { reason, intent } = forbidden.map_err(store)?;
+        let is_same = intent.is_none_or(|intent| intent.id == half.id);
+        Ok(is_same.then_some(reason))
     }
 
     /// The state of the second half. The first half has brought the money to the wallet.
@@ -62,9 +72,12 @@ impl WalletMover {
         };
         Ok(match second.state {
             State::Completed => MoveState::Ended(moved(&second, record)?),
-            state if state.is_over() => {
-                MoveState::Ended(failed(&second, &halted(&second), last_transaction(first)))
-            }
+            state if state.is_over() => match self.end_for_good(&second).await? {
+                Some(_) => {
+                    MoveState::Ended(failed(&second, &halted(&second), last_transaction(first)))
+                }
+                None => MoveState::UnderWay,
+            },
             _ => MoveState::UnderWay,
         })
     }

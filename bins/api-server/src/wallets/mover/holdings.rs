@@ -1,4 +1,5 @@
-//! The money of a mandate's owner, and the products that it could move into.
+//! The money of a mandate's owner, and the products that it could move into. It reads chains and
+//! prices; the decision is that of `yield-watch`.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +14,7 @@ use super::amounts::usd;
 use super::first_half::market_of_product;
 use super::{WalletMover, owner_of, reason_of, unknown};
 
-/// Less than this many dollars stays where it is, because gas would cost more than it earns.
+/// The least amount in dollars that is moved: for less, gas would cost more than the move earns.
 const DUST_USD: i64 = 1;
 
 /// Money in one place.

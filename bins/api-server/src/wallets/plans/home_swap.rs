@@ -3,7 +3,7 @@
 
 use alloy_primitives::U256;
 use calldata_checks::{StepKind, step};
-use data_sources::{Approvals as _, SwapRequest, Swaps as _};
+use data_sources::SwapRequest;
 use serde_json::json;
 use wallet_actions::{PlanCause, PlanRefused, PlannedStep, SwapAsk, SwapPlan};
 

@@ -15,7 +15,7 @@ use delegation_fence::{
     AccountKind, Domain, Grant, Message, Name, Order, Policy, Revocation, Signature, Signed,
     TypedData, verify_log,
 };
-use dev_chain::{BUYER, DEV_ACCOUNTS, DevChain, Reply, RpcServer, base};
+use dev_chain::{BUYER, DEV_ACCOUNTS, DevChain, RpcServer, base};
 use plan_builder::{FeeDocument, Moment, Request, ports::NoSimulator, swap};
 use replay::Recordings;
 use serde_json::{Value, json};
@@ -146,14 +146,10 @@ impl Round {
             to: self.wallet,
             value: U256::from(tokens),
         };
-        let request = json!({
-            "jsonrpc": "2.0", "id": 1, "method": "eth_sendTransaction",
-            "params": [{"from": BUYER.address, "to": USDC, "data": Bytes::from(transfer.abi_encode())}],
-        });
-        let Reply::Http { body, .. } = self.base.answer(request.to_string().as_bytes()) else {
-            panic!("no answer")
-        };
-        assert!(!String::from_utf8_lossy(&body).contains("error"));
+        let data = Bytes::from(transfer.abi_encode());
+        let call = json!({"from": BUYER.address, "to": USDC, "data": data});
+        let sent = self.base.request("eth_sendTransaction", json!([call]));
+        sent.unwrap();
         // The server reads blocks that have another block above them.
         self.base.mine();
     }

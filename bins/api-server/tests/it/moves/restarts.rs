@@ -20,7 +20,7 @@ async fn invested(world: &World, mandate: &Mandate) -> (Process, Proposal) {
 }
 
 /// Waits until the money has left the market and the first half has ended.
-async fn first_half(world: &World, process: &Process) {
+pub(crate) async fn first_half(world: &World, process: &Process) {
     let left = async || (world.balance(USDG) > 0 && world.balance(A_USDG) <= 1).then_some(());
     eventually("the money leaves the market", left).await;
     let owner = crate::moves::stage::OWNER;

@@ -9,7 +9,7 @@ use dev_chain::xlayer::{A_USDG, USDG};
 use jiff::SignedDuration;
 use test_support::eventually_every;
 use watch_server::{Mandates, Pace, SqliteStore, Terms, Watcher, mandate_id};
-use yield_watch::{Event, Mode, Record, verify};
+use yield_watch::{AuditRecord, Event, Mode, verify};
 
 use crate::moves::ports::Gathered;
 use crate::moves::stage::{LENT, Process, THOUSAND, VAULT, World, mandate};
@@ -33,14 +33,19 @@ fn watcher(world: &World, process: &Process) -> (Mandates, Watcher) {
     (mandates, watcher)
 }
 
-async fn recorded(mandates: &Mandates) -> Vec<Record> {
+async fn recorded(mandates: &Mandates) -> Vec<AuditRecord> {
     let owner = mandate("1").owner;
     let id = mandate_id(PAYMENT);
     mandates.audit(&owner, &id, 0, 99).await.unwrap()
 }
 
 /// Runs checks, ten seconds of the clock apart, until a move has ended.
-async fn until(world: &World, mandates: &Mandates, watcher: &Watcher, last: Event) -> Vec<Record> {
+async fn until(
+    world: &World,
+    mandates: &Mandates,
+    watcher: &Watcher,
+    last: Event,
+) -> Vec<AuditRecord> {
     let swept = async || {
         watcher.sweep().await;
         let records = recorded(mandates).await;
@@ -66,7 +71,7 @@ async fn a_mandate_invests_and_moves_on_across_a_restart() {
         mode: Mode::Auto,
         expires_at: world.time() + SignedDuration::from_hours(24),
     };
-    mandates.create(PAYMENT, terms).await.unwrap();
+    mandates.create(PAYMENT, terms, None).await.unwrap();
     world.pass(60);
     let records = until(&world, &mandates, &checks, Event::Moved).await;
     assert_eq!(records.len(), 4);

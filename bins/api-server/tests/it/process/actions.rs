@@ -17,7 +17,7 @@ use crate::process::tripwire::{At, Moment};
 
 pub(crate) const SEND: &str = "eth_sendRawTransaction";
 const RECEIPT: &str = "eth_getTransactionReceipt";
-const VERIFY: &str = "facilitator/verify";
+pub(crate) const VERIFY: &str = "facilitator/verify";
 const SETTLE: &str = "facilitator/settle";
 const BOTH: [Moment; 2] = [Moment::Before, Moment::After];
 

@@ -44,7 +44,7 @@ impl Payment {
         signed["extensions"] = json!({
             "payment-identifier": { "info": { "id": format!("mine-{}", self.nonce) } },
         });
-        self.header = encode_header(&ascii_json(&signed));
+        self.header = encode_header(&ascii_json(&signed).unwrap());
         self
     }
 }
@@ -153,7 +153,7 @@ impl Buyer {
         });
         Payment {
             target: target.to_owned(),
-            header: encode_header(&ascii_json(&payment)),
+            header: encode_header(&ascii_json(&payment).unwrap()),
             signature,
             asset: option.asset,
             amount: option.amount,

@@ -280,16 +280,40 @@ async fn the_tables_that_the_next_start_makes_are_named() {
     let Some(schema) = Schema::new() else { return };
     let url = schema.url();
     let file = format!("settlement.facilitator_url = '{facilitator}'\nstorage.url = '{url}'\n");
-    for expected in [
-        "storage.url: ok: the next start brings the ledger's tables from version 0 to 1",
-        "storage.url: ok: the ledger's tables have version 1",
+    let missing = |component: &str, version: u32| {
+        format!(
+            "storage.url: ok: there are no tables of `{component}`; the first start that needs them makes \
+             version {version}"
+        )
+    };
+    let others = ["server", "sender", "watch", "fence", "gas"];
+    for ours in [
+        [missing("ledger", 1), missing("instance", 2)],
+        [
+            "storage.url: ok: the tables of `ledger` have version 1".to_owned(),
+            "storage.url: ok: the tables of `instance` have version 2".to_owned(),
+        ],
     ] {
         let (lines, code) = check(&file).await;
-        starts(&lines, &[expected, "settlement.facilitator_url: ok"]);
+        let mut expected: Vec<String> = ours.to_vec();
+        for component in others {
+            expected.push(format!(
+                "storage.url: ok: there are no tables of `{component}`"
+            ));
+        }
+        expected.push("settlement.facilitator_url: ok".to_owned());
+        let expected: Vec<&str> = expected.iter().map(String::as_str).collect();
+        starts(&lines, &expected);
         assert_eq!(code, 0);
         let opened = crate::process::ledger::open(url).await;
         opened.close().await.unwrap();
     }
+    let older = "UPDATE schema_version SET version = 1 WHERE component = 'instance'";
+    schema.connect().query("age", older, &[]).await.unwrap();
+    let (lines, _) = check(&file).await;
+    let brought =
+        "storage.url: ok: the next start brings the tables of `instance` from version 1 to 2";
+    assert!(lines.iter().any(|line| line == brought), "{lines:#?}");
     let unreachable = format!(
         "settlement.facilitator_url = '{facilitator}'\nstorage.url = 'postgres://svc@127.0.0.1:1/none'\n"
     );

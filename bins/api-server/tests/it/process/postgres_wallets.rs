@@ -13,8 +13,8 @@ use yield_watch::verify;
 use crate::delegation::sending::{
     AMOUNT, FEES, PROJECT, SALT, USDC, WETH, grant, ordered, policy, sign, transferCall,
 };
-use crate::process::actions::SEND;
 use crate::process::actions::desk::{Act, Desk, Standing, swap};
+use crate::process::actions::{SEND, VERIFY};
 use crate::process::buyer::Payment;
 use crate::process::postgres::{LEASE, world};
 use crate::process::server::Server;
@@ -98,6 +98,44 @@ async fn a_server_that_was_held_up_in_an_action_sends_nothing_afterwards() {
     let (at_a, at_b) = tokio::join!(desk.send(&a, &act, &payment), desk.send(&b, &act, &payment),);
     assert!(at_a.is_some() && at_b.is_some());
     assert_done_once(&desk, &b, &act, &payment, &before).await;
+    a.stop().await;
+    b.stop().await;
+}
+
+/// A server that is held up before it begins an action loses its claim of the payment. When it goes
+/// on, the payment may have bought something else or may be replaced, so it begins nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_was_held_up_before_an_action_does_not_begin_it() {
+    let Some((_database, world)) = world(World::of_wallets().await).await else {
+        return;
+    };
+    let (desk, a) = Desk::open_in(world, LEASE).await;
+    desk.endow();
+    let b = desk.start().await;
+    let act = swap();
+    let before = desk.standing(&act);
+    let payment = desk.pay(&a, &act).await;
+    let verified = At::Name(VERIFY);
+    desk.world.wire.arm(verified, Moment::HeldUp, a.killer());
+    let held_up = async {
+        let (asset, nonce) = (payment.asset, payment.nonce);
+        let look_up = format!("/payments/{asset}/{}/{nonce}", BUYER.address);
+        eventually("its release by the other server", async || {
+            let known = desk.world.buyer.get(&b, &look_up).await;
+            (known.body()["state"] == "released").then_some(())
+        })
+        .await;
+        a.signal(Signal::CONT);
+    };
+    let (late, ()) = tokio::join!(desk.send(&a, &act, &payment), held_up);
+    let late = late.unwrap();
+    assert!(!desk.world.wire.disarm());
+    assert_eq!(late.status, 503, "{}", late.text);
+    assert_eq!(late.error("reason"), "claim_lost", "{}", late.text);
+    assert!(desk.intent(&payment).await.is_none());
+    // The payment is still good for one action.
+    let again = desk.answer(&b, &act, &payment).await;
+    desk.assert_done_once(&act, &before, &again);
     a.stop().await;
     b.stop().await;
 }

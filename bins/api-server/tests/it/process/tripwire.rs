@@ -1,6 +1,4 @@
-//! A tripwire kills a server at one of the server's requests to the outside world. The stand-ins
-//! for the chain and the upstreams lead every request through it. A test chooses the request and
-//! the moment.
+//! Kills a server, or holds it up, at a chosen one of its requests to the outside world.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -14,7 +12,9 @@ pub(crate) enum Moment {
     Before,
     /// The request has had its effect, and the answer is not sent.
     After,
-    /// This long after the request has arrived, whatever the server does then.
+    /// The server is not killed, but held up: the request has had its effect, and the answer waits.
+    HeldUp,
+    /// This long after the request arrived, at any step of the server.
     Later(Duration),
 }
 
@@ -99,6 +99,15 @@ impl Tripwire {
             }) => {
                 let answer = effect.await;
                 victim.kill();
+                answer
+            }
+            Some(Armed {
+                moment: Moment::HeldUp,
+                victim,
+                ..
+            }) => {
+                let answer = effect.await;
+                victim.hold_up();
                 answer
             }
             Some(Armed {

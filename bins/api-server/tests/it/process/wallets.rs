@@ -283,9 +283,10 @@ fn verbs_of_keys_that_are_at_turnkey_say_what_to_do_there() {
         "{PAYEE}settlement.facilitator_url = 'http://127.0.0.1:9'\n\
          [custody]\nprovider = 'turnkey'\norganization_id = '0a1b2c3d-0000-4000-8000-000000000001'\n\
          api_public_key = '0351a7580833898ea1b183cbd7350a4099078c6ef1c1e18e970cd7683035f25e7d'\n\
-         api_private_key = '{}'\n",
-        "33".repeat(32)
+         api_private_key_file = '{}'\n",
+        desk.path("turnkey")
     );
+    std::fs::write(desk.path("turnkey"), "33".repeat(32)).unwrap();
     std::fs::write(desk.path("api.toml"), file).unwrap();
     for (arguments, says) in [
         (&["list"][..], "dashboard"),
@@ -355,12 +356,14 @@ async fn turnkey_is_asked_online_for_our_identity() {
     ] {
         let facilitator = online::saying(online::BOTH).await;
         let turnkey = online::saying(answer).await;
+        let key = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(key.path(), "33".repeat(32)).unwrap();
         let (lines, exit) = online::check(&format!(
             "settlement.facilitator_url = '{facilitator}'\n[custody]\nprovider = 'turnkey'\nbase_url = '{turnkey}'\n\
              organization_id = '{ORGANIZATION}'\n\
              api_public_key = '0351a7580833898ea1b183cbd7350a4099078c6ef1c1e18e970cd7683035f25e7d'\n\
-             api_private_key = '{}'\n",
-            "33".repeat(32)
+             api_private_key_file = '{}'\n",
+            key.path().display()
         ))
         .await;
         let line = lines.last().unwrap();

@@ -70,6 +70,7 @@ fn intent(number: u8, operation: Operation, days_ago: u64, received: u64, plan: 
         not_after: now(),
         state: State::Completed,
         halted: None,
+        lacks_gas: None,
         steps,
         allowance: approves.then_some(Allowance {
             chain_id: 196,
@@ -111,7 +112,7 @@ async fn with(shop: &mut Shop, intents: Vec<Intent>) {
     let insert = async |_ledger: &ledger::SqliteLedger| {
         let store = SqliteStore::open(path.clone()).unwrap();
         for intent in intents {
-            store.insert(intent).await.unwrap();
+            store.insert(intent, None).await.unwrap();
         }
     };
     shop.world.restart_over(insert).await;

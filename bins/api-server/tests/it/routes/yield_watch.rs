@@ -16,7 +16,7 @@ use test_support::ManualClock;
 use test_support::eventually;
 use watch_server::{Clock, Mandates, SqliteStore, Store, Terms, mandate_id};
 use x402_wire::PaymentPayload;
-use yield_watch::{Mode, Record, verify};
+use yield_watch::{AuditRecord, Mode, verify};
 
 use crate::routes::shop::{Shop, clock_at, recorded_at, well_formed};
 use crate::support::World;
@@ -113,7 +113,7 @@ fn file(folder: &Path) -> SqliteStore {
 }
 
 /// Waits until a mandate has this many records, because checks run in the background.
-async fn recorded(world: &World, id: &str, count: usize) -> Vec<Record> {
+async fn recorded(world: &World, id: &str, count: usize) -> Vec<AuditRecord> {
     let store = file(world.folder());
     let recorded = async || {
         let records = store.records(id, 0, 999).await.unwrap();
@@ -144,7 +144,7 @@ fn terms(payer: Address, seconds: i64) -> Terms {
 /// Creates a mandate for `payer` in a server's file, as a second process would.
 pub(crate) async fn mandate_in(folder: &Path, payer: Address) -> String {
     let mandates = beside(folder);
-    let made = mandates.create(B256::ZERO, terms(payer, 24 * HOUR));
+    let made = mandates.create(B256::ZERO, terms(payer, 24 * HOUR), None);
     made.await.unwrap().watched.mandate().id.clone()
 }
 
@@ -270,7 +270,7 @@ async fn a_payment_makes_one_mandate_however_often_it_comes() {
     let payload = PaymentPayload::from_header(header_of(&left).as_bytes()).unwrap();
     let digest = payload.authorization_key().unwrap().digest();
     let made = beside(shop.world.folder())
-        .create(digest, terms(buyer.address(), 24 * HOUR))
+        .create(digest, terms(buyer.address(), 24 * HOUR), None)
         .await
         .unwrap();
     // The same authorization for other terms is refused, uncharged.

@@ -198,5 +198,5 @@ impl Buyer {
 }
 
 pub fn header_of(payment: &Value) -> String {
-    encode_header(&ascii_json(payment))
+    encode_header(&ascii_json(payment).unwrap())
 }

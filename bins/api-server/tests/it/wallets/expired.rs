@@ -64,7 +64,7 @@ async fn cut_off(stage: &mut Stage, action: &Value, id: &str, payment: &Value) -
             steps,
             ..done
         };
-        store.insert(cut_off).await.unwrap();
+        store.insert(cut_off, None).await.unwrap();
     });
     Box::pin(restarted).await;
     stage.ended(&json!({ "intent_id": id })).await

@@ -1,19 +1,19 @@
 //! Tests of `log verify`.
 
-use delegation_fence::{Entry, Head, LogEvent};
+use delegation_fence::{LogEntry, LogEvent, LogHead};
 
 use crate::fence::desk::{Desk, Refused as _};
 
 /// A log of three records in the form that the service returns.
 pub(crate) fn log() -> String {
-    let mut head = Head::EMPTY;
+    let mut head = LogHead::EMPTY;
     let events = [
         ("2026-11-21T01:00:00Z", LogEvent::Granted),
         ("2026-11-21T02:00:00Z", LogEvent::Limited),
         ("2026-11-22T01:00:00Z", LogEvent::Revoked),
     ];
     let records = events.map(|(at, event)| {
-        head.append(Entry::new(at.parse().unwrap(), event))
+        head.append(LogEntry::new(at.parse().unwrap(), event))
             .unwrap()
             .to_json()
     });

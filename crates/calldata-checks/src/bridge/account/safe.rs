@@ -1,4 +1,5 @@
-//! A Safe's readings on two chains, and the check that they are of the same Safe.
+//! A Safe's readings on two chains, and the check that they are of the same Safe. The caller reads
+//! the chains.
 
 use std::collections::BTreeSet;
 
@@ -174,7 +175,8 @@ impl SafeReading {
             self.threshold,
             there.len(),
             self.modules.len(),
-        )))
+        ))
+        .by_readings("the Safe's state on both chains"))
     }
 
     /// Checks that modules, guards and handler are the source's, or absent.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::UtcSeconds;
 
 /// Judges the good swap with other figures than the calldata has.
 fn code_with(change: impl FnOnce(&mut Quote<'_>)) -> &'static str {
@@ -23,7 +24,12 @@ fn code_with(change: impl FnOnce(&mut Quote<'_>)) -> &'static str {
         },
     };
     change(&mut quote);
-    code(super::super::judge(&quote, &asked, &reviewed, NOW))
+    code(super::super::judge(
+        &quote,
+        &asked,
+        &reviewed,
+        UtcSeconds::from_unix(NOW),
+    ))
 }
 
 #[test]
@@ -87,6 +93,7 @@ fn a_refusal_repeats_little_of_a_foreign_text() {
             min_output: U256::from(MIN),
         },
     };
-    let refusal = super::super::judge(&quote, &asked(), &reviewed, NOW).unwrap_err();
+    let refusal =
+        super::super::judge(&quote, &asked(), &reviewed, UtcSeconds::from_unix(NOW)).unwrap_err();
     assert!(refusal.to_string().len() < 100 && refusal.to_string().is_ascii());
 }

@@ -1,4 +1,5 @@
-//! Reads the bytes of one action, member by member.
+//! Reads the bytes of one action, member by member. Each function reads one known member, so
+//! foreign nesting is never followed.
 
 use super::{MAX_TEXT_BYTES, MsgpackError};
 use crate::perp_order::wire::{WireAction, WireBuilder, WireOrder, WireOrderKind};

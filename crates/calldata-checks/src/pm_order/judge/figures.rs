@@ -38,7 +38,8 @@ impl PmOrderFacts {
         Ok(Observed::from(format!(
             "{price} at tick {tick}, read {}",
             self.market.read_at
-        )))
+        ))
+        .by_readings("the market's tick"))
     }
 
     /// Checks the age of the reading. The tick can change while a market trades, so an old reading
@@ -79,7 +80,7 @@ impl PmOrderFacts {
                 size,
             ));
         }
-        Ok(Observed::from(format!("{size}, minimum {least}")))
+        Ok(Observed::from(format!("{size}, minimum {least}")).by_readings("the market's minimum"))
     }
 
     pub(in crate::pm_order) fn judge_amounts(&self) -> Verdict {

@@ -1,4 +1,5 @@
-//! Integrator, recipients, and their amounts.
+//! The checks of the integrator, the fee's recipients and their amounts, against the reviewed
+//! configuration.
 
 use alloy_primitives::{Address, U256};
 

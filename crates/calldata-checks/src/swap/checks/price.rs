@@ -47,7 +47,9 @@ pub(super) fn output_price_bound(facts: &SwapFacts) -> Verdict {
         "below the input's value, by the quote's own values: {by_the_quote}; by an independent price: {by_a_price}"
     );
     Ok(match (by_the_quote, by_a_price) {
-        (Side::Held { .. }, _) | (_, Side::Held { .. }) => Observed::from(text),
+        (Side::Held { .. }, _) | (_, Side::Held { .. }) => {
+            Observed::from(text).by_readings("the quoted output and the prices")
+        }
         _ => Observed::nothing_to_judge(text),
     })
 }

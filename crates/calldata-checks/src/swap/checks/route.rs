@@ -1,4 +1,5 @@
-//! The checks of account, amounts, tokens, chains and contracts.
+//! The checks of account, amounts, tokens, chains and contracts. Prices and fees have their own
+//! modules beside this one.
 
 use alloy_primitives::{Address, U256};
 
@@ -87,7 +88,12 @@ pub(super) fn min_out_slippage_bound(facts: &SwapFacts) -> Verdict {
             minimum,
         ));
     }
-    Ok(Observed::from(format!("{minimum} >= {floor}")))
+    let observed = Observed::from(format!("{minimum} >= {floor}"));
+    Ok(match asked.min_amount_out {
+        Some(_) => observed,
+        // Whoever writes the quote writes its minimum.
+        None => observed.by_readings("the quoted output"),
+    })
 }
 
 pub(super) fn token_amount_bound(facts: &SwapFacts) -> Verdict {

@@ -34,7 +34,7 @@ fn a_contract_that_calls_itself_an_account_with_a_key() {
 }
 
 #[test]
-fn a_safe_whose_address_belongs_to_others_over_there() {
+fn a_safe_whose_address_belongs_to_others_on_the_destination_chain() {
     let check = "bridge_recipient_controlled_on_destination";
     let source = SafeReading {
         code: AccountCode::of(&hex!("6080")),

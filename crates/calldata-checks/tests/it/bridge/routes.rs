@@ -119,7 +119,7 @@ proptest! {
         let asked = Asked { amount: U256::from(amount), forward, ..on_route(route, speed) };
         let plan = Plan::of(asked);
         prop_assert!(plan.judge().is_ok(), "{:?}", plan.judge());
-        let burn = plan.facts().unwrap().burn;
+        let burn = plan.facts().unwrap().burn().clone();
         prop_assert!(burn.max_fee < burn.amount);
         prop_assert!(burn.amount <= BURN_LIMIT);
         prop_assert_eq!(burn.hook.is_some(), forward);

@@ -147,7 +147,7 @@ fn another_asset() {
             draft.plan.venue.asset_id = 100_000_010;
             draft.plan.action.orders[0].asset = 100_000_010;
         },
-        // The position moved by a list that was compacted.
+        // The position of the asset in a list from which earlier entries were removed.
         |draft| draft.plan.venue.universe_index = 1,
         |draft| draft.plan.venue.delisted = true,
         // A dex that the coin does not name.
@@ -219,7 +219,8 @@ fn deployed() -> Draft {
 fn a_builder_deployed_asset() {
     deployed().judge().unwrap();
     let changes: [fn(&mut Draft); 3] = [
-        // The list without its leading null: the dex is taken for the one before it.
+        // The list was read without its leading null, so that each dex has the index of the dex
+        // before it.
         |draft| {
             draft.plan.venue.dex_index = 0;
             draft.plan.venue.asset_id = 1;

@@ -2,9 +2,8 @@
 
 use alloy_primitives::{Address, B256, Bytes, address};
 use calldata_checks::{
-    BasisPoints, CheckReport, Commitment, Decimal, DigestStanding, Facts as _, Failure, FeePolicy,
-    UtcSeconds,
-    fees::{BridgeCaps, FeeModel, PerpBuilder, Rounding, SwapPricePolicy},
+    CheckReport, Commitment, Decimal, DigestStanding, Facts as _, Failure, FeePolicy, UtcSeconds,
+    fees::PerpBuilder,
     judge,
     perp_order::{
         AGENT_TYPE, Ask, COMPUTED, CONNECTION_ID_FORMULA, Collateral, Domain, ENDPOINT, Example,
@@ -12,6 +11,8 @@ use calldata_checks::{
         WireAction, WireBuilder, WireOrder, WireOrderKind, hash, msgpack,
     },
 };
+
+use crate::swap::sample::free;
 
 pub(crate) const OWNER: Address = address!("14791697260E4c9A71f18484C9f997B308e59325");
 pub(crate) const VAULT: Address = address!("1719884eb866cb12b2287399b15f7db5e7d775ea");
@@ -100,7 +101,7 @@ impl Draft {
                     read_at: UtcSeconds::from_unix(NOW),
                 },
             },
-            policy: policy(),
+            policy: free(),
             commitment,
         };
         draft.commit();
@@ -255,25 +256,5 @@ pub(crate) fn trigger(
             tpsl: tpsl.to_owned(),
         },
         ..limit(is_buy, price, size)
-    }
-}
-
-fn policy() -> FeePolicy {
-    FeePolicy {
-        version: "2026-11-01".to_owned(),
-        fee_model: FeeModel::ForwarderV2,
-        integrator: "svc".to_owned(),
-        aggregate_cap: BasisPoints::new(60).unwrap(),
-        rounding: Rounding::Floor,
-        recipients: Vec::new(),
-        chains: Vec::new(),
-        swap: SwapPricePolicy::default(),
-        pm_builder_code: B256::ZERO,
-        pm_max_builder_fee: FeePolicy::PM_MAX_BUILDER_FEE,
-        perp_builder: None,
-        perp_max_trigger_slippage: BasisPoints::new(1000).unwrap(),
-        perp_price_band: FeePolicy::PERP_PRICE_BAND,
-        perp_assets: Vec::new(),
-        bridge_caps: BridgeCaps::DEFAULT,
     }
 }

@@ -142,7 +142,7 @@ impl Plan {
 
     /// Announces the hash of the changed plan, as a forger would.
     pub(crate) fn rehash(&mut self) {
-        let decoded = self.facts().unwrap().decoded;
+        let decoded = self.facts().unwrap().into_decoded();
         let hash = decoded.order.hash(&decoded.domain);
         self.set("/order_hash", json!(hash.to_string()));
     }

@@ -21,7 +21,7 @@ fn every_vector_passes_the_whole_table() {
 #[test]
 fn separators_struct_hashes_and_order_hashes_are_those_of_the_client() {
     for (plan, vector) in plans().iter().zip(vectors()) {
-        let decoded = plan.facts().unwrap().decoded;
+        let decoded = plan.facts().unwrap().into_decoded();
         let word = |name: &str| text(&vector[name]).parse::<B256>().unwrap();
         assert_eq!(decoded.domain.separator(), word("domain_separator"));
         assert_eq!(decoded.order.struct_hash(), word("struct_hash"));
@@ -34,7 +34,7 @@ fn separators_struct_hashes_and_order_hashes_are_those_of_the_client() {
 #[test]
 fn the_clients_signatures_are_over_the_recomputed_hash() {
     for (plan, vector) in plans().iter().zip(vectors()) {
-        let decoded = plan.facts().unwrap().decoded;
+        let decoded = plan.facts().unwrap().into_decoded();
         let signature: Signature = text(&vector["signature"]).parse().unwrap();
         let hash = decoded.order.hash(&decoded.domain);
         let signer = signature.recover_address_from_prehash(&hash).unwrap();

@@ -166,7 +166,7 @@ fn the_most_legs_that_are_read() {
         ._swapData
         .push(leg(token(MAX_LEGS - 3), WETH, 0));
     assert_eq!(
-        sample.decode(&sample.steps()).unwrap().legs.len(),
+        sample.decode(&sample.steps()).unwrap().legs().len(),
         MAX_LEGS - 1
     );
     sample.judge().unwrap();

@@ -71,13 +71,13 @@ fn the_observation_of_each_assertion() {
 fn the_facts_of_the_bytes() {
     let sample = Sample::two_exchanges();
     let facts = sample.decode(&sample.steps()).unwrap();
-    assert_eq!(facts.integrator, "svc");
-    assert_eq!(facts.receiver, sample.asked.account);
+    assert_eq!(facts.integrator(), "svc");
+    assert_eq!(facts.receiver(), sample.asked.account);
     assert_eq!(facts.total_fees(), Some(U256::from(5_500_000)));
-    assert_eq!(facts.exchanged, U256::from(GROSS - 5_500_000));
+    assert_eq!(facts.exchanged(), U256::from(GROSS - 5_500_000));
     assert_eq!(facts.distributions().len(), 2);
-    assert_eq!(facts.legs.len(), 2);
-    assert!(facts.steps.call.data.is_empty());
+    assert_eq!(facts.legs().len(), 2);
+    assert!(facts.steps().call.data.is_empty());
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn a_swap_without_a_fee_leg() {
             };
         }
         let facts = sample.decode(&sample.steps()).unwrap();
-        assert_eq!((facts.fee_leg.as_ref(), facts.legs.len()), (None, 1));
+        assert_eq!((facts.fee_leg(), facts.legs().len()), (None, 1));
         sample.judge().unwrap();
         // A fee leg pays each recipient with a share.
         sample.policy.recipients[1].bps = BasisPoints::new(25).unwrap();

@@ -194,6 +194,27 @@ impl Sample {
     }
 }
 
+/// A fee configuration that charges nothing and has reviewed no chain.
+pub(crate) fn free() -> FeePolicy {
+    FeePolicy {
+        version: "2026-11-01".to_owned(),
+        fee_model: FeeModel::ForwarderV2,
+        integrator: "svc".to_owned(),
+        aggregate_cap: BasisPoints::new(60).unwrap(),
+        rounding: Rounding::Floor,
+        recipients: Vec::new(),
+        chains: Vec::new(),
+        swap: SwapPricePolicy::default(),
+        pm_builder_code: B256::ZERO,
+        pm_max_builder_fee: FeePolicy::PM_MAX_BUILDER_FEE,
+        perp_builder: None,
+        perp_max_trigger_slippage: BasisPoints::new(1000).unwrap(),
+        perp_price_band: FeePolicy::PERP_PRICE_BAND,
+        perp_assets: Vec::new(),
+        bridge_caps: BridgeCaps::DEFAULT,
+    }
+}
+
 pub(crate) fn policy() -> FeePolicy {
     let recipient = |role: &str, address, bps| FeeRecipient {
         role: role.to_owned(),
@@ -203,11 +224,6 @@ pub(crate) fn policy() -> FeePolicy {
     let leg =
         |contract, selector: [u8; 4]| ReviewedLeg::new(contract, vec![Selector::from(selector)]);
     FeePolicy {
-        version: "2026-11-01".to_owned(),
-        fee_model: FeeModel::ForwarderV2,
-        integrator: "svc".to_owned(),
-        aggregate_cap: BasisPoints::new(60).unwrap(),
-        rounding: Rounding::Floor,
         recipients: vec![
             recipient("own", OWN, 30),
             recipient("aggregator", AGGREGATOR, 25),
@@ -219,14 +235,7 @@ pub(crate) fn policy() -> FeePolicy {
             selectors: vec![Selector::from([0x5f, 0xd9, 0xae, 0x2e])],
             legs: vec![leg(SUSHI, SNWAP), leg(KYBER, [0xe2, 0x1f, 0xd0, 0xe9])],
         }],
-        swap: SwapPricePolicy::default(),
-        pm_builder_code: B256::ZERO,
-        pm_max_builder_fee: FeePolicy::PM_MAX_BUILDER_FEE,
-        perp_builder: None,
-        perp_max_trigger_slippage: BasisPoints::new(1000).unwrap(),
-        perp_price_band: FeePolicy::PERP_PRICE_BAND,
-        perp_assets: Vec::new(),
-        bridge_caps: BridgeCaps::DEFAULT,
+        ..free()
     }
 }
 

@@ -1,4 +1,7 @@
 //! Positions: first the platforms of an account, then the details of each.
+//!
+//! A platform never disappears from the total: without details it is one position with its value.
+//! Debts are positions too.
 
 use std::{collections::BTreeMap, sync::Arc};
 

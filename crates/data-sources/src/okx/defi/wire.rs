@@ -1,4 +1,5 @@
-//! The wire forms of the interface.
+//! The wire forms of the interface, which writes ids and lists in several ways. The types read all
+//! of them, and judge no figure.
 
 use readings::Figure;
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};

@@ -18,7 +18,8 @@ use crate::{
 };
 
 const SOURCE: &str = "okx.hot-tokens";
-/// Ranking by the source's score over a day, without tokens that the source rates as risky.
+/// The path of a ranking: by the source's score over a day, without tokens that the source rates as
+/// risky.
 const PATH: &str =
     "/api/v6/dex/market/token/hot-token?rankingType=4&rankingTimeFrame=4&limit=20&riskFilter=true";
 

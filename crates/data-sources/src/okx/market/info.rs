@@ -19,7 +19,7 @@ use crate::{
 
 const SOURCE: &str = "okx.price-info";
 const PATH: &str = "/api/v6/dex/market/price-info";
-/// Tokens that one call takes.
+/// The most tokens of one call.
 const MAX_TOKENS: usize = 100;
 
 #[derive(Deserialize)]

@@ -1,4 +1,5 @@
-//! `GET /api/v6/dex/market/token/search`.
+//! `GET /api/v6/dex/market/token/search`: tokens of a chain by symbol, name or address, page by
+//! page. Imitations are not told apart here.
 
 use std::{sync::Arc, time::Duration};
 
@@ -29,7 +30,7 @@ const SOURCE: &str = "okx.token-search";
 const PATH: &str = "/api/v6/dex/market/token/search";
 const MAX_CURSOR_LEN: usize = 128;
 
-/// A search.
+/// The request of a page of search results.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct TokenSearch {
     text: String,

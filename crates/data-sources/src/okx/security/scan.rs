@@ -1,4 +1,5 @@
-//! `POST /api/v6/security/token-scan`.
+//! `POST /api/v6/security/token-scan`: one row about the requested token. A flag of another form,
+//! and a missing one, is unknown.
 
 use std::collections::BTreeMap;
 
@@ -111,7 +112,8 @@ fn read(row: &Json<'_>) -> Scan {
     let mut complete = true;
     let mut tax = |key| {
         let tax = percent(&row.find(key)?);
-        // An impossible tax: other members may be wrong too.
+        // The scan counts as incomplete when a tax is impossible, because other members may be
+        // wrong too.
         complete &= tax.is_ok();
         tax.ok()
     };

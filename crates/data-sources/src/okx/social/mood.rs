@@ -1,4 +1,5 @@
-//! Sentiment.
+//! Sentiment: counts of posts and shares of tones, for a ranking or for some symbols. Impossible
+//! figures are unknown.
 
 use jiff::Timestamp;
 use readings::{

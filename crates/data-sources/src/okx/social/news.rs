@@ -1,4 +1,4 @@
-//! Articles.
+//! Articles with their labels. The full texts are never read.
 
 use jiff::Timestamp;
 use readings::{

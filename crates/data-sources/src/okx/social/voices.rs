@@ -1,4 +1,5 @@
-//! Opinion leaders.
+//! Opinion leaders of a token: each with its reach and its first post. Texts of posts are never
+//! read.
 
 use jiff::Timestamp;
 use readings::{Figure, social::Voice};

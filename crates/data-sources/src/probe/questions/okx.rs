@@ -4,7 +4,7 @@ use alloy_primitives::U256;
 
 use super::{ACCOUNT, NOW, USDT0, WOKB, btc, probed, questions};
 use crate::{
-    Approvals, CHAIN_ID, Error, SwapRequest, Swaps, TokenList,
+    CHAIN_ID, Error, SwapRequest,
     news::SocialToken,
     okx::{Okx, defi::OkxDefi},
     probe::Question,
@@ -40,7 +40,7 @@ fn market(this: &Okx) -> Vec<Question<'_>> {
     }
 }
 
-/// Quotes bind nobody, and the built transactions are not signed.
+/// Asks for quotes and transactions. A quote binds nobody, and nobody signs the transactions.
 fn trade(this: &Okx) -> Vec<Question<'_>> {
     questions! { "okx";
         ["okx.quote"] => this.shown_quote(USDT0, WOKB, TEN_USD, NOW),

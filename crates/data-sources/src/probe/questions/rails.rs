@@ -1,4 +1,5 @@
-//! The venues of plans.
+//! The venues of plans: their questions use the rail's own terms, because an aggregator and a
+//! prediction market know their integrators.
 
 use alloy_primitives::{Address, B256, U256, address, b256};
 use calldata_checks::BasisPoints;

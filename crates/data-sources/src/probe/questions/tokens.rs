@@ -2,8 +2,7 @@
 
 use super::{NOW, WETH, WOKB, btc, probed, questions};
 use crate::{
-    Error, TokenList, coingecko::Coingecko, coinpaprika::Coinpaprika, dexscreener::Dexscreener,
-    goplus::Goplus,
+    Error, coingecko::Coingecko, coinpaprika::Coinpaprika, dexscreener::Dexscreener, goplus::Goplus,
 };
 
 /// The home chain by the catalogues' name.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use data_sources::{
-    SourceErrorKind, TokenList, TokenPrices,
+    SourceErrorKind,
     defillama::Defillama,
     frankfurter::Frankfurter,
     okx::{Credentials, Okx, OkxConfig},

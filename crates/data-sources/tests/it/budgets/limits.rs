@@ -45,7 +45,7 @@ async fn the_first_minute_has_no_burst_and_a_refusal_says_when() {
     let clock = recorded_clock();
     let hyperliquid = hyperliquid(config(&server, HyperliquidInfo::SPEC.urls), &clock);
     let (served, refused) = roles(&hyperliquid, 0).await;
-    // 1,200 is the venue's limit; a bucket that refills would let 1,800 through.
+    // The venue's limit is 1,200. A bucket that refills would let 1,800 pass.
     assert_eq!((served, asked(&server).await), (18, 18));
     assert_eq!(refused, SourceErrorKind::OverBudget { retry_after: 61 });
     assert_eq!(refused.reason(), "upstream_over_budget");
@@ -140,7 +140,7 @@ async fn a_call_is_charged_its_greatest_weight_first_and_its_real_weight_afterwa
     };
     let left = || hyperliquid.source().budget()[0].left;
     history(1, HistoryKind::Ledger).await.unwrap();
-    // 20, and 1 for every 20 of 45.
+    // The weight of an answer of 45 items: 20, and 1 for each 20 of them.
     assert_eq!(left(), 1_100 - 23);
     // An unread answer is charged at its greatest possible weight.
     let refused = history(1, HistoryKind::Fill).await;

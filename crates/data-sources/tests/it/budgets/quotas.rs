@@ -21,7 +21,7 @@ use wiremock::{MockServer, ResponseTemplate};
 
 use crate::budgets::{NOW, answering, asked, config, recorded_clock, transport};
 
-/// Counters that outlive the process: here, an adapter.
+/// A store in memory, for counters and windows that outlive an adapter. A test can make it fail.
 #[derive(Default)]
 pub(crate) struct Store {
     counters: Mutex<BTreeMap<(String, u64), u64>>,
@@ -149,7 +149,8 @@ async fn a_quota_survives_a_restart_and_a_crash_only_overcounts() {
     let bench = Bench::new().await;
     let first = bench.start(|_| {}).await;
     assert_eq!(bench.spend(&first, 25).await, (25, None));
-    // A slice of 20 calls at a time: two for 25, of which 15 are lost with the process.
+    // The first adapter took two slices of 20 calls and made 25 of them. The other 15 are lost with
+    // it.
     let counter = ("coinpaprika.month".to_owned(), month(), 40);
     assert_eq!(bench.store.kept(), [counter]);
     assert_eq!(*bench.store.additions.lock().unwrap(), [0, 20, 20]);
@@ -168,7 +169,7 @@ async fn a_quota_survives_a_restart_and_a_crash_only_overcounts() {
 #[tokio::test]
 async fn a_month_is_not_spent_in_a_day() {
     let bench = Bench::new().await;
-    // A month of 60 calls: two a day. On the 21st 40 are due, and 6 may be ahead.
+    // 60 calls a month are two a day. By the 21st 40 are due, and 6 more may be used ahead of time.
     let upstream = bench.start(|config| config.monthly_quota = Some(60)).await;
     let (served, refused) = bench.spend(&upstream, 100).await;
     assert_eq!((served, asked(&bench.server).await), (46, 46));
@@ -203,7 +204,7 @@ async fn days_months_and_servers_are_configuration() {
         (quota.limit, quota.resets_at.as_second()),
         (100, NOW - NOW % 86_400 + 86_400)
     );
-    // An hour after midnight 4 are due, and 10 may be ahead.
+    // An hour after midnight 4 calls are due, and 10 more may be used ahead of time.
     assert_eq!(bench.spend(&both, 100).await.0, 14);
     // Servers that count together have one quota, which nothing divides.
     let together = bench

@@ -63,7 +63,7 @@ async fn quotes_end_before_the_two_hours_of_lifi_do() {
         lifi.quote(&swap()).await.unwrap();
         clock.advance(Duration::from_secs(10));
     }
-    // 700 s have passed since the first quote, of 7,200.
+    // 700 of the 7,200 seconds have passed since the first quote.
     assert_eq!(retry_after(lifi.quote(&swap()).await), 6_501);
     assert_eq!(asked(&server).await, 70);
     let budget = &lifi.source().budget()[0];

@@ -164,7 +164,7 @@ async fn a_reserve_with_a_missing_figure_is_left_out() {
 #[tokio::test]
 async fn reserves_that_take_no_deposits_are_no_markets() {
     let changes: [Change; 3] = [
-        // Frozen, not active, a price of zero.
+        // The reserve is frozen, or not active, or has a price of zero.
         |selector, asset, outcome| {
             if selector == CONFIGURATION && asset == USDG {
                 let mut words = outcome.returnData.to_vec();
@@ -238,7 +238,7 @@ async fn positions_are_read_with_debt_and_health() {
         ]
     );
     assert_eq!(found[0].health.unwrap().to_string(), "12.56");
-    // 1112.44 × 0.9999 + 500.12 − 100.1 × 0.9995.
+    // The total: 1112.44 × 0.9999 + 500.12 − 100.1 × 0.9995.
     assert_eq!(total_usd(found).unwrap().to_string(), "1512.39");
 }
 
@@ -285,7 +285,7 @@ async fn rows_that_do_not_cover_the_account_are_incomplete() {
             "{found:?}"
         );
     }
-    // Roundings.
+    // Differences within roundings do not count.
     let (held, _server) = aave(|selector, _, outcome| {
         if selector == ACCOUNT {
             plus(outcome, 0, 1_000_000);

@@ -113,7 +113,7 @@ async fn an_unchanged_list_is_not_sent_again() {
 }
 
 #[tokio::test]
-async fn an_unrequested_not_modified_is_no_answer() {
+async fn a_status_not_modified_that_was_not_asked_for_is_no_answer() {
     let server = serving("/pools", ResponseTemplate::new(304)).await;
     let error = defillama(&server).pools().await.unwrap_err();
     assert_eq!(error.reason(), "upstream_http_304");

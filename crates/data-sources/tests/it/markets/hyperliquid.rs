@@ -210,7 +210,7 @@ async fn a_coin_has_the_form_of_the_other_venues() {
         ("kPEPE", "0.000005208")
     );
     assert_eq!(pepe.funding.unwrap().interval_hours, 1);
-    // Delisted, and a deployed market of that name.
+    // A delisted coin, a deployed market of that name, and an unknown one.
     for other in ["MATIC", "NVDA", "NOPE"] {
         assert_eq!(
             reason(hyperliquid.reading(other, None).await),
@@ -238,7 +238,7 @@ async fn predictions_of_an_unknown_interval_are_left_out() {
                  ["OtherPerp", {"fundingRate": "1", "nextFundingTime": 0}]]],
         ["ETH", [["BinPerp", null], ["BybitPerp", {"fundingRate": "7", "nextFundingTime": 0, "fundingIntervalHours": 8}]]],
     ]);
-    // A dropped server may be lent to another test.
+    // The variable keeps the server: a dropped one may be lent to another test.
     let server = only("predictedFundings", answer(&list)).await;
     let hyperliquid = connect(&server, HyperliquidInfo::new);
     let predicted = hyperliquid.predicted(None).await.unwrap().value;

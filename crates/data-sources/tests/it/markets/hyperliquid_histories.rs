@@ -221,9 +221,9 @@ async fn dropped_fills_are_reported_as_missing() {
         let calls = server.received_requests().await.unwrap().len();
         (told.items.len(), told.dropped_before, calls)
     };
-    // Until now, and few: no further request is sent.
+    // A window that ends now has few fills, and needs no further request.
     assert_eq!(dropped(10_000, 100, 0).await, (101, None, 1));
-    // Long ago: the venue has none of the fills any more, or only the last ones.
+    // A window of long ago: the venue has none of its fills any more, or only the last ones.
     let oldest = Some(minutes_ago(9_999));
     assert_eq!(dropped(10_000, 12_000, 11_000).await, (0, oldest, 2));
     assert_eq!(dropped(10_000, 10_100, 9_990).await, (10, oldest, 2));

@@ -114,7 +114,7 @@ async fn the_first_days_of_a_year_are_in_the_file_before() {
     })
     .await;
     let clock = recorded_clock();
-    // 2027-01-02.
+    // Moves the clock to 2027-01-02.
     clock.advance(Duration::from_secs(42 * 86_400));
     let curve = connect_at(&server, &clock, Treasury::new)
         .curve(None)
@@ -300,7 +300,7 @@ async fn yahoo_answers_about_another_symbol_or_time_are_refused() {
             ResponseTemplate::new(429).set_body_raw("Too Many Requests", "text/html"),
             "upstream_rate_limited",
         ),
-        // The same words inside a success.
+        // The words of a rate limit arrive inside a success.
         (
             ResponseTemplate::new(200).set_body_raw("Edge: Too Many Requests", "text/plain"),
             "upstream_wrong_content_type",

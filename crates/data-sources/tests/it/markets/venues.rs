@@ -114,7 +114,7 @@ async fn each_venue_is_read_in_its_own_units() {
         (funding.interval_hours, funding.apr_pct.to_string().as_str()),
         (8, "10.95")
     );
-    // Coins at the mark price.
+    // Open interest in coins, at the mark price.
     let interest = binance.value.open_interest.unwrap();
     assert_eq!(interest.usd.unwrap().to_string(), "7897713961.76");
     assert_eq!(
@@ -124,7 +124,7 @@ async fn each_venue_is_read_in_its_own_units() {
 
     let okx = of_okx(|_| None).await.unwrap().value;
     assert_eq!(okx.funding.unwrap().interval_hours, 8);
-    // `oi` is 2125419 contracts.
+    // `oi` is 2125419 contracts, which are not read.
     assert_eq!(
         okx.open_interest.unwrap().base.unwrap().to_string(),
         "21254.19"
@@ -238,7 +238,7 @@ async fn a_contract_that_does_not_exist_is_no_outage() {
         reason(of_bybit(move |_| invalid()).await),
         "symbol_not_found"
     );
-    // Any other refusal is one.
+    // Any other refusal is an outage.
     let other = || {
         Some(ResponseTemplate::new(400).set_body_raw(
             r#"{"code":-1102,"msg":"Mandatory parameter"}"#,

@@ -18,7 +18,7 @@ async fn the_recordings_make_a_digest() {
             .find(|headline| headline.title.contains(part))
             .unwrap()
     };
-    // Two sources report it an hour and a quarter apart; the earlier report is kept, in UTC.
+    // Two sources report the story an hour and a quarter apart. The earlier report is kept, in UTC.
     let streak = titled("extend inflow streak");
     assert_eq!(
         (streak.source.as_str(), streak.also_reported_by.as_slice()),
@@ -28,7 +28,8 @@ async fn the_recordings_make_a_digest() {
         streak.published_at.unwrap().to_string(),
         "2026-11-20T23:45:00Z"
     );
-    // The Block's own feed was first; OKX's report under another title adds its labels.
+    // The Block reports the story in its own feed. OKX's report under another title adds its
+    // labels.
     let fees = titled("Layer-2 fee cut");
     assert_eq!(
         (fees.source.as_str(), fees.url.as_str()),

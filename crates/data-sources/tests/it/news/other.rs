@@ -95,7 +95,7 @@ async fn posts_are_taken_without_their_text() {
     assert!(score.0 > readings::Decimal::ZERO);
     assert!(!format!("{told:?}").contains("looks strong"));
     let requests = server.received_requests().await.unwrap();
-    // Its pages repeat each other and never reach two days back: no more pages are bought.
+    // The pages repeat each other and never reach two days back, so no more of them are bought.
     assert_eq!(requests.len(), 2);
     assert!(
         requests[1]

@@ -1,5 +1,5 @@
 use alloy_primitives::{Address, U256, address, hex};
-use data_sources::{Approvals, NATIVE_COIN, ReviewedContracts, okx::OkxConfig};
+use data_sources::{NATIVE_COIN, ReviewedContracts, okx::OkxConfig};
 use serde_json::{Value, json};
 use wiremock::{MockServer, ResponseTemplate};
 

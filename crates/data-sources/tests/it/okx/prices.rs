@@ -1,5 +1,5 @@
 use alloy_primitives::{Address, address};
-use data_sources::{SourceStatus, TokenPrices};
+use data_sources::SourceStatus;
 use serde_json::{Value, json};
 
 use crate::okx::{answering, code, json as answer, recorded};

@@ -1,5 +1,5 @@
 use alloy_primitives::{Address, address, hex};
-use data_sources::{NATIVE_COIN, RequestError, ReviewedContracts, SwapRequest, Swaps};
+use data_sources::{NATIVE_COIN, RequestError, ReviewedContracts, SwapRequest};
 use serde_json::{Value, json};
 use wiremock::ResponseTemplate;
 

@@ -1,6 +1,6 @@
 use std::{sync::Arc, time::Duration};
 
-use data_sources::{TokenList, okx::Okx, transport::Transport};
+use data_sources::{okx::Okx, transport::Transport};
 use serde_json::json;
 use wiremock::{Mock, MockServer, ResponseTemplate, matchers::any};
 

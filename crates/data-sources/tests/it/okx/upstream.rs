@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use alloy_primitives::{Address, address};
-use data_sources::{Error, Mode, SourceErrorKind, TokenPrices, okx::OkxConfig, transport::Limits};
+use data_sources::{Error, Mode, SourceErrorKind, okx::OkxConfig, transport::Limits};
 use serde_json::json;
 use wiremock::{
     Mock, MockServer, ResponseTemplate,

@@ -202,7 +202,7 @@ async fn implausible_names_are_not_even_asked_for() {
 
 #[tokio::test]
 async fn the_universe_of_the_mark_decides() {
-    // Listed between the two answers: the index is that of the newer one.
+    // The asset was listed between the two answers, so the index of the newer one counts.
     let inserted = contexts(|body| {
         let first = body[0]["universe"][0].clone();
         let context = body[1][0].clone();
@@ -224,7 +224,8 @@ async fn the_universe_of_the_mark_decides() {
         body[1].as_array_mut().unwrap().remove(1);
     })
     .await;
-    // The universe of a moment before has the coin: the venue contradicts itself, not the caller.
+    // The kept universe has the coin and the new one has not: the venue contradicts itself, and the
+    // caller is not at fault.
     assert_eq!(place(gone), "$[0].universe");
 }
 

@@ -329,7 +329,7 @@ async fn every_wrong_type_is_named() {
 async fn texts_are_cleaned_but_the_integrator_is_not() {
     let noisy = with(|quote| quote["tool"] = json!("sushi\u{202e}\u{0}swap\n\n v3"));
     assert_eq!(reading(noisy).await.unwrap().tool, "sushiswap v3");
-    // After cleaning it would equal ours.
+    // The text would equal ours after cleaning.
     let lookalike = with(|quote| quote["integrator"] = json!("svc\u{200b}"));
     let path = match reason(reading(lookalike).await, "lifi") {
         PortErrorReason::Malformed { path, .. } => path,

@@ -162,7 +162,7 @@ async fn a_market_is_read_whole_for_either_token() {
             "/version".to_owned(),
         ]
     );
-    // Its fee for a builder code was not asked for.
+    // No builder code was asked about, so no fee was requested.
     let (asked, rest): (Vec<_>, Vec<_>) = venue
         .source()
         .health()

@@ -153,7 +153,7 @@ async fn an_unknown_token_has_no_scan() {
             reason(goplus.token_security(196, WOKB, None).await),
             "no_scan"
         );
-        // That is an answer, not a failure.
+        // The source stays healthy: the absence is an answer and no failure.
         assert_eq!(goplus.source().health()[0].state.as_str(), "ok");
     }
 }

@@ -61,7 +61,8 @@ async fn a_scan_is_asked_for_by_chain_and_address() {
         "it does not look for it"
     );
     let judged = Judgement::of(&[found.value]);
-    // It makes none of the severe checks: no finding does not mean safe.
+    // The scan has none of the severe checks, so the absence of findings does not mean that the
+    // token is safe.
     assert_eq!(judged.verdict, Verdict::Caution);
     assert_eq!(judged.severe_unknown, Check::SEVERE);
 }

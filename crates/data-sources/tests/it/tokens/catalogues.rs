@@ -1,4 +1,4 @@
-use data_sources::{Error, TokenList};
+use data_sources::Error;
 use readings::token::coin::{Coin, choose};
 use serde_json::{Value, json};
 use wiremock::{

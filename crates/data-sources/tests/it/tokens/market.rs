@@ -83,7 +83,7 @@ async fn a_price_that_is_no_price_is_refused() {
             "{price}"
         );
     }
-    // Three times: a missing one, an invalid one, and one in the future.
+    // The time is missing, invalid, in the future or out of range.
     for time in [
         json!(""),
         json!("yesterday"),

@@ -93,7 +93,7 @@ async fn trending_searches_keep_their_order_and_their_dollars() {
     );
     assert_eq!(coins[0].market_cap_usd.unwrap().to_string(), "521967819");
     assert_eq!((coins[0].rank, coins[4].rank), (Some(103), None));
-    // "$0" is how an unknown supply is written.
+    // The source writes an unknown supply as "$0".
     assert_eq!(coins[4].market_cap_usd, None);
 }
 

@@ -148,7 +148,7 @@ fn a_plan_that_is_nearly_over_is_not_begun() {
         (60, Some(Rule::PlanExpired), Some(Rule::PlanExpired)),
         (1_000, Some(Rule::PlanExpired), Some(Rule::PlanExpired)),
     ] {
-        // One clock behind changes nothing.
+        // A second clock that is behind does not make the plan younger.
         stage.now = Now {
             wall: at(NOW),
             chain: at(NOW + passed),

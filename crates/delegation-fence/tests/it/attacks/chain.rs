@@ -213,7 +213,7 @@ fn the_caveats_say_the_grants_window() {
     assert_eq!(terms(1, TIMESTAMP), window(grant.expires_at));
     assert_eq!(terms(2, TIMESTAMP), window(grant.expires_at + 86_400));
     assert_eq!(terms(0, REDEEMER), Some(SERVICE.to_vec().into()));
-    // Counting up leaves the clearing.
+    // Counting up ends all delegations but the clearing one.
     assert!(terms(1, NONCE).is_some() && terms(2, NONCE).is_none());
     assert!(terms(2, ALLOWED_TARGETS).is_some() && terms(2, ALLOWED_CALLDATA).is_some());
 }

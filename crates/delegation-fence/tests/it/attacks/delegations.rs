@@ -152,7 +152,7 @@ fn every_change_has_its_name() {
                 ),
                 (|d| d.delegate = DELEGATE, Rule::DelegationRedeemerMismatch),
                 (
-                    // The value for anybody.
+                    // The delegate is the address that means anybody.
                     |d| d.delegate = address!("0000000000000000000000000000000000000a11"),
                     Rule::DelegationRedeemerMismatch,
                 ),
@@ -227,7 +227,7 @@ fn a_list_that_is_too_short_or_too_long_is_refused() {
         assert_eq!(empty.unwrap_err().rule, Rule::DelegationsMissing);
         let twice = [&given[..], &given[..1]].concat();
         assert_eq!(case.accept(&twice), Err(Rule::DelegationUnexpected));
-        // An additional, looser delegation.
+        // The list has an additional, looser delegation.
         let mut loose = given[0].delegation.clone();
         loose.caveats.clear();
         loose.salt = U256::ZERO;
@@ -349,7 +349,7 @@ fn a_malformed_delegation_is_refused() {
     );
     let twice = good.to_string().replacen('{', "{\"salt\":1,", 1);
     assert_eq!(SignedDelegation::parse(&twice).unwrap_err().rule, malformed);
-    // In the file of a grant.
+    // The file of a grant holds the delegations beside it.
     let case = Case::new(Level::Stock);
     let signed = sign(case.grant.message().clone(), &owner());
     let file = GrantFile {

@@ -140,7 +140,7 @@ fn a_plan_is_ordered_once() {
     assert_eq!(stage.account.accept(&stage.order), Ok(Novelty::Again));
     let first = stage.order.clone();
     stage.reorder(|order| order.deadline -= 1);
-    // Decided before `plan_in_flight`.
+    // This rule comes before `plan_in_flight`.
     assert_eq!(stage.refused_by(), Rule::OrderAlreadyUsed);
     stage.account.release(first.message().payload_digest);
     assert_eq!(stage.refused_by(), Rule::OrderAlreadyUsed);
@@ -151,9 +151,9 @@ fn a_plan_is_ordered_once() {
     assert_eq!(stage.account.accept(&first), Ok(Novelty::Again));
 }
 
-/// Attack 20: one plan in flight.
+/// Attack 20: an account has one plan in flight, and a second one is refused.
 #[test]
-fn a_second_plan_waits_for_nobody() {
+fn a_second_plan_is_refused_while_one_is_in_flight() {
     let mut stage = Stage::new();
     let mut other = arguments();
     other["fromAmount"] = "2000000000".into();

@@ -8,7 +8,7 @@ use plan_builder::{Request, verify};
 use serde_json::{Value, json};
 
 use crate::attacks::{
-    sample::{ACCOUNT, STRANGER, WETH, arguments, now, policy},
+    sample::{ACCOUNT, STRANGER, WETH, arguments, now, policy, policy_with},
     stage::{CAP, Stage, grant},
 };
 
@@ -279,7 +279,7 @@ fn a_plan_for_another_account_is_refused() {
 #[test]
 fn a_plan_by_other_fees_than_the_policys_is_refused() {
     let mut stage = Stage::new();
-    stage.plans.fees.version = "2026-11-02".to_owned();
+    stage.plans = policy_with(|fees| fees["version"] = "2026-11-02".into());
     // The plan names its fees. With other fees it does not verify, and a plan that is built with
     // those is outside the policy.
     assert_eq!(refused_check(&stage), "plan_rebuilt_exact");

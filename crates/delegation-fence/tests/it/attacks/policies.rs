@@ -109,7 +109,7 @@ fn a_rule_that_nobody_checks_is_refused() {
         |policy| policy["total_cap"] = "1".into(),
         |policy| policy["native_value_max"] = "1".into(),
         |policy| policy["per_swap_cap"]["unit"] = "usd".into(),
-        // Decimals confused: 5000 atoms for 5000 dollars.
+        // The author confuses decimals: 5000 atoms for 5000 dollars.
         |policy| policy["per_swap_cap"]["max"] = "5000".into(),
         |policy| policy["per_swap_cap"]["usd"] = "5001".into(),
         |policy| policy["input_token"]["decimals"] = 18.into(),

@@ -55,7 +55,7 @@ fn every_rule_refuses_by_its_own_name() {
         (Rule::FenceNativeValue, |facts| {
             facts.approve.value = U256::ONE
         }),
-        // One leg: a function of the router that this policy does not list.
+        // A call with one leg: a function of the router that this policy does not list.
         (Rule::FenceShape, |facts| {
             facts.selector = Some(Selector::new([0x46, 0x66, 0xfc, 0x80]))
         }),

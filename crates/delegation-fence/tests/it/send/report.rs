@@ -390,7 +390,7 @@ fn one_transaction_fills_all_three_steps() {
     assert_eq!(send.next(&now), Action::Append(Event::Finished));
     send.apply(&Event::Finished).unwrap();
     assert_eq!(send.state(), State::Done);
-    // Its block is not canonical any more: none of its facts count.
+    // The block of the one transaction is not canonical any more, so none of its facts count.
     send.apply(&Event::Gone(swap)).unwrap();
     assert_eq!(send.report(&admitted).steps, [None; 3]);
     assert_eq!(send.next(&now), Action::Resolve(swap));

@@ -19,7 +19,7 @@ pub(crate) fn fence_policy() -> Policy {
 
 pub(crate) fn edited_policy(edit: impl FnOnce(&mut Value)) -> Policy {
     let mut document: Value = serde_json::from_str(EXAMPLE).unwrap();
-    document["fee_config_version"] = policy().fees.version.into();
+    document["fee_config_version"] = policy().fees.version.clone().into();
     edit(&mut document);
     Policy::parse(&document.to_string()).unwrap()
 }

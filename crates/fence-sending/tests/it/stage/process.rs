@@ -108,6 +108,7 @@ impl World {
                 unpriced: Duration::from_millis(200),
                 sweep: Duration::from_millis(500),
                 rest: Duration::from_secs(3),
+                coins: Duration::from_secs(20),
                 lease_seconds: 10,
                 watched: Duration::from_secs(100),
             },

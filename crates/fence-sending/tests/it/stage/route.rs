@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use alloy_primitives::{Address, U256};
+use alloy_primitives::{Address, B256, U256};
 use custody::Owner;
 use delegation_fence::{AccountKind, ClearObstacle, Transaction};
 use fence_sending::{OutgoingCall, Route, RouteFuture, own_call};
@@ -74,5 +74,9 @@ pub(super) struct Paid(pub(super) u64);
 impl PaidTotals for Paid {
     fn paid(&self, _: Owner) -> gas_funding::PortFuture<'_, Option<u64>> {
         Box::pin(std::future::ready(Some(self.0)))
+    }
+
+    fn is_unsettled(&self, _: B256) -> gas_funding::PortFuture<'_, bool> {
+        Box::pin(std::future::ready(false))
     }
 }

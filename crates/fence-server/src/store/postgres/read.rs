@@ -1,9 +1,10 @@
-//! Reads of the records.
+//! Reads of the records in PostgreSQL. Each is one statement, so that it sees one state of the
+//! database. A value that cannot be decoded is an error.
 
 use alloy_primitives::{Address, B256, U256};
 use calldata_checks::UtcSeconds;
 use delegation_fence::onchain::SignedDelegation;
-use delegation_fence::{Admitted, Event, Record, Signed, Spent, Use};
+use delegation_fence::{Admitted, Event, LogRecord, Signed, Spent, Use};
 use storage::postgres::{
     Postgres, PostgresError, Row, Transaction, bytes, damaged, get, number, unsigned,
 };
@@ -220,7 +221,7 @@ pub(super) async fn log(
     grant_id: B256,
     from: u64,
     most: u32,
-) -> Result<Vec<Record>, PostgresError> {
+) -> Result<Vec<LogRecord>, PostgresError> {
     let sql = "SELECT record FROM fence_log
                WHERE account = $1 AND grant_id = $2 AND seq >= $3 ORDER BY seq LIMIT $4";
     let params: Params<'_> = &[

@@ -1,9 +1,10 @@
-//! Writes of the records. Functions with a `Transaction` run in one that is serializable.
+//! Writes of the records in PostgreSQL. Functions with a `Transaction` run in one that is
+//! serializable, and their conditions are judged inside it.
 
 use alloy_primitives::{Address, B256};
 use calldata_checks::UtcSeconds;
 use delegation_fence::onchain::SignedDelegation;
-use delegation_fence::{Entry, LogEvent, Policy};
+use delegation_fence::{LogEntry, LogEvent, Policy};
 use storage::postgres::{
     Postgres, PostgresError, Row, Transaction, damaged, get, number, unsigned,
 };
@@ -13,7 +14,7 @@ use super::{
     read::{self, READ},
 };
 use crate::store::{
-    Acceptance, Change, Lease, StoreError, Write,
+    Acceptance, CLOCKS_DIFFER, Change, Lease, StoreError, Write,
     change::{LastRecord, day_of, next_record},
 };
 
@@ -54,9 +55,10 @@ pub(super) async fn install(
 
 /// All changes of a write, on its conditions.
 pub(super) async fn apply(transaction: &Transaction<'_>, write: &Write) -> Done<u64> {
-    // First of all: from now on other writes about the account, and holders who want its lease,
-    // wait for this one. Versions and tokens rise by random steps: a replica that takes over may
-    // lack the last ones, and would give them to other writes and holders.
+    // This statement comes first: it makes other writes about the account wait, and holders who
+    // want its lease. Versions and tokens rise by random steps, because a replica that takes over
+    // may lack the last ones. With fixed steps it would give the same numbers to other writes and
+    // holders.
     let sql = "WITH step AS MATERIALIZED (SELECT 1 + (random() * 1000000)::bigint AS size)
                INSERT INTO fence_account AS a (account, version, holder, token, until)
                SELECT $1::bytea, size, '', 0, 0 FROM step
@@ -179,7 +181,7 @@ async fn accept(transaction: &Transaction<'_>, write: &Write, acceptance: &Accep
     taken_is_conflict(transaction.query(sql, params).await, write.account)
 }
 
-/// A row that is there already was written by somebody else since the account was read.
+/// A row that exists already was written by another process since the account was read.
 fn taken_is_conflict(inserted: Result<Vec<Row>, PostgresError>, account: Address) -> Done<()> {
     match inserted {
         Ok(_) => Ok(()),
@@ -225,7 +227,7 @@ async fn end_one(
     ended_at: u64,
     signed: Option<&str>,
 ) -> Done<()> {
-    let entry = Entry::new(write.at, LogEvent::Revoked);
+    let entry = LogEntry::new(write.at, LogEvent::Revoked);
     let seq = append(transaction, write.account, grant_id, entry).await?;
     let sql = "INSERT INTO fence_end (account, grant_id, ended_at, seq, signed)
                VALUES ($1, $2, $3, $4, $5)
@@ -242,12 +244,12 @@ async fn end_one(
     Ok(())
 }
 
-/// Adds a record to a log; its number.
+/// Adds a record to a log, and returns its number.
 async fn append(
     transaction: &Transaction<'_>,
     account: Address,
     grant_id: B256,
-    entry: Entry,
+    entry: LogEntry,
 ) -> Done<u64> {
     let sql = "SELECT seq, hash, at FROM fence_log WHERE account = $1 AND grant_id = $2
                ORDER BY seq DESC LIMIT 1";
@@ -284,7 +286,7 @@ pub(super) async fn note_refusal(
     transaction: &Transaction<'_>,
     account: Address,
     grant_id: B256,
-    refusal: &Entry,
+    refusal: &LogEntry,
     most: u32,
 ) -> Done<()> {
     let sql = "SELECT count(*) FILTER (WHERE at >= $5),
@@ -314,19 +316,20 @@ pub(super) async fn acquire(
     now: UtcSeconds,
     for_seconds: u64,
 ) -> Result<Option<u64>, PostgresError> {
-    // One statement: of any number of holders that ask at once one gets the lease.
+    // It is one statement, so that one of several concurrent holders gets the lease.
     let sql = "INSERT INTO fence_account AS a (account, version, holder, token, until)
                VALUES ($1, 0, $2, 1 + (random() * 1000000)::bigint, $3)
                ON CONFLICT (account) DO UPDATE SET
                    token = a.token + CASE WHEN a.holder = excluded.holder THEN 0 ELSE excluded.token END,
                    holder = excluded.holder, until = excluded.until
-               WHERE a.holder = excluded.holder OR a.until <= $4 OR a.until > excluded.until
+               WHERE a.holder = excluded.holder OR a.until <= $4 OR a.until > excluded.until + $5
                RETURNING token";
     let params: Params<'_> = &[
         &account.as_slice(),
         &holder,
         &number(now.unix().saturating_add(for_seconds)),
         &number(now.unix()),
+        &number(CLOCKS_DIFFER),
     ];
     let row = postgres.query_opt("acquire", sql, params).await?;
     row.map(|row| unsigned(&row, 0, READ)).transpose()

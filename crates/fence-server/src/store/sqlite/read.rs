@@ -1,9 +1,10 @@
-//! Reads of the records.
+//! Reads of the records in SQLite. Every function runs in one transaction, so that it sees one
+//! state of the file. A value that cannot be decoded is an error.
 
 use alloy_primitives::{Address, B256, U256};
 use calldata_checks::UtcSeconds;
 use delegation_fence::onchain::SignedDelegation;
-use delegation_fence::{Admitted, Event, Record, Signed, Spent, Use};
+use delegation_fence::{Admitted, Event, LogRecord, Signed, Spent, Use};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use storage::sqlite::{damaged, number, parsed, unsigned};
 
@@ -168,7 +169,7 @@ pub(super) fn log(
     grant_id: B256,
     from: u64,
     most: u32,
-) -> rusqlite::Result<Vec<Record>> {
+) -> rusqlite::Result<Vec<LogRecord>> {
     let [account, grant_id] = key(of, grant_id);
     connection
         .prepare_cached(

@@ -1,9 +1,10 @@
-//! Writes of the records. Every function runs in one transaction that holds the write lock.
+//! Writes of the records in SQLite. Every function runs in one transaction that holds the write
+//! lock, and judges the conditions of the write inside it.
 
 use alloy_primitives::{Address, B256};
 use calldata_checks::UtcSeconds;
 use delegation_fence::onchain::SignedDelegation;
-use delegation_fence::{Entry, LogEvent, Policy};
+use delegation_fence::{LogEntry, LogEvent, Policy};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use storage::sqlite::{damaged, is_constraint, number, parsed, unsigned};
 
@@ -12,7 +13,7 @@ use super::{
     read::{self, key, text},
 };
 use crate::store::{
-    Acceptance, Change, Lease, StoreError, Write,
+    Acceptance, CLOCKS_DIFFER, Change, Lease, StoreError, Write,
     change::{LastRecord, day_of, next_record},
 };
 
@@ -236,7 +237,7 @@ fn end_one(
     ended_at: u64,
     signed: Option<&str>,
 ) -> Done<()> {
-    let entry = Entry::new(write.at, LogEvent::Revoked);
+    let entry = LogEntry::new(write.at, LogEvent::Revoked);
     let seq = append(transaction, write.account, grant_id, entry)?;
     let [account, grant_id] = key(write.account, grant_id);
     transaction
@@ -254,7 +255,7 @@ fn append(
     transaction: &Transaction<'_>,
     account: Address,
     grant_id: B256,
-    entry: Entry,
+    entry: LogEntry,
 ) -> Done<u64> {
     let [account, grant_id] = key(account, grant_id);
     let last = transaction
@@ -294,7 +295,7 @@ pub(super) fn note_refusal(
     transaction: &Transaction<'_>,
     account: Address,
     grant_id: B256,
-    refusal: Entry,
+    refusal: LogEntry,
     most: u32,
 ) -> Done<()> {
     let [of, id] = key(account, grant_id);
@@ -335,7 +336,7 @@ pub(super) fn acquire(
             "INSERT INTO account (account, version, holder, token, until) VALUES (?1, 0, ?2, 1, ?3) \
              ON CONFLICT (account) DO UPDATE SET \
              token = token + (holder <> excluded.holder), holder = excluded.holder, until = excluded.until \
-             WHERE holder = excluded.holder OR until <= ?4 OR until > excluded.until \
+             WHERE holder = excluded.holder OR until <= ?4 OR until > excluded.until + ?5 \
              RETURNING token",
         )?
         .query_row(
@@ -343,7 +344,8 @@ pub(super) fn acquire(
                 account.to_string(),
                 holder,
                 number(until),
-                number(now.unix())
+                number(now.unix()),
+                number(CLOCKS_DIFFER)
             ],
             |row| unsigned(row, 0),
         )

@@ -74,7 +74,7 @@ async fn everything_lost_is_made_again_however_late() {
         .unwrap();
     world.schema.lose().await;
     world.clock.pass(DAY);
-    // The same history has lost nothing.
+    // While the history is the same, nothing was lost and nothing is written.
     desk.reassert().await.unwrap();
     assert_eq!(look(&*world.store).await.limits, []);
     world.store.begin_history("2");
@@ -84,7 +84,7 @@ async fn everything_lost_is_made_again_however_late() {
         assert_eq!(view.limits[0].signed.message().per_swap_cap, U256::from(7));
         assert_eq!(view.ended_all.unwrap().at, NOW - 20);
         assert_eq!(state(desk, OTHER_ID).await, "revoked");
-        // It was issued later.
+        // This grant was issued after the revocation of all grants, which does not end it.
         assert_eq!(state(desk, GRANT_ID).await, "active");
         assert_eq!(log(&*world.store, GRANT_ID).await, ["granted", "limited"]);
     }

@@ -36,7 +36,7 @@ async fn a_plan_is_accepted_once() {
 /// The delegate's key alone cannot order a plan far below the market: `dry_run`, submission and the
 /// first step ask the prices.
 #[tokio::test]
-async fn a_plan_is_held_against_the_prices_until_it_has_begun() {
+async fn a_plan_is_compared_with_the_prices_until_it_has_begun() {
     let world = granted().await;
     let plan = ordered(AMOUNT, GRANT_ID);
     let minimum = plan.order.message().min_amount_out;
@@ -91,7 +91,7 @@ async fn a_used_plan_is_refused_before_the_plan_in_flight() {
     let plan = ordered(AMOUNT, GRANT_ID);
     world.desk.submit(&plan).await.unwrap();
     assert_eq!(code(world.desk.try_out(&plan).await), "order_already_used");
-    // Another order over it comes under the same grant, and one under another grant.
+    // Another order over the plan comes, first under the same grant, and then under another one.
     let mut other = plan.clone();
     let mut message = other.order.message().clone();
     message.deadline -= 1;

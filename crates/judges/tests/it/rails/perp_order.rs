@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};
 
-use super::{Case, Signer, addresses, moment, now, policy, signers};
+use super::{Case, Signer, addresses, moment, now, policy_with, signers};
 
 /// An order with its protections.
 #[derive(Debug, Clone)]
@@ -95,9 +95,16 @@ impl Case for PerpCase {
     }
 
     fn policy(&self) -> Policy {
-        let mut policy = policy();
-        policy.fees.perp_builder = self.builder;
-        policy
+        policy_with(|fees| {
+            if let Some(PerpBuilder {
+                address,
+                fee_tenth_bps,
+            }) = self.builder
+            {
+                fees["perpetuals"]["builder"] = json!(address);
+                fees["perpetuals"]["fee_tenth_bps"] = json!(fee_tenth_bps);
+            }
+        })
     }
 
     fn moment(&self) -> Moment {

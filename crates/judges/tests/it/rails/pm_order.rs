@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};
 
-use super::{Case, Signer, moment, now, policy, signers};
+use super::{Case, Signer, moment, now, policy_with, signers};
 
 /// The venue's ticks, each as a number and its decimals: `(5, 3)` is 0.005.
 const TICKS: [(u128, u8); 6] = [(1, 1), (1, 2), (5, 3), (25, 4), (1, 3), (1, 4)];
@@ -45,9 +45,7 @@ impl Case for PmCase {
     }
 
     fn policy(&self) -> Policy {
-        let mut policy = policy();
-        policy.fees.pm_builder_code = self.builder_code;
-        policy
+        policy_with(|fees| fees["prediction_market"]["builder_code"] = json!(self.builder_code))
     }
 
     fn moment(&self) -> Moment {

@@ -94,11 +94,16 @@ impl Plan {
 }
 
 pub(crate) fn policy() -> Policy {
-    static POLICY: LazyLock<Policy> = LazyLock::new(|| {
-        let document: FeeDocument = toml::from_str(FEES).unwrap();
-        Policy::new(document.review().unwrap())
-    });
+    static POLICY: LazyLock<Policy> = LazyLock::new(|| policy_with(|_| {}));
     POLICY.clone()
+}
+
+/// The policy after an edit of its fee document.
+pub(crate) fn policy_with(edit: impl FnOnce(&mut Value)) -> Policy {
+    let mut document: Value = toml::from_str(FEES).unwrap();
+    edit(&mut document);
+    let document: FeeDocument = serde_json::from_value(document).unwrap();
+    Policy::new(document.review().unwrap())
 }
 
 pub(crate) fn moment(entropy: [u8; 32]) -> Moment {

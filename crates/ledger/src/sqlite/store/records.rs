@@ -27,7 +27,7 @@ impl Store<'_> {
         let statement = self.statements.get(
             "SELECT e.id, e.state, e.network, e.asset, e.payer, e.nonce, e.amount, e.method, e.path,
              e.payment_id, coalesce(r.transaction_hash, e.transaction_hash), e.valid_before,
-             e.reserved_at, e.changed_at, e.cause
+             e.reserved_at, e.changed_at, e.cause, e.retired
              FROM entry AS e LEFT JOIN receipt AS r ON r.id = e.receipt
              WHERE e.id > ?1 AND (?2 & (1 << e.state)) <> 0 AND e.reserved_at >= ?3
              AND (?4 IS NULL OR e.reserved_at < ?4) AND (?5 IS NULL OR e.payer = ?5)
@@ -70,5 +70,6 @@ fn read(row: &Row<'_>) -> rusqlite::Result<EntryRecord> {
         reserved_at: unsigned(row, 12)?,
         changed_at: unsigned(row, 13)?,
         cause: row.get(14)?,
+        retired: row.get(15)?,
     })
 }

@@ -58,7 +58,7 @@ async fn settle_together(
     let (gate, held) = hold(ledger).await;
     let settled: Vec<_> = entries
         .iter()
-        .map(|entry| ledger.settle(*entry, receipt(), 1_000_000))
+        .map(|entry| ledger.settle(*entry, claim(0).key, receipt(), 1_000_000))
         .collect();
     let extra = ledger.submit("extra", extra);
     drop(gate);
@@ -91,7 +91,10 @@ async fn a_payer_at_the_cap_costs_one_write_for_its_sum() {
     };
     let ledger = SqliteLedger::open(path.to_str().unwrap(), options).unwrap();
     for entry in settling(&ledger, 0..2).await {
-        ledger.settle(entry, receipt(), 1_000_000).await.unwrap();
+        ledger
+            .settle(entry, claim(0).key, receipt(), 1_000_000)
+            .await
+            .unwrap();
     }
     let entries = settling(&ledger, 2..4).await;
     assert_eq!(count_changes(&ledger).await, 0);
@@ -148,11 +151,11 @@ async fn earlier_credit_can_be_spent_in_the_same_batch() {
     let (_folder, ledger) = open();
     let entries = settling(&ledger, 0..4).await;
     let (gate, held) = hold(&ledger).await;
-    let first = ledger.settle(entries[0], receipt(), 1_000_000);
+    let first = ledger.settle(entries[0], claim(0).key, receipt(), 1_000_000);
     let released = ledger.release(entries[1], "test", Spent::by_payer(5_000), 1_000_000);
-    let settled = ledger.settle(entries[2], receipt(), 1_000_000);
+    let settled = ledger.settle(entries[2], claim(0).key, receipt(), 1_000_000);
     let read = ledger.credit(PAYER);
-    let last = ledger.settle(entries[3], receipt(), 1_000_000);
+    let last = ledger.settle(entries[3], claim(0).key, receipt(), 1_000_000);
     drop(gate);
     held.await.unwrap();
     first.await.unwrap();

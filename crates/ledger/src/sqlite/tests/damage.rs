@@ -34,7 +34,10 @@ async fn an_answer_that_changed_on_disk_is_not_served() {
         header: String::new(),
         transaction: String::new(),
     };
-    ledger.settle(entry, receipt, claim.now).await.unwrap();
+    ledger
+        .settle(entry, claim.key, receipt, claim.now)
+        .await
+        .unwrap();
     ledger
         .submit("damage", |store| {
             store

@@ -7,12 +7,11 @@ use serde_json::json;
 
 use calldata_checks::bridge::chains::TOKEN_MESSENGER;
 
-use super::{ACCOUNT, Fees, envelope, moment, policy, ready, request, strict_policy};
+use super::{ACCOUNT, Fees, envelope, moment, policy, ready, request, strict_policy, verify};
 use crate::{
     Policy, Refusal, Sealed,
-    bridge::{BridgeRail, build},
+    bridge::build,
     ports::{Accounts, NoAccounts, NoSimulator, PortError, PortErrorReason},
-    verify::verify,
 };
 
 /// An endpoint that fails for this reason.
@@ -102,7 +101,7 @@ fn an_endpoint_that_fails_differs_from_a_missing_one() {
 fn a_plan_for_an_unread_account_verifies_only_where_that_is_allowed() {
     let plan = built(&NoAccounts).unwrap();
     let request = request(json!({}));
-    let verified = |policy| verify::<BridgeRail>(&request, plan.json(), moment().now(), &policy);
+    let verified = |policy| verify(&request, plan.json(), moment().now(), &policy);
     assert!(verified(policy()).is_ok());
     let refusal = verified(strict_policy()).unwrap_err();
     assert_eq!(refusal.check, "bridge_recipient_controlled_on_destination");

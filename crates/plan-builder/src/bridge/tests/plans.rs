@@ -5,13 +5,8 @@ use calldata_checks::{
 };
 use serde_json::{Value, json};
 
-use super::{ACCOUNT, Account, Chains, Fees, built, envelope, moment, policy, request};
-use crate::{
-    Refusal,
-    bridge::{BridgeRail, min_fee::getMinFeeAmountCall},
-    digest,
-    verify::verify,
-};
+use super::{ACCOUNT, Account, Chains, Fees, built, envelope, moment, policy, request, verify};
+use crate::{Refusal, bridge::min_fee::getMinFeeAmountCall, digest};
 
 fn route(source: u64, destination: u64) -> Value {
     json!({
@@ -22,7 +17,7 @@ fn route(source: u64, destination: u64) -> Value {
 }
 
 fn vectors() -> Vec<Value> {
-    let file = include_str!("../../../../../fixtures/vectors/bridge/bridge_calldata.json");
+    let file = include_str!("../../../tests/data/bridge_calldata.json");
     let vectors: Value = serde_json::from_str(file).unwrap();
     vectors["vectors"].as_array().unwrap().clone()
 }
@@ -71,11 +66,10 @@ fn every_route_is_built_and_verified() {
                 let plan = built(&request, &fees, &read).unwrap();
                 let asked = fees.asked.into_inner().unwrap();
                 assert_eq!(asked, [(source.domain, destination.domain, forward)]);
-                let verified =
-                    verify::<BridgeRail>(&request, plan.json(), moment().now(), &policy()).unwrap();
+                let verified = verify(&request, plan.json(), moment().now(), &policy()).unwrap();
                 assert_eq!(verified.payload_digest, plan.payload_digest());
                 let names: Vec<_> = verified
-                    .report()
+                    .plan_report()
                     .assertions()
                     .iter()
                     .map(|a| a.name)
@@ -168,8 +162,7 @@ fn the_least_fee_of_the_source_chain_is_read_and_carried() {
         let quote = envelope(&plan)["payload"]["quote"].clone();
         assert_eq!(quote["chain_min_fee"], min_fee);
         assert_eq!(quote["max_fee"], min_fee);
-        let verified =
-            verify::<BridgeRail>(&request(json!({})), plan.json(), moment().now(), &policy());
+        let verified = verify(&request(json!({})), plan.json(), moment().now(), &policy());
         assert!(verified.is_ok());
     }
     // An answer that is not a number is a fault of the node.
@@ -295,7 +288,7 @@ fn a_plan_lives_five_minutes() {
     let plan = built(&request, &Fees::default(), &Chains::default()).unwrap();
     let at = |seconds: u64| {
         let now = UtcSeconds::from_unix(1_800_000_000 + seconds);
-        verify::<BridgeRail>(&request, plan.json(), now, &policy())
+        verify(&request, plan.json(), now, &policy())
     };
     assert!(at(0).is_ok() && at(299).is_ok());
     assert_eq!(at(300).unwrap_err().check, "artifact_expiry_committed");

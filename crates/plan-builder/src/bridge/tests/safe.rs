@@ -4,18 +4,17 @@ use alloy_primitives::{Address, B256, U256, address};
 use alloy_sol_types::SolCall;
 use serde_json::json;
 
-use super::{ACCOUNT, Account, Chains, Fees, built, envelope, moment, policy, request};
+use super::{ACCOUNT, Account, Chains, Fees, built, envelope, moment, policy, request, verify};
 use crate::{
     Refusal, Sealed,
     bridge::{
-        BridgeRail, BridgeRequest,
+        BridgeRequest,
         account::{
             GUARD_SLOT, HANDLER_SLOT, MODULE_GUARD_SLOT, SENTINEL, VERSIONCall,
             getModulesPaginatedCall, getModulesPaginatedReturn, getOwnersCall, getStorageAtCall,
             getThresholdCall, masterCopyCall,
         },
     },
-    verify::verify,
 };
 
 /// Two addresses with the same code.
@@ -23,7 +22,7 @@ pub(super) const SINGLETON: Address = address!("41675C099F32341bf84BFc5382aF534d
 pub(super) const LAYER_2_SINGLETON: Address = address!("29fcB43b46531BcA003ddC8FCB67FFE91900C762");
 const CHECK: &str = "bridge_recipient_controlled_on_destination";
 
-fn safe_with(owners: &[u8], threshold: u64, version: &str) -> Account {
+pub(super) fn safe_with(owners: &[u8], threshold: u64, version: &str) -> Account {
     let owners = owners.iter().map(|&b| Address::repeat_byte(b)).collect();
     Account::of_code(&[0x60, 0x80])
         .answering::<getOwnersCall>(Some(getOwnersCall::abi_encode_returns(&owners)))
@@ -61,11 +60,11 @@ fn running(singleton: Address) -> Account {
     safe().answering::<masterCopyCall>(Some(masterCopyCall::abi_encode_returns(&singleton)))
 }
 
-fn safe() -> Account {
+pub(super) fn safe() -> Account {
     safe_with(&[1, 2, 3], 2, "1.4.1")
 }
 
-fn asking() -> BridgeRequest {
+pub(super) fn asking() -> BridgeRequest {
     let profile = json!({"kind": "safe", "address": ACCOUNT.to_string(), "chainId": 8453});
     request(json!({"accountProfile": profile}))
 }
@@ -114,7 +113,7 @@ fn the_same_safe_on_both_chains_gets_a_plan() {
         envelope["required_capabilities"],
         json!(["execute_safe_transaction"])
     );
-    assert!(verify::<BridgeRail>(&asking(), plan.json(), moment().now(), &policy()).is_ok());
+    assert!(verify(&asking(), plan.json(), moment().now(), &policy()).is_ok());
 }
 
 #[test]

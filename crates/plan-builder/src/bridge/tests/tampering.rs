@@ -4,13 +4,8 @@
 use alloy_primitives::hex;
 use serde_json::{Value, json};
 
-use super::{ACCOUNT, Chains, Fees, built, envelope, moment, policy, request};
-use crate::{
-    Refusal,
-    bridge::{BridgeRail, BridgeRequest},
-    digest,
-    verify::verify,
-};
+use super::{ACCOUNT, Chains, Fees, built, envelope, moment, policy, request, verify};
+use crate::{Refusal, bridge::BridgeRequest, digest};
 
 fn fast() -> (BridgeRequest, Value) {
     let request = request(json!({"transferSpeed": "fast"}));
@@ -28,14 +23,14 @@ fn resealed(mut envelope: Value) -> String {
 }
 
 fn check(request: &BridgeRequest, text: &str) -> String {
-    let refusal = verify::<BridgeRail>(request, text, moment().now(), &policy()).unwrap_err();
+    let refusal = verify(request, text, moment().now(), &policy()).unwrap_err();
     refusal.check.into_owned()
 }
 
 #[test]
 fn a_plan_that_is_sealed_again_unchanged_is_the_same() {
     let (request, envelope) = fast();
-    assert!(verify::<BridgeRail>(&request, &resealed(envelope), moment().now(), &policy()).is_ok());
+    assert!(verify(&request, &resealed(envelope), moment().now(), &policy()).is_ok());
 }
 
 #[test]

@@ -2,16 +2,13 @@
 //! another order.
 
 use alloy_primitives::{Bytes, hex};
-use calldata_checks::{
-    fees::ReviewedPerpAsset,
-    perp_order::{WireAction, hash, msgpack},
-};
+use calldata_checks::perp_order::{WireAction, hash, msgpack};
 use plan_builder::{Refusal, verify};
 use serde_json::{Value, json};
 
 use crate::perp_order::venue::{
-    Venue, arguments, build, check, now, parse, plan, policy, policy_with_builder, protected,
-    reseal,
+    Venue, arguments, build, check, now, parse, plan, policy_with_builder, protected, reseal,
+    reviewing,
 };
 
 fn sealed() -> Value {
@@ -96,10 +93,9 @@ fn rewrite(payload: &mut Value, change: impl FnOnce(&mut WireAction)) {
 /// Someone changes the venue's readings as well. Every part names BTC, and the order is for another
 /// coin.
 #[test]
-fn another_asset_that_is_consistent_in_itself_is_refused() {
-    let swapped = |reviewed: Vec<ReviewedPerpAsset>| {
-        let mut policy = policy();
-        policy.fees.perp_assets = reviewed;
+fn another_asset_that_is_consistent_in_itself() {
+    let swapped = |reviewed: &[(&str, u32, u8)]| {
+        let policy = reviewing(reviewed);
         let plan = build(&protected(), &Venue::bitcoin(), &policy).unwrap();
         let mut plan: Value = serde_json::from_str(plan.json()).unwrap();
         let payload = &mut plan["payload"];
@@ -132,48 +128,51 @@ fn another_asset_that_is_consistent_in_itself_is_refused() {
             &policy,
         )
     };
-    let row = |coin: &str| ReviewedPerpAsset {
-        coin: coin.to_owned(),
-        asset_id: 0,
-        size_decimals: 5,
-    };
-    let refusal = swapped(vec![row("BTC")]).unwrap_err();
+    let refusal = swapped(&[("BTC", 0, 5)]).unwrap_err();
     assert_eq!(refusal.check, "perp_asset_bound");
     assert_eq!(
         refusal.expected.as_deref(),
         Some("asset 0 with szDecimals 5")
     );
-    // A coin that is not reviewed still gets a plan.
-    for unlisted in [vec![], vec![row("ETH")]] {
-        assert!(swapped(unlisted).is_ok());
+    // Of a coin that nobody reviewed, nothing about its asset is established.
+    for unlisted in [&[][..], &[("ETH", 1, 4)]] {
+        let verified = swapped(unlisted).unwrap();
+        let open = verified.report().not_established().iter();
+        let open: Vec<_> = open.map(|check| check.name).collect();
+        assert_eq!(
+            open,
+            [
+                "perp_asset_bound",
+                "perp_price_tick_exact",
+                "perp_size_lot_exact",
+                "perp_tpsl_direction",
+                "perp_tpsl_limit_bound",
+                "perp_price_band",
+            ]
+        );
     }
 }
 
 #[test]
-fn a_plan_says_whether_its_asset_is_reviewed() {
-    let observed = |reviewed: Vec<ReviewedPerpAsset>| {
-        let mut policy = policy();
-        policy.fees.perp_assets = reviewed;
+fn a_plan_names_the_standing_of_its_asset() {
+    let observed = |reviewed: &[(&str, u32, u8)]| {
+        let policy = reviewing(reviewed);
         let plan = build(&arguments(json!({})), &Venue::bitcoin(), &policy)?;
         let plan: Value = serde_json::from_str(plan.json()).unwrap();
         Ok::<_, Refusal>(plan["assertions"][2]["observed"].clone())
     };
-    let row = |asset_id, size_decimals| ReviewedPerpAsset {
-        coin: "BTC".to_owned(),
-        asset_id,
-        size_decimals,
-    };
+    let row = |asset_id, size_decimals| ("BTC", asset_id, size_decimals);
     assert_eq!(
-        observed(vec![row(0, 5)]),
+        observed(&[row(0, 5)]),
         Ok(json!("BTC is asset 0, reviewed, in USDC"))
     );
     assert_eq!(
-        observed(vec![]),
+        observed(&[]),
         Ok(json!("BTC is asset 0, not reviewed, in USDC"))
     );
     // The venue's facts contradict the review.
     for other in [row(1, 5), row(0, 4)] {
-        assert_eq!(observed(vec![other]).unwrap_err().check, "perp_asset_bound");
+        assert_eq!(observed(&[other]).unwrap_err().check, "perp_asset_bound");
     }
 }
 

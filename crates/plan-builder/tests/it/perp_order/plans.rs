@@ -5,9 +5,10 @@ use calldata_checks::{Rail, UtcSeconds, perp_order::hash};
 use plan_builder::verify;
 use serde_json::{Value, json};
 
+use crate::fees::policy_with;
 use crate::perp_order::venue::{
     ACCOUNT, BUILDER, NOW_MILLIS, Venue, arguments, build, check, now, parse, plan, policy,
-    policy_with_builder, protected,
+    policy_with_builder, policy_with_fee, protected,
 };
 
 fn value(plan: &plan_builder::Sealed) -> Value {
@@ -45,8 +46,7 @@ fn actions_are_those_of_the_vectors() {
     let [gtc, protection, fee, vault] = &file["vectors"].as_array().unwrap()[..] else {
         panic!("four vectors");
     };
-    let mut fees = policy_with_builder();
-    fees.fees.perp_builder.as_mut().unwrap().fee_tenth_bps = 45;
+    let fees = policy_with_fee(45);
     let mut ether = Venue::bitcoin();
     ether.approved = 45;
     ether.asset.coin = "ETH".to_owned();
@@ -147,7 +147,7 @@ fn a_plan_verifies_for_its_request() {
         let verified = check(&arguments, plan.json()).unwrap();
         assert_eq!(verified.rail(), Rail::PerpOrder);
         assert_eq!(verified.payload_digest(), plan.payload_digest());
-        assert_eq!(verified.report().assertions().len(), 20);
+        assert_eq!(verified.plan_report().assertions().len(), 20);
         // A client may write the members in another order.
         let sorted = serde_json_canonicalizer::to_string(&value(&plan)).unwrap();
         assert_ne!(sorted, plan.json());
@@ -211,8 +211,10 @@ fn a_configured_builder_is_paid_what_is_configured_and_approved() {
     )
     .unwrap_err();
     assert_eq!(refusal.check, "perp_builder_fee_exact");
-    let mut newer = policy;
-    newer.fees.version = "2026-12-01".to_owned();
+    let newer = policy_with(|fees| {
+        fees["version"] = json!("2026-12-01");
+        fees["perpetuals"]["builder"] = json!(BUILDER);
+    });
     let refusal = verify(&request, sealed.json(), now(), &newer).unwrap_err();
     assert_eq!(refusal.check, "plan_rebuilt_exact");
 }

@@ -6,17 +6,16 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use alloy_primitives::{Address, B256, address, keccak256};
-use calldata_checks::{
-    BasisPoints, FeePolicy, Rail, UtcSeconds,
-    fees::{BridgeCaps, FeeModel, PerpBuilder, Rounding, SwapPricePolicy},
-};
+use alloy_primitives::{Address, address, keccak256};
+use calldata_checks::{Rail, UtcSeconds};
 use plan_builder::{
     Moment, Policy, Refusal, Request, Sealed, Verified, perp_order,
     ports::{PerpAsset, PerpVenue, PortError, PortErrorReason},
     verify,
 };
 use serde_json::{Value, json};
+
+use crate::fees::policy_with;
 
 pub(crate) const ACCOUNT: &str = "0x14791697260E4c9A71f18484C9f997B308e59325";
 pub(crate) const BUILDER: Address = address!("1922810825c90f4270048b96da7b1803cd8609ef");
@@ -91,32 +90,28 @@ impl PerpVenue for Venue {
 }
 
 pub(crate) fn policy() -> Policy {
-    Policy::new(FeePolicy {
-        version: "2026-11-01".to_owned(),
-        fee_model: FeeModel::ForwarderV2,
-        integrator: "svc".to_owned(),
-        aggregate_cap: BasisPoints::new(60).unwrap(),
-        rounding: Rounding::Floor,
-        recipients: Vec::new(),
-        chains: Vec::new(),
-        swap: SwapPricePolicy::default(),
-        pm_builder_code: B256::ZERO,
-        pm_max_builder_fee: FeePolicy::PM_MAX_BUILDER_FEE,
-        perp_builder: None,
-        perp_max_trigger_slippage: BasisPoints::new(1000).unwrap(),
-        perp_price_band: FeePolicy::PERP_PRICE_BAND,
-        perp_assets: Vec::new(),
-        bridge_caps: BridgeCaps::DEFAULT,
+    reviewing(&[])
+}
+
+/// A policy that reviews these perpetuals: coin, asset id and decimals of a size.
+pub(crate) fn reviewing(assets: &[(&str, u32, u8)]) -> Policy {
+    let row = |(coin, asset, decimals): &(&str, u32, u8)| json!({"coin": coin, "asset": asset, "sz_decimals": decimals});
+    let assets: Vec<_> = assets.iter().map(row).collect();
+    policy_with(|fees| {
+        fees["perpetuals"] = json!({"max_trigger_slippage_bps": 1000, "assets": assets});
     })
 }
 
 pub(crate) fn policy_with_builder() -> Policy {
-    let mut policy = policy();
-    policy.fees.perp_builder = Some(PerpBuilder {
-        address: BUILDER,
-        fee_tenth_bps: 10,
-    });
-    policy
+    policy_with_fee(10)
+}
+
+pub(crate) fn policy_with_fee(tenth_bps: u16) -> Policy {
+    policy_with(|fees| {
+        fees["perpetuals"] = json!({
+            "builder": BUILDER, "fee_tenth_bps": tenth_bps, "max_trigger_slippage_bps": 1000,
+        });
+    })
 }
 
 /// The arguments of a plain order. `changes` replaces members, and removes them by `null`.

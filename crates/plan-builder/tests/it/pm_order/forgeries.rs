@@ -5,7 +5,7 @@ use calldata_checks::{Facts, pm_order::PmOrderFacts};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::pm_order::stage::{Stage, buy, sell, stages};
+use crate::pm_order::stage::{Stage, buy, policy, sell, stages};
 
 const OTHER: &str = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 
@@ -289,7 +289,7 @@ fn a_plan_that_is_over_or_under_another_policy_is_refused() {
     early.moment.now_millis += 89_000;
     early.verify(plan.json()).unwrap();
     let mut other = stage;
-    other.policy.fees.pm_builder_code = B256::repeat_byte(1);
+    other.policy = policy(B256::repeat_byte(1));
     assert_eq!(
         other.verify(plan.json()).unwrap_err().check,
         "pm_builder_exact"

@@ -7,17 +7,16 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use alloy_primitives::{B256, U256, address, keccak256};
-use calldata_checks::{
-    BasisPoints, FeePolicy, Rail, UtcSeconds,
-    fees::{BridgeCaps, FeeModel, FeeRecipient, Rounding, SwapPricePolicy},
-};
+use alloy_primitives::{B256, U256, keccak256};
+use calldata_checks::{Rail, UtcSeconds};
 use plan_builder::{
     Moment, Policy, Refusal, Request, Sealed, Verified, pm_order,
     ports::{PmBuilderFee, PmMarket, PmToken, PmVenue, PortError},
     verify,
 };
 use serde_json::{Value, json};
+
+use crate::fees::policy_with;
 
 const VECTORS: &str =
     include_str!("../../../../../fixtures/vectors/pm_order/prediction_market_orders.json");
@@ -185,26 +184,6 @@ pub(crate) fn resealed(plan: &Value) -> String {
     plan.to_string()
 }
 
-fn policy(pm_builder_code: B256) -> Policy {
-    Policy::new(FeePolicy {
-        version: "2026-11-01".to_owned(),
-        fee_model: FeeModel::ForwarderV2,
-        integrator: "svc".to_owned(),
-        aggregate_cap: BasisPoints::new(60).unwrap(),
-        rounding: Rounding::Floor,
-        recipients: vec![FeeRecipient {
-            role: FeePolicy::OWN.to_owned(),
-            address: address!("0x70997970C51812dc3A010C7d01b50e0d17dc79C8"),
-            bps: BasisPoints::new(30).unwrap(),
-        }],
-        chains: Vec::new(),
-        swap: SwapPricePolicy::default(),
-        pm_builder_code,
-        pm_max_builder_fee: FeePolicy::PM_MAX_BUILDER_FEE,
-        perp_builder: None,
-        perp_max_trigger_slippage: BasisPoints::new(1000).unwrap(),
-        perp_price_band: FeePolicy::PERP_PRICE_BAND,
-        perp_assets: Vec::new(),
-        bridge_caps: BridgeCaps::DEFAULT,
-    })
+pub(crate) fn policy(builder_code: B256) -> Policy {
+    policy_with(|fees| fees["prediction_market"]["builder_code"] = json!(builder_code))
 }

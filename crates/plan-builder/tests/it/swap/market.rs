@@ -17,7 +17,8 @@ use plan_builder::{
 use serde_json::{Value, json};
 
 use crate::swap::sample::{
-    Draft, FORWARDER, NOW, ROUTER, STRANGER, SUSHI, arguments, moment, now, parse, policy, ready,
+    Draft, FORWARDER, NOW, ROUTER, STRANGER, SUSHI, arguments, moment, now, parse, policy_with,
+    ready,
 };
 
 /// An aggregator that uses an exchange that is not reviewed, until the request denies it.
@@ -83,11 +84,15 @@ fn json_of(sealed: &Sealed) -> Value {
 }
 
 fn reviewed() -> Policy {
-    let mut policy = policy();
-    policy.fees.chains[0].legs[0].tools = vec!["sushiswap".to_owned()];
-    policy.fees.swap.deny_tools = vec!["bebop".to_owned()];
-    policy.fees.swap.max_price_impact = BasisPoints::new(300);
-    policy
+    reviewed_with(|_| {})
+}
+
+fn reviewed_with(edit: impl FnOnce(&mut Value)) -> Policy {
+    policy_with(|fees| {
+        fees["chains"][0]["legs"][0]["tools"] = json!(["sushiswap"]);
+        fees["swap"] = json!({"deny_tools": ["bebop"], "max_price_impact_bps": 300});
+        edit(fees);
+    })
 }
 
 #[test]
@@ -114,16 +119,15 @@ fn without_another_quote_the_refusal_is_that_of_the_first_one() {
     assert_eq!(refusal.check, "agg_targets_value_bound");
     assert_eq!(quotes.asked.lock().unwrap().len(), 2);
 
-    // The operator already denies the exchange, so the builder does not ask again.
-    let mut policy = reviewed();
-    policy.fees.swap.deny_tools = Vec::new();
-    policy.fees.integrator = "other".to_owned();
+    // The builder does not ask again about an exchange that the operator denies already.
+    let policy = reviewed_with(|fees| {
+        fees["integrator"] = json!("other");
+        fees["swap"] = json!({"max_price_impact_bps": 49, "max_price_deviation_bps": 0});
+    });
     let quotes = Fond {
         price: Some("3400"),
         ..Fond::default()
     };
-    policy.fees.swap.max_price_deviation = BasisPoints::new(0);
-    policy.fees.swap.max_price_impact = BasisPoints::new(49);
     assert_eq!(
         built(&quotes, &policy).unwrap_err().check,
         "agg_output_price_bound"
@@ -141,8 +145,9 @@ fn an_independent_price_is_in_the_plan_and_bounds_it() {
         ("3330", 11, true),
         ("3300", 100, false),
     ] {
-        let mut policy = reviewed();
-        policy.fees.swap.max_price_deviation = BasisPoints::new(most);
+        let bounded =
+            |most: u16| reviewed_with(|fees| fees["swap"]["max_price_deviation_bps"] = json!(most));
+        let policy = bounded(most);
         let quotes = Fond {
             price: Some(price),
             ..Fond::default()
@@ -168,8 +173,7 @@ fn an_independent_price_is_in_the_plan_and_bounds_it() {
                 );
                 verify(&request, sealed.json(), now(), &policy).unwrap();
                 // A verifier with a stricter policy refuses the same plan by the same name.
-                policy.fees.swap.max_price_deviation = BasisPoints::new(10);
-                let refusal = verify(&request, sealed.json(), now(), &policy).unwrap_err();
+                let refusal = verify(&request, sealed.json(), now(), &bounded(10)).unwrap_err();
                 assert_eq!(refusal.check, "agg_output_price_bound");
             }
         }
@@ -178,7 +182,7 @@ fn an_independent_price_is_in_the_plan_and_bounds_it() {
 
 #[test]
 fn legs_that_run_code_of_the_quotes_choosing_are_marked() {
-    let mut policy = reviewed();
+    let policy = reviewed();
     let notes = |policy: &Policy| {
         let plan = json_of(&built(&Fond::default(), policy).unwrap());
         let leg = plan["disclosure"]["legs"][0].clone();
@@ -188,22 +192,27 @@ fn legs_that_run_code_of_the_quotes_choosing_are_marked() {
         (leg["runs_arbitrary_code"].clone(), notes)
     };
     let (unmarked, fewer) = notes(&policy);
-    policy.fees.chains[0].legs[0].runs_arbitrary_code = true;
-    let (marked, more) = notes(&policy);
+    let marked = reviewed_with(|fees| {
+        fees["chains"][0]["legs"][0]["runs_arbitrary_code"] = json!(true);
+    });
+    let (marked, more) = notes(&marked);
     assert_eq!((unmarked, marked), (json!(false), json!(true)));
     assert_eq!(more, fewer + 1);
 }
 
 #[test]
 fn a_plan_ends_with_the_quote_of_its_exchange() {
-    let mut policy = reviewed();
-    policy.fees.chains[0].legs[0].max_life_seconds = Some(30);
+    let living = |seconds: u64| {
+        reviewed_with(|fees| {
+            fees["chains"][0]["legs"][0]["max_life_seconds"] = json!(seconds);
+        })
+    };
+    let policy = living(31);
     let sealed = built(&Fond::default(), &policy).unwrap();
-    assert_eq!(sealed.valid_until(), UtcSeconds::from_unix(NOW + 30));
+    assert_eq!(sealed.valid_until(), UtcSeconds::from_unix(NOW + 31));
     let request = Request::Swap(parse(&arguments()).unwrap());
     verify(&request, sealed.json(), now(), &policy).unwrap();
-    policy.fees.chains[0].legs[0].max_life_seconds = Some(29);
-    let refusal = verify(&request, sealed.json(), now(), &policy).unwrap_err();
+    let refusal = verify(&request, sealed.json(), now(), &living(30)).unwrap_err();
     assert_eq!(refusal.check, "artifact_expiry_committed");
 }
 
@@ -242,8 +251,10 @@ impl Accounts for Router {
 
 #[test]
 fn reviewed_legs_are_compared_with_the_routers_whitelist() {
-    let mut policy = reviewed().fees;
-    policy.chains[0].legs[0].spender = STRANGER;
+    let policy = reviewed_with(|fees| {
+        fees["chains"][0]["legs"][0]["spender"] = json!(STRANGER);
+    })
+    .fees;
     let listed = |router: &Router| {
         let listings = ready(whitelist::of_chain(router, &policy, &policy.chains[0]));
         let of = |one: &whitelist::Listing| {

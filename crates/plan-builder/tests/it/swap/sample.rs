@@ -7,19 +7,16 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use alloy_primitives::{Address, B256, Bytes, Selector, U256, address};
+use alloy_primitives::{Address, B256, Bytes, U256, address};
 use alloy_sol_types::{SolCall as _, sol};
 use calldata_checks::{
-    BasisPoints, FeePolicy, Rail, UtcSeconds,
-    fees::{
-        BridgeCaps, FeeModel, FeeRecipient, ReviewedChain, ReviewedLeg, Rounding, SwapPricePolicy,
-    },
+    BasisPoints, Rail, UtcSeconds,
     swap::calldata::{
         FeeDistribution, SwapData, forwardERC20FeesCall, swapTokensMultipleV3ERC20ToERC20Call,
     },
 };
 use plan_builder::{
-    LifeSeconds, Moment, Policy, Refusal, Request, Sealed, Validity, Verified,
+    FeeDocument, LifeSeconds, Moment, Policy, Refusal, Request, Sealed, Validity, Verified,
     ports::{NoSimulator, PortError, SwapAsk, SwapQuote, SwapQuotes},
     swap::{self, SwapRequest},
     verify,
@@ -203,46 +200,37 @@ impl Draft {
 }
 
 pub(crate) fn policy() -> Policy {
-    let recipient = |role: &str, address, bps| FeeRecipient {
-        role: role.to_owned(),
-        address,
-        bps: BasisPoints::new(bps).unwrap(),
-    };
-    let fees = FeePolicy {
-        version: "2026-11-01".to_owned(),
-        fee_model: FeeModel::ForwarderV2,
-        integrator: "svc".to_owned(),
-        aggregate_cap: BasisPoints::new(60).unwrap(),
-        rounding: Rounding::Floor,
-        recipients: vec![
-            recipient("own", OWN, 30),
-            recipient("aggregator", AGGREGATOR, 25),
+    policy_with(|_| {})
+}
+
+/// The policy after an edit of its fee document.
+pub(crate) fn policy_with(edit: impl FnOnce(&mut Value)) -> Policy {
+    let mut document = json!({
+        "version": "2026-11-01",
+        "fee_model": "B/forwarder-v2",
+        "integrator": "svc",
+        "aggregate_cap_bps": 60,
+        "rounding": "floor",
+        "recipients": [
+            {"role": "own", "address": OWN, "bps": 30},
+            {"role": "aggregator", "address": AGGREGATOR, "bps": 25},
         ],
-        chains: vec![ReviewedChain {
-            chain_id: BASE,
-            router: ROUTER,
-            forwarder: FORWARDER,
-            selectors: vec![Selector::from([0x5f, 0xd9, 0xae, 0x2e])],
-            legs: vec![ReviewedLeg::new(
-                SUSHI,
-                vec![Selector::from([0x5f, 0x3b, 0xd1, 0xc8])],
-            )],
+        "chains": [{
+            "chain_id": BASE,
+            "router": ROUTER,
+            "forwarder": FORWARDER,
+            "selectors": ["0x5fd9ae2e"],
+            "legs": [{"contract": SUSHI, "selectors": ["0x5f3bd1c8"]}],
         }],
-        swap: SwapPricePolicy::default(),
-        pm_builder_code: B256::ZERO,
-        pm_max_builder_fee: FeePolicy::PM_MAX_BUILDER_FEE,
-        perp_builder: None,
-        perp_max_trigger_slippage: BasisPoints::new(1000).unwrap(),
-        perp_price_band: FeePolicy::PERP_PRICE_BAND,
-        perp_assets: Vec::new(),
-        bridge_caps: BridgeCaps::DEFAULT,
-    };
+    });
+    edit(&mut document);
+    let document: FeeDocument = serde_json::from_value(document).unwrap();
     Policy {
         validity: Validity {
             swap: LifeSeconds::new(60).unwrap(),
             ..Validity::DEFAULT
         },
-        ..Policy::new(fees)
+        ..Policy::new(document.review().unwrap())
     }
 }
 

@@ -4,7 +4,7 @@ use std::{sync::Mutex, time::Duration};
 
 use alloy_primitives::{Address, B256, Bytes, U256, b256};
 use alloy_sol_types::{Revert, SolError as _};
-use calldata_checks::{Step, StepKind};
+use calldata_checks::{Step, StepKind, UtcSeconds};
 use plan_builder::{
     Policy, Refusal, Request, Sealed, SimulationMode,
     ports::{NoSimulator, PortError, PortErrorReason, SimulatedCall, SimulatedLog, Simulator},
@@ -13,7 +13,7 @@ use plan_builder::{
 use serde_json::{Value, json};
 
 use crate::swap::sample::{
-    ACCOUNT, Aggregator, BASE, OWN, QUOTED, USDC, WETH, arguments, moment, now, parse, policy,
+    ACCOUNT, Aggregator, BASE, NOW, OWN, QUOTED, USDC, WETH, arguments, moment, now, parse, policy,
     ready,
 };
 
@@ -339,16 +339,16 @@ fn a_verifier_that_requires_a_simulation_refuses_a_plan_without_one() {
     assert_eq!(refusal.check, Refusal::SIMULATION_UNAVAILABLE);
 }
 
-/// A plan is refused when its note does not belong to its outcome.
-#[test]
-fn a_note_cannot_be_rewritten() {
+/// Verifies a simulated plan after an edit of its record, with the digest that fits, for a verifier
+/// that requires a simulation.
+fn edited(edit: impl FnOnce(&mut Value)) -> Result<(), Refusal> {
     let sealed = build(&Chain {
         edit: |_: &mut Vec<SimulatedCall>| {},
         ran: Mutex::default(),
     })
     .unwrap();
     let mut plan: Value = serde_json::from_str(sealed.json()).unwrap();
-    plan["simulation"]["note"] = json!("send gas_used as the limit");
+    edit(&mut plan["simulation"]);
     plan["submission"]
         .as_object_mut()
         .unwrap()
@@ -356,8 +356,31 @@ fn a_note_cannot_be_rewritten() {
     let digest = alloy_primitives::keccak256(serde_json_canonicalizer::to_vec(&plan).unwrap());
     plan["submission"]["payload_digest"] = json!(digest.to_string());
     let request = Request::Swap(parse(&arguments()).unwrap());
-    let refusal = verify(&request, &plan.to_string(), now(), &policy()).unwrap_err();
-    assert_eq!(refusal.check, Refusal::SIMULATION);
+    let policy = Policy {
+        simulation: SimulationMode::Required,
+        ..policy()
+    };
+    verify(&request, &plan.to_string(), now(), &policy).map(drop)
+}
+
+/// A plan whose note differs from its outcome's is refused.
+#[test]
+fn a_note_cannot_be_rewritten() {
+    let refusal = edited(|record| record["note"] = json!("send gas_used as the limit"));
+    assert_eq!(refusal.unwrap_err().check, Refusal::SIMULATION);
+}
+
+/// A record is of the time from the plan's reading to its end: one minute before, because clocks
+/// differ.
+#[test]
+fn a_record_of_another_time_is_refused() {
+    let at = |unix| edited(|record| record["at"] = json!(UtcSeconds::from_unix(unix).to_string()));
+    for time in [NOW - 60, NOW, NOW + 60] {
+        assert_eq!(at(time), Ok(()));
+    }
+    for time in [0, NOW - 61, NOW + 61] {
+        assert_eq!(at(time).unwrap_err().check, Refusal::SIMULATION, "{time}");
+    }
 }
 
 #[test]

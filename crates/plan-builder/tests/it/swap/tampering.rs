@@ -4,7 +4,7 @@ use alloy_primitives::{B256, hex, keccak256};
 use plan_builder::{Refusal, Request, verify};
 use serde_json::{Value, json};
 
-use crate::swap::sample::{arguments, now, parse, policy, sealed, verified};
+use crate::swap::sample::{arguments, now, parse, policy, policy_with, sealed, verified};
 
 /// Collects every leaf of a JSON value, as a pointer.
 fn leaves(value: &Value, at: &str, found: &mut Vec<String>) {
@@ -190,18 +190,19 @@ fn a_plan_for_another_request_is_refused() {
 fn a_plan_under_another_configuration_is_refused() {
     let text = sealed().into_json();
     let request = Request::Swap(parse(&arguments()).unwrap());
-    let mut other = policy();
-    other.fees.version = "2026-12-01".to_owned();
+    let other = policy_with(|fees| fees["version"] = json!("2026-12-01"));
     assert_eq!(
         verify(&request, &text, now(), &other).unwrap_err().check,
         Refusal::PLAN_REBUILT
     );
-    other.fees.chains[0].router = crate::swap::sample::STRANGER;
+    let other = policy_with(|fees| {
+        fees["chains"][0]["router"] = json!(crate::swap::sample::STRANGER);
+    });
     assert_eq!(
         verify(&request, &text, now(), &other).unwrap_err().check,
         "agg_targets_value_bound"
     );
-    other.fees.chains.clear();
+    let other = policy_with(|fees| fees["chains"][0]["chain_id"] = json!(1));
     assert_eq!(
         verify(&request, &text, now(), &other).unwrap_err().check,
         "chain_unsupported"

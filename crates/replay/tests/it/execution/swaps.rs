@@ -3,7 +3,7 @@
 use alloy_primitives::{Bytes, U256};
 use calldata_checks::BasisPoints;
 use data_sources::{
-    Approvals, Mode, ReviewedContracts, SourceToken, SwapRequest, Swaps, VenueConfig,
+    Mode, ReviewedContracts, SourceToken, SwapRequest, VenueConfig,
     lifi::{Lifi, LifiConfig},
     okx::{Okx, OkxConfig},
     transport::Transport,

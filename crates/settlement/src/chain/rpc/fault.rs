@@ -34,12 +34,7 @@ pub(super) fn fault(method: &'static str, error: TransportError) -> RpcFault {
     match error {
         RpcError::ErrorResp(payload) => {
             let reverted = is_revert(&payload);
-            let message = payload
-                .message
-                .chars()
-                .filter(|c| !c.is_control())
-                .take(200)
-                .collect();
+            let message = exact::shortened(&payload.message, 200);
             let cause = Cause::Rpc {
                 call,
                 code: payload.code,

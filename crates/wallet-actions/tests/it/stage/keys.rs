@@ -18,19 +18,21 @@ use tokio::sync::watch;
 use super::{owner_id, snwapCall};
 
 /// Keys in memory, one for each owner. The key of the first owner exists from the start.
-pub(crate) struct Keys(
-    Mutex<BTreeMap<Address, (Owner, PrivateKeySigner)>>,
-    watch::Receiver<bool>,
-);
+pub(crate) struct Keys {
+    keys: Mutex<BTreeMap<Address, (Owner, PrivateKeySigner)>>,
+    signs: watch::Receiver<bool>,
+    finds: watch::Receiver<bool>,
+}
 
 impl Keys {
-    /// Makes keys that sign while `signs` is true.
-    pub(crate) fn new(signs: watch::Receiver<bool>) -> Self {
+    /// Makes keys that sign while `signs` is true. Wallets are found while `finds` is true.
+    pub(crate) fn new(signs: watch::Receiver<bool>, finds: watch::Receiver<bool>) -> Self {
         let key = Self::of(owner_id());
-        Self(
-            Mutex::new([(key.address(), (owner_id(), key))].into()),
+        Self {
+            keys: Mutex::new([(key.address(), (owner_id(), key))].into()),
             signs,
-        )
+            finds,
+        }
     }
 
     fn of(owner: Owner) -> PrivateKeySigner {
@@ -61,7 +63,7 @@ impl Custody for Keys {
     fn get_or_create(&self, owner: Owner) -> CustodyFuture<'_, Wallet> {
         let key = Self::of(owner);
         let address = key.address();
-        self.0.lock().unwrap().insert(address, (owner, key));
+        self.keys.lock().unwrap().insert(address, (owner, key));
         ready(Ok(known(owner, address)))
     }
 
@@ -70,10 +72,15 @@ impl Custody for Keys {
     }
 
     fn wallet_at(&self, address: Address) -> CustodyFuture<'_, Option<Wallet>> {
-        let keys = self.0.lock().unwrap();
-        ready(Ok(keys
-            .get(&address)
-            .map(|(owner, _)| known(*owner, address))))
+        let found = {
+            let keys = self.keys.lock().unwrap();
+            keys.get(&address).map(|(owner, _)| known(*owner, address))
+        };
+        let mut finds = self.finds.clone();
+        Box::pin(async move {
+            finds.wait_for(|finds| *finds).await.unwrap();
+            Ok(found)
+        })
     }
 
     fn sign<'a>(
@@ -82,12 +89,12 @@ impl Custody for Keys {
         subject: Subject<'a>,
         _: Purpose,
     ) -> CustodyFuture<'a, Signature> {
-        let keys = self.0.lock().unwrap();
+        let keys = self.keys.lock().unwrap();
         let signed = subject.hash().map(|hash| {
             let (_, key) = &keys[&wallet];
             key.sign_hash_sync(&hash).unwrap()
         });
-        let mut signs = self.1.clone();
+        let mut signs = self.signs.clone();
         Box::pin(async move {
             signs.wait_for(|signs| *signs).await.unwrap();
             signed

@@ -192,7 +192,7 @@ fn codes_of_refusals_are_stable() {
 fn entries_are_compared_by_value_and_not_by_text() {
     // `ascii_json` and the seller's own spelling are the same entry.
     let challenge = read(&challenge());
-    let again = PaymentRequired::from_json(ascii_json(&challenge).as_bytes()).unwrap();
+    let again = PaymentRequired::from_json(ascii_json(&challenge).unwrap().as_bytes()).unwrap();
     let choice = policy().choose(&again, &budget()).unwrap();
     assert_eq!(choice.still_offered(&challenge), Ok(()));
 }

@@ -3,8 +3,8 @@
 use alloy_primitives::{Address, B256};
 use serde_json::{Value, json};
 use x402_wire::{
-    Reason, SettlementResponse,
-    buyer::{Outcome, OutcomeError, TermsChanged},
+    HeaderError, Reason, SettlementResponse,
+    buyer::{Outcome, OutcomeError, SignedPayment, TermsChanged},
     encode_header,
 };
 
@@ -94,11 +94,11 @@ fn a_receipt_is_read_as_the_outcome_of_this_payment() {
             "{member}: {read:?}"
         );
     }
-    let read = with("errorReason", json!("transaction_failed"));
-    assert!(
-        matches!(read, Err(OutcomeError::Contradiction { .. })),
-        "{read:?}"
-    );
+    for (member, value) in [("errorReason", "transaction_failed"), ("status", "failed")] {
+        let read = with(member, json!(value));
+        let observed = value.to_owned();
+        assert_eq!(read, Err(OutcomeError::Contradiction { observed }));
+    }
     for transaction in ["", "0x12", "done"] {
         let read = with("transaction", json!(transaction));
         assert!(
@@ -110,4 +110,30 @@ fn a_receipt_is_read_as_the_outcome_of_this_payment() {
         payment.outcome(b"!"),
         Err(OutcomeError::Header(_))
     ));
+}
+
+#[test]
+fn a_stored_header_becomes_the_same_payment_again() {
+    let payment = signed();
+    let restored = SignedPayment::restore(payment.header()).unwrap();
+    assert_eq!(restored, payment);
+    assert_eq!(restored.key(), payment.key());
+
+    let other = |pointer: &str, value: Value| {
+        let mut message: Value = serde_json::from_str(payment.payload().unwrap().raw()).unwrap();
+        *message.pointer_mut(pointer).unwrap() = value;
+        SignedPayment::restore(&encode_header(&message.to_string()))
+    };
+    assert_eq!(SignedPayment::restore("?"), Err(HeaderError::Base64));
+    for (pointer, value) in [
+        ("/accepted/scheme", json!("aggr_deferred")),
+        ("/accepted/network", json!("solana:1")),
+        ("/accepted/extra/version", Value::Null),
+    ] {
+        let read = other(pointer, value);
+        assert!(
+            matches!(&read, Err(HeaderError::Schema { detail }) if detail.starts_with("accepted: ")),
+            "{pointer}: {read:?}"
+        );
+    }
 }

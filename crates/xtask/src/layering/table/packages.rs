@@ -70,6 +70,7 @@ pub(super) const EFFECTS: &[&str] = &[
     "fence-server",
     "http-edge",
     "ledger",
+    "outbound-tls",
     "replay",
     "settlement",
     "storage",
@@ -141,11 +142,11 @@ pub const RESERVED: &[Reserved] = &[
     },
     Reserved {
         package: "rustls",
-        members: &["fence-online", "storage"],
+        members: &["fence-online", "outbound-tls"],
     },
     Reserved {
         package: "rustls-platform-verifier",
-        members: &["storage"],
+        members: &["outbound-tls"],
     },
 ];
 

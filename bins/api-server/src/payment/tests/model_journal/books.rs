@@ -81,8 +81,31 @@ impl Books {
         match self.entries.get(&entry) {
             Some(found) if !transition.from().contains(&found.state) => Ok(()),
             Some(_) if self.expired.contains(&instance) => Err(LedgerError::LeaseLost),
+            // A charge is recorded whoever holds the entry.
+            Some(_) if transition == Transition::Settle => Ok(()),
             Some(found) if found.owner != instance => Err(LedgerError::TakenOver { entry }),
             _ => Ok(()),
+        }
+    }
+
+    /// Checks that an entry is that of an authorization.
+    pub(super) fn must_be(
+        &self,
+        entry: EntryId,
+        key: &AuthorizationKey,
+    ) -> Result<(), LedgerError> {
+        match self.entries.get(&entry) {
+            Some(found) if found.key == *key => Ok(()),
+            _ => Err(LedgerError::NoSuchEntry { entry }),
+        }
+    }
+
+    /// Sets payments in settlement back to the moment before their answers were stored.
+    pub(super) fn lose_answers(&mut self) {
+        let entries = self.entries.values_mut();
+        for entry in entries.filter(|entry| entry.state == State::Settling) {
+            entry.state = State::Reserved;
+            (entry.payment, entry.answer) = (None, None);
         }
     }
 

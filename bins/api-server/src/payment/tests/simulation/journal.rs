@@ -144,11 +144,12 @@ impl<S: Store> Journal for FaultyJournal<S> {
     async fn settle(
         &self,
         entry: EntryId,
+        key: AuthorizationKey,
         receipt: StoredReceipt,
         now: u64,
     ) -> Result<(), LedgerError> {
         let inner = self.inner();
-        let effect = async { inner.settle(entry, receipt, now).await };
+        let effect = async { inner.settle(entry, key, receipt, now).await };
         self.call("settle", effect).await
     }
 

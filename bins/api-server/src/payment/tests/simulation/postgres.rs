@@ -21,7 +21,8 @@ use x402_wire::AuthorizationKey;
 use super::store::Database;
 use super::world::options;
 
-/// Longer than any history, because the history has its own clock for leases.
+/// The lease in the database: longer than any history, because the history has its own clock for
+/// leases.
 const LEASE: Duration = Duration::from_secs(86_400);
 
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
@@ -135,10 +136,11 @@ impl Journal for PostgresJournal {
     async fn settle(
         &self,
         entry: EntryId,
+        key: AuthorizationKey,
         receipt: StoredReceipt,
         now: u64,
     ) -> Result<(), LedgerError> {
-        self.wait(|ledger| async move { ledger.settle(entry, receipt, now).await })
+        self.wait(|ledger| async move { ledger.settle(entry, key, receipt, now).await })
     }
 
     async fn release(

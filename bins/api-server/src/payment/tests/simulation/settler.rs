@@ -102,7 +102,7 @@ impl SimulatedSettler {
             self.publish(payment);
         }
         match kind {
-            // Sometimes later than any caller waits.
+            // The transfer sometimes comes later than any caller waits.
             "late" => match world.chain.execute(payment, world.now()) {
                 Some(transaction) => {
                     world.sleep(world.chance.between(20, 90)).await;

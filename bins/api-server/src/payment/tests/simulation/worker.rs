@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use alloy_primitives::B256;
 use ledger::Answer;
-use route_catalog::{ErrorCode, Operation};
+use route_catalog::ErrorCode;
 
 use super::world::{Life, World};
 use crate::call::Call;
@@ -43,7 +43,7 @@ impl Worker for SimulatedWorker {
                 }
                 "is slow" => self.world.sleep(self.world.chance.between(3, 30)).await,
                 "never ends" => std::future::pending().await,
-                // A panic without its message.
+                // `resume_unwind` panics without printing a message.
                 _ => resume_unwind(Box::new("the work panics")),
             }
         }
@@ -54,10 +54,6 @@ impl Worker for SimulatedWorker {
     }
 
     async fn has_begun(&self, _payment: B256) -> bool {
-        false
-    }
-
-    async fn forbid(&self, _operation: Operation, _payment: B256) -> bool {
         false
     }
 }

@@ -1,5 +1,8 @@
 //! Tests of the variables of the environment, which replace keys of the configuration file.
 
+use std::path::Path;
+
+use api_server::Config;
 use dev_chain::GAS_PAYER;
 use test_support::process::{program, run};
 
@@ -16,6 +19,7 @@ fn secrets_do_not_belong_in_the_file_and_are_not_repeated() {
         "upstreams.okx.api_key",
         "upstreams.okx.secret_key",
         "upstreams.lifi.passphrase",
+        "custody.api_private_key",
     ] {
         let variable = format!("SVC__{}", key.to_uppercase().replace('.', "__"));
         let says = [
@@ -36,6 +40,52 @@ fn secrets_do_not_belong_in_the_file_and_are_not_repeated() {
         format!("storage.url = 'postgres://user:{MARKER}@host/db'"),
     ] {
         assert_refused(&format!("{PAYEE}{line}"), &[], &[]);
+    }
+}
+
+/// URLs may be in the file, although they may hold a password or a key.
+const MAY_BE_IN_THE_FILE: [&str; 2] = ["url", "web3signer_url"];
+
+/// The names of all secrets in the sections of the configuration.
+fn secrets() -> Vec<String> {
+    let mut names = Vec::new();
+    for folder in [
+        "src/config/sections",
+        "../../crates/server-config/src/sections",
+    ] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        for file in std::fs::read_dir(folder).unwrap() {
+            let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+            let fields = text.lines().filter_map(|line| {
+                let field = line.trim().strip_prefix("pub ")?;
+                field.strip_suffix(": Option<SecretString>,")
+            });
+            names.extend(fields.map(str::to_owned));
+        }
+    }
+    names
+}
+
+#[test]
+fn every_secret_of_the_configuration_is_refused_in_the_file() {
+    let names = secrets();
+    for known in [
+        "api_private_key",
+        "redeemer_key",
+        "okx_passphrase",
+        "passphrase",
+        "url",
+    ] {
+        assert!(names.iter().any(|name| name == known), "{known}: {names:?}");
+    }
+    for name in names {
+        if MAY_BE_IN_THE_FILE.contains(&name.as_str()) {
+            continue;
+        }
+        let refused = Config::parse(&format!("any.{name} = '{MARKER}'"), []).unwrap_err();
+        let refused = refused.to_string();
+        let says = format!("any.{name}: a secret does not belong in this file");
+        assert!(refused.contains(&says), "{refused}");
     }
 }
 

@@ -64,7 +64,10 @@ async fn three(ledger: &AnyLedger) -> [i64; 3] {
         header: "e30".to_owned(),
         transaction: B256::repeat_byte(0xd2).to_string(),
     };
-    ledger.settle(entries[0], receipt, now).await.unwrap();
+    ledger
+        .settle(entries[0], claim(2).key, receipt, now)
+        .await
+        .unwrap();
     let reason = "refused, \"too old\"";
     ledger
         .release(entries[1], reason, Spent::NOTHING, now)
@@ -127,6 +130,7 @@ async fn payments_are_selected_and_listed() {
                 "valid_before": NOW + 300,
                 "payment_id": "order-2",
                 "cause": null,
+                "retired": false,
             })
         );
         let later = (NOW + 86_400).to_string();
@@ -282,6 +286,53 @@ async fn tables_of_another_version_are_left_alone() {
     let (code, _, stderr) = desk.run(&["stats"]);
     assert_eq!(code, 2);
     assert!(stderr.contains("has schema 99"), "{stderr}");
+    // Nor are the tables of instances brought up, which the command uses to open a ledger.
+    for older in [
+        "UPDATE schema_version SET version = 1 WHERE component = 'ledger'",
+        "UPDATE schema_version SET version = 1 WHERE component = 'instance'",
+    ] {
+        postgres.query("change", older, &[]).await.unwrap();
+    }
+    let (code, _, stderr) = desk.run(&["stats"]);
+    assert_eq!(code, 2);
+    let said = "the tables of instance have version 1, this program needs 2";
+    assert!(stderr.contains(said), "{stderr}");
+}
+
+/// A database that is away says nothing about the configuration.
+#[test]
+fn a_database_that_cannot_be_reached_has_the_exit_code_of_other_remote_systems() {
+    let desk = Desk::on(
+        tempfile::tempdir().unwrap(),
+        "postgres://svc@127.0.0.1:1/none",
+    );
+    for arguments in [&["list"][..], &["reconcile"]] {
+        let (code, stdout, stderr) = desk.run(arguments);
+        assert_eq!((code, &*stdout), (1, ""), "{stderr}");
+        assert!(stderr.contains("is not available"), "{stderr}");
+    }
+}
+
+/// The operator sees that an authorization was given up for good.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_retired_payment_is_shown_as_such() {
+    for (desk, url, _schema) in desks() {
+        let ledger = open(&url).await;
+        let [.., released] = three(&ledger).await;
+        assert_eq!(ledger.retire(EntryId::new(released)).await, Ok(true));
+        ledger.close().await.unwrap();
+        drop(ledger);
+
+        let number = released.to_string();
+        let show = ["show", "--entry", &number];
+        let shown = desk.lines(&show);
+        assert!(
+            shown.contains(&"retired       true".to_owned()),
+            "{shown:#?}"
+        );
+        let shown = desk.objects(&[&show[..], &["--json"]].concat());
+        assert_eq!(shown[0]["retired"], true);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -9,7 +9,7 @@ use data_sources::evm::{CallOutcome, EvmReader, Leg};
 use data_sources::rpc::RpcConfig;
 use data_sources::transport::Transport;
 use data_sources::{Clock, SystemClock};
-use dev_chain::{BUYER, DevChain, GAS_PAYER, PAYEE, Reply, RpcServer, USDC, USDG, USDT0};
+use dev_chain::{BUYER, DevChain, GAS_PAYER, PAYEE, RpcServer, USDC, USDG, USDT0};
 use readings::chain::{Explanation, Knowledge, Needs, Record, Status, explain};
 use serde_json::{Value, json};
 
@@ -79,17 +79,8 @@ impl Stage {
     /// Sends calldata from an unlocked account, even if it reverts. Returns the hash.
     fn send(&self, from: Address, to: Address, data: Vec<u8>) -> B256 {
         let call = json!({"from": from, "to": to, "data": Bytes::from(data), "gas": "0x493e0"});
-        let request =
-            json!({"jsonrpc": "2.0", "id": 1, "method": "eth_sendTransaction", "params": [call]});
-        let Reply::Http { body, .. } = self.chain.answer(request.to_string().as_bytes()) else {
-            panic!("no answer");
-        };
-        let answer: Value = serde_json::from_slice(&body).unwrap();
-        answer["result"]
-            .as_str()
-            .unwrap_or_else(|| panic!("{answer}"))
-            .parse()
-            .unwrap()
+        let sent = self.chain.request("eth_sendTransaction", json!([call]));
+        sent.unwrap().as_str().unwrap().parse().unwrap()
     }
 
     async fn record(&self, hash: B256) -> Record {
@@ -222,12 +213,8 @@ async fn a_revert_is_explained_with_the_contracts_reason() {
     assert_eq!(told.status, Status::Reverted);
     // The chain itself gives the reason in the error of the same call.
     let asked = json!([{"from": BUYER.address, "to": USDC, "data": Bytes::from(too_much.clone())}, "latest"]);
-    let request = json!({"jsonrpc": "2.0", "id": 1, "method": "eth_call", "params": asked});
-    let Reply::Http { body, .. } = stage.chain.answer(request.to_string().as_bytes()) else {
-        panic!("no answer");
-    };
-    let answer: Value = serde_json::from_slice(&body).unwrap();
-    let message = answer["error"]["message"].as_str().unwrap();
+    let refused = stage.chain.request("eth_call", asked).unwrap_err();
+    let message = refused["message"].as_str().unwrap();
     let reason = told.revert_reason.as_deref().unwrap();
     assert!(
         !reason.is_empty() && message.ends_with(reason),

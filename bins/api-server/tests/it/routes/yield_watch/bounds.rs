@@ -48,7 +48,7 @@ async fn a_payer_has_twenty_active_mandates_at_most() {
     let mandates = beside(shop.world.folder());
     for number in 0..20 {
         let payment = B256::repeat_byte(number);
-        let made = mandates.create(payment, terms(buyer.address(), 24 * HOUR));
+        let made = mandates.create(payment, terms(buyer.address(), 24 * HOUR), None);
         made.await.unwrap();
     }
     let answer = create(buyer, &body("notify", 24 * HOUR)).await;

@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn a_status_is_believed_when_two_nodes_agree_and_labelled_when_one_says_it() {
+async fn a_status_counts_when_two_nodes_agree_and_is_labelled_when_one_reports_it() {
     let testimony = async |nodes: &[&MockServer]| {
         let found = reader(nodes).transaction(196, HASH, None).await.unwrap();
         found.value.unwrap().testimony
@@ -42,7 +42,7 @@ async fn a_node_that_hangs_costs_less_than_a_second() {
 }
 
 #[tokio::test]
-async fn a_node_that_knows_it_without_its_outcome_does_not_make_it_unknown() {
+async fn a_node_that_knows_a_transaction_without_its_outcome_does_not_make_it_unknown() {
     let half = changed("eth_getTransactionReceipt", |receipt| {
         *receipt = Value::Null
     })
@@ -135,6 +135,7 @@ async fn the_node_that_answered_is_asked_first_afterwards() {
     let good = node(replies()).await;
     let reader = reader(&[&down, &good]);
     reader.transaction(196, HASH, None).await.unwrap();
-    // It was asked for the transaction, at the same time as the other one, and not for the block.
+    // The silent node was asked for the transaction together with the other node, and was not asked
+    // for the block.
     assert_eq!(methods(&down).await, ["eth_chainId"]);
 }

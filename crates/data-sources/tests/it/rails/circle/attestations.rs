@@ -85,7 +85,7 @@ async fn an_attestation_of_another_form_is_malformed() {
         ("attestation", json!("0x"), "$.messages[0].attestation"),
         ("attestation", json!("0x1234"), "$.messages[0].attestation"),
         ("message", json!("0x"), "$.messages[0].message"),
-        // From domain 7.
+        // The message is from domain 7.
         (
             "message",
             json!("0x000000010000000700000003"),

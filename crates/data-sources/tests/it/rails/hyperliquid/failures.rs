@@ -34,7 +34,8 @@ async fn every_entry_of_a_universe_is_read() {
         ("maxLeverage", json!(2.5)),
         ("isDelisted", json!("no")),
     ] {
-        // In an entry that was not requested: a list with any defect has no trustworthy indices.
+        // The wrong entry is not the requested one: a list with any defect has no trustworthy
+        // indices.
         let result = contexts(|body| body[0]["universe"][2][member] = wrong.clone()).await;
         assert_eq!(
             place(result),

@@ -167,7 +167,7 @@ async fn a_token_that_any_source_does_not_know_is_unknown() {
     .await;
     let venue = venue(config(&server));
     venue.market(id(YES)).await.unwrap_err();
-    // That is an answer, not a failure.
+    // The source stays healthy: the refusal is an answer and no failure.
     assert_eq!(
         state(&venue.source().health(), "polymarket.markets-by-token"),
         ("ok", None)

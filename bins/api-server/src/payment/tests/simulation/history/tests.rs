@@ -203,7 +203,7 @@ fn the_ledger_says_what_the_chain_says() {
         |h| h.purchases[0].signed.push(unpaid),
         &[Breach::LedgerDiffers { nonce, state }],
     );
-    // Allowed by a facilitator's statement.
+    // A facilitator's statement allows these states.
     for state in [State::Released, State::Undecidable] {
         let says = |h: &mut History| {
             h.purchases[0].signed[0].chain_decides = false;

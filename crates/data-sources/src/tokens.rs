@@ -1,31 +1,13 @@
-//! The ports of the routes, named by capability. The adapters decide which upstream provides each.
+//! What the adapters say about tokens: prices, lists, approvals and swaps.
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use alloy_primitives::{Address, Bytes, U256};
 use calldata_checks::okx::{NATIVE_COIN, ReviewedContracts, SwapAsked, Trim};
 use exact::DecimalText;
 use jiff::Timestamp;
 
-use crate::{
-    error::{Error, RequestError},
-    provenance::Sourced,
-    slippage::SlippagePercent,
-};
-
-/// Dollar prices of tokens.
-pub trait TokenPrices: Send + Sync {
-    /// The price of `token`.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NotPriced`] for a token the source does not know, [`Error::Refused`] for an answer
-    /// about another token, [`Error::Source`] otherwise.
-    fn price(
-        &self,
-        token: Address,
-    ) -> impl Future<Output = Result<Sourced<TokenPrice>, Error>> + Send;
-}
+use crate::{error::RequestError, slippage::SlippagePercent};
 
 /// A token's price.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,20 +20,6 @@ pub struct TokenPrice {
     pub price_usd: DecimalText,
     /// When the source observed it.
     pub as_of: Timestamp,
-}
-
-/// The tokens that can be traded.
-pub trait TokenList: Send + Sync {
-    /// The list, at most `max_age` old when that is given; the adapter's own time to live holds as
-    /// well.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Source`] when no list is young enough.
-    fn tokens(
-        &self,
-        max_age: Option<Duration>,
-    ) -> impl Future<Output = Result<Sourced<TokenSnapshot>, Error>> + Send;
 }
 
 /// A token list at one time.
@@ -87,21 +55,6 @@ impl Token {
     }
 }
 
-/// Calldata that allows the router's spender to take a token.
-pub trait Approvals: Send + Sync {
-    /// The approval of `amount` (in the token's unit; zero revokes) for `token`.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Request`] for the native coin or the zero address, [`Error::Refused`] when the
-    /// aggregator's own approval differs from ours.
-    fn approval(
-        &self,
-        token: Address,
-        amount: U256,
-    ) -> impl Future<Output = Result<Sourced<Approval>, Error>> + Send;
-}
-
 /// An unsigned approval: send `data` to the **token**.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approval {
@@ -121,19 +74,6 @@ pub struct Approval {
     pub needs_reset: Option<bool>,
     /// Version of the reviewed set that has the spender.
     pub reviewed_version: String,
-}
-
-/// Quotes with calldata.
-pub trait Swaps: Send + Sync {
-    /// A quote for `request`, whose calldata does exactly what the request says.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NoRoute`], [`Error::Refused`] with the check that failed, or [`Error::Source`].
-    fn swap(
-        &self,
-        request: &SwapRequest,
-    ) -> impl Future<Output = Result<Sourced<SwapQuote>, Error>> + Send;
 }
 
 /// A swap request that passed every check that needs no upstream.

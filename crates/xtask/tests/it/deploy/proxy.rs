@@ -1,0 +1,42 @@
+//! The configuration of the proxy.
+
+use super::read;
+
+/// Directives only, without comments.
+fn caddyfile() -> String {
+    let text = read("docs/deploy/caddy/Caddyfile");
+    let lines = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.starts_with('#'));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The buffer reads the body to its end, also when there is no instance to send it to, and
+/// `handle_errors` would send the call on without it.
+#[test]
+fn only_the_last_proxy_reads_the_body_before_it_has_an_instance() {
+    let text = caddyfile();
+    let (first, last) = text.split_once("handle_errors 503").unwrap();
+    assert!(first.contains("reverse_proxy api-1:8402 api-2:8402"));
+    assert!(!first.contains("request_buffers"), "{first}");
+    assert!(last.contains("request_buffers 64KiB"), "{last}");
+}
+
+/// Caddy logs the head of a call that fails.
+#[test]
+fn the_log_has_no_signature_of_a_payment() {
+    let text = caddyfile();
+    let log = text.split_once("log default {").unwrap().1;
+    let log = log.split_once("servers {").unwrap().0;
+    assert!(log.contains("request>headers>Payment-Signature delete"));
+}
+
+#[test]
+fn prometheus_reads_the_metrics_of_the_proxy_and_the_port_is_not_public() {
+    let scraped = read("docs/deploy/prometheus/prometheus.yml");
+    assert!(scraped.contains("\"caddy:9180\""));
+    assert!(caddyfile().contains(":9180 {\nmetrics /metrics\n}"));
+    let compose = read("docs/deploy/compose.yaml");
+    assert!(!compose.contains("9180:"));
+}
