@@ -43,7 +43,7 @@ pub struct AcceptsEntry {
     offer: Result<PaymentRequirements, UnknownOffer>,
 }
 
-/// The reason why this crate cannot pay a well-formed entry of `accepts`.
+/// Why this crate cannot pay a well-formed entry of `accepts`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum UnknownOffer {
@@ -71,10 +71,10 @@ pub enum UnknownOffer {
         /// The seller's text, clipped.
         observed: String,
     },
-    /// `extra` lacks a member of the asset's EIP-712 domain, so that nothing can be signed.
+    /// `extra` lacks a member of the asset's EIP-712 domain, so nothing can be signed.
     #[error("extra.{member} is missing, and a signature needs it")]
     Domain {
-        /// `name` or `version`.
+        /// The missing member: `name` or `version`.
         member: &'static str,
     },
 }
@@ -93,7 +93,7 @@ impl AcceptsEntry {
         self.offer.as_ref().ok()
     }
 
-    /// Returns the reason why this crate does not know the offer; `None` when it does.
+    /// Returns why this crate does not know the offer. `None` when it does.
     #[must_use]
     pub fn unknown(&self) -> Option<&UnknownOffer> {
         self.offer.as_ref().err()
@@ -144,7 +144,7 @@ impl Serialize for AcceptsEntry {
     }
 }
 
-/// A member of a known entry that cannot be read.
+/// A known entry has a member that cannot be read.
 struct Fault {
     member: &'static str,
     detail: String,
@@ -153,7 +153,7 @@ struct Fault {
 impl Fault {
     fn new(member: &'static str, detail: impl fmt::Display) -> Self {
         let text = detail.to_string();
-        // The position counts from the member, not from the message.
+        // The parser counts the position from the member, not from the message.
         let detail = text
             .rsplit_once(" at line ")
             .map_or(text.as_str(), |(detail, _)| detail);
@@ -206,7 +206,7 @@ struct Amount(#[serde(with = "strict::decimal")] U256);
 #[serde(transparent)]
 struct Account(#[serde(with = "strict::address")] Address);
 
-/// Decides first whether the kind of the entry is known, and reads the other members only then.
+/// Decides whether the kind of the entry is known. Only then are the other members read.
 fn read(json: &str) -> Result<Result<PaymentRequirements, UnknownOffer>, Fault> {
     let entry: Entry<'_> = serde_json::from_str(json).map_err(|error| Fault::new("", error))?;
     let scheme: String = member("scheme", entry.scheme)?;

@@ -1,5 +1,7 @@
-//! JSON in pure ASCII. A client that reads a header with `atob()` takes UTF-8 for Latin-1, and
-//! would sign under a wrong token name without noticing.
+//! JSON in pure ASCII.
+//!
+//! A client that reads a header with `atob()` takes UTF-8 for Latin-1. It would then sign under a
+//! wrong token name without noticing.
 
 use std::io::{self, Write};
 
@@ -24,7 +26,7 @@ pub fn ascii_json<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<String
     String::from_utf8(out).map_err(serde::ser::Error::custom)
 }
 
-/// [`ascii_json`] of a type of this crate, which JSON can always hold.
+/// Like [`ascii_json`], for a type of this crate. JSON can always represent it.
 pub(crate) fn own_json<T: Serialize + ?Sized>(value: &T) -> String {
     ascii_json(value).unwrap_or_default()
 }
@@ -89,7 +91,8 @@ impl Formatter for AsciiFormatter {
         writer.write_all(escaped.as_bytes())
     }
 
-    /// Passes JSON on as it came. Characters outside ASCII can only be in its strings.
+    /// Writes JSON that is passed on as it came. Only its strings can have characters outside
+    /// ASCII.
     fn write_raw_fragment<W: ?Sized + Write>(
         &mut self,
         writer: &mut W,

@@ -1,4 +1,4 @@
-//! EIP-3009 authorizations and their typed data.
+//! EIP-3009 authorizations, their typed data, and the key that identifies one.
 
 use std::fmt;
 
@@ -36,13 +36,13 @@ pub struct Authorization {
     /// The amount in the asset's smallest unit.
     #[serde(with = "strict::decimal")]
     pub value: U256,
-    /// Unix seconds. On chain the block time must be strictly later.
+    /// The authorization is valid in blocks whose time, in Unix seconds, is later than this.
     #[serde(with = "strict::decimal")]
     pub valid_after: U256,
-    /// Unix seconds. On chain the block time must be strictly earlier.
+    /// The authorization is valid in blocks whose time, in Unix seconds, is earlier than this.
     #[serde(with = "strict::decimal")]
     pub valid_before: U256,
-    /// 32 random bytes. The token accepts each once per payer.
+    /// 32 random bytes. The token accepts each nonce of a payer once.
     #[serde(with = "strict::word")]
     pub nonce: B256,
 }
@@ -78,7 +78,7 @@ impl Authorization {
         keccak256(message)
     }
 
-    /// `hashStruct` of EIP-712.
+    /// Computes `hashStruct` of EIP-712.
     fn hash_struct(&self) -> B256 {
         let mut encoded = [0u8; 7 * 32];
         let words = [
@@ -145,7 +145,7 @@ impl AuthorizationKey {
 }
 
 impl fmt::Display for AuthorizationKey {
-    /// `eip155:196/<asset>/<payer>/<nonce>`, for logs and operators.
+    /// Writes `eip155:196/<asset>/<payer>/<nonce>`, for logs and operators.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     sol! {
-        /// The type as EIP-3009 has it.
+        /// The type as EIP-3009 defines it.
         struct TransferWithAuthorization {
             address from;
             address to;
@@ -176,7 +176,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_struct_is_hashed_as_its_type_says(
+        fn a_struct_is_hashed_as_its_type_defines(
             from: [u8; 20],
             to: [u8; 20],
             numbers: [[u8; 32]; 3],

@@ -76,7 +76,7 @@ impl Resource {
 pub struct PaymentRequired {
     /// Always [`X402_VERSION`].
     pub x402_version: u64,
-    /// The reason why payment is required, as text for people.
+    /// Why payment is required, as text for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// The resource that is paid for.

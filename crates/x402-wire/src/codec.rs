@@ -17,36 +17,38 @@ use crate::X402_VERSION;
 /// carry the schemas of every extension.
 pub const MAX_DEPTH: usize = 32;
 
-/// The reason why a header value is not the expected message.
+/// Why a header value is not the expected message.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum HeaderError {
-    /// Neither the standard nor the URL-safe alphabet, or a length that base64 cannot have.
+    /// The text is in neither the standard nor the URL-safe alphabet, or has a length that base64
+    /// cannot have.
     #[error("the header is not base64")]
     Base64,
-    /// Decoded bytes that are not UTF-8 text.
+    /// The decoded bytes are not UTF-8 text.
     #[error("the decoded header is not UTF-8 text")]
     Utf8,
-    /// Nested more deeply than [`MAX_DEPTH`].
+    /// The JSON nests more deeply than [`MAX_DEPTH`].
     #[error("the decoded JSON nests deeper than {MAX_DEPTH} levels")]
     TooDeep,
-    /// Not JSON, or JSON of another shape than this message of x402 v2.
+    /// The text is not JSON, or is JSON of another shape than this message of x402 v2.
     #[error("the decoded JSON is not this message of x402 v2: {detail}")]
     Schema {
         /// The parser's message: the expected form and its place.
         detail: String,
     },
-    /// A malformed entry of `accepts` whose kind is known.
+    /// An entry of `accepts` has a known kind and is malformed.
     #[error("accepts[{index}]{}: {detail}", dotted(member))]
     Offer {
         /// The position of the entry, from 0.
         index: usize,
-        /// The member, for example `payTo` or `extra.name`; empty when it is the whole entry.
+        /// The member, for example `payTo` or `extra.name`. Empty when the fault is in the whole
+        /// entry.
         member: &'static str,
         /// The expected and the observed form.
         detail: String,
     },
-    /// A message of another protocol version.
+    /// The message has another protocol version.
     #[error("expected x402Version 2, observed {observed}")]
     Version {
         /// The version that the message names.
@@ -58,7 +60,7 @@ pub enum HeaderError {
 }
 
 impl HeaderError {
-    /// The stable reason code of this error (x402 v2 section 9).
+    /// Returns the stable reason code of this error (x402 v2 section 9).
     ///
     /// # Example
     /// ```
@@ -101,13 +103,15 @@ pub(crate) fn not_this_version(json: &str, error: &serde_json::Error) -> HeaderE
     }
 }
 
-/// Most characters of a parser's message, which may repeat the other side's text.
+/// The most characters of a parser's message that are kept. The message may repeat the other side's
+/// text.
 pub(crate) const SHOWN_DETAIL: usize = 200;
 
 /// Returns the text of a JSON string, and any other JSON as it is written.
 ///
-/// A `serde_json::Value` would not do: it reads an object with one private name as the JSON in that
-/// object's string, and so as something that other readers do not see.
+/// It does not read a `serde_json::Value`. That type treats an object whose only member has one
+/// private name as raw JSON: it reads the JSON in the member's string, while other readers see the
+/// object.
 pub(crate) fn text_or_json(json: &RawValue) -> String {
     serde_json::from_str(json.get()).unwrap_or_else(|_| json.get().to_owned())
 }
@@ -160,7 +164,7 @@ pub fn encode_header(json: &str) -> String {
     engines::STANDARD.encode(json)
 }
 
-/// Reads the JSON text of a header value. Does not check that it is JSON.
+/// Reads the JSON text of a header value. It does not check that the text is JSON.
 ///
 /// # Errors
 /// [`HeaderError::Base64`], [`HeaderError::Utf8`] or [`HeaderError::TooDeep`].
@@ -252,9 +256,9 @@ mod tests {
         }
     }
 
-    /// Long texts are read in blocks, of which each character counts as much as in a short one.
+    /// A long text is read in blocks. Each of its characters must count as in a short text.
     #[test]
-    fn every_character_of_a_long_header_counts() {
+    fn every_character_of_a_long_header_is_checked() {
         let text = "{\"a\":\"???>>>~~\"}".repeat(8);
         let standard = encode_header(&text);
         assert_eq!(

@@ -32,7 +32,7 @@ pub struct Extensions(BTreeMap<String, String>);
 const PAYMENT_IDENTIFIER: &str = "payment-identifier";
 
 impl Extensions {
-    /// Returns the JSON of an extension.
+    /// Returns the JSON of an extension. `None` when there is none of this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
@@ -64,7 +64,8 @@ impl Extensions {
         self.0.is_empty()
     }
 
-    /// Reads whether the seller takes a payment identifier, and whether it requires one.
+    /// Reads whether the seller requires a payment identifier. `None` when the seller does not
+    /// accept one.
     pub(crate) fn payment_identifier(&self) -> Option<Identifier> {
         let extension = members(self.get(PAYMENT_IDENTIFIER)?)?;
         let info = extension.get("info").and_then(|info| members(info.get()));
@@ -75,7 +76,7 @@ impl Extensions {
         })
     }
 
-    /// Returns the extensions with the buyer's identifier, where the seller takes one.
+    /// Returns the extensions with the buyer's identifier, if the seller accepts one.
     pub(crate) fn with_payment_id(&self, id: &PaymentId) -> Self {
         let mut extensions = self.clone();
         if let Some(json) = extensions.0.get_mut(PAYMENT_IDENTIFIER)
@@ -95,7 +96,7 @@ fn members(json: &str) -> Option<Members> {
     serde_json::from_str(json).ok()
 }
 
-/// Returns the extension with `info.id`; `None` when it or its `info` is not an object.
+/// Returns the extension with `info.id`. `None` when the extension or its `info` is not an object.
 fn identified(json: &str, id: &PaymentId) -> Option<String> {
     let mut extension = members(json)?;
     let mut info = match extension.get("info") {
@@ -107,7 +108,7 @@ fn identified(json: &str, id: &PaymentId) -> Option<String> {
     serde_json::to_string(&extension).ok()
 }
 
-/// A seller's use of payment identifiers.
+/// How a seller uses payment identifiers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Identifier {
     Optional,

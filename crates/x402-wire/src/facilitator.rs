@@ -72,7 +72,7 @@ pub struct SupportedKind {
     pub x402_version: u64,
     /// The scheme as text. Schemes that this crate does not know are allowed here.
     pub scheme: String,
-    /// The CAIP-2 network as text, likewise.
+    /// The CAIP-2 network as text. Networks that this crate does not know are allowed here.
     pub network: String,
 }
 

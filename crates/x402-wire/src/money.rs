@@ -1,4 +1,4 @@
-//! Prices.
+//! Prices, in millionths of a dollar.
 
 use std::fmt;
 
@@ -96,13 +96,13 @@ impl MicroUsd {
         }
     }
 
-    /// The amount in the asset's smallest unit: dollars times 1,000,000.
+    /// Returns the amount in the asset's smallest unit: dollars times 1,000,000.
     #[must_use]
     pub const fn atomic(self) -> u64 {
         self.0
     }
 
-    /// [`Self::atomic`] as the integer that the wire and the chain use.
+    /// Returns [`Self::atomic`] as the integer that messages and the chain use.
     #[must_use]
     pub fn amount(self) -> U256 {
         U256::from(self.0)
@@ -110,7 +110,7 @@ impl MicroUsd {
 }
 
 impl fmt::Display for MicroUsd {
-    /// Dollars as the shortest decimal: `0.01`, `1`, `0.000001`.
+    /// Writes dollars as the shortest decimal: `0.01`, `1`, `0.000001`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (whole, fraction) = (self.0 / 1_000_000, self.0 % 1_000_000);
         if fraction == 0 {

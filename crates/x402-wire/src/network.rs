@@ -39,13 +39,13 @@ impl Network {
     /// X Layer, `eip155:196`.
     pub const X_LAYER: Self = Self::evm(196);
 
-    /// The EVM network with this chain id.
+    /// Makes the EVM network with this chain id.
     #[must_use]
     pub const fn evm(chain_id: u64) -> Self {
         Self { chain_id }
     }
 
-    /// The EIP-155 chain id, which is also the chain id of the EIP-712 domain.
+    /// Returns the EIP-155 chain id. The EIP-712 domain has the same chain id.
     #[must_use]
     pub const fn chain_id(self) -> u64 {
         self.chain_id
@@ -106,7 +106,7 @@ pub enum Scheme {
     AggrDeferred,
 }
 
-/// The refusal of a text that names no [`Scheme`].
+/// A text that names no [`Scheme`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 #[error("expected the scheme `exact` or `aggr_deferred`, observed `{observed}`")]
 #[non_exhaustive]
@@ -116,7 +116,7 @@ pub struct UnknownScheme {
 }
 
 impl Scheme {
-    /// The name on the wire.
+    /// Returns the name that messages use.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

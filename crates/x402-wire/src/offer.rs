@@ -1,4 +1,4 @@
-//! The payment options of one route, and matching a payment to one of them.
+//! The payment options of one route, and the search for the option that a payment claims.
 
 use std::sync::Arc;
 
@@ -52,19 +52,19 @@ impl PaymentOption {
         }
     }
 
-    /// The option as it is on the wire.
+    /// Returns the option as messages contain it.
     #[must_use]
     pub fn requirements(&self) -> &PaymentRequirements {
         &self.requirements
     }
 
-    /// The option's JSON: [`PaymentRequirements::to_json`].
+    /// Returns the option's JSON: [`PaymentRequirements::to_json`].
     #[must_use]
     pub fn json(&self) -> &str {
         &self.json
     }
 
-    /// The EIP-712 domain separator of the option's asset.
+    /// Returns the EIP-712 domain separator of the option's asset.
     #[must_use]
     pub fn domain_separator(&self) -> B256 {
         self.domain_separator
@@ -81,7 +81,7 @@ pub enum Mismatch {
         /// The caller's text, clipped.
         observed: String,
     },
-    /// Another network.
+    /// The network differs.
     #[error("accepted.network: expected `{expected}`, observed `{observed}`")]
     Network {
         /// The offered network.
@@ -89,13 +89,13 @@ pub enum Mismatch {
         /// The caller's text, clipped.
         observed: String,
     },
-    /// A token that is not accepted.
+    /// The token is not accepted.
     #[error("accepted.asset: {observed} is not one of the accepted assets")]
     Asset {
         /// The caller's token.
         observed: Address,
     },
-    /// Another amount than the price.
+    /// The amount differs from the price.
     #[error("accepted.amount: expected {expected}, observed {observed}")]
     Amount {
         /// The price.
@@ -103,7 +103,7 @@ pub enum Mismatch {
         /// The caller's amount.
         observed: U256,
     },
-    /// Another payee.
+    /// The payee differs.
     #[error("accepted.payTo: expected {expected}, observed {observed}")]
     PayTo {
         /// The receiving address.
@@ -111,7 +111,7 @@ pub enum Mismatch {
         /// The caller's payee.
         observed: Address,
     },
-    /// Another time-out.
+    /// The time-out differs.
     #[error("accepted.maxTimeoutSeconds: expected {expected}, observed {observed}")]
     MaxTimeout {
         /// The offered seconds.
@@ -119,23 +119,23 @@ pub enum Mismatch {
         /// The caller's seconds.
         observed: u64,
     },
-    /// Another EIP-712 name; often the Latin-1 reading of a UTF-8 header.
+    /// The EIP-712 name differs. It is often the Latin-1 reading of a UTF-8 header.
     #[error("accepted.extra.name: expected `{expected}`, observed `{observed}`")]
     ExtraName {
         /// The asset's name.
         expected: String,
-        /// The caller's name, clipped; empty when absent.
+        /// The caller's name, clipped. Empty when absent.
         observed: String,
     },
-    /// Another EIP-712 version.
+    /// The EIP-712 version differs.
     #[error("accepted.extra.version: expected `{expected}`, observed `{observed}`")]
     ExtraVersion {
         /// The asset's version.
         expected: String,
-        /// The caller's version, clipped; empty when absent.
+        /// The caller's version, clipped. Empty when absent.
         observed: String,
     },
-    /// A payment flow that was not offered.
+    /// The caller names a payment flow that was not offered.
     #[error(
         "accepted.extra.paymentFlow: expected `{PAYMENT_FLOW}` or nothing, observed `{observed}`"
     )]
@@ -143,7 +143,7 @@ pub enum Mismatch {
         /// The caller's flow, clipped.
         observed: String,
     },
-    /// A way of moving the asset that was not offered.
+    /// The caller names a way of moving the asset that was not offered.
     #[error(
         "accepted.extra.{member}: expected `{TRANSFER_METHOD}` or nothing, observed `{observed}`"
     )]
@@ -164,7 +164,7 @@ pub(crate) const PAYMENT_FLOW: &str = "authorization";
 pub(crate) const TRANSFER_METHOD: &str = "eip3009";
 
 impl Mismatch {
-    /// The reason code that x402 v2 has for this mismatch.
+    /// Returns the reason code that x402 v2 has for this mismatch.
     #[must_use]
     pub fn reason(&self) -> Reason {
         match self {
@@ -232,7 +232,7 @@ impl Terms {
 }
 
 impl Offer {
-    /// The options in the order of the `accepts` list.
+    /// Returns the options in the order of the `accepts` list.
     pub fn options(&self) -> impl ExactSizeIterator<Item = &PaymentRequirements> {
         self.options.iter().map(|option| &option.requirements)
     }

@@ -70,32 +70,32 @@ impl PaymentPayload {
         Ok(Self { raw, message })
     }
 
-    /// The exact JSON text that was decoded.
+    /// Returns the exact JSON text that was decoded.
     #[must_use]
     pub fn raw(&self) -> &str {
         &self.raw
     }
 
-    /// The caller's copy of an option. It is a claim: match it with
+    /// Returns the caller's copy of an option. It is only a claim: match it with
     /// [`Offer::accept`](crate::Offer::accept), and use it for nothing else.
     #[must_use]
     pub fn accepted(&self) -> &Accepted {
         &self.message.accepted
     }
 
-    /// The caller's copy of the resource that it pays for. It is a claim too.
+    /// Returns the caller's copy of the resource that it pays for. It is only a claim, too.
     #[must_use]
     pub fn resource(&self) -> Option<&PayloadResource> {
         self.message.resource.as_ref()
     }
 
-    /// The signed message.
+    /// Returns the signed message.
     #[must_use]
     pub fn authorization(&self) -> &Authorization {
         &self.message.payload.authorization
     }
 
-    /// The signature over the message.
+    /// Returns the signature over the message.
     #[must_use]
     pub fn signature(&self) -> &PaymentSignature {
         &self.message.payload.signature
@@ -118,7 +118,7 @@ impl PaymentPayload {
         })
     }
 
-    /// The caller's identifier for this payment (extension `payment-identifier`): 16 to 128
+    /// Returns the caller's identifier for this payment (extension `payment-identifier`): 16 to 128
     /// characters.
     #[must_use]
     pub fn payment_id(&self) -> Option<&str> {
@@ -135,7 +135,7 @@ impl PartialEq for PaymentPayload {
 impl Eq for PaymentPayload {}
 
 impl fmt::Debug for PaymentPayload {
-    /// Leaves the signature out: anyone who has it can settle the payment.
+    /// Leaves the signature out, because anyone who has it can settle the payment.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PaymentPayload")
             .field("accepted", self.accepted())
@@ -152,7 +152,7 @@ impl fmt::Debug for PaymentPayload {
 pub struct Accepted {
     /// The scheme as text. An unknown scheme is a mismatch, not a malformed message.
     pub scheme: String,
-    /// The network as text, likewise.
+    /// The network as text. An unknown network is a mismatch, not a malformed message.
     pub network: String,
     /// The amount in the asset's smallest unit.
     #[serde(with = "strict::decimal")]
@@ -171,8 +171,8 @@ pub struct Accepted {
 }
 
 impl Accepted {
-    /// Returns the copy as an option that a buyer can have signed; `None` for other schemes and
-    /// networks, and without the asset's domain.
+    /// Returns the copy as an option for which a buyer can sign. `None` for other schemes and
+    /// networks, and when the asset's domain is missing.
     pub(crate) fn offer(&self) -> Option<PaymentRequirements> {
         Some(PaymentRequirements {
             scheme: self
@@ -198,9 +198,9 @@ impl Accepted {
 #[serde(rename_all = "camelCase", default)]
 #[non_exhaustive]
 pub struct AcceptedExtra {
-    /// EIP-712 name.
+    /// The EIP-712 name.
     pub name: Option<String>,
-    /// EIP-712 version.
+    /// The EIP-712 version.
     pub version: Option<String>,
     /// The payment flow that the caller names: its text, or its JSON when it is not text.
     #[serde(deserialize_with = "named")]
@@ -234,13 +234,13 @@ pub struct PayloadResource {
 pub struct PaymentSignature(String);
 
 impl PaymentSignature {
-    /// The text on the wire.
+    /// Returns the text as it came.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The bytes of a `0x` hexadecimal signature; `None` when it is anything else.
+    /// Returns the bytes of a `0x` hexadecimal signature. `None` when the text is anything else.
     #[must_use]
     pub fn to_bytes(&self) -> Option<Bytes> {
         exact::parse_hex(&self.0).map(Bytes::from)

@@ -10,12 +10,12 @@ use crate::{
     PaymentRequirements, Reason, Scheme,
 };
 
-/// The shortest remaining life of an authorization, in seconds: the head-room of the reference
-/// facilitator.
+/// The shortest remaining life of an authorization, in seconds. The reference facilitator requires
+/// as much.
 pub const MIN_REMAINING_SECONDS: u64 = 6;
 
-/// The longest remaining life of an authorization, in seconds. Sellers keep its record until it
-/// ends, so the bound also bounds the ledger.
+/// The longest remaining life of an authorization, in seconds. Sellers keep the record of an
+/// authorization until it ends, so this also limits the size of the ledger.
 pub const MAX_WINDOW_SECONDS: u64 = 86_400;
 
 /// A payment bound to one of the seller's own options. The option decides amount, payee, asset and
@@ -50,7 +50,7 @@ pub struct Payment {
     option: Arc<PaymentOption>,
 }
 
-/// The reason why a payment is not good. Nothing has been charged.
+/// Why a payment is invalid. Nothing has been charged.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum Invalid {
@@ -73,25 +73,25 @@ pub enum Invalid {
     /// The authorization starts in the future.
     #[error("authorization.validAfter: {valid_after} is later than now, {now}")]
     NotYetValid {
-        /// Unix seconds from which it is valid.
+        /// The time, in Unix seconds, after which the authorization is valid.
         valid_after: U256,
-        /// Unix seconds of the judge's clock.
+        /// The time by the judge's clock, in Unix seconds.
         now: u64,
     },
     /// The authorization ends before work and settlement can be done, or has ended.
     #[error("authorization.validBefore: expected at least {required}, observed {valid_before}")]
     EndsTooSoon {
-        /// Unix seconds at which it ends.
+        /// The time, in Unix seconds, at which the authorization ends.
         valid_before: U256,
-        /// The earliest allowed end, in unix seconds.
+        /// The earliest allowed end, in Unix seconds.
         required: u64,
     },
     /// The authorization ends later than a day from now.
     #[error("authorization.validBefore: expected at most {limit}, observed {valid_before}")]
     EndsTooLate {
-        /// Unix seconds at which it ends.
+        /// The time, in Unix seconds, at which the authorization ends.
         valid_before: U256,
-        /// The latest allowed end, in unix seconds.
+        /// The latest allowed end, in Unix seconds.
         limit: u64,
     },
     /// The signature is not `0x` and hexadecimal digits.
@@ -103,28 +103,28 @@ pub enum Invalid {
         /// The number of bytes.
         observed: usize,
     },
-    /// The signature's `s` is above half the curve order: a second valid form of the same signature
-    /// (EIP-2).
+    /// The signature's `s` is above half the curve order. It is then a second valid form of the
+    /// same signature (EIP-2).
     #[error("payload.signature: s lies in the upper half of the curve order")]
     HighS,
-    /// The recovery value is one that token contracts refuse.
+    /// Token contracts refuse this recovery value.
     #[error("payload.signature: expected v to be 27 or 28 (0 or 1), observed {observed}")]
     RecoveryValue {
         /// The 65th byte.
         observed: u8,
     },
-    /// Another account signed, or no account can be recovered.
+    /// Another account has signed, or no account can be recovered.
     #[error("payload.signature: expected the signer {expected}, observed {}", signer(*observed))]
     Signer {
         /// The payer.
         expected: Address,
-        /// The recovered address; `None` when nothing can be recovered.
+        /// The recovered address. `None` when nothing can be recovered.
         observed: Option<Address>,
     },
 }
 
 impl Invalid {
-    /// The reason code that x402 v2 has for this fault.
+    /// Returns the reason code that x402 v2 has for this fault.
     #[must_use]
     pub fn reason(&self) -> Reason {
         match self {
@@ -143,7 +143,7 @@ impl Invalid {
     }
 }
 
-/// The reason why a stored payment cannot be read again.
+/// Why a stored payment cannot be read again.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum RestoreError {
@@ -233,43 +233,44 @@ impl Payment {
         })
     }
 
-    /// The caller's message.
+    /// Returns the caller's message.
     #[must_use]
     pub fn payload(&self) -> &PaymentPayload {
         &self.payload
     }
 
-    /// The seller's own option. Facilitators receive this one.
+    /// Returns the seller's own option. Facilitators receive this one.
     #[must_use]
     pub fn requirements(&self) -> &PaymentRequirements {
         self.option.requirements()
     }
 
-    /// [`Self::requirements`] as JSON text, written once for all payments of the option.
+    /// Returns [`Self::requirements`] as JSON text. It is written once for all payments of the
+    /// option.
     #[must_use]
     pub fn requirements_json(&self) -> &str {
         self.option.json()
     }
 
-    /// The signed message.
+    /// Returns the signed message.
     #[must_use]
     pub fn authorization(&self) -> &Authorization {
         self.payload.authorization()
     }
 
-    /// The payer.
+    /// Returns the payer.
     #[must_use]
     pub fn payer(&self) -> Address {
         self.authorization().from
     }
 
-    /// The scheme of the option.
+    /// Returns the scheme of the option.
     #[must_use]
     pub fn scheme(&self) -> Scheme {
         self.requirements().scheme
     }
 
-    /// The identity of this authorization.
+    /// Returns the identity of this authorization.
     #[must_use]
     pub fn key(&self) -> AuthorizationKey {
         AuthorizationKey {
@@ -280,8 +281,8 @@ impl Payment {
         }
     }
 
-    /// The EIP-712 digest of the authorization under the seller's own name and version of the
-    /// asset.
+    /// Returns the EIP-712 digest of the authorization, under the asset's name and version in the
+    /// seller's own option.
     #[must_use]
     pub fn digest(&self) -> B256 {
         self.authorization().digest(self.option.domain_separator())
@@ -340,8 +341,8 @@ impl Payment {
     }
 
     /// Returns the signature as bytes for a contract wallet to judge (EIP-1271): at least 65 bytes,
-    /// under scheme `exact`, for whichever account they recover to. `None` when no wallet can have
-    /// made the signature.
+    /// under scheme `exact`, whichever account they recover to. `None` when no wallet can have made
+    /// the signature.
     ///
     /// Use the bytes when `check_signature` refuses 65 bytes (another signer, or a `v` or an `s`
     /// that a key does not write) and the payer is known to be a contract. They prove nothing until

@@ -47,7 +47,7 @@ impl PaymentId {
         Self(format!("pay_{}", hex::encode(random)))
     }
 
-    /// The identifier on the wire.
+    /// Returns the identifier as messages contain it.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

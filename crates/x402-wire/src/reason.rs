@@ -28,7 +28,7 @@ macro_rules! reasons {
             /// Every code that has a variant of its own.
             pub const NAMED: &'static [Self] = &[$(Self::$variant),*];
 
-            /// The code on the wire.
+            /// Returns the code that messages contain.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 match self {
@@ -50,7 +50,7 @@ macro_rules! reasons {
 }
 
 reasons! {
-    /// The payer has not enough of the asset.
+    /// The payer does not have enough of the asset.
     InsufficientFunds = "insufficient_funds",
     /// The authorization starts in the future.
     InvalidExactEvmPayloadAuthorizationValidAfter = "invalid_exact_evm_payload_authorization_valid_after",
@@ -62,17 +62,17 @@ reasons! {
     InvalidExactEvmPayloadSignature = "invalid_exact_evm_payload_signature",
     /// The authorization pays another account.
     InvalidExactEvmPayloadRecipientMismatch = "invalid_exact_evm_payload_recipient_mismatch",
-    /// An unknown network.
+    /// The network is unknown.
     InvalidNetwork = "invalid_network",
-    /// A malformed payment.
+    /// The payment is malformed.
     InvalidPayload = "invalid_payload",
-    /// Requirements that do not equal the offered ones.
+    /// The requirements do not equal the offered ones.
     InvalidPaymentRequirements = "invalid_payment_requirements",
-    /// An invalid scheme.
+    /// The scheme is invalid.
     InvalidScheme = "invalid_scheme",
-    /// A scheme that cannot be settled here.
+    /// The scheme cannot be settled here.
     UnsupportedScheme = "unsupported_scheme",
-    /// Another protocol version.
+    /// The message has another protocol version.
     InvalidX402Version = "invalid_x402_version",
     /// The settlement transaction failed on chain.
     InvalidTransactionState = "invalid_transaction_state",
@@ -82,19 +82,19 @@ reasons! {
     UnexpectedSettleError = "unexpected_settle_error",
     /// There is no contract at the asset's address.
     AssetNotDeployedContract = "asset_not_deployed_contract",
-    /// A contract wallet that does not exist yet.
+    /// The contract wallet does not exist yet.
     InvalidExactEvmPayloadUndeployedSmartWallet = "invalid_exact_evm_payload_undeployed_smart_wallet",
-    /// A contract wallet could not be deployed.
+    /// The contract wallet could not be deployed.
     SmartWalletDeploymentFailed = "smart_wallet_deployment_failed",
-    /// An ERC-6492 factory that is not on the list.
+    /// The ERC-6492 factory is not on the list.
     Eip6492FactoryNotAllowed = "eip6492_factory_not_allowed",
     /// The authorization's nonce is used.
     InvalidExactEvmNonceAlreadyUsed = "invalid_exact_evm_nonce_already_used",
-    /// The payer has not enough of the asset (facilitators of the 2.2x line).
+    /// The payer does not have enough of the asset (facilitators of the 2.2x line).
     InvalidExactEvmInsufficientBalance = "invalid_exact_evm_insufficient_balance",
     /// `extra.name` or `extra.version` is missing.
     MissingEip712Domain = "missing_eip712_domain",
-    /// Another network than the offered one.
+    /// The network differs from the offered one.
     NetworkMismatch = "network_mismatch",
     /// The signature could not be judged.
     InvalidExactEvmFailedToVerifySignature = "invalid_exact_evm_failed_to_verify_signature",
@@ -102,7 +102,7 @@ reasons! {
     Cancelled = "cancelled",
     /// The settlement transaction failed.
     TransactionFailed = "transaction_failed",
-    /// The outcome of a settlement is not known yet. Not a failure.
+    /// The outcome of a settlement is not known yet. This is not a failure.
     SettlementPending = "settlement_pending",
     /// The asset's EIP-712 name differs.
     InvalidExactEvmTokenNameMismatch = "invalid_exact_evm_token_name_mismatch",
@@ -114,19 +114,19 @@ reasons! {
     InvalidExactEvmTransactionSimulationFailed = "invalid_exact_evm_transaction_simulation_failed",
     /// The settlement transaction moved no money.
     InvalidExactEvmTransferEventMismatch = "invalid_exact_evm_transfer_event_mismatch",
-    /// The payment names another resource than the one asked for.
+    /// The payment names another resource than the requested one.
     ResourceMismatch = "resource_mismatch",
-    /// A payer with code (EIP-1271, EIP-7702), where only keys' own accounts can pay.
+    /// The payer has code (EIP-1271, EIP-7702), and only the accounts of keys can pay.
     UnsupportedContractWallet = "unsupported_contract_wallet",
-    /// A payment flow that was not offered.
+    /// The payment flow was not offered.
     UnsupportedPaymentFlow = "unsupported_payment_flow",
-    /// A way of moving the asset that was not offered.
+    /// The way of moving the asset was not offered.
     UnsupportedTransferMethod = "unsupported_transfer_method",
-    /// More than one payment header.
+    /// The request has more than one payment header.
     DuplicatePaymentHeader = "duplicate_payment_header",
-    /// A payment header of x402 v1.
+    /// The payment header is one of x402 v1.
     UnsupportedX402V1 = "unsupported_x402_v1",
-    /// No payment header.
+    /// The request has no payment header.
     PaymentMissing = "payment_missing",
 }
 

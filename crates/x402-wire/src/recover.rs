@@ -1,22 +1,23 @@
-//! Checks who signed a payment. The feature `recover` brings a C library for the curve.
+//! Checks who signed a payment. The feature `recover` adds a C library for the curve.
 
 use alloy_primitives::Bytes;
 
 use crate::signature::key_signature;
 use crate::{Invalid, Payment, Scheme};
 
-/// The result of checking a payment's signature offline. Only [`Recovered`](Self::Recovered) says
-/// that the payer has signed; the other two say who has to judge.
+/// The result of checking a payment's signature offline. [`Recovered`](Self::Recovered) means that
+/// the payer has signed. The other two name who has to judge the signature.
 #[must_use = "a signature that only a chain or a facilitator can judge is not an error"]
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[cfg_attr(docsrs, doc(cfg(feature = "recover")))]
 pub enum SignatureStanding {
-    /// 65 bytes that recover to the payer's address.
+    /// The signature has 65 bytes, and they recover to the payer's address.
     Recovered,
-    /// Another length, under scheme `exact`: a contract wallet's signature (EIP-1271, ERC-6492).
-    /// Only the chain can judge it.
+    /// The signature has another length, under scheme `exact`. It is a contract wallet's signature
+    /// (EIP-1271, ERC-6492), and only the chain can judge it.
     Contract(Bytes),
-    /// Scheme `aggr_deferred`: a session key's signature. Only the facilitator can judge it.
+    /// The scheme is `aggr_deferred`, and the signature is a session key's. Only the facilitator
+    /// can judge it.
     Session,
 }
 

@@ -25,9 +25,9 @@ use crate::{Network, Scheme, ascii::own_json, strict};
 pub struct Asset {
     /// The token contract.
     pub address: Address,
-    /// `name` of the token's EIP-712 domain, byte for byte.
+    /// The `name` of the token's EIP-712 domain, byte for byte.
     pub name: String,
-    /// `version` of the token's EIP-712 domain.
+    /// The `version` of the token's EIP-712 domain.
     pub version: String,
 }
 
@@ -122,13 +122,13 @@ pub struct Terms {
 /// both to sign.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct AssetName {
-    /// Display name of the asset and `name` of its EIP-712 domain.
+    /// The display name of the asset, which is also the `name` of its EIP-712 domain.
     pub name: String,
-    /// `version` of its EIP-712 domain.
+    /// The `version` of its EIP-712 domain.
     pub version: String,
 }
 
-/// One payment option: a known entry of `accepts`, flat as x402 v2 section 5.1.2 has it.
+/// One payment option: a known entry of `accepts`, in the flat form of x402 v2 section 5.1.2.
 ///
 /// # Example
 /// ```
@@ -148,7 +148,7 @@ pub struct PaymentRequirements {
     pub scheme: Scheme,
     /// The network on which the payment settles.
     pub network: Network,
-    /// The price in the asset's smallest unit; a decimal string on the wire.
+    /// The price in the asset's smallest unit. Messages contain it as a decimal string.
     #[serde(with = "strict::decimal")]
     pub amount: U256,
     /// The token contract.

@@ -28,7 +28,7 @@ pub struct SettlementResponse {
     /// The reason as text for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
-    /// The transaction hash; empty when there is none (yet).
+    /// The transaction hash. Empty when there is none, or none yet.
     #[serde(default)]
     pub transaction: String,
     /// The CAIP-2 network.
@@ -51,7 +51,7 @@ pub struct SettlementResponse {
     pub extra: Option<Box<RawValue>>,
 }
 
-/// Two receipts are equal when they are written alike.
+/// Two receipts are equal when their JSON texts are equal.
 impl PartialEq for SettlementResponse {
     fn eq(&self, other: &Self) -> bool {
         own_json(self) == own_json(other)

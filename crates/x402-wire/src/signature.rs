@@ -4,8 +4,8 @@ use alloy_primitives::Signature;
 
 use crate::Invalid;
 
-/// Reads 65 bytes as a key's signature: `s` in the lower half, `v` 27 or 28, or 0 and 1 for the
-/// same.
+/// Reads 65 bytes as a key's signature: `s` in the lower half, and `v` 27 or 28 (or 0 or 1 for the
+/// same).
 pub(crate) fn key_signature(bytes: &[u8; 65]) -> Result<Signature, Invalid> {
     let [rs @ .., v] = bytes;
     let parity = match v {

@@ -1,7 +1,7 @@
-//! Strict wire forms of numbers, addresses and 32-byte words, for `#[serde(with = "…")]`.
+//! Strict forms of numbers, addresses and 32-byte words in messages, for `#[serde(with = "…")]`.
 //!
-//! Money is lost when two readers disagree about a message. Clients read `"1e3"`, `" 1"`, `"+1"`,
-//! `"0x10"` and leading zeros differently, so these forms are refused.
+//! Money is lost when two readers understand a message differently. Clients read `"1e3"`, `" 1"`,
+//! `"+1"`, `"0x10"` and leading zeros differently, so these forms are refused.
 
 use alloy_primitives::{Address, B256, U256};
 use exact::parse_hex_array;
@@ -15,8 +15,8 @@ fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cow<'de, str>, D::
     Text::deserialize(deserializer).map(|text| text.0)
 }
 
-/// Returns the beginning of foreign text without characters that act, so that it can neither fill
-/// nor falsify logs and answers.
+/// Returns the beginning of foreign text without control characters. It can then neither fill nor
+/// falsify logs and answers.
 pub(crate) fn clip(text: &str) -> String {
     exact::shortened(text, 80)
 }
@@ -40,7 +40,7 @@ pub(crate) mod decimal {
     }
 }
 
-/// `Address` as `0x` and 40 digits: any case in, EIP-55 out.
+/// `Address` as `0x` and 40 digits. Any case is read, and EIP-55 is written.
 pub(crate) mod address {
     use super::*;
 

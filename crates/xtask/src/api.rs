@@ -1,7 +1,7 @@
-//! The public interface of the crates that strangers depend on, as text beside each crate.
+//! The public interface of the crates that other projects depend on, as a text file in each crate.
 //!
-//! [`text`] reads the sources, not the compiler's output, so that the text does not depend on the
-//! toolchain. It relies on the lint `unreachable_pub`: every item that says `pub` can be reached.
+//! [`text`] reads the sources, not the compiler's output, so the text does not depend on the
+//! toolchain. It relies on the lint `unreachable_pub`: every item with `pub` can be reached.
 //!
 //! The text shows signatures, public fields, variants, derived and written trait implementations,
 //! constants with their values, and the input of macros. It does not show documentation, bodies, or
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use crate::XtaskError;
 
-/// The crates whose interface is kept, and the file that keeps it.
+/// The crates with such a file.
 pub const CRATES: [&str; 4] = ["exact", "plan-builder", "calldata-checks", "x402-wire"];
 
 /// The name of the file that keeps a crate's interface.
@@ -25,7 +25,7 @@ pub const FILE: &str = "public-api.txt";
 /// Writes the interface of every crate of [`CRATES`] into its file.
 ///
 /// # Errors
-/// When a source cannot be read or parsed, or the file cannot be written.
+/// A source cannot be read or parsed, or the file cannot be written.
 pub fn write(root: &Path) -> Result<(), XtaskError> {
     for name in CRATES {
         let path = file(root, name);
@@ -37,7 +37,7 @@ pub fn write(root: &Path) -> Result<(), XtaskError> {
 /// Compares the interface of every crate of [`CRATES`] with its file.
 ///
 /// # Errors
-/// [`XtaskError::Api`] with the lines that came and went.
+/// [`XtaskError::Api`] with the removed and the added lines.
 pub fn check(root: &Path) -> Result<(), XtaskError> {
     for name in CRATES {
         let path = file(root, name);
@@ -51,10 +51,10 @@ pub fn check(root: &Path) -> Result<(), XtaskError> {
     Ok(())
 }
 
-/// The public interface of the library in a crate's folder.
+/// Returns the public interface of the library in a crate's folder, as text.
 ///
 /// # Errors
-/// When a source cannot be read or parsed.
+/// A source cannot be read or parsed.
 pub fn text(folder: &Path) -> Result<String, XtaskError> {
     let modules = walk::modules(&folder.join("src/lib.rs"))?;
     Ok(render::text(&modules))
@@ -154,14 +154,14 @@ mod tests {
     }
 
     #[test]
-    fn order_bodies_and_documentation_do_not_count() {
+    fn order_bodies_and_documentation_do_not_change_the_text() {
         let one = rendered("pub fn a() {}\n/// One.\npub fn b() { 1; }\nmod inner;");
         let other = rendered("mod inner;\npub fn b() { 2; }\npub fn a() {}");
         assert_eq!(one, other);
     }
 
     #[test]
-    fn a_change_is_named_by_its_lines() {
+    fn a_change_is_reported_with_its_lines() {
         let before = rendered("pub fn a(x: u8) {}");
         let after = rendered("pub fn a(x: u16) {}");
         let changed = changes(&before, &after);

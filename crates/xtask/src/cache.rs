@@ -1,8 +1,8 @@
 //! The cache of tools and foreign packages between runs.
 //!
-//! Every entry is a folder whose name holds the version or the fingerprint of what is inside, so an
-//! entry never changes once it is complete. A marker file is written last; a folder without it is
-//! filled again.
+//! Every entry is a folder. Its name contains the version or the fingerprint of its content, so an
+//! entry does not change once it is complete. A marker file is written last. A folder without a
+//! marker is filled again.
 
 use std::env;
 use std::fs::{self, File};
@@ -20,10 +20,10 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// `$XDG_CACHE_HOME/svc-xtask`, or `~/.cache/svc-xtask`.
+    /// Returns the user's cache: `$XDG_CACHE_HOME/svc-xtask`, or `~/.cache/svc-xtask`.
     ///
     /// # Errors
-    /// When neither variable is set.
+    /// Neither variable is set.
     pub fn of_user() -> Result<Self, XtaskError> {
         let set = |name| {
             env::var_os(name)
@@ -37,17 +37,16 @@ impl Cache {
         Ok(Self::at(base.join("svc-xtask")))
     }
 
-    /// A cache in the given folder.
+    /// Makes a cache in the given folder.
     pub fn at(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
     }
 
-    /// The folder of one entry, which `fill` fills when it is incomplete. Concurrent runs wait for
-    /// each other.
+    /// Returns the folder of one entry. When the entry is incomplete, `fill` fills the folder
+    /// first. Concurrent runs wait for each other.
     ///
     /// # Errors
-    /// When the folder cannot be created, or the error of `fill`; the next run fills the entry
-    /// again.
+    /// The folder cannot be created, or `fill` has failed. The next run then fills the entry again.
     pub fn entry(
         &self,
         name: &str,
@@ -72,11 +71,11 @@ impl Cache {
     }
 }
 
-/// A short name for the contents of some files, which distinguishes their states. It gives no
-/// protection against deliberate collisions.
+/// Returns a short name that changes with the contents of these files. It gives no protection
+/// against deliberate collisions.
 ///
 /// # Errors
-/// When a file cannot be read.
+/// A file cannot be read.
 pub fn fingerprint(files: &[&Path]) -> Result<String, XtaskError> {
     let mut hasher = DefaultHasher::new();
     for file in files {
@@ -104,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupted_entry_is_started_anew() {
+    fn an_interrupted_entry_is_filled_again() {
         let root = tempfile::tempdir().unwrap();
         let cache = Cache::at(root.path());
         let interrupted = cache.entry("tool-1.0", |folder| {
@@ -117,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fingerprint_follows_the_contents() {
+    fn a_fingerprint_changes_with_the_contents() {
         let root = tempfile::tempdir().unwrap();
         let file = root.path().join("lock");
         let of = |text: &str| {

@@ -1,4 +1,4 @@
-//! Running other programs.
+//! Runs other programs.
 
 use std::env;
 use std::ffi::OsStr;
@@ -8,13 +8,13 @@ use std::process::{Command, Stdio};
 use crate::XtaskError;
 use crate::counts::Counts;
 
-/// The cargo that runs this task, so that a step uses the same toolchain.
+/// Returns a command of the cargo that runs this task, so that a step uses the same toolchain.
 pub fn cargo() -> Command {
     program(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// A program without the variables that `cargo run` sets for this package: other packages' build
-/// scripts would see them and run again.
+/// Returns a command without the variables that `cargo run` sets for this package. Build scripts of
+/// other packages would see them and run again.
 pub fn program(name: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(name);
     for (key, _) in env::vars_os() {
@@ -29,7 +29,7 @@ pub fn program(name: impl AsRef<OsStr>) -> Command {
 /// Runs a program to its end, with our output streams.
 ///
 /// # Errors
-/// When it cannot be started or reports failure.
+/// The program cannot be started, or reports a failure.
 pub fn run(command: &mut Command) -> Result<(), XtaskError> {
     let status = command
         .status()
@@ -44,10 +44,11 @@ pub fn run(command: &mut Command) -> Result<(), XtaskError> {
     }
 }
 
-/// Runs a program, shows its output and adds the tests it reports to `counts`, also when it fails.
+/// Runs a program and shows its output. Adds the tests that it reports to `counts`, also when it
+/// fails.
 ///
 /// # Errors
-/// When it cannot be started, reports failure, or ran no test.
+/// The program cannot be started, reports a failure, or ran no test.
 pub fn run_tests(command: &mut Command, counts: &mut Counts) -> Result<(), XtaskError> {
     let mut child = command
         .stdout(Stdio::piped())
@@ -80,10 +81,10 @@ pub fn run_tests(command: &mut Command, counts: &mut Counts) -> Result<(), Xtask
     Ok(())
 }
 
-/// A program's standard output; its standard error is not shown.
+/// Runs a program, and returns its standard output. Its standard error is not shown.
 ///
 /// # Errors
-/// When it cannot be started or reports failure.
+/// The program cannot be started, or reports a failure.
 pub fn output(command: &mut Command) -> Result<String, XtaskError> {
     let output = command
         .stderr(Stdio::null())
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_program_is_named() {
+    fn a_missing_program_is_reported_by_name() {
         let error = run(&mut program("no-such-program-here")).unwrap_err();
         assert!(
             error

@@ -1,4 +1,4 @@
-//! The width of comments, which `rustfmt` leaves alone.
+//! Checks the width of comments. `rustfmt` does not change it.
 
 use std::fmt;
 use std::fs;
@@ -6,17 +6,17 @@ use std::path::PathBuf;
 
 use crate::{XtaskError, sources};
 
-/// The most characters of a line with a comment: the width of code.
+/// The most characters of a line with a comment. Code has the same width.
 pub const WIDTH: usize = 100;
 
-/// A comment that is too wide.
+/// A line of a comment that is too wide.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wide {
-    /// The file.
+    /// Its file.
     pub file: PathBuf,
-    /// The line, from 1.
+    /// The number of the line, from 1.
     pub line: usize,
-    /// Its characters.
+    /// How many characters the line has.
     pub width: usize,
 }
 
@@ -31,11 +31,11 @@ impl fmt::Display for Wide {
     }
 }
 
-/// Every line of the sources that begins with a comment and is wider than [`WIDTH`]. Examples
-/// between ``` lines may be wider: what they show may not be broken.
+/// Finds every line of the sources that begins with a comment and is wider than [`WIDTH`]. Examples
+/// between ``` lines may be wider, because their lines cannot always be broken.
 ///
 /// # Errors
-/// A file or folder that cannot be read.
+/// A file or folder cannot be read.
 pub fn check(root: &std::path::Path) -> Result<Vec<Wide>, XtaskError> {
     let mut wide = Vec::new();
     for file in sources::files(root)? {
@@ -50,7 +50,8 @@ pub fn check(root: &std::path::Path) -> Result<Vec<Wide>, XtaskError> {
     Ok(wide)
 }
 
-/// The lines of a text that are too wide, with their characters.
+/// Finds the lines of a text that are too wide. Returns their numbers and how many characters they
+/// have.
 fn too_wide(text: &str) -> Vec<(usize, usize)> {
     let mut in_example = false;
     let mut wide = Vec::new();
@@ -81,23 +82,23 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_is_as_wide_as_code_at_most() {
+    fn a_comment_is_at_most_as_wide_as_code() {
         let of = |width: usize| format!("    /// {}\n", "a".repeat(width - 8));
         check(&of(100), &[]);
         check(&of(101), &[(1, 101)]);
         check(&format!("fn f() {{}}\n{}{}", of(100), of(120)), &[(3, 120)]);
-        // Characters count, not bytes.
+        // Characters are counted, not bytes.
         check(&of(100).replace('a', "₮"), &[]);
         let code = format!("    let a = \"{}\";\n", "a".repeat(120));
         check(&code, &[]);
     }
 
     #[test]
-    fn examples_may_be_wider_until_they_end() {
+    fn examples_may_be_wider() {
         let wide = format!("//! {}\n", "a".repeat(120));
         check(&format!("//! ```text\n{wide}//! ```\n"), &[]);
         check(&format!("//! ```text\n//! ```\n{wide}"), &[(3, 124)]);
-        // A fence that is never closed ends with its comment.
+        // An example that is never closed ends with its comment.
         check(&format!("//! ```\nmod a;\n{wide}"), &[(3, 124)]);
     }
 }

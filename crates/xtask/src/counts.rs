@@ -3,18 +3,18 @@
 use std::fmt;
 use std::ops::AddAssign;
 
-/// Tests that ran.
+/// Numbers of tests that ran.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Tests that passed.
+    /// How many tests passed.
     pub passed: u64,
-    /// Tests that failed.
+    /// How many tests failed.
     pub failed: u64,
 }
 
 impl Counts {
-    /// Reads one line of a test binary: `Some` for the summary line that libtest prints last
-    /// (`test result: ok. 3 passed; 0 failed; …`), `None` for every other line.
+    /// Reads one line of a test binary. Returns the counts of the summary line that libtest prints
+    /// last (`test result: ok. 3 passed; 0 failed; …`), and `None` for every other line.
     pub fn from_line(line: &str) -> Option<Self> {
         let (_verdict, numbers) = line.strip_prefix("test result: ")?.split_once(". ")?;
         let number = |label: &str| {

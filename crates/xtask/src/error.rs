@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-/// The reason why a step failed.
+/// Why a step failed.
 #[derive(Debug, thiserror::Error)]
 pub enum XtaskError {
     /// A program could not be started.
@@ -17,7 +17,7 @@ pub enum XtaskError {
     /// An operation on the throw-away PostgreSQL server failed.
     #[error(transparent)]
     Postgres(#[from] postgres_cluster::ClusterError),
-    /// A program ran and reported failure.
+    /// A program ran and reported a failure.
     #[error("{program} failed: {status}")]
     Failed {
         /// The program with its arguments.
@@ -25,7 +25,7 @@ pub enum XtaskError {
         /// Its exit status.
         status: std::process::ExitStatus,
     },
-    /// A program of the machine is missing or too old.
+    /// A program is missing on this machine, or is too old.
     #[error(
         "{tool} {needed} or newer is needed for the foreign clients, found {found}; \
          install it, or run `cargo xtask lint` and `cargo test` without them"
@@ -35,13 +35,14 @@ pub enum XtaskError {
         tool: &'static str,
         /// The oldest sufficient version.
         needed: &'static str,
-        /// The machine's version.
+        /// The version of this machine.
         found: String,
     },
-    /// The dependency graph, the modules or the comments break the rules, each in a line.
+    /// The dependency graph, the modules or the comments break rules. Each line describes one
+    /// breach.
     #[error("{} violations", .0.len())]
     Layering(Vec<String>),
-    /// A test step without any test proves nothing.
+    /// A test step ran no test, so it proves nothing.
     #[error("no test ran")]
     NoTests,
     /// The dependency graph could not be read.
@@ -55,20 +56,20 @@ pub enum XtaskError {
         /// The reason.
         source: io::Error,
     },
-    /// A source file is not Rust.
+    /// A source file is not valid Rust.
     #[error("{path}: {source}")]
     Syntax {
         /// The file.
         path: PathBuf,
-        /// Where and why.
+        /// Where the fault is, and what it is.
         source: syn::Error,
     },
-    /// A source file is not Rust that the listing of public items understands.
+    /// The listing of public items cannot parse a source file.
     #[error("{path}: {detail}")]
     Source {
         /// The file.
         path: PathBuf,
-        /// The parser's expectation.
+        /// What the parser expected.
         detail: String,
     },
     /// The public interface of a crate differs from its file.
@@ -79,7 +80,7 @@ pub enum XtaskError {
     Api {
         /// The crate.
         name: &'static str,
-        /// The lines that went and came.
+        /// The removed and the added lines.
         changes: Vec<String>,
     },
     /// There is no folder for tools and foreign packages.
@@ -88,7 +89,7 @@ pub enum XtaskError {
 }
 
 impl XtaskError {
-    /// Wraps an input or output error with the path it concerns.
+    /// Wraps an input or output error with its path.
     pub fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { path, source }

@@ -1,4 +1,8 @@
-//! The foreign clients: packages of npm and PyPI, installed from the lock files of `crates/judges`.
+//! Runs the tests with foreign clients: packages of npm and PyPI, installed from the lock files of
+//! `crates/judges`.
+//!
+//! The packages are kept in the cache of this tool. The tests themselves are in `crates/judges`,
+//! and get the places of the packages in variables.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,24 +14,24 @@ use crate::command;
 use crate::counts::Counts;
 
 const NODE: (&str, &[u32]) = ("20", &[20]);
-/// The node that the conformance suite of the agent rail's protocol needs.
+/// The oldest node that the conformance suite of the agent rail's protocol needs.
 const NEW_NODE: (&str, &[u32]) = ("22", &[22]);
 const PYTHON: (&str, &[u32]) = ("3.11", &[3, 11]);
 
 /// The test target of `crates/judges` that needs the packages.
 const TARGET: &str = "foreign";
 
-/// Installs missing packages and runs the tests that use them.
+/// Installs missing packages, and runs the tests that use them.
 ///
 /// # Errors
-/// When the machine lacks node or python, an installation fails, or a test does.
+/// The machine lacks node or python, an installation fails, or a test fails.
 pub fn test(root: &Path, counts: &mut Counts) -> Result<(), XtaskError> {
     let packages = Packages::install(root)?;
     let mut tests = command::cargo();
     tests
         .current_dir(root)
-        // Uses the features of the whole workspace, so that the earlier tests have built everything
-        // except this.
+        // Uses the features of the whole workspace, because the earlier tests have then built
+        // everything except this target.
         .args(["test", "--workspace", "--locked", "--no-fail-fast"])
         .args(["--features", "judges/foreign"])
         .args(["--test", TARGET])
@@ -42,24 +46,25 @@ pub fn test(root: &Path, counts: &mut Counts) -> Result<(), XtaskError> {
     command::run_tests(&mut tests, counts)
 }
 
-/// The places of the packages.
+/// Where the packages are.
 #[derive(Debug)]
 struct Packages {
-    /// The folder that holds `node_modules`.
+    /// The folder with `node_modules`.
     js: PathBuf,
     /// The local chain that settles payments.
     anvil: PathBuf,
-    /// The folder that holds `node_modules` with the packages of the agent rail.
+    /// The folder with `node_modules` of the agent rail.
     js_agent: PathBuf,
-    /// A node that is new enough for them.
+    /// A node that is new enough for the packages of the agent rail.
     node: PathBuf,
     /// The interpreter of the environment with the reference client.
     python_x402: PathBuf,
-    /// The interpreter of the environment with the broker's client: both clients are named `x402`.
+    /// The interpreter of the environment with the broker's client. It is separate because both
+    /// clients are named `x402`.
     python_okx: PathBuf,
     /// The interpreter of the environment with the decoders and signers of the agent rail.
     python_agent: PathBuf,
-    /// The interpreter of the environment with the protocol's clients.
+    /// The interpreter of the environment with the clients of the agent rail's protocol.
     python_mcp: PathBuf,
 }
 
@@ -103,8 +108,8 @@ fn install_js(cache: &Cache, source: &Path) -> Result<PathBuf, XtaskError> {
     })
 }
 
-/// The binary is in a separate package for each platform. The program in npm's `.bin` folder starts
-/// it as a child, which a test could not stop.
+/// Finds the program of the local chain in the package for this platform. The program in npm's
+/// `.bin` folder starts it as a child process, which a test could not stop.
 fn find_anvil(js: &Path) -> Result<PathBuf, XtaskError> {
     let folder = js.join("node_modules").join("@foundry-rs");
     let entries = fs::read_dir(&folder).map_err(XtaskError::io(&folder))?;
@@ -116,7 +121,7 @@ fn find_anvil(js: &Path) -> Result<PathBuf, XtaskError> {
         .ok_or_else(|| XtaskError::io(folder.join("anvil-*"))(std::io::ErrorKind::NotFound.into()))
 }
 
-/// The node that a lock file pins, from the package of this platform.
+/// Finds the node that a lock file pins, in the package for this platform.
 fn find_node(js: &Path) -> Option<PathBuf> {
     fs::read_dir(js.join("node_modules"))
         .ok()?
@@ -126,7 +131,7 @@ fn find_node(js: &Path) -> Option<PathBuf> {
         .find(|path| path.exists())
 }
 
-/// The node of this machine, for platforms without a package in npm.
+/// Finds the node of this machine, for platforms without a package in npm.
 fn path_node(needed: (&'static str, &[u32])) -> Result<PathBuf, XtaskError> {
     require("node", needed)?;
     Ok(PathBuf::from("node"))
@@ -158,7 +163,7 @@ fn interpreter(folder: &Path) -> PathBuf {
     folder.join("venv").join("bin").join("python")
 }
 
-/// The system's python, not that of an active environment.
+/// Returns a command of the system's python, not of an active environment.
 fn python() -> Command {
     let mut command = command::program("python3");
     command
@@ -198,7 +203,7 @@ fn is_at_least(line: &str, oldest: &[u32]) -> bool {
 mod tests {
     use super::*;
 
-    /// Another target that needs the packages would never run.
+    /// A target that needs the packages and is not the one above would never run.
     #[test]
     fn the_target_that_needs_the_packages_is_run() {
         let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../judges/Cargo.toml");
@@ -224,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_tool_is_named_with_the_needed_version() {
+    fn a_missing_tool_is_reported_with_the_needed_version() {
         let error = require("no-such-tool-here", ("7", &[7]))
             .unwrap_err()
             .to_string();

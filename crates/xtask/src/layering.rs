@@ -1,8 +1,8 @@
 //! Compares the dependency graph with the rules of the layers.
 //!
-//! Two kinds of edge matter: the dependencies of a crate's build (normal and build dependencies),
-//! and those of its tests only. The rules of [`table`] concern the first kind; the second is free
-//! unless a rule says otherwise.
+//! Two kinds of edges matter: the dependencies of a crate's build (normal and build dependencies),
+//! and the dependencies of its tests. The rules of [`table`] are about the first kind. The second
+//! kind is free, unless a rule restricts it.
 
 mod features;
 mod graph;

@@ -1,4 +1,4 @@
-//! `cargo deny`: bans, licences and sources of everything in the lock file.
+//! Runs `cargo deny`: it checks the bans, licences and sources of everything in the lock file.
 
 use std::path::{Path, PathBuf};
 
@@ -6,28 +6,28 @@ use crate::XtaskError;
 use crate::cache::Cache;
 use crate::command;
 
-/// The version whose configuration format `deny.toml` is written in.
+/// The version of the tool. `deny.toml` is written in its format.
 const VERSION: &str = "0.20.2";
 
-/// Checks the workspace at `root` against its `deny.toml`.
+/// Checks the workspace at `root` with its `deny.toml`.
 ///
 /// # Errors
-/// When the tool cannot be installed or finds something.
+/// The tool cannot be installed, or it has found something.
 pub fn check(root: &Path) -> Result<(), XtaskError> {
     let tool = tool()?;
     command::run(
         command::program(tool)
             .current_dir(root)
-            // Without warnings: a second version of a small crate matters when dependencies are
-            // updated, not in every run.
+            // Do not print warnings. A second version of a small crate matters when dependencies
+            // are updated, not in every run.
             .args(["--locked", "--all-features", "--log-level", "error"])
             .args(["check", "--hide-inclusion-graph"])
             .args(["bans", "licenses", "sources"]),
     )
 }
 
-/// The tool: from the path when its version is the pinned one, otherwise from the cache, built if
-/// missing.
+/// Returns the tool. The one in the path is used when it has the pinned version. Otherwise the one
+/// of the cache is used, and built if it is missing.
 fn tool() -> Result<PathBuf, XtaskError> {
     let expected = format!("cargo-deny {VERSION}");
     let installed = command::output(command::program("cargo-deny").arg("--version"));
@@ -38,8 +38,8 @@ fn tool() -> Result<PathBuf, XtaskError> {
     Ok(folder.join("bin").join("cargo-deny"))
 }
 
-/// Builds the tool without optimisation and without the parts of its advisory check: it only runs
-/// for seconds.
+/// Builds the tool without optimisation and without the parts of its advisory check, because it
+/// runs only for seconds.
 fn install(folder: &Path) -> Result<(), XtaskError> {
     println!("building {VERSION} of cargo-deny, once");
     let target = folder.join("target");

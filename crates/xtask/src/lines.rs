@@ -1,4 +1,4 @@
-//! The size of each crate: lines of its sources and of its tests.
+//! Counts the lines of each crate: its sources and its tests.
 
 use std::fmt;
 use std::fs;
@@ -9,11 +9,11 @@ use crate::{XtaskError, sources};
 /// The lines of one crate. Blank lines and comments count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lines {
-    /// Its folder from the root of the workspace.
+    /// Its folder, from the root of the workspace.
     pub folder: String,
-    /// Lines that are compiled without tests.
+    /// The lines that are compiled without tests.
     pub source: usize,
-    /// Modules of tests, and the folders `tests`, `benches` and `examples`.
+    /// The lines of the modules of tests, and of the folders `tests`, `benches` and `examples`.
     pub tests: usize,
 }
 
@@ -31,10 +31,10 @@ impl fmt::Display for Lines {
 /// The heading of the table.
 pub const HEADING: &str = "crate                         source   tests";
 
-/// Counts the lines of every folder below `bins` and `crates`; the last row is the sum.
+/// Counts the lines of every folder below `bins` and `crates`. The last row is the sum.
 ///
 /// # Errors
-/// A file or folder that cannot be read.
+/// A file or folder cannot be read.
 pub fn count(root: &Path) -> Result<Vec<Lines>, XtaskError> {
     let mut rows: Vec<Lines> = Vec::new();
     let mut sum = Lines {
@@ -74,7 +74,8 @@ pub fn count(root: &Path) -> Result<Vec<Lines>, XtaskError> {
     Ok(rows)
 }
 
-/// Whether a file, named from its crate's folder, is compiled with tests or examples only.
+/// Whether a file is compiled with tests or examples only. `file` is its path from the folder of
+/// its crate.
 fn is_test_file(file: &Path) -> bool {
     if file == Path::new("build.rs") {
         return false;
@@ -89,8 +90,8 @@ fn is_test_file(file: &Path) -> bool {
     outside || parts.any(is_tests)
 }
 
-/// The lines of a file before its module of tests, which comes last. A declaration of tests in
-/// another file counts as source.
+/// Counts the lines of a file before its module of tests, which comes last. A declaration of a
+/// module of tests in another file counts as source.
 fn source_lines(text: &str) -> usize {
     let lines: Vec<&str> = text.lines().collect();
     let at = lines.windows(2).position(|pair| match pair {

@@ -1,9 +1,10 @@
-//! Circles of modules within each crate: files that cannot be read without each other.
+//! Finds circles of modules within each crate: files that name each other, so that none can be read
+//! without the others.
 //!
-//! A file names another one by a path, whether in a `use` or in the code. A file may always use the
-//! items of its ancestors (`foo.rs` for the files of `foo/`). Code that only tests compile does not
-//! count. Up to [`MOST_FILES`] files in a circle are one subject in several files; a larger circle
-//! is refused.
+//! A file names another one by a path in a `use` or in the code. A file may always use the items of
+//! its ancestors (`foo.rs` for the files of `foo/`). Code that only tests compile does not count. A
+//! circle of up to [`MOST_FILES`] files is one subject in several files. A larger circle is
+//! refused.
 
 mod circles;
 mod names;
@@ -22,9 +23,9 @@ pub const MOST_FILES: usize = 3;
 /// Files of one crate that name each other in a circle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Circle {
-    /// The crate, by its folder from the root of the workspace.
+    /// The folder of the crate, from the root of the workspace.
     pub folder: String,
-    /// The files, from the crate's `src`, in order.
+    /// The paths of the files, from the crate's `src`, in order.
     pub files: Vec<String>,
 }
 
@@ -45,10 +46,10 @@ impl fmt::Display for Circle {
     }
 }
 
-/// Every circle of every crate of the workspace.
+/// Finds every circle of every crate of the workspace.
 ///
 /// # Errors
-/// A source that cannot be read.
+/// A source cannot be read.
 pub fn circles(root: &Path) -> Result<Vec<Circle>, XtaskError> {
     let mut found = Vec::new();
     for kind in ["bins", "crates"] {
@@ -83,7 +84,7 @@ fn circles_of(folder: &str, source: &Path, library: &Path) -> Result<Vec<Circle>
     Ok(circles.collect())
 }
 
-/// Every circle of more than [`MOST_FILES`] files.
+/// Returns every circle of more than [`MOST_FILES`] files.
 #[must_use]
 pub fn check(circles: &[Circle]) -> Vec<LargeCircle> {
     let large = circles

@@ -1,7 +1,7 @@
-//! Tests on PostgreSQL: a throw-away cluster, and the suites of all stores on it.
+//! Runs tests on PostgreSQL: starts a throw-away cluster, and runs the suites of all stores on it.
 //!
-//! The suites run on SQLite with all other tests. Here they run again with `TEST_POSTGRES_URL`, so
-//! that they open their stores in a schema of that database.
+//! All other tests run the suites on SQLite. Here the suites run again with `TEST_POSTGRES_URL`, so
+//! they open their stores in schemas of that database.
 
 use std::path::Path;
 use std::process::Command;
@@ -15,8 +15,8 @@ use crate::counts::Counts;
 /// The variable with the address of the database.
 const DATABASE: &str = "TEST_POSTGRES_URL";
 
-/// The test targets of the crates whose tests use a schema of the database, and the part of each
-/// that runs again.
+/// The test targets of the crates whose tests use a schema of the database, and which tests of each
+/// run again.
 pub const SUITES: &[(&str, &[&str])] = &[
     ("ledger", &[]),
     ("storage", &[]),
@@ -37,14 +37,14 @@ pub const SUITES: &[(&str, &[&str])] = &[
     ("test_support", &["postgres"]),
 ];
 
-/// A test inside a library that runs on the database, too.
+/// A test inside a library that also runs on the database.
 const IN_A_LIBRARY: &str = "the_journal_on_postgresql_behaves_as_its_model";
 
-/// Starts a cluster, installing Debian's package where there is none, and runs the suites on it.
+/// Starts a cluster, and runs the suites on it. Installs Debian's package first when there is no
+/// PostgreSQL.
 ///
 /// # Errors
-/// When there is no PostgreSQL and none can be installed, the cluster does not start, or a test
-/// fails.
+/// There is no PostgreSQL and none can be installed, the cluster does not start, or a test fails.
 pub fn test(root: &Path, counts: &mut Counts) -> Result<(), XtaskError> {
     if !Cluster::is_installed() {
         install()?;
@@ -103,9 +103,9 @@ mod tests {
     /// The path by which a test gets a schema of the database.
     const USE: &str = "test_support::postgres::";
 
-    /// A suite that is missing in the list would pass without opening the database.
+    /// A suite that is missing from the list would pass without opening the database.
     #[test]
-    fn every_suite_that_uses_a_schema_is_run() {
+    fn every_suite_that_uses_a_schema_is_listed() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let mut using = Vec::new();
         for folder in ["bins", "crates"] {

@@ -1,4 +1,4 @@
-//! One run: named steps, their times, the last line.
+//! One run of a task: its named steps, their times, and the lines that end it.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use crate::counts::Counts;
 pub struct Session {
     keep_going: bool,
     counts: Counts,
-    /// Failures of steps whose tests all passed, or that have no tests.
+    /// How many steps failed although all their tests passed or they have no tests.
     other_failures: u64,
     times: Vec<(&'static str, Duration, Ended)>,
 }
@@ -26,7 +26,7 @@ enum Ended {
 }
 
 impl Ended {
-    /// The first column of the last lines.
+    /// Returns the first column of the step's line at the end of the run.
     const fn word(self) -> &'static str {
         match self {
             Self::Passed => "ok     ",
@@ -37,7 +37,7 @@ impl Ended {
 }
 
 impl Session {
-    /// A run without steps yet.
+    /// Begins a run without steps.
     pub fn new(steps: Steps) -> Self {
         Self {
             keep_going: steps.keep_going,
@@ -47,7 +47,7 @@ impl Session {
         }
     }
 
-    /// Runs one step, unless an earlier one failed and the rest is not wanted.
+    /// Runs one step. When an earlier step failed, runs it only if the caller wants to keep going.
     pub fn step(
         &mut self,
         name: &'static str,
@@ -80,8 +80,8 @@ impl Session {
         self.times.push((name, time, ended));
     }
 
-    /// Records that this machine cannot run a step. The run continues, and its last lines name the
-    /// step.
+    /// Records that this machine cannot run a step. The run continues, and names the step at its
+    /// end.
     pub fn skip(&mut self, name: &'static str, reason: &str) {
         if self.failed() && !self.keep_going {
             return;
@@ -90,12 +90,13 @@ impl Session {
         self.times.push((name, Duration::ZERO, Ended::Skipped));
     }
 
-    /// Whether any step failed so far.
+    /// Whether any step has failed.
     pub fn failed(&self) -> bool {
         self.total().failed > 0
     }
 
-    /// Prints the times of the steps, and with `count_tests` the line that ends a run of tests.
+    /// Prints the times of the steps. With `count_tests`, also prints the line that ends a run of
+    /// tests.
     pub fn finish(self, count_tests: bool) -> ExitCode {
         println!();
         for (name, time, ended) in &self.times {
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_skipped_step_is_named_and_fails_nothing() {
+    fn a_skipped_step_is_named_and_is_no_failure() {
         let mut session = Session::new(Steps { keep_going: false });
         session.skip("one", "the machine has no such target");
         session.step("two", |_| Ok(()));

@@ -1,20 +1,20 @@
-//! Finds the Rust files of the repository, also those of crates outside the workspace.
+//! Finds the Rust files of the repository, including those of crates outside the workspace.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::XtaskError;
 
-/// Folders below the root that hold Rust.
+/// Folders below the root that contain Rust.
 const FOLDERS: [&str; 2] = ["bins", "crates"];
 
-/// Folders of built or downloaded files, skipped at any depth.
+/// Folders of built or downloaded files. They are skipped at any depth.
 const SKIPPED: [&str; 2] = ["node_modules", "target"];
 
-/// Every `.rs` file, in order.
+/// Returns every `.rs` file, in order.
 ///
 /// # Errors
-/// A folder that cannot be read.
+/// A folder cannot be read.
 pub fn files(root: &Path) -> Result<Vec<PathBuf>, XtaskError> {
     let mut found = Vec::new();
     for folder in FOLDERS.map(|folder| root.join(folder)) {
@@ -23,10 +23,10 @@ pub fn files(root: &Path) -> Result<Vec<PathBuf>, XtaskError> {
     Ok(found)
 }
 
-/// Every `.rs` file below a folder, in order; none where there is no folder.
+/// Returns every `.rs` file below a folder, in order. Returns none when the folder does not exist.
 ///
 /// # Errors
-/// A folder that cannot be read.
+/// A folder cannot be read.
 pub fn files_below(folder: &Path) -> Result<Vec<PathBuf>, XtaskError> {
     let mut found = Vec::new();
     let mut open = vec![folder.to_owned()];

@@ -1,4 +1,4 @@
-//! The tasks as sequences of steps.
+//! The tasks as sequences of steps. Other modules do the work of a step.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -74,7 +74,7 @@ pub fn run(cli: Cli) -> ExitCode {
     }
 }
 
-/// The steps that fail soonest.
+/// Runs the steps that find a failure soonest.
 fn quick(session: &mut Session) {
     session.step("format", |_| {
         command::run(&mut cargo(["fmt", "--all", "--check"]))
@@ -130,10 +130,11 @@ fn slow(session: &mut Session) {
     session.step("bans, licences, sources", |_| licences::check(&root()));
 }
 
-/// Builds the programs as they are shipped, then runs a program against them. Standard output
-/// belongs to that program only.
+/// Builds the programs as they are shipped, and then runs a program that measures them. Only that
+/// program writes to the standard output.
 fn measure(program: &str, arguments: Vec<OsString>) -> Result<(), XtaskError> {
-    // Built separately: in one build, the features of one would apply to the other.
+    // Each package is built separately. In one build, the features of one would also apply to the
+    // others.
     for package in ["api-server", "mcp-server", program] {
         command::run(cargo(["build", "--release", "--locked", "--package"]).arg(package))?;
     }
@@ -142,7 +143,7 @@ fn measure(program: &str, arguments: Vec<OsString>) -> Result<(), XtaskError> {
         let baseline = baseline.arg(X402_AXUM).arg("--target-dir").arg(target()?);
         command::run(baseline)?;
     }
-    // The tool has its own profile, and so its own folder.
+    // The tool has a profile of its own, and so a folder of its own.
     let tool = ["build", "--profile", "tool", "--locked", "--package"];
     command::run(cargo(tool).arg("fence-cli"))?;
     let program = target()?.join("release").join(program);
@@ -153,10 +154,12 @@ fn measure(program: &str, arguments: Vec<OsString>) -> Result<(), XtaskError> {
     )
 }
 
-/// A short siege of the programs that the tests have built: a separate release build would take
-/// longer than all tests. `--tests` gives the build the features of the tests, so that it adds only
-/// the programs that no test has needed. Its seed is fixed, so that a failed run can be repeated.
-/// The second round lets the paid API settle by itself, and kills both servers.
+/// Runs a short siege of the programs that the tests have built. A separate release build would
+/// take longer than all tests.
+///
+/// `--tests` gives the build the features of the tests, so that it builds only the programs that no
+/// test has needed. The seed is fixed, so that a failed run can be repeated. In the second round,
+/// the paid API settles by itself, and both servers are killed.
 fn short_siege() -> Result<(), XtaskError> {
     command::run(&mut cargo([
         "build",
@@ -177,8 +180,8 @@ fn short_siege() -> Result<(), XtaskError> {
 /// The additional arguments of each round of the short siege.
 const SHORT_SIEGES: [&[&str]; 2] = [&[], &["--settlement", "onchain", "--kills", "2"]];
 
-/// Tests the crate that is a separate workspace, and builds the server that is composed with it.
-/// Its target folder lies within the usual one.
+/// Tests the crate that is a separate workspace, and builds the server that includes it. Its target
+/// folder is within the usual one.
 fn remote_signers(counts: &mut Counts) -> Result<(), XtaskError> {
     let target = target()?.join("kms-signers");
     let on = |subcommand: &'static str| {
@@ -190,13 +193,13 @@ fn remote_signers(counts: &mut Counts) -> Result<(), XtaskError> {
     command::run(on("build").args(["--all-features", "--example", "api-server"]))
 }
 
-/// The benchmark's baseline that is a workspace of its own.
+/// The benchmark's baseline that is a separate workspace.
 const X402_AXUM: &str = "crates/bench-x402-axum/Cargo.toml";
 
 /// The crate of the signers that are services.
 const KMS_SIGNERS: &str = "crates/kms-signers/Cargo.toml";
 
-/// Cargo's target folder.
+/// Returns cargo's target folder.
 fn target() -> Result<PathBuf, XtaskError> {
     let metadata = MetadataCommand::new()
         .current_dir(root())
@@ -221,7 +224,7 @@ fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
     command
 }
 
-/// The folder of the workspace, two above this package.
+/// Returns the folder of the workspace, two levels above this package.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .ancestors()

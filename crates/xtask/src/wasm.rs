@@ -1,4 +1,4 @@
-//! The pure crates for WebAssembly: what a browser or another host can embed.
+//! Builds the pure crates for WebAssembly. A browser or another host can embed them.
 
 use std::path::Path;
 
@@ -17,10 +17,10 @@ pub const CRATES: [&str; 6] = [
     "x402-wire",
 ];
 
-/// Makes sure that the toolchain has the target: it is there, or rustup adds it.
+/// Makes sure that the toolchain has the target. If it is missing, rustup adds it.
 ///
 /// # Errors
-/// When it is missing and rustup cannot add it.
+/// The target is missing, and rustup cannot add it.
 pub fn target() -> Result<(), XtaskError> {
     if installed()? {
         return Ok(());

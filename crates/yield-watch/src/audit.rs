@@ -1,4 +1,7 @@
-//! The audit of a mandate: records, each with the hash of the one before it.
+//! The audit of a mandate: a list of records. Each record contains the hash of the one before it.
+//!
+//! This module appends records and computes their hashes. It leaves their storage to the caller.
+//! [`verify()`](crate::verify) checks an audit offline.
 
 mod error;
 mod verify;
@@ -26,13 +29,13 @@ pub enum Event {
     StaleData,
     /// A check had no data to compare.
     Unavailable,
-    /// A mandate that acts asks for a move. It is written before the move begins.
+    /// A mandate that acts requests a move. This is recorded before the move begins.
     MoveAsked,
     /// The money was moved.
     Moved,
     /// The move was refused before anything was signed.
     MoveRefused,
-    /// The move was begun and did not complete.
+    /// The move has begun, and did not complete.
     MoveFailed,
     /// The move was stopped before anything was signed.
     MoveStopped,
@@ -80,7 +83,7 @@ impl Event {
     }
 }
 
-/// An event before it is recorded.
+/// An event that is not recorded yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AuditEntry {
     at: Timestamp,
@@ -99,7 +102,7 @@ impl AuditEntry {
         }
     }
 
-    /// The creation of a mandate.
+    /// Makes the entry of a mandate's creation.
     #[must_use]
     pub fn created(mandate: &Mandate) -> Self {
         let inputs = json!({
@@ -116,7 +119,8 @@ impl AuditEntry {
         )
     }
 
-    /// A check. The action of an opportunity names the market and the gain as well.
+    /// Makes the entry of a check. For an opportunity, its action also names the market and the
+    /// gain.
     #[must_use]
     pub fn checked(inputs: &Inputs) -> Self {
         let decision = inputs.decide();
@@ -128,13 +132,13 @@ impl AuditEntry {
         Self::new(inputs.checked_at, decision.into(), action)
     }
 
-    /// A move that is about to begin.
+    /// Makes the entry of a move that is about to begin.
     #[must_use]
     pub fn asked(proposal: &Proposal, at: Timestamp) -> Self {
         Self::new(at, Event::MoveAsked, json!({"inputs": proposal}))
     }
 
-    /// The end of a move.
+    /// Makes the entry of a move's end.
     #[must_use]
     pub fn concluded(key: &MoveKey, outcome: &MoveOutcome, at: Timestamp) -> Self {
         let inputs = json!({"key": key, "outcome": outcome});
@@ -144,14 +148,14 @@ impl AuditEntry {
         }
     }
 
-    /// The end of a mandate: its owner cancelled it.
+    /// Makes the entry of a cancellation by the owner.
     #[must_use]
     pub fn cancelled(mandate: &Mandate, at: Timestamp) -> Self {
         let inputs = json!({"id": mandate.id});
         Self::new(at, Event::Cancelled, json!({"inputs": inputs}))
     }
 
-    /// The end of a mandate: its time is over.
+    /// Makes the entry of a mandate's expiry.
     #[must_use]
     pub fn expired(mandate: &Mandate, at: Timestamp) -> Self {
         let inputs = json!({"id": mandate.id, "expires_at": mandate.expires_at});
@@ -179,9 +183,9 @@ pub struct AuditRecord {
     pub inputs_digest: B256,
     /// The inputs of the decision, and its result.
     pub action: Value,
-    /// The last transaction of a move; none for a mandate that only notifies.
+    /// The last transaction of a move. `None` for every other record.
     pub tx_hash: Option<B256>,
-    /// The hash of the record before it; 32 zero bytes for the first record.
+    /// The hash of the record before it. The first record has 32 zero bytes.
     pub prev_hash: B256,
     /// keccak-256 over the RFC 8785 bytes of the record without this member.
     pub hash: B256,
@@ -203,10 +207,10 @@ impl AuditHead {
         hash: B256::ZERO,
     };
 
-    /// Appends an entry and returns its record. The record must be durable before it is shown.
+    /// Appends an entry and returns its record. The record must be durable before anybody sees it.
     ///
     /// # Errors
-    /// No entry can cause an error.
+    /// [`AuditError::Malformed`] when the entry has no canonical JSON. No entry causes it.
     pub fn append(&mut self, entry: AuditEntry) -> Result<AuditRecord, AuditError> {
         let seq = self.next_seq;
         let malformed = AuditError::Malformed { seq };
@@ -230,7 +234,7 @@ impl AuditHead {
     }
 }
 
-/// The hash of a record, over its bytes without `hash`.
+/// Computes the hash of a record, over its canonical bytes without `hash`.
 fn hash_of(mut record: Value) -> Option<B256> {
     record.as_object_mut()?.remove("hash");
     digest(Some(&record))

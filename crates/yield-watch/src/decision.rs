@@ -1,4 +1,5 @@
-//! The decision of a check, from its inputs only.
+//! The decision of a check, from its inputs only. Anyone who has the inputs can make the decision
+//! again.
 
 use jiff::{SignedDuration, Timestamp};
 use readings::Decimal;
@@ -8,24 +9,24 @@ use serde::{Deserialize, Serialize};
 
 use crate::{MoveKey, Pool, Position, Proposal, Rules};
 
-/// Basis points of one percent.
+/// How many basis points one percent has.
 const BPS_OF_PERCENT: i64 = 100;
 
 /// The snapshot that a check read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Snapshot {
-    /// Its id, as in the answers that contain it.
+    /// Its id, as in the answers that contain the snapshot.
     pub id: String,
     /// When it was gathered.
     pub taken_at: Timestamp,
-    /// Seconds after which it is too old for a decision.
+    /// The age in seconds after which it is too old for a decision.
     pub max_age_seconds: u64,
 }
 
 impl Snapshot {
-    /// Whether it is usable for a decision at `now`. A snapshot from the future is not, because one
-    /// of the clocks is wrong.
+    /// Whether the snapshot can be used for a decision at `now`. A snapshot from the future cannot,
+    /// because one of the clocks is wrong.
     #[must_use]
     pub fn is_fresh(&self, now: Timestamp) -> bool {
         let age = now.duration_since(self.taken_at).as_secs();
@@ -33,7 +34,7 @@ impl Snapshot {
     }
 }
 
-/// All inputs of a decision. A record of the audit contains them whole.
+/// All inputs of a decision. A record of the audit contains all of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Inputs {
@@ -41,15 +42,15 @@ pub struct Inputs {
     pub checked_at: Timestamp,
     /// The protocols that were allowed.
     pub allowed_protocols: Vec<String>,
-    /// The least gain, in basis points.
+    /// The smallest gain that counts, in basis points.
     pub min_apy_delta_bps: u32,
-    /// The snapshot that was read, if there was one.
+    /// The snapshot that was read. `None` when there was none.
     pub snapshot: Option<Snapshot>,
     /// The best allowed market at the last notification, or at the first check that found one. A
-    /// mandate that acts compares with `position` and has none.
+    /// mandate that acts has none, because it compares with `position`.
     pub baseline: Option<Pool>,
-    /// The best allowed market now; for a mandate that acts, among those that the wallet can move
-    /// into.
+    /// The best allowed market now. For a mandate that acts, the best one into which the wallet can
+    /// move.
     pub best: Option<Pool>,
     /// The position of the wallet's money. Only a mandate that acts has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -60,10 +61,10 @@ pub struct Inputs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
-    /// The best market yields enough more than the baseline, or the wallet of a mandate that acts
-    /// holds idle money.
+    /// The best market yields enough more than the compared one, or the wallet of a mandate that
+    /// acts holds idle money.
     Opportunity,
-    /// There is no sufficient gain.
+    /// The gain is too small.
     NoChange,
     /// The snapshot is too old, so nothing is decided.
     StaleData,
@@ -90,7 +91,8 @@ impl Inputs {
         let is_opportunity = match &self.position {
             Some(Position::Unread { .. }) => return Decision::Unavailable,
             Some(Position::Idle { idle_usd }) => idle_usd.0 > Decimal::ZERO,
-            // Two readings of one market differ; a move from a market into itself makes no sense.
+            // Two readings of one market may differ, but a move from a market into itself makes no
+            // sense.
             Some(Position::Held { pool, .. }) => gains && pool.pool != best.pool,
             None => gains,
         };
@@ -100,7 +102,8 @@ impl Inputs {
         }
     }
 
-    /// The market that the best one is compared with: the baseline, or the wallet's position.
+    /// Returns the market with which the best one is compared: the baseline, or the wallet's
+    /// product. `None` when there is none.
     #[must_use]
     pub fn compared_with(&self) -> Option<&Pool> {
         match &self.position {
@@ -109,14 +112,14 @@ impl Inputs {
         }
     }
 
-    /// Whether they state the rules of a mandate.
+    /// Whether the inputs state the rules of a mandate.
     pub(crate) fn is_under(&self, rules: &Rules) -> bool {
         self.allowed_protocols == rules.allowed_protocols
             && self.min_apy_delta_bps == rules.min_apy_delta_bps
     }
 
-    /// The move that an opportunity of a mandate that acts asks for under `key`, inside its rules.
-    /// A notification asks for none.
+    /// Returns the move that an opportunity of a mandate that acts requests under `key`, within the
+    /// mandate's rules. `None` for every other decision, and for a mandate that only notifies.
     #[must_use]
     pub fn proposal(&self, key: MoveKey, rules: &Rules) -> Option<Proposal> {
         let position = self.position.as_ref()?;
@@ -138,8 +141,8 @@ impl Inputs {
         })
     }
 
-    /// How many basis points the best market yields more than the compared one, rounded down;
-    /// `None` without either.
+    /// Returns how many basis points more the best market yields than the compared one, rounded
+    /// down. `None` when one of them is missing.
     #[must_use]
     pub fn delta_bps(&self) -> Option<i64> {
         let (best, baseline) = (self.best.as_ref()?, self.compared_with()?);
@@ -148,7 +151,8 @@ impl Inputs {
         bps.floor().to_i64()
     }
 
-    /// The baseline of the next check. A mandate that acts has none: the wallet is read again.
+    /// Returns the baseline of the next check. A mandate that acts has none, because its wallet is
+    /// read again.
     #[must_use]
     pub fn next_baseline(&self) -> Option<&Pool> {
         if self.position.is_some() {
@@ -161,8 +165,8 @@ impl Inputs {
     }
 }
 
-/// The best of the markets that `rules` allow: of their protocols, of low risk, with the highest
-/// yield. Among equals, the one whose id sorts first.
+/// Returns the best of the markets that `rules` allow: of their protocols and of low risk, the one
+/// with the highest yield. Among equals, the one whose id sorts first.
 #[must_use]
 pub fn best_allowed<'a>(
     markets: impl IntoIterator<Item = &'a Market>,
@@ -237,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gain_counts_from_the_least_delta_on() {
+    fn a_gain_counts_from_the_smallest_delta_on() {
         let decided = |best| inputs(pool("5"), pool(best)).decide();
         assert_eq!(decided("5.4999"), Decision::NoChange);
         assert_eq!(decided("5.5"), Decision::Opportunity);
@@ -246,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn the_baseline_moves_only_with_a_notification_or_when_there_is_none() {
+    fn the_baseline_changes_only_with_a_notification_or_when_there_is_none() {
         let next = |baseline, best| inputs(baseline, best).next_baseline().cloned();
         assert_eq!(next(None, pool("5")), pool("5"));
         assert_eq!(next(pool("5"), pool("6")), pool("6"));
@@ -273,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mandate_that_acts_compares_with_what_the_wallet_holds() {
+    fn a_mandate_that_acts_compares_with_the_wallets_product() {
         let decided = |position, best: Option<Pool>| {
             let mut inputs = inputs(None, best);
             inputs.position = Some(position);

@@ -1,4 +1,6 @@
-//! A mandate, its states, and when it is checked.
+//! A mandate, its states, and the times of its checks.
+//!
+//! This module is pure: the caller passes the time, and stores what it returns.
 
 use alloy_primitives::keccak256;
 use jiff::{SignedDuration, Timestamp};
@@ -6,19 +8,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Problem, Rules};
 
-/// Most active mandates of one owner. It bounds the number of creations that were never charged.
+/// The most active mandates of one owner. This limits how many mandates can be created without
+/// being charged.
 pub const MAX_ACTIVE: usize = 20;
-/// Days from the creation of a mandate to its end, at most.
+/// The most days from the creation of a mandate to its end.
 pub const MAX_DAYS: i64 = 180;
 
-/// Most seconds from a creation to the first check, which sets the baseline for later yields.
+/// The most seconds from the creation to the first check. That check sets the baseline for later
+/// yields.
 const FIRST_CHECK_SECONDS: u64 = 60;
 
-/// A mandate's reaction to an opportunity.
+/// How a mandate reacts to an opportunity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// The opportunity is recorded; the owner reads the audit.
+    /// The opportunity is recorded, and the owner reads the audit.
     Notify,
     /// The owner's sub-wallet moves the money.
     Auto,
@@ -28,7 +32,7 @@ pub enum Mode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// It is being checked.
+    /// The mandate is being checked.
     Active,
     /// Its owner has cancelled it.
     Cancelled,
@@ -36,12 +40,12 @@ pub enum State {
     Expired,
 }
 
-/// The end of a mandate. The first end counts.
+/// The end of a mandate. Only the first end counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ended {
-    /// Cancelled or expired.
+    /// Whether it was cancelled or has expired.
     pub state: State,
-    /// The time.
+    /// The time of the end.
     pub at: Timestamp,
 }
 
@@ -50,7 +54,7 @@ pub struct Ended {
 pub struct Mandate {
     /// Its id: 128 bits in hex.
     pub id: String,
-    /// Its owner: the payer of its creation, as CAIP-10.
+    /// Its owner, as CAIP-10. The owner has paid for its creation.
     pub owner: String,
     /// Its rules.
     pub rules: Rules,
@@ -60,14 +64,14 @@ pub struct Mandate {
     pub created_at: Timestamp,
     /// When its time is over.
     pub expires_at: Timestamp,
-    /// The last check that was recorded.
+    /// The time of the last recorded check.
     pub last_check_at: Option<Timestamp>,
-    /// Its end, once that is recorded.
+    /// Its end. `None` until the end is recorded.
     pub ended: Option<Ended>,
 }
 
 impl Mandate {
-    /// The members of a new mandate that are out of bounds; empty when all are valid.
+    /// Returns the members of a new mandate that are out of bounds. Empty when all are valid.
     #[must_use]
     pub fn problems(&self) -> Vec<Problem> {
         let mut problems = self.rules.problems();
@@ -82,7 +86,8 @@ impl Mandate {
         problems
     }
 
-    /// Its state at `now`. Its time is over at `expires_at`, whether that is recorded yet or not.
+    /// Returns the state at `now`. The mandate expires at `expires_at`, whether that is recorded
+    /// yet or not.
     #[must_use]
     pub fn state(&self, now: Timestamp) -> State {
         match self.ended {
@@ -92,7 +97,8 @@ impl Mandate {
         }
     }
 
-    /// Cancels it at `now`, or returns its earlier end.
+    /// Ends the mandate at `now`: it is cancelled, or has expired if its time was over. Returns the
+    /// earlier end if it has one.
     pub fn cancel(&mut self, now: Timestamp) -> Ended {
         let (state, at) = match now < self.expires_at {
             true => (State::Cancelled, now),
@@ -101,9 +107,9 @@ impl Mandate {
         *self.ended.get_or_insert(Ended { state, at })
     }
 
-    /// The time of the next check: soon after its creation, then an interval after each check, plus
-    /// up to a twentieth of the interval. The additional delay follows from the id and that time
-    /// only, so a restart changes nothing.
+    /// Returns the time of the next check: soon after the creation, and then an interval after each
+    /// check, plus up to a twentieth of the interval. The additional delay depends only on the id
+    /// and the time of the last check, so a restart does not change it.
     #[must_use]
     pub fn next_check_at(&self) -> Timestamp {
         let from = self.last_check_at.unwrap_or(self.created_at);
@@ -150,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_lies_ahead_by_at_most_180_days() {
+    fn the_end_must_lie_ahead_by_at_most_180_days() {
         let ending = |text: &str| {
             let mut mandate = mandate();
             mandate.expires_at = at(text);
@@ -184,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_comes_an_interval_later_with_jitter_that_a_restart_repeats() {
+    fn the_next_check_comes_after_an_interval_with_a_delay_that_a_restart_repeats() {
         let mut mandate = mandate();
         let first = mandate.next_check_at();
         let wait = first.duration_since(mandate.created_at).as_secs();

@@ -1,9 +1,9 @@
-//! A market in the form for comparison.
+//! A market with the members that a check compares and records.
 
 use readings::Figure;
 use serde::{Deserialize, Serialize};
 
-/// A market in the form for comparison.
+/// A market with the members that a check compares and records.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pool {
@@ -11,10 +11,10 @@ pub struct Pool {
     pub pool: String,
     /// Its protocol.
     pub project: String,
-    /// Its chain's name.
+    /// The name of its chain.
     pub chain: String,
-    /// Its assets.
+    /// The symbols of its assets.
     pub symbol: String,
-    /// The yield that counts, in percent a year.
+    /// The yield that is compared, in percent a year.
     pub apy_pct: Figure,
 }

@@ -1,4 +1,4 @@
-//! The position of a mandate that acts, and the move that it asks for.
+//! The position of a wallet whose mandate acts, and the move that the mandate requests.
 
 use std::fmt;
 
@@ -13,27 +13,27 @@ use crate::Pool;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Position {
-    /// It was not read, so there is no decision.
+    /// The position was not read, so there is no decision.
     Unread {
-        /// The reason.
+        /// Why it was not read.
         reason: String,
     },
-    /// In no product: the dollars that the wallet could invest.
+    /// The money is in no product.
     Idle {
-        /// Dollars.
+        /// How many dollars the wallet could invest.
         idle_usd: Figure,
     },
-    /// In a product.
+    /// The money is in a product.
     Held {
-        /// The product, with its present yield.
+        /// The product, with its current yield.
         pool: Pool,
-        /// Dollars in it.
+        /// How many dollars are in it.
         amount_usd: Figure,
     },
 }
 
 impl Position {
-    /// The held product.
+    /// Returns the held product. `None` when no product is held.
     #[must_use]
     pub const fn pool(&self) -> Option<&Pool> {
         match self {
@@ -43,19 +43,19 @@ impl Position {
     }
 }
 
-/// The permanent name of a move: the mandate's id, and the number of the check that asked for it.
+/// The permanent name of a move: the mandate's id, and the number of the check that requested it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct MoveKey(String);
 
 impl MoveKey {
-    /// The move that record `seq` of the mandate's audit asks for.
+    /// Makes the key of the move that record `seq` of the mandate's audit requests.
     #[must_use]
     pub fn new(mandate: &str, seq: u64) -> Self {
         Self(format!("{mandate}:{seq}"))
     }
 
-    /// As text.
+    /// Returns the key as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -68,21 +68,21 @@ impl fmt::Display for MoveKey {
     }
 }
 
-/// A move that a mandate asks for, inside its rules.
+/// A move that a mandate requests, within its rules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Proposal {
-    /// Its name.
+    /// The key of the move.
     pub key: MoveKey,
-    /// The product to leave; `None` for a first investment of idle money.
+    /// The product to leave. `None` when idle money is invested.
     pub from: Option<Pool>,
     /// The product to enter.
     pub to: Pool,
-    /// Most dollars to move.
+    /// The most dollars to move.
     pub max_move_usd: Figure,
-    /// Most slippage, in basis points.
+    /// The most slippage, in basis points.
     pub max_slippage_bps: u32,
-    /// The time at which the yields behind it become stale. Nothing is signed later.
+    /// When the yields behind the move become stale. Nothing is signed later.
     pub valid_until: Timestamp,
 }
 
@@ -92,36 +92,36 @@ pub struct Proposal {
 pub enum MoveOutcome {
     /// The money is in the new product.
     Moved {
-        /// The action of the wallet that moved it.
+        /// The id of the wallet's action that moved it.
         intent_id: String,
-        /// Its last transaction.
+        /// The last transaction of that action.
         tx_hash: B256,
-        /// The moved dollars.
+        /// How many dollars were moved.
         moved_usd: Figure,
     },
     /// The move was refused before anything was signed.
     Refused {
-        /// The reason.
+        /// Why it was refused.
         reason: String,
     },
-    /// The move was begun and did not complete.
+    /// The move has begun, and did not complete.
     Failed {
-        /// The reason.
+        /// Why it failed.
         reason: String,
-        /// The action of the wallet.
+        /// The id of the wallet's action.
         intent_id: String,
-        /// Its last transaction, if there is one.
+        /// The last transaction of that action. `None` when it has none.
         tx_hash: Option<B256>,
     },
     /// The move was stopped before anything was signed.
     Stopped {
-        /// `cancelled`, `expired` or `stale_data`.
+        /// Why it was stopped: `cancelled`, `expired` or `stale_data`.
         reason: String,
     },
 }
 
 impl MoveOutcome {
-    /// The transaction that ended it.
+    /// Returns the last transaction of the move. `None` when it has none.
     #[must_use]
     pub const fn tx_hash(&self) -> Option<B256> {
         match self {

@@ -1,35 +1,35 @@
-//! The bounds of a mandate.
+//! The rules of a mandate, and the bounds of each rule.
 
 use readings::{Decimal, Figure};
 use serde::{Deserialize, Serialize};
 
-/// Seconds between checks, at least.
+/// The fewest seconds between checks.
 const MIN_INTERVAL_SECONDS: u64 = 3_600;
-/// Seconds between checks, at most: 180 days.
+/// The most seconds between checks: 180 days.
 const MAX_INTERVAL_SECONDS: u64 = 180 * 86_400;
-/// Basis points of APY, at most.
+/// The largest minimum gain in APY, in basis points.
 const MAX_DELTA_BPS: u32 = 100_000;
-/// Basis points of slippage, at most.
+/// The largest allowed slippage, in basis points.
 const MAX_SLIPPAGE_BPS: u32 = 5_000;
-/// Protocols of one mandate, at most.
+/// The most protocols of one mandate.
 const MAX_PROTOCOLS: usize = 32;
-/// Bytes of a protocol's slug, at most.
+/// The most bytes of a protocol's slug.
 const MAX_SLUG: usize = 64;
 
 /// The rules of a mandate, as a caller states them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rules {
-    /// Least gain in APY, in basis points.
+    /// The smallest gain in APY that counts, in basis points.
     pub min_apy_delta_bps: u32,
-    /// Most slippage of a move, in basis points. A mandate that only notifies keeps it and does not
-    /// use it.
+    /// The most slippage of a move, in basis points. A mandate that only notifies records it, and
+    /// does not use it.
     pub max_slippage_bps: u32,
-    /// Most dollars to move at once. A mandate that only notifies keeps it and does not use it.
+    /// The most dollars of one move. A mandate that only notifies records it, and does not use it.
     pub max_move_usd: Figure,
-    /// Slugs of protocols at DefiLlama.
+    /// The slugs that DefiLlama gives to the allowed protocols.
     pub allowed_protocols: Vec<String>,
-    /// Seconds between checks.
+    /// The seconds between checks.
     pub check_interval: u64,
 }
 
@@ -43,7 +43,7 @@ pub struct Problem {
 }
 
 impl Rules {
-    /// The rules that are out of bounds; empty when all are valid.
+    /// Returns the rules that are out of bounds. Empty when all are valid.
     #[must_use]
     pub fn problems(&self) -> Vec<Problem> {
         let slug = |text: &String| {
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_at_their_bounds_hold() {
+    fn rules_at_their_bounds_are_valid() {
         assert_eq!(rules().problems(), []);
         let widest = Rules {
             min_apy_delta_bps: 100_000,
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn all_problems_are_told_at_once() {
+    fn all_problems_are_returned_together() {
         let none_holds = Rules {
             min_apy_delta_bps: 0,
             max_slippage_bps: 5_001,

@@ -1,4 +1,7 @@
-//! A mandate with the head of its audit. Each event returns its record and the state after it.
+//! A mandate with the head of its audit. Each event returns its record, and changes the mandate.
+//!
+//! The caller stores the records and the changed mandate together. Nothing here reads a clock, a
+//! store or a wallet.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -8,14 +11,14 @@ use crate::{
     MoveOutcome, Pool, Position, Proposal, Snapshot, State,
 };
 
-/// A mandate with all data that its next record depends on. A record counts only once it is stored
-/// together with the state after it.
+/// A mandate, with all data on which its next record depends. A record counts only once it is
+/// stored together with the state after it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Watched {
     mandate: Mandate,
     head: AuditHead,
-    /// The time of the last record: no record is older.
+    /// The time of the last record. No record is older.
     recorded_at: Timestamp,
     baseline: Option<Pool>,
     last_decision: Option<Decision>,
@@ -24,39 +27,39 @@ pub struct Watched {
     last_move: Option<(MoveKey, MoveOutcome)>,
 }
 
-/// An opportunity that the owner was informed of.
+/// The last opportunity, which the owner can read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AnnouncedOpportunity {
     /// The number of its record.
     pub seq: u64,
-    /// The time.
+    /// The time of the check.
     pub at: Timestamp,
     /// The market.
     pub pool: Pool,
-    /// The gain, in basis points; `None` when nothing is held for comparison.
+    /// The gain, in basis points. `None` when there was nothing to compare with.
     pub delta_bps: Option<i64>,
 }
 
-/// The reading of a check.
+/// What a check has read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// The time.
+    /// The time of the check.
     pub at: Timestamp,
-    /// The snapshot, if there is one.
+    /// The snapshot. `None` when there is none.
     pub snapshot: Option<Snapshot>,
-    /// The best allowed market in it.
+    /// The best allowed market in the snapshot. `None` when there is none.
     pub best: Option<Pool>,
-    /// The position of the wallet's money. A mandate that acts needs it; one that notifies must not
-    /// have it.
+    /// The position of the wallet's money. A mandate that acts needs it. A mandate that only
+    /// notifies must not have it.
     pub position: Option<Position>,
 }
 
 impl Watched {
-    /// A new mandate, with its first record.
+    /// Creates a mandate with its first record.
     ///
     /// # Errors
-    /// As [`AuditHead::append`].
+    /// The same as [`AuditHead::append`].
     pub fn create(mandate: Mandate) -> Result<(Self, AuditRecord), AuditError> {
         let entry = AuditEntry::created(&mandate);
         let mut watched = Self {
@@ -73,61 +76,62 @@ impl Watched {
         Ok((watched, record))
     }
 
-    /// The mandate.
+    /// Returns the mandate.
     #[must_use]
     pub const fn mandate(&self) -> &Mandate {
         &self.mandate
     }
 
-    /// The end of the audit.
+    /// Returns the head of the audit.
     #[must_use]
     pub const fn head(&self) -> AuditHead {
         self.head
     }
 
-    /// The last check's decision.
+    /// Returns the decision of the last check. `None` before the first check.
     #[must_use]
     pub const fn last_decision(&self) -> Option<Decision> {
         self.last_decision
     }
 
-    /// The last opportunity.
+    /// Returns the last opportunity. `None` when there was none.
     #[must_use]
     pub const fn opportunity(&self) -> Option<&AnnouncedOpportunity> {
         self.opportunity.as_ref()
     }
 
-    /// The requested move that has not ended.
+    /// Returns the requested move that has not ended. `None` when there is none.
     #[must_use]
     pub const fn open_move(&self) -> Option<&Proposal> {
         self.open_move.as_ref()
     }
 
-    /// The last move that ended.
+    /// Returns the last move that ended. `None` when none has ended.
     #[must_use]
     pub const fn last_move(&self) -> Option<&(MoveKey, MoveOutcome)> {
         self.last_move.as_ref()
     }
 
-    /// The time of the next work, apart from an open move; `None` after the end.
+    /// Returns when the next work is due, apart from an open move. `None` after the end.
     #[must_use]
     pub fn due_at(&self) -> Option<Timestamp> {
         let is_over = self.mandate.ended.is_some();
         (!is_over).then(|| self.mandate.next_check_at().min(self.mandate.expires_at))
     }
 
-    /// Whether a check can be recorded at `now`: the clock was not set back before the last record.
+    /// Whether a check can be recorded at `now`: the mandate is active, it has no open move, and
+    /// the clock was not set back before the last record.
     #[must_use]
     pub fn may_check(&self, now: Timestamp) -> bool {
         let is_active = self.mandate.state(now) == State::Active;
         is_active && self.open_move.is_none() && now >= self.recorded_at
     }
 
-    /// Records a check, and after an opportunity of a mandate that acts also the requested move.
-    /// When [`Self::may_check`] is false, it changes nothing and returns no record.
+    /// Records a check. After an opportunity of a mandate that acts, also records the requested
+    /// move. When [`Self::may_check`] is false, changes nothing and returns no record.
     ///
     /// # Errors
-    /// As [`AuditHead::append`].
+    /// The same as [`AuditHead::append`].
     pub fn check(&mut self, reading: Reading) -> Result<Vec<AuditRecord>, AuditError> {
         let at = reading.at;
         if !self.may_check(at) {
@@ -165,10 +169,10 @@ impl Watched {
         Ok(records)
     }
 
-    /// Records the end of the open move. Returns no record when none is open.
+    /// Records the end of the open move. Returns no record when no move is open.
     ///
     /// # Errors
-    /// As [`AuditHead::append`].
+    /// The same as [`AuditHead::append`].
     pub fn conclude(
         &mut self,
         outcome: MoveOutcome,
@@ -188,7 +192,7 @@ impl Watched {
     /// when it had ended before. An open move stays open.
     ///
     /// # Errors
-    /// As [`AuditHead::append`].
+    /// The same as [`AuditHead::append`].
     pub fn end(&mut self, now: Timestamp) -> Result<Option<AuditRecord>, AuditError> {
         if self.mandate.ended.is_some() {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! The promises of every store. A store of another kind runs the same tests.
+//! Tests of the promises of every store of mandates. Each test runs on every kind of store.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ fn creation(id: &str, owner: &str) -> Creation {
     }
 }
 
-/// The end of a mandate, as a write on a reading.
+/// Makes a write that ends a mandate, on the condition of the revision that was read.
 fn end(kept: &Kept) -> Write {
     let mut watched = kept.watched.clone();
     let record = watched.end(begin()).unwrap();
@@ -45,21 +45,21 @@ fn end(kept: &Kept) -> Write {
     }
 }
 
-/// The place of a store.
+/// Where a store keeps its content. It must live as long as the store.
 enum Home {
     Memory,
     File { _stage: Stage },
     Database { _schema: Schema },
 }
 
-/// Two handles of one store, and its place.
+/// Two handles of one store, and where the store keeps its content.
 type Handles = (Arc<dyn Store>, Arc<dyn Store>, Home);
 
 async fn postgres(schema: &Schema) -> Arc<dyn Store> {
     Arc::new(PostgresStore::open(schema.connect()).await.unwrap())
 }
 
-/// Two handles of each kind of store.
+/// Opens two handles of each kind of store. PostgreSQL is left out when there is no database.
 async fn each() -> Vec<Handles> {
     let memory = MemoryStore::default();
     let stage = Stage::new();
@@ -110,7 +110,7 @@ async fn of_two_writes_on_one_reading_one_is_made() {
             watched: other.watched.clone(),
         };
         assert_eq!(two.write(end(&unknown)).await, Err(StoreError::Conflict));
-        // A second creation of an id returns the existing mandate.
+        // A second creation with the same id returns the existing mandate.
         other = creation("a", OTHER);
         let again = two.create(other).await.unwrap();
         assert_eq!(again.watched.mandate().owner, OWNER);
@@ -139,16 +139,16 @@ async fn a_lease_has_one_holder_and_its_token_rises() {
         assert_eq!(one.acquire("a", "p", at(120), 60).await, Ok(None));
         two.give_back(second, "q").await.unwrap();
         assert!(one.acquire("a", "p", at(120), 60).await.unwrap().is_some());
-        // The clocks of processes differ a little.
+        // The clocks of processes may differ a little.
         assert_eq!(two.acquire("a", "q", at(61), 60).await, Ok(None));
-        // The clock was set back: no lease ends as late as this one.
+        // The clock was set back: no lease that is taken now could end as late as the stored one.
         assert!(two.acquire("a", "q", at(0), 60).await.unwrap().is_some());
         assert_eq!(two.acquire("b", "q", at(0), 60).await, Ok(None));
     }
 }
 
 #[tokio::test]
-async fn due_mandates_come_in_order() {
+async fn due_mandates_are_listed_the_longest_due_first() {
     for (one, _two, _stage) in each().await {
         for id in ["a", "b", "c"] {
             one.create(creation(id, OWNER)).await.unwrap();
@@ -185,8 +185,8 @@ async fn another_file_is_refused() {
     assert_eq!(open().unwrap_err().code(), "database_damaged");
 }
 
-/// Many processes create for one owner: the limit holds, the places rise, and one id gives one
-/// mandate.
+/// Many processes create mandates for one owner. The limit holds, the places rise, and an id has
+/// one mandate.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn creations_race() {
     let most = u8::try_from(MAX_ACTIVE).unwrap();
@@ -196,7 +196,7 @@ async fn creations_race() {
             one.create(creation(&id, OWNER)).await.unwrap();
         }
         let mut races = tokio::task::JoinSet::new();
-        // Each of eight mandates comes twice, and there is room for four.
+        // Each of eight mandates is created twice, and there is room for four.
         for number in 0..16 {
             let store = if number % 2 == 0 { &one } else { &two };
             let store = Arc::clone(store);
@@ -219,7 +219,7 @@ async fn creations_race() {
     }
 }
 
-/// Of many holders one gets the lease, and of many writes on one reading one succeeds, with its
+/// Of many holders, one gets the lease. Of many writes on one reading, one succeeds with its
 /// records.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn holders_and_writes_race() {
@@ -260,9 +260,9 @@ async fn a_database_refuses_to_change_an_audit() {
     assert_eq!(store.records("a", 0, 9).await.unwrap().len(), 1);
 }
 
-/// A replica that takes over may lack the last commits.
+/// After a failover, a replica may lack the last commits.
 #[tokio::test]
-async fn what_the_database_has_lost_is_nobodys() {
+async fn a_lease_and_a_revision_that_the_database_has_lost_are_refused() {
     let Some(schema) = Schema::new() else { return };
     let (one, two) = (postgres(&schema).await, postgres(&schema).await);
     let kept = one.create(creation("a", OWNER)).await.unwrap();
@@ -276,7 +276,7 @@ async fn what_the_database_has_lost_is_nobodys() {
     let revision = one.write(looked.clone()).await.unwrap();
     schema.lose().await;
 
-    // A check of the lease that is gone.
+    // A check under the lost lease is refused.
     let taken = two.acquire("a", "q", begin(), 60).await.unwrap();
     assert!(taken.is_some());
     let late = Write {
@@ -284,7 +284,7 @@ async fn what_the_database_has_lost_is_nobodys() {
         ..looked.clone()
     };
     assert_eq!(one.write(late).await, Err(StoreError::Fenced));
-    // A write on the reading that is gone does not undo the end.
+    // A write on the lost revision does not undo the end.
     two.write(end(&kept)).await.unwrap();
     let late = Write { revision, ..looked };
     assert_eq!(one.write(late).await, Err(StoreError::Conflict));
@@ -292,7 +292,8 @@ async fn what_the_database_has_lost_is_nobodys() {
     assert!(kept.watched.mandate().ended.is_some());
 }
 
-/// A call whose payment was released meanwhile makes no mandate, but still finds the payment's own.
+/// A call whose payment was released meanwhile creates no mandate. It still finds the mandate that
+/// the payment has.
 #[tokio::test]
 async fn a_mandate_is_made_only_while_its_payment_is_claimed() {
     let Some(schema) = Schema::new() else { return };

@@ -31,13 +31,13 @@ pub struct Budget {
     left: BTreeMap<(Network, Address), U256>,
 }
 
-/// The budget has less than the amount.
+/// The budget has less left than the amount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
 #[error("the budget has {left} left, {needed} is needed")]
 pub struct BudgetExceeded {
-    /// The amount of the asset that is left.
+    /// How much of the asset is left.
     pub left: U256,
-    /// The amount.
+    /// The amount that was to be taken out.
     pub needed: U256,
 }
 
@@ -64,7 +64,7 @@ impl Budget {
             .unwrap_or_default()
     }
 
-    /// Iterates over the amounts that are left, also those of zero.
+    /// Iterates over the amounts that are left, including those that are zero.
     ///
     /// # Example
     /// ```

@@ -1,4 +1,4 @@
-//! The chosen offer, and its way to an authorization.
+//! The chosen offer, and how it becomes an authorization.
 
 use alloy_primitives::{Address, B256, U256};
 use thiserror::Error;
@@ -59,11 +59,11 @@ pub struct Choice {
 pub struct Purchase {
     /// The account that pays and signs.
     pub payer: Address,
-    /// The time, in unix seconds.
+    /// The current time, in Unix seconds.
     pub now: u64,
-    /// 32 random bytes. A token accepts each once per payer.
+    /// 32 random bytes. A token accepts each nonce of a payer once.
     pub nonce: B256,
-    /// The identifier of the purchase. It is sent when the seller knows the extension
+    /// The identifier of the purchase. It is sent if the seller has the extension
     /// `payment-identifier`.
     pub payment_id: Option<PaymentId>,
 }
@@ -91,7 +91,7 @@ impl Purchase {
     }
 }
 
-/// The reason why a choice does not become an authorization.
+/// Why a choice does not become an authorization.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum AuthorizeError {
@@ -101,8 +101,8 @@ pub enum AuthorizeError {
     /// The seller requires a payment identifier.
     #[error("the seller requires a payment identifier")]
     PaymentIdRequired,
-    /// [`Purchase::now`] is after the year 9999, as milliseconds are. The authorization would last
-    /// for thousands of years.
+    /// [`Purchase::now`] is after the year 9999, as a time in milliseconds would be. The
+    /// authorization would last for thousands of years.
     #[error("now: expected unix seconds, observed {observed}")]
     Time {
         /// The value.
@@ -111,7 +111,7 @@ pub enum AuthorizeError {
 }
 
 impl AuthorizeError {
-    /// The stable name of this reason.
+    /// Returns the stable name of this reason.
     ///
     /// # Example
     /// ```
@@ -132,35 +132,35 @@ impl AuthorizeError {
 /// The last second of the year 9999.
 const LATEST: u64 = 253_402_300_799;
 
-/// The reason why a later challenge for the same purchase no longer offers the chosen terms.
+/// Why a later challenge for the same purchase no longer offers the chosen terms.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum TermsChanged {
-    /// Another amount.
+    /// The amount differs.
     #[error("the amount was {expected} and is {observed}")]
     Amount {
         /// The amount of the choice.
         expected: U256,
-        /// The amount that is asked for now.
+        /// The amount that the seller asks for now.
         observed: U256,
     },
-    /// Another payee.
+    /// The payee differs.
     #[error("the payee was {expected} and is {observed}")]
     Payee {
         /// The payee of the choice.
         expected: Address,
-        /// The payee that is named now.
+        /// The payee that the seller names now.
         observed: Address,
     },
-    /// Another name or version of the asset's domain.
+    /// The name or the version of the asset's domain differs.
     #[error(
         "the asset's domain was `{}` version `{}` and is `{}` version `{}`",
         clip(&expected.name), clip(&expected.version), clip(&observed.name), clip(&observed.version)
     )]
     Domain {
-        /// Name and version of the choice.
+        /// The name and the version of the choice.
         expected: AssetName,
-        /// Name and version that are given now.
+        /// The name and the version that the seller gives now.
         observed: AssetName,
     },
     /// No `exact` offer names the asset on its network any more.
@@ -172,7 +172,7 @@ pub enum TermsChanged {
 }
 
 impl TermsChanged {
-    /// The stable name of this reason.
+    /// Returns the stable name of this reason.
     ///
     /// # Example
     /// ```
@@ -213,38 +213,38 @@ impl Choice {
         }
     }
 
-    /// The position of the offer in `accepts`, from 0.
+    /// Returns the position of the offer in `accepts`, from 0.
     #[must_use]
     pub fn index(&self) -> usize {
         self.index
     }
 
-    /// The offer.
+    /// Returns the offer.
     #[must_use]
     pub fn offer(&self) -> &PaymentRequirements {
         &self.offer
     }
 
-    /// The offer's JSON as it came. The payment echoes it.
+    /// Returns the offer's JSON as it came. The payment echoes it.
     #[must_use]
     pub fn offer_json(&self) -> &str {
         self.entry.json()
     }
 
-    /// The other offers, each with the reason that it was not chosen, in the seller's order.
+    /// Returns the other offers in the seller's order, each with the reason why it was not chosen.
     #[must_use]
     pub fn not_chosen(&self) -> &[NotChosen] {
         &self.others
     }
 
-    /// Whether the seller takes a payment identifier.
+    /// Whether the seller accepts a payment identifier.
     #[must_use]
     pub fn takes_payment_id(&self) -> bool {
         self.extensions.payment_identifier().is_some()
     }
 
     /// Makes the authorization, and takes its amount out of the budget. The authorization is valid
-    /// at once. It ends after the offer's time or the policy's window, whichever is shorter.
+    /// immediately. It ends after the offer's time or the policy's window, whichever is shorter.
     ///
     /// # Errors
     /// [`AuthorizeError`]; the budget is unchanged.
@@ -323,8 +323,8 @@ impl Choice {
         &self.resource
     }
 
-    /// Returns the seller's extensions, which the protocol requires back, with the buyer's
-    /// identifier.
+    /// Returns the seller's extensions, with the buyer's identifier. The protocol requires that a
+    /// payment sends them back.
     pub(super) fn extensions(&self, id: Option<&PaymentId>) -> Extensions {
         id.map_or_else(
             || self.extensions.clone(),

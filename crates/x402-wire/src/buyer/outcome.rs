@@ -20,15 +20,15 @@ pub enum Outcome {
         /// The transaction, when the seller names one.
         transaction: Option<B256>,
     },
-    /// The seller did not settle. The authorization is still good until it ends: do not sign
-    /// another one for the same purchase unless the seller cannot settle this one any more.
+    /// The seller did not settle. The authorization can still be used until it ends. Do not sign
+    /// another one for the same purchase unless the seller can no longer settle this one.
     NotSettled {
         /// The seller's reason.
         reason: Reason,
     },
 }
 
-/// The reason why a `PAYMENT-RESPONSE` is not the outcome of a payment.
+/// Why a `PAYMENT-RESPONSE` is not the outcome of a payment.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum OutcomeError {
@@ -40,12 +40,12 @@ pub enum OutcomeError {
     OtherPayment {
         /// The member that differs.
         member: &'static str,
-        /// The value of the payment.
+        /// The value in the payment.
         expected: String,
-        /// The value of the answer, clipped.
+        /// The value in the answer, clipped.
         observed: String,
     },
-    /// The answer reports success and an error, or success with the status of a failure.
+    /// The answer reports success together with an error or with the status of a failure.
     #[error("success with the error `{observed}`")]
     Contradiction {
         /// The error or the status, clipped.
@@ -54,13 +54,13 @@ pub enum OutcomeError {
     /// The answer reports success without the hash of a transaction.
     #[error("transaction: expected a hash, observed `{observed}`")]
     Transaction {
-        /// The text, clipped.
+        /// The text in place of the hash, clipped.
         observed: String,
     },
 }
 
 impl OutcomeError {
-    /// The stable name of this reason.
+    /// Returns the stable name of this reason.
     ///
     /// # Example
     /// ```
@@ -82,7 +82,7 @@ impl OutcomeError {
 
 /// Values of `status` for a finished settlement.
 const FINISHED: [&str; 4] = ["success", "settled", "confirmed", "completed"];
-/// Values of `status` for a settlement that came to nothing.
+/// Values of `status` for a settlement that has failed.
 const FAILED: [&str; 4] = ["failed", "error", "reverted", "rejected"];
 /// Values of `status` for a settlement that is still open.
 const OPEN: [&str; 3] = ["pending", "timeout", "processing"];
@@ -128,7 +128,8 @@ impl Outcome {
     }
 }
 
-/// Checks that every member which the answer has is the payment's. Absent members prove nothing.
+/// Checks the network, the payer and the amount of the answer. A member that the answer lacks
+/// proves nothing.
 fn same_payment(
     payment: &SignedPayment,
     response: &SettlementResponse,

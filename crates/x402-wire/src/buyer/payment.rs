@@ -1,4 +1,4 @@
-//! The payment before and after it is signed.
+//! A buyer's payment before and after it is signed.
 
 use std::fmt;
 
@@ -37,19 +37,19 @@ impl UnsignedPayment {
         }
     }
 
-    /// The chosen offer.
+    /// Returns the chosen offer.
     #[must_use]
     pub fn choice(&self) -> &Choice {
         &self.choice
     }
 
-    /// The message to sign.
+    /// Returns the message to sign.
     #[must_use]
     pub fn authorization(&self) -> &Authorization {
         &self.authorization
     }
 
-    /// The EIP-712 digest to sign, for a signer that accepts 32 bytes.
+    /// Returns the EIP-712 digest to sign, for a signer that accepts 32 bytes.
     #[must_use]
     pub fn digest(&self) -> B256 {
         let offer = self.choice.offer();
@@ -148,11 +148,12 @@ impl UnsignedPayment {
     }
 }
 
-/// A signed payment. The buyer may send it again as often as the answer gets lost.
+/// A signed payment. The buyer may send it again whenever the answer is lost.
 ///
-/// Store [`Self::header`] before sending it for the first time. If the answer gets lost, sending
-/// the same value again gets the answer without a second charge; [`Self::restore`] reads it back
-/// after a restart. Anyone who has the header can settle the payment, so `Debug` leaves it out.
+/// Store [`Self::header`] before sending it for the first time. When the answer is lost, sending
+/// the same value again gets the answer without a second charge. [`Self::restore`] reads the value
+/// back after a restart. Anyone who has the header can settle the payment, so `Debug` leaves it
+/// out.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SignedPayment {
     header: String,
@@ -183,7 +184,7 @@ impl SignedPayment {
         }
     }
 
-    /// Reads a stored [`Self::header`] back, so that a purchase goes on after a restart.
+    /// Reads a stored [`Self::header`] back, so that a purchase continues after a restart.
     ///
     /// Does not check the signature, the policy or the time, and takes nothing out of a budget: all
     /// of that was done before the header was stored.
@@ -232,31 +233,33 @@ impl SignedPayment {
         })
     }
 
-    /// The value of the header `PAYMENT-SIGNATURE`, the same for every retry.
+    /// Returns the value of the header `PAYMENT-SIGNATURE`. It is the same for every retry.
     #[must_use]
     pub fn header(&self) -> &str {
         &self.header
     }
 
-    /// The signed message.
+    /// Returns the signed message.
     #[must_use]
     pub fn authorization(&self) -> &Authorization {
         &self.authorization
     }
 
-    /// The chosen offer.
+    /// Returns the chosen offer.
     #[must_use]
     pub fn offer(&self) -> &PaymentRequirements {
         &self.offer
     }
 
-    /// The identifier that is sent; `None` when the caller gave none or the seller takes none.
+    /// Returns the identifier that is sent. `None` when the caller gave none or the seller accepts
+    /// none.
     #[must_use]
     pub fn payment_id(&self) -> Option<&PaymentId> {
         self.payment_id.as_ref()
     }
 
-    /// The identity of the authorization. The chain shows by it whether the authorization was used.
+    /// Returns the identity of the authorization. By it, the chain shows whether the authorization
+    /// was used.
     #[must_use]
     pub fn key(&self) -> AuthorizationKey {
         let PaymentRequirements { network, asset, .. } = self.offer;
@@ -268,14 +271,15 @@ impl SignedPayment {
         }
     }
 
-    /// The payer.
+    /// Returns the payer.
     #[must_use]
     pub fn payer(&self) -> Address {
         self.authorization().from
     }
 
-    /// Returns the header that answers another challenge for the same purchase: the same value as
-    /// before, also after the authorization has ended. A seller may have settled it in time.
+    /// Returns the header that answers another challenge for the same purchase. It is the same
+    /// value as before, also after the authorization has ended, because the seller may have settled
+    /// it in time.
     ///
     /// # Errors
     /// [`TermsChanged`] when the seller asks for other terms now. Do not sign them while this

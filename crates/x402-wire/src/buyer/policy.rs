@@ -43,8 +43,7 @@ impl Allowance {
         }
     }
 
-    /// Allows payments as [`Self::new`] does, of offers that name the asset's domain as `asset`
-    /// does.
+    /// Like [`Self::new`], but allows only offers that name the asset's domain as `asset` does.
     #[must_use]
     pub fn of(asset: &Asset, network: Network, cap: U256) -> Self {
         Self {

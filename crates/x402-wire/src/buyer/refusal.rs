@@ -1,4 +1,4 @@
-//! The reasons why a policy does not choose an offer.
+//! Why a policy does not choose an offer.
 
 use std::fmt;
 
@@ -7,14 +7,14 @@ use thiserror::Error;
 
 use crate::{AssetName, MIN_REMAINING_SECONDS, Network, UnknownOffer};
 
-/// The reason why an offer was not chosen.
+/// Why an offer was not chosen.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum Refusal {
     /// The crate does not know how to pay the offer.
     #[error(transparent)]
     Unknown(#[from] UnknownOffer),
-    /// The scheme `aggr_deferred`, which needs a session key of a broker.
+    /// The offer has the scheme `aggr_deferred`, which needs a session key of a broker.
     #[error("scheme aggr_deferred needs a session key")]
     Session,
     /// The policy allows nothing on the network.
@@ -42,9 +42,9 @@ pub enum Refusal {
         expected.name, expected.version, observed.name, observed.version
     )]
     Domain {
-        /// Name and version of the policy.
+        /// The name and the version in the policy.
         expected: AssetName,
-        /// Name and version of the offer, clipped.
+        /// The name and the version in the offer, clipped.
         observed: AssetName,
     },
     /// The offer's time is too short for a settlement.
@@ -69,7 +69,7 @@ pub enum Refusal {
         /// The amount of the offer.
         observed: U256,
     },
-    /// The policy allows the offer and prefers another.
+    /// The policy allows the offer, but prefers another one.
     #[error("accepts[{chosen}] is preferred")]
     NotPreferred {
         /// The position of the chosen offer.
@@ -78,7 +78,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// The stable name of this reason.
+    /// Returns the stable name of this reason.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -119,13 +119,13 @@ impl fmt::Display for NotChosen {
 /// The policy allows no offer of the challenge.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 pub struct NoOffer {
-    /// Every offer with its refusal, in the seller's order; empty when the challenge has no offers.
+    /// Every offer with its refusal, in the seller's order. Empty when the challenge has no offers.
     pub refusals: Vec<NotChosen>,
 }
 
 impl fmt::Display for NoOffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// Most refusals that a message shows.
+        /// The most refusals that a message shows.
         const SHOWN: usize = 8;
         if self.refusals.is_empty() {
             return f.write_str("the challenge has no offers");

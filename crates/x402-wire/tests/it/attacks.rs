@@ -1,4 +1,5 @@
-//! Payments that must not be taken, each made from a good one and refused by name.
+//! Tests of payments that must not be accepted. Each is made from a good one, and each is refused
+//! with its reason.
 
 mod signatures;
 
@@ -36,7 +37,7 @@ fn good() -> Value {
     .unwrap()
 }
 
-/// The good payment with one member set.
+/// Returns the good payment with one changed member.
 fn with(pointer: &str, value: Value) -> Value {
     let mut payment = good();
     *payment
@@ -88,7 +89,7 @@ fn a_tampered_claim_is_a_mismatch_of_that_member() {
             "{pointer} {value}: {mismatch}"
         );
     }
-    // One asset's address with another asset's name is no option either.
+    // The address of one asset with the name of another one is no option either.
     let mismatch = matching(&with(
         "/accepted/asset",
         json!("0xB6CEceAB302E2E4948951eE7843FC24E92933061"),
@@ -143,7 +144,7 @@ fn the_window_is_strict_at_both_ends() {
         payment.check_window(NOW, 301),
         Err(Invalid::EndsTooSoon { .. })
     ));
-    // Never less than the head-room, whatever the caller of the check asks for.
+    // The head-room is the least, whatever the caller of the check requests.
     assert!(payment.check_window(end - 6, 0).is_ok());
     assert!(matches!(
         payment.check_window(end - 5, 0),
@@ -173,7 +174,7 @@ fn the_window_is_strict_at_both_ends() {
 }
 
 #[test]
-fn malformed_messages_are_named() {
+fn malformed_messages_are_refused_with_their_error() {
     let schema = |payment: Value| match read(&payment) {
         Err(HeaderError::Schema { detail }) => detail,
         other => panic!("{other:?}"),
@@ -288,8 +289,8 @@ proptest! {
         let _ = PaymentPayload::from_json(&bytes);
     }
 
-    /// Flip any byte of a good payment: it is refused, or it is still a payment of the same payer
-    /// for the same price to the same payee.
+    /// Flip any bit of a good payment. It is refused, or it still pays the same price of the same
+    /// payer to the same payee.
     #[test]
     fn a_flipped_byte_never_changes_what_is_paid(position in any::<proptest::sample::Index>(), bit in 0u8..8) {
         let mut bytes = good().to_string().into_bytes();
@@ -310,7 +311,7 @@ proptest! {
 
 #[test]
 fn a_private_name_of_the_parser_hides_no_other_flow() {
-    // `serde_json::Value` reads this object as the text in its string; facilitators see an object.
+    // `serde_json::Value` reads this object as the text in its string. Facilitators see an object.
     let hidden = json!({"$serde_json::private::RawValue": "\"authorization\""});
     let mut payment = good();
     payment["accepted"]["extra"]["paymentFlow"] = hidden.clone();
@@ -319,7 +320,7 @@ fn a_private_name_of_the_parser_hides_no_other_flow() {
 }
 
 #[test]
-fn foreign_text_in_an_error_is_short_and_does_nothing() {
+fn foreign_text_in_an_error_is_short_and_has_no_control_characters() {
     let act = "\u{1b}[2K\r\u{202e}";
     let payment = with("/accepted/scheme", json!(format!("{act}upto")));
     assert_eq!(

@@ -1,4 +1,5 @@
-//! A buyer signs what its policy allows, once, and reads the outcome.
+//! Tests of a buyer: it signs only what its policy allows, once for a purchase, and reads the
+//! outcome.
 
 mod authorizing;
 mod choosing;
@@ -35,7 +36,7 @@ fn usdc() -> Asset {
     Asset::chain_196()[1].clone()
 }
 
-/// Up to 20,000 units of USD₮0 for a payment, and a million in all.
+/// Allows up to 20,000 units of USD₮0 for one payment.
 fn policy() -> SpendPolicy {
     SpendPolicy::new([Allowance::of(&usdt0(), XLAYER, U256::from(20_000))])
 }

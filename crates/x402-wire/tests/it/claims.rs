@@ -1,4 +1,4 @@
-//! A payment's claims about itself: its way of paying, its authorization, and its signer.
+//! Tests of a payment's claims about itself: its way of paying, its authorization, and its signer.
 
 use alloy_primitives::{Bytes, hex};
 use serde_json::{Value, json};
@@ -91,7 +91,8 @@ fn a_payment_names_its_own_key_also_when_it_matches_no_offer() {
     }
 }
 
-/// Wallets sign with a key of their owner's, so 65 bytes of another signer may be theirs.
+/// A wallet signs with a key of its owner, so 65 bytes that another account signed may be the
+/// wallet's.
 #[test]
 fn a_wallet_can_be_shown_any_65_bytes_or_more() {
     let of = |signature: &str| {

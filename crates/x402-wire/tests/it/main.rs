@@ -1,4 +1,5 @@
-//! The messages, the buyer and the seller's checks through the public interface.
+//! Integration tests of the messages, the buyer and the seller's checks, through the public
+//! interface.
 
 #![allow(
     clippy::unwrap_used,

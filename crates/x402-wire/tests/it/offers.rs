@@ -1,4 +1,5 @@
-//! Challenges of other sellers: offers of unknown kinds are kept, malformed ones are named.
+//! Tests of other sellers' challenges: offers of unknown kinds are kept, and malformed offers are
+//! refused with their place.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -59,7 +60,7 @@ fn a_challenge_is_written_with_every_entry_as_it_came() {
     );
     let again = PaymentRequired::from_header(challenge.to_header().as_bytes()).unwrap();
     assert_eq!(ascii_json(&again).unwrap(), json);
-    // The body of an MCP tool result is a value already.
+    // The body of an MCP tool result is a parsed value already.
     assert!(serde_json::from_value::<PaymentRequired>(self::challenge()).is_ok());
 }
 
@@ -102,7 +103,7 @@ fn a_malformed_known_entry_is_named_by_its_position_and_member() {
             "{message}"
         );
         assert!(!message.contains("line"), "{message}");
-        // The form that serde gives has the same words.
+        // Reading through serde gives an error with the same words.
         let through_serde = serde_json::from_value::<PaymentRequired>(challenge);
         assert_eq!(through_serde.unwrap_err().to_string(), message);
     }
@@ -125,7 +126,7 @@ fn a_malformed_known_entry_is_named_by_its_position_and_member() {
 }
 
 #[test]
-fn an_entry_that_is_not_an_object_or_says_a_member_twice_is_malformed() {
+fn an_entry_that_is_not_an_object_or_repeats_a_member_is_malformed() {
     for entry in [json!(1), json!("exact"), json!(null), json!([])] {
         let mut challenge = challenge();
         challenge["accepts"][3] = entry.clone();
@@ -196,7 +197,7 @@ fn an_offer_that_cannot_be_signed_or_has_another_flow_is_unknown() {
 }
 
 #[test]
-fn another_version_is_named() {
+fn another_version_is_refused_with_its_number() {
     let v1 = json!({"x402Version": 1, "error": "X-PAYMENT header is required", "accepts": [
         {"scheme": "exact", "network": "base", "maxAmountRequired": "10000",
          "resource": "https://api.example.test/price", "description": "", "mimeType": "",
@@ -231,7 +232,7 @@ proptest! {
         let _ = PaymentRequired::from_json(&bytes);
     }
 
-    /// A flipped byte gives a challenge that is written as it is read, or a named refusal.
+    /// Flip any bit of a challenge. It is refused with its fault, or it is written as it was read.
     #[test]
     fn a_flipped_byte_is_read_or_refused(position in any::<proptest::sample::Index>(), bit in 0u8..8) {
         let mut bytes = CHALLENGE.as_bytes().to_vec();

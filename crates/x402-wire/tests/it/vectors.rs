@@ -1,4 +1,5 @@
-//! The published vectors of `fixtures/vectors/payments.json`, made with another implementation.
+//! Tests with the published vectors of `fixtures/vectors/payments.json`, which another
+//! implementation has made.
 
 use alloy_primitives::{Address, B256};
 use serde_json::Value;
@@ -122,7 +123,7 @@ fn the_signed_example_is_accepted_and_its_variants_are_not() {
 }
 
 #[test]
-fn header_examples_are_read_and_written_alike() {
+fn the_examples_of_headers_are_read_and_written_alike() {
     let vectors = vectors();
     let example = &vectors["payment_required_example"];
     let required: PaymentRequired = serde_json::from_str(

@@ -1,4 +1,4 @@
-//! The public items of modules as text.
+//! Writes the public items of modules as text. The module `walk` has read them.
 
 use std::collections::BTreeSet;
 use std::mem;
@@ -11,13 +11,13 @@ use syn::{
 
 use super::walk::Module;
 
-/// The first line of a file.
+/// The first line of every file.
 const HEADER: &str = "// The public interface of this crate. `cargo xtask api` writes this file.\n";
 
-/// The word that replaces private fields.
+/// The type that stands for the types of private fields.
 const PRIVATE: &str = "Private";
 
-/// Renders modules in their order; in each, items in the order of their text.
+/// Writes modules in their order, and the items of each module in the order of their text.
 pub(super) fn text(modules: &[Module]) -> String {
     let hidden = hidden_types(modules);
     let mut text = HEADER.to_owned();
@@ -33,7 +33,7 @@ pub(super) fn text(modules: &[Module]) -> String {
     text
 }
 
-/// The names of types and traits that are private everywhere in the crate.
+/// Returns the names of types and traits that are private everywhere in the crate.
 fn hidden_types(modules: &[Module]) -> BTreeSet<String> {
     let (mut public, mut private) = (BTreeSet::new(), BTreeSet::new());
     for item in modules.iter().flat_map(|module| &module.items) {
@@ -55,7 +55,7 @@ fn hidden_types(modules: &[Module]) -> BTreeSet<String> {
     &private - &public
 }
 
-/// Renders one item; `None` when it is not public.
+/// Writes one item. `None` when it is not public.
 fn rendered(mut item: Item, hidden: &BTreeSet<String>) -> Option<String> {
     match &mut item {
         Item::Const(item) if is_public(&item.vis) => {
@@ -87,7 +87,7 @@ fn rendered(mut item: Item, hidden: &BTreeSet<String>) -> Option<String> {
         }
         Item::Trait(item) if is_public(&item.vis) => public_trait(item),
         Item::Impl(item) => return public_impl(item, hidden),
-        // A definition that is exported, or a call that may define public items.
+        // Either an exported definition, or a call that may define public items.
         Item::Macro(item) if item.ident.is_none() || exported(&item.attrs) => {
             keep_attributes(&mut item.attrs)
         }
@@ -100,7 +100,7 @@ fn rendered(mut item: Item, hidden: &BTreeSet<String>) -> Option<String> {
     Some(lines.map(|line| without_body(line, body) + "\n").collect())
 }
 
-/// The line of an item that has its name: behind the attributes.
+/// Returns the line with the name of an item. Attributes come before it.
 fn declaration(text: &str) -> Option<&str> {
     text.lines()
         .find(|line| line.starts_with(char::is_alphabetic))
@@ -121,7 +121,7 @@ fn public_trait(item: &mut ItemTrait) {
     }
 }
 
-/// An implementation of a trait shows its head and its types; another one its public members.
+/// Keeps the head and the types of a trait's implementation, and the public members of another one.
 fn public_impl(item: &mut ItemImpl, hidden: &BTreeSet<String>) -> Option<String> {
     keep_attributes(&mut item.attrs);
     let members = mem::take(&mut item.items);
@@ -140,7 +140,7 @@ fn public_impl(item: &mut ItemImpl, hidden: &BTreeSet<String>) -> Option<String>
     }
     let text = print(Item::Impl(item.clone()));
     let mut lines = text.lines().map(|line| {
-        // The head of an empty implementation ends as a body does.
+        // The head of an empty implementation ends with `{}`, as an empty body does.
         if line.starts_with("impl") {
             line.to_owned() + "\n"
         } else {
@@ -166,7 +166,7 @@ fn public_member(mut member: ImplItem, of_trait: bool) -> Option<ImplItem> {
     Some(member)
 }
 
-/// Keeps public fields, and shows that there are others.
+/// Keeps public fields. One field named `private` stands for all others.
 fn public_fields(fields: &mut Fields) {
     for field in fields.iter_mut() {
         field.attrs.clear();
@@ -209,7 +209,7 @@ fn bare(signature: &mut Signature, body: Option<&mut Block>) {
     }
 }
 
-/// Keeps the attributes that a stranger's code depends on.
+/// Keeps the attributes on which other projects' code depends.
 fn keep_attributes(attributes: &mut Vec<Attribute>) {
     const KEPT: [&str; 5] = ["cfg", "derive", "macro_export", "non_exhaustive", "repr"];
     attributes.retain(|attribute| {
@@ -222,7 +222,8 @@ fn keep_attributes(attributes: &mut Vec<Attribute>) {
     });
 }
 
-/// Keeps a value that is one literal. Tables are not part of an interface.
+/// Keeps a value that is one literal, and replaces any other one by `_`. Tables are not part of an
+/// interface.
 fn short(value: &mut Expr) {
     if !matches!(value, Expr::Lit(_))
         && let Ok(placeholder) = syn::parse_str("_")

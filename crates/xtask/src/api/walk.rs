@@ -1,4 +1,4 @@
-//! The modules of a library, as its files hold them.
+//! Reads the modules of a library from its files, without code for tests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,10 +7,10 @@ use syn::{Attribute, Item, Meta, Visibility};
 
 use crate::XtaskError;
 
-/// The items of a public module, together with those of the private modules in it: where a private
-/// file holds an item does not matter to a stranger.
+/// The items of a public module, together with those of the private modules in it. Other projects
+/// do not see which private file contains an item.
 pub(super) struct Module {
-    /// Its path, without the crate; empty for the root.
+    /// Its path without the crate. Empty for the root.
     pub(super) path: String,
     /// Its items, and those of its private modules.
     pub(super) items: Vec<Item>,
@@ -28,7 +28,7 @@ pub(super) fn modules(library: &Path) -> Result<Vec<Module>, XtaskError> {
     Ok(modules)
 }
 
-/// Adds items to the module at `into`; `folder` is where the files of their modules are.
+/// Adds items to the module at index `into`. The files of their modules are in `folder`.
 fn collect(
     items: Vec<Item>,
     folder: &Path,

@@ -1,8 +1,8 @@
 //! Decides which optional dependencies are really used.
 //!
-//! The resolved graph of `cargo metadata` lists an optional dependency as soon as some feature
-//! names it weakly (`name?/feature`), although a weak name does not switch it on. The enabled
-//! features decide.
+//! The resolved graph of `cargo metadata` lists an optional dependency when any feature names it
+//! weakly (`name?/feature`). A weak name does not enable the dependency. Therefore this module
+//! reads the enabled features.
 
 use cargo_metadata::{Dependency, DependencyKind, Node, NodeDep, Package};
 
@@ -38,8 +38,9 @@ fn switched_on(package: &Package, node: &Node, dependency: &Dependency) -> bool 
     })
 }
 
-/// Whether one entry of a feature switches a dependency on: `dep:name` or `name/feature`, not
-/// `name?/feature`. A feature with the name of an optional dependency has the entry `dep:name`.
+/// Whether one entry of a feature enables a dependency. The entries `dep:name` and `name/feature`
+/// do, and `name?/feature` does not. A feature with the name of an optional dependency has the
+/// entry `dep:name`.
 fn names(entry: &str, dependency: &str) -> bool {
     let strong = entry
         .strip_prefix("dep:")
@@ -52,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn weak_names_switch_nothing_on() {
+    fn weak_names_enable_nothing() {
         assert!(names("dep:serde", "serde"));
         assert!(names("serde/std", "serde"));
         assert!(!names("serde?/std", "serde"));

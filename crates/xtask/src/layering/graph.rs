@@ -1,4 +1,4 @@
-//! Packages and their dependencies.
+//! Packages and their dependencies, read from `cargo metadata` or built by a test.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,16 +7,16 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand};
 use super::features;
 use crate::XtaskError;
 
-/// A package of one [`Graph`].
+/// The index of a package in one [`Graph`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PackageIndex(usize);
 
-/// The reason why one package depends on another.
+/// Why one package depends on another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EdgeKind {
-    /// Linked into it, or used by its build script.
+    /// The package links the dependency, or uses it in its build script.
     Normal,
-    /// Used by its tests, examples and benchmarks only.
+    /// Only the package's tests, examples and benchmarks use the dependency.
     Test,
 }
 
@@ -44,10 +44,10 @@ struct Package {
 }
 
 impl Graph {
-    /// Reads the graph of the workspace around `manifest_dir`, for every platform at once.
+    /// Reads the graph of the workspace around `manifest_dir`, for all platforms together.
     ///
     /// # Errors
-    /// When cargo cannot resolve the workspace.
+    /// Cargo cannot resolve the workspace.
     pub fn read(manifest_dir: &str) -> Result<Self, XtaskError> {
         let metadata = MetadataCommand::new()
             .current_dir(manifest_dir)
@@ -106,7 +106,7 @@ impl Graph {
         self.edges.entry(from).or_default().insert((kind, to));
     }
 
-    /// The packages of this workspace.
+    /// Iterates over the packages of this workspace.
     pub fn members(&self) -> impl Iterator<Item = PackageIndex> {
         self.packages
             .iter()
@@ -122,14 +122,14 @@ impl Graph {
             .is_some_and(|package| package.member)
     }
 
-    /// The name of a package; empty when it belongs to another graph.
+    /// Returns the name of a package. Empty when the index belongs to another graph.
     pub fn name(&self, package: PackageIndex) -> &str {
         self.packages
             .get(package.0)
             .map_or("", |package| &package.name)
     }
 
-    /// Name and version of a package.
+    /// Returns the name and the version of a package.
     pub fn label(&self, package: PackageIndex) -> String {
         self.packages
             .get(package.0)
@@ -138,7 +138,7 @@ impl Graph {
             })
     }
 
-    /// The direct dependencies of a package.
+    /// Iterates over the direct dependencies of a package.
     pub fn dependencies(
         &self,
         package: PackageIndex,
@@ -146,7 +146,8 @@ impl Graph {
         self.edges.get(&package).into_iter().flatten().copied()
     }
 
-    /// Everything that a package links or builds with, each with the package that first led to it.
+    /// Returns every package that a package links or builds with. Each comes with the package that
+    /// first led to it.
     pub fn reach(&self, start: PackageIndex) -> BTreeMap<PackageIndex, PackageIndex> {
         let mut reached = BTreeMap::new();
         let mut open = vec![start];

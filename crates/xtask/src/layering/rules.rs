@@ -1,4 +1,5 @@
-//! Applies the rules of the table to a graph.
+//! Applies the rules of the table to a graph. Each breach becomes a [`Violation`], which a step
+//! prints.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,24 +9,24 @@ use super::table::{self, Member};
 /// A rule of the table that the graph breaks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
-    /// A member has no row.
+    /// A member has no row in the table.
     #[error("{member} is not in the table of layers")]
     UnknownMember {
         /// The member.
         member: String,
     },
-    /// A row has no member.
+    /// A row of the table has no member.
     #[error("{member} is in the table of layers but not in the workspace")]
     UnknownRow {
         /// The name in the table.
         member: &'static str,
     },
-    /// The table does not allow an arrow between two members.
+    /// A member uses another member, and the table does not allow it.
     #[error("{from} must not use {to}")]
     Arrow {
-        /// The user.
+        /// The member that uses the other one.
         from: &'static str,
-        /// The used member.
+        /// The member that is used.
         to: String,
     },
     /// A member links a forbidden package.
@@ -33,19 +34,19 @@ pub enum Violation {
     Reach {
         /// The member.
         member: &'static str,
-        /// The package.
+        /// The forbidden package.
         package: &'static str,
-        /// The path to it.
+        /// The path from the member to the package.
         path: String,
     },
-    /// A package is used outside its home.
+    /// A member uses a package that is reserved for other members.
     #[error("{member} must not use {package} directly, only {allowed} may")]
     Reserved {
-        /// The member.
+        /// The member that uses it.
         member: String,
-        /// The package.
+        /// The reserved package.
         package: &'static str,
-        /// The allowed users.
+        /// The members that may use it.
         allowed: String,
     },
     /// The graph contains a forbidden package.
@@ -54,7 +55,7 @@ pub enum Violation {
         /// The package with its version.
         package: String,
     },
-    /// There are several versions of a package that must be single.
+    /// The graph has several versions of a package that must have one.
     #[error("linked more than once: {}", .copies.join(", "))]
     Copies {
         /// The package with each of its versions.
@@ -62,7 +63,7 @@ pub enum Violation {
     },
 }
 
-/// Every broken rule, in the order of the table; empty when the graph is correct.
+/// Returns every broken rule, in the order of the table. Empty when the graph is correct.
 pub fn check(graph: &Graph) -> Vec<Violation> {
     let members: BTreeMap<&str, PackageIndex> = graph
         .members()
@@ -151,7 +152,7 @@ fn check_homes(graph: &Graph, member: PackageIndex, found: &mut Vec<Violation>) 
     }
 }
 
-/// Checks packages that are never linked: oracles and refused ones.
+/// Checks the packages that must never be linked: oracles and refused packages.
 fn check_oracles(graph: &Graph, linked: &BTreeSet<PackageIndex>, found: &mut Vec<Violation>) {
     let never = table::ORACLES
         .iter()
@@ -182,7 +183,7 @@ fn check_copies(graph: &Graph, linked: &BTreeSet<PackageIndex>, found: &mut Vec<
     }
 }
 
-/// `a → b → c`: the path from `start` to `end`.
+/// Writes the path from `start` to `end`, as in `a → b → c`.
 fn path(
     graph: &Graph,
     start: PackageIndex,

@@ -13,7 +13,7 @@ pub use packages::{ORACLES, REFUSED, RESERVED, Reserved, SINGLE};
 pub struct Member {
     /// Its name.
     pub name: &'static str,
-    /// Its layer: an arrow goes to a lower layer, or to a neighbour that the table names.
+    /// Its layer. An arrow leads to a lower layer, or to a neighbour that the table names.
     pub layer: u8,
     /// The members that it may use outside its tests, and no others of this workspace.
     pub may_use: &'static [&'static str],
@@ -29,7 +29,7 @@ impl Member {
     }
 }
 
-/// Every crate of the workspace. A missing crate is refused, and so is a row without a crate.
+/// Every crate of the workspace. A crate without a row is refused, and so is a row without a crate.
 pub const MEMBERS: &[Member] = &[
     Member {
         name: "exact",
@@ -138,7 +138,7 @@ pub const MEMBERS: &[Member] = &[
         may_use: &["exact", "outbound-tls", "tx-sender", "x402-wire"],
         must_not_reach: &[&["revm"]],
     },
-    // A server's records and work for the fence. Sending is a port.
+    // It has a server's records and its work for the fence. Sending is a port.
     Member {
         name: "fence-server",
         layer: 4,
@@ -150,7 +150,7 @@ pub const MEMBERS: &[Member] = &[
         ],
         must_not_reach: &[&["hyper", "reqwest", "axum", "revm", "x402-wire"]],
     },
-    // A server's records of mandates. Moving money is a port.
+    // It has a server's records of mandates. Moving money is a port.
     Member {
         name: "watch-server",
         layer: 3,
@@ -177,7 +177,7 @@ pub const MEMBERS: &[Member] = &[
         must_not_reach: &[
             STORAGE,
             &["revm"],
-            // Its adapters are for embedders, too: they bring nothing about payments.
+            // Other projects may embed its adapters, so they link nothing about payments.
             &[
                 "alloy-signer",
                 "alloy-signer-local",
@@ -219,14 +219,14 @@ pub const MEMBERS: &[Member] = &[
         may_use: &["calldata-checks", "tx-sender"],
         must_not_reach: &[&["revm", "x402-wire"]],
     },
-    // It knows neither plans nor actions: keys of transfers and owners are given to it.
+    // It knows neither plans nor actions. The caller gives it the keys of transfers and the owners.
     Member {
         name: "gas-funding",
         layer: 5,
         may_use: &["chain-reader", "custody", "storage", "tx-sender"],
         must_not_reach: &[&["revm", "x402-wire"]],
     },
-    // It has effects through ports and crates below, and holds no key.
+    // It has effects only through ports and lower crates, and holds no key.
     Member {
         name: "fence-sending",
         layer: 6,
@@ -242,7 +242,7 @@ pub const MEMBERS: &[Member] = &[
         ],
         must_not_reach: &[&["revm", "x402-wire"]],
     },
-    // It builds no route and reads no upstream: plans, prices and payments are ports.
+    // It builds no route and reads no upstream. Plans, prices and payments are ports.
     Member {
         name: "wallet-actions",
         layer: 6,
@@ -318,7 +318,7 @@ pub const MEMBERS: &[Member] = &[
             "alloy-signer-local",
         ]],
     },
-    // The signing tool opens no socket; the commands that ask a server are in a separate crate.
+    // The signing tool opens no socket. The commands that ask a server are in a separate crate.
     Member {
         name: "fence-offline",
         layer: 4,
@@ -343,7 +343,7 @@ pub const MEMBERS: &[Member] = &[
         may_use: &["fence-offline", "fence-online"],
         must_not_reach: &[RUNTIMES, STORAGE, EFFECTS, &["x402-wire", "route-catalog"]],
     },
-    // Not shipped.
+    // It is not shipped.
     Member {
         name: "bench",
         layer: 8,
@@ -399,7 +399,7 @@ pub const MEMBERS: &[Member] = &[
         may_use: &[],
         must_not_reach: &[NETWORK, STORAGE, EFFECTS],
     },
-    // Only tests depend on it, and the judges, which are nothing else.
+    // Only tests and the judges depend on it. The judges are tests, too.
     Member {
         name: "test-support",
         layer: 6,

@@ -1,12 +1,12 @@
-//! Files that name each other in a circle.
+//! Finds files that name each other in a circle.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::names::Edges;
 
-/// The largest sets of files in which each one leads to every other, in order. A single file is no
-/// circle.
+/// Returns the largest sets of files in which each file leads to every other one, in order. A
+/// single file is no circle.
 pub(super) fn circles(edges: &Edges) -> Vec<Vec<PathBuf>> {
     let reached: BTreeMap<&Path, BTreeSet<&Path>> = edges
         .keys()
@@ -27,7 +27,8 @@ pub(super) fn circles(edges: &Edges) -> Vec<Vec<PathBuf>> {
     circles
 }
 
-/// Every file that one file reaches, itself included when it is in a circle.
+/// Returns every file that one file reaches. It contains the file itself when the file is in a
+/// circle.
 fn reach<'a>(edges: &'a Edges, start: &Path) -> BTreeSet<&'a Path> {
     let mut reached = BTreeSet::new();
     let mut open: Vec<&Path> = edges

@@ -5,20 +5,22 @@ use std::path::PathBuf;
 
 use super::tree::{ModuleIndex, Tree};
 
-/// Which files of a crate name which others.
+/// For each file of a crate, the files that it names.
 pub(super) type Edges = BTreeMap<PathBuf, BTreeSet<PathBuf>>;
 
-/// The meaning of a name.
+/// What a name means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Meaning {
     Module(ModuleIndex),
-    /// An item of this module.
+    /// An item that this module defines.
     Item(ModuleIndex),
 }
 
-/// The edges between the files of a crate. A re-exported name leads to the file that defines it.
-/// The re-export itself is no use, so a file that only gathers its children is in no edge. Names
-/// from a file's ancestors are no edge either: `foo.rs` holds what the files of `foo/` share.
+/// Returns the edges between the files of a crate.
+///
+/// A re-exported name leads to the file that defines it. The re-export itself counts as no use, so
+/// a file that only gathers its children is in no edge. Names from a file's ancestors make no edge
+/// either: `foo.rs` contains what the files of `foo/` share.
 pub(super) fn edges(tree: &Tree) -> Edges {
     let mut edges = Edges::new();
     for from in tree.indices() {
@@ -49,7 +51,7 @@ pub(super) fn edges(tree: &Tree) -> Edges {
 /// The most re-exports that are followed. The limit also ends circles of globs.
 const MOST_STEPS: u8 = 12;
 
-/// The meaning of a path in the module `from`; `None` for an item of another crate.
+/// Finds what a path in the module `from` means. `None` for an item of another crate.
 fn resolve(tree: &Tree, from: ModuleIndex, path: &[String], steps: u8) -> Option<Meaning> {
     let steps = steps.checked_sub(1)?;
     let (first, mut rest) = path.split_first()?;
@@ -62,7 +64,7 @@ fn resolve(tree: &Tree, from: ModuleIndex, path: &[String], steps: u8) -> Option
     while let (Meaning::Module(module), Some((next, more))) = (at, rest.split_first()) {
         at = match next.as_str() {
             "super" => Meaning::Module(tree.get(module)?.parent?),
-            // The text does not show items that a macro defines.
+            // The item may be defined by a macro, so the text does not show it.
             name => meaning(tree, module, name, steps).unwrap_or(Meaning::Item(module)),
         };
         rest = more;
@@ -70,7 +72,7 @@ fn resolve(tree: &Tree, from: ModuleIndex, path: &[String], steps: u8) -> Option
     Some(at)
 }
 
-/// The meaning of a name in a module.
+/// Finds what a name in a module means.
 fn meaning(tree: &Tree, module: ModuleIndex, name: &str, steps: u8) -> Option<Meaning> {
     let here = tree.get(module)?;
     if let Some(child) = here.children.get(name) {
@@ -80,7 +82,7 @@ fn meaning(tree: &Tree, module: ModuleIndex, name: &str, steps: u8) -> Option<Me
         return Some(Meaning::Item(module));
     }
     if let Some(path) = here.imports.get(name) {
-        // `use name;` of another crate would lead to itself.
+        // A `use name;` of another crate would lead to itself.
         return match path.as_slice() {
             [only] if only == name => None,
             path => resolve(tree, module, path, steps),

@@ -1,4 +1,5 @@
-//! The modules of one crate as its files declare them.
+//! Reads the modules of one crate, as its files declare them. The module `names` resolves the paths
+//! in them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,10 +11,10 @@ use syn::{Attribute, Item, ItemMod, UseTree, Visibility};
 
 use crate::XtaskError;
 
-/// A path as it is written, by its segments.
+/// The segments of a path as it is written.
 pub(super) type Segments = Vec<String>;
 
-/// A module of one [`Tree`].
+/// The index of a module in one [`Tree`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ModuleIndex(usize);
 
@@ -26,19 +27,19 @@ pub(super) struct Tree {
 /// The declarations and names of one module, without code that only tests compile.
 #[derive(Debug, Default)]
 pub(super) struct Module {
-    /// The file of the module; an inline module has its parent's.
+    /// The file of the module. An inline module has its parent's file.
     pub(super) file: PathBuf,
     pub(super) parent: Option<ModuleIndex>,
     pub(super) children: BTreeMap<String, ModuleIndex>,
-    /// Items that the module defines itself.
+    /// The items that the module defines itself.
     pub(super) items: BTreeSet<String>,
-    /// Imports and re-exports, by their names here.
+    /// Imports and re-exports, by their names in the module.
     pub(super) imports: BTreeMap<String, Segments>,
-    /// Imports without the re-exports.
+    /// The paths of the imports, without the re-exports.
     pub(super) used: BTreeSet<Segments>,
-    /// Modules that are imported with `*`.
+    /// The modules that are imported with `*`.
     pub(super) globs: Vec<Segments>,
-    /// Paths and names in the code, and those of `use` inside functions.
+    /// The paths and names in the code, including the `use` inside functions.
     pub(super) paths: BTreeSet<Segments>,
 }
 
@@ -46,7 +47,7 @@ impl Tree {
     /// Reads a crate from its root file.
     ///
     /// # Errors
-    /// A file that cannot be read or is not Rust, and a declared module that has no file.
+    /// A file cannot be read or is not valid Rust, or a declared module has no file.
     pub(super) fn read(root: &Path) -> Result<Self, XtaskError> {
         let mut tree = Self::default();
         let folder = root.parent().unwrap_or(Path::new(""));
@@ -67,7 +68,7 @@ impl Tree {
         (0..self.modules.len()).map(ModuleIndex)
     }
 
-    /// A module and all its ancestors.
+    /// Iterates over a module and all its ancestors.
     pub(super) fn way_up(&self, from: ModuleIndex) -> impl Iterator<Item = &Module> {
         let parent = |module: &&Module| module.parent.and_then(|parent| self.get(parent));
         std::iter::successors(self.get(from), parent)
@@ -82,7 +83,7 @@ impl Tree {
         ModuleIndex(self.modules.len().saturating_sub(1))
     }
 
-    /// Reads the file of a module, whose children have theirs in `folder`.
+    /// Reads the file of a module. The files of its children are in `folder`.
     fn read_file(&mut self, module: ModuleIndex, folder: &Path) -> Result<(), XtaskError> {
         let Some(file) = self.get(module).map(|module| module.file.clone()) else {
             return Ok(());
@@ -148,7 +149,7 @@ impl Tree {
 }
 
 impl Module {
-    /// Adds the declarations of a `use`; `before` is the path so far.
+    /// Adds the declarations of a `use`. `before` is the path up to here.
     fn import(&mut self, tree: &UseTree, is_own: bool, before: &mut Segments) {
         match tree {
             UseTree::Path(path) => {
@@ -169,7 +170,7 @@ impl Module {
             UseTree::Rename(renamed) => {
                 let name = renamed.ident.to_string();
                 let here = match renamed.rename.to_string() {
-                    // A trait that is imported as `_` has no name here, but is used.
+                    // A trait that is imported as `_` has no name here, but it is used.
                     hidden if hidden == "_" => format!("_ {}::{name}", before.join("::")),
                     named => named,
                 };
@@ -178,7 +179,7 @@ impl Module {
         }
     }
 
-    /// `use a::{self}` brings in `a` itself.
+    /// Adds one imported name. `use a::{self}` imports `a` itself.
     fn bring_in(&mut self, here: String, name: &str, is_own: bool, before: &[String]) {
         let mut path = before.to_vec();
         let mut here = here;
@@ -245,7 +246,7 @@ fn name_of(item: &Item) -> Option<String> {
 }
 
 /// Collects every path in some code, including single names and the input of macros. A group after
-/// `::` belongs to a `use`, and `before` is the path to it.
+/// `::` belongs to a `use`. Then `before` is the path to the group.
 fn paths_in(tokens: TokenStream, before: &[String], paths: &mut BTreeSet<Segments>) {
     let mut path = before.to_vec();
     let mut colons = 0_u8;
@@ -272,7 +273,7 @@ fn paths_in(tokens: TokenStream, before: &[String], paths: &mut BTreeSet<Segment
     end(&mut path, before, paths);
 }
 
-/// Records a path at its end, unless it equals `before`.
+/// Adds a path when it ends, unless it equals `before`.
 fn end(path: &mut Segments, before: &[String], paths: &mut BTreeSet<Segments>) {
     if path.len() > before.len() {
         paths.insert(path.clone());

@@ -1,4 +1,4 @@
-//! Comments are as wide as the code.
+//! Tests that no comment is wider than the code.
 
 use std::path::Path;
 

@@ -1,7 +1,8 @@
-//! The files of `docs/deploy` and the Dockerfile: they parse, and the files and metrics that they
-//! name exist.
+//! Tests of the files of `docs/deploy` and of the Dockerfile: they can be parsed, and the files and
+//! metrics that they name exist.
 //!
-//! `docs/OPERATIONS.md` lists the metrics; a test of `api-server` holds its table to the program's.
+//! `docs/OPERATIONS.md` lists the metrics. A test of `api-server` compares its table with the
+//! program.
 
 mod database;
 mod proxy;
@@ -25,7 +26,7 @@ fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Every file below a folder whose name has one of these endings, without built files.
+/// Finds every file below a folder whose name has one of these endings, without built files.
 fn files(folder: &str, endings: &[&str]) -> Vec<PathBuf> {
     let mut open = vec![root().join(folder)];
     let mut found = Vec::new();
@@ -48,7 +49,7 @@ fn files(folder: &str, endings: &[&str]) -> Vec<PathBuf> {
     found
 }
 
-/// The names of metrics in a text.
+/// Returns the names of metrics in a text.
 fn metrics_in(text: &str) -> BTreeSet<&str> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     text.split(|c| !is_part(c))
@@ -56,7 +57,7 @@ fn metrics_in(text: &str) -> BTreeSet<&str> {
         .collect()
 }
 
-/// The names of metrics in the first column of a document's tables.
+/// Returns the names of metrics in the first column of a document's tables.
 fn documented() -> BTreeSet<String> {
     let page = read("docs/OPERATIONS.md");
     let first = page.lines().filter_map(|line| line.strip_prefix("| "));
@@ -64,7 +65,7 @@ fn documented() -> BTreeSet<String> {
     first.flat_map(metrics_in).map(str::to_owned).collect()
 }
 
-/// The lists of groups' rules in the alerts.
+/// Returns the rules of each group in the alerts.
 fn rules<'a>(alerts: &'a Yaml<'a>) -> impl Iterator<Item = &'a Yaml<'a>> {
     let groups = alerts["groups"].as_sequence().unwrap().iter();
     groups.flat_map(|group| group["rules"].as_sequence().unwrap())
@@ -170,14 +171,14 @@ fn the_composition_pins_images_mounts_existing_files_and_holds_no_secret() {
         assert!(is_own || is_pinned(image), "{name}: {image}");
         for volume in service["volumes"].as_sequence().unwrap() {
             let source = volume.as_str().unwrap().split(':').next().unwrap();
-            // Backups are made in the folder that the operator creates.
+            // The operator creates the folder of the backups.
             if source.starts_with("./") && source != "./backup" {
                 let path = root().join("docs/deploy").join(source);
                 assert!(path.exists(), "{name}: {source}");
             }
         }
     }
-    // A value that is given here would be used by whoever forgets to replace it.
+    // An operator who forgets to replace a given value would use it.
     let given = example.lines().filter(|line| !line.starts_with('#'));
     let given = given.filter(|line| !line.is_empty() && !line.ends_with('='));
     assert_eq!(given.collect::<Vec<_>>(), ["VERSION=0.1.0"]);
@@ -199,7 +200,7 @@ fn the_composition_pins_images_mounts_existing_files_and_holds_no_secret() {
     }
 }
 
-/// When one instance dies, the other one completes its transactions, so both need the key.
+/// When one instance is gone, the other one completes its transactions, so both need the key.
 #[test]
 fn both_instances_have_the_same_gas_key() {
     let text = read("docs/deploy/compose.yaml");
@@ -224,7 +225,7 @@ fn is_pinned(image: &str) -> bool {
     numbers.len() >= 2 && numbers.iter().all(Result::is_ok)
 }
 
-/// The instructions of the Dockerfile, each in one line.
+/// Returns the instructions of the Dockerfile, each as its words.
 fn instructions() -> Vec<Vec<String>> {
     let text = read("Dockerfile").replace("\\\n", " ");
     let lines = text.lines().map(str::trim);
@@ -234,7 +235,7 @@ fn instructions() -> Vec<Vec<String>> {
         .collect()
 }
 
-/// The paths that the Dockerfile copies from the repository.
+/// Returns the paths that the Dockerfile copies from the repository.
 fn copied() -> BTreeSet<String> {
     let instructions = instructions();
     let copies = instructions
@@ -271,7 +272,7 @@ fn the_dockerfile_copies_existing_files_and_ends_as_an_ordinary_user() {
     assert_eq!(servers, 2);
 }
 
-/// A source that includes a file that the image lacks compiles here, but not in the image.
+/// A source that includes a file which the image lacks can be compiled here, but not in the image.
 #[test]
 fn the_dockerfile_copies_every_file_that_a_source_includes() {
     let copied = copied();
@@ -296,7 +297,7 @@ fn the_dockerfile_copies_every_file_that_a_source_includes() {
     }
 }
 
-/// The path without `..`.
+/// Returns the path without `..`.
 fn resolved(path: &Path) -> PathBuf {
     let mut resolved = PathBuf::new();
     for part in path.components() {
@@ -310,7 +311,7 @@ fn resolved(path: &Path) -> PathBuf {
     resolved
 }
 
-/// Builds both images. Takes long and needs a Docker daemon, so it runs only when it is asked for.
+/// Builds both images. It takes long and needs a Docker daemon, so it runs only on request.
 #[test]
 fn the_images_build() {
     if std::env::var_os("TEST_DOCKER_BUILD").is_none() {
@@ -356,7 +357,7 @@ fn the_units_give_the_servers_time_to_end_and_no_privileges() {
     assert!(patience(&unit, "TimeoutStopSec=") > least);
     let compose = read("docs/deploy/compose.yaml");
     assert!(patience(&compose, "stop_grace_period: ") > least);
-    // A planned restart is no alarm.
+    // A planned restart must not raise the alarm.
     let alerts = read("docs/deploy/prometheus/alerts.yml");
     let alerts = Yaml::load_from_str(&alerts).unwrap();
     let down = rules(&alerts[0]).find(|rule| rule["alert"].as_str() == Some("InstanceDown"));

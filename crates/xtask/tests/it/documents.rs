@@ -1,4 +1,4 @@
-//! Links and paths in the documents lead to existing files and headings.
+//! Tests that the links and paths in the documents lead to existing files and headings.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ fn root() -> &'static Path {
         .unwrap()
 }
 
-/// Every Markdown file that is written by hand or from code.
+/// Returns every Markdown file of the repository, written by hand or generated.
 fn documents() -> Vec<PathBuf> {
     let mut found = markdown_in(root());
     let mut open = [".github", "bins", "crates", "docs", "fixtures"]
@@ -37,7 +37,7 @@ fn markdown_in(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The lines of a text outside of examples.
+/// Returns the lines of a text outside of examples.
 fn prose(text: &str) -> impl Iterator<Item = &str> {
     let mut in_example = false;
     text.lines().filter(move |line| {
@@ -47,14 +47,14 @@ fn prose(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The text between the parentheses of `[…](…)`.
+/// Returns the text between the parentheses of each `[…](…)`.
 fn links(line: &str) -> impl Iterator<Item = &str> {
     line.split("](")
         .skip(1)
         .filter_map(|rest| Some(rest.split_once(')')?.0))
 }
 
-/// The anchor that a heading gets.
+/// Returns the anchor that a heading gets.
 fn anchor(heading: &str) -> String {
     let kept = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
     let text: String = heading.trim().chars().filter(kept).collect();
@@ -68,12 +68,12 @@ fn anchors(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The reason why a link of a document leads nowhere.
+/// Returns why a link of a document leads nowhere. `None` when it leads somewhere.
 fn fault(document: &Path, text: &str, link: &str) -> Option<String> {
     let is_elsewhere = ["http://", "https://", "mailto:"]
         .iter()
         .any(|scheme| link.starts_with(scheme));
-    // `rustdoc` checks names of items.
+    // `rustdoc` checks the names of items.
     let is_item = link.contains("::") || !link.contains(['/', '.', '#']);
     if is_elsewhere || is_item {
         return None;
@@ -113,7 +113,7 @@ fn links_lead_to_existing_files_and_headings() {
     assert!(checked > 300, "{checked}");
 }
 
-/// A path in which a word is in capitals stands for several.
+/// Whether a path has a word in capitals. Such a path describes several paths.
 fn stands_for_several(path: &str) -> bool {
     let is_capital = |part: &str| part.len() > 1 && part.chars().all(|c| c.is_ascii_uppercase());
     path.split(['/', '.']).any(is_capital) && !path.ends_with(".md")

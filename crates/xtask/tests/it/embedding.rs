@@ -1,5 +1,5 @@
-//! The crates that strangers embed: public interfaces match their files, and pure crates have no C
-//! code.
+//! Tests of the crates that other projects embed: public interfaces equal their files, and pure
+//! crates have no C code.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,9 +13,9 @@ fn root() -> &'static Path {
         .unwrap()
 }
 
-/// `cargo xtask api` writes the files anew.
+/// When it fails, `cargo xtask api` writes the files again.
 #[test]
-fn public_interfaces_are_the_kept_ones() {
+fn public_interfaces_equal_their_files() {
     if let Err(error) = api::check(root()) {
         panic!("{error}");
     }

@@ -1,4 +1,4 @@
-//! The workspace keeps to its layers, and the checker notices every breach.
+//! Tests that the workspace keeps to its layers, and that the checker finds every kind of breach.
 
 use xtask::layering::{EdgeKind, Graph, PackageIndex, Violation, check, table};
 
@@ -9,7 +9,7 @@ fn this_workspace_keeps_to_its_layers() {
     assert!(violations.is_empty(), "\n{}", violations.join("\n"));
 }
 
-/// A workspace with every member of the table and no edges: it breaks no rule.
+/// Makes a workspace with every member of the table and no edges. It breaks no rule.
 fn bare() -> Graph {
     let mut graph = Graph::default();
     for row in table::MEMBERS {
@@ -25,7 +25,8 @@ fn find(graph: &Graph, name: &str) -> PackageIndex {
         .unwrap()
 }
 
-/// Adds a chain `member → … → last` to a bare workspace; the last edge is of `kind`.
+/// Adds a chain `member → … → last` to a bare workspace, and compares the breaches. The last edge
+/// is of `kind`.
 #[track_caller]
 fn check_chain(chain: &[&str], kind: EdgeKind, expected: &[&str]) {
     let mut graph = bare();

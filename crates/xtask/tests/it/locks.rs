@@ -1,5 +1,6 @@
-//! The crates that are workspaces of their own have their own lock files. Only their own commands
-//! would compare these with the manifests of the crates that they share with this workspace.
+//! Tests of the crates that are separate workspaces and have their own lock files. Only their own
+//! commands would compare these with the manifests of the crates that they share with this
+//! workspace.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,7 +9,7 @@ use std::path::Path;
 use cargo_metadata::MetadataCommand;
 use toml::{Table, Value};
 
-/// Lock files beside that of the workspace.
+/// The lock files beside that of the workspace.
 const LOCKS: [&str; 2] = ["crates/fuzz/Cargo.lock", "crates/kms-signers/Cargo.lock"];
 
 fn root() -> &'static Path {
@@ -22,8 +23,8 @@ fn read(path: &Path) -> Table {
     fs::read_to_string(path).unwrap().parse().unwrap()
 }
 
-/// The dependencies of a manifest except those of its tests: the package's name, and whether it is
-/// optional.
+/// Returns the dependencies of a manifest except those of its tests: each package's name, and
+/// whether it is optional.
 fn declared(manifest: &Table, workspace: &Table) -> BTreeMap<String, bool> {
     let sections = |table: &Table| {
         ["dependencies", "build-dependencies"]
@@ -78,7 +79,7 @@ fn separate_lock_files_match_the_dependencies_of_this_workspace() {
             };
             shared += 1;
             let of_lock = package.get("dependencies").and_then(Value::as_array);
-            // A version follows where several packages have one name.
+            // When several packages have one name, a version follows the name.
             let of_lock: BTreeSet<&str> = of_lock
                 .into_iter()
                 .flatten()

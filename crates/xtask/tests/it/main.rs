@@ -1,4 +1,4 @@
-//! The rules of this workspace, compared with the workspace itself.
+//! Integration tests: they compare the rules of this workspace with the workspace itself.
 
 #![allow(
     clippy::indexing_slicing,

@@ -1,4 +1,4 @@
-//! The files at the root of the workspace and the manifests of its members agree with each other.
+//! Tests that the files at the root of the workspace and the manifests of its members agree.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -107,7 +107,8 @@ fn every_member_has_a_readme_that_is_its_documentation() {
     }
 }
 
-/// The entry of `deny.toml` for one package: who may use it directly, `None` for nobody.
+/// Returns who may use a package directly, as `deny.toml` says. `None` when `deny.toml` does not
+/// name it, and `Some(None)` when nobody may use it.
 fn denied(deny: &Table, package: &str) -> Option<Option<Vec<String>>> {
     let entries = deny["bans"]["deny"].as_array().unwrap();
     let entry = entries

@@ -1,4 +1,5 @@
-//! No crate has a circle of more than three files, and the checker sees every way to make one.
+//! Tests that no crate has a circle of more than three files, and that the checker finds every kind
+//! of circle.
 
 use std::fs;
 use std::path::Path;
@@ -19,7 +20,7 @@ fn this_workspace_has_no_large_circle() {
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
 }
 
-/// The circles of one crate with these files below `src`.
+/// Finds the circles of a crate with these files below `src`.
 fn circles_of(files: &[(&str, &str)]) -> Vec<Circle> {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("bins")).unwrap();
@@ -44,7 +45,7 @@ fn check_circle(files: &[(&str, &str)], expected: &[&str]) {
 }
 
 #[test]
-fn a_circle_is_seen_however_a_file_is_named() {
+fn a_circle_is_found_however_a_file_is_named() {
     let roots = "mod a; mod b;";
     for uses_b in [
         "use crate::b::B;",
@@ -75,7 +76,7 @@ fn a_name_that_is_exported_again_leads_to_the_file_that_defines_it() {
     let b = ("b.rs", "use super::A; pub struct B;");
     let lib = "mod a; mod b; pub use a::A; pub use b::*;";
     check_circle(&[("lib.rs", lib), a, b], &["a.rs", "b.rs"]);
-    // The file that only gathers them is in no circle.
+    // A file that only gathers the others is in no circle.
     let deep = [
         ("lib.rs", "mod m;"),
         ("m.rs", "mod a; mod b; pub use self::{a::A, b::B};"),

@@ -1,13 +1,13 @@
-//! The reason why an audit is invalid.
+//! Why an audit is invalid.
 
 use alloy_primitives::B256;
 use thiserror::Error;
 
-/// The reason why an audit is invalid. `seq` is the expected number of the record.
+/// Why an audit is invalid. `seq` is the number that the invalid record should have.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum AuditError {
-    /// It is not a record.
+    /// The record has another form.
     #[error("record {seq} is malformed")]
     Malformed {
         /// The record.
@@ -16,18 +16,18 @@ pub enum AuditError {
     /// Records are missing, added or moved.
     #[error("record {expected} has the number {observed}")]
     Sequence {
-        /// The next number.
+        /// The expected number.
         expected: u64,
-        /// Its number.
+        /// The number that the record states.
         observed: u64,
     },
-    /// It does not follow the record before it.
+    /// The record does not contain the hash of the record before it.
     #[error("record {seq} does not follow the one before it")]
     Chain {
         /// The record.
         seq: u64,
     },
-    /// It was changed.
+    /// The record was changed.
     #[error("record {seq} has the hash {observed}, and its bytes have {expected}")]
     Hash {
         /// The record.
@@ -37,39 +37,39 @@ pub enum AuditError {
         /// The stated hash.
         observed: B256,
     },
-    /// Its inputs do not match the digest.
+    /// The inputs of the record do not match their digest.
     #[error("the inputs of record {seq} do not have its digest")]
     Inputs {
         /// The record.
         seq: u64,
     },
-    /// Its inputs lead to another decision.
+    /// The inputs of the record lead to another decision.
     #[error("the inputs of record {seq} decide otherwise")]
     Decision {
         /// The record.
         seq: u64,
     },
-    /// Its inputs have other rules than the creation, or another baseline than the check before it
-    /// left.
+    /// The inputs of the record have other rules than the creation, or another baseline than the
+    /// check before it has left.
     #[error("the inputs of record {seq} do not continue those before")]
     Continuity {
         /// The record.
         seq: u64,
     },
-    /// The clock ran backwards.
+    /// The record is older than the one before it.
     #[error("record {seq} is older than the one before it")]
     Time {
         /// The record.
         seq: u64,
     },
-    /// The check before it did not ask for the move, or the move breaks the rules, or it ends
+    /// The check before did not request this move, or the move breaks the rules, or the record ends
     /// another move.
     #[error("record {seq} is about a move that is impossible there")]
     Move {
         /// The record.
         seq: u64,
     },
-    /// The first record is not a creation, a later one is, or a record follows the end.
+    /// The first record is not a creation, a later record is one, or a record follows the end.
     #[error("record {seq} is impossible at its place")]
     Order {
         /// The record.
@@ -78,7 +78,7 @@ pub enum AuditError {
 }
 
 impl AuditError {
-    /// The stable machine-readable name of the error.
+    /// Returns the stable machine-readable name of the error.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {

@@ -1,3 +1,5 @@
+//! Tests of audits: what their hashes cover, and which changes of a record are found.
+
 use super::*;
 use crate::{Mode, Pool, Rules, Snapshot};
 
@@ -47,7 +49,7 @@ fn inputs(checked_at: &str, baseline: Option<&str>, best: &str) -> Inputs {
     }
 }
 
-/// A creation, a check with each result and a cancellation, with their head.
+/// Makes an audit with a creation, two checks and a cancellation. Returns its records and its head.
 fn audit() -> (Vec<Value>, AuditHead) {
     let mandate = mandate();
     let entries = [
@@ -78,7 +80,7 @@ fn code(records: &[Value]) -> &'static str {
 }
 
 #[test]
-fn an_audit_holds_and_ends_at_its_head() {
+fn an_audit_is_valid_and_ends_at_its_head() {
     let (records, head) = audit();
     assert_eq!(verify(&records), Ok(head));
     assert_eq!(records[0]["prev_hash"], json!(B256::ZERO));
@@ -143,7 +145,7 @@ fn a_forger_who_hashes_again_breaks_the_chain_or_the_inputs() {
 }
 
 #[test]
-fn time_runs_forwards_and_nothing_follows_the_end() {
+fn time_does_not_run_backwards_and_nothing_follows_the_end() {
     let mandate = mandate();
     let created = AuditEntry::created(&mandate);
     let early = AuditEntry::cancelled(&mandate, at("2026-11-20T00:00:00Z"));
@@ -162,7 +164,7 @@ fn time_runs_forwards_and_nothing_follows_the_end() {
 }
 
 #[test]
-fn checks_have_the_rules_of_the_creation_and_the_baseline_of_the_check_before() {
+fn checks_must_have_the_rules_of_the_creation_and_the_baseline_of_the_check_before() {
     let created = AuditEntry::created(&mandate());
     let first = inputs("2026-11-21T01:00:00Z", None, "5");
     let lowered = inputs("2026-11-21T02:00:00Z", Some("4"), "5");

@@ -1,4 +1,4 @@
-//! Verifies an audit offline.
+//! Verifies an audit offline, from its records alone.
 
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
@@ -7,14 +7,16 @@ use serde_json::Value;
 use super::{AuditEntry, AuditError, AuditHead, AuditRecord, Event, digest, hash_of};
 use crate::{Inputs, Mode, MoveKey, MoveOutcome, Pool, Proposal, Rules};
 
-/// Verifies an audit offline: its records in order, from the first one on, as the server returned
-/// them. Each check is decided again from the inputs in its record, which must have the rules of
-/// the creation and the baseline of the check before. Each move must follow the check that asked
-/// for it, obey the rules, and end once. It cannot detect records that are missing at the end:
-/// compare the head with an earlier one.
+/// Verifies an audit offline. The records must be in order, from the first one on, as the server
+/// returned them. Returns the head of the audit.
+///
+/// Each check is decided again from the inputs in its record. The inputs must have the rules of the
+/// creation and the baseline of the check before. Each move must follow the check that requested
+/// it, obey the rules, and end once. Records that are missing at the end cannot be found: compare
+/// the head with an earlier one.
 ///
 /// # Errors
-/// The first invalid record, and the reason.
+/// The first invalid record, and why it is invalid.
 pub fn verify<'a>(records: impl IntoIterator<Item = &'a Value>) -> Result<AuditHead, AuditError> {
     let mut head = AuditHead::EMPTY;
     let mut story = None;
@@ -33,7 +35,7 @@ pub fn verify<'a>(records: impl IntoIterator<Item = &'a Value>) -> Result<AuditH
     Ok(head)
 }
 
-/// Judges one record, by itself and after `head`.
+/// Checks one record by itself, and that it follows `head`.
 fn judge(value: &Value, head: AuditHead) -> Result<AuditRecord, AuditError> {
     let seq = head.next_seq;
     let malformed = || AuditError::Malformed { seq };
@@ -61,25 +63,26 @@ fn judge(value: &Value, head: AuditHead) -> Result<AuditRecord, AuditError> {
     Ok(record)
 }
 
-/// The inputs of a record, in their expected type.
+/// Reads the inputs of a record as their expected type.
 fn inputs<T: DeserializeOwned>(record: &AuditRecord) -> Result<T, AuditError> {
     let inputs = record.action.get("inputs").cloned().unwrap_or_default();
     serde_json::from_value(inputs).map_err(|_| AuditError::Malformed { seq: record.seq })
 }
 
-/// The members of a creation that later records are compared with.
+/// The parts of a creation with which later records are compared.
 struct Creation {
     id: String,
     rules: Rules,
     mode: Mode,
 }
 
-/// The state after the records so far.
+/// The state after the records that were read so far.
 struct Story {
     creation: Creation,
     at: Timestamp,
     last: Event,
-    /// The record before, when it is a check that may ask for a move.
+    /// The number and the inputs of the record before, when that is a check and so may request a
+    /// move.
     checked: Option<(u64, Inputs)>,
     baseline: Option<Pool>,
     /// The requested move that has not ended.
@@ -116,7 +119,7 @@ impl Story {
             return Err(AuditError::Time { seq });
         }
         let event = record.decision;
-        // After the end, only the end of a move that was open then may follow.
+        // After the end of a mandate, only the end of the move that was open may follow.
         if event == Event::Created || (self.ended && !event.ends_move()) {
             return Err(AuditError::Order { seq });
         }

@@ -1,3 +1,5 @@
+//! Tests of mandates with their audits: checks, moves and ends give a valid audit.
+
 use alloy_primitives::B256;
 use serde_json::Value;
 
@@ -74,7 +76,7 @@ fn values(records: &[AuditRecord]) -> Vec<Value> {
     records.iter().map(value).collect()
 }
 
-/// An audit with a move that ended in `outcome`.
+/// Makes an audit with a move that ended in `outcome`.
 fn with_move(outcome: MoveOutcome) -> (Watched, Vec<AuditRecord>) {
     let (mut watched, created) = Watched::create(mandate(Mode::Auto)).unwrap();
     let mut records = vec![created];
@@ -85,7 +87,7 @@ fn with_move(outcome: MoveOutcome) -> (Watched, Vec<AuditRecord>) {
 }
 
 #[test]
-fn a_move_is_asked_for_in_the_audit_before_it_begins_and_ends_there() {
+fn a_move_is_recorded_before_it_begins_and_when_it_ends() {
     let (mut watched, mut records) = with_move(moved("1000"));
     let idle = Some(Position::Idle {
         idle_usd: "7".parse().unwrap(),
@@ -100,7 +102,8 @@ fn a_move_is_asked_for_in_the_audit_before_it_begins_and_ends_there() {
         watched.check(reading("04:00:00", "6", held("5"))).unwrap(),
         []
     );
-    // Cancelled while the move is open: the end of the move comes after the end of the mandate.
+    // The mandate is cancelled while the move is open. The end of the move follows the end of the
+    // mandate.
     records.extend(watched.end(at("02:20:00")).unwrap());
     assert_eq!(watched.end(at("02:21:00")).unwrap(), None);
     let stopped = MoveOutcome::Stopped {
@@ -129,10 +132,10 @@ fn a_move_is_asked_for_in_the_audit_before_it_begins_and_ends_there() {
 }
 
 #[test]
-fn moves_outside_the_rules_are_seen() {
+fn moves_outside_the_rules_are_found() {
     let code = |records: &[AuditRecord]| verify(&values(records)).unwrap_err().code();
     assert_eq!(code(&with_move(moved("1000.01")).1), "audit_move");
-    // A move that no check asked for, and one that ends twice.
+    // A move that no check requested, and a move that ends twice.
     let proposal = {
         let (mut watched, _) = Watched::create(mandate(Mode::Auto)).unwrap();
         watched
@@ -184,7 +187,7 @@ fn a_mandate_that_notifies_has_no_position_and_moves_nothing() {
 }
 
 #[test]
-fn a_clock_that_was_set_back_checks_nothing_and_still_cancels() {
+fn after_a_clock_is_set_back_nothing_is_checked_and_cancelling_works() {
     let (mut watched, created) = Watched::create(mandate(Mode::Notify)).unwrap();
     let mut records = vec![created];
     records.extend(watched.check(reading("02:00:00", "5", None)).unwrap());
@@ -196,7 +199,7 @@ fn a_clock_that_was_set_back_checks_nothing_and_still_cancels() {
 }
 
 #[test]
-fn the_end_of_its_time_is_recorded_when_it_is_due() {
+fn the_expiry_is_recorded_when_it_is_due() {
     let (mut watched, _) = Watched::create(mandate(Mode::Notify)).unwrap();
     let checked = watched.check(reading("11:30:00", "5", None)).unwrap();
     assert_eq!(events(&checked), [Event::StaleData]);

@@ -1,4 +1,4 @@
-//! Signatures of other messages and of other forms.
+//! Tests of signatures over other messages, and of signatures of other forms.
 
 use serde_json::{Value, json};
 use x402_wire::{Invalid, SignatureStanding};
@@ -78,7 +78,7 @@ fn signatures_of_other_forms_are_judged_by_their_form() {
         judged(&format!("0x0x{}", &signature[2..])),
         Err(Invalid::SignatureText)
     ));
-    // Only a chain can judge a contract wallet's.
+    // Only a chain can judge a contract wallet's signature.
     assert!(
         matches!(judged(&format!("{signature}00")), Ok(SignatureStanding::Contract(b)) if b.len() == 66)
     );

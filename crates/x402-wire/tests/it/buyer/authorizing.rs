@@ -1,4 +1,4 @@
-//! Authorizations: their window, their place in the budget, their identifier.
+//! Tests of authorizations: their window, their amount in the budget, and their identifier.
 
 use alloy_primitives::{B256, U256};
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ fn an_amount_above_the_budget_is_not_authorized() {
 }
 
 #[test]
-fn the_identifier_is_the_callers_and_is_sent_to_those_who_take_one() {
+fn the_callers_identifier_is_sent_to_sellers_that_accept_one() {
     let id = PaymentId::from_random([5; 16]);
     let pay = |challenge: &Value, purchase: Purchase| {
         let choice = policy().choose(&read(challenge), &budget()).unwrap();
@@ -90,7 +90,7 @@ fn a_time_in_milliseconds_is_not_authorized() {
 }
 
 #[test]
-fn a_member_with_a_private_name_of_the_parser_goes_back_unread() {
+fn a_member_with_a_private_name_of_the_parser_is_sent_back_unread() {
     // `serde_json::Value` reads this object as the JSON in its string.
     let hidden = json!({"$serde_json::private::RawValue": r#"{"info":{"required":true}}"#});
     let mut challenge = challenge();

@@ -1,4 +1,5 @@
-//! A policy chooses one offer of a challenge and gives the reason for each other one.
+//! Tests of a policy's choice: it chooses one offer of a challenge, and gives a reason for each
+//! other one.
 
 use alloy_primitives::{Address, U256};
 use serde_json::{Value, json};
@@ -10,7 +11,7 @@ use x402_wire::{
 use super::{PAYEE, XLAYER, budget, challenge, policy, read, refusals, usdc, usdt0};
 
 #[test]
-fn the_offer_of_the_policy_is_chosen_and_every_other_one_is_refused_by_name() {
+fn the_policys_offer_is_chosen_and_every_other_one_is_refused_with_its_reason() {
     let choice = policy().choose(&read(&challenge()), &budget()).unwrap();
     assert_eq!(choice.index(), 3);
     assert_eq!(choice.offer().asset, usdt0().address);
@@ -49,9 +50,9 @@ fn the_policys_order_decides_and_then_the_lower_amount() {
     );
 }
 
-/// Each case breaks one rule of the policy, and the refusal names that rule.
+/// Each case breaks one rule of the policy. The refusal names that rule.
 #[test]
-fn each_rule_of_a_policy_refuses_by_its_own_name() {
+fn each_rule_of_a_policy_has_its_own_refusal() {
     let other = Address::repeat_byte(9);
     let cap = U256::from(20_000);
     let usdt0 = usdt0();
@@ -190,7 +191,7 @@ fn codes_of_refusals_are_stable() {
 
 #[test]
 fn entries_are_compared_by_value_and_not_by_text() {
-    // `ascii_json` and the seller's own spelling are the same entry.
+    // `ascii_json` and the seller's own spelling make the same entry.
     let challenge = read(&challenge());
     let again = PaymentRequired::from_json(ascii_json(&challenge).unwrap().as_bytes()).unwrap();
     let choice = policy().choose(&again, &budget()).unwrap();

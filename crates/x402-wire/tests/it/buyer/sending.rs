@@ -1,4 +1,4 @@
-//! A signed payment that the buyer sends again, and the receipt for it.
+//! Tests of a signed payment that the buyer sends again, and of the receipt for it.
 
 use alloy_primitives::{Address, B256};
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use super::{PAYEE, PAYER, XLAYER, challenge, read, signed};
 fn a_retry_sends_the_same_header_and_a_changed_challenge_gets_none() {
     let payment = signed();
     assert_eq!(payment.again(&read(&challenge())), Ok(payment.header()));
-    // Another order, other offers and another text change nothing.
+    // Another order, other offers and another text do not change the terms.
     let mut same = challenge();
     same["accepts"].as_array_mut().unwrap().reverse();
     same["error"] = json!("settlement failed");

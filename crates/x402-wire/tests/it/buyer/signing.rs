@@ -1,4 +1,4 @@
-//! Signed payments: the signed message, and the header that carries it.
+//! Tests of signed payments: the signed message, and the header that carries it.
 
 use alloy_primitives::{Bytes, U256, hex};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use super::{
 };
 
 #[test]
-fn a_signed_payment_is_one_that_the_seller_takes() {
+fn a_signed_payment_is_accepted_by_the_seller() {
     let terms = Terms {
         network: XLAYER,
         pay_to: PAYEE,
@@ -44,7 +44,7 @@ fn a_signed_payment_is_one_that_the_seller_takes() {
     );
 }
 
-/// The vectors were made with another implementation.
+/// Another implementation has made the vectors.
 #[test]
 fn digest_and_typed_data_are_those_of_the_published_vectors() {
     let vectors: Value = serde_json::from_str(include_str!(
@@ -88,9 +88,9 @@ fn the_payment_echoes_the_entry_with_members_that_this_crate_does_not_know() {
     assert_eq!(sent["extensions"], challenge()["extensions"]);
 }
 
-/// A parser would write other numbers.
+/// A parser would write the numbers differently.
 #[test]
-fn extensions_and_the_entry_come_back_byte_for_byte() {
+fn extensions_and_the_entry_are_sent_back_byte_for_byte() {
     let text = include_str!("../../data/challenge.json");
     let numbers = r#"{ "info": { "a": 1.10, "b": 123456789012345678901234567890, "c": 1E+2 } }"#;
     let text = text.replacen(

@@ -1,5 +1,5 @@
-//! The rules about packages: what crates must not reach, which packages have one home, which are
-//! never linked, and which are linked once.
+//! The rules about packages: which packages crates must not reach, which only some crates may use,
+//! which are never linked, and which are linked once.
 
 /// Runtimes and everything that opens a socket.
 pub(super) const NETWORK: &[&str] = &[
@@ -26,7 +26,7 @@ pub(super) const NETWORK: &[&str] = &[
     "ureq",
 ];
 
-/// Runtimes, which a blocking client does not need.
+/// Runtimes. A blocking client does not need them.
 pub(super) const RUNTIMES: &[&str] = &[
     "async-io",
     "async-std",
@@ -56,14 +56,14 @@ pub(super) const STORAGE: &[&str] = &[
     "tokio-postgres",
 ];
 
-/// Files, clocks and the environment of the process. `jiff` has a clock only with its feature
-/// `std`, which a pure crate does not ask for.
+/// Packages with files, clocks and the environment of the process. `jiff` has a clock only with its
+/// feature `std`, and a pure crate does not enable it.
 pub(super) const MACHINE: &[&str] = &[
     "chrono", "dirs", "dotenvy", "fs-err", "instant", "memmap2", "notify", "quanta", "tempfile",
     "time", "walkdir", "web-time",
 ];
 
-/// Servers, clients and stores that this workspace has itself.
+/// Servers, clients and stores of this workspace.
 pub(super) const EFFECTS: &[&str] = &[
     "data-sources",
     "dev-chain",
@@ -86,11 +86,11 @@ pub(super) const IMPURE: &[&[&str]] = &[NETWORK, STORAGE, MACHINE, EFFECTS];
 pub struct Reserved {
     /// The package.
     pub package: &'static str,
-    /// The allowed users; empty means none.
+    /// The members that may use it. Empty means none.
     pub members: &'static [&'static str],
 }
 
-/// Packages with one home. `deny.toml` names the same ones.
+/// The reserved packages. `deny.toml` names the same ones.
 pub const RESERVED: &[Reserved] = &[
     Reserved {
         package: "reqwest",
@@ -150,19 +150,19 @@ pub const RESERVED: &[Reserved] = &[
     },
 ];
 
-/// Packages that are never linked: a second TLS stack, and a second user of the SQLite library,
-/// which could not share a lock file with the first.
+/// Packages that are never linked. One group is a second TLS stack. The other is a second user of
+/// the SQLite library, which could not share a lock file with the first.
 pub const REFUSED: &[&str] = &["native-tls", "openssl", "openssl-sys", "sqlx"];
 
-/// Packages that are never linked, and the members whose tests may use them directly: they verify
-/// our own results.
+/// Packages that are never linked, and the members whose tests may use them directly. The tests
+/// verify our own results with them.
 pub const ORACLES: &[Reserved] = &[Reserved {
     package: "ethers-core",
     members: &["judges"],
 }];
 
-/// Packages with a single linked copy: hashes and curves whose results must agree, and types that
-/// cross crate borders.
+/// Packages that are linked in one version only: hashes and curves whose results must agree, and
+/// types that several crates exchange.
 pub const SINGLE: &[&str] = &[
     "alloy-consensus",
     "alloy-primitives",
