@@ -65,9 +65,9 @@ pub struct Need<'a> {
     pub owner: Option<Owner>,
     /// The account that acts. It may differ from the payer.
     pub account: Address,
-    /// The payment for the work itself, if there is one.
+    /// The payment for the work. `None` when there is none.
     pub payment: Option<OwnPayment>,
-    /// The Unix second from which on a transfer is useless.
+    /// From this Unix second on, a transfer is useless. `None` when it is always useful.
     pub not_after: Option<u64>,
     /// The turn of the work that needs the gas. Nothing is sent after the turn is lost. `None` when
     /// no other process sends for the account.
@@ -76,17 +76,17 @@ pub struct Need<'a> {
     pub key: &'a (dyn Fn(u8) -> String + Send + Sync),
 }
 
-/// The payment for the work that needs gas. It counts beside the owner's settled payments until it
-/// is one of them.
+/// The payment for the work that needs gas. It counts in addition to the owner's settled payments
+/// until it is settled itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OwnPayment {
-    /// The digest of its authorization.
+    /// The digest of the payment's authorization.
     pub digest: B256,
     /// The amount, in micro US dollars.
     pub micro_usd: u64,
 }
 
-/// The reason why the state of an account is unknown now. The caller asks again later.
+/// Why the state of an account is unknown now. The caller asks again later.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum FundingError {
@@ -198,7 +198,7 @@ impl Parts {
         let chain_id = need.chain.chain_id();
         let worth = self.prices.micro_usd(chain_id, missing).await;
         let micro_usd = worth.unwrap_or_else(|| worth_at_most(chain_id, missing));
-        // The sum is read first: a payment that is settled between the two reads does not count
+        // The sum is read first. So a payment that is settled between the two reads does not count
         // twice.
         let paid = self.paid.paid(owner).await.unwrap_or_default();
         let own = match need.payment {

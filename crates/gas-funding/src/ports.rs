@@ -21,7 +21,7 @@ pub trait PaidTotals: Send + Sync + 'static {
     /// unavailable.
     fn paid(&self, owner: Owner) -> PortFuture<'_, Option<u64>>;
 
-    /// Whether the service knows a payment by the digest of its authorization, and it is not in the
-    /// sum of [`Self::paid`] yet. `false` when that is unavailable.
+    /// Whether the service knows a payment by the digest of its authorization, and the payment is
+    /// not in the sum of [`Self::paid`] yet. `false` when this cannot be read.
     fn is_unsettled(&self, payment: B256) -> PortFuture<'_, bool>;
 }

@@ -106,12 +106,12 @@ impl PaidSums {
         }
     }
 
-    /// Whether the authorization with this digest has an entry that is not settled. Its amount is
-    /// not in the sum of its payer.
+    /// Whether the authorization with this digest has an entry that is not settled. The amount of
+    /// such an entry is not in the sum of its payer.
     ///
     /// # Errors
     ///
-    /// As [`Self::paid`].
+    /// The same as [`Self::paid`].
     pub async fn is_unsettled(&self, authorization: B256) -> Result<bool, LedgerError> {
         match &self.0 {
             Sums::Sqlite(sums) => sums.is_unsettled(authorization).await,

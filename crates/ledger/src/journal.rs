@@ -1,4 +1,4 @@
-//! [`Journal`], the port to a durable journal of payments. It does not depend on the storage, except
+//! [`Journal`], the port to a durable journal of payments. The port depends on no storage, except
 //! for the [`Condition`] of a database.
 
 use alloy_primitives::{Address, U256};
@@ -94,9 +94,9 @@ pub trait Journal: Send + Sync + 'static {
     /// Records that the payment was charged, before the answer is sent. The payer earns the entry's
     /// amount as credit.
     ///
-    /// A charge is a fact, so it does not matter which server holds the entry: only the one that has
-    /// the receipt can record it. `key` is the authorization that was charged. On a shared journal,
-    /// an entry of another authorization is [`LedgerError::NoSuchEntry`].
+    /// A charge is a fact, whichever server has the entry. Only the server with the receipt can
+    /// record the charge, so it need not have the entry. `key` is the charged authorization. On a
+    /// shared journal, an entry of another authorization is [`LedgerError::NoSuchEntry`].
     fn settle(
         &self,
         entry: EntryId,
@@ -235,25 +235,26 @@ pub trait Journal: Send + Sync + 'static {
         0
     }
 
-    /// Returns the condition that the server which was `owner` then still has an entry reserved.
+    /// Returns the condition that an entry is still reserved by the server whose number was
+    /// `owner`.
     ///
-    /// Work that goes on without its call, or has an effect that nobody undoes, is begun under this
-    /// condition by its own component of the same database. So nothing begins for an entry that
-    /// another server has released, however long its call was held up.
+    /// Some work continues without its call, or has an effect that cannot be undone. Another
+    /// component of the same database begins such work only under this condition. So nothing begins
+    /// for an entry that another server has released, however long the call was suspended.
     ///
-    /// `None` for a journal of one server: only the call itself releases its entry.
+    /// `None` for a journal of one server, because only the call itself releases its entry.
     fn reservation(&self, entry: EntryId, owner: i64) -> Option<Condition> {
         let _ = (entry, owner);
         None
     }
 
-    /// Retires the authorization of a released entry: it is never reserved again, for no request,
-    /// and its status is [`Retired`](PaymentStatus::Retired). Returns `false` when it was reserved
-    /// again meanwhile, or when others may have seen it in a settlement.
+    /// Retires the authorization of a released entry. No request can reserve it again, and its
+    /// status is [`Retired`](PaymentStatus::Retired). Returns `false` when it was reserved again
+    /// meanwhile, or when others may have seen it in a settlement.
     ///
-    /// A server must call it before it asks a payer to sign a new payment although the present one
-    /// could still be settled. A copy of the present one may arrive later, here or at another
-    /// server.
+    /// A server must call this before it asks a payer to sign a new payment while the current one
+    /// could still be settled. A copy of the current one may arrive later, at this server or
+    /// another one.
     fn retire(&self, entry: EntryId) -> impl Future<Output = Result<bool, LedgerError>> + Send;
 
     /// Ends the lease after this server's last move, so that other servers need not wait for its

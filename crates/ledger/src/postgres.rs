@@ -9,16 +9,18 @@
 //! close its entries in flight and take over its unknown entries. Any later move of the old
 //! instance is refused ([`TakenOver`](LedgerError::TakenOver)).
 //!
-//! A replica that takes over may lack the last commits, and may repeat numbers of entries that
-//! running calls still hold. No instance has a lease there. Each one registers anew, keeps the
-//! entries that nobody has taken over, and reserves entries with numbers far above the repeated
-//! ones. An instance that starts reserves such numbers, too: it may be the first one on the replica.
+//! After a failover, a replica may lack the last commits, and may repeat numbers of entries that
+//! running calls still use. No instance has a lease there. Each instance registers again, keeps the
+//! entries that no other instance has taken over, and reserves entries with numbers far above the
+//! repeated ones. An instance that has just started also skips numbers, because it may be the first
+//! one on the replica.
 //!
-//! A receipt is the exception to ownership: [`settle`](crate::Journal::settle) needs a lease, but
-//! not the entry. The server that has the receipt may be the only one that ever gets it.
+//! One move needs no ownership: [`settle`](crate::Journal::settle) needs a lease, but not the
+//! entry. The server that has the receipt may be the only one that ever gets it.
 //!
-//! A lost connection leaves the outcome of its statement open. A reservation then looks for its own
-//! attempt. Every other move is sent again, and finds its own result if it had taken effect.
+//! When a connection is lost, the outcome of its statement is unknown. A reservation then looks for
+//! its own attempt. Every other move is sent again, and finds its own result if it had taken
+//! effect.
 
 use std::{
     collections::HashSet,
@@ -88,8 +90,8 @@ pub struct PostgresLedger(Arc<Inner>);
 struct Inner {
     postgres: Postgres,
     instance: Instance,
-    /// The number of the instance under which this ledger writes; [`number::NONE`] before its first
-    /// write.
+    /// The number of the instance under which this ledger writes. It is [`number::NONE`] before the
+    /// first write.
     number: AtomicI64,
     options: Options,
     /// Reserved entries whose work has begun. Only this instance knows that, because no row has it.
@@ -99,7 +101,7 @@ struct Inner {
     /// the next pruning begins.
     abandon_after: AtomicI64,
     prune_after: AtomicI64,
-    /// The remaining batches of the current run of pruning.
+    /// How many batches the current run of pruning still examines.
     prune_batches: AtomicI64,
     /// The size of the tables at the last count of open entries.
     size_bytes: AtomicU64,
@@ -120,7 +122,7 @@ impl PostgresLedger {
         options: Options,
         lease: Duration,
     ) -> Result<Self, LedgerError> {
-        // Before the first table is made.
+        // Check before the first table is created.
         postgres.check_durability().await?;
         postgres.migrate(&COMPONENT).await?;
         let instance = Instance::register(postgres.clone(), lease).await?;
@@ -137,12 +139,12 @@ impl PostgresLedger {
         })))
     }
 
-    /// Returns the migrations that opening the ledger in a database would run: of its own tables,
-    /// and of the table of instances. Writes nothing.
+    /// Returns the migrations that opening the ledger in a database would run: the one of its own
+    /// tables, and the one of the table of instances. Writes nothing.
     ///
     /// # Errors
     ///
-    /// As [`Postgres::pending`].
+    /// The same as [`Postgres::pending`].
     pub async fn pending(postgres: &Postgres) -> Result<[Migration; 2], PostgresError> {
         let ledger = postgres.pending(&COMPONENT).await?;
         Ok([ledger, Instance::pending(postgres).await?])

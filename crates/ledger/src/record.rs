@@ -34,7 +34,7 @@ impl Filter {
             .fold(0, |bits, state| bits | (1 << state.code()))
     }
 
-    /// Whether only entries without a decision are selected. An index has them.
+    /// Whether the filter selects only entries without a decision. An index finds them.
     pub(crate) fn is_of_open_entries(&self) -> bool {
         let decided = [State::Settled, State::Released];
         !self.states.is_empty() && !self.states.iter().any(|state| decided.contains(state))
@@ -77,6 +77,6 @@ pub struct EntryRecord {
     /// Why the entry is released, unknown or undecidable, or why it was unknown before it was
     /// settled.
     pub cause: Option<String>,
-    /// Whether the released authorization is never reserved again.
+    /// Whether the authorization is released and can never be reserved again.
     pub retired: bool,
 }

@@ -243,7 +243,7 @@ impl PaidSums {
     ///
     /// # Errors
     ///
-    /// As [`Self::paid`].
+    /// The same as [`Self::paid`].
     pub async fn is_unsettled(&self, authorization: B256) -> Result<bool, LedgerError> {
         let read = {
             let queue = self.queue.upgrade();

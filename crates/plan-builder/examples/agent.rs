@@ -52,9 +52,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let building = swap::build(swap_request, &quotes, &NoSimulator, &policy, &moment);
     let plan = ready(building)?;
 
-    // The text could have come from anywhere: the verifier takes only the readings from it. The
-    // request bounds the output itself (`minAmountOut`), because a verified plan is the requested
-    // plan, not a good price.
+    // The text may come from anybody. The verifier takes only the readings from it. The request
+    // itself sets the least output (`minAmountOut`), because a verified plan is the requested plan,
+    // not a good price.
     let verified = verify(&request, plan.json(), moment.now(), &policy)?;
     println!(
         "{} checks hold, plan {}",

@@ -112,17 +112,17 @@ impl Request {
     }
 }
 
-/// Verifies a plan for exactly the request that it answers: decodes the plan's bytes again, runs
-/// every check again, judges both digests and the clock, and rebuilds and compares every member that
-/// follows from the rest.
+/// Verifies a plan for exactly the request that it answers. Decodes the plan's bytes again, runs
+/// every check again, and judges both digests and the clock. Rebuilds and compares every member
+/// that follows from the rest.
 ///
-/// Only the plan's readings are taken from it, because no verifier can know them offline: a quote,
-/// prices, fees, an account's code, a market. [`Verified::report`] does not list a check that holds
-/// by them alone as an assertion. A verified plan is the requested plan, not a good price: set
-/// `minAmountOut` if you want a least output.
+/// Only the plan's readings are taken from the plan, because no verifier can know them offline: a
+/// quote, prices, fees, an account's code, a market. [`Verified::report`] does not list a check
+/// that holds only by them as an assertion. A verified plan is the requested plan, not a good
+/// price. Set `minAmountOut` if you want a least output.
 ///
 /// # Errors
-/// The first check that does not hold, by name.
+/// The name of the first check that does not hold.
 ///
 /// # Example
 /// ```
@@ -159,14 +159,14 @@ pub fn verify(
     verify_with(request, plan, now, policy, &OwnReadings::NONE)
 }
 
-/// Verifies a plan as [`verify`] does, and judges the verifier's own readings in the place of the
-/// plan's. What they establish is an assertion of [`Verified::report`].
+/// Verifies a plan like [`verify`], but judges the verifier's own readings instead of the plan's. A
+/// check that they establish is an assertion of [`Verified::report`].
 ///
-/// The plan's own readings must hold as well: a bridge plan that says `not_read` still needs
+/// The plan's own readings must hold, too: a bridge plan that says `not_read` still needs
 /// [`Policy::allow_unread_accounts`].
 ///
 /// # Errors
-/// Those of [`verify`]; the check that does not hold by the own readings.
+/// The same as [`verify`]. The name of the check that does not hold by the verifier's own readings.
 ///
 /// # Example
 /// ```

@@ -27,7 +27,7 @@ pub use self::fees::{FeeConfigError, FeeDocument, FeeProblem, ReviewedFees};
 pub struct Policy {
     /// The reviewed fee configuration.
     pub fees: ReviewedFees,
-    /// The lives of plans.
+    /// How long plans are valid.
     pub validity: Validity,
     /// Whether plans are simulated before a caller gets them.
     pub simulation: SimulationMode,

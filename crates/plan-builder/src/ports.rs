@@ -1,9 +1,9 @@
-//! The ports of the constructors: quotes, venue facts, reads of accounts, simulation. An
-//! embedder writes its own adapters; those of this repository are in `data-sources`, which is not
-//! published. The crate opens no socket.
+//! The ports through which the constructors get quotes, facts of venues, readings of accounts, and
+//! simulations. An embedder writes its own adapters. The adapters of this repository are in
+//! `data-sources`, which is not published. The crate itself opens no socket.
 //!
-//! A port's future is `Send`. Futures of a browser's `fetch` are not: wrap them in a type that is,
-//! for example `send_wrapper::SendWrapper`, because a page has one thread.
+//! The future of a port is `Send`. The future of a browser's `fetch` is not. Wrap it in a type that
+//! is `Send`, for example `send_wrapper::SendWrapper`; this is sound because a page has one thread.
 //!
 //! Each port has a companion that can be a trait object (`DynSwapQuotes` for [`SwapQuotes`]). Every
 //! implementation of a port also implements the companion. `Box<dyn DynSwapQuotes>`, `Arc<dyn

@@ -51,8 +51,8 @@ pub(crate) trait RailPlan {
         facts: &Self::Facts,
     ) -> Result<Terms<Self::Fees>, Failure>;
 
-    /// Decodes the facts again with the verifier's own readings in the place of the plan's. `None`
-    /// when the verifier made none that this rail has.
+    /// Decodes the facts again, with the verifier's own readings instead of the plan's. `None` when
+    /// the verifier made none for this rail.
     fn read_again(
         _facts: &Self::Facts,
         _payload: &Self::Payload,
@@ -62,7 +62,7 @@ pub(crate) trait RailPlan {
     }
 
     /// Returns the content as typed values, once every check of the plan has passed. `None` for a
-    /// payload that no check can have passed.
+    /// payload of which no check can have passed.
     fn content(
         payload: &Self::Payload,
         facts: Self::Facts,
@@ -86,7 +86,7 @@ pub(crate) trait RailPlan {
     }
 }
 
-/// Facts with the verifier's own readings.
+/// Facts that were decoded with the verifier's own readings.
 pub(crate) struct ReadAgain<F> {
     /// The facts.
     pub(crate) facts: F,

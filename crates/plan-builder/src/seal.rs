@@ -160,7 +160,8 @@ impl<'a, R: RailPlan> Judged<'a, R> {
     }
 }
 
-/// Oldest reading that a plan is built on, in seconds, and how far a reading's clock may run ahead.
+/// The greatest age of a reading on which a plan is built, in seconds. A reading's clock may run
+/// ahead by as much.
 pub(crate) const OLDEST_READING: u64 = 60;
 
 fn judge_age(read_at: UtcSeconds, now: UtcSeconds) -> Result<(), Refusal> {

@@ -1,9 +1,9 @@
 //! A verified plan as typed values: exactly what [`verify`](crate::verify) judged.
 //!
-//! Every value here is decoded from the bytes that the checks judged, or is the request's own where
-//! a check has compared the two. The exceptions are readings that only the plan states, and their
-//! documentation says so. A signer of these values signs exactly what was verified, without reading
-//! the envelope's JSON again.
+//! Every value here is decoded from the bytes that the checks judged, or a check has compared it
+//! with the request's own value. The exceptions are readings that only the plan states. Their
+//! documentation says so. A signer of these values signs exactly what was verified, and does not
+//! read the envelope's JSON again.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use calldata_checks::{
@@ -16,15 +16,16 @@ use calldata_checks::{
 
 use crate::AccountKind;
 
-/// Readings that the verifier made itself, in the place of those that a plan states. They must be
-/// of the time of the verification.
+/// Readings that the verifier made itself, to be judged instead of those that a plan states. They
+/// must have been made at the time of the verification.
 ///
 /// # Example
 /// [`verify_with`](crate::verify_with) has one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OwnReadings {
-    /// The holder of a bridge's receiving address. Plans of other rails have no such reading.
+    /// Who controls the receiving address of a bridge. `None` when that was not read. Plans of
+    /// other rails have no such reading.
     pub control: Option<DestinationControl>,
 }
 
@@ -32,8 +33,8 @@ impl OwnReadings {
     /// No own readings.
     pub const NONE: Self = Self { control: None };
 
-    /// Creates readings of the holder of a bridge's receiving address, as
-    /// [`bridge::read_control`](crate::bridge::read_control) returns it.
+    /// Makes readings from what [`bridge::read_control`](crate::bridge::read_control) returns: who
+    /// controls the receiving address of a bridge.
     #[must_use]
     pub const fn of_control(control: DestinationControl) -> Self {
         Self {
@@ -42,7 +43,8 @@ impl OwnReadings {
     }
 }
 
-/// A plan that holds for a request at a time. Only [`verify`](crate::verify) creates one.
+/// A plan that holds for a request at a given time. Only [`verify`](crate::verify) and
+/// [`verify_with`](crate::verify_with) create one.
 ///
 /// The crate's documentation has a complete example.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,17 +103,18 @@ impl Verified {
         self.chain_id
     }
 
-    /// The report of every check, run again, for a plan of a stranger. A check that holds only by
-    /// readings that the plan states (a quote, a price, an account's code, a market) is in
-    /// [`CheckReport::not_established`]: a forger states readings by which it holds. [`OwnReadings`]
-    /// of the verifier establish such a check.
+    /// Returns the report of every check, run again, for a reader who got the plan from a stranger.
+    ///
+    /// Some checks hold only by readings that the plan states (a quote, a price, an account's code,
+    /// a market). They are in [`CheckReport::not_established`], because a forger can state readings
+    /// by which they hold. [`OwnReadings`] of the verifier establish such a check.
     #[must_use]
     pub const fn report(&self) -> &CheckReport {
         &self.report
     }
 
-    /// The report that the plan itself contains. It is that of somebody who made the plan's
-    /// readings: checks that hold by them are assertions.
+    /// Returns the report that the plan itself contains. It is right for a reader who made the
+    /// plan's readings: checks that hold by them are assertions.
     #[must_use]
     pub const fn plan_report(&self) -> &CheckReport {
         &self.plan_report
@@ -161,8 +164,8 @@ pub struct VerifiedSwap {
     /// The reset of the allowance, the approval, and the call. Send each one when the one before is
     /// in a block.
     pub steps: [Step; 3],
-    /// Gas that each step used in a simulation, as the plan claims; `None` where it claims none. It
-    /// is no gas limit, and nothing proves that the simulation was run.
+    /// The gas that each step used in a simulation, as the plan claims. `None` when it claims none.
+    /// It is no gas limit, and nothing proves that the simulation was run.
     pub simulated_gas: Option<[u64; 3]>,
     /// The input token.
     pub from_token: Address,
@@ -170,11 +173,11 @@ pub struct VerifiedSwap {
     pub to_token: Address,
     /// The gross input, fees included.
     pub from_amount: U256,
-    /// Output that the quote expects, as the plan claims: no calldata contains it, and a forger may
-    /// state another one.
+    /// The output that the quote expects, as the plan claims. No calldata contains it, and a forger
+    /// may state another one.
     pub quoted_amount_out: U256,
-    /// Least output. The router reverts below it. Only a request with `minAmountOut` bounds it: a
-    /// verified plan is the requested plan, not a good price.
+    /// The least output. The router reverts below it. Only a request with `minAmountOut` limits it:
+    /// a verified plan is the requested plan, not a good price.
     pub min_amount_out: U256,
     /// The recipient of the output.
     pub receiver: Address,
@@ -195,8 +198,8 @@ pub struct VerifiedBridge {
     /// The reset of the allowance, the approval, and the burn. Send each one when the one before is
     /// in a block.
     pub steps: [Step; 3],
-    /// Gas that each step used in a simulation, as the plan claims; `None` where it claims none. It
-    /// is no gas limit, and nothing proves that the simulation was run.
+    /// The gas that each step used in a simulation, as the plan claims. `None` when it claims none.
+    /// It is no gas limit, and nothing proves that the simulation was run.
     pub simulated_gas: Option<[u64; 3]>,
     /// USDC on the source chain.
     pub token: Address,
@@ -246,7 +249,7 @@ pub struct VerifiedPmOrder {
     pub post_only: bool,
     /// The approval that the exchange needs to settle the order. It is not part of the plan.
     pub approval: DecodedApproval,
-    /// The configured builder code. Its `fee` is what the plan claims that the venue takes: the
+    /// The configured builder code. Its `fee` is the plan's claim of what the venue takes. The
     /// order does not contain it.
     pub builder: PmBuilder,
     /// The argument of `eth_signTypedData_v4`, as the plan contains it.

@@ -17,8 +17,8 @@ pub struct Challenge {
     pub body: Vec<u8>,
 }
 
-/// The reason why a call was answered 402, for programs. It is rendered with `"charged": false`,
-/// because no 402 follows a known charge.
+/// Why a call was answered 402, for programs. It is rendered with `"charged": false`, because no
+/// call with a known charge is answered 402.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refusal<'a> {
     /// A stable code.

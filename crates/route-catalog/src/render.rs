@@ -18,7 +18,7 @@ pub fn dollars(price: MicroUsd) -> String {
 /// Writes compact ASCII JSON. Sorts the members of every object by name, so that the text does not
 /// depend on the map type of the build.
 pub(crate) fn sorted_ascii_json(json: &Json) -> String {
-    // JSON can always be written as JSON.
+    // Writing JSON as JSON cannot fail.
     x402_wire::ascii_json(&sorted(json.clone())).unwrap_or_default()
 }
 

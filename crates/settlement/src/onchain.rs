@@ -43,8 +43,8 @@ pub(crate) fn local_key(
 ///
 /// Any number of processes may settle from one account and share its records. One of them at a time
 /// sends the transactions. Each transaction is recorded before it is sent. Several transactions may
-/// be pending at a time, at fees that follow the market, and each is watched until 64 blocks follow
-/// it (see `tx_sender`).
+/// be pending at the same time. Their fees follow the market, and each is watched until 64 blocks
+/// follow it (see `tx_sender`).
 pub struct OnchainSettler {
     chain: ChainReader,
     account: Address,
@@ -58,12 +58,12 @@ pub struct OnchainSettler {
 }
 
 impl OnchainSettler {
-    /// A settler that pays its gas from the signer's account. It records its transactions in
+    /// Makes a settler that pays its gas from the signer's account. It records its transactions in
     /// `records`, and continues those that an earlier run left open.
     ///
     /// With [`Takeover::WhenOver`](tx_sender::Takeover::WhenOver), other processes may use the
     /// records at the same time. One process at a time sends for all. The others wait for the
-    /// outcomes of their payments, and one of them takes over when the lease of a dead sender ends.
+    /// outcomes of their payments. When the lease of a dead sender ends, one of them takes over.
     ///
     /// # Errors
     /// [`SettlementError::Records`] when the records cannot be read.

@@ -88,8 +88,8 @@ impl SupportCache {
         }
     }
 
-    /// The answer, not older than `max_age`. `ask` runs when there is none, for one caller at a
-    /// time.
+    /// Returns an answer that is not older than `max_age`. When there is none, runs `ask`, for one
+    /// caller at a time.
     async fn get<F>(&self, max_age: Duration, ask: F) -> Result<Support, Cause>
     where
         F: Future<Output = Result<Support, Cause>>,

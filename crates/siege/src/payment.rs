@@ -110,7 +110,7 @@ pub struct Signed {
 impl Signed {
     /// Returns the value of `PAYMENT-SIGNATURE`.
     pub fn header(&self) -> HeaderValue {
-        // JSON can always be written as JSON, and base64 is always a valid header value.
+        // Writing JSON as JSON cannot fail, and base64 is always a valid header value.
         let text = encode_header(&ascii_json(&self.payment).unwrap_or_default());
         HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static(""))
     }

@@ -1,19 +1,20 @@
-//! Simulates a store whose process ends at its n-th write: every later call fails.
+//! Simulates a store whose process ends at a chosen write: every later call fails.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What a store answers.
+/// The future that a store returns.
 type Answer<'a, T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send + 'a>>;
 
-/// A store whose process ends at one of its writes: before it, or after it and before anybody
-/// learns of it. From then on nothing answers. Before that, it may begin another history.
+/// A store whose process ends at one of its writes: before the write, or after it and before the
+/// caller gets the answer. From then on, every call fails. Until then, a test may let the store
+/// begin another history.
 ///
 /// A crate wraps it in a type of its own, which implements the crate's `Store`.
 pub struct Dying<S: ?Sized, E> {
     inner: Arc<S>,
-    /// Writes until the end.
+    /// How many writes are left until the process ends.
     left: AtomicUsize,
     after: bool,
     gone: fn() -> E,
@@ -21,8 +22,8 @@ pub struct Dying<S: ?Sized, E> {
 }
 
 impl<S: ?Sized, E: Send + 'static> Dying<S, E> {
-    /// A store whose process ends at its write number `left`, which still happens if `after`. From
-    /// then on it answers what `gone` makes.
+    /// Makes a store whose process ends at its write number `left`. That write still happens if
+    /// `after` is true. From then on, every call returns the error that `gone` makes.
     pub fn new(inner: Arc<S>, left: usize, after: bool, gone: fn() -> E) -> Self {
         Self {
             inner,
@@ -33,12 +34,12 @@ impl<S: ?Sized, E: Send + 'static> Dying<S, E> {
         }
     }
 
-    /// A replica takes over.
+    /// Begins another history, as a database does when a replica takes over.
     pub fn begin_history(&self, name: &str) {
         *self.history.lock().unwrap_or_else(PoisonError::into_inner) = Some(name.to_owned());
     }
 
-    /// The history that began last.
+    /// Returns the history that began last.
     pub fn history(&self) -> Answer<'_, Option<String>, E> {
         let history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
         let history = history.clone();
@@ -50,7 +51,7 @@ impl<S: ?Sized, E: Send + 'static> Dying<S, E> {
         self.left.load(Ordering::SeqCst) == 0
     }
 
-    /// A call that does not count. The store is called only while the process runs.
+    /// Makes a call that counts as no write. The store is called only while the process runs.
     pub fn read<'a, T: 'a>(
         &'a self,
         read: impl FnOnce(&'a S) -> Answer<'a, T, E>,
@@ -61,8 +62,8 @@ impl<S: ?Sized, E: Send + 'static> Dying<S, E> {
         read(&self.inner)
     }
 
-    /// A call that counts as a write. A store may write as soon as it is called, awaited or not, so
-    /// the write at which the process ends is called only if it still happens.
+    /// Makes a call that counts as a write. A store may write as soon as it is called, whether its
+    /// answer is awaited or not. So the store gets the last write only if that write still happens.
     pub fn write<'a, T: Send + 'a>(
         &'a self,
         write: impl FnOnce(&'a S) -> Answer<'a, T, E>,

@@ -299,10 +299,10 @@ impl Killer {
         child.wait().expect("its end");
     }
 
-    /// Holds the process up, until [`Server::signal`] lets it go on.
+    /// Suspends the process until [`Server::signal`] continues it.
     ///
     /// # Panics
-    /// When the system refuses.
+    /// The system refuses the signal.
     pub fn hold_up(&self) {
         let process = Pid::from_child(&self.lock());
         kill_process(process, Signal::STOP).expect("a process that takes signals");

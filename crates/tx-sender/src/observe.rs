@@ -48,7 +48,8 @@ pub(crate) struct LaneMetrics {
 }
 
 impl LaneMetrics {
-    /// Creates the series of counters, so that the first event shows as an increase.
+    /// Makes the metrics of a lane. Creates the series of its counters, so that the first event
+    /// shows as an increase.
     pub(crate) fn new(lane: Lane) -> Self {
         let metrics = Self {
             chain: lane.chain_id.to_string(),

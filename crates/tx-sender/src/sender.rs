@@ -49,7 +49,7 @@ pub(crate) struct Shared {
     pub(crate) holder: String,
     pub(crate) watchers: Watchers,
     chains: HashMap<u64, Network>,
-    /// The accounts. An account without a signer signs nothing.
+    /// The known accounts with their signers. Nothing is signed for an account without a signer.
     signers: RwLock<HashMap<Address, Option<Arc<dyn TransactionSigner>>>>,
     statuses: Mutex<HashMap<Lane, LaneStatus>>,
     closed: AtomicBool,
@@ -146,8 +146,8 @@ impl Sender {
         known.get_or_insert(signer);
     }
 
-    /// Adds an account whose key cannot be used now. What it has signed is followed to its end, and
-    /// the rest waits for [`Self::add_signer`]. An existing signer stays.
+    /// Adds an account whose key cannot be used now. Its signed transactions are followed to their
+    /// end, and its other requests wait for [`Self::add_signer`]. A known signer stays.
     pub fn add_account(&self, account: Address) {
         let signers = self.shared.signers.write();
         let mut signers = signers.unwrap_or_else(PoisonError::into_inner);
@@ -324,7 +324,7 @@ impl Shared {
         }
     }
 
-    /// The signer that an account has now.
+    /// Returns the signer that an account has now. `None` when it has none.
     pub(crate) fn signer(&self, account: Address) -> Option<Arc<dyn TransactionSigner>> {
         let signers = self.signers.read().unwrap_or_else(PoisonError::into_inner);
         signers.get(&account).cloned().flatten()

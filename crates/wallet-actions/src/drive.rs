@@ -83,8 +83,8 @@ impl Driver {
         Self { shared, id }
     }
 
-    /// Runs turns until nothing is left to do. While a bridge waits for its mint, or a transaction
-    /// that must be sent for its gas, other intents may use the wallet.
+    /// Runs turns until nothing is left to do. Other intents may use the wallet while a bridge
+    /// waits for its mint, or while a transaction that must be sent waits for gas.
     pub(crate) async fn run(&self) {
         let mut woken = false;
         loop {
@@ -128,9 +128,9 @@ impl Driver {
         held
     }
 
-    /// Holds the wallet's turn until the intent is over, or until only the mint on another chain or
-    /// gas is missing. Before the intent's deadline no fault of a chain ends the turn, so that no
-    /// other work comes between two of its transactions.
+    /// Holds the wallet's turn until the intent is over, or until it waits for the mint on another
+    /// chain or for gas. Before the intent's deadline, a fault of a chain does not end the turn, so
+    /// that no other work comes between two of its transactions.
     async fn hold_turn(&self, turn: Option<TurnFence>) -> Result<Turn, Fault> {
         loop {
             // The intent may have been cancelled while this one waited for the turn.

@@ -10,9 +10,9 @@
 //!    └──→ completed | partial | failed | cancelled
 //! ```
 //!
-//! A transaction of an intent is `planned → ordered → sealed | reverted | unsent`, or `skipped`
-//! when the intent halts before it. `ordered` is written before the sender receives the
-//! transaction; from then on only the sender's record shows whether it was signed. When a
+//! A transaction of an intent goes `planned → ordered → sealed | reverted | unsent`. It is
+//! `skipped` when the intent halts before it. The record says `ordered` before the sender receives
+//! the transaction. From then on, only the sender's record shows whether it was signed. When a
 //! reorganisation removes its block, a transaction returns to `ordered`. An intent that was over is
 //! then `reopened` until it ends again. An ended intent is watched until no reorganisation can
 //! change its result.
@@ -42,8 +42,8 @@ pub struct Intent {
     pub owner: String,
     /// The wallet.
     pub wallet: Address,
-    /// The digest of the payment's authorization. A payment begins another intent only when its
-    /// earlier one had no effect.
+    /// The digest of the payment's authorization. The payment begins another intent only when this
+    /// one had no effect and can get none.
     pub payment: B256,
     /// The paid call, as the caller of this crate has encoded it. Answers never show it.
     pub call: String,
@@ -60,8 +60,8 @@ pub struct Intent {
     pub state: State,
     /// Why the intent halted. `None` when it did not halt.
     pub halted: Option<String>,
-    /// The reason why its next transaction has no gas, while it waits for coins. Other intents may
-    /// use the wallet meanwhile.
+    /// Why the next transaction has no gas, while the intent waits for coins. Other intents may use
+    /// the wallet meanwhile. `None` when it does not wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lacks_gas: Option<String>,
     /// Its transactions, in the order of sending.
@@ -99,7 +99,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Every kind.
+    /// Every kind of action.
     pub const ALL: [Self; 5] = [
         Self::Swap,
         Self::Bridge,
@@ -332,8 +332,8 @@ impl Intent {
         self.state.is_over() && !self.has_effect()
     }
 
-    /// Whether the intent continues, had an effect, or may still get one by a reorganisation. While
-    /// it is so, its payment begins no other intent.
+    /// Whether the intent continues, had an effect, or may still get one by a reorganisation. As
+    /// long as this is so, its payment begins no other intent.
     #[must_use]
     pub fn may_have_effect(&self) -> bool {
         !self.came_to_nothing() || (self.has_begun() && !self.is_final)

@@ -47,7 +47,7 @@ pub struct Pace {
     pub look: Duration,
     /// The pause after a fault.
     pub after_fault: Duration,
-    /// The pause before the next look at a wallet that gets no coins for its gas.
+    /// The pause before the next look at a wallet that gets no coins for gas.
     pub unfunded: Duration,
     /// The pause between two requests for an attestation.
     pub attestation: Duration,

@@ -86,7 +86,7 @@ impl WalletActions {
             now: shared.now(),
         };
         let intent = planner.plan(order).await?;
-        // The clock, because a timer stands still while a machine is suspended.
+        // Compare with the clock. A timer stops while a machine is suspended.
         if order.begin_by.is_some_and(|last| shared.now() > last) {
             let message = "the payment can no longer be settled";
             return Err(Refused::unavailable("payment_expired", message));
@@ -97,7 +97,8 @@ impl WalletActions {
     }
 
     /// Waits until the intent no longer runs, or `until` has passed. It no longer runs when it is
-    /// over, or when only the mint on another chain is missing. Returns the intent as it is then.
+    /// over, or when it waits for the mint on another chain or for gas. Returns the intent as it is
+    /// then.
     ///
     /// # Errors
     /// Errors of the store.

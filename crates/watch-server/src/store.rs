@@ -18,8 +18,8 @@ pub use self::memory::MemoryStore;
 pub use self::postgres::PostgresStore;
 pub use self::sqlite::SqliteStore;
 
-/// How many seconds the clocks of processes that share a store may differ. A lease that ends later
-/// by more comes from a clock that was set back.
+/// How many seconds the clocks of processes that share a store may differ. When a lease ends even
+/// later, a clock was set back.
 const CLOCKS_DIFFER: i64 = 60;
 
 /// The future that a store returns.

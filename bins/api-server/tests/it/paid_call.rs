@@ -109,7 +109,7 @@ async fn a_payment_belongs_to_its_request() {
     let elsewhere = "/price?token=0x779Ded0c9e1022225f8E0630b35a9b54bE713736";
     let refused = world.buyer.get_paid(elsewhere, &payment).await;
     refused.is_refused(402, "resource_mismatch");
-    // Its own request may still take it.
+    // The payment is still good for its own request.
     assert_eq!(refused.action(), "wait", "{}", refused.text);
     world
         .buyer

@@ -160,7 +160,7 @@ impl World {
     }
 }
 
-/// Covers every top-up of these tests.
+/// A payment that covers every top-up of these tests.
 const OWN: OwnPayment = OwnPayment {
     digest: B256::repeat_byte(0x77),
     micro_usd: 1_000_000_000,
@@ -240,7 +240,7 @@ async fn a_refused_top_up_has_its_reason() {
         asked,
         missing(NotGiven::BudgetExhausted(Budget::PaidByOwner))
     );
-    // The payment for the work counts until it is settled, and only itself.
+    // Only the payment for the work counts, and only until it is settled.
     for other in [None, Some(B256::ZERO)] {
         *world.ports.unsettled.lock().unwrap() = other;
         let asked = world.ask(&funding, PAYER, Some(owner())).await;

@@ -102,7 +102,7 @@ async fn eth_account_hashes_and_signs_the_same_and_rfc8785_writes_the_same_docum
         vectors["rules_document"]["document"].clone(),
         serde_json::from_str(example).unwrap(),
     ];
-    // The hash covers a record without its hash.
+    // The hash covers the record without its `hash`.
     let mut head = LogHead::EMPTY;
     let sealed = LogEntry {
         payload_digest: Some(B256::repeat_byte(0x44)),

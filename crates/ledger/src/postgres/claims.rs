@@ -197,8 +197,9 @@ impl Inner {
     }
 }
 
-/// The condition that an instance has an entry reserved, and has its lease. A release waits until
-/// the transaction that relies on it has ended.
+/// Returns the condition that an instance has reserved an entry and still has its lease. While a
+/// transaction relies on the condition, a release of the entry waits for the end of the
+/// transaction.
 pub(super) fn reservation(entry: EntryId, instance: i64) -> Condition {
     const SQL: &str = concat!(
         "SELECT id FROM ledger_entry

@@ -35,9 +35,9 @@ struct Move {
     entry: EntryId,
     transition: Transition,
     now: u64,
-    /// The instance that makes the move. `None`: this one, under its present number.
+    /// The instance that makes the move. `None` for this instance, under its current number.
     instance: Option<i64>,
-    /// The authorization that the entry has to have.
+    /// The authorization that the entry must have. `None` when any is allowed.
     authorization: Option<Digest>,
 }
 
@@ -53,7 +53,7 @@ impl Move {
     }
 }
 
-/// The statement that ends an entry as charged. The caller inserts its own condition.
+/// The statement that ends an entry as charged. The caller inserts a condition.
 macro_rules! end_charged {
     ($condition:expr) => {
         concat!(
@@ -144,7 +144,7 @@ impl Inner {
         self.advance(begin, SQL, &params).await
     }
 
-    /// Records that the payer was charged; the payer earns the amount. The entry may belong to
+    /// Records that the payer was charged. The payer earns the amount. The entry may belong to
     /// another instance meanwhile.
     pub(super) async fn settle(
         &self,
@@ -269,8 +269,10 @@ impl Inner {
         self.advance(mark, SQL, &[&cause]).await
     }
 
-    /// Runs a conditional statement until its outcome is known, and returns the reason if it has
-    /// moved nothing. Its first parameters are the instance, the entry, the new state, the first
+    /// Runs a conditional statement until its outcome is known. Returns why, if it has moved
+    /// nothing.
+    ///
+    /// The first parameters of the statement are the instance, the entry, the new state, the first
     /// and the last state that allow the move, and the time. It returns a row when it has moved the
     /// entry.
     async fn advance(
@@ -340,7 +342,7 @@ impl Inner {
         }
     }
 
-    /// Returns the reason why a move found no entry to move.
+    /// Returns why a move found no entry to move.
     async fn why_not(&self, failed: &Move, instance: i64) -> Result<LedgerError, PostgresError> {
         const SQL: &str = concat!(
             "SELECT (SELECT state FROM ledger_entry

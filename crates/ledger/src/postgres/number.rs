@@ -6,21 +6,22 @@ use storage::postgres::PostgresError;
 
 use super::{Inner, Params, claims::random};
 
-/// No instance's number: the ledger has not written yet.
+/// The number before the first write. No instance has it.
 pub(super) const NONE: i64 = 0;
 
 /// The fewest numbers of entries that an instance skips before its first reservation under a
-/// number. Running calls may own these numbers although the database has lost their entries.
+/// number. Running calls may use these numbers although the database has lost their entries.
 const PASSED_OVER: i64 = 1 << 20;
 
 impl Inner {
-    /// Returns the number of this instance. A new number means that this server has just started,
-    /// that its lease was lost, or that the database has another history. The instance then first
-    /// takes along the open entries that no other instance has taken over, and skips numbers of
-    /// entries: otherwise a call whose entry the database has lost could mistake a later payment's
-    /// entry for its own.
+    /// Returns the number of this instance.
     ///
-    /// The sequence never goes back: instances that skip numbers at the same time wait for each
+    /// The number is new when this server has just started, when its lease was lost, or when the
+    /// database has another history. The instance then first takes along the open entries that no
+    /// other instance has taken over. It also skips numbers of entries. Otherwise a call whose
+    /// entry the database has lost could mistake the entry of a later payment for its own.
+    ///
+    /// The sequence never goes back. Instances that skip numbers at the same time wait for each
     /// other, until the end of the statement.
     pub(super) async fn number(&self) -> Result<i64, PostgresError> {
         const SQL: &str = concat!(

@@ -105,9 +105,9 @@ impl Inner {
         })
     }
 
-    /// Lists the unknown entries after `after` that belong to this instance, and takes over those
-    /// of expired instances first. Skips entries that another instance is taking over. Writes
-    /// nothing when there are none to take over.
+    /// Takes over the unknown entries of expired instances, and then lists the unknown entries
+    /// after `after` that belong to this instance. Skips entries that another instance is taking
+    /// over. Writes nothing when there are none to take over.
     pub(super) async fn undecided(
         &self,
         after: Option<EntryId>,

@@ -14,11 +14,11 @@ use crate::{
 /// The number of entries that one call examines.
 const BATCH: i64 = 128;
 
-/// The fewest batches of one run. The next run continues where it stopped.
+/// The fewest batches of one run. The next run continues where this one stopped.
 const LEAST_BATCHES_OF_A_RUN: i64 = 64;
 
-/// The runs of one round over a large ledger. With a run every 15 seconds a round takes an hour:
-/// rows that are due stay at most that much longer.
+/// How many runs a round over a large ledger takes. With a run every 15 seconds, a round takes an
+/// hour. So a row stays at most an hour after it is due.
 const RUNS_OF_A_ROUND: i64 = 240;
 
 const OPERATION: &str = "prune";
@@ -62,7 +62,8 @@ impl Inner {
         })
     }
 
-    /// Returns the batches of a run. The database estimates the number of entries.
+    /// Returns how many batches a run examines. It depends on the database's estimate of the number
+    /// of entries.
     async fn batches_of_a_run(&self) -> Result<i64, PostgresError> {
         let sql = "SELECT reltuples::bigint FROM pg_class WHERE oid = 'ledger_entry'::regclass";
         let row = self.postgres.query_one(OPERATION, sql, &[]).await?;

@@ -12,7 +12,7 @@ use crate::{
 
 const OPERATION: &str = "entries";
 
-/// The statement, with a condition that lets the database use an index.
+/// The statement that selects entries. The condition lets the database use an index.
 macro_rules! select {
     ($condition:literal) => {
         concat!(

@@ -102,7 +102,8 @@ impl Journal for SqliteLedger {
     fn settle(
         &self,
         entry: EntryId,
-        // One server writes a file, and gives no number twice.
+        // Only one server writes a file, and it gives each number once, so the entry's number is
+        // enough.
         _key: AuthorizationKey,
         receipt: StoredReceipt,
         now: u64,

@@ -40,7 +40,7 @@ pub(crate) fn instance(ledger: &AnyLedger) -> i64 {
     }
 }
 
-/// Ends the lease of a server, as if it had been held up for that long.
+/// Ends the lease of a server, as if the server had been suspended for that long.
 pub(crate) async fn expire(url: &str, ledger: &AnyLedger) {
     let sql = "UPDATE instance SET lease_until = clock_timestamp() WHERE id = $1";
     let id = instance(ledger);
@@ -225,8 +225,8 @@ async fn a_server_without_a_lease_registers_anew() {
     a.settle(entry, key(1), receipt(1), NOW).await.unwrap();
 }
 
-/// A facilitator may tell the outcome of a settlement only to the server that asked for it. That
-/// server records it although another one has taken the entry over meanwhile.
+/// A facilitator may report the outcome of a settlement only to the server that asked for it. That
+/// server records the outcome although another one has taken the entry over meanwhile.
 #[tokio::test]
 async fn a_receipt_is_recorded_by_the_server_that_has_it() {
     let Some(schema) = Schema::new() else { return };
@@ -243,14 +243,14 @@ async fn a_receipt_is_recorded_by_the_server_that_has_it() {
     assert_eq!(b.undecided(None, 10).await.unwrap().len(), 1);
     assert_eq!(a.reserve(claim(2)).await, Err(LedgerError::LeaseLost));
     registered_anew(&a, first).await;
-    // Every other move of it is still the other server's.
+    // Every other move of the entry belongs to the other server.
     let taken = Err(LedgerError::TakenOver { entry });
     assert_eq!(
         a.release(entry, "late", Spent::NOTHING, NOW).await,
         taken.clone()
     );
     assert_eq!(a.mark_unknown(entry, None, "late", NOW).await, taken);
-    // A number names one payment.
+    // A number alone is not enough: the authorization must be the entry's.
     let other_payment = a.settle(entry, key(3), receipt(3), NOW).await;
     assert_eq!(other_payment, Err(LedgerError::NoSuchEntry { entry }));
     a.settle(entry, key(1), receipt(1), NOW).await.unwrap();
@@ -261,9 +261,9 @@ async fn a_receipt_is_recorded_by_the_server_that_has_it() {
 }
 
 /// A server that starts on a replica cannot know the numbers that running calls of other servers
-/// hold, so it passes over them.
+/// use, so it skips numbers.
 #[tokio::test]
-async fn a_server_that_starts_passes_over_numbers_that_running_calls_may_hold() {
+async fn a_server_that_starts_skips_numbers_that_running_calls_may_use() {
     let Some(schema) = Schema::new() else { return };
     let a = server(schema.url()).await;
     let held = bring(&a, 1, State::Settling).await;

@@ -118,7 +118,7 @@ async fn a_settled_entry_shows_the_receipts_transaction_even_after_pruning() {
     let found = look_up(&ledger, 1).await.unwrap();
     assert_eq!((found.transaction, found.since), (learned, NOW));
     assert_eq!(found.reason.as_deref(), Some("pending"));
-    // The receipt has another transaction than was known before.
+    // The receipt has another transaction than the known one.
     ledger
         .settle(entry, key(1), receipt(1), NOW + 9)
         .await

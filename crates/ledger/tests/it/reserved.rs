@@ -1,5 +1,5 @@
-//! The condition under which other components of the database begin lasting work. Without a
-//! database the tests do nothing.
+//! Tests of the condition under which other components of the database begin lasting work. Without
+//! a database the tests do nothing.
 
 use std::sync::Arc;
 
@@ -11,7 +11,8 @@ use tokio::sync::Notify;
 use crate::instances::{expire, postgres, server};
 use crate::support::{Bench, NOW, OPTIONS, bring, claim, look_up, reserved};
 
-/// Whether the condition holds in a transaction that then waits for `go_on`, if there is one.
+/// Reads whether the condition holds, in a transaction. With `go_on`, the transaction then reports
+/// that it has looked, and waits.
 async fn holds(url: &str, condition: &Condition, go_on: Option<[Arc<Notify>; 2]>) -> bool {
     let parts = Arc::new((condition.clone(), go_on));
     let postgres = postgres(url, 1);
@@ -43,12 +44,12 @@ async fn a_reservation_holds_until_it_ends_or_its_server_has_lost_its_lease() {
     let of_b = a.reservation(entry, b.owner()).unwrap();
     assert!(!holds(url, &of_b, None).await);
 
-    // Without a lease others may release it at any moment.
+    // Without a lease, others may release the entry at any moment.
     expire(url, &a).await;
     assert!(!holds(url, &condition, None).await);
     assert_eq!(b.recover(NOW).await.unwrap().released, 1);
     assert!(!holds(url, &condition, None).await);
-    // The next claim is another one, also of the same server.
+    // The next claim has another entry, also at the same server.
     let again = reserved(&b, claim(1)).await;
     assert!(!holds(url, &condition, None).await);
     let of_a = b.reservation(entry, b.owner()).unwrap();
@@ -65,7 +66,7 @@ async fn a_reservation_holds_until_it_ends_or_its_server_has_lost_its_lease() {
     assert!(!holds(url, &condition, None).await);
 }
 
-/// What has begun under a reservation is committed before the reservation ends.
+/// Work that has begun under a reservation is committed before the reservation ends.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_release_waits_for_what_begins_under_the_reservation() {
     let Some(schema) = Schema::new() else { return };
@@ -99,7 +100,7 @@ async fn a_release_waits_for_what_begins_under_the_reservation() {
     })
     .await;
     assert!(!release.is_finished());
-    // A sweep passes over it.
+    // A sweep skips the entry.
     let swept = ledger.abandon(Vec::new(), NOW, NOW).await.unwrap();
     assert_eq!(swept.released, 0);
     go_on.notify_one();

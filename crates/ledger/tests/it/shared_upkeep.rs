@@ -1,5 +1,5 @@
-//! The upkeep of a ledger that several servers share: its leases, sweeps and pruning. Without a
-//! database the tests do nothing.
+//! Tests of the upkeep of a ledger that several servers share: leases, sweeps and pruning. Without
+//! a database the tests do nothing.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::{
     support::{NOW, OPTIONS, bring, claim, prune_all},
 };
 
-/// The transactions that have made and last locked an entry's row.
+/// Returns the transactions that have written and last locked an entry's row.
 async fn writers(database: &Postgres, entry: EntryId) -> (String, String) {
     let sql = "SELECT xmin::text, xmax::text FROM ledger_entry WHERE id = $1";
     let row = database
@@ -24,8 +24,8 @@ async fn writers(database: &Postgres, entry: EntryId) -> (String, String) {
     (row.get(0), row.get(1))
 }
 
-/// Sweeps and looks of every server come every few seconds, so they must not write the rows of
-/// payments that nothing happens to.
+/// Every server sweeps and lists entries every few seconds. So these must not write the rows of
+/// payments whose state does not change.
 #[tokio::test]
 async fn upkeep_writes_no_row_of_a_living_server() {
     let Some(schema) = Schema::new() else { return };
@@ -51,7 +51,7 @@ async fn upkeep_writes_no_row_of_a_living_server() {
     assert_eq!(after, before);
 }
 
-/// Pages of unknown entries have those of this server and of dead ones, in order.
+/// Pages of unknown entries contain those of this server and of dead ones, in order.
 #[tokio::test]
 async fn entries_of_a_dead_server_are_listed_between_those_of_this_one() {
     let Some(schema) = Schema::new() else { return };
@@ -77,7 +77,8 @@ async fn entries_of_a_dead_server_are_listed_between_those_of_this_one() {
     }
 }
 
-/// A round over a ledger of any size takes as long.
+/// A run looks at a part of the ledger that grows with the ledger, so a round has a fixed number of
+/// runs.
 #[tokio::test]
 async fn a_run_of_pruning_looks_at_a_part_of_the_ledger() {
     let Some(schema) = Schema::new() else { return };
@@ -89,7 +90,7 @@ async fn a_run_of_pruning_looks_at_a_part_of_the_ledger() {
          SELECT n, '', 1, 7, 0, decode(md5(n::text), 'hex'), '', '', 1, 1, 1, 2000, 'GET', '/price'
          FROM generate_series(1, 10000) AS n",
         "ALTER TABLE ledger_entry SET (autovacuum_enabled = false)",
-        // As the database estimates a ledger of three million entries.
+        // The estimate that the database has for a ledger of three million entries.
         "UPDATE pg_class SET reltuples = 3072000 WHERE oid = 'ledger_entry'::regclass",
     ] {
         database.query("fill", sql, &[]).await.unwrap();
@@ -97,7 +98,7 @@ async fn a_run_of_pruning_looks_at_a_part_of_the_ledger() {
     assert_eq!(prune_all(&ledger, NOW).await.entries, 10_000);
 }
 
-/// The open entries of a large ledger are found by an index.
+/// An index finds the open entries of a large ledger.
 #[tokio::test]
 async fn open_entries_are_selected_by_their_states() {
     let Some(schema) = Schema::new() else { return };
@@ -137,7 +138,7 @@ async fn a_retired_authorization_is_recorded_as_such() {
     assert!(retired().await);
 }
 
-/// After a failover the database has the settings of another server.
+/// After a failover, the database has the settings of another server.
 #[tokio::test]
 async fn a_server_does_not_register_anew_where_a_commit_could_be_lost() {
     let Some(schema) = Schema::new() else { return };
@@ -146,7 +147,7 @@ async fn a_server_does_not_register_anew_where_a_commit_could_be_lost() {
     let lease = Duration::from_millis(900);
     let ledger = PostgresLedger::open(postgres(&url, 1), OPTIONS, lease).await;
     let ledger = ledger.unwrap();
-    // The ledger has one connection, so the setting is that of all its statements.
+    // The ledger has one connection, so the setting applies to all its statements.
     let set = async |sql: &'static str| {
         let database = ledger.postgres();
         database.query("set", sql, &[]).await.unwrap();

@@ -55,13 +55,13 @@ const LONGEST_VERSION: usize = 32;
 /// longer answer is not decoded.
 const LONGEST_ANSWER: usize = 32 * (2 + MOST_OWNERS);
 
-/// Reads who holds the receiving address of a bridge, for [`OwnReadings`](crate::OwnReadings): a
-/// plan's own readings prove nothing to somebody who got the plan from a stranger. A Safe is read
+/// Reads who controls the receiving address of a bridge, for [`OwnReadings`](crate::OwnReadings). A
+/// verifier needs this for a plan of a stranger, whose own readings prove nothing. A Safe is read
 /// on both chains.
 ///
 /// # Errors
-/// `bridge_recipient_controlled_on_destination`: the account does not hold the receiving address,
-/// or it cannot be read. The port's failure.
+/// `bridge_recipient_controlled_on_destination`: the account does not control the receiving
+/// address, or it cannot be read. The failure of the port.
 ///
 /// # Example
 /// [`verify_with`](crate::verify_with) has one.

@@ -18,8 +18,8 @@ use crate::{
 /// Builds, checks and seals a bridge plan.
 ///
 /// # Errors
-/// The first check that does not hold, by name; `quote_unavailable`, `quote_malformed` or
-/// `rate_limited` when the fees cannot be read; `simulation_as_planned`.
+/// The name of the first check that does not hold. `quote_unavailable`, `quote_malformed` or
+/// `rate_limited` when the fees cannot be read. `simulation_as_planned`.
 ///
 /// # Example
 /// ```

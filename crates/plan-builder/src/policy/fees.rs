@@ -65,8 +65,8 @@ struct BridgeTable {
 /// The most recipients of a fee, and the most rows of a list.
 const MOST_ROWS: usize = 256;
 
-/// A fee configuration without a problem. Only [`FeeDocument::review`] makes one, and nothing
-/// changes it.
+/// A fee configuration without a problem. Only [`FeeDocument::review`] makes one, and nothing can
+/// change it afterwards.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewedFees(FeePolicy);
 
@@ -78,7 +78,7 @@ impl Deref for ReviewedFees {
     }
 }
 
-/// A fee configuration that cannot be used, with every problem and its key.
+/// A fee configuration that cannot be used. It contains every problem with its key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
 pub struct FeeConfigError {
     /// The problems.

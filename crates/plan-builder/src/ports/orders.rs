@@ -57,7 +57,7 @@ pub struct PmMarket {
     pub active: bool,
     /// Whether the market is closed.
     pub closed: bool,
-    /// The rate of the taker's fee, when the venue gives it.
+    /// The rate of the taker's fee. `None` when the venue does not state it.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",

@@ -131,9 +131,9 @@ impl Simulation {
         }
     }
 
-    /// Checks that a foreign record agrees with the plan: its time is from the reading that the
-    /// plan is built on (less the distance that clocks may have) to the plan's end. Nobody can
-    /// tell offline whether the steps were run.
+    /// Checks that a foreign record agrees with the plan. Its time must be between the plan's
+    /// reading (less the allowed difference of clocks) and the plan's end. Nobody can tell offline
+    /// whether the steps were run.
     ///
     /// # Errors
     /// `simulation_as_planned`

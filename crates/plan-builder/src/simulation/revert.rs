@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use alloy_primitives::{Address, U256, hex, keccak256};
 use alloy_sol_types::{Panic, Revert, SolError};
 
-/// Longest reason that is shown, because a foreign contract writes it.
+/// The longest reason that is shown. A foreign contract writes it.
 const LONGEST_REASON: usize = 120;
 /// The most bytes of unknown revert data that are shown.
 const MOST_BYTES: usize = 68;

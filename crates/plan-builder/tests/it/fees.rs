@@ -1,4 +1,4 @@
-//! Fee configurations of tests: the vectors' document with some members changed, and reviewed.
+//! Fee configurations for tests: the vectors' document with some changed members, reviewed.
 
 use plan_builder::{FeeDocument, Policy};
 use serde_json::Value;

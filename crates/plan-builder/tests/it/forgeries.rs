@@ -1,6 +1,8 @@
-//! Plans of a forger who edits every member together: a quote, a market or a reading of his own,
-//! and all that follows from it. Each one answers the request and verifies; the report says what it
-//! does not establish. The bridge's are in the crate, beside its Safes.
+//! Tests of plans whose forger edits every member together: invents a quote, a market or a reading,
+//! and changes all that follows from it.
+//!
+//! Each plan answers the request and verifies. The report says what it does not establish. The
+//! forged plans of bridges are tested inside the crate, beside the tests of its Safes.
 
 use alloy_primitives::U256;
 use calldata_checks::swap::PriceReading;
@@ -22,7 +24,7 @@ fn open(verified: &Verified) -> Vec<&'static str> {
     open.map(|check| check.name).collect()
 }
 
-/// A quote of one unit for the whole input, with values by which that is a fair price.
+/// A source that quotes one unit for the whole input, with prices by which that is fair.
 struct Robber;
 
 impl SwapQuotes for Robber {
@@ -51,7 +53,7 @@ impl SwapQuotes for Robber {
     }
 }
 
-/// The operator demands an independent price, and bounds both prices.
+/// Makes the policy of an operator who requires an independent price and limits both prices.
 fn demanding() -> Policy {
     sample::policy_with(|fees| {
         fees["swap"] = json!({
@@ -72,7 +74,7 @@ fn a_swap_for_nothing_verifies_and_its_price_is_not_established() {
     assert_eq!(swap.min_amount_out, U256::ONE);
     let of_the_price = ["agg_min_out_slippage_bound", "agg_output_price_bound"];
     assert_eq!(open(&verified), of_the_price);
-    // By the plan's own report everything holds.
+    // By the plan's own report, everything holds.
     assert!(verified.plan_report().not_established().is_empty());
     let why = verified.report().not_established()[0].observed.as_str();
     assert_eq!(why, "only by the quoted output, as the plan states: 1 >= 0");
@@ -94,7 +96,7 @@ fn a_least_output_of_the_request_is_established() {
     assert_eq!(cheaper.unwrap_err().check, "agg_min_out_slippage_bound");
 }
 
-/// The market is that of another exchange, the token stands for the other outcome, and the venue
+/// The market is one of another exchange, the token stands for the other outcome, and the venue
 /// takes nothing for the builder code.
 #[test]
 fn an_order_at_an_invented_market_verifies_and_its_market_is_not_established() {
@@ -117,7 +119,7 @@ fn an_order_at_an_invented_market_verifies_and_its_market_is_not_established() {
     assert!(verified.plan_report().not_established().is_empty());
 }
 
-/// The order is for another coin, at ten times the price of its market.
+/// The order is for another coin than the requested one.
 #[test]
 fn an_order_of_an_invented_asset_verifies_only_without_a_review() {
     let mut venue = Venue::bitcoin();
@@ -140,7 +142,7 @@ fn an_order_of_an_invented_asset_verifies_only_without_a_review() {
     let reviewing = venue::reviewing(&[("BTC", 0, 5)]);
     let refusal = verified(&venue::policy(), &reviewing).unwrap_err();
     assert_eq!(refusal.check, "perp_asset_bound");
-    // Of a reviewed coin only the mark price is the plan's.
+    // For a reviewed coin, only the mark price is the plan's reading.
     let reviewing = venue::reviewing(&[("BTC", 7, 5)]);
     assert_eq!(
         open(&verified(&reviewing, &reviewing).unwrap()),

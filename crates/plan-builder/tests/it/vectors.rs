@@ -54,7 +54,7 @@ fn this_code_builds_and_verifies_the_vectors() {
     );
 }
 
-/// The swap of the crate's documentation: its request bounds the output.
+/// The swap in the documentation of the crate. Its request sets the least output.
 #[test]
 fn the_vector_with_a_minimum_is_built_and_its_minimum_is_established() {
     let arguments = read("swap_with_minimum.request.json");
@@ -159,8 +159,8 @@ fn a_plan_has_one_digest() {
     }
 }
 
-/// A plan with one changed leaf is refused; with a digest that fits, the refusal names the check of
-/// that leaf. `forgeries.rs` changes many leaves together.
+/// A plan with one changed leaf is refused. When its digest is computed again, the refusal is
+/// another one than that of the digest. `forgeries.rs` changes many leaves together.
 #[test]
 fn no_member_can_be_changed() {
     let now = UtcSeconds::from_unix(NOW + 10);

@@ -87,8 +87,8 @@ fn is_web(rest: impl Iterator<Item = char>, after_space: bool) -> bool {
     start.starts_with("http://") || start.starts_with("https://")
 }
 
-/// Line breaks, tabs, and every visible character. Characters for private use are not visible:
-/// each device shows something else for them.
+/// Whether a character is shown: line breaks, tabs, and every visible character. Characters for
+/// private use do not count as visible, because each device shows something else for them.
 fn is_shown(c: char) -> bool {
     let private = matches!(c, '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{10ffff}');
     matches!(c, '\n' | '\t') || (exact::is_plain(c) && !private)

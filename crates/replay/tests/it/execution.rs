@@ -32,7 +32,7 @@ pub(crate) fn xlayer_stage() -> DevChain {
         .unwrap()
 }
 
-/// Sends a call of an account that needs no signature; returns the hash or the refusal.
+/// Sends a call from an account that needs no signature. Returns the hash, or the refusal.
 pub(crate) fn send(
     chain: &DevChain,
     from: Address,

@@ -26,7 +26,7 @@ pub(crate) fn settler_with(server: &RpcServer, timeouts: Timeouts) -> OnchainSet
     alone(chain, GAS_PAYER.key, timeouts, GasPolicy::default())
 }
 
-/// A settler that pays its gas with `key`, and records its transactions in memory.
+/// Makes a settler that pays its gas with `key`, and records its transactions in memory.
 pub(crate) fn alone(
     chain: ChainReader,
     key: B256,
@@ -37,7 +37,7 @@ pub(crate) fn alone(
     wait(recorded(chain, key, timeouts, policy, records))
 }
 
-/// Like [`alone`], with records that outlive it. Nothing else uses them at the same time.
+/// Like [`alone`], with records that the test keeps. Nothing else uses them at the same time.
 pub(crate) async fn recorded(
     chain: ChainReader,
     key: B256,

@@ -1,4 +1,6 @@
-//! Connections to one of several hosts.
+//! Connections to an address with several hosts.
+//!
+//! This module chooses the host. It leaves the pool of connections to `pool`.
 
 use std::{
     pin::Pin,
@@ -14,12 +16,13 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 /// A new connection, and the task that drives it.
 type Connected = (Client, JoinHandle<()>);
 
-/// The hosts of an address. A connection goes to the first one that accepts it.
+/// The hosts of an address. A connection goes to the first host that answers in time and accepts
+/// it.
 ///
 /// A host may be silent: switched off, cut off, or frozen while its kernel still accepts
-/// connections. So each host has a time limit of its own, for the whole way to a usable connection.
-/// The host that has answered last is asked first: a silent one delays only the connections that
-/// are made until another has answered.
+/// connections. So each host has a time limit of its own, which covers everything up to a usable
+/// connection. The host that answered last is asked first. So a silent host delays only the
+/// connections that are made before another host has answered.
 pub(super) struct Hosts {
     /// A configuration for each host.
     hosts: Vec<Config>,
@@ -30,7 +33,7 @@ pub(super) struct Hosts {
 }
 
 impl Hosts {
-    /// Takes the hosts from `config`. `limit` holds for each of them.
+    /// Takes the hosts from `config`. `limit` applies to each of them.
     pub(super) fn new(config: &Config, tls: MakeRustlsConnect, limit: Duration) -> Self {
         let count = config.get_hosts().len();
         Self {
@@ -41,20 +44,20 @@ impl Hosts {
         }
     }
 
-    /// The time that a connection may take: that of all hosts.
+    /// Returns how long a connection may take: the sum of the hosts' limits.
     pub(super) fn all_limits(&self) -> Duration {
         let count = u32::try_from(self.hosts.len()).unwrap_or(u32::MAX);
         self.limit.saturating_mul(count)
     }
 
-    /// Connects to the first host that answers in time and accepts writes. The last one has the
-    /// time that the pool still gives, at least the limit.
+    /// Connects to the first host that answers in time and accepts writes. The last host has no
+    /// limit of its own: it may use the time that the pool has left, which is at least one limit.
     async fn first_to_answer(&self) -> Result<Connected, Error> {
         let mut hosts: Vec<(usize, &Config)> = self.hosts.iter().enumerate().collect();
         let first = self.answered.load(Ordering::Relaxed).min(hosts.len());
         hosts.rotate_left(first);
         let Some((last, host)) = hosts.pop() else {
-            // The driver names the fault.
+            // Without a host, the driver returns its own error.
             return self.connect.connect(&Config::new()).await;
         };
         for (index, host) in hosts {
@@ -78,7 +81,7 @@ impl Connect for Hosts {
     }
 }
 
-/// The configuration with one of its hosts. The driver has no way to remove the others.
+/// Returns the configuration with one of its hosts. The driver has no way to remove the others.
 fn one(config: &Config, index: usize) -> Option<Config> {
     let mut one = Config::new();
     match config.get_hosts().get(index)? {
@@ -134,7 +137,7 @@ fn one(config: &Config, index: usize) -> Option<Config> {
 mod tests {
     use super::*;
 
-    /// Every setting of an address holds for each of its hosts.
+    /// Every setting of an address applies to each of its hosts.
     #[test]
     fn a_host_of_several_has_the_settings_of_all() {
         let address = |hosts: &str| -> Config {

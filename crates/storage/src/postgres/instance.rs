@@ -30,8 +30,8 @@ const COMPONENT: Component = Component {
     ],
 };
 
-/// Heartbeats in the time of a lease. The last one comes when the lease expires, so of those before
-/// it two may fail.
+/// How many heartbeats fall into the time of a lease. The last one comes when the lease expires. Of
+/// the three before it, two may fail.
 const BEATS_OF_A_LEASE: u32 = 4;
 
 /// How long the database remembers an expired instance. This is longer than any of its entries
@@ -54,11 +54,11 @@ struct Inner {
 }
 
 impl Instance {
-    /// Returns the migration that [`register`](Self::register) would make. Writes nothing.
+    /// Returns the migration that [`register`](Self::register) would run. Writes nothing.
     ///
     /// # Errors
     ///
-    /// As [`Postgres::pending`].
+    /// The same as [`Postgres::pending`].
     pub async fn pending(postgres: &Postgres) -> Result<Migration, PostgresError> {
         postgres.pending(&COMPONENT).await
     }
@@ -67,7 +67,7 @@ impl Instance {
     ///
     /// # Errors
     ///
-    /// [`NotDurable`](PostgresError::NotDurable) for a database that could lose a commit, and every
+    /// [`NotDurable`](PostgresError::NotDurable) when the database could lose a commit, and every
     /// other [`PostgresError`].
     pub async fn register(postgres: Postgres, lease: Duration) -> Result<Self, PostgresError> {
         postgres.migrate(&COMPONENT).await?;
@@ -167,8 +167,8 @@ async fn renew(postgres: &Postgres, id: i64, lease: Duration) -> Result<bool, Po
     Ok(renewed.is_some())
 }
 
-/// Registers under a new number. Refuses a database that could lose a commit: after a failover it
-/// has the settings of another server.
+/// Registers under a new number. Refuses a database that could lose a commit, because the database
+/// may have the settings of another server after a failover.
 async fn new_number(postgres: &Postgres, lease: Duration) -> Result<i64, PostgresError> {
     postgres.check_durability().await?;
     let sql = format!(

@@ -16,8 +16,8 @@ const UNDONE_MOST: u32 = 3;
 pub struct PostgresOptions {
     /// The most connections.
     pub connections: usize,
-    /// How long a statement waits for a connection of the pool, and for each host when it makes a
-    /// new one. `connect_timeout` of the address replaces the latter.
+    /// How long a statement waits for a connection of the pool. When the pool makes a new
+    /// connection, each host has this limit, unless the address sets `connect_timeout`.
     pub wait: Duration,
     /// How long a statement may take. After that time the connection is closed. The statement may
     /// have taken effect.
@@ -25,7 +25,8 @@ pub struct PostgresOptions {
 }
 
 impl Default for PostgresOptions {
-    /// 16 connections, two seconds for getting a connection, and five seconds for a statement.
+    /// 16 connections, two seconds for a connection of the pool and for each host, and five seconds
+    /// for a statement.
     fn default() -> Self {
         Self {
             connections: 16,
@@ -56,7 +57,7 @@ impl Postgres {
         }
         let limit = *config.get_connect_timeout().unwrap_or(&options.wait);
         config.connect_timeout(limit);
-        // Of several hosts, the pool uses the one that accepts writes.
+        // Of several hosts, the pool uses one that accepts writes.
         config.target_session_attrs(tokio_postgres::config::TargetSessionAttrs::ReadWrite);
         config.tcp_user_timeout(options.statement);
         let recycling = ManagerConfig {

@@ -44,7 +44,7 @@ impl PostgresStore {
     ///
     /// # Errors
     ///
-    /// As [`Postgres::pending`].
+    /// The same as [`Postgres::pending`].
     pub async fn pending(postgres: &Postgres) -> Result<Migration, PostgresError> {
         postgres.pending(&COMPONENT).await
     }

@@ -1,4 +1,5 @@
-//! An address with several hosts, of which one is silent. Without a database the tests do nothing.
+//! Tests of an address with several hosts, of which one is silent. Without a database the tests do
+//! nothing.
 
 use std::{
     sync::{
@@ -12,7 +13,7 @@ use storage::postgres::{Postgres, PostgresError, PostgresOptions};
 use test_support::postgres::Schema;
 use tokio::net::TcpListener;
 
-/// A host that accepts connections and says nothing, as a frozen database does.
+/// A host that accepts connections and then sends nothing, as a frozen database does.
 struct Silent {
     host: String,
     connections: Arc<AtomicUsize>,
@@ -48,7 +49,7 @@ fn open(url: &str) -> Postgres {
     Postgres::new(url.parse().unwrap(), options).unwrap()
 }
 
-/// Runs a statement for long enough that two of them need two connections.
+/// Runs a statement that takes so long that two of them at the same time need two connections.
 async fn ask(database: &Postgres) -> Result<(), PostgresError> {
     let sql = "SELECT pg_sleep(0.05)";
     database.query("ask", sql, &[]).await.map(drop)
@@ -62,7 +63,7 @@ async fn behind_a_silent_host_the_next_one_is_used_and_then_asked_first() {
     let database = open(&url);
     ask(&database).await.unwrap();
     assert_eq!(silent.connections(), 1);
-    // A new connection each, except for one.
+    // All of these but one need a new connection.
     let (a, b, c) = tokio::join!(ask(&database), ask(&database), ask(&database));
     assert_eq!((a, b, c), (Ok(()), Ok(()), Ok(())));
     assert_eq!(silent.connections(), 1);

@@ -89,7 +89,7 @@ async fn a_process_ends_before_or_after_its_last_effect() {
     }
 }
 
-/// A store that writes when it is called, whether or not its answer is awaited.
+/// The store writes as soon as it is called, whether its answer is awaited or not.
 #[tokio::test]
 async fn a_store_whose_process_ended_is_not_called() {
     for after in [false, true] {

@@ -30,8 +30,8 @@ impl Sender {
             .await
     }
 
-    /// Gives the request up if nothing was signed for it, so that it never is. Returns the record,
-    /// which is unchanged when something was signed.
+    /// Gives the request up if nothing was signed for it, so that nothing ever is. Returns the
+    /// record. If something was signed, the record is unchanged.
     ///
     /// # Errors
     /// [`SenderError::TooLate`], [`SenderError::UnknownKey`], and an error of the store.
@@ -41,9 +41,9 @@ impl Sender {
             .await
     }
 
-    /// Ensures that nothing is ever sent under a key. A key without a record gets a closed one, and
-    /// a later submission, in this or another process, finds that record. Returns the key's record;
-    /// an existing record is not changed.
+    /// Ensures that nothing is ever sent under a key. A key without a record gets a closed record,
+    /// and a later submission, in this or another process, finds that record. Returns the key's
+    /// record. A record that exists already is not changed.
     ///
     /// # Errors
     /// An error of the store.

@@ -54,7 +54,7 @@ impl Watchers {
         }
     }
 
-    /// Replaces a known record by the one that the store had afterwards. A record that was
+    /// Replaces a known record by the one that the store has returned since. A record that was
     /// published meanwhile stays.
     fn replace(&self, known: &Record, stored: &Record) {
         if let Some(sender) = self.lock().get(&known.key) {
@@ -92,11 +92,11 @@ impl Watch {
     }
 
     /// Waits for the record's next change. A database that has lost its last commits may have an
-    /// earlier state of the record, which is a change, too.
+    /// earlier state of the record. That is a change, too.
     ///
     /// # Errors
-    /// [`SenderError::UnknownKey`] when the store has lost the record or pruned it; an error of the
-    /// store. The record itself is not affected.
+    /// [`SenderError::UnknownKey`] when the store has lost or pruned the record. An error of the
+    /// store. Neither affects the record itself.
     pub async fn changed(&mut self) -> Result<Record, SenderError> {
         loop {
             let look_at = self.looked_at + LOOK;
@@ -117,7 +117,7 @@ impl Watch {
     /// Waits until the record has an outcome ([`State::is_outcome`](crate::State::is_outcome)).
     ///
     /// # Errors
-    /// As [`Self::changed`].
+    /// The same as [`Self::changed`].
     pub async fn outcome(&mut self) -> Result<Record, SenderError> {
         let mut record = self.record();
         while !record.state.is_outcome() {

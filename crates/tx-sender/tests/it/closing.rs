@@ -71,7 +71,7 @@ async fn a_signed_request_is_not_given_up_as_unsigned() {
     submit(&sender, 1).await;
     let given_up = sender.cancel_unsigned(&name(1)).await.unwrap();
     assert_eq!(given_up.state, State::Abandoned(None));
-    // Again, nothing changes.
+    // A second attempt changes nothing.
     let late = sender.cancel_unsigned(&name(1)).await.unwrap_err();
     assert!(matches!(late, SenderError::TooLate(_)), "{late:?}");
     submit(&sender, 2).await;
@@ -83,7 +83,7 @@ async fn a_signed_request_is_not_given_up_as_unsigned() {
     assert_eq!(world.effect(1), U256::ZERO);
 }
 
-/// A block may take the request before its replacement.
+/// A block may include the request before its replacement.
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_request_may_still_win() {
     let world = World::new();

@@ -132,7 +132,7 @@ async fn a_foreign_transaction_displaces_no_request_without_a_turn() {
     assert_eq!(world.state(&name(2)).await, "sealed");
 }
 
-/// Sends a request, lets a replica take over, and returns what the request's watch says.
+/// Sends a request, lets a replica take over, and returns what the watch on the request returns.
 async fn watched(replica: MemoryStore) -> Result<Record, SenderError> {
     let mut world = World::new();
     let store = Arc::new(Switched::default());
@@ -146,7 +146,7 @@ async fn watched(replica: MemoryStore) -> Result<Record, SenderError> {
     outcome.expect("the watch ends")
 }
 
-/// Whoever waits for the outcome of a record that a replica does not have asks again.
+/// A caller that waits for a record which the replica lacks gets an error, and can ask again.
 #[tokio::test(start_paused = true)]
 async fn the_watch_of_a_lost_record_ends() {
     let key = name(1);
@@ -154,7 +154,7 @@ async fn the_watch_of_a_lost_record_ends() {
     assert_eq!(lost, Err(SenderError::UnknownKey { key }));
 }
 
-/// A record may end in the replica with fewer writes than it had before.
+/// In the replica, a record may have ended with fewer writes than it had before.
 #[tokio::test(start_paused = true)]
 async fn a_record_without_its_last_writes_is_followed() {
     let replica = Arc::new(MemoryStore::default());

@@ -124,7 +124,7 @@ async fn a_signer_that_comes_later_signs_what_waits() {
     sender.add_signer(key());
     world.blocks(20).await;
     assert_eq!(world.state(&name(1)).await, "sealed");
-    // Its account stays known, and the signer stays.
+    // Adding the account again does not remove its signer.
     sender.add_account(GAS_PAYER.address);
     submit(&sender, 2).await;
     world.blocks(5).await;

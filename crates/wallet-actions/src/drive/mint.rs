@@ -67,7 +67,7 @@ impl Driver {
     }
 
     /// Whether a step that reverts at the block with this number is a mint that another account has
-    /// done. Anybody may submit an attested message, once.
+    /// done. Any account may submit an attested message, and the chain accepts it once.
     pub(super) async fn is_minted(
         &self,
         intent: &Intent,

@@ -14,7 +14,7 @@ use crate::{StepKind, intent};
 /// of the chain when it is executed.
 const MARGIN_PERCENT: u64 = 30;
 
-/// The reason of an intent that waits for coins which are on their way to its wallet.
+/// Why an intent has no gas, when coins are on their way to its wallet.
 const COINS_COMING: &str = "gas_topup_pending";
 
 /// The most gas that a transaction of an action may use.
@@ -70,7 +70,7 @@ impl Driver {
         let ahead = limit.saturating_add(later.saturating_mul(ahead_gas(step.kind)));
         match self.shared.fund(intent, step.chain_id, ahead, turn).await? {
             Funds::Enough => Ok(Step::Write(intent.order(index, limit)?)),
-            // Nobody knows when the coins will be there, and the wallet's other work needs the turn.
+            // It is unknown when the coins arrive, and other work of the wallet needs the turn.
             Funds::Coming if must_go_on => {
                 let waits = intent.wait_for_gas(COINS_COMING)?;
                 Ok(Step::Leave(waits, self.shared.pace.after_fault))

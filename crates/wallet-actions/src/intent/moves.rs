@@ -82,7 +82,7 @@ impl Intent {
                 _ => return Err(self.illegal("reopened")),
             }
         }
-        // Only the new branch shows whose transaction has minted.
+        // Only the new branch shows which account has minted.
         let is_mint = |step: &Step| {
             step.kind == StepKind::Mint && matches!(step.status, Status::Ordered { .. })
         };
@@ -137,8 +137,8 @@ impl Intent {
         Ok(next)
     }
 
-    /// Records that the next transaction has no gas, and why. The intent then keeps no other intent
-    /// of the wallet from running.
+    /// Records that the next transaction has no gas, and why. Other intents of the wallet can then
+    /// run.
     pub(crate) fn wait_for_gas(&self, reason: &str) -> Moved {
         let mut next = self.running("left waiting for gas")?;
         if next.state == State::Running {
@@ -182,7 +182,8 @@ impl Intent {
     }
 
     /// Records that another account has submitted the message to the destination chain. The
-    /// intent's own mint, if it is still planned, is skipped. The amount goes on to its receiver.
+    /// intent's own mint is skipped if it is still planned. The minted amount is still forwarded to
+    /// its receiver.
     pub(crate) fn found_minted(&self) -> Moved {
         let mut next = self.running("found minted")?;
         if let Some(bridge) = &mut next.bridge {

@@ -132,7 +132,7 @@ impl WalletActions {
             .lend_key(intent)
             .await
             .map_err(|fault| Refused::unavailable("wallet_unavailable", fault))?;
-        // It may have been signed since. Then it goes on.
+        // Something may have been signed since. Then the intent continues.
         match sender.cancel_unsigned(&key).await {
             Ok(record) => Ok(is_never_sent(&record)),
             Err(SenderError::TooLate(_)) => Ok(false),

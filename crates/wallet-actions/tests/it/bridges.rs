@@ -129,7 +129,7 @@ async fn a_message_for_somebody_else_is_not_brought_there() {
     );
 }
 
-/// Submits the attested message of a burn as a stranger, which the bridge allows.
+/// Submits the attested message of a burn from another account. The protocol allows that.
 fn mint_as_stranger(world: &World, burn: B256) {
     let path = format!("/v2/messages/{}?transactionHash={burn}", base::DOMAIN);
     let reply = world.iris.answer("GET", &path).unwrap();
@@ -151,8 +151,8 @@ fn burn_of(intent: &Intent) -> B256 {
     burn.unwrap().status.at().unwrap().transaction
 }
 
-/// So dear that the wallet's coin does not pay for the mint: it waits after the look for one of
-/// others.
+/// A base fee at which the wallet's coins do not pay for the mint. The wallet then waits after it
+/// has checked that no other account has minted.
 const DEAR: u64 = 10_000_000_000_000;
 const USUAL: u64 = 20_000_000;
 

@@ -174,8 +174,8 @@ async fn gas_is_topped_up_within_the_budgets_and_the_principal_never_pays_for_it
     assert!(given <= 250_000, "{given}");
 }
 
-/// A payment counts once for the gas of its action: until it is settled, and as a part of the sum
-/// afterwards.
+/// A payment counts once towards the gas of its action: by itself until it is settled, and as a
+/// part of the sum afterwards.
 #[tokio::test(start_paused = true)]
 async fn the_price_of_a_settled_call_does_not_count_twice() {
     for (unsettled, state) in [(true, State::Completed), (false, State::Failed)] {

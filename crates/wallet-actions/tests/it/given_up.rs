@@ -197,8 +197,8 @@ async fn a_signed_action_cannot_be_cancelled() {
     assert_eq!(unknown, None);
 }
 
-/// The transaction is signed after the look that found no signature, and before its record is
-/// closed: it goes on.
+/// The transaction is signed after the check that found no signature, and before its record is
+/// closed. So the action continues.
 #[tokio::test(start_paused = true)]
 async fn an_action_that_is_signed_meanwhile_is_not_cancelled() {
     let world = stage();

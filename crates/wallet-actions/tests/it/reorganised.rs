@@ -112,7 +112,7 @@ async fn a_reopened_intent_says_so_and_then_completes() {
 }
 
 /// A transfer reverts, and succeeds on a new branch. The same payment, sent again in between, gets
-/// the same action: it never buys two.
+/// the same action. It never buys two.
 #[tokio::test(start_paused = true)]
 async fn a_payment_is_free_only_when_no_reorganisation_can_give_its_action_an_effect() {
     let world = World::new();
@@ -133,13 +133,13 @@ async fn a_payment_is_free_only_when_no_reorganisation_can_give_its_action_an_ef
     assert_eq!(steps(&failed), ["transfer reverted"]);
     assert!(failed.came_to_nothing() && failed.may_have_effect());
 
-    // The payer tries again, and has the tokens for it.
+    // The payer tries again, now with the tokens.
     move_tokens(&world.xlayer, xlayer::USDG, to, from, HELD);
     let again = process.run(order(1, withdraw())).await.unwrap();
     assert_eq!(again.id, begun.id);
     assert_eq!(again.state, State::Failed);
 
-    // The new branch lacks the blocks in which the tokens were gone.
+    // The new branch lacks the blocks in which the wallet had no tokens.
     world.mine_on(false);
     let depth = world.xlayer.block_number() - height;
     world.xlayer.reorganise(depth, Fate::Waiting);

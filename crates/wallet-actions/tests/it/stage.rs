@@ -63,7 +63,7 @@ pub(crate) fn owner_id() -> Owner {
     Owner::new(196, owner().address())
 }
 
-/// The sum of the owner's payments, and whether the payment of the action is not among them.
+/// The sum of the owner's payments, and whether the payment of an action is not in that sum yet.
 pub(crate) struct Paid(u64, bool);
 
 impl PaidTotals for Paid {
@@ -103,7 +103,7 @@ pub(crate) struct World {
     pub(crate) finds: watch::Sender<bool>,
     pub(crate) funder: Mutex<Option<Funder>>,
     pub(crate) paid: Mutex<u64>,
-    /// Whether the payments of the actions are not in that sum yet.
+    /// Whether the payments of the actions are not in the sum of `paid` yet.
     pub(crate) unsettled: bool,
     /// The price in dollars of a coin of any chain. `None` when it is unknown.
     pub(crate) prices: Mutex<Option<u64>>,

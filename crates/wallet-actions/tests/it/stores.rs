@@ -149,7 +149,7 @@ async fn keeps_its_promises(store: &dyn Store) {
     assert!(store.unsettled().await.unwrap().is_empty());
     assert_eq!(store.open().await.unwrap().len(), 2);
     assert_eq!(store.is_busy(reopened.wallet).await.unwrap(), None);
-    // While a reorganisation may give it an effect, its payment begins no other one.
+    // While a reorganisation may give the intent an effect, its payment begins no other one.
     let failed = Intent {
         state: State::Failed,
         steps: vec![unsent()],
@@ -376,7 +376,8 @@ async fn a_write_with_a_revision_that_the_database_has_lost_is_refused() {
     assert_eq!(two.get(&cancelled.id).await, Ok(Some(cancelled)));
 }
 
-/// The claims of payments as another component keeps them: one row for each.
+/// Makes a table of claims, as another component may have it: one row for each claimed payment.
+/// Returns the database, and the condition that the payment is claimed.
 async fn claims(schema: &Schema) -> (Postgres, Condition) {
     let database = schema.connect();
     for sql in [
@@ -389,7 +390,7 @@ async fn claims(schema: &Schema) -> (Postgres, Condition) {
     (database, Condition::new(sql, vec![7]))
 }
 
-/// A call whose payment was released meanwhile begins nothing, and takes nothing from the payment's
+/// A call whose payment was released meanwhile begins nothing, and changes nothing of the payment's
 /// earlier intent.
 #[tokio::test]
 async fn an_intent_is_stored_only_while_its_payment_is_claimed() {

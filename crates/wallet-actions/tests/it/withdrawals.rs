@@ -169,7 +169,7 @@ async fn nothing_begins_when_the_payment_can_no_longer_be_settled() {
     assert_eq!(reason(&late), "payment_expired");
     let begun = process.actions.of_payment(order_by(0).payment).await;
     assert_eq!(begun, Ok(None));
-    // What has begun in time goes on.
+    // An action that begins in time is carried out.
     let done = process.run(order_by(NOW + 60)).await.unwrap();
     assert_eq!(done.state, State::Completed);
 }

@@ -1,4 +1,5 @@
-//! Transactions that must be sent, and have no gas: a mint, and the clearing of an allowance.
+//! Tests of transactions that must be sent and have no gas: a mint, and the clearing of an
+//! allowance.
 
 use std::time::Duration;
 
@@ -12,9 +13,9 @@ use crate::bridges::bridge;
 use crate::stage::{Process, World, balance, move_tokens, order, owner, steps, wallet};
 use crate::swaps::swap;
 
-/// So dear that the wallet's coin does not pay for any transaction.
+/// A base fee at which the wallet's coins pay for no transaction.
 const DEAR: u64 = 100_000_000_000_000;
-/// The usual price of the chains.
+/// The usual base fee of the chains.
 const USUAL: u64 = 20_000_000;
 
 fn give(world: &World) {
@@ -29,7 +30,7 @@ async fn begin(process: &Process, action: Action) -> Intent {
         .unwrap()
 }
 
-/// Other work of the wallet begins and ends while the intent waits for gas.
+/// Checks that another action of the wallet begins and ends while the intent waits for gas.
 async fn others_go_on(process: &Process, waits: &Intent, reason: &str) {
     assert_eq!((waits.state, waits.ended_at), (State::Following, None));
     let withdraw = Action::Withdraw(WithdrawOrder {
@@ -39,7 +40,7 @@ async fn others_go_on(process: &Process, waits: &Intent, reason: &str) {
     });
     let other = process.run(order(2, withdraw)).await.unwrap();
     assert_eq!(other.state, State::Completed, "{other:#?}");
-    // It stays so, and says why.
+    // The intent still waits, and its record says why.
     pass(Duration::from_secs(1_000)).await;
     let waits = process.actions.find(&waits.id).await.unwrap().unwrap();
     assert_eq!(waits.state, State::Following);
@@ -77,7 +78,7 @@ async fn a_mint_without_gas_does_not_keep_the_wallet() {
     assert_eq!(balance(&world.arbitrum, arbitrum::USDC, to), 25_000_000);
 }
 
-/// The gas account sends nothing, because its own transactions cannot be mined.
+/// The gas account sends nothing, because no block includes its transactions at this base fee.
 #[tokio::test(start_paused = true)]
 async fn a_mint_whose_coins_never_come_does_not_keep_the_wallet() {
     let world = World::new();
@@ -122,8 +123,8 @@ async fn a_clearing_without_gas_does_not_keep_the_wallet_and_comes_with_the_coin
     );
     others_go_on(&process, &waits, "no_gas_account").await;
     assert_eq!(allowance(&world.base), U256::from(25_000_000));
-    // Another action of the same token and spender replaces the allowance, and neither disturbs
-    // the other.
+    // Another action with the same token and spender replaces the allowance. Neither action
+    // disturbs the other.
     world.base.set_base_fee(USUAL);
     let next = process.run(order(3, swap("10", "1"))).await.unwrap();
     assert_eq!(next.state, State::Completed, "{next:#?}");

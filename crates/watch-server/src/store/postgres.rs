@@ -44,7 +44,7 @@ impl PostgresStore {
     /// Returns the migration that [`open`](Self::open) would run. Writes nothing.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// The same as [`open`](Self::open).
     pub async fn pending(postgres: &Postgres) -> Result<Migration, PostgresError> {
         postgres.pending(&COMPONENT).await
     }

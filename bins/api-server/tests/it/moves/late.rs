@@ -1,5 +1,5 @@
-//! Halves of moves that ended before anything was signed: nothing begins them later, not even a
-//! call that was held up.
+//! Tests of halves of moves that ended before anything was signed. Nothing begins them later, not
+//! even a call that was suspended.
 
 use alloy_primitives::B256;
 use dev_chain::xlayer::USDG;
@@ -11,14 +11,14 @@ use crate::moves::stage::{FRESH, LENT, OWNER, Process, THOUSAND, VAULT, World, m
 
 const LATE: &str = "deadline_passed";
 
-/// The payment of the newest intent, which came to nothing.
+/// Returns the payment of the newest intent, which ended without effect.
 async fn newest(process: &Process) -> B256 {
     let intents = process.actions.of_owner(OWNER, 0, 1).await.unwrap();
     assert!(intents[0].came_to_nothing());
     intents[0].payment
 }
 
-/// Begins something under a payment, as a call that goes on late does.
+/// Begins an action under a payment, as a suspended call does when it continues late.
 async fn begin(process: &Process, payment: B256) -> Refused {
     let withdraw = WithdrawOrder {
         chain_id: 196,
@@ -60,7 +60,7 @@ async fn a_move_that_ended_unsigned_begins_nothing_later() {
     let late = begin(&process, newest(&process).await).await;
     assert_eq!(late, Refused::Forbidden(LATE.to_owned()));
     assert_eq!((world.balance(USDG), world.sent()), (THOUSAND, 0));
-    // The answer stays.
+    // The answer stays the same.
     let again = process.mover.propose(&mandate, &asked).await;
     assert_eq!(again, Ok(MoveState::Ended(refused)));
 }

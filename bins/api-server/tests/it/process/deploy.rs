@@ -16,7 +16,7 @@ fn read(name: &str) -> String {
     std::fs::read_to_string(deploy(name)).unwrap()
 }
 
-/// What an operator writes into `.env`.
+/// The values that an operator writes into `.env`.
 const VALUES: [(&str, &str); 5] = [
     ("DOMAIN", "api.example.com"),
     ("PAY_TO", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"),
@@ -25,7 +25,7 @@ const VALUES: [(&str, &str); 5] = [
     ("POSTGRES_PASSWORD", "5ec2e7passw0rd"),
 ];
 
-/// The variables of the servers in `compose.yaml`, with an operator's values.
+/// Returns the variables of the servers in `compose.yaml`, with an operator's values.
 fn variables() -> Vec<(String, String)> {
     let compose = read("compose.yaml");
     let lines = compose.lines().map(str::trim);
@@ -79,7 +79,7 @@ fn the_instances_share_the_budget_of_every_upstream() {
     }
 }
 
-/// A call of these may take a minute and more while everything is well.
+/// A call of these operations may take a minute or longer without any fault.
 #[test]
 fn the_alert_of_slow_calls_leaves_out_the_operations_that_wait() {
     let alerts = read("prometheus/alerts.yml");

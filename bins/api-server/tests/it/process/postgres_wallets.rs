@@ -102,8 +102,9 @@ async fn a_server_that_was_held_up_in_an_action_sends_nothing_afterwards() {
     b.stop().await;
 }
 
-/// A server that is held up before it begins an action loses its claim of the payment. When it goes
-/// on, the payment may have bought something else or may be replaced, so it begins nothing.
+/// A server that is suspended before it begins an action loses its claim of the payment. When it
+/// continues, the payment may have bought something else or may be replaced. So the server begins
+/// nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_was_held_up_before_an_action_does_not_begin_it() {
     let Some((_database, world)) = world(World::of_wallets().await).await else {
@@ -133,7 +134,7 @@ async fn a_server_that_was_held_up_before_an_action_does_not_begin_it() {
     assert_eq!(late.status, 503, "{}", late.text);
     assert_eq!(late.error("reason"), "claim_lost", "{}", late.text);
     assert!(desk.intent(&payment).await.is_none());
-    // The payment is still good for one action.
+    // The payment can still buy one action.
     let again = desk.answer(&b, &act, &payment).await;
     desk.assert_done_once(&act, &before, &again);
     a.stop().await;

@@ -1,4 +1,4 @@
-//! Kills a server, or holds it up, at a chosen one of its requests to the outside world.
+//! Kills or suspends a server at a chosen request to the outside world.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -12,9 +12,10 @@ pub(crate) enum Moment {
     Before,
     /// The request has had its effect, and the answer is not sent.
     After,
-    /// The server is not killed, but held up: the request has had its effect, and the answer waits.
+    /// The server is suspended instead of killed. The request has had its effect, and the answer
+    /// waits.
     HeldUp,
-    /// This long after the request arrived, at any step of the server.
+    /// The given time after the request arrived, wherever the server is then.
     Later(Duration),
 }
 

@@ -5,7 +5,7 @@ use test_support::process::run;
 
 use crate::plan_verify::case::{Case, RAILS, fence_cli};
 
-/// The checks of a recorded plan that hold only by readings that the plan states.
+/// The checks of a recorded plan that hold only by readings which the plan itself states.
 fn stated(rail: &str) -> &'static [&'static str] {
     match rail {
         "swap" => &["agg_min_out_slippage_bound"],
@@ -31,7 +31,8 @@ fn a_plan_is_accepted_with_every_check_and_its_observation() {
         let ended = case.run();
         assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
         let (rows, rest) = ended.stdout.split_once("\n\n").unwrap();
-        // The plan's own report, except that a check that holds only by the plan's readings is open.
+        // The lines are those of the plan's own report. Only the checks that hold by the plan's
+        // readings are open.
         let passed = plan["assertions"].as_array().unwrap().iter();
         for row in passed {
             let (name, observed) = (text(&row["name"]), text(&row["observed"]));
@@ -256,7 +257,8 @@ fn a_time_with_an_offset_is_the_same_time() {
     assert_eq!(ended.code, 0, "{ended:?}");
 }
 
-/// The minimum of a plan is its forger's, unless the request bounds it: the reader is told.
+/// A forger may have chosen the minimum of a plan, unless the request states a minimum. The tool
+/// says so.
 #[test]
 fn the_reader_is_told_what_a_verified_plan_is_not() {
     for (rail, part) in [
@@ -284,7 +286,7 @@ fn the_reader_is_told_what_a_verified_plan_is_not() {
     }
 }
 
-/// The caller may require a simulation, which is a statement of the plan about itself.
+/// The caller may require a simulation. A simulation is only a claim of the plan about itself.
 #[test]
 fn a_simulation_can_be_required() {
     for (rail, code) in [

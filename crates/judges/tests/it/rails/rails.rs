@@ -98,7 +98,7 @@ pub(crate) fn policy() -> Policy {
     POLICY.clone()
 }
 
-/// The policy after an edit of its fee document.
+/// Makes the policy after an edit of its fee document.
 pub(crate) fn policy_with(edit: impl FnOnce(&mut Value)) -> Policy {
     let mut document: Value = toml::from_str(FEES).unwrap();
     edit(&mut document);

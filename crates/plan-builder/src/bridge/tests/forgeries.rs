@@ -1,5 +1,5 @@
-//! Plans of a forger whose node lies: every member agrees with the others. Only the verifier's own
-//! reading tells them from honest ones.
+//! Tests of plans whose forger has a node that lies: all their members agree with each other. Only
+//! a reading of the verifier shows that they are forged.
 
 use serde_json::json;
 
@@ -15,8 +15,8 @@ use crate::{
     verify_with,
 };
 
-/// Verifies a plan that was built on what `forger` reads, with what `own` reads of the same
-/// accounts.
+/// Verifies a plan. `forger` reads the accounts for the plan, and `own` reads the same accounts for
+/// the verifier.
 fn verified(
     request: BridgeRequest,
     forger: &Chains,
@@ -54,7 +54,7 @@ fn a_stated_code_of_an_account_establishes_nothing() {
     let key = both(Account::default(), Account::default());
     let contract = both(Account::of_code(&[0x60, 0x80]), Account::default());
     let asked = || request(json!({}));
-    // The plan says `empty`, and its own report says `pass`.
+    // The plan states `empty`, and its own report says `pass`.
     let forged = verified(asked(), &key, None).unwrap();
     assert_eq!(open(&forged), [CONTROL]);
     assert!(forged.plan_report().not_established().is_empty());
@@ -72,7 +72,7 @@ fn a_stated_code_of_an_account_establishes_nothing() {
 #[test]
 fn stated_owners_of_a_safe_establish_nothing() {
     let equal = both(safe(), safe());
-    // Somebody else deployed a Safe at the address.
+    // Somebody else has deployed a Safe at the address.
     let stolen = both(safe(), safe_with(&[9], 1, "1.4.1"));
     let forged = verified(asking(), &equal, None).unwrap();
     assert_eq!(open(&forged), [CONTROL]);
@@ -84,7 +84,7 @@ fn stated_owners_of_a_safe_establish_nothing() {
     assert!(held.map(|check| check.name).any(|name| name == CONTROL));
 }
 
-/// A reading of another kind of account is no reading of this one.
+/// A reading of one kind of account says nothing about another kind.
 #[test]
 fn an_own_reading_of_another_account_is_refused() {
     let key = both(Account::default(), Account::default());

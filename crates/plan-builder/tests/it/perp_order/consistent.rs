@@ -134,7 +134,7 @@ fn another_asset_that_is_consistent_in_itself() {
         refusal.expected.as_deref(),
         Some("asset 0 with szDecimals 5")
     );
-    // Of a coin that nobody reviewed, nothing about its asset is established.
+    // When nobody has reviewed the coin, nothing about its asset is established.
     for unlisted in [&[][..], &[("ETH", 1, 4)]] {
         let verified = swapped(unlisted).unwrap();
         let open = verified.report().not_established().iter();
@@ -154,7 +154,7 @@ fn another_asset_that_is_consistent_in_itself() {
 }
 
 #[test]
-fn a_plan_names_the_standing_of_its_asset() {
+fn a_plan_says_whether_its_asset_is_reviewed() {
     let observed = |reviewed: &[(&str, u32, u8)]| {
         let policy = reviewing(reviewed);
         let plan = build(&arguments(json!({})), &Venue::bitcoin(), &policy)?;

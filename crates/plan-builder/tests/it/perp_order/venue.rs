@@ -93,7 +93,7 @@ pub(crate) fn policy() -> Policy {
     reviewing(&[])
 }
 
-/// A policy that reviews these perpetuals: coin, asset id and decimals of a size.
+/// Makes a policy that reviews these perpetuals: coin, asset id, and decimals of a size.
 pub(crate) fn reviewing(assets: &[(&str, u32, u8)]) -> Policy {
     let row = |(coin, asset, decimals): &(&str, u32, u8)| json!({"coin": coin, "asset": asset, "sz_decimals": decimals});
     let assets: Vec<_> = assets.iter().map(row).collect();

@@ -119,7 +119,7 @@ fn without_another_quote_the_refusal_is_that_of_the_first_one() {
     assert_eq!(refusal.check, "agg_targets_value_bound");
     assert_eq!(quotes.asked.lock().unwrap().len(), 2);
 
-    // The builder does not ask again about an exchange that the operator denies already.
+    // The builder does not ask again to exclude an exchange that the operator excludes already.
     let policy = reviewed_with(|fees| {
         fees["integrator"] = json!("other");
         fees["swap"] = json!({"max_price_impact_bps": 49, "max_price_deviation_bps": 0});

@@ -203,7 +203,7 @@ pub(crate) fn policy() -> Policy {
     policy_with(|_| {})
 }
 
-/// The policy after an edit of its fee document.
+/// Makes the policy after an edit of its fee document.
 pub(crate) fn policy_with(edit: impl FnOnce(&mut Value)) -> Policy {
     let mut document = json!({
         "version": "2026-11-01",

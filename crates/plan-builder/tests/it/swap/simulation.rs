@@ -339,8 +339,8 @@ fn a_verifier_that_requires_a_simulation_refuses_a_plan_without_one() {
     assert_eq!(refusal.check, Refusal::SIMULATION_UNAVAILABLE);
 }
 
-/// Verifies a simulated plan after an edit of its record, with the digest that fits, for a verifier
-/// that requires a simulation.
+/// Edits the record of a simulated plan, computes the digest again, and verifies the plan for a
+/// verifier that requires a simulation.
 fn edited(edit: impl FnOnce(&mut Value)) -> Result<(), Refusal> {
     let sealed = build(&Chain {
         edit: |_: &mut Vec<SimulatedCall>| {},
@@ -363,15 +363,15 @@ fn edited(edit: impl FnOnce(&mut Value)) -> Result<(), Refusal> {
     verify(&request, &plan.to_string(), now(), &policy).map(drop)
 }
 
-/// A plan whose note differs from its outcome's is refused.
+/// A plan whose note differs from the note of its outcome is refused.
 #[test]
 fn a_note_cannot_be_rewritten() {
     let refusal = edited(|record| record["note"] = json!("send gas_used as the limit"));
     assert_eq!(refusal.unwrap_err().check, Refusal::SIMULATION);
 }
 
-/// A record is of the time from the plan's reading to its end: one minute before, because clocks
-/// differ.
+/// The time of a record must be between the plan's reading and the plan's end. It may be a minute
+/// before the reading, because clocks differ.
 #[test]
 fn a_record_of_another_time_is_refused() {
     let at = |unix| edited(|record| record["at"] = json!(UtcSeconds::from_unix(unix).to_string()));

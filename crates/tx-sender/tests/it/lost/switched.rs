@@ -1,10 +1,10 @@
-//! A database that a replica takes over while a sender works.
+//! A store that a replica takes over while a sender works.
 
 use std::sync::{Arc, RwLock};
 
 use tx_sender::{Fence, Lane, MemoryStore, Record, Store, StoreFuture, Takeover, TurnFence};
 
-/// The store of the primary, and later that of the replica.
+/// The store of the primary, and later the store of the replica.
 #[derive(Default)]
 pub(crate) struct Switched(RwLock<Arc<MemoryStore>>);
 

@@ -1,4 +1,4 @@
-//! The scripts of the database.
+//! Tests of the scripts for the database.
 
 use std::fs;
 use std::path::Path;
@@ -27,9 +27,9 @@ fn a_piece_of_the_log_is_archived_again_after_a_crash_and_another_one_never_repl
     content.resize(1 << 20, 0);
     fs::write(&piece, &content).unwrap();
 
-    // The rest of a call that was killed.
+    // A killed call has left a part of the file.
     fs::write(wal.join(format!(".{NAME}.gz")), "half").unwrap();
-    // The second time, PostgreSQL did not note the first one.
+    // The second time, PostgreSQL has not recorded that the first call succeeded.
     for _ in 0..2 {
         let output = archive(backup, &piece, NAME);
         assert!(output.status.success(), "{output:?}");
@@ -39,7 +39,7 @@ fn a_piece_of_the_log_is_archived_again_after_a_crash_and_another_one_never_repl
         .map(|it| it.unwrap().file_name());
     assert_eq!(names.collect::<Vec<_>>(), [format!("{NAME}.gz").as_str()]);
 
-    // The way back is the one of restore.sh.
+    // The piece is restored with the command of restore.sh.
     let restore = read("docs/deploy/postgres/restore.sh");
     let line = restore.lines().find(|it| it.starts_with("restore_command"));
     let command = line.unwrap().split('\'').nth(1).unwrap();
@@ -61,7 +61,7 @@ fn a_piece_of_the_log_is_archived_again_after_a_crash_and_another_one_never_repl
     assert!(fs::read(&restored).unwrap() == content);
 }
 
-/// Whoever takes over a server would otherwise run programs on the database's machine.
+/// An attacker who controls a server could otherwise run programs on the database's machine.
 #[test]
 fn the_servers_are_no_superuser() {
     let compose = read("docs/deploy/compose.yaml");

@@ -1,8 +1,8 @@
-//! The configuration of the proxy.
+//! Tests of the configuration of the proxy.
 
 use super::read;
 
-/// Directives only, without comments.
+/// Returns the directives, without comments.
 fn caddyfile() -> String {
     let text = read("docs/deploy/caddy/Caddyfile");
     let lines = text
@@ -12,8 +12,8 @@ fn caddyfile() -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The buffer reads the body to its end, also when there is no instance to send it to, and
-/// `handle_errors` would send the call on without it.
+/// The buffer reads the whole body, also when there is no instance to which it can be sent.
+/// `handle_errors` would then send the call on without its body.
 #[test]
 fn only_the_last_proxy_reads_the_body_before_it_has_an_instance() {
     let text = caddyfile();

@@ -43,10 +43,10 @@ fn secrets_do_not_belong_in_the_file_and_are_not_repeated() {
     }
 }
 
-/// URLs may be in the file, although they may hold a password or a key.
+/// The secrets that may be in the file: URLs, although a URL may contain a password or a key.
 const MAY_BE_IN_THE_FILE: [&str; 2] = ["url", "web3signer_url"];
 
-/// The names of all secrets in the sections of the configuration.
+/// Returns the names of all secrets in the sections of the configuration.
 fn secrets() -> Vec<String> {
     let mut names = Vec::new();
     for folder in [

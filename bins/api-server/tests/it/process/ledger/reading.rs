@@ -286,7 +286,8 @@ async fn tables_of_another_version_are_left_alone() {
     let (code, _, stderr) = desk.run(&["stats"]);
     assert_eq!(code, 2);
     assert!(stderr.contains("has schema 99"), "{stderr}");
-    // Nor are the tables of instances brought up, which the command uses to open a ledger.
+    // The command also uses the tables of instances when it opens a ledger. It does not migrate
+    // them either.
     for older in [
         "UPDATE schema_version SET version = 1 WHERE component = 'ledger'",
         "UPDATE schema_version SET version = 1 WHERE component = 'instance'",
@@ -299,7 +300,7 @@ async fn tables_of_another_version_are_left_alone() {
     assert!(stderr.contains(said), "{stderr}");
 }
 
-/// A database that is away says nothing about the configuration.
+/// A database that cannot be reached is no fault of the configuration.
 #[test]
 fn a_database_that_cannot_be_reached_has_the_exit_code_of_other_remote_systems() {
     let desk = Desk::on(
@@ -313,7 +314,7 @@ fn a_database_that_cannot_be_reached_has_the_exit_code_of_other_remote_systems()
     }
 }
 
-/// The operator sees that an authorization was given up for good.
+/// The command shows that an authorization can never be used again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_retired_payment_is_shown_as_such() {
     for (desk, url, _schema) in desks() {
