@@ -67,7 +67,7 @@ pub enum Receiver {
 /// let refusal = decode(&hex!("a9059cbb")).unwrap_err();
 /// assert_eq!(refusal.code(), "selector_unreviewed");
 /// // A function of the router without its arguments.
-/// assert_eq!(decode(&hex!("f2c42696")).unwrap_err().code(), "calldata_not_canonical");
+/// assert_eq!(decode(&hex!("f2c42696")).unwrap_err().code(), "calldata_malformed");
 /// ```
 pub fn decode(data: &[u8]) -> Result<SwapFacts, Refusal> {
     if data.len() > MAX_CALLDATA {

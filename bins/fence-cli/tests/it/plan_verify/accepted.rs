@@ -56,7 +56,7 @@ fn a_plan_is_accepted_with_every_check_and_its_observation() {
             text(&plan["valid_until"])
         );
         assert!(rest.ends_with(&last), "{rest}");
-        insta::assert_snapshot!(format!("words_{rail}"), rest);
+        insta::assert_snapshot!(format!("words_{rail}"), format!("\n{rest}"));
     }
 }
 
