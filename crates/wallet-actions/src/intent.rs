@@ -127,8 +127,8 @@ impl Operation {
 pub enum State {
     /// Transactions are being sent.
     Running,
-    /// The action had an effect, and waits for the mint of a bridge or for gas. Other intents of the
-    /// wallet may run meanwhile.
+    /// The action had an effect, and waits for the mint of a bridge or for gas. Other intents of
+    /// the wallet may run meanwhile.
     Following,
     /// The action is complete.
     Completed,

@@ -219,8 +219,8 @@ impl Intent {
         self.halt(reason)?.end(State::Cancelled, now)
     }
 
-    /// Cancels an intent whose ordered transaction is never signed. If nothing else was ordered, the
-    /// end is final, because no transaction of the intent exists.
+    /// Cancels an intent whose ordered transaction is never signed. If nothing else was ordered,
+    /// the end is final, because no transaction of the intent exists.
     pub(crate) fn withdraw(&self, index: usize, reason: &str, now: u64) -> Moved {
         if self.has_effect() {
             return Err(self.illegal("withdrawn"));

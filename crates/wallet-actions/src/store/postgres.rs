@@ -107,8 +107,8 @@ async fn forbidden(
     Ok(row.map(|row| get(&row, 0, READ)).transpose()?)
 }
 
-/// Inserts an intent in a serializable transaction. The payment's claim is checked first: without it
-/// nothing is changed.
+/// Inserts an intent in a serializable transaction. The payment's claim is checked first: without
+/// it nothing is changed.
 ///
 /// When another transaction commits an intent of the payment or of the wallet, or a prohibition,
 /// meanwhile, this one is undone. It then runs again and sees the other one's write.
