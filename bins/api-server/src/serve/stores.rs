@@ -146,6 +146,7 @@ impl Stores {
         all.push(tx_sender::PostgresStore::pending(postgres).await);
         all.push(watch_server::PostgresStore::pending(postgres).await);
         all.push(fence_server::PostgresStore::pending(postgres).await);
+        all.push(wallet_actions::PostgresStore::pending(postgres).await);
         all.push(PostgresBook::pending(postgres).await);
         all
     }

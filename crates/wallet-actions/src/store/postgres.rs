@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use alloy_primitives::{Address, B256};
 use storage::postgres::{
-    Component, Condition, Postgres, PostgresError, Row, ToSql, Transaction, damaged, get, number,
-    unsigned,
+    Component, Condition, Migration, Postgres, PostgresError, Row, ToSql, Transaction, damaged,
+    get, number, unsigned,
 };
 
 use super::{Forbidden, Store, StoreError, StoreFuture};
@@ -41,6 +41,14 @@ impl PostgresStore {
     pub async fn open(postgres: Postgres) -> Result<Self, PostgresError> {
         postgres.migrate(&COMPONENT).await?;
         Ok(Self { postgres })
+    }
+
+    /// Returns the migration that [`open`](Self::open) would run. Writes nothing.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub async fn pending(postgres: &Postgres) -> Result<Migration, PostgresError> {
+        postgres.pending(&COMPONENT).await
     }
 
     async fn rows(
