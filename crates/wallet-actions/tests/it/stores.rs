@@ -156,7 +156,10 @@ async fn keeps_its_promises(store: &dyn Store) {
         ..reopened
     };
     let failed = store.write(failed).await.unwrap();
-    assert_eq!(store.insert(intent(5, 1, 1), None).await.unwrap(), failed.clone());
+    assert_eq!(
+        store.insert(intent(5, 1, 1), None).await.unwrap(),
+        failed.clone()
+    );
     let last = Intent {
         state: State::Cancelled,
         is_final: true,

@@ -101,7 +101,7 @@ async fn a_clock_that_is_set_back_makes_no_check_and_allows_a_cancellation() {
 }
 
 #[tokio::test]
-async fn after_an_outage_each_mandate_is_checked_once_in_batches_and_the_next_checks_are_spread_out() {
+async fn after_an_outage_mandates_are_checked_in_batches_and_their_next_checks_are_spread_out() {
     let stage = Stage::new();
     let process = stage.process_on(Arc::new(MemoryStore::default()));
     let mut all = Vec::new();
