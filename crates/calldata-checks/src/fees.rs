@@ -12,8 +12,8 @@ pub use self::{
 
 /// The reviewed fees and swap contracts, as one version.
 ///
-/// The checks believe it, and this crate does not review it: a value that is made by hand is as good
-/// as its maker. `plan_builder::ReviewedFees` is one that has passed the review of a document.
+/// The checks believe it, and this crate does not review it: a value that is made by hand is as
+/// good as its maker. `plan_builder::ReviewedFees` is one that has passed the review of a document.
 ///
 /// # Example
 /// `plan_builder::FeeDocument` reads one from a reviewed file. In code:

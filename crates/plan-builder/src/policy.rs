@@ -8,6 +8,10 @@ use calldata_checks::{UtcSeconds, commitment::MAX_LIFE_SECONDS};
 pub(crate) use self::fees::is_tool_key;
 pub use self::fees::{FeeConfigError, FeeDocument, FeeProblem, ReviewedFees};
 
+/// The greatest age of a reading on which a plan is built, in seconds. A reading's clock may run
+/// ahead by as much.
+pub(crate) const OLDEST_READING: u64 = 60;
+
 /// The operator's versioned decisions that a plan depends on.
 ///
 /// # Example

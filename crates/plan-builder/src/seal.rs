@@ -13,6 +13,7 @@ use crate::{
         self, AccountBinding, Body, RailRecord, ReplayDisclosure, SCHEMA_VERSION, Submission,
     },
     exports::Exports,
+    policy::OLDEST_READING,
     ports::Simulator,
     rail::{RailPlan, Terms, rail_of},
     simulation::{self, Simulation},
@@ -159,10 +160,6 @@ impl<'a, R: RailPlan> Judged<'a, R> {
         })
     }
 }
-
-/// The greatest age of a reading on which a plan is built, in seconds. A reading's clock may run
-/// ahead by as much.
-pub(crate) const OLDEST_READING: u64 = 60;
 
 fn judge_age(read_at: UtcSeconds, now: UtcSeconds) -> Result<(), Refusal> {
     if now <= read_at.saturating_add(OLDEST_READING)

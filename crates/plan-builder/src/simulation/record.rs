@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Refusal, SimulationMode,
-    seal::OLDEST_READING,
+    policy::OLDEST_READING,
     signing::Effect,
     wire::{Digits, Eip55, Time},
 };

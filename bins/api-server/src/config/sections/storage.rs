@@ -96,8 +96,8 @@ impl StorageSection {
         }
     }
 
-    /// Reads the URL from its file. Neither of two addresses takes precedence: a server on the wrong
-    /// ledger would not know the payments of the right one.
+    /// Reads the URL from its file. Neither of two addresses takes precedence: a server on the
+    /// wrong ledger would not know the payments of the right one.
     pub(crate) fn read_secret_files(&mut self, problems: &mut Vec<Problem>) {
         let file = self.url_file.as_deref();
         if self.url.is_some() && file.is_some() {
