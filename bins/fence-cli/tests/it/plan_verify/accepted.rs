@@ -18,7 +18,11 @@ fn stated(rail: &str) -> &'static [&'static str] {
             "pm_builder_exact",
             "pm_version_pinned",
         ],
-        _ => &["perp_builder_fee_exact", "perp_price_band"],
+        _ => &[
+            "perp_builder_fee_exact",
+            "perp_price_band",
+            "perp_tpsl_direction",
+        ],
     }
 }
 
