@@ -179,7 +179,7 @@ impl SignedPayment {
         Self {
             header: encode_header(&own_json(&message)),
             offer: choice.offer().clone(),
-            authorization: unsigned.authorization.clone(),
+            authorization: unsigned.authorization,
             payment_id: unsigned.payment_id.clone(),
         }
     }
@@ -228,7 +228,7 @@ impl SignedPayment {
         Ok(Self {
             header: header.to_owned(),
             offer,
-            authorization: payload.authorization().clone(),
+            authorization: *payload.authorization(),
             payment_id: payload.payment_id().and_then(|id| id.parse().ok()),
         })
     }
