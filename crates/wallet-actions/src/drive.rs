@@ -256,10 +256,6 @@ pub(crate) fn note_end(intent: &Intent) {
 }
 
 /// The result of handling one transaction.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "one at a time, and it is mostly the large one"
-)]
 enum Step {
     /// Write the changed record.
     Write(Intent),

@@ -2,6 +2,7 @@
 //!
 //! A process reads the certificates of its system once, so each test starts this program again,
 //! with an authority in `SSL_CERT_FILE`.
+#![allow(clippy::unwrap_used, missing_docs, reason = "test code")]
 
 use std::env;
 use std::fs;

@@ -143,7 +143,7 @@ async fn watched(replica: MemoryStore) -> Result<Record, SenderError> {
     let mut watch = sender.watch(&name(1)).await.unwrap();
     store.to(replica);
     let outcome = timeout(Duration::from_secs(60), watch.outcome()).await;
-    outcome.expect("the watch ends")
+    outcome.unwrap()
 }
 
 /// A caller that waits for a record which the replica lacks gets an error, and can ask again.

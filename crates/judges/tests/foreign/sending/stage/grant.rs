@@ -22,7 +22,7 @@ pub(super) fn key(number: u8) -> keystore::Key {
 
 pub(super) fn fence_policy() -> Policy {
     let mut document: Value = serde_json::from_str(POLICY).unwrap();
-    document["fee_config_version"] = policy().fees.version.into();
+    document["fee_config_version"] = policy().fees.version.clone().into();
     Policy::parse(&document.to_string()).unwrap()
 }
 
