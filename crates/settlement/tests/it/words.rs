@@ -99,7 +99,7 @@ async fn a_facilitators_words_are_short_and_ascii() {
         panic!()
     };
     assert_eq!(reason.as_str(), "x".repeat(80));
-    assert_eq!(message.unwrap(), format!("{}…", "x".repeat(300)));
+    assert_eq!(message.unwrap(), format!("{}…", "€x".repeat(150)));
 }
 
 /// The answer is the same when somebody else has sent the payment first.
