@@ -274,11 +274,12 @@ impl Store for PostgresStore {
             let sql = "UPDATE watch_mandate
                        SET token = token + CASE WHEN holder = $2 THEN 0 ELSE 1 + (random() * 1000000)::bigint END,
                            holder = $2, until = $4
-                       WHERE id = $1 AND (holder = $2 OR holder = '' OR until <= $3 OR until > $4 + $5)
+                       WHERE id = $1 AND (holder = $2 OR holder = '' OR until <= $3 OR until > $5)
                        RETURNING token";
             let now = now.as_second();
             let until = now.saturating_add(i64::from(seconds));
-            let params: Params<'_> = &[&id, &holder, &now, &until, &CLOCKS_DIFFER];
+            let latest = until.saturating_add(CLOCKS_DIFFER);
+            let params: Params<'_> = &[&id, &holder, &now, &until, &latest];
             let rows = self.rows("acquire", sql, params).await?;
             let token = rows.first().map(|row| unsigned(row, 0, READ)).transpose()?;
             Ok(token.map(|token| Lease { id, token }))
