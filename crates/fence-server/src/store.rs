@@ -26,10 +26,6 @@ pub use self::{
 /// The future that a store returns.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
-/// How many seconds the clocks of processes that share a store may differ. A lease that ends later
-/// by more comes from a clock that was set back.
-const CLOCKS_DIFFER: u64 = 60;
-
 /// The right to drive an account's plan. Each new holder gets a higher token, and the store refuses
 /// every write with a lower one. A process that stalled for longer than its lease can write nothing
 /// any more.

@@ -8,3 +8,8 @@ pub use store::{
     AnyStore, Artifact, DatasetRecord, Level, PostgresStore, ServerStore, SqliteStore, StoreError,
     StoreOptions,
 };
+
+/// How many seconds the clocks of processes that share a store may differ. A lease that another
+/// process has taken by its own clock may end later by as much, and still counts. When it ends even
+/// later, a clock was set back, and the lease delays nobody.
+pub const CLOCKS_DIFFER_SECONDS: u32 = 60;

@@ -27,11 +27,6 @@ pub struct Fence {
     pub token: u64,
 }
 
-/// By how many seconds a lease may end later than this process could have taken it, and still
-/// count. Clocks of other machines differ, and leases of other processes have other lengths. A
-/// clock that was set back by more than this delays nobody.
-const CLOCKS_DIFFER: u64 = 60;
-
 /// What happens when another holder's lease is still running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Takeover {

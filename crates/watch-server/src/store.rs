@@ -18,10 +18,6 @@ pub use self::memory::MemoryStore;
 pub use self::postgres::PostgresStore;
 pub use self::sqlite::SqliteStore;
 
-/// How many seconds the clocks of processes that share a store may differ. When a lease ends even
-/// later, a clock was set back.
-const CLOCKS_DIFFER: i64 = 60;
-
 /// The future that a store returns.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 

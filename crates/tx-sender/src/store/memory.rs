@@ -6,9 +6,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use alloy_primitives::Address;
+use storage::CLOCKS_DIFFER_SECONDS;
 use tokio::time::Instant;
 
-use super::{CLOCKS_DIFFER, Fence, Store, StoreFuture, Takeover, TurnEnd, TurnFence, TurnStore};
+use super::{Fence, Store, StoreFuture, Takeover, TurnEnd, TurnFence, TurnStore};
 use crate::{Lane, Record, State, StoreError};
 
 /// A store that is not durable. It keeps every other promise of [`Store`].
@@ -112,7 +113,7 @@ impl Store for MemoryStore {
             Some(lease)
                 if takeover == Takeover::WhenOver
                     && lease.until > now
-                    && lease.until <= until.saturating_add(CLOCKS_DIFFER) =>
+                    && lease.until <= until.saturating_add(u64::from(CLOCKS_DIFFER_SECONDS)) =>
             {
                 None
             }

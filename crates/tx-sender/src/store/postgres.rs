@@ -4,12 +4,13 @@ mod turn;
 
 use std::sync::Arc;
 
+use storage::CLOCKS_DIFFER_SECONDS;
 use storage::postgres::{
     Component, Migration, Postgres, PostgresError, Row, ToSql, Transaction, damaged, get, number,
     unsigned,
 };
 
-use super::{CLOCKS_DIFFER, Fence, Store, StoreFuture, Takeover, TurnFence};
+use super::{Fence, Store, StoreFuture, Takeover, TurnFence};
 use crate::{Lane, Record, StoreError};
 
 /// The tables of all books.
@@ -196,7 +197,7 @@ impl Store for PostgresStore {
                 &number(until),
                 &number(now),
                 &anyway,
-                &number(CLOCKS_DIFFER),
+                &i64::from(CLOCKS_DIFFER_SECONDS),
             ];
             let rows = self.rows("acquire", sql, params).await?;
             let token = rows.first().map(|row| unsigned(row, 0, READ)).transpose()?;

@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+use storage::CLOCKS_DIFFER_SECONDS;
 use storage::sqlite::{
     DatabaseError, Format, Settings, Worker, damaged, is_constraint, number, parsed, unsigned,
     unwritable,
 };
 
-use super::{CLOCKS_DIFFER, Fence, Store, StoreFuture, Takeover};
+use super::{Fence, Store, StoreFuture, Takeover};
 use crate::{Lane, Record, StoreError};
 
 /// The application id is `x4tx`.
@@ -138,7 +139,7 @@ impl Store for SqliteStore {
                         number(until),
                         number(now),
                         anyway,
-                        number(CLOCKS_DIFFER),
+                        i64::from(CLOCKS_DIFFER_SECONDS),
                     ],
                     |row| unsigned(row, 0),
                 )

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
+use storage::CLOCKS_DIFFER_SECONDS;
 use yield_watch::{AuditRecord, MAX_ACTIVE};
 
-use super::{CLOCKS_DIFFER, Creation, Kept, Lease, Store, StoreError, StoreFuture, Write};
+use super::{Creation, Kept, Lease, Store, StoreError, StoreFuture, Write};
 
 /// Mandates in memory. Clones share one store.
 #[derive(Clone, Debug, Default)]
@@ -84,7 +85,7 @@ impl MemoryStore {
         let row = rows.get_mut(id)?;
         let until = now.saturating_add(i64::from(seconds));
         if row.holder != holder {
-            let latest = until.saturating_add(CLOCKS_DIFFER);
+            let latest = until.saturating_add(i64::from(CLOCKS_DIFFER_SECONDS));
             if !row.holder.is_empty() && row.until > now && row.until <= latest {
                 return None;
             }

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::{Serialize, de::DeserializeOwned};
+use storage::CLOCKS_DIFFER_SECONDS;
 use storage::postgres::{
     Component, Migration, Postgres, PostgresError, Row, ToSql, Transaction, damaged, get, number,
     unsigned,
 };
 use yield_watch::{AuditRecord, MAX_ACTIVE};
 
-use super::{CLOCKS_DIFFER, Creation, Kept, Lease, Store, StoreError, StoreFuture, Write};
+use super::{Creation, Kept, Lease, Store, StoreError, StoreFuture, Write};
 
 const COMPONENT: Component = Component {
     name: "watch",
@@ -278,7 +279,7 @@ impl Store for PostgresStore {
                        RETURNING token";
             let now = now.as_second();
             let until = now.saturating_add(i64::from(seconds));
-            let latest = until.saturating_add(CLOCKS_DIFFER);
+            let latest = until.saturating_add(i64::from(CLOCKS_DIFFER_SECONDS));
             let params: Params<'_> = &[&id, &holder, &now, &until, &latest];
             let rows = self.rows("acquire", sql, params).await?;
             let token = rows.first().map(|row| unsigned(row, 0, READ)).transpose()?;

@@ -8,12 +8,13 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 use serde::{Serialize, de::DeserializeOwned};
+use storage::CLOCKS_DIFFER_SECONDS;
 use storage::sqlite::{
     DatabaseError, Format, Settings, Worker, damaged, number, unsigned, unwritable,
 };
 use yield_watch::{AuditRecord, MAX_ACTIVE};
 
-use super::{CLOCKS_DIFFER, Creation, Kept, Lease, Store, StoreError, StoreFuture, Write};
+use super::{Creation, Kept, Lease, Store, StoreError, StoreFuture, Write};
 
 /// The format of the file. Its id is `x4yw` in ASCII.
 const FORMAT: Format = Format {
@@ -176,9 +177,10 @@ fn acquire(
              WHERE id = ?1 AND (holder = ?2 OR holder = '' OR until <= ?3 OR until > ?4 + ?5) \
              RETURNING token",
         )?
-        .query_row(params![id, holder, now, until, CLOCKS_DIFFER], |row| {
-            unsigned(row, 0)
-        })
+        .query_row(
+            params![id, holder, now, until, CLOCKS_DIFFER_SECONDS],
+            |row| unsigned(row, 0),
+        )
         .optional()?;
     Ok(token.map(|token| Lease {
         id: id.to_owned(),

@@ -5,6 +5,7 @@ use alloy_primitives::{Address, B256};
 use calldata_checks::UtcSeconds;
 use delegation_fence::onchain::SignedDelegation;
 use delegation_fence::{LogEntry, LogEvent, Policy};
+use storage::CLOCKS_DIFFER_SECONDS;
 use storage::postgres::{
     Postgres, PostgresError, Row, Transaction, damaged, get, number, unsigned,
 };
@@ -14,7 +15,7 @@ use super::{
     read::{self, READ},
 };
 use crate::store::{
-    Acceptance, CLOCKS_DIFFER, Change, Lease, StoreError, Write,
+    Acceptance, Change, Lease, StoreError, Write,
     change::{LastRecord, day_of, next_record},
 };
 
@@ -329,7 +330,7 @@ pub(super) async fn acquire(
         &holder,
         &number(now.unix().saturating_add(for_seconds)),
         &number(now.unix()),
-        &number(CLOCKS_DIFFER),
+        &i64::from(CLOCKS_DIFFER_SECONDS),
     ];
     let row = postgres.query_opt("acquire", sql, params).await?;
     row.map(|row| unsigned(&row, 0, READ)).transpose()

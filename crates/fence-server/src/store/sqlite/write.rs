@@ -6,6 +6,7 @@ use calldata_checks::UtcSeconds;
 use delegation_fence::onchain::SignedDelegation;
 use delegation_fence::{LogEntry, LogEvent, Policy};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use storage::CLOCKS_DIFFER_SECONDS;
 use storage::sqlite::{damaged, is_constraint, number, parsed, unsigned};
 
 use super::{
@@ -13,7 +14,7 @@ use super::{
     read::{self, key, text},
 };
 use crate::store::{
-    Acceptance, CLOCKS_DIFFER, Change, Lease, StoreError, Write,
+    Acceptance, Change, Lease, StoreError, Write,
     change::{LastRecord, day_of, next_record},
 };
 
@@ -345,7 +346,7 @@ pub(super) fn acquire(
                 holder,
                 number(until),
                 number(now.unix()),
-                number(CLOCKS_DIFFER)
+                i64::from(CLOCKS_DIFFER_SECONDS)
             ],
             |row| unsigned(row, 0),
         )
