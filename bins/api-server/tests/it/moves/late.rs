@@ -3,6 +3,7 @@
 
 use alloy_primitives::B256;
 use dev_chain::xlayer::USDG;
+use test_support::eventually;
 use wallet_actions::{Action, Order, Refused, WithdrawOrder};
 use watch_server::{MoveState, Mover as _};
 use yield_watch::MoveOutcome;
@@ -80,8 +81,13 @@ async fn a_second_half_that_ended_unsigned_begins_nothing_later() {
     super::restarts::first_half(&world, &process).await;
     let sent = world.sent();
     let turn = process.turns.take(world.wallet, "other").await;
-    let begun = process.mover.state(&asked.key).await;
-    assert_eq!(begun, Ok(Some(MoveState::UnderWay)));
+    // The second half begins when the first one is seen to be over, and waits for the turn.
+    let begun = async || {
+        let state = process.mover.state(&asked.key).await;
+        assert_eq!(state, Ok(Some(MoveState::UnderWay)));
+        process.actions.busy(OWNER).await.unwrap()
+    };
+    eventually("the second half begins", begun).await;
     world.pass(FRESH);
     turn.end().await;
     let failed = process.end(&asked.key).await;
