@@ -12,11 +12,14 @@ use crate::moves::stage::{FRESH, LENT, OWNER, Process, THOUSAND, VAULT, World, m
 
 const LATE: &str = "deadline_passed";
 
-/// Returns the payment of the newest intent, which ended without effect.
-async fn newest(process: &Process) -> B256 {
-    let intents = process.actions.of_owner(OWNER, 0, 1).await.unwrap();
-    assert!(intents[0].came_to_nothing());
-    intents[0].payment
+/// Returns the payment of the only intent that ended without effect.
+async fn without_effect(process: &Process) -> B256 {
+    let intents = process.actions.of_owner(OWNER, 0, 10).await.unwrap();
+    let mut ended = intents.iter().filter(|intent| intent.came_to_nothing());
+    let (Some(intent), None) = (ended.next(), ended.next()) else {
+        panic!("not one intent without effect: {intents:?}");
+    };
+    intent.payment
 }
 
 /// Begins an action under a payment, as a suspended call does when it continues late.
@@ -58,7 +61,7 @@ async fn a_move_that_ended_unsigned_begins_nothing_later() {
         reason: LATE.to_owned(),
     };
     assert_eq!(process.end(&asked.key).await, refused);
-    let late = begin(&process, newest(&process).await).await;
+    let late = begin(&process, without_effect(&process).await).await;
     assert_eq!(late, Refused::Forbidden(LATE.to_owned()));
     assert_eq!((world.balance(USDG), world.sent()), (THOUSAND, 0));
     // The answer stays the same.
@@ -95,7 +98,7 @@ async fn a_second_half_that_ended_unsigned_begins_nothing_later() {
         matches!(&failed, MoveOutcome::Failed { reason, .. } if reason == LATE),
         "{failed:?}"
     );
-    let late = begin(&process, newest(&process).await).await;
+    let late = begin(&process, without_effect(&process).await).await;
     assert_eq!(late, Refused::Forbidden(LATE.to_owned()));
     assert_eq!(world.sent(), sent);
 }
