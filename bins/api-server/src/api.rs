@@ -15,8 +15,7 @@ use data_sources::Clock;
 use http::header::{self, HeaderMap, HeaderValue};
 use http::request::Parts;
 use http::{Method, Request};
-use http_edge::{ClientAddress, Draining, Handler, RequestId, read_body};
-use hyper::body::Incoming;
+use http_edge::{ClientAddress, Draining, Handler, RequestBody, RequestId, read_body};
 use ledger::{Answer, Journal, RequestBinding};
 use route_catalog::{
     Allow, Catalog, ErrorCode, FREE_ROUTES, Operation, Problem, Resolution, resolve,
@@ -110,7 +109,7 @@ impl<S: Settler, J: Journal> Api<S, J> {
         self: Arc<Self>,
         id: RequestId,
         client: ClientAddress,
-        request: Request<Incoming>,
+        request: Request<RequestBody>,
     ) -> Dispatched {
         if !self.is_our_host(request.headers()) {
             let message = "the Host header names a host that this server does not serve";
@@ -208,7 +207,7 @@ impl<S: Settler, J: Journal> Api<S, J> {
     fn paid(
         self: Arc<Self>,
         operation: Operation,
-        request: Request<Incoming>,
+        request: Request<RequestBody>,
         payload: PaymentPayload,
         id: RequestId,
         client: ClientAddress,
@@ -249,7 +248,7 @@ impl<S: Settler, J: Journal> Api<S, J> {
             .unwrap_or_else(|| binding(operation, query, body))
     }
 
-    async fn body(&self, operation: Operation, body: Incoming) -> Result<Bytes, ErrorReply> {
+    async fn body(&self, operation: Operation, body: RequestBody) -> Result<Bytes, ErrorReply> {
         if !operation.route().takes_body() {
             return Ok(Bytes::new());
         }
@@ -320,7 +319,7 @@ enum Dispatched {
 impl<S: Settler, J: Journal> Handler for Api<S, J> {
     fn handle(
         self: Arc<Self>,
-        request: Request<Incoming>,
+        request: Request<RequestBody>,
         id: RequestId,
         client: ClientAddress,
     ) -> impl Future<Output = Reply> + Send + 'static {

@@ -21,8 +21,7 @@ use delegation_fence::{Revocation, Signed};
 use fence_server::{DelegationError, Delegations, Store};
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, Request, StatusCode};
-use http_edge::{ClientAddress, RequestId, read_body};
-use hyper::body::Incoming;
+use http_edge::{ClientAddress, RequestBody, RequestId, read_body};
 use route_catalog::ErrorCode;
 
 pub(crate) use self::open::open;
@@ -72,7 +71,7 @@ impl Endpoints {
     /// Answers a request below [`PREFIX`].
     pub(crate) async fn answer(
         &self,
-        request: Request<Incoming>,
+        request: Request<RequestBody>,
         id: RequestId,
         client: ClientAddress,
     ) -> Reply {

@@ -9,7 +9,7 @@ mod refusal;
 mod request_id;
 mod server;
 
-pub use body::{BodyError, read_body};
+pub use body::{BodyError, RequestBody, read_body};
 pub use client::ClientAddress;
 pub use descriptors::RESERVED_DESCRIPTORS;
 pub use draining::Draining;

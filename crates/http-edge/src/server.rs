@@ -28,8 +28,9 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_io_timeout::TimeoutStream;
 
+use crate::body::discard;
 use crate::refusal::headers_too_large;
-use crate::{ClientAddress, Draining, RequestId, RequestIds, descriptors};
+use crate::{ClientAddress, Draining, RequestBody, RequestId, RequestIds, descriptors};
 
 /// How many connections may wait to be accepted, so that a burst of clients finds room.
 const BACKLOG: u32 = 4096;
@@ -44,7 +45,8 @@ pub struct Limits {
     /// The most bytes of a request's head (names, values and separators). A longer head is answered
     /// with 431.
     pub max_header_bytes: usize,
-    /// The most bytes of a request's body, for [`read_body`](crate::read_body).
+    /// The most bytes of a request's body, for [`read_body`](crate::read_body) and for the rest
+    /// that a handler has not read.
     pub max_body_bytes: usize,
     /// The most time for a request's head, and for an idle connection. A connection that arrives
     /// while fewer than a quarter of the places are free gets a sixteenth of it, so that silent
@@ -94,7 +96,7 @@ pub trait Handler: Send + Sync + 'static {
     /// no future holds a part of the head, so make immediate decisions before you build the future.
     fn handle(
         self: Arc<Self>,
-        request: Request<Incoming>,
+        request: Request<RequestBody>,
         id: RequestId,
         client: ClientAddress,
     ) -> impl Future<Output = Response<Full<Bytes>>> + Send + 'static;
@@ -334,8 +336,21 @@ impl<H: Handler> Service<Request<Incoming>> for Edge<H> {
             return Box::pin(std::future::ready(Ok(headers_too_large(limit, id))));
         }
         let client = self.client(&request);
+        let (head, body) = request.into_parts();
+        let (body, returned) = RequestBody::new(body);
+        let request = Request::from_parts(head, body);
         let answering = self.handler.clone().handle(request, id, client);
-        Box::pin(async move { Ok(answering.await) })
+        let Some(mut returned) = returned else {
+            return Box::pin(async move { Ok(answering.await) });
+        };
+        let limits = Arc::clone(&self.limits);
+        Box::pin(async move {
+            let answer = answering.await;
+            if let Ok(unread) = returned.try_recv() {
+                discard(unread, limits.max_body_bytes, limits.body_timeout).await;
+            }
+            Ok(answer)
+        })
     }
 }
 

@@ -12,8 +12,7 @@ use http::{
     request::Parts,
 };
 use http_body_util::Full;
-use http_edge::{ClientAddress, Handler, RequestId, read_body};
-use hyper::body::Incoming;
+use http_edge::{ClientAddress, Handler, RequestBody, RequestId, read_body};
 use jiff::Timestamp;
 use serde_json::json;
 use url::Url;
@@ -169,7 +168,7 @@ impl Proxy {
 impl Handler for Proxy {
     async fn handle(
         self: Arc<Self>,
-        request: Request<Incoming>,
+        request: Request<RequestBody>,
         _id: RequestId,
         _client: ClientAddress,
     ) -> Response<Full<Bytes>> {

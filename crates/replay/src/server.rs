@@ -17,8 +17,7 @@ use http::{
     HeaderName, HeaderValue, Request, Response, StatusCode, header::CONTENT_TYPE, request::Parts,
 };
 use http_body_util::Full;
-use http_edge::{ClientAddress, Handler, Limits, RequestId, Server, read_body};
-use hyper::body::Incoming;
+use http_edge::{ClientAddress, Handler, Limits, RequestBody, RequestId, Server, read_body};
 use serde_json::json;
 use tokio::sync::oneshot;
 
@@ -137,7 +136,7 @@ struct State {
 impl Handler for State {
     async fn handle(
         self: Arc<Self>,
-        request: Request<Incoming>,
+        request: Request<RequestBody>,
         _id: RequestId,
         _client: ClientAddress,
     ) -> Response<Full<Bytes>> {

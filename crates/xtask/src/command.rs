@@ -63,11 +63,15 @@ pub fn run_tests(command: &mut Command, counts: &mut Counts) -> Result<(), Xtask
             if let Some(binary) = Counts::from_line(&line) {
                 ran += binary;
             }
+            if let Some(name) = Counts::failed_test(&line) {
+                ran.names.push(name.to_owned());
+            }
         }
     }
     let status = child
         .wait()
         .map_err(|source| spawn_error(command, source))?;
+    let passed = ran.passed;
     *counts += ran;
     if !status.success() {
         return Err(XtaskError::Failed {
@@ -75,7 +79,7 @@ pub fn run_tests(command: &mut Command, counts: &mut Counts) -> Result<(), Xtask
             status,
         });
     }
-    if ran.passed == 0 {
+    if passed == 0 {
         return Err(XtaskError::NoTests);
     }
     Ok(())
@@ -131,28 +135,22 @@ mod tests {
     fn tests_of_several_binaries_are_summed() {
         let mut counts = Counts::default();
         run_tests(&mut printing(&ONE.repeat(3), "0"), &mut counts).unwrap();
-        assert_eq!(
-            counts,
-            Counts {
-                passed: 3,
-                failed: 0
-            }
-        );
+        assert_eq!((counts.passed, counts.failed), (3, 0));
     }
 
     #[test]
-    fn tests_are_counted_when_the_program_fails() {
+    fn tests_are_counted_and_named_when_the_program_fails() {
         let mut counts = Counts::default();
-        let failed = "test result: FAILED. 4 passed; 2 failed; 0 ignored\\n";
+        let failed = "test one ... ok\\ntest two ... FAILED\\n\
+                      test result: FAILED. 4 passed; 1 failed; 0 ignored\\n";
         let error = run_tests(&mut printing(failed, "101"), &mut counts).unwrap_err();
         assert!(matches!(error, XtaskError::Failed { .. }), "{error}");
-        assert_eq!(
-            counts,
-            Counts {
-                passed: 4,
-                failed: 2
-            }
-        );
+        let expected = Counts {
+            passed: 4,
+            failed: 1,
+            names: vec!["two".to_owned()],
+        };
+        assert_eq!(counts, expected);
     }
 
     #[test]

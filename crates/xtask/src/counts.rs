@@ -4,12 +4,14 @@ use std::fmt;
 use std::ops::AddAssign;
 
 /// Numbers of tests that ran.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts {
     /// How many tests passed.
     pub passed: u64,
     /// How many tests failed.
     pub failed: u64,
+    /// The names of tests that failed.
+    pub names: Vec<String>,
 }
 
 impl Counts {
@@ -25,7 +27,14 @@ impl Counts {
         Some(Self {
             passed: number("passed")?,
             failed: number("failed")?,
+            names: Vec::new(),
         })
+    }
+
+    /// Reads one line of a test binary. Returns the name of the test that failed, and `None` for
+    /// every line that reports no failed test.
+    pub fn failed_test(line: &str) -> Option<&str> {
+        line.strip_prefix("test ")?.strip_suffix(" ... FAILED")
     }
 }
 
@@ -33,6 +42,7 @@ impl AddAssign for Counts {
     fn add_assign(&mut self, other: Self) {
         self.passed = self.passed.saturating_add(other.passed);
         self.failed = self.failed.saturating_add(other.failed);
+        self.names.extend(other.names);
     }
 }
 
@@ -69,16 +79,28 @@ mod tests {
     }
 
     #[test]
+    fn only_the_line_of_a_failed_test_names_it() {
+        let name = "orders::a_fill_is_charged";
+        for (line, expected) in [
+            ("test orders::a_fill_is_charged ... FAILED", Some(name)),
+            ("test orders::a_fill_is_charged ... ok", None),
+            ("test result: FAILED. 0 passed; 1 failed", None),
+            ("    orders::a_fill_is_charged", None),
+        ] {
+            assert_eq!(Counts::failed_test(line), expected, "{line}");
+        }
+    }
+
+    #[test]
     fn counts_add_up() {
-        let mut total = Counts::default();
-        total += Counts {
-            passed: 2,
-            failed: 0,
+        let counts = |passed, names: &[&str]| Counts {
+            passed,
+            failed: names.len() as u64,
+            names: names.iter().copied().map(str::to_owned).collect(),
         };
-        total += Counts {
-            passed: 3,
-            failed: 1,
-        };
-        assert_eq!(total.to_string(), "5 passed, 1 failed");
+        let mut total = counts(2, &["a"]);
+        total += counts(3, &["b", "c"]);
+        assert_eq!(total, counts(5, &["a", "b", "c"]));
+        assert_eq!(total.to_string(), "5 passed, 3 failed");
     }
 }

@@ -92,17 +92,20 @@ impl Session {
 
     /// Whether any step has failed.
     pub fn failed(&self) -> bool {
-        self.total().failed > 0
+        self.counts.failed > 0 || self.other_failures > 0
     }
 
-    /// Prints the times of the steps. With `count_tests`, also prints the line that ends a run of
-    /// tests.
+    /// Prints the times of the steps and the names of the tests that failed. With `count_tests`,
+    /// also prints the line that ends a run of tests.
     pub fn finish(self, count_tests: bool) -> ExitCode {
         println!();
         for (name, time, ended) in &self.times {
             let seconds = time.as_secs();
             let tenths = time.subsec_millis() / 100;
             println!("{} {seconds:>5}.{tenths} s  {name}", ended.word());
+        }
+        for name in &self.counts.names {
+            println!("failed: {name}");
         }
         if count_tests {
             println!("{}", self.total());
@@ -115,11 +118,8 @@ impl Session {
     }
 
     fn total(&self) -> Counts {
-        let mut total = self.counts;
-        total += Counts {
-            passed: 0,
-            failed: self.other_failures,
-        };
+        let mut total = self.counts.clone();
+        total.failed = total.failed.saturating_add(self.other_failures);
         total
     }
 }
@@ -137,13 +137,7 @@ mod tests {
         let mut session = Session::new(Steps { keep_going: false });
         session.step("one", failing);
         session.step("two", |_| panic!("must not run"));
-        assert_eq!(
-            session.total(),
-            Counts {
-                passed: 0,
-                failed: 1
-            }
-        );
+        assert_eq!(session.total().to_string(), "0 passed, 1 failed");
     }
 
     #[test]
@@ -165,26 +159,15 @@ mod tests {
         let mut session = Session::new(Steps { keep_going: true });
         session.step("one", failing);
         session.step("two", |counts| {
-            *counts += Counts {
-                passed: 7,
-                failed: 2,
-            };
+            counts.passed += 7;
+            counts.failed += 2;
             Err(XtaskError::NoTests)
         });
         session.step("three", |counts| {
-            *counts += Counts {
-                passed: 1,
-                failed: 0,
-            };
+            counts.passed += 1;
             Ok(())
         });
-        assert_eq!(
-            session.total(),
-            Counts {
-                passed: 8,
-                failed: 3
-            }
-        );
+        assert_eq!(session.total().to_string(), "8 passed, 3 failed");
         assert!(session.failed());
     }
 }

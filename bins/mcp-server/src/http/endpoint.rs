@@ -12,8 +12,7 @@ use std::time::Duration;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::request::Parts;
 use http::{Method, Request, StatusCode};
-use http_edge::{BodyError, ClientAddress, Handler, Limits, RequestId, read_body};
-use hyper::body::Incoming;
+use http_edge::{BodyError, ClientAddress, Handler, Limits, RequestBody, RequestId, read_body};
 
 use super::guard::{Guard, Intruder};
 use super::media;
@@ -70,7 +69,7 @@ impl<T: Toolbox> Endpoint<T> {
         self.operations.answer(&parts.method, path, id)
     }
 
-    async fn mcp(&self, parts: &Parts, body: Incoming, client: ClientAddress) -> Reply {
+    async fn mcp(&self, parts: &Parts, body: RequestBody, client: ClientAddress) -> Reply {
         if let Err(intruder) = self.guard.admit(parts) {
             return refused(intruder);
         }
@@ -106,7 +105,7 @@ impl<T: Toolbox> Endpoint<T> {
 impl<T: Toolbox> Handler for Endpoint<T> {
     async fn handle(
         self: Arc<Self>,
-        request: Request<Incoming>,
+        request: Request<RequestBody>,
         id: RequestId,
         client: ClientAddress,
     ) -> Reply {

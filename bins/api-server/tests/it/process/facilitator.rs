@@ -8,8 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use dev_chain::{DevChain, GAS_PAYER, RpcServer};
 use http_body_util::Full;
-use http_edge::{ClientAddress, Handler, RequestId, read_body};
-use hyper::body::Incoming;
+use http_edge::{ClientAddress, Handler, RequestBody, RequestId, read_body};
 use hyper::{Request, Response};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -66,7 +65,7 @@ struct Asked<'a> {
 impl Handler for Desk {
     async fn handle(
         self: Arc<Self>,
-        request: Request<Incoming>,
+        request: Request<RequestBody>,
         _id: RequestId,
         _client: ClientAddress,
     ) -> Response<Full<Bytes>> {

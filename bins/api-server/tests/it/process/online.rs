@@ -6,8 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use dev_chain::{DevChain, Mining, Reuse, RpcServer, TokenSpec, USDC, USDG, USDT0};
 use http_body_util::Full;
-use http_edge::{ClientAddress, Handler, RequestId};
-use hyper::body::Incoming;
+use http_edge::{ClientAddress, Handler, RequestBody, RequestId};
 use hyper::{Request, Response};
 use ledger::Journal as _;
 use test_support::postgres::Schema;
@@ -28,7 +27,7 @@ struct Says(String);
 impl Handler for Says {
     async fn handle(
         self: Arc<Self>,
-        _request: Request<Incoming>,
+        _request: Request<RequestBody>,
         _id: RequestId,
         _client: ClientAddress,
     ) -> Response<Full<Bytes>> {

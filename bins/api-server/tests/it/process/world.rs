@@ -10,8 +10,7 @@ use bytes::Bytes;
 use dev_chain::{BUYER, DevChain, GAS_PAYER, Mining, Reply, USDC, USDG, USDT0};
 use http::header::CONTENT_TYPE;
 use http_body_util::Full;
-use http_edge::{ClientAddress, Handler, Limits, RequestId, read_body};
-use hyper::body::Incoming;
+use http_edge::{ClientAddress, Handler, Limits, RequestBody, RequestId, read_body};
 use hyper::{Request, Response};
 use replay::{Recordings, ReplayServer};
 use serde_json::Value;
@@ -213,7 +212,7 @@ struct Node {
 impl Handler for Node {
     async fn handle(
         self: Arc<Self>,
-        request: Request<Incoming>,
+        request: Request<RequestBody>,
         _id: RequestId,
         _client: ClientAddress,
     ) -> Response<Full<Bytes>> {
@@ -266,7 +265,7 @@ impl Upstream {
 impl Handler for Upstream {
     async fn handle(
         self: Arc<Self>,
-        request: Request<Incoming>,
+        request: Request<RequestBody>,
         _id: RequestId,
         _client: ClientAddress,
     ) -> Response<Full<Bytes>> {

@@ -8,8 +8,7 @@ use bytes::Bytes;
 use dev_chain::{DevChain, Reply};
 use http::header::CONTENT_TYPE;
 use http_body_util::Full;
-use http_edge::{ClientAddress, Handler, Limits, RequestId, read_body};
-use hyper::body::Incoming;
+use http_edge::{ClientAddress, Handler, Limits, RequestBody, RequestId, read_body};
 use hyper::{Request, Response};
 use serde_json::{Value, json};
 
@@ -74,7 +73,7 @@ impl Node {
 impl Handler for Node {
     async fn handle(
         self: Arc<Self>,
-        request: Request<Incoming>,
+        request: Request<RequestBody>,
         _id: RequestId,
         _client: ClientAddress,
     ) -> Response<Full<Bytes>> {
@@ -120,7 +119,7 @@ impl Liar {
 impl Handler for Liar {
     async fn handle(
         self: Arc<Self>,
-        request: Request<Incoming>,
+        request: Request<RequestBody>,
         _id: RequestId,
         _client: ClientAddress,
     ) -> Response<Full<Bytes>> {

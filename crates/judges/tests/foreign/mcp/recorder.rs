@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::Full;
-use http_edge::{ClientAddress, Handler, Limits, RequestId, Server, read_body};
-use hyper::body::Incoming;
+use http_edge::{ClientAddress, Handler, Limits, RequestBody, RequestId, Server, read_body};
 use hyper::header::{CONNECTION, CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use hyper::http::{HeaderMap, Method, StatusCode};
 use hyper::{Request, Response};
@@ -79,7 +78,7 @@ struct Proxy {
 impl Handler for Proxy {
     async fn handle(
         self: Arc<Self>,
-        request: Request<Incoming>,
+        request: Request<RequestBody>,
         _id: RequestId,
         _client: ClientAddress,
     ) -> Response<Full<Bytes>> {
