@@ -101,12 +101,7 @@ impl Server {
     /// # Errors
     /// When it has ended.
     pub fn memory_bytes(&self) -> Result<u64, BenchError> {
-        let process = self.child.id();
-        let status = fs::read_to_string(proc_file(process, "status")).unwrap_or_default();
-        memory_in(&status, "VmRSS:").ok_or(BenchError::Process {
-            what: "memory",
-            process,
-        })
+        self.memory("memory", "VmRSS:")
     }
 
     /// The descriptors that it has open now.
@@ -127,12 +122,21 @@ impl Server {
     /// # Errors
     /// When it has ended.
     pub fn peak_memory_bytes(&self) -> Result<u64, BenchError> {
+        self.memory("peak memory", "VmHWM:")
+    }
+
+    /// Its resident memory that belongs to no file: heap, stacks, relocated data.
+    ///
+    /// # Errors
+    /// When it has ended.
+    pub fn own_memory_bytes(&self) -> Result<u64, BenchError> {
+        self.memory("own memory", "RssAnon:")
+    }
+
+    fn memory(&self, what: &'static str, field: &str) -> Result<u64, BenchError> {
         let process = self.child.id();
         let status = fs::read_to_string(proc_file(process, "status")).unwrap_or_default();
-        memory_in(&status, "VmHWM:").ok_or(BenchError::Process {
-            what: "peak memory",
-            process,
-        })
+        memory_in(&status, field).ok_or(BenchError::Process { what, process })
     }
 
     /// Kills it.

@@ -52,7 +52,7 @@ pub fn parse<C: Configuration>(
 }
 
 /// Returns the environment of this process. Skips a variable whose name is not Unicode. In a value
-/// that is not Unicode, replacement characters stand for the bad bytes.
+/// that is not Unicode, replacement characters stand for the bad bytes; [`parse`] refuses them.
 pub fn environment() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os().filter_map(|(name, value)| {
         Some((

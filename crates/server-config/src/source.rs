@@ -19,6 +19,9 @@ pub(crate) fn document(
         let Some(path) = name.strip_prefix(PREFIX) else {
             continue;
         };
+        if value.contains(char::REPLACEMENT_CHARACTER) {
+            return Err(ConfigError::one(&name, "expected Unicode text"));
+        }
         let keys: Vec<String> = path.split("__").map(str::to_ascii_lowercase).collect();
         overlay(&mut document, &keys, value).ok_or_else(|| {
             ConfigError::one(

@@ -45,6 +45,11 @@ pub(super) async fn run(
         limit: Limit::AtMost(Amount::Memory(24 << 20)),
     });
 
+    report.add(Finding {
+        name: "idle memory of its own",
+        ours: Amount::Memory(server.own_memory_bytes()?),
+        limit: Limit::AtMost(Amount::Memory(8 << 20)),
+    });
     let mut connections = Vec::with_capacity(effort.idle_connections);
     for _ in 0..effort.idle_connections {
         let mut connection = Connection::open(server.address()).await?;

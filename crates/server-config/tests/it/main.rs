@@ -104,6 +104,19 @@ fn a_variable_can_set_every_kind_of_value() {
 }
 
 #[test]
+fn a_value_that_is_not_unicode_is_refused_by_name() {
+    // Linux allows any bytes; `environment` shows the bad ones as replacement characters.
+    let shown = String::from_utf8_lossy(b"/etc/\xff").into_owned();
+    let error = with(&[("PATH", &shown), ("SVC__OWN__LIST", &shown)]).unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.contains("SVC__OWN__LIST: expected Unicode text"),
+        "{text}"
+    );
+    with(&[("PATH", &shown)]).unwrap();
+}
+
+#[test]
 fn numbers_keep_to_their_range() {
     for text in [
         "own.number = -1",
