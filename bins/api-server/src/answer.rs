@@ -208,12 +208,13 @@ impl Answered {
     }
 
     /// The headers that are stored with the answer. Answers about the payer's own wallet must not
-    /// be cached on the way.
+    /// be cached on the way. None may be transformed, because `Content-Digest` covers the bytes
+    /// that were sent.
     fn headers(&self, is_private: bool, age_seconds: u64, left: u64) -> Box<[ledger::Header]> {
         let age = ("age".into(), age_seconds.to_string());
         let cached = match is_private {
-            true => "private, no-store".to_owned(),
-            false => format!("private, max-age={left}"),
+            true => "private, no-store, no-transform".to_owned(),
+            false => format!("private, max-age={left}, no-transform"),
         };
         let cached = ("cache-control".into(), cached);
         match &self.edition {

@@ -7,6 +7,7 @@ use alloy_primitives::{Address, B256};
 use http_edge::RequestId;
 use route_catalog::{ErrorCode, Operation, Parameters};
 use storage::postgres::Condition;
+use wallet_actions::Charge;
 
 use crate::reply::ErrorReply;
 
@@ -36,6 +37,8 @@ pub(crate) struct Call {
 pub(crate) struct CallPayment {
     /// The digest of the authorization, which identifies the payment.
     pub(crate) digest: B256,
+    /// The transfer that settles the payment.
+    pub(crate) charge: Charge,
     /// The Unix second by which the work must end so that the payment can still be settled.
     pub(crate) work_until: u64,
 }

@@ -19,7 +19,6 @@ use http_edge::{Drained, Server, announce, shutdown_signal};
 use ledger::{AnyLedger, Journal};
 use route_catalog::{Catalog, CatalogConfig};
 use settlement::{AnySettler, Settler};
-use storage::postgres::Address;
 use tx_sender::TransactionSigner;
 use watch_server::{Checks, Mover, Pace, Watcher};
 use x402_wire::Terms;
@@ -65,9 +64,8 @@ pub struct Service<S, J> {
     /// The time between two probes of each upstream.
     probe_every: Option<Duration>,
     reconcile_every: Duration,
-    /// The time between two looks for calls of wallet actions that another server left unfinished;
-    /// `None` where there is no other server.
-    take_over_every: Option<Duration>,
+    /// The time between two looks for calls of wallet actions that ended without a charge.
+    take_over_every: Duration,
     /// The time from the signal to the end: the drain time plus the grace period.
     closing_time: Duration,
 }
@@ -139,8 +137,7 @@ impl<S: Settler, J: Journal> Service<S, J> {
             sources,
             probe_every: config.server.probe_every(),
             reconcile_every: Duration::from_secs(config.settlement.reconcile_seconds),
-            take_over_every: Address::is_postgres(config.storage.url())
-                .then(|| Duration::from_secs(config.storage.lease_seconds.into())),
+            take_over_every: Duration::from_secs(config.storage.lease_seconds.into()),
             closing_time: limits.drain.saturating_add(limits.shutdown_grace),
         })
     }

@@ -119,6 +119,35 @@ pub fn list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D
     deserializer.deserialize_any(List)
 }
 
+/// Reads a list of unsigned integers, or a text with integers and commas.
+///
+/// # Errors
+/// When the value is anything else.
+pub fn numbers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u64>, D::Error> {
+    struct Numbers;
+    impl<'de> Visitor<'de> for Numbers {
+        type Value = Vec<u64>;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list of unsigned integers")
+        }
+        fn visit_str<E: Error>(self, text: &str) -> Result<Vec<u64>, E> {
+            let items = text.split(',').map(str::trim);
+            let items = items.filter(|item| !item.is_empty()).map(str::parse);
+            items
+                .collect::<Result<_, _>>()
+                .map_err(|_| E::invalid_value(serde::de::Unexpected::Str(text), &self))
+        }
+        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<u64>, A::Error> {
+            let mut items = Vec::new();
+            while let Some(item) = seq.next_element()? {
+                items.push(item);
+            }
+            Ok(items)
+        }
+    }
+    deserializer.deserialize_any(Numbers)
+}
+
 /// Reads an array of tables, or a text with a TOML array of inline tables.
 ///
 /// # Errors

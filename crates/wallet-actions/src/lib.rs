@@ -22,7 +22,8 @@ pub use intent::{
     Allowance, At, Bridge, Expected, IllegalMove, Intent, Operation, State, Status, Step,
 };
 pub use order::{
-    Action, BridgeOrder, DivestOrder, InvestOrder, Order, Principal, Size, SwapOrder, WithdrawOrder,
+    Action, BridgeOrder, Charge, DivestOrder, InvestOrder, Order, Principal, Size, SwapOrder,
+    WithdrawOrder,
 };
 pub use plan::{DepositPlan, Idle, ListedProduct, Position};
 pub use ports::{

@@ -23,6 +23,9 @@ pub struct Order {
     /// The price of the call, in micro US dollars. The payment is verified already, and counts
     /// towards the owner's payments.
     pub price_micro_usd: u64,
+    /// The transfer that pays for the call after the action. The principal must leave it to the
+    /// owner. `None` when the call has no payment.
+    pub charge: Option<Charge>,
     /// The requested action.
     pub action: Action,
     /// The authorization that moves the missing tokens to the wallet. `None` when the caller sends
@@ -34,6 +37,17 @@ pub struct Order {
     /// The most slippage of a deposit or of its withdrawal, in basis points. It can only narrow the
     /// general limits. A swap has its own slippage.
     pub max_slippage_bps: Option<u64>,
+}
+
+/// A transfer from the owner's account that is still to come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Charge {
+    /// The chain of the token.
+    pub chain_id: u64,
+    /// The token.
+    pub token: Address,
+    /// The amount, in the token's smallest unit.
+    pub amount: U256,
 }
 
 /// The requested action. Amounts are in whole tokens, as the caller wrote them.

@@ -68,6 +68,7 @@ pub(super) async fn carry_out_since(
         begin_by: Some(call.payment.work_until),
         call: call.kept.as_deref().unwrap_or_default().to_owned(),
         price_micro_usd: call.operation.route().price.atomic(),
+        charge: Some(call.payment.charge),
         action,
         principal: principal(&call.parameters)?,
         deadline: call.parameters.timestamp_ms("deadline").map(|ms| ms / 1000),

@@ -31,7 +31,8 @@ impl Looks {
     /// Takes the right to decide a payment. `None` when another task has it.
     pub(super) fn begin(&self, entry: EntryId) -> Option<Look<'_>> {
         let fresh = self.lock().under_way.insert(entry);
-        fresh.then_some(Look { entry, looks: self })
+        // The drop of a look ends it, so only the fresh one may exist.
+        fresh.then(|| Look { entry, looks: self })
     }
 
     pub(super) fn is_due(&self, entry: EntryId, now: u64) -> bool {

@@ -4,6 +4,7 @@ use alloy_primitives::U256;
 use ledger::Journal;
 use route_catalog::{Next, Operation, WorkClass};
 use settlement::Settler;
+use wallet_actions::Charge;
 use x402_wire::{
     Invalid, MAX_WINDOW_SECONDS, Mismatch, Payment, PaymentPayload, Reason, SignatureStanding,
 };
@@ -149,6 +150,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             .parse(request.query.as_deref(), &request.body)
             .map_err(Refusal::Parameters)?;
         let ends_at = Presented::of(payment).ends_at();
+        let terms = payment.requirements();
         let settlement = self.shared.policy.settle_budget_seconds;
         Ok(Call {
             operation: request.operation,
@@ -156,6 +158,11 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             payer: payment.payer(),
             payment: CallPayment {
                 digest: payment.key().digest(),
+                charge: Charge {
+                    chain_id: terms.network.chain_id(),
+                    token: terms.asset,
+                    amount: terms.amount,
+                },
                 work_until: ends_at.saturating_sub(settlement),
             },
             claim: None,

@@ -1,6 +1,6 @@
-//! Runs the paid calls of wallet actions again that a crash interrupted, because their transactions
-//! may be on a chain and not be charged yet. It does so after a start, and periodically where
-//! servers share a database, because another server may end at any time.
+//! Runs the paid calls of wallet actions again that ended without a charge, because their
+//! transactions may be on a chain. A crash may have interrupted the call, or its settlement has
+//! failed. It looks for such calls after a start, and then periodically.
 //!
 //! An intent keeps the call that paid for it. Each call of the last day is taken once more when no
 //! server works on it, as if its caller had sent it again: the same claim, the same intent, the
@@ -37,11 +37,11 @@ const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 
 /// Takes the calls of the intents of the last day once more, in parallel. It skips calls that the
 /// journal has as answered, and intents without effect: their callers may know that, and may have
-/// done something else since. With `every`, it looks for further intents after each such pause.
+/// done something else since. Looks for further intents after each pause of `every`; never ends.
 pub(crate) async fn answer_again<S: Settler, J: Journal, W: Worker>(
     actions: &WalletActions,
     processor: &PaymentProcessor<S, J, W>,
-    every: Option<Duration>,
+    every: Duration,
 ) {
     let mut looked_at = HashSet::new();
     let mut calls = JoinSet::new();
@@ -68,11 +68,9 @@ pub(crate) async fn answer_again<S: Settler, J: Journal, W: Worker>(
                 tracing::error!(code, "interrupted actions cannot be listed");
             }
         }
-        let Some(every) = every else { break };
         tokio::time::sleep(every).await;
         while calls.try_join_next().is_some() {}
     }
-    calls.join_all().await;
 }
 
 /// Takes a call again until its payment is settled or can no longer be used.
@@ -138,7 +136,7 @@ async fn go_on_uncharged<S: Settler, J: Journal, W: Worker>(
         Ok(true) => {
             observe::action_uncharged(intent.operation.as_str());
             let (operation, price) = (intent.operation.as_str(), intent.price_micro_usd);
-            tracing::warn!(intent = %id, owner = intent.owner, operation, price_micro_usd = price, "an action is not charged: the window of its payment closed while the server was down");
+            tracing::warn!(intent = %id, owner = intent.owner, operation, price_micro_usd = price, "an action is not charged: the window of its payment closed before it was settled");
         }
         Ok(false) => {}
         Err(error) => {

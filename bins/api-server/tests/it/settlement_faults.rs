@@ -10,6 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
 use sha2::Sha256;
+use test_support::eventually;
 use x402_wire::Scheme;
 
 const TX: &str = "0xabababababababababababababababababababababababababababababababab";
@@ -152,12 +153,11 @@ async fn an_unknown_outcome_is_decided_by_the_same_payment_and_never_by_a_new_on
 
         // A restart loses nothing.
         world.restart().await;
-        let mut decided = world.buyer.get_paid(&world.price(), &payment).await;
-        for _ in 0..3 {
-            if decided.status == 503 {
-                decided = world.buyer.get_paid(&world.price(), &payment).await;
-            }
-        }
+        let decided = eventually("the outcome", async || {
+            let again = world.buyer.get_paid(&world.price(), &payment).await;
+            (again.status != 503).then_some(again)
+        });
+        let decided = decided.await;
         assert_eq!(decided.status, 200, "{fault:?}: {}", decided.text);
         assert_eq!(decided.receipt().unwrap().transaction, TX);
         assert_eq!(

@@ -144,7 +144,7 @@ impl World {
         config.settlement.mode = SettlementMode::Onchain;
         config.settlement.rpc_url = Some(rpc.url());
         config.settlement.private_key = Some(GAS_PAYER.key.to_string().into());
-        // The server reconciles only once an hour, so it does not during a test.
+        // The server reconciles at its start, and then not again during a test.
         config.settlement.reconcile_seconds = 3600;
         let url = format!("sqlite://{}", folder.path().join("ledger.db").display());
         config.storage.url = Some(url.into());

@@ -127,6 +127,7 @@ pub(crate) fn withdrawal(number: u8) -> Order {
         payment: B256::repeat_byte(number),
         call: String::new(),
         price_micro_usd: 0,
+        charge: None,
         action: Action::Withdraw(WithdrawOrder {
             chain_id: BASE,
             token: USDC,

@@ -35,6 +35,8 @@ async fn a_whole_order_is_sealed_and_what_landed_is_the_balance() {
 #[tokio::test]
 async fn a_revocation_after_the_approval_halts_and_the_allowance_is_cleared() {
     let stage = Stage::open().await;
+    // The revocation is stored before the next block.
+    stage.mine_every(3).await;
     let plan = stage.accept(1).await;
     let approve = Transaction::Step(StepKind::Approve);
     stage
@@ -56,7 +58,7 @@ async fn a_revocation_after_the_approval_halts_and_the_allowance_is_cleared() {
 #[tokio::test]
 async fn a_dropped_transaction_and_a_reorganisation_make_no_second_call() {
     let stage = Stage::open().await;
-    let _: Value = stage.call("evm_setIntervalMining", json!([0])).await;
+    stage.mine_every(0).await;
     let plan = stage.accept(1).await;
     let hash = stage.in_pool().await;
     let dropped: Option<B256> = stage.call("anvil_dropTransaction", json!([hash])).await;
@@ -74,7 +76,7 @@ async fn a_dropped_transaction_and_a_reorganisation_make_no_second_call() {
     stage
         .until(plan, |event| *event == Event::Gone(reset))
         .await;
-    let _: Value = stage.call("evm_setIntervalMining", json!([1])).await;
+    stage.mine_every(1).await;
     let ended = stage.ended(plan).await;
     let report = stage.report(plan).await;
     match ended {

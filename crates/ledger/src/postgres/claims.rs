@@ -165,14 +165,20 @@ impl Inner {
             .transpose()
     }
 
-    /// Finds the authorization for which the payer has used the claim's identifier, unless it was
-    /// released.
+    /// Finds the other authorization for which the payer has used the claim's identifier, unless it
+    /// was released. A copy of the claim's own payment is no other authorization: the next look of
+    /// the claim finds it.
     async fn taken(&self, claim: &Claim) -> Result<Option<PaymentStatus>, LedgerError> {
         const OPERATION: &str = "payment_identifier";
         let sql = "SELECT e.state, e.content, e.transaction_hash, a.payload, a.requirements
                    FROM ledger_entry AS e LEFT JOIN ledger_answer AS a ON a.entry = e.id
-                   WHERE e.payer = $1 AND e.payment_id = $2";
-        let params: Params<'_> = &[&claim.key.payer.as_slice(), &claim.payment_id];
+                   WHERE e.payer = $1 AND e.payment_id = $2 AND e.authorization_digest <> $3";
+        let digest = kept(claim.key.digest());
+        let params: Params<'_> = &[
+            &claim.key.payer.as_slice(),
+            &claim.payment_id,
+            &digest.as_slice(),
+        ];
         let Some(row) = self.postgres.query_opt(OPERATION, sql, params).await? else {
             return Ok(None);
         };

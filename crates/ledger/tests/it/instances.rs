@@ -22,7 +22,6 @@ pub(crate) const LEASE: Duration = Duration::from_secs(600);
 pub(crate) fn postgres(url: &str, connections: usize) -> Postgres {
     let options = PostgresOptions {
         connections,
-        wait: Duration::from_millis(500),
         ..PostgresOptions::default()
     };
     Postgres::new(url.parse().unwrap(), options).unwrap()
@@ -212,7 +211,7 @@ async fn each_unknown_entry_is_looked_at_by_one_server() {
 async fn a_server_without_a_lease_registers_anew() {
     let Some(schema) = Schema::new() else { return };
     let url = schema.url();
-    let lease = Duration::from_millis(900);
+    let lease = Duration::from_secs(4);
     let a = PostgresLedger::open(postgres(url, 4), OPTIONS, lease).await;
     let a = AnyLedger::Postgres(a.unwrap());
     let first = instance(&a);

@@ -144,7 +144,7 @@ async fn a_server_does_not_register_anew_where_a_commit_could_be_lost() {
     let Some(schema) = Schema::new() else { return };
     let name = schema.url().rsplit("%3D").next().unwrap();
     let url = format!("{}&application_name={name}", schema.url());
-    let lease = Duration::from_millis(900);
+    let lease = Duration::from_secs(4);
     let ledger = PostgresLedger::open(postgres(&url, 1), OPTIONS, lease).await;
     let ledger = ledger.unwrap();
     // The ledger has one connection, so the setting applies to all its statements.

@@ -196,6 +196,7 @@ pub struct UpstreamTable {
     pub list_id: Option<String>,
     /// The most pages of a list that one call reads. Each page has up to a hundred posts, which
     /// cost money.
+    #[serde(deserialize_with = "lenient::optional_scalar")]
     pub pages: Option<u32>,
     /// The plan of the key: `free`, or `pro` for a paid plan.
     pub plan: Option<String>,

@@ -35,6 +35,8 @@ struct Own {
     flag: bool,
     #[serde(deserialize_with = "lenient::list")]
     list: Vec<String>,
+    #[serde(deserialize_with = "lenient::numbers")]
+    numbers: Vec<u64>,
     #[serde(deserialize_with = "lenient::tables")]
     tables: Vec<Row>,
 }
@@ -72,9 +74,11 @@ fn a_variable_can_set_every_kind_of_value() {
         ("SVC__OWN__PERHAPS", "8"),
         ("SVC__OWN__FLAG", "true"),
         ("SVC__OWN__LIST", "a, b,,c"),
+        ("SVC__OWN__NUMBERS", "196, 8453,"),
         ("SVC__OWN__TABLES", "[{ name = 'x' }, { name = 'y' }]"),
         ("SVC__SERVER__ALLOWED_ORIGINS", "https://a.test"),
         ("SVC__UPSTREAMS__LIFI__ENABLED", "false"),
+        ("SVC__UPSTREAMS__X_API__PAGES", "3"),
         (
             "SVC__CHAINS__8453__RPC_URLS",
             "https://one.test,https://two.test/key",
@@ -91,11 +95,13 @@ fn a_variable_can_set_every_kind_of_value() {
         perhaps: Some(8),
         flag: true,
         list: ["a", "b", "c"].map(str::to_owned).to_vec(),
+        numbers: vec![196, 8453],
         tables: Vec::from(rows),
     };
     assert_eq!(config.own, own);
     assert_eq!(config.server.allowed_origins.unwrap(), ["https://a.test"]);
     assert_eq!(config.upstreams.table("lifi").enabled, Some(false));
+    assert_eq!(config.upstreams.table("x_api").pages, Some(3));
     assert_eq!(
         config.chains.rpc_urls(8453),
         ["https://one.test", "https://two.test/key"]

@@ -87,7 +87,7 @@ async fn a_question_without_an_answer_is_asked_once_more() {
         chain.inject(InjectedFault::new(method, BadAnswer::Never));
         let began = Instant::now();
         settles(&chain, &settler, u8::try_from(nonce).unwrap() + 1).await;
-        assert!(began.elapsed() < Duration::from_secs(6), "{method}");
+        assert!(began.elapsed() < Duration::from_secs(15), "{method}");
     }
 }
 
@@ -109,7 +109,7 @@ async fn a_silent_question_and_a_failed_one_end_soon() {
     let payer = payment(USDC).payer();
     let accepts = settler.accepts_wallet(payer).await;
     assert_eq!(accepts.map_err(|cause| cause.code()), Err("http_status"));
-    assert!(began.elapsed() < Duration::from_secs(10));
+    assert!(began.elapsed() < Duration::from_secs(15));
 }
 
 #[tokio::test]

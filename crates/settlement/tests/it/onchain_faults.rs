@@ -13,7 +13,7 @@ use x402_wire::Reason;
 use crate::chain::{builder, mine_until, serve, waiting};
 use crate::facilitator::{not_sent, unknown};
 use crate::onchain::{paid, settler, settler_with};
-use crate::payments::{Draft, NOW, PRICE, USDC, USDT0, impatient, payment, timeouts};
+use crate::payments::{Draft, NOW, PRICE, USDC, USDT0, payment, timeouts};
 
 const SEND: &str = "eth_sendRawTransaction";
 const RECEIPT: &str = "eth_getTransactionReceipt";
@@ -153,7 +153,7 @@ async fn a_receipt_that_does_not_come_is_unknown_and_then_found() {
     let chain = builder().mining(Mining::Manual).build().unwrap();
     let server = serve(&chain).await;
     let hasty = settlement::Timeouts {
-        receipt: impatient().receipt,
+        receipt: Duration::from_secs(2),
         ..timeouts()
     };
     let settler = settler_with(&server, hasty);
@@ -178,7 +178,7 @@ async fn an_evicted_transaction_is_replaced_without_a_gap() {
     let chain = builder().mining(Mining::Manual).build().unwrap();
     let server = serve(&chain).await;
     let hasty = settlement::Timeouts {
-        receipt: Duration::from_millis(800),
+        receipt: Duration::from_secs(2),
         ..timeouts()
     };
     let settler = settler_with(&server, hasty);

@@ -43,7 +43,7 @@ async fn a_raised_cap_frees_waiting_requests() {
     };
     let payment = payment(USDC);
     let brief = Timeouts {
-        receipt: Duration::from_millis(300),
+        receipt: Duration::from_secs(2),
         ..timeouts()
     };
     let outcome = settler(50_000_000, brief).await.settle(&payment).await;

@@ -327,8 +327,9 @@ impl Store for PostgresStore {
                 .transaction("write", |transaction| {
                     let records = Arc::clone(&records);
                     Box::pin(async move {
+                        // The lock holds off a new owner of the lane until this write ends.
                         let sql = "SELECT token FROM sender_lane
-                                   WHERE chain_id = $1 AND account = $2";
+                                   WHERE chain_id = $1 AND account = $2 FOR SHARE";
                         let params: Params<'_> =
                             &[&number(lane.chain_id), &lane.account.to_string()];
                         let newest = transaction.query_opt(sql, params).await?;

@@ -12,7 +12,7 @@ use super::{Held, Planner, step};
 use crate::abi::{token, token_bytes};
 use crate::intent::{Expected, Step};
 use crate::refused::FundsRequired;
-use crate::{Order, Principal, Refused, StepKind};
+use crate::{Charge, Order, Principal, Refused, StepKind};
 
 /// For how many seconds a requested authorization is valid.
 const VALID_SECONDS: u64 = 3_600;
@@ -41,6 +41,10 @@ impl Planner<'_> {
             return Err(Refused::Funds(Box::new(required)));
         };
         self.judge_principal(principal, missing)?;
+        if let Some(charge) = &order.charge {
+            self.leave_charge(chain_id, token, principal, charge)
+                .await?;
+        }
         let mut pull = self.pull(chain_id, token, principal).await?;
         pull.expects = Some(Expected {
             token,
@@ -176,6 +180,33 @@ impl Planner<'_> {
             );
         }
         Ok(())
+    }
+
+    /// Checks that the owner can pay for the call after the authorization has moved its tokens.
+    /// Otherwise the action would be carried out and could not be charged.
+    async fn leave_charge(
+        &self,
+        chain_id: u64,
+        token: Address,
+        principal: &Principal,
+        charge: &Charge,
+    ) -> Result<(), Refused> {
+        if (charge.chain_id, charge.token) != (chain_id, token) {
+            return Ok(());
+        }
+        let chain = self.shared.chain(chain_id)?;
+        let block = chain.sealed(0).await?.block;
+        let balance = chain.token_balance(token, principal.from, block).await?;
+        if balance >= principal.value.saturating_add(charge.amount) {
+            return Ok(());
+        }
+        Err(Refused::invalid(
+            "principal_auth.authorization.value",
+            format!(
+                "expected that the payer keeps {} for the price of the call, observed a balance of {balance} and a principal of {}",
+                charge.amount, principal.value
+            ),
+        ))
     }
 
     /// Makes the transaction that submits the authorization, in the form that the token accepts.

@@ -3,7 +3,7 @@
 use alloy_primitives::{U256, address};
 use dev_chain::{GAS_PAYER, xlayer};
 use gas_funding::Funder;
-use wallet_actions::{Action, InvestOrder, Refused, State};
+use wallet_actions::{Action, Charge, InvestOrder, Refused, State};
 
 use crate::stage::{
     World, balance, move_tokens, order, owner, reason, sign_principal, steps, wallet,
@@ -109,6 +109,44 @@ async fn an_authorization_for_something_else_is_refused_by_name() {
         balance(&world.xlayer, xlayer::USDG, owner().address()),
         990_000_000
     );
+}
+
+/// Signs the principal of a deposit of 10 of the owner's 1,000 USDG, and begins it.
+async fn deposit(world: &World, charge: Charge) -> Result<State, Refused> {
+    let process = world.process();
+    let Err(Refused::Funds(required)) = process.run(order(1, invest("10"))).await else {
+        panic!("the wallet has funds");
+    };
+    let mut funded = order(1, invest("10"));
+    funded.principal = Some(sign_principal(&required.principal_auth.unwrap()));
+    funded.charge = Some(charge);
+    Ok(process.run(funded).await?.state)
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_principal_leaves_the_owner_the_price_of_the_call() {
+    let rest = U256::from(990_000_000);
+    let charge = |chain_id, token, amount| Charge {
+        chain_id,
+        token,
+        amount,
+    };
+    let world = World::new();
+    let too_much = charge(196, xlayer::USDG, rest + U256::ONE);
+    let refused = deposit(&world, too_much).await.unwrap_err();
+    assert_eq!(reason(&refused), "principal_auth.authorization.value");
+    assert!(refused.to_string().contains("keeps 990000001"), "{refused}");
+    let left = balance(&world.xlayer, xlayer::USDG, owner().address());
+    assert_eq!(left, 1_000_000_000);
+    // A price in another token, or on another chain, does not come from this balance.
+    for fits in [
+        charge(196, xlayer::USDG, rest),
+        charge(196, xlayer::USDT0, rest + U256::ONE),
+        charge(8453, xlayer::USDG, rest + U256::ONE),
+    ] {
+        let done = deposit(&World::new(), fits).await;
+        assert_eq!(done, Ok(State::Completed), "{fits:?}");
+    }
 }
 
 fn funder(of_owner: u64) -> Funder {

@@ -309,6 +309,7 @@ pub(crate) fn order(number: u8, action: Action) -> Order {
         payment: payment(number),
         call: String::new(),
         price_micro_usd: PRICE,
+        charge: None,
         action,
         principal: None,
         deadline: None,

@@ -133,6 +133,7 @@ impl MoveRecord {
             begin_by: None,
             call: self.text(),
             price_micro_usd: 0,
+            charge: None,
             action,
             principal: None,
             deadline: Some(self.valid_until),

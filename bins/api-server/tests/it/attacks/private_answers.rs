@@ -71,7 +71,10 @@ async fn a_rebuilt_header_gets_nothing_of_a_wallet() {
     let own = with(&payment, Some(IDENTIFIER));
     let bought = world.buyer.get_paid(target, &own).await;
     assert_eq!(bought.status, 200, "{}", bought.text);
-    assert_eq!(bought.headers["cache-control"], "private, no-store");
+    assert_eq!(
+        bought.headers["cache-control"],
+        "private, no-store, no-transform"
+    );
 
     let strangers = [None, Some("8f14e45fceea167a5a36dedd4bea2544")];
     for restarted in [false, true] {
@@ -81,7 +84,10 @@ async fn a_rebuilt_header_gets_nothing_of_a_wallet() {
         let again = world.buyer.get_paid(target, &own).await;
         assert_eq!((again.status, &again.text), (200, &bought.text));
         assert_eq!(again.headers["x-served-again"], "true");
-        assert_eq!(again.headers["cache-control"], "private, no-store");
+        assert_eq!(
+            again.headers["cache-control"],
+            "private, no-store, no-transform"
+        );
         for stranger in strangers {
             let header = with(&payment, stranger);
             tells_nothing(&world.buyer.get_paid(target, &header).await, &bought);
@@ -134,7 +140,10 @@ async fn a_public_answer_is_given_again_as_before() {
     let header = with(&signed(&world, "/portfolio").await, None);
     let own = world.buyer.get_paid("/portfolio", &header).await;
     assert_eq!(own.status, 200, "{}", own.text);
-    assert_eq!(own.headers["cache-control"], "private, no-store");
+    assert_eq!(
+        own.headers["cache-control"],
+        "private, no-store, no-transform"
+    );
     let again = world.buyer.get_paid("/portfolio", &header).await;
     again.is_refused(409, "payment_bound_elsewhere");
     assert_eq!(again.body()["error"]["reason"], "answer_private");

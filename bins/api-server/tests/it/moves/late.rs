@@ -36,6 +36,7 @@ async fn begin(process: &Process, payment: B256) -> Refused {
         begin_by: None,
         call: String::new(),
         price_micro_usd: 0,
+        charge: None,
         action: Action::Withdraw(withdraw),
         principal: None,
         deadline: None,

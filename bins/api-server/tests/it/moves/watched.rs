@@ -75,7 +75,8 @@ async fn a_mandate_invests_and_moves_on_across_a_restart() {
     world.pass(60);
     let records = until(&world, &mandates, &checks, Event::Moved).await;
     assert_eq!(records.len(), 4);
-    assert!(world.balance(A_USDG).abs_diff(600_000_000) <= 1);
+    // The chain's clock has gone on, so there is a little interest.
+    assert!(world.balance(A_USDG).abs_diff(600_000_000) <= 1_000);
     // The next check moves the rest, and the one after it moves into the better vault.
     world.pass(4_000);
     checks.sweep().await;

@@ -93,10 +93,13 @@ impl Book {
                 server.log()
             );
             for (payment, answer) in &answers {
-                // In flight, undecided, or decided as not charged: present it again.
+                // In flight, undecided, or decided as not charged: present it again. A server that
+                // has just found its database again may have to take its lease anew.
                 let pending = matches!(
                     (answer.status, answer.body()["error"]["code"].as_str()),
-                    (402, _) | (409, Some("payment_in_flight")) | (503, Some("settlement_pending"))
+                    (402, _)
+                        | (409, Some("payment_in_flight"))
+                        | (503, Some("settlement_pending" | "ledger_unavailable"))
                 );
                 assert!(
                     answer.status == 200 || pending,
@@ -211,8 +214,9 @@ async fn strike(
     let payments = book.sign(world, &server, 1).await;
     world.wire.arm(at, moment, server.killer());
     let answers = present(world, &server, &payments).await;
-    let struck = !world.wire.disarm();
-    assert_eq!(struck, answers.is_empty());
+    // A request in the background may strike after the answer.
+    let struck = !world.wire.disarm() && answers.is_empty();
+    assert!(struck || !answers.is_empty());
     book.keep(world, answers);
     server.killer().kill();
     let server = world.start().await;

@@ -106,14 +106,20 @@ impl Desk {
             };
         }
         assert_eq!(path, "/settle");
-        match self.settler.settle(&payment).await {
-            Settlement::Settled(receipt) => serde_json::to_value(receipt.into_response()).unwrap(),
-            Settlement::Rejected { reason, .. } => json!({
+        let refused = |reason: &str| {
+            json!({
                 "success": false,
-                "errorReason": reason.as_str(),
+                "errorReason": reason,
                 "transaction": "",
                 "network": "eip155:196",
-            }),
+            })
+        };
+        if self.wire.refuses() {
+            return refused("insufficient_funds");
+        }
+        match self.settler.settle(&payment).await {
+            Settlement::Settled(receipt) => serde_json::to_value(receipt.into_response()).unwrap(),
+            Settlement::Rejected { reason, .. } => refused(reason.as_str()),
             other => panic!("{other:?}"),
         }
     }

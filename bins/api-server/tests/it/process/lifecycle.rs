@@ -116,7 +116,7 @@ async fn sigterm_finishes_calls_in_flight() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sigterm_says_draining_and_goes_on_serving_for_the_configured_time() {
     let world = World::new(Mining::Auto).await;
-    let server = start_server(&world.config("server.drain_seconds = 4"), &[]).await;
+    let server = start_server(&world.config("server.drain_seconds = 10"), &[]).await;
     let ready = world.buyer.get(&server, "/readyz").await;
     assert_eq!(ready.status, 200, "{}", ready.text);
     let asked = std::time::Instant::now();
@@ -138,7 +138,7 @@ async fn sigterm_says_draining_and_goes_on_serving_for_the_configured_time() {
     assert_eq!(newcomer.get(&server, "/healthz").await.status, 200);
     server.ended().await.ok();
     let took = asked.elapsed();
-    assert!(took > std::time::Duration::from_secs(3), "{took:?}");
+    assert!(took > std::time::Duration::from_secs(8), "{took:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -155,9 +155,9 @@ async fn the_grace_period_ends() {
     server.terminate();
     let asked = std::time::Instant::now();
     server.ended().await.ok();
-    // The time limit of the upstream would end this call only after four seconds.
+    // The time limit of the upstream would end this call only after twenty seconds.
     assert!(
-        asked.elapsed() < std::time::Duration::from_millis(3500),
+        asked.elapsed() < std::time::Duration::from_secs(10),
         "{:?}",
         asked.elapsed()
     );

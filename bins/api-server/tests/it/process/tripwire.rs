@@ -1,6 +1,7 @@
 //! Kills or suspends a server at a chosen request to the outside world.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::process::server::Killer;
@@ -24,6 +25,7 @@ pub(crate) enum Moment {
 #[derive(Default)]
 pub(crate) struct Tripwire {
     armed: Mutex<Option<Armed>>,
+    refuses: AtomicBool,
 }
 
 /// The request at which the server dies.
@@ -68,6 +70,16 @@ impl Tripwire {
             victim,
             seen: 0,
         });
+    }
+
+    /// Lets the facilitator refuse its next settlement.
+    pub(crate) fn refuse_settlement(&self) {
+        self.refuses.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether this settlement is the one to refuse.
+    pub(crate) fn refuses(&self) -> bool {
+        self.refuses.swap(false, Ordering::SeqCst)
     }
 
     /// Disarms the wire. Returns whether it was still armed.

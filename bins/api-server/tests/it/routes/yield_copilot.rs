@@ -137,7 +137,10 @@ async fn bought(shop: &Shop, body: &Value) -> Value {
     let answer = ask(shop, body).await;
     assert_eq!(answer.status, 200, "{}", answer.text);
     assert_eq!(shop.world.paid(), before + 50_000);
-    assert_eq!(answer.headers["cache-control"], "private, no-store");
+    assert_eq!(
+        answer.headers["cache-control"],
+        "private, no-store, no-transform"
+    );
     well_formed("/yield-copilot", &answer.body());
     answer.body()
 }

@@ -7,6 +7,9 @@ use serde_json::{Value, json};
 use crate::support::buyer::header_of;
 use crate::wallets::stage::{Stage, sign};
 
+/// The price of an action, in the smallest unit of its assets.
+const PRICE: u64 = 50_000;
+
 fn invest(amount: &str) -> Value {
     json!({ "chain_id": "196", "protocol": "aave-v3", "asset": "USDG", "amount": amount })
 }
@@ -38,7 +41,10 @@ async fn the_same_payment_acts_once_and_its_answer_is_private() {
     let first = buyer.post_paid("/auto-defi-invest", &body, &header).await;
     assert_eq!(first.status, 200, "{}", first.text);
     assert_eq!(stage.world.paid() - paid, 50_000);
-    assert_eq!(first.headers["cache-control"], "private, no-store");
+    assert_eq!(
+        first.headers["cache-control"],
+        "private, no-store, no-transform"
+    );
     let again = buyer.post_paid("/auto-defi-invest", &body, &header).await;
     assert_eq!((again.status, &again.text), (200, &first.text));
     // A stranger can rebuild this header from the chain, and gets no part of the answer.
@@ -48,6 +54,42 @@ async fn the_same_payment_acts_once_and_its_answer_is_private() {
     assert_eq!(stage.world.paid() - paid, 50_000);
     let held = Stage::holds(&stage.world.chain, xlayer::A_USDG, stage.wallet);
     assert!((29_999_999..30_100_000).contains(&held), "{held}");
+}
+
+/// The balance of this payer covers the price or the principal, but not both.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_action_does_not_move_the_money_that_pays_for_it() {
+    let stage = Box::pin(Stage::open()).await;
+    let (route, buyer) = ("/auto-defi-invest", &stage.world.buyer);
+    let owned = || Stage::holds(&stage.world.chain, xlayer::USDG, BUYER.address);
+    let (all, sent) = (owned(), stage.sent().len());
+    let mut draft = buyer.draft(Method::POST, route).await;
+    let options = draft.challenge.options();
+    draft.option = options
+        .enumerate()
+        .find_map(|(at, option)| (option.asset == xlayer::USDG).then_some(at))
+        .unwrap();
+    let header = header_of(&buyer.signed(&draft));
+    let funded = async |atoms: u64| {
+        let mut body = invest(&format!("{}.{:06}", atoms / 1_000_000, atoms % 1_000_000));
+        let refused = buyer.post_paid(route, &body, &header).await;
+        refused.is_refused(409, "funds_required");
+        body["principal_auth"] = sign(&refused.body()["error"]["principal_auth"]);
+        buyer.post_paid(route, &body, &header).await
+    };
+    let refused = funded(all - PRICE + 1).await;
+    refused.is_refused(400, "invalid_params");
+    let problem = &refused.body()["error"]["problems"][0];
+    assert_eq!(
+        problem["path"], "body.principal_auth.authorization.value",
+        "{}",
+        refused.text
+    );
+    assert_eq!((owned(), stage.sent().len()), (all, sent));
+    // The same payment pays for the action that leaves its price.
+    let done = funded(all - PRICE).await;
+    assert_eq!(done.status, 200, "{}", done.text);
+    assert_eq!(owned(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

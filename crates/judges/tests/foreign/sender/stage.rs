@@ -54,7 +54,7 @@ fn policy() -> Policy {
         poll_interval: Duration::from_millis(200),
         watch_interval: Duration::from_millis(300),
         resend_after: Duration::from_secs(1),
-        bump_after: Duration::from_secs(2),
+        bump_after: Duration::from_secs(10),
         ..Policy::default()
     }
 }

@@ -52,6 +52,7 @@ async fn a_plan_is_redeemed_in_three_transactions_or_in_one() {
 #[tokio::test]
 async fn a_revocation_after_the_approval_halts_and_the_redeemer_clears() {
     let stage = Stage::delegated(Level::Stock).await;
+    stage.mine_every(3).await;
     let plan = stage.accept(1).await;
     let approved = |event: &Event| *event == Event::Ordered(APPROVE);
     stage.until(plan, approved).await;
@@ -119,6 +120,7 @@ async fn a_revocation_is_confirmed_when_the_chain_says_so_too() {
 #[tokio::test]
 async fn without_its_code_an_account_has_to_clear_by_itself() {
     let stage = Stage::delegated(Level::Stock).await;
+    stage.mine_every(3).await;
     let plan = stage.accept(1).await;
     let approved = |event: &Event| *event == Event::Ordered(APPROVE);
     stage.until(plan, approved).await;

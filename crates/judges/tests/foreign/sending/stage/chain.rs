@@ -57,12 +57,17 @@ impl Stage {
         let _: Value = self.call("evm_mine", json!([])).await;
     }
 
+    /// Makes a block every so many seconds, or none by itself for 0.
+    pub(crate) async fn mine_every(&self, seconds: u64) {
+        let _: Value = self.call("evm_setIntervalMining", json!([seconds])).await;
+    }
+
     pub(crate) async fn stop_mining(&self) {
-        let _: Value = self.call("evm_setIntervalMining", json!([0])).await;
+        self.mine_every(0).await;
     }
 
     pub(crate) async fn go_on_mining(&self) {
-        let _: Value = self.call("evm_setIntervalMining", json!([1])).await;
+        self.mine_every(1).await;
     }
 
     /// Waits until a transaction of the account is in the node's pool. Returns its hash.
