@@ -27,8 +27,8 @@ use crate::stand_in::StandIn;
 async fn the_turnkey_provider_conforms() {
     let stand_in = StandIn::start().await;
     conformance::conforms(|| stand_in.connect()).await;
-    // There is one key for each of three owners. Four processes create the first one's: at the border
-    // of two steps of time, the requests have different bytes.
+    // There is one key for each of three owners. Four processes create the first one's: at the
+    // border of two steps of time, the requests have different bytes.
     let made = stand_in.keys();
     assert!((3..=6).contains(&made), "{made}");
 }
