@@ -95,7 +95,7 @@ mod tests {
     fn counts_add_up() {
         let counts = |passed, names: &[&str]| Counts {
             passed,
-            failed: names.len() as u64,
+            failed: u64::try_from(names.len()).unwrap(),
             names: names.iter().copied().map(str::to_owned).collect(),
         };
         let mut total = counts(2, &["a"]);
