@@ -174,7 +174,7 @@ chains.196.block_time_ms = 50
         start_server(&self.config(), &budget).await
     }
 
-    /// Starts a server that takes the facilitator's word: it has no endpoint of the payments' chain.
+    /// Starts a server that takes the facilitator's word: it has no endpoint of the chain.
     pub(crate) async fn start_without_chain(&self) -> Server {
         let path = self.config();
         let text = std::fs::read_to_string(&path).unwrap();
