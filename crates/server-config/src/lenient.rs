@@ -90,54 +90,29 @@ pub fn optional_list<'de, D: Deserializer<'de>>(
     list(deserializer).map(Some)
 }
 
-/// Reads a list of texts, or one text with commas.
+/// Reads a list, or one text with commas between the items.
 ///
 /// # Errors
-/// When the value is anything else.
-pub fn list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    struct List;
-    impl<'de> Visitor<'de> for List {
-        type Value = Vec<String>;
+/// When the value is anything else, or an item cannot be read.
+pub fn list<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: FromStr + Deserialize<'de>,
+{
+    struct List<T>(PhantomData<T>);
+    impl<'de, T: FromStr + Deserialize<'de>> Visitor<'de> for List<T> {
+        type Value = Vec<T>;
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a list of texts")
+            f.write_str("a list")
         }
-        fn visit_str<E: Error>(self, text: &str) -> Result<Vec<String>, E> {
-            let items = text
-                .split(',')
-                .map(str::trim)
-                .filter(|item| !item.is_empty());
-            Ok(items.map(str::to_owned).collect())
-        }
-        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<String>, A::Error> {
-            let mut items = Vec::new();
-            while let Some(item) = seq.next_element()? {
-                items.push(item);
-            }
-            Ok(items)
-        }
-    }
-    deserializer.deserialize_any(List)
-}
-
-/// Reads a list of unsigned integers, or a text with integers and commas.
-///
-/// # Errors
-/// When the value is anything else.
-pub fn numbers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u64>, D::Error> {
-    struct Numbers;
-    impl<'de> Visitor<'de> for Numbers {
-        type Value = Vec<u64>;
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a list of unsigned integers")
-        }
-        fn visit_str<E: Error>(self, text: &str) -> Result<Vec<u64>, E> {
+        fn visit_str<E: Error>(self, text: &str) -> Result<Vec<T>, E> {
             let items = text.split(',').map(str::trim);
             let items = items.filter(|item| !item.is_empty()).map(str::parse);
             items
                 .collect::<Result<_, _>>()
                 .map_err(|_| E::invalid_value(serde::de::Unexpected::Str(text), &self))
         }
-        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<u64>, A::Error> {
+        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<T>, A::Error> {
             let mut items = Vec::new();
             while let Some(item) = seq.next_element()? {
                 items.push(item);
@@ -145,7 +120,7 @@ pub fn numbers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u64>, D
             Ok(items)
         }
     }
-    deserializer.deserialize_any(Numbers)
+    deserializer.deserialize_any(List(PhantomData))
 }
 
 /// Reads an array of tables, or a text with a TOML array of inline tables.

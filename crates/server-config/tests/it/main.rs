@@ -35,7 +35,7 @@ struct Own {
     flag: bool,
     #[serde(deserialize_with = "lenient::list")]
     list: Vec<String>,
-    #[serde(deserialize_with = "lenient::numbers")]
+    #[serde(deserialize_with = "lenient::list")]
     numbers: Vec<u64>,
     #[serde(deserialize_with = "lenient::tables")]
     tables: Vec<Row>,

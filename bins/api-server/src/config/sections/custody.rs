@@ -172,7 +172,7 @@ const MOST_TOPUPS: Usd = Usd::whole(10_000);
 #[serde(deny_unknown_fields, default)]
 pub struct WalletsSection {
     /// The chains whose balances a sub-wallet's answer shows.
-    #[serde(deserialize_with = "lenient::numbers")]
+    #[serde(deserialize_with = "lenient::list")]
     pub chains: Vec<u64>,
     /// The reviewed contracts and functions that wallets' keys may call. A relative path is
     /// relative to the folder of the configuration file.
