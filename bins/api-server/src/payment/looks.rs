@@ -71,3 +71,20 @@ impl Drop for Look<'_> {
         self.looks.lock().under_way.remove(&self.entry);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_task_at_a_time_looks_at_a_payment() {
+        let (looks, entry) = (Looks::default(), EntryId::new(7));
+        let first = looks.begin(entry);
+        assert!(first.is_some());
+        for _ in 0..2 {
+            assert!(looks.begin(entry).is_none());
+        }
+        drop(first);
+        assert!(looks.begin(entry).is_some());
+    }
+}
