@@ -65,7 +65,7 @@ pub struct Service<S, J> {
     probe_every: Option<Duration>,
     reconcile_every: Duration,
     /// The time between two looks for calls of wallet actions that ended without a charge.
-    take_over_every: Duration,
+    charge_again_every: Duration,
     /// The time from the signal to the end: the drain time plus the grace period.
     closing_time: Duration,
 }
@@ -137,7 +137,7 @@ impl<S: Settler, J: Journal> Service<S, J> {
             sources,
             probe_every: config.server.probe_every(),
             reconcile_every: Duration::from_secs(config.settlement.reconcile_seconds),
-            take_over_every: Duration::from_secs(config.storage.lease_seconds.into()),
+            charge_again_every: Duration::from_secs(config.storage.lease_seconds.into()),
             closing_time: limits.drain.saturating_add(limits.shutdown_grace),
         })
     }
@@ -182,7 +182,7 @@ impl<S: Settler, J: Journal> Service<S, J> {
             sources,
             probe_every,
             reconcile_every,
-            take_over_every,
+            charge_again_every,
             closing_time,
         } = self;
         let api = Arc::new(api);
@@ -200,7 +200,7 @@ impl<S: Settler, J: Journal> Service<S, J> {
         let cut_off = actions.clone().map(|actions| {
             let processor = processor.clone();
             tokio::spawn(async move {
-                wallets::answer_again(&actions, &processor, take_over_every).await;
+                wallets::answer_again(&actions, &processor, charge_again_every).await;
             })
         });
         let checks = watcher.map(Checks::start);

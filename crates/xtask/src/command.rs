@@ -64,7 +64,7 @@ pub fn run_tests(command: &mut Command, counts: &mut Counts) -> Result<(), Xtask
                 ran += binary;
             }
             if let Some(name) = Counts::failed_test(&line) {
-                ran.names.push(name.to_owned());
+                ran.failed_tests.push(name.to_owned());
             }
         }
     }
@@ -148,7 +148,7 @@ mod tests {
         let expected = Counts {
             passed: 4,
             failed: 1,
-            names: vec!["two".to_owned()],
+            failed_tests: vec!["two".to_owned()],
         };
         assert_eq!(counts, expected);
     }

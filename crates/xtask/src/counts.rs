@@ -11,7 +11,7 @@ pub struct Counts {
     /// How many tests failed.
     pub failed: u64,
     /// The names of tests that failed.
-    pub names: Vec<String>,
+    pub failed_tests: Vec<String>,
 }
 
 impl Counts {
@@ -27,7 +27,7 @@ impl Counts {
         Some(Self {
             passed: number("passed")?,
             failed: number("failed")?,
-            names: Vec::new(),
+            failed_tests: Vec::new(),
         })
     }
 
@@ -42,7 +42,7 @@ impl AddAssign for Counts {
     fn add_assign(&mut self, other: Self) {
         self.passed = self.passed.saturating_add(other.passed);
         self.failed = self.failed.saturating_add(other.failed);
-        self.names.extend(other.names);
+        self.failed_tests.extend(other.failed_tests);
     }
 }
 
@@ -96,7 +96,7 @@ mod tests {
         let counts = |passed, names: &[&str]| Counts {
             passed,
             failed: u64::try_from(names.len()).unwrap(),
-            names: names.iter().copied().map(str::to_owned).collect(),
+            failed_tests: names.iter().copied().map(str::to_owned).collect(),
         };
         let mut total = counts(2, &["a"]);
         total += counts(3, &["b", "c"]);

@@ -104,7 +104,7 @@ impl Session {
             let tenths = time.subsec_millis() / 100;
             println!("{} {seconds:>5}.{tenths} s  {name}", ended.word());
         }
-        for name in &self.counts.names {
+        for name in &self.counts.failed_tests {
             println!("failed: {name}");
         }
         if count_tests {

@@ -1,4 +1,5 @@
-//! Kills or suspends a server at a chosen request to the outside world.
+//! Kills or suspends a server at a chosen request to the outside world, and lets the facilitator
+//! refuse a settlement.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
