@@ -74,7 +74,8 @@ impl Instance {
         let id = Arc::new(AtomicI64::new(new_number(&postgres, lease).await?));
         let look = Arc::new(Notify::new());
         let heartbeat = {
-            let (postgres, id, look) = (postgres.clone(), Arc::clone(&id), Arc::clone(&look));
+            let (id, look) = (Arc::clone(&id), Arc::clone(&look));
+            let postgres = postgres.for_heartbeat();
             tokio::spawn(async move { heartbeat(&postgres, &id, &look, lease).await })
                 .abort_handle()
         };

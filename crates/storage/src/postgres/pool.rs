@@ -14,7 +14,8 @@ const UNDONE_MOST: u32 = 3;
 /// The options of a [`Postgres`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PostgresOptions {
-    /// The most connections.
+    /// The most connections. One of them is only for the heartbeat of an
+    /// [`Instance`](super::Instance), so calls that use all others cannot end its lease.
     pub connections: usize,
     /// How long a statement waits for a connection of the pool. When the pool makes a new
     /// connection, each host has this limit, unless the address sets `connect_timeout`.
@@ -40,6 +41,8 @@ impl Default for PostgresOptions {
 #[derive(Clone)]
 pub struct Postgres {
     pool: Pool,
+    /// The connection for the heartbeat of an instance.
+    heartbeat: Pool,
     address: Arc<Address>,
     statement: Duration,
 }
@@ -63,23 +66,27 @@ impl Postgres {
         let recycling = ManagerConfig {
             recycling_method: RecyclingMethod::Fast,
         };
-        let hosts = Hosts::new(&config, tls::connector()?, limit);
-        let all_hosts = hosts.all_limits();
-        let manager = Manager::from_connect(config, hosts, recycling);
-        let pool = Pool::builder(manager)
-            .max_size(options.connections)
-            .timeouts(Timeouts {
-                wait: Some(options.wait),
-                create: Some(all_hosts),
-                recycle: Some(options.wait),
-            })
-            .runtime(Runtime::Tokio1)
-            .build()
-            .map_err(|error| PostgresError::Unavailable {
-                reason: error.to_string(),
-            })?;
+        let tls = tls::connector()?;
+        let pool_of = |connections| {
+            let hosts = Hosts::new(&config, tls.clone(), limit);
+            let all_hosts = hosts.all_limits();
+            let manager = Manager::from_connect(config.clone(), hosts, recycling.clone());
+            Pool::builder(manager)
+                .max_size(connections)
+                .timeouts(Timeouts {
+                    wait: Some(options.wait),
+                    create: Some(all_hosts),
+                    recycle: Some(options.wait),
+                })
+                .runtime(Runtime::Tokio1)
+                .build()
+                .map_err(|error| PostgresError::Unavailable {
+                    reason: error.to_string(),
+                })
+        };
         Ok(Self {
-            pool,
+            pool: pool_of(options.connections.saturating_sub(1).max(1))?,
+            heartbeat: pool_of(1)?,
             address: Arc::new(address),
             statement: options.statement,
         })
@@ -197,6 +204,14 @@ impl Postgres {
             operation,
             reason: "a row was expected".to_owned(),
         })
+    }
+
+    /// Returns the same database over the connection that is only for a heartbeat.
+    pub(super) fn for_heartbeat(&self) -> Self {
+        Self {
+            pool: self.heartbeat.clone(),
+            ..self.clone()
+        }
     }
 
     pub(super) fn statement_time(&self) -> Duration {
