@@ -77,6 +77,10 @@ pub struct Intent {
     /// Whether the intent is over and no reorganisation can change its result.
     #[serde(default)]
     pub is_final: bool,
+    /// Since when it is known that the action is not charged, in Unix seconds. `None` while it is
+    /// charged or may still be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uncharged_at: Option<u64>,
     /// When a reorganisation last reopened the intent after its end, in Unix seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reorganised_at: Option<u64>,

@@ -122,6 +122,7 @@ impl Planner<'_> {
             plan: draft.plan,
             ended_at: None,
             is_final: false,
+            uncharged_at: None,
             reorganised_at: None,
         })
     }

@@ -171,6 +171,33 @@ impl WalletActions {
         self.shared.store.since(created_at).await
     }
 
+    /// Records that an action is not charged, because its payment can no longer be settled for it.
+    /// Returns whether this call has recorded it: of several servers, one gets `true`. `false` also
+    /// when the id is unknown.
+    ///
+    /// # Errors
+    /// Errors of the store. The record may or may not be written then.
+    pub async fn note_uncharged(&self, id: &IntentId) -> Result<bool, StoreError> {
+        loop {
+            let Some(intent) = self.find(id).await? else {
+                return Ok(false);
+            };
+            if intent.uncharged_at.is_some() {
+                return Ok(false);
+            }
+            let noted = Intent {
+                uncharged_at: Some(self.now()),
+                ..intent
+            };
+            match self.shared.store.write(noted).await {
+                Ok(_) => return Ok(true),
+                // A driver or another server has written it since.
+                Err(StoreError::Conflict { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
     /// Returns the reviewed products into which wallets can deposit. It does not check whether they
     /// accept deposits now.
     pub fn products(&self) -> impl Iterator<Item = crate::ListedProduct> + '_ {

@@ -1,10 +1,10 @@
 //! Records that work was done and is not charged, because its payment can no longer be settled.
 //!
 //! An authorization ends with its window. An action that began before a crash continues after the
-//! window has closed, and is not charged. The journal records that once.
+//! window has closed, and is not charged. The journal then has the reason for look-ups.
 
 use alloy_primitives::U256;
-use ledger::{Claim, Journal, LedgerError, Reservation, Spent, State};
+use ledger::{Claim, Journal, LedgerError, PaymentStatus, Reservation, Spent, State};
 use settlement::Settler;
 
 use super::{PaidCall, PaymentProcessor, Worker};
@@ -20,21 +20,35 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             .is_some_and(|presented| presented.ends_at() < self.now().saturating_add(needed))
     }
 
-    /// Records in the journal that the work of the call was done and is not charged. Returns
-    /// `false` when the journal has already recorded that, or has the payment in another state.
+    /// Whether the payment of the call belongs to another request.
+    ///
+    /// # Errors
+    /// A journal that cannot be read.
+    pub(crate) async fn is_bound_elsewhere(&self, call: &PaidCall) -> Result<bool, LedgerError> {
+        let Some(presented) = call.presented else {
+            return Ok(false);
+        };
+        let found = self
+            .journal()
+            .find(&presented.key, &call.binding, self.now());
+        Ok(matches!(found.await?, Some(PaymentStatus::BoundElsewhere)))
+    }
+
+    /// Records in the journal that the work of the call was done and is not charged. Changes
+    /// nothing when the journal has already recorded that, or has the payment in another state.
     ///
     /// # Errors
     /// A journal that cannot be read or written.
-    pub(crate) async fn forgo(&self, call: &PaidCall, price: u64) -> Result<bool, LedgerError> {
+    pub(crate) async fn forgo(&self, call: &PaidCall, price: u64) -> Result<(), LedgerError> {
         let Some(presented) = call.presented else {
-            return Ok(false);
+            return Ok(());
         };
         let known = self.journal().look_up(&presented.key).await?;
         let is_new = known.is_none_or(|record| {
             record.state == State::Released && record.reason.as_deref() != Some(EXPIRED_UNCHARGED)
         });
         if !is_new {
-            return Ok(false);
+            return Ok(());
         }
         let claim = Claim {
             key: presented.key,
@@ -49,9 +63,9 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 let released =
                     self.journal()
                         .release(entry, EXPIRED_UNCHARGED, Spent::NOTHING, self.now());
-                released.await.map(|()| true)
+                released.await
             }
-            Reservation::Known(_) => Ok(false),
+            Reservation::Known(_) => Ok(()),
         }
     }
 }

@@ -7,9 +7,10 @@
 //! same charge. So the action is charged, and the caller finds its answer. An intent without effect
 //! stays uncharged and is not tried again, because only its caller can decide that.
 //!
-//! Once the window of a payment has closed, it can no longer be settled. An action that was not
-//! signed yet is then cancelled. A signed action continues without a charge: the ledger records
-//! that, and a metric counts it.
+//! Once the window of a payment has closed, it can no longer be settled. The same is true when it
+//! has paid for another request after the action's own call had ended without an answer. An action
+//! that was not signed yet is then cancelled. A signed action continues without a charge: the
+//! ledger and the intent record that, and a metric counts it.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -30,6 +31,8 @@ const PAUSE: Duration = Duration::from_secs(5);
 
 /// The reason of an intent that is given up because its payment has expired.
 const EXPIRED: &str = "payment_expired";
+/// The reason of an intent that is given up because its payment has paid for another request.
+const BOUND_ELSEWHERE: &str = "payment_bound_elsewhere";
 /// The time limit of one look at an intent for its first sealed transaction.
 const LOOK: Duration = Duration::from_secs(60);
 /// The pause between two looks.
@@ -85,11 +88,21 @@ async fn take_again<S: Settler, J: Journal, W: Worker>(
         let mut next = pause;
         // Reads that fail are tried again after the pause.
         match (actions.find(id).await, processor.state(&call).await) {
-            (_, Ok(Some(State::Settled | State::Undecidable))) | (Ok(None), _) => return,
+            (_, Ok(Some(State::Undecidable))) | (Ok(None), _) => return,
             (Ok(Some(intent)), _) if intent.came_to_nothing() => return,
+            (Ok(Some(intent)), Ok(Some(State::Settled))) => {
+                match processor.is_bound_elsewhere(&call).await {
+                    Ok(false) => return,
+                    Ok(true) => {
+                        return go_on_uncharged(actions, processor, intent, &call, BOUND_ELSEWHERE)
+                            .await;
+                    }
+                    Err(_) => {}
+                }
+            }
             (Ok(Some(intent)), Ok(None | Some(State::Released))) => {
                 if processor.is_expired(&call) {
-                    return go_on_uncharged(actions, processor, intent, &call).await;
+                    return go_on_uncharged(actions, processor, intent, &call, EXPIRED).await;
                 }
                 tracing::info!(intent = %id, "an interrupted call of an action is repeated");
                 processor.process(call, payload).await;
@@ -103,18 +116,19 @@ async fn take_again<S: Settler, J: Journal, W: Worker>(
     }
 }
 
-/// Handles an intent whose payment has expired: cancels it if nothing was signed for it, and
-/// otherwise lets it continue uncharged.
+/// Handles an intent whose payment can no longer be settled for it: cancels it if nothing was
+/// signed for it, and otherwise lets it continue uncharged.
 async fn go_on_uncharged<S: Settler, J: Journal, W: Worker>(
     actions: &WalletActions,
     processor: &PaymentProcessor<S, J, W>,
     mut intent: Intent,
     call: &PaidCall,
+    reason: &'static str,
 ) {
     let id = intent.id.clone();
-    match actions.give_up(&id, EXPIRED).await {
+    match actions.give_up(&id, reason).await {
         Ok(Some(GivenUp::Cancelled(_))) => {
-            tracing::info!(intent = %id, "an action is cancelled because its payment has expired");
+            tracing::info!(intent = %id, reason, "an action is cancelled because its payment cannot pay for it");
             return;
         }
         Ok(_) => {}
@@ -132,15 +146,19 @@ async fn go_on_uncharged<S: Settler, J: Journal, W: Worker>(
         }
         tokio::time::sleep(BETWEEN_LOOKS).await;
     }
-    match processor.forgo(call, intent.price_micro_usd).await {
+    if let Err(error) = processor.forgo(call, intent.price_micro_usd).await {
+        tracing::error!(intent = %id, code = error.code(), %error, "an uncharged action cannot be recorded in the ledger");
+        return;
+    }
+    match actions.note_uncharged(&id).await {
         Ok(true) => {
             observe::action_uncharged(intent.operation.as_str());
             let (operation, price) = (intent.operation.as_str(), intent.price_micro_usd);
-            tracing::warn!(intent = %id, owner = intent.owner, operation, price_micro_usd = price, "an action is not charged: the window of its payment closed before it was settled");
+            tracing::warn!(intent = %id, owner = intent.owner, operation, price_micro_usd = price, reason, "an action is not charged");
         }
         Ok(false) => {}
         Err(error) => {
-            tracing::error!(intent = %id, code = error.code(), %error, "an uncharged action cannot be recorded in the ledger");
+            tracing::error!(intent = %id, code = error.code(), %error, "an uncharged action cannot be recorded");
         }
     }
 }

@@ -36,6 +36,7 @@ fn intent(id: u8, number: u8, wallet: u8) -> Intent {
         plan: Value::Null,
         ended_at: None,
         is_final: false,
+        uncharged_at: None,
         reorganised_at: None,
     }
 }

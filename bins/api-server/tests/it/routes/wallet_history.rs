@@ -83,6 +83,7 @@ fn intent(number: u8, operation: Operation, days_ago: u64, received: u64, plan: 
         plan,
         ended_at: Some(now() - days_ago * DAY),
         is_final: true,
+        uncharged_at: None,
         reorganised_at: None,
     }
 }

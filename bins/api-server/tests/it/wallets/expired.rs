@@ -1,5 +1,5 @@
-//! Tests of actions whose payment can no longer be settled, because its window closed while the
-//! server was down.
+//! Tests of actions whose payment can no longer be settled for them: its window closed while the
+//! server was down, or it has paid for another request.
 
 use alloy_primitives::U256;
 use dev_chain::base;
@@ -71,7 +71,7 @@ async fn cut_off(stage: &mut Stage, action: &Value, id: &str, payment: &Value) -
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_action_after_its_payments_window_is_uncharged_and_counted_once() {
+async fn an_action_that_no_payment_can_pay_for_is_uncharged_and_counted_once() {
     let mut stage = Box::pin(Stage::open()).await;
     stage.give_usdc(5_000_000);
     let token = base::USDC.to_string();
@@ -118,4 +118,18 @@ async fn an_action_after_its_payments_window_is_uncharged_and_counted_once() {
     eventually("the second note", released).await;
     counts(&stage, 2).await;
     assert_eq!(stage.world.look_up(&payment).await, standing);
+
+    // The call of this action has ended without a stored answer, and its payment has then paid for
+    // another request of the same price.
+    let buyer = &stage.world.buyer;
+    let third = buyer.signed(&buyer.draft(Method::GET, "/rwa-pulse").await);
+    let bought = buyer.get_paid("/rwa-pulse", &header_of(&third)).await;
+    assert_eq!(bought.status, 200, "{}", bought.text);
+    let paid = stage.world.paid();
+    let id = "00000000000000000000000000000abe";
+    let ended = Box::pin(cut_off(&mut stage, &done, id, &third)).await;
+    assert_eq!(ended["status"], "completed", "{ended}");
+    counts(&stage, 3).await;
+    assert_eq!(stage.world.look_up(&third).await["state"], "settled");
+    assert_eq!(stage.world.paid(), paid);
 }
