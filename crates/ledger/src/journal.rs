@@ -46,9 +46,11 @@ pub trait Journal: Send + Sync + 'static {
     /// Claims an authorization for one request, before any work begins.
     ///
     /// Of all claims of one authorization exactly one is [`Reserved`](Reservation::Reserved), until
-    /// that one is released. A `payment_id` that the payer has already used with another
-    /// authorization gives [`IdentifierTaken`](PaymentStatus::IdentifierTaken), unless the other
-    /// one was released.
+    /// that one is released. After a settlement attempt, only the same request can reserve it
+    /// again, because work with an effect may have been done for that request.
+    ///
+    /// A `payment_id` that the payer has already used with another authorization gives
+    /// [`IdentifierTaken`](PaymentStatus::IdentifierTaken), unless the other one was released.
     ///
     /// A claim includes the look-up of [`find`](Self::find), so callers need not call both.
     fn reserve(
@@ -106,7 +108,8 @@ pub trait Journal: Send + Sync + 'static {
     ) -> impl Future<Output = Result<(), LedgerError>> + Send;
 
     /// Records that nothing was charged, deletes the stored answer, and subtracts `spent`. The
-    /// authorization may then be reserved again, for any request.
+    /// authorization may then be reserved again: by any request, or only by the same one if a
+    /// settlement was attempted.
     ///
     /// The caller must be certain of it. A settlement without a verdict needs
     /// [`mark_unknown`](Self::mark_unknown) instead.
@@ -119,7 +122,8 @@ pub trait Journal: Send + Sync + 'static {
     ) -> impl Future<Output = Result<(), LedgerError>> + Send;
 
     /// Records that the settlement ended without a verdict, with the transaction if it is known. An
-    /// entry that is already unknown gets the new transaction and cause, and keeps its time.
+    /// entry that is already unknown gets the new transaction and cause, and keeps its time. A
+    /// server that has lost the entry can still add the transaction if the entry has none.
     fn mark_unknown(
         &self,
         entry: EntryId,

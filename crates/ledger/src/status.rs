@@ -28,8 +28,8 @@ pub enum PaymentStatus {
     },
     /// The payment was charged, and this is its answer.
     Answered(StoredAnswer),
-    /// The authorization belongs to another request. Or it came earlier with another signature or
-    /// payment identifier.
+    /// The authorization belongs to another request: it is in use for that one, or a settlement was
+    /// attempted for that one. Or it came earlier with another signature or payment identifier.
     BoundElsewhere,
     /// The payer has used the payment identifier with another authorization, which was not
     /// released.

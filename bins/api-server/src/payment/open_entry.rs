@@ -140,14 +140,16 @@ pub(super) enum Written {
     Yes,
     /// The write may succeed later: the disk is full, or busy.
     NotYet,
-    /// The entry is in another state, or is deleted.
+    /// The entry is in another state, belongs to another server, or is deleted.
     Never,
 }
 
 impl Written {
     pub(super) fn not(error: &LedgerError) -> Self {
         match error {
-            LedgerError::WrongState { .. } | LedgerError::NoSuchEntry { .. } => Self::Never,
+            LedgerError::WrongState { .. }
+            | LedgerError::NoSuchEntry { .. }
+            | LedgerError::TakenOver { .. } => Self::Never,
             _ => Self::NotYet,
         }
     }

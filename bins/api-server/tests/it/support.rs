@@ -64,7 +64,7 @@ impl World {
             config.settlement.facilitator_url = Some(url);
             config.settlement.rpc_url = None;
             config.settlement.private_key = None;
-            config.settlement.timeout_ms = 300;
+            config.settlement.timeout_ms = 1_000;
         })
         .await
     }

@@ -66,7 +66,7 @@ impl Inner {
         Err(LedgerError::Busy)
     }
 
-    /// Reserves the authorization if it has no entry or a released one.
+    /// Reserves the authorization if it has no entry, or a released one that is free for the claim.
     async fn insert(
         &self,
         instance: i64,
@@ -90,7 +90,7 @@ impl Inner {
                  changed_at = excluded.changed_at, amount = excluded.amount, method = excluded.method,
                  path = excluded.path, payment_id = excluded.payment_id, private = false, answered = false,
                  transaction_hash = NULL, receipt = NULL, cause = NULL
-             WHERE e.state = $17 AND NOT e.retired
+             WHERE e.state = $17 AND NOT e.retired AND (NOT e.attempted OR e.request = excluded.request)
              RETURNING id",
         );
         let content = claim.request.content_digest();

@@ -66,8 +66,8 @@ impl Inner {
         row.as_ref().map(Found::read).transpose()
     }
 
-    /// Returns the status of the authorization's entry for a request; `None` when it is released or
-    /// missing.
+    /// Returns the status of the authorization's entry for a request; `None` when this request may
+    /// reserve the authorization.
     pub(super) async fn find(
         &self,
         digest: &[u8],
@@ -77,11 +77,12 @@ impl Inner {
         let Some(found) = self.entry_of(digest).await? else {
             return Ok(None);
         };
-        if found.state == State::Released {
+        let is_of_request = found.request == request;
+        if found.state == State::Released && (is_of_request || !found.attempted) {
             let reason = found.cause.unwrap_or_default();
             return Ok(found.retired.then_some(PaymentStatus::Retired { reason }));
         }
-        if found.request != request {
+        if !is_of_request {
             return Ok(Some(PaymentStatus::BoundElsewhere));
         }
         let (entry, transaction) = (found.entry, found.transaction);

@@ -248,7 +248,20 @@ async fn a_receipt_is_recorded_by_the_server_that_has_it() {
         a.release(entry, "late", Spent::NOTHING, NOW).await,
         taken.clone()
     );
-    assert_eq!(a.mark_unknown(entry, None, "late", NOW).await, taken);
+    assert_eq!(
+        a.mark_unknown(entry, None, "late", NOW).await,
+        taken.clone()
+    );
+    // A transaction that the other server does not know is added, and none is replaced.
+    let hash = |text: &str| Some(text.to_owned());
+    a.mark_unknown(entry, hash("0xa1"), "late", NOW)
+        .await
+        .unwrap();
+    let found = look_up(&b, 1).await.unwrap();
+    assert_eq!(found.transaction, hash("0xa1"));
+    assert_eq!(found.reason.as_deref(), Some(Recovery::CAUSE));
+    let replaced = a.mark_unknown(entry, hash("0xa2"), "late", NOW).await;
+    assert_eq!(replaced, taken);
     // A number alone is not enough: the authorization must be the entry's.
     let other_payment = a.settle(entry, key(3), receipt(3), NOW).await;
     assert_eq!(other_payment, Err(LedgerError::NoSuchEntry { entry }));
@@ -353,4 +366,33 @@ async fn the_owner_is_the_instance() {
     let Some(schema) = Schema::new() else { return };
     let ledger = server(schema.url()).await;
     assert_eq!(ledger.owner(), instance(&ledger));
+}
+
+/// Calls that wait for the database must not end the lease of their own server.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_keeps_its_lease_while_its_calls_use_every_connection() {
+    let Some(schema) = Schema::new() else { return };
+    let options = PostgresOptions {
+        connections: 4,
+        wait: Duration::from_secs(20),
+        statement: Duration::from_secs(20),
+    };
+    let database = Postgres::new(schema.url().parse().unwrap(), options).unwrap();
+    let lease = Duration::from_secs(2);
+    let ledger = PostgresLedger::open(database.clone(), OPTIONS, lease)
+        .await
+        .unwrap();
+    let number = ledger.instance().id();
+    let calls: Vec<_> = (0..6)
+        .map(|_| {
+            let database = database.clone();
+            let sql = "SELECT pg_sleep(2.5)";
+            tokio::spawn(async move { database.query("sleep", sql, &[]).await.unwrap() })
+        })
+        .collect();
+    for call in calls {
+        call.await.unwrap();
+    }
+    let entry = reserved(&AnyLedger::Postgres(ledger.clone()), claim(1)).await;
+    assert_eq!(ledger.instance().id(), number, "{entry}");
 }

@@ -116,6 +116,30 @@ async fn another_request_is_refused_in_every_state_but_released() {
     }
 }
 
+/// The request may have had an effect that the payment was meant to pay for.
+#[tokio::test]
+async fn after_a_settlement_attempt_a_released_payment_is_for_its_request_only() {
+    let mut ledger = Bench::new();
+    let other = || Claim {
+        request: request(9),
+        ..claim(1)
+    };
+    let elsewhere = PaymentStatus::BoundElsewhere;
+    let mut entry = bring(&ledger, 1, State::Settling).await;
+    for _ in 0..2 {
+        let released = ledger.release(entry, "refused", Spent::NOTHING, NOW);
+        assert_eq!(released.await, Ok(()));
+        ledger.reopen();
+        let found = ledger.find(&key(1), &request(9), NOW).await;
+        assert_eq!(found, Ok(Some(elsewhere.clone())));
+        assert_eq!(refused(&ledger, other()).await, elsewhere);
+        assert_eq!(find(&ledger, 1, NOW).await, None);
+        // The next call of the same request ends before its settlement.
+        entry = reserved(&ledger, claim(1)).await;
+    }
+    assert_eq!(refused(&ledger, other()).await, elsewhere);
+}
+
 #[tokio::test]
 async fn method_path_query_and_body_bind() {
     let ledger = Bench::new();

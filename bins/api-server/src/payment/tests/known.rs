@@ -272,6 +272,20 @@ async fn a_payment_is_not_replaced_while_another_call_carries_it() {
     assert_eq!(stage.record(&payment).await.unwrap().state, State::Settled);
 }
 
+/// The first request may have had an effect, as the action of a wallet has.
+#[tokio::test(start_paused = true)]
+async fn a_payment_that_failed_to_settle_pays_for_no_other_request() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    Script::set(&stage.script.settles, rejected());
+    let payment = stage.sign(&payer);
+    declined(stage.buy(&payment).await);
+    Script::set(&stage.script.settles, Settles::Taken);
+    let other = refused(stage.buy_with(Some("max_age=5"), &payment).await);
+    assert!(matches!(other, Refusal::BoundElsewhere { .. }), "{other:?}");
+    assert_eq!(stage.record(&payment).await.unwrap().state, State::Released);
+    assert!(!served(stage.buy(&payment).await).again);
+}
+
 /// A payment that is released between two reads may have been sent to a settlement before, and can
 /// still be executed.
 #[tokio::test(start_paused = true)]
@@ -283,7 +297,8 @@ async fn a_payment_that_is_released_while_it_is_looked_up_is_not_replaced() {
     // A call that ended without a record had claimed it once more.
     let claim = Claim {
         key: payment.authorization_key().unwrap(),
-        request: RequestBinding::new("GET", "/crypto-news", None, b""),
+        request: RequestBinding::new("GET", "/crypto-news", None, b"")
+            .for_payment(payment.signature().as_str(), payment.payment_id()),
         payment_id: None,
         amount: payment.authorization().value,
         valid_before: stage.script.now() + 100,

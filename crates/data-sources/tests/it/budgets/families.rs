@@ -156,10 +156,11 @@ async fn every_call_of_a_family_waits_out_its_pause() {
     };
     let limit = std::time::Duration::from_secs(30);
     tokio::time::timeout(limit, held).await.unwrap();
-    let limited = SourceErrorKind::RateLimited {
-        retry_after: Some(1),
-    };
-    assert_eq!(kind(okx.price(token(2)).await), limited);
+    let limited = kind(okx.price(token(2)).await);
+    assert!(
+        matches!(limited, SourceErrorKind::RateLimited { .. }),
+        "{limited:?}"
+    );
     assert_eq!(asked(&server).await, 1);
     // Another family is asked, and the waiting call continues.
     assert_eq!(kind(okx.tokens(None).await).reason(), "upstream_malformed");

@@ -24,6 +24,8 @@ pub(super) struct Found {
     receipt: i64,
     transaction: Option<String>,
     private: bool,
+    /// Whether a settlement was attempted before the entry was released.
+    attempted: bool,
 }
 
 impl Store<'_> {
@@ -73,7 +75,7 @@ impl Store<'_> {
 
     pub(super) fn entry_of(&mut self, digest: &Digest) -> rusqlite::Result<Option<Found>> {
         let sql =
-            "SELECT id, state, request, changed_at, answer, receipt, transaction_hash, private
+            "SELECT id, state, request, changed_at, answer, receipt, transaction_hash, private, attempted
                    FROM entry WHERE authorization = ?1";
         self.statements.find(sql, params![digest], |row| {
             Ok(Found {
@@ -85,22 +87,24 @@ impl Store<'_> {
                 receipt: row.get(5)?,
                 transaction: row.get(6)?,
                 private: row.get(7)?,
+                attempted: row.get(8)?,
             })
         })
     }
 
-    /// Returns the status of a found entry for a request. `None` when it is released and may be
-    /// reserved again.
+    /// Returns the status of a found entry for a request. `None` when it is released and this
+    /// request may reserve it again.
     pub(super) fn status(
         &mut self,
         found: &Found,
         request: B256,
         now: u64,
     ) -> Result<Option<PaymentStatus>, Failure> {
-        if found.state == State::Released {
+        let is_of_request = found.request == request;
+        if found.state == State::Released && (is_of_request || !found.attempted) {
             return Ok(self.retired(found.entry)?);
         }
-        if found.request != request {
+        if !is_of_request {
             return Ok(Some(PaymentStatus::BoundElsewhere));
         }
         let (entry, transaction) = (found.entry, || found.transaction.clone());

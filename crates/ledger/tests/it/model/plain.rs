@@ -70,12 +70,13 @@ pub(super) struct Model {
 
 impl Model {
     pub(super) fn status(&self, key: u64, request: u64) -> Option<PaymentStatus> {
-        let entry = self
-            .entries
-            .iter()
-            .find(|e| e.key == key && e.state != State::Released)?;
-        if entry.request != request {
+        let entry = self.entries.iter().find(|e| e.key == key)?;
+        let is_free = entry.state == State::Released && !entry.attempted;
+        if !is_free && entry.request != request {
             return Some(PaymentStatus::BoundElsewhere);
+        }
+        if entry.state == State::Released {
+            return None;
         }
         let transaction = || entry.transaction.clone();
         Some(match entry.state {

@@ -88,6 +88,24 @@ impl Books {
         }
     }
 
+    /// Adds the transaction of an entry that another instance has, unless the entry has one.
+    pub(super) fn add_transaction(
+        &mut self,
+        entry: EntryId,
+        transaction: Option<String>,
+        cause: &str,
+        now: u64,
+    ) -> Result<(), LedgerError> {
+        let known = |found: &Entry| found.transaction.is_some();
+        if self.entries.get(&entry).is_some_and(known) {
+            return Err(LedgerError::TakenOver { entry });
+        }
+        self.advance(entry, Transition::MarkUnknown, now, |entry| {
+            entry.transaction = transaction;
+            entry.cause.get_or_insert_with(|| cause.to_owned());
+        })
+    }
+
     /// Checks that an entry is that of an authorization.
     pub(super) fn must_be(
         &self,
@@ -195,12 +213,13 @@ impl Books {
     ) -> Option<PaymentStatus> {
         let (entry, found) = self.newest(key)?;
         let transaction = found.transaction.clone();
+        let is_of_request = found.request.digest() == request.digest();
         Some(match found.state {
-            State::Released => {
+            State::Released if is_of_request || !found.attempted => {
                 let reason = found.cause.clone().unwrap_or_default();
                 return found.retired.then_some(PaymentStatus::Retired { reason });
             }
-            _ if found.request.digest() != request.digest() => PaymentStatus::BoundElsewhere,
+            _ if !is_of_request => PaymentStatus::BoundElsewhere,
             State::Unknown => PaymentStatus::Unknown { entry, transaction },
             State::Undecidable => PaymentStatus::Undecidable { entry, transaction },
             State::Settled => PaymentStatus::Answered(StoredAnswer {
