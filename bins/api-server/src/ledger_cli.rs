@@ -35,13 +35,13 @@ const PAGE: u32 = 256;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LedgerCommand {
-    /// List payments: without a selection, those whose result the server cannot determine. A server
-    /// on a SQLite file must be stopped.
+    /// List payments: without a state, those whose result the server cannot determine. A server on a
+    /// SQLite file must be stopped.
     List {
         /// The TOML file.
         #[arg(long, value_name = "FILE")]
         config: PathBuf,
-        /// Print JSON: one object on each line, or one list of objects when nothing is selected.
+        /// Print JSON, one object on each line.
         #[arg(long)]
         json: bool,
         #[command(flatten)]
@@ -257,12 +257,6 @@ impl LedgerCommand {
             Self::List {
                 json,
                 selection,
-                limit: None,
-                ..
-            } if selection.is_empty() => undecidable::list(ledger, json, out).await,
-            Self::List {
-                json,
-                selection,
                 limit,
                 ..
             } => {
@@ -270,7 +264,10 @@ impl LedgerCommand {
                 let format = if json { Format::Json } else { Format::Table };
                 format.begin(out)?;
                 let limit = limit.unwrap_or(usize::MAX);
-                each(ledger, &filter, limit, |record| format.write(record, out)).await?;
+                let listed = each(ledger, &filter, limit, |record| format.write(record, out));
+                if listed.await? == 0 && !json {
+                    writeln!(out, "no payment")?;
+                }
                 Ok(())
             }
             Self::Show { which, json, .. } => show(ledger, which, json, out).await,

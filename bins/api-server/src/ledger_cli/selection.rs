@@ -25,13 +25,6 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    pub(super) fn is_empty(&self) -> bool {
-        self.states.is_empty()
-            && self.since.is_none()
-            && self.until.is_none()
-            && self.payer.is_none()
-    }
-
     /// Returns the filter. Without a state it selects `otherwise`; an empty list selects every
     /// state.
     pub(super) fn filter(&self, otherwise: &[State]) -> Filter {
