@@ -12,9 +12,11 @@ use std::{
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
+    sync::watch,
 };
 
-/// Forwards connections to a database. On request it swallows an answer, or closes connections.
+/// Forwards connections to a database. On request it swallows an answer, closes connections, or
+/// holds everything back.
 #[derive(Clone, Debug)]
 pub struct TcpProxy {
     address: SocketAddr,
@@ -22,6 +24,7 @@ pub struct TcpProxy {
     /// How many answers come before the one that is swallowed. Below zero, none is swallowed.
     until_cut: Arc<AtomicI64>,
     closed: Arc<AtomicBool>,
+    held: watch::Sender<bool>,
 }
 
 impl TcpProxy {
@@ -36,6 +39,7 @@ impl TcpProxy {
             upstream: Arc::new(Mutex::new(upstream)),
             until_cut: Arc::new(AtomicI64::new(-1)),
             closed: Arc::default(),
+            held: watch::Sender::new(false),
         };
         let made = proxy.clone();
         tokio::spawn(async move {
@@ -85,12 +89,25 @@ impl TcpProxy {
         self.closed.store(!reachable, Ordering::Relaxed);
     }
 
+    /// Holds back every byte in both directions, or forwards what was held back. Connections stay
+    /// open. The database executes a statement that was held back, even if its client has given it
+    /// up meanwhile.
+    pub fn hold(&self, held: bool) {
+        self.held.send_replace(held);
+    }
+
+    async fn passes(&self) {
+        // The sender lives as long as `self`.
+        let _ = self.held.subscribe().wait_for(|held| !held).await;
+    }
+
     async fn forward(self, mut client: TcpStream, mut server: TcpStream) {
         let (mut asked, mut answered) = ([0; 16_384], [0; 16_384]);
         loop {
             tokio::select! {
                 read = client.read(&mut asked) => {
                     let Ok(read @ 1..) = read else { return };
+                    self.passes().await;
                     if self.closed.load(Ordering::Relaxed) {
                         return;
                     }
@@ -100,6 +117,7 @@ impl TcpProxy {
                 }
                 read = server.read(&mut answered) => {
                     let Ok(read @ 1..) = read else { return };
+                    self.passes().await;
                     if self.until_cut.load(Ordering::Relaxed) >= 0
                         && self.until_cut.fetch_sub(1, Ordering::Relaxed) == 0
                     {

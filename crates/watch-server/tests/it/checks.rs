@@ -6,7 +6,7 @@ use tokio::sync::Notify;
 use watch_server::{Edition, EditionFuture, MemoryStore, Yields};
 use yield_watch::{Decision, Event, Mode, State, verify};
 
-use crate::stage::{Board, HOUR, OWNER, Stage, distinct, market, payment, terms};
+use crate::stage::{Board, HOUR, OWNER, Stage, distinct, held, market, payment, terms};
 
 #[tokio::test]
 async fn a_mandate_is_checked_when_it_is_due_and_records_each_rise_once() {
@@ -171,14 +171,47 @@ impl Yields for Gate {
     }
 }
 
+impl Gate {
+    fn before(board: &Arc<Board>) -> Arc<Self> {
+        Arc::new(Self {
+            board: Arc::clone(board),
+            asked: Notify::new(),
+            open: Notify::new(),
+        })
+    }
+}
+
+/// A process is suspended in the middle of a check, and another one checks the mandate meanwhile.
+#[tokio::test]
+async fn a_check_that_outlives_its_lease_writes_and_moves_nothing() {
+    let stage = Stage::new();
+    stage.wallet.holds(held("a", "4"));
+    let markets = || vec![market("a", "4"), market("b", "6")];
+    let gate = Gate::before(&stage.board);
+    let sleeper = stage.process_of(Arc::new(stage.store()), gate.clone());
+    let other = stage.process();
+    let kept = other.mandate(Mode::Auto).await;
+    stage.time.set(60);
+    stage.board.show(60, markets());
+    let watcher = sleeper.watcher.clone();
+    let checking = tokio::spawn(async move { watcher.sweep().await });
+    gate.asked.notified().await;
+    stage.time.set(600);
+    stage.board.show(600, markets());
+    other.watcher.sweep().await;
+    let (events, signed) = (other.events(&kept).await, stage.wallet.signed());
+    assert_eq!(signed.len(), 1);
+    assert_eq!(events.last(), Some(&Event::Moved));
+    gate.open.notify_one();
+    checking.await.unwrap();
+    assert_eq!(other.events(&kept).await, events);
+    assert_eq!(stage.wallet.signed(), signed);
+}
+
 #[tokio::test]
 async fn a_cancellation_wins_over_a_running_check() {
     let stage = Stage::new();
-    let gate = Arc::new(Gate {
-        board: stage.board.clone(),
-        asked: Notify::new(),
-        open: Notify::new(),
-    });
+    let gate = Gate::before(&stage.board);
     let process = stage.process_of(Arc::new(stage.store()), gate.clone());
     let kept = process.mandate(Mode::Notify).await;
     stage.time.set(60);

@@ -1,6 +1,6 @@
-//! Tests of a failover: a replica of the database takes over while two servers sell. The tests pass
-//! without effect when `TEST_POSTGRES_URL` is not set or the programs of PostgreSQL are not
-//! installed.
+//! Tests of a database that ends while two servers sell: a replica takes over, or the database
+//! starts again. The tests pass without effect when `TEST_POSTGRES_URL` is not set or the programs
+//! of PostgreSQL are not installed.
 
 use alloy_primitives::U256;
 use storage::postgres::{Postgres, PostgresError, PostgresOptions};
@@ -232,4 +232,57 @@ async fn a_synchronous_replica_has_everything() {
         book.keep(&world, ended(&world, server, &new).await);
     }
     both_answer(&world, [&a, &b], &mut book).await;
+}
+
+/// The database is killed and started again while both servers sell. It has lost nothing, so the
+/// servers keep their leases.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_restart_of_the_database_loses_no_payment() {
+    let Some(pair) = Pair::start().await else {
+        return;
+    };
+    let Pair {
+        mut primary,
+        standby: _standby,
+        proxy: _proxy,
+        world,
+    } = pair;
+    let (a, b) = (start(&world).await, start(&world).await);
+    let mut book = Book::default();
+    for moment in ["the claims", "the work", "the settlements"] {
+        let payments = book.sign(&world, &a, 6).await;
+        let restart = async {
+            match moment {
+                "the work" => {
+                    world.upstream.close();
+                    world.upstream.holds(1).await;
+                }
+                "the settlements" => {
+                    eventually("a payment", async || {
+                        let mut payments = payments.iter();
+                        let settled = payments.any(|payment| world.is_settled(payment));
+                        settled.then_some(())
+                    })
+                    .await;
+                }
+                _ => {}
+            }
+            primary.stop_immediately().unwrap();
+            primary.resume().unwrap();
+            world.upstream.open();
+        };
+        let (at_a, at_b, ()) = tokio::join!(
+            present(&world, &a, &payments[..3]),
+            present(&world, &b, &payments[3..]),
+            restart,
+        );
+        let answers = [at_a, at_b].concat();
+        assert_eq!(answers.len(), payments.len(), "{moment}");
+        book.keep(&world, answers);
+        both_answer(&world, [&a, &b], &mut book).await;
+    }
+    for server in [&a, &b] {
+        let log = server.log();
+        assert!(!log.contains("goes on under a new number"), "{log}");
+    }
 }

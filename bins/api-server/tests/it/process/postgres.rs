@@ -4,6 +4,7 @@
 //! Each test ends with the same check: every payment has one answer, which both servers give, and
 //! moved its amount once.
 
+mod cut_off;
 mod histories;
 
 use dev_chain::Mining;
@@ -23,7 +24,7 @@ pub(crate) const LEASE: &str = "storage.lease_seconds = 3\n";
 /// The proxy between the servers and the database, and their schema.
 pub(crate) struct Database {
     proxy: TcpProxy,
-    _schema: Schema,
+    schema: Schema,
 }
 
 /// Puts a world on an empty schema of the database, behind a proxy.
@@ -31,10 +32,7 @@ pub(crate) async fn world(mut world: World) -> Option<(Database, World)> {
     let schema = Schema::new()?;
     let proxy = TcpProxy::before(schema.server()).await.unwrap();
     world.database = Some(schema.url_through(proxy.address()));
-    let database = Database {
-        proxy,
-        _schema: schema,
-    };
+    let database = Database { proxy, schema };
     Some((database, world))
 }
 
@@ -336,27 +334,47 @@ async fn a_rolling_restart_loses_no_call_on_the_chain() {
 }
 
 async fn rolling_restart(world: World) {
-    let (mut a, mut b) = (start(&world).await, start(&world).await);
+    let start = async || {
+        let config = format!("{LEASE}server.drain_seconds = 4\n");
+        start_server(&world.config(&config), &[]).await
+    };
+    let (mut a, mut b) = (start().await, start().await);
     let mut book = Book::default();
     for _ in 0..2 {
-        let payments = book.sign(&world, &a, 8).await;
-        let (at_a, at_b, ()) = tokio::join!(
+        let payments = book.sign(&world, &a, 16).await;
+        let (at_a, at_b, late) = tokio::join!(
             present(&world, &a, &payments[..4]),
-            present(&world, &b, &payments[4..]),
-            async { a.terminate() },
+            present(&world, &b, &payments[4..8]),
+            async {
+                a.terminate();
+                eventually("the server says that it drains", async || {
+                    let answer = world.buyer.get(&a, "/readyz").await;
+                    (answer.status == 503).then_some(())
+                })
+                .await;
+                // A proxy that has not asked yet sends further calls.
+                present(&world, &a, &payments[8..12]).await
+            },
         );
-        assert_eq!(at_b.len(), 4);
-        for (_, answer) in at_a.iter().chain(&at_b) {
-            assert!([200, 503].contains(&answer.status), "{}", answer.text);
+        let restart = async {
+            a.ended().await.ok();
+            start().await
+        };
+        let (restarted, rest) = tokio::join!(restart, present(&world, &b, &payments[12..]));
+        let answers = [at_a, at_b, late, rest].concat();
+        assert_eq!(answers.len(), payments.len(), "every caller is answered");
+        for (_, answer) in &answers {
+            if answer.status != 200 {
+                assert_eq!(answer.status, 503, "{}", answer.text);
+                assert_eq!(answer.error("retryable"), true, "{}", answer.text);
+                let next = answer.error("next");
+                assert_eq!(next["action"], "send_same_again", "{}", answer.text);
+            }
         }
-        book.keep(&world, [at_a, at_b].concat());
-        a.ended().await.ok();
-        // The stopped server has given up its lease, so the other one need not wait for its end.
-        book.settle_up(&world, &b).await;
-        a = start(&world).await;
-        std::mem::swap(&mut a, &mut b);
+        book.keep(&world, answers);
+        (a, b) = (b, restarted);
+        both_answer(&world, [&a, &b], &mut book).await;
     }
-    both_answer(&world, [&a, &b], &mut book).await;
 }
 
 #[test]
