@@ -122,8 +122,7 @@ pub trait Journal: Send + Sync + 'static {
     ) -> impl Future<Output = Result<(), LedgerError>> + Send;
 
     /// Records that the settlement ended without a verdict, with the transaction if it is known. An
-    /// entry that is already unknown gets the new transaction and cause, and keeps its time. A
-    /// server that has lost the entry can still add the transaction if the entry has none.
+    /// entry that is already unknown gets the new transaction and cause, and keeps its time.
     fn mark_unknown(
         &self,
         entry: EntryId,

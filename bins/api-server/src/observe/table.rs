@@ -258,7 +258,7 @@ pub(super) const METRICS: [Metric; 37] = [
         name: WALLET_ACTIONS_UNCHARGED,
         kind: Counter,
         labels: &["operation"],
-        help: "actions of sub-wallets that were done but not charged, because the window of their payment closed before it was settled, or because the payment has paid for another request. Each action counts once, whichever server notices it",
+        help: "actions of sub-wallets that were done but not charged, because the window of their payment closed before it was settled, or because the payment has paid for another request. Of several servers, one counts an action",
     },
     Metric {
         name: WALLET_ACTIONS_REORGANISED,

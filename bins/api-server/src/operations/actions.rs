@@ -18,6 +18,7 @@ use wallet_actions::{
 use crate::answer::{Answered, Status};
 use crate::call::Call;
 use crate::context::Context;
+use crate::payment::KeptCall;
 use crate::reply::ErrorReply;
 use crate::sources::Wallets;
 use crate::wallets::{intent_view, refused, without_effect};
@@ -77,6 +78,12 @@ pub(super) async fn carry_out_since(
     let until = time_left(since, actions, call);
     let begun = Box::pin(actions.begin(&order)).await;
     let intent = begun.map_err(|error| refused(&error))?;
+    if !KeptCall::are_of_one_request(&intent.call, &order.call) {
+        let message = "this payment has begun another action";
+        return Err(ErrorReply::new(ErrorCode::PaymentBoundElsewhere, message)
+            .detail("reason", "another_request")
+            .detail("intent_id", intent.id.as_str()));
+    }
     let unavailable = |error: wallet_actions::StoreError| {
         ErrorReply::new(ErrorCode::UpstreamUnavailable, error.to_string())
             .detail("reason", error.code())

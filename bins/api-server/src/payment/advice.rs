@@ -26,7 +26,9 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 let message = "the payment was refused before, and a new one was asked for";
                 Declined::new(Reason::from(reason.as_str()), message).into()
             }
-            PaymentStatus::BoundElsewhere => Refusal::BoundElsewhere { url: url() },
+            PaymentStatus::BoundElsewhere => Refusal::BoundElsewhere {
+                next: Next::LookUp { url: url() },
+            },
             PaymentStatus::IdentifierTaken {
                 transaction,
                 key: other,
@@ -63,6 +65,19 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         match self.can_never_pay(presented).await {
             Ok(true) => Next::SignNew,
             Ok(false) | Err(_) => self.wait(presented),
+        }
+    }
+
+    /// The payer's next step with a released payment that is kept for another request: a settlement
+    /// was attempted for that one.
+    pub(super) async fn after_other_request(&self, presented: &Presented) -> Next {
+        match self.after_attempt(presented).await {
+            Next::SignNew if self.shared.worker.has_begun(presented.key.digest()).await => {
+                Next::LookUp {
+                    url: self.catalog().payment_url(&presented.key),
+                }
+            }
+            next => next,
         }
     }
 

@@ -86,9 +86,17 @@ fn error(refusal: Refusal) -> ErrorReply {
                 .detail("state", state.to_string())
                 .next(&again(SOON))
         }
-        Refusal::BoundElsewhere { url } => {
-            let message = "this payment belongs to another request, or came with another signature";
-            bound_elsewhere(message, "another_request").next(&Next::LookUp { url })
+        Refusal::BoundElsewhere { next } => {
+            let message = match next {
+                Next::LookUp { .. } => {
+                    "this payment belongs to another request, or came with another signature"
+                }
+                _ => {
+                    "a settlement of this payment was tried for another request, and it pays for no \
+                     other one: send it with that request"
+                }
+            };
+            bound_elsewhere(message, "another_request").next(&next)
         }
         Refusal::IdentifierTaken {
             transaction,

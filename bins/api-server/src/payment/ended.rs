@@ -39,7 +39,7 @@ pub(crate) enum Refusal {
     /// 409: another call with the same payment and request is in flight.
     InFlight { state: State },
     /// 409: the authorization belongs to another request, or came with another signature before.
-    BoundElsewhere { url: String },
+    BoundElsewhere { next: Next },
     /// 409: the payer has used the payment identifier with another authorization.
     IdentifierTaken {
         /// The transaction that settled the other authorization.
@@ -267,7 +267,9 @@ mod tests {
             Refusal::InFlight {
                 state: State::Working,
             },
-            Refusal::BoundElsewhere { url: url() },
+            Refusal::BoundElsewhere {
+                next: Next::LookUp { url: url() },
+            },
             Refusal::OutOfCredit {
                 retry_after_seconds: 1,
             },

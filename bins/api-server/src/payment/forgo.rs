@@ -34,21 +34,19 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         Ok(matches!(found.await?, Some(PaymentStatus::BoundElsewhere)))
     }
 
-    /// Records in the journal that the work of the call was done and is not charged. Changes
-    /// nothing when the journal has already recorded that, or has the payment in another state.
+    /// Records in the journal that the work of the call was done and is not charged. Returns
+    /// whether the journal has that record now. `false` when the payment is in another state.
     ///
     /// # Errors
     /// A journal that cannot be read or written.
-    pub(crate) async fn forgo(&self, call: &PaidCall, price: u64) -> Result<(), LedgerError> {
+    pub(crate) async fn forgo(&self, call: &PaidCall, price: u64) -> Result<bool, LedgerError> {
         let Some(presented) = call.presented else {
-            return Ok(());
+            return Ok(false);
         };
-        let known = self.journal().look_up(&presented.key).await?;
-        let is_new = known.is_none_or(|record| {
-            record.state == State::Released && record.reason.as_deref() != Some(EXPIRED_UNCHARGED)
-        });
-        if !is_new {
-            return Ok(());
+        match self.journal().look_up(&presented.key).await? {
+            Some(record) if record.state != State::Released => return Ok(false),
+            Some(record) if record.reason.as_deref() == Some(EXPIRED_UNCHARGED) => return Ok(true),
+            _ => {}
         }
         let claim = Claim {
             key: presented.key,
@@ -63,9 +61,9 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 let released =
                     self.journal()
                         .release(entry, EXPIRED_UNCHARGED, Spent::NOTHING, self.now());
-                released.await
+                released.await.map(|()| true)
             }
-            Reservation::Known(_) => Ok(()),
+            Reservation::Known(_) => Ok(false),
         }
     }
 }

@@ -30,6 +30,15 @@ impl KeptCall {
         serde_json::to_string(&kept).unwrap_or_default()
     }
 
+    /// Whether two kept calls are for the same request, whatever their payments.
+    pub(crate) fn are_of_one_request(one: &str, other: &str) -> bool {
+        let request = |text: &str| {
+            let kept: Option<Self> = serde_json::from_str(text).ok();
+            kept.map(|kept| (kept.operation, kept.query, kept.body))
+        };
+        request(one) == request(other)
+    }
+
     /// Makes the call again.
     pub(crate) fn again(&self) -> Option<(PaidCall, PaymentPayload)> {
         let is_named = |operation: &Operation| operation.name() == self.operation;
@@ -48,5 +57,36 @@ impl KeptCall {
             binding,
         };
         Some((PaidCall::new(request, &payload), payload))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_payments_for_one_request_are_recognised() {
+        let text = |operation: &str, query: Option<&str>, body: &str, payment: &str| {
+            let kept = KeptCall {
+                operation: operation.to_owned(),
+                query: query.map(str::to_owned),
+                body: body.to_owned(),
+                payment: payment.to_owned(),
+            };
+            serde_json::to_string(&kept).unwrap()
+        };
+        let first = text("auto_swap", None, "{}", "a");
+        assert!(KeptCall::are_of_one_request(
+            &first,
+            &text("auto_swap", None, "{}", "b")
+        ));
+        for other in [
+            text("auto_bridge", None, "{}", "a"),
+            text("auto_swap", Some("a=1"), "{}", "a"),
+            text("auto_swap", None, "{ }", "a"),
+            String::new(),
+        ] {
+            assert!(!KeptCall::are_of_one_request(&first, &other), "{other}");
+        }
     }
 }

@@ -117,7 +117,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         released.await.map_or_else(
             |error| {
                 tracing::error!(%entry, code = error.code(), %error, "a payment cannot be released");
-                Written::not(&error)
+                Written::not_by_owner(&error)
             },
             |()| Written::Yes,
         )
@@ -145,11 +145,18 @@ pub(super) enum Written {
 }
 
 impl Written {
+    /// The result of a failed write that only the owner of an entry may make.
+    pub(super) fn not_by_owner(error: &LedgerError) -> Self {
+        match error {
+            LedgerError::TakenOver { .. } => Self::Never,
+            error => Self::not(error),
+        }
+    }
+
+    /// The result of a failed write that needs no owner.
     pub(super) fn not(error: &LedgerError) -> Self {
         match error {
-            LedgerError::WrongState { .. }
-            | LedgerError::NoSuchEntry { .. }
-            | LedgerError::TakenOver { .. } => Self::Never,
+            LedgerError::WrongState { .. } | LedgerError::NoSuchEntry { .. } => Self::Never,
             _ => Self::NotYet,
         }
     }

@@ -5,6 +5,7 @@
 //! in no transaction, and only the payer has it.
 
 use ledger::{Journal, PaymentStatus, State, StoredAnswer};
+use route_catalog::Next;
 use settlement::Settler;
 use x402_wire::AuthorizationKey;
 
@@ -21,6 +22,9 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         key: &AuthorizationKey,
         status: PaymentStatus,
     ) -> Ended {
+        if status == PaymentStatus::BoundElsewhere {
+            return Box::pin(self.bound_elsewhere(call, key)).await;
+        }
         if !call.request.is_private() {
             return self.known(key, status);
         }
@@ -33,18 +37,31 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             }
             PaymentStatus::Answered(stored) => stored.receipt.transaction,
             PaymentStatus::AnswerExpired { transaction } => transaction,
-            // The request may be the same, with another identifier or with none.
-            PaymentStatus::BoundElsewhere => match Box::pin(self.journal().look_up(key)).await {
-                Ok(Some(record)) if record.state == State::Settled => {
-                    record.transaction.unwrap_or_default()
-                }
-                Ok(_) => return self.known(key, status),
-                Err(error) => return unreadable(&error).into(),
-            },
             status => return self.known(key, status),
         };
         let url = self.catalog().payment_url(key);
         Refusal::AnswerPrivate { transaction, url }.into()
+    }
+
+    /// Ends a call whose payment belongs to another request.
+    async fn bound_elsewhere(&self, call: &PaidCall, key: &AuthorizationKey) -> Ended {
+        let record = match self.journal().look_up(key).await {
+            Ok(record) => record,
+            Err(error) => return unreadable(&error).into(),
+        };
+        let url = self.catalog().payment_url(key);
+        let next = match (record, &call.presented) {
+            // The request may be the same, with another identifier or with none.
+            (Some(record), _) if record.state == State::Settled && call.request.is_private() => {
+                let transaction = record.transaction.unwrap_or_default();
+                return Refusal::AnswerPrivate { transaction, url }.into();
+            }
+            (Some(record), Some(presented)) if record.state == State::Released => {
+                self.after_other_request(presented).await
+            }
+            _ => Next::LookUp { url },
+        };
+        Refusal::BoundElsewhere { next }.into()
     }
 
     /// Whether the call gets the answer again. The journal has already compared the request, the

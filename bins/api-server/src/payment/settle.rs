@@ -233,15 +233,17 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         transaction: Option<String>,
         cause: &str,
     ) -> Written {
+        let known = transaction.clone();
         let marked = self
             .journal()
             .mark_unknown(entry, transaction, cause, self.now());
         match marked.await {
             Ok(()) => Written::Yes,
             Err(error) => {
-                // A sweep makes an entry that is still settling unknown.
-                tracing::error!(%entry, code = error.code(), %error, "an unknown outcome cannot be recorded");
-                Written::not(&error)
+                // A sweep makes an entry that is still settling unknown. Only this process and the
+                // log have the transaction then.
+                tracing::error!(%entry, transaction = known, code = error.code(), %error, "an unknown outcome cannot be recorded");
+                Written::not_by_owner(&error)
             }
         }
     }

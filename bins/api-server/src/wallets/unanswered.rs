@@ -29,10 +29,6 @@ use crate::payment::{KeptCall, PaidCall, PaymentProcessor, Worker};
 /// pause is twice as long.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// The reason of an intent that is given up because its payment has expired.
-const EXPIRED: &str = "payment_expired";
-/// The reason of an intent that is given up because its payment has paid for another request.
-const BOUND_ELSEWHERE: &str = "payment_bound_elsewhere";
 /// The time limit of one look at an intent for its first sealed transaction.
 const LOOK: Duration = Duration::from_secs(60);
 /// The pause between two looks.
@@ -88,26 +84,34 @@ async fn take_again<S: Settler, J: Journal, W: Worker>(
         let mut next = pause;
         // Reads that fail are tried again after the pause.
         match (actions.find(id).await, processor.state(&call).await) {
-            (_, Ok(Some(State::Undecidable))) | (Ok(None), _) => return,
+            (Ok(None), _) => return,
             (Ok(Some(intent)), _) if intent.came_to_nothing() => return,
             (Ok(Some(intent)), Ok(Some(State::Settled))) => {
                 match processor.is_bound_elsewhere(&call).await {
                     Ok(false) => return,
                     Ok(true) => {
-                        return go_on_uncharged(actions, processor, intent, &call, BOUND_ELSEWHERE)
-                            .await;
+                        let why = Uncharged::PaidElsewhere;
+                        if go_on_uncharged(actions, processor, intent, &call, why).await {
+                            return;
+                        }
                     }
                     Err(_) => {}
                 }
             }
             (Ok(Some(intent)), Ok(None | Some(State::Released))) => {
                 if processor.is_expired(&call) {
-                    return go_on_uncharged(actions, processor, intent, &call, EXPIRED).await;
+                    let why = Uncharged::Expired;
+                    if go_on_uncharged(actions, processor, intent, &call, why).await {
+                        return;
+                    }
+                } else {
+                    tracing::info!(intent = %id, "an interrupted call of an action is repeated");
+                    processor.process(call, payload).await;
+                    next = pause.saturating_mul(2);
                 }
-                tracing::info!(intent = %id, "an interrupted call of an action is repeated");
-                processor.process(call, payload).await;
-                next = pause.saturating_mul(2);
             }
+            // The operator decides. The look for what follows need not be soon.
+            (_, Ok(Some(State::Undecidable))) => next = LOOK,
             // A server works on the call, or its state cannot be read now.
             _ => {}
         }
@@ -116,20 +120,41 @@ async fn take_again<S: Settler, J: Journal, W: Worker>(
     }
 }
 
+/// Why an action is not charged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Uncharged {
+    /// The window of its payment has closed.
+    Expired,
+    /// Its payment has paid for another request.
+    PaidElsewhere,
+}
+
+impl Uncharged {
+    /// The reason in the intent and in the log.
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Expired => "payment_expired",
+            Self::PaidElsewhere => "payment_bound_elsewhere",
+        }
+    }
+}
+
 /// Handles an intent whose payment can no longer be settled for it: cancels it if nothing was
-/// signed for it, and otherwise lets it continue uncharged.
+/// signed for it, and otherwise lets it continue uncharged. Returns `false` when the payment may
+/// have been settled for it after all.
 async fn go_on_uncharged<S: Settler, J: Journal, W: Worker>(
     actions: &WalletActions,
     processor: &PaymentProcessor<S, J, W>,
     mut intent: Intent,
     call: &PaidCall,
-    reason: &'static str,
-) {
+    why: Uncharged,
+) -> bool {
     let id = intent.id.clone();
-    match actions.give_up(&id, reason).await {
+    match actions.give_up(&id, why.as_str()).await {
         Ok(Some(GivenUp::Cancelled(_))) => {
+            let reason = why.as_str();
             tracing::info!(intent = %id, reason, "an action is cancelled because its payment cannot pay for it");
-            return;
+            return true;
         }
         Ok(_) => {}
         Err(refused) => tracing::warn!(intent = %id, %refused, "an action cannot be cancelled"),
@@ -137,28 +162,49 @@ async fn go_on_uncharged<S: Settler, J: Journal, W: Worker>(
     // The action counts as uncharged only once one of its transactions has an effect.
     while !intent.has_effect() {
         match actions.wait(&id, Instant::now() + LOOK).await {
-            Ok(Some(found)) if found.came_to_nothing() => return,
+            Ok(Some(found)) if found.came_to_nothing() => return true,
             Ok(Some(found)) => intent = found,
-            Ok(None) => return,
+            Ok(None) => return true,
             Err(error) => {
                 tracing::warn!(intent = %id, code = error.code(), "an action cannot be read");
             }
         }
         tokio::time::sleep(BETWEEN_LOOKS).await;
     }
-    if let Err(error) = processor.forgo(call, intent.price_micro_usd).await {
-        tracing::error!(intent = %id, code = error.code(), %error, "an uncharged action cannot be recorded in the ledger");
-        return;
-    }
-    match actions.note_uncharged(&id).await {
-        Ok(true) => {
-            observe::action_uncharged(intent.operation.as_str());
-            let (operation, price) = (intent.operation.as_str(), intent.price_micro_usd);
-            tracing::warn!(intent = %id, owner = intent.owner, operation, price_micro_usd = price, reason, "an action is not charged");
-        }
-        Ok(false) => {}
-        Err(error) => {
-            tracing::error!(intent = %id, code = error.code(), %error, "an uncharged action cannot be recorded");
+    loop {
+        match note_uncharged(actions, processor, &intent, call, why).await {
+            Ok(is_uncharged) => return is_uncharged,
+            Err(code) => {
+                tracing::error!(intent = %id, code, "an uncharged action cannot be recorded, and is tried again");
+                tokio::time::sleep(PAUSE).await;
+            }
         }
     }
+}
+
+/// Records in the ledger and in the intent that an action is not charged. The server that records
+/// it in the intent also counts it. Returns `false` when the ledger has the payment in a state in
+/// which it may pay for the action.
+async fn note_uncharged<S: Settler, J: Journal, W: Worker>(
+    actions: &WalletActions,
+    processor: &PaymentProcessor<S, J, W>,
+    intent: &Intent,
+    call: &PaidCall,
+    why: Uncharged,
+) -> Result<bool, &'static str> {
+    let (operation, price) = (intent.operation.as_str(), intent.price_micro_usd);
+    let is_uncharged = match why {
+        Uncharged::Expired => processor.forgo(call, price).await,
+        Uncharged::PaidElsewhere => processor.is_bound_elsewhere(call).await,
+    };
+    if !is_uncharged.map_err(|error| error.code())? {
+        return Ok(false);
+    }
+    let noted = actions.note_uncharged(&intent.id).await;
+    if noted.map_err(|error| error.code())? {
+        observe::action_uncharged(operation);
+        let reason = why.as_str();
+        tracing::warn!(intent = %intent.id, owner = intent.owner, operation, price_micro_usd = price, reason, "an action is not charged");
+    }
+    Ok(true)
 }

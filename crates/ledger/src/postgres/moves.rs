@@ -232,8 +232,6 @@ impl Inner {
         }
     }
 
-    /// Records that the outcome is unknown. Only the server that asked for the settlement may know
-    /// its transaction. So a server that no longer has the entry still adds a missing transaction.
     pub(super) async fn mark_unknown(
         &self,
         entry: EntryId,
@@ -242,12 +240,10 @@ impl Inner {
         now: u64,
     ) -> Result<(), LedgerError> {
         const SQL: &str = concat!(
-            "UPDATE ledger_entry SET state = $3, open = 2,
-                 cause = CASE WHEN owner = $1 THEN $8 ELSE coalesce(cause, $8) END,
+            "UPDATE ledger_entry SET state = $3, open = 2, cause = $8,
                  changed_at = CASE WHEN state = $3 THEN changed_at ELSE greatest(changed_at, $6) END,
                  transaction_hash = coalesce($7, transaction_hash)
-             WHERE id = $2 AND state BETWEEN $4 AND $5
-                 AND (owner = $1 OR (transaction_hash IS NULL AND $7::text IS NOT NULL)) AND ",
+             WHERE id = $2 AND state BETWEEN $4 AND $5 AND owner = $1 AND ",
             alive!(),
             " RETURNING id"
         );

@@ -103,3 +103,23 @@ async fn a_deposit_beside_another_server_happens_once() {
 async fn a_swap_beside_another_server_happens_once() {
     at_every_effect(swap("10", "1")).await;
 }
+
+/// Both processes find at the same time that an action is not charged, while their drivers write the
+/// same intent.
+#[tokio::test(start_paused = true)]
+async fn one_of_two_processes_notes_that_an_action_is_not_charged() {
+    let mut world = stage();
+    world.servers = true;
+    let (first, second) = (world.process(), world.process());
+    let intent = Box::pin(first.actions.begin(&order(1, invest("5")))).await;
+    let id = intent.unwrap().id;
+    let (one, other) = tokio::join!(
+        first.actions.note_uncharged(&id),
+        second.actions.note_uncharged(&id),
+    );
+    assert_ne!(one.unwrap(), other.unwrap());
+    let ended = second.run_when_free(order(1, invest("5"))).await;
+    assert_eq!((&ended.id, ended.state), (&id, State::Completed));
+    assert!(ended.uncharged_at.is_some());
+    assert_eq!(first.actions.note_uncharged(&id).await, Ok(false));
+}

@@ -280,9 +280,20 @@ async fn a_payment_that_failed_to_settle_pays_for_no_other_request() {
     let payment = stage.sign(&payer);
     declined(stage.buy(&payment).await);
     Script::set(&stage.script.settles, Settles::Taken);
-    let other = refused(stage.buy_with(Some("max_age=5"), &payment).await);
-    assert!(matches!(other, Refusal::BoundElsewhere { .. }), "{other:?}");
+    let advised = async || match refused(stage.buy_with(Some("max_age=5"), &payment).await) {
+        Refusal::BoundElsewhere { next } => next,
+        other => panic!("{other:?}"),
+    };
+    // Its own request may still be charged.
+    let next = advised().await;
+    assert!(matches!(next, Next::Wait { .. }), "{next:?}");
     assert_eq!(stage.record(&payment).await.unwrap().state, State::Released);
+    Script::set(&stage.script.is_void, Ok(true));
+    assert_eq!(advised().await, Next::SignNew);
+    Script::set(&stage.script.has_begun, true);
+    let next = advised().await;
+    assert!(matches!(next, Next::LookUp { .. }), "{next:?}");
+    Script::set(&stage.script.is_void, Ok(false));
     assert!(!served(stage.buy(&payment).await).again);
 }
 

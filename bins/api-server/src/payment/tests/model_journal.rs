@@ -218,19 +218,12 @@ impl Journal for ModelJournal {
         cause: &str,
         now: u64,
     ) -> Result<(), LedgerError> {
-        let transition = Transition::MarkUnknown;
-        self.call(transition.as_str(), |books| {
-            match books.may_move(self.owner(), entry, transition) {
-                // The server that asked for the settlement may be the only one that knows it.
-                Err(LedgerError::TakenOver { .. }) if transaction.is_some() => {
-                    books.add_transaction(entry, transaction, cause, now)
-                }
-                Err(error) => Err(error),
-                Ok(()) => books.advance(entry, transition, now, |entry| {
-                    entry.transaction = transaction.or(entry.transaction.take());
-                    entry.cause = Some(cause.to_owned());
-                }),
-            }
+        let mark = |entry: &mut Entry| {
+            entry.transaction = transaction.or(entry.transaction.take());
+            entry.cause = Some(cause.to_owned());
+        };
+        self.own(Transition::MarkUnknown, entry, |books| {
+            books.advance(entry, Transition::MarkUnknown, now, mark)
         })
         .await
     }

@@ -88,24 +88,6 @@ impl Books {
         }
     }
 
-    /// Adds the transaction of an entry that another instance has, unless the entry has one.
-    pub(super) fn add_transaction(
-        &mut self,
-        entry: EntryId,
-        transaction: Option<String>,
-        cause: &str,
-        now: u64,
-    ) -> Result<(), LedgerError> {
-        let known = |found: &Entry| found.transaction.is_some();
-        if self.entries.get(&entry).is_some_and(known) {
-            return Err(LedgerError::TakenOver { entry });
-        }
-        self.advance(entry, Transition::MarkUnknown, now, |entry| {
-            entry.transaction = transaction;
-            entry.cause.get_or_insert_with(|| cause.to_owned());
-        })
-    }
-
     /// Checks that an entry is that of an authorization.
     pub(super) fn must_be(
         &self,
