@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use alloy_primitives::Address;
+use alloy_primitives::{Address, B256, keccak256};
 use rusqlite::{Connection, MAIN_DB, Row, hooks::Wal, wal::CheckpointMode};
 use storage::sqlite::{ClaimedFile, DatabaseError};
 
@@ -16,6 +16,7 @@ use super::{
     Failure, Options, credit::Credit, newcomers::Newcomers, schema, statements::Statements,
 };
 use crate::{
+    answer::sha256,
     error::LedgerError,
     spending::{Missing, Spent},
     state::State,
@@ -207,6 +208,17 @@ impl<'c> Store<'c> {
         self.statements.execute(insert, [PROBE_BYTES])?;
         self.statements.execute("DELETE FROM probe", [])?;
         Ok(())
+    }
+}
+
+/// Returns SHA-256 of a stored body, from the stored digest and its kind. A body that has changed on
+/// disk keeps the stored digest, so that the damage stays visible.
+fn body_digest(stored: [u8; 32], kind: i64, body: &[u8]) -> B256 {
+    let stored = B256::new(stored);
+    match kind {
+        SHA_256 => stored,
+        _ if keccak256(body) == stored => sha256(body),
+        _ => stored,
     }
 }
 

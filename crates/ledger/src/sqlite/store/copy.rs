@@ -1,12 +1,10 @@
 //! Reads rows that are copied to another store.
 
-use alloy_primitives::{B256, keccak256};
 use rusqlite::{Row, params};
 use storage::sqlite::damaged;
 
-use super::{NONE, SHA_256, Store, state_in};
+use super::{NONE, Store, body_digest, state_in};
 use crate::{
-    answer::sha256,
     copied::{AnswerRow, EntryRow, NumbersRow},
     sqlite::Failure,
 };
@@ -94,13 +92,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<EntryRow> {
 /// Reads the answer of an entry that has one. A missing row means that the file is damaged.
 fn answer(row: &Row<'_>) -> rusqlite::Result<AnswerRow> {
     let body: Vec<u8> = row.get(28)?;
-    let digest: B256 = row.get::<_, [u8; 32]>(27)?.into();
-    let digest = match row.get(29)? {
-        SHA_256 => digest,
-        // A body that has changed on disk keeps its old digest, so that the damage stays visible.
-        _ if keccak256(&body) == digest => sha256(&body),
-        _ => digest,
-    };
+    let digest = body_digest(row.get(27)?, row.get(29)?, &body);
     Ok(AnswerRow {
         payload: row.get(23)?,
         requirements: row.get(24)?,

@@ -1,13 +1,13 @@
 //! The status of an authorization.
 
-use alloy_primitives::{B256, keccak256};
+use alloy_primitives::B256;
 use bytes::Bytes;
 use rusqlite::params;
 use storage::sqlite::{damaged, unsigned};
 
-use super::{NONE, SHA_256, Store, state_in};
+use super::{NONE, Store, body_digest, state_in};
 use crate::{
-    answer::{Answer, Header, StoredAnswer, StoredReceipt, sha256},
+    answer::{Answer, Header, StoredAnswer, StoredReceipt},
     column::{Digest, kept},
     sqlite::Failure,
     state::{EntryId, State},
@@ -167,12 +167,7 @@ impl Store<'_> {
                 let headers: String = row.get(1)?;
                 let headers: Vec<Header> = serde_json::from_str(&headers).map_err(damaged)?;
                 let body: Bytes = row.get::<_, Vec<u8>>(3)?.into();
-                let digest: B256 = row.get::<_, [u8; 32]>(2)?.into();
-                let digest = match row.get(4)? {
-                    SHA_256 => digest,
-                    _ if keccak256(&body) == digest => sha256(&body),
-                    _ => digest,
-                };
+                let digest = body_digest(row.get(2)?, row.get(4)?, &body);
                 Ok(Answer::restored(row.get(0)?, headers, body, digest))
             })
     }
