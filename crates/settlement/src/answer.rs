@@ -1,7 +1,7 @@
 //! Reads the answers to `/verify` and `/settle` (x402 v2 sections 7.1 and 7.2). The JSON counts
 //! before the HTTP status. An answer that contradicts its payment decides nothing.
 
-use alloy_primitives::{Address, B256, U256};
+use alloy_primitives::{Address, B256};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use x402_wire::{Payment, Reason, Scheme};
@@ -201,15 +201,15 @@ impl SettleBody {
             ));
         }
         same_payer(RemoteCall::Settle, payment, &self.payer)?;
-        if self.success && !self.amount.is_empty() {
-            let amount = U256::from_str_radix(&self.amount, 10);
-            if amount != Ok(ours.amount) {
-                return Err(contradiction(
-                    "amount",
-                    ours.amount.to_string(),
-                    &self.amount,
-                ));
-            }
+        if self.success
+            && !self.amount.is_empty()
+            && exact::parse_uint(&self.amount) != Some(ours.amount)
+        {
+            return Err(contradiction(
+                "amount",
+                ours.amount.to_string(),
+                &self.amount,
+            ));
         }
         Ok(())
     }
