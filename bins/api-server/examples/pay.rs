@@ -14,7 +14,7 @@ use alloy_primitives::{B256, U256};
 use alloy_signer::SignerSync;
 use alloy_signer_local::PrivateKeySigner;
 use reqwest::{Client, Response};
-use x402_wire::buyer::{Allowance, Budget, Outcome, Purchase, SignedPayment, SpendPolicy};
+use x402_wire::buyer::{Allowance, Budget, PaymentOutcome, Purchase, SignedPayment, SpendPolicy};
 use x402_wire::{Asset, Network, PaymentId, PaymentRequired, header};
 
 /// The most that one call may cost, in the smallest unit of each asset: ten cents.
@@ -39,7 +39,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 pub async fn pay(
     url: &str,
     signer: &PrivateKeySigner,
-) -> Result<(Response, Option<Outcome>), Box<dyn Error>> {
+) -> Result<(Response, Option<PaymentOutcome>), Box<dyn Error>> {
     let client = Client::builder().no_proxy().build()?;
     let unpaid = client.get(url).send().await?;
     let Some(challenge) = unpaid.headers().get(header::PAYMENT_REQUIRED) else {

@@ -121,3 +121,8 @@ fn ready<T>(future: impl Future<Output = T>) -> T {
         }
     }
 }
+
+#[test]
+fn the_example_runs() {
+    main().expect("every step holds");
+}

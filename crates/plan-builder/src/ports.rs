@@ -35,7 +35,7 @@ pub use self::{
     accounts::{Accounts, NoAccounts},
     boxed::{
         DynAccounts, DynBridgeFees, DynPerpVenue, DynPmVenue, DynSimulator, DynSwapQuotes,
-        PortFuture,
+        PortAnswer, PortFuture,
     },
     bridge::{BridgeFeeReading, BridgeFees},
     orders::{PerpAsset, PerpVenue, PmBuilderFee, PmMarket, PmToken, PmVenue},

@@ -1,4 +1,5 @@
-//! What a signer gets of a plan: transactions with their intended effect, or hashes of typed data.
+//! The parts of a plan for its signer: transactions with their intended effect, or hashes of typed
+//! data.
 //! Exports, simulation and device display are made from these.
 
 use alloy_primitives::{Address, B256, U256};

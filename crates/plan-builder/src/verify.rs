@@ -112,7 +112,7 @@ pub(crate) fn verify<R: RailPlan>(
     })
 }
 
-/// What judging the payload's own bytes gave.
+/// The result of judging the payload's own bytes.
 struct JudgedPayload<R: RailPlan> {
     report: CheckReport,
     terms: Terms<R::Fees>,

@@ -7,7 +7,7 @@
 //!    amount leaves the [`Budget`] here.
 //! 3. A signature makes it a [`SignedPayment`] with the header value. Every retry sends this same
 //!    value.
-//! 4. The `PAYMENT-RESPONSE` becomes an [`Outcome`].
+//! 4. The `PAYMENT-RESPONSE` becomes an [`PaymentOutcome`].
 //!
 //! The module never opens a socket, reads a clock, draws a random number or sees a key: the caller
 //! passes time, nonce and signature in. Five rules keep a buyer's money:
@@ -16,7 +16,7 @@
 //! - An authorization ends within the policy's [window](SpendPolicy::with_window).
 //! - One purchase is one signed payment. A second challenge that asks for another price, payee or
 //!   asset is [`TermsChanged`]; one that asks for the same gets the same header.
-//! - A receipt is not proof: an [`Outcome`] is the seller's claim.
+//! - A receipt is not proof: an [`PaymentOutcome`] is the seller's claim.
 //! - A lost answer is not a refusal: send the header again, and keep the amount out of the budget
 //!   until the authorization has ended and the chain shows it unused.
 //!
@@ -65,7 +65,7 @@ mod refusal;
 
 pub use budget::{Budget, BudgetExceeded};
 pub use choice::{AuthorizeError, Choice, Purchase, TermsChanged};
-pub use outcome::{Outcome, OutcomeError};
+pub use outcome::{OutcomeError, PaymentOutcome};
 pub use payment::{SignedPayment, UnsignedPayment};
 pub use policy::{Allowance, SpendPolicy};
 pub use refusal::{NoOffer, NotChosen, Refusal};

@@ -1,4 +1,4 @@
-//! Runs the example in the README against a real server.
+//! Runs the example `pay` against a real server.
 
 #[path = "../../examples/pay.rs"]
 #[allow(dead_code, reason = "the example has a main function")]
@@ -6,7 +6,7 @@ mod pay;
 
 use crate::support::World;
 use dev_chain::BUYER;
-use x402_wire::buyer::Outcome;
+use x402_wire::buyer::PaymentOutcome;
 
 #[tokio::test]
 async fn the_example_pays() {
@@ -16,7 +16,7 @@ async fn the_example_pays() {
     let (response, outcome) = pay::pay(&url, &signer).await.unwrap();
     assert_eq!(response.status(), 200);
     assert!(
-        matches!(outcome, Some(Outcome::Settled { .. })),
+        matches!(outcome, Some(PaymentOutcome::Settled { .. })),
         "{outcome:?}"
     );
     assert_eq!(world.paid(), 2000);

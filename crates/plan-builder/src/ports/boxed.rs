@@ -13,19 +13,20 @@ use super::{
 /// The future of a port's companion.
 pub type PortFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-type Answer<'a, T> = PortFuture<'a, Result<T, PortError>>;
+/// The future of a port's companion that may fail.
+pub type PortAnswer<'a, T> = PortFuture<'a, Result<T, PortError>>;
 
 /// [`SwapQuotes`] as a trait object.
 pub trait DynSwapQuotes: Send + Sync {
     /// [`SwapQuotes::quote`]
-    fn boxed_quote<'a>(&'a self, ask: &'a SwapAsk) -> Answer<'a, SwapQuote>;
+    fn boxed_quote<'a>(&'a self, ask: &'a SwapAsk) -> PortAnswer<'a, SwapQuote>;
 
     /// [`SwapQuotes::independent_price`]
     fn boxed_price<'a>(&'a self, ask: &'a SwapAsk) -> PortFuture<'a, Option<IndependentPrice>>;
 }
 
 impl<P: SwapQuotes> DynSwapQuotes for P {
-    fn boxed_quote<'a>(&'a self, ask: &'a SwapAsk) -> Answer<'a, SwapQuote> {
+    fn boxed_quote<'a>(&'a self, ask: &'a SwapAsk) -> PortAnswer<'a, SwapQuote> {
         Box::pin(self.quote(ask))
     }
 
@@ -52,10 +53,10 @@ pub trait DynBridgeFees: Send + Sync {
         source: u32,
         destination: u32,
         forward: bool,
-    ) -> Answer<'_, BridgeFeeReading>;
+    ) -> PortAnswer<'_, BridgeFeeReading>;
 
     /// [`BridgeFees::fast_allowance`]
-    fn boxed_allowance(&self) -> Answer<'_, U256>;
+    fn boxed_allowance(&self) -> PortAnswer<'_, U256>;
 }
 
 impl<P: BridgeFees> DynBridgeFees for P {
@@ -64,11 +65,11 @@ impl<P: BridgeFees> DynBridgeFees for P {
         source: u32,
         destination: u32,
         forward: bool,
-    ) -> Answer<'_, BridgeFeeReading> {
+    ) -> PortAnswer<'_, BridgeFeeReading> {
         Box::pin(self.fees(source, destination, forward))
     }
 
-    fn boxed_allowance(&self) -> Answer<'_, U256> {
+    fn boxed_allowance(&self) -> PortAnswer<'_, U256> {
         Box::pin(self.fast_allowance())
     }
 }
@@ -91,18 +92,18 @@ impl BridgeFees for dyn DynBridgeFees + '_ {
 /// [`Accounts`] as a trait object.
 pub trait DynAccounts: Send + Sync {
     /// [`Accounts::code`]
-    fn boxed_code(&self, chain_id: u64, address: Address) -> Answer<'_, Bytes>;
+    fn boxed_code(&self, chain_id: u64, address: Address) -> PortAnswer<'_, Bytes>;
 
     /// [`Accounts::call`]
-    fn boxed_call(&self, chain_id: u64, to: Address, data: Bytes) -> Answer<'_, Option<Bytes>>;
+    fn boxed_call(&self, chain_id: u64, to: Address, data: Bytes) -> PortAnswer<'_, Option<Bytes>>;
 }
 
 impl<P: Accounts> DynAccounts for P {
-    fn boxed_code(&self, chain_id: u64, address: Address) -> Answer<'_, Bytes> {
+    fn boxed_code(&self, chain_id: u64, address: Address) -> PortAnswer<'_, Bytes> {
         Box::pin(self.code(chain_id, address))
     }
 
-    fn boxed_call(&self, chain_id: u64, to: Address, data: Bytes) -> Answer<'_, Option<Bytes>> {
+    fn boxed_call(&self, chain_id: u64, to: Address, data: Bytes) -> PortAnswer<'_, Option<Bytes>> {
         Box::pin(self.call(chain_id, to, data))
     }
 }
@@ -125,18 +126,18 @@ impl Accounts for dyn DynAccounts + '_ {
 /// [`PmVenue`] as a trait object.
 pub trait DynPmVenue: Send + Sync {
     /// [`PmVenue::market`]
-    fn boxed_market(&self, token_id: U256) -> Answer<'_, PmMarket>;
+    fn boxed_market(&self, token_id: U256) -> PortAnswer<'_, PmMarket>;
 
     /// [`PmVenue::builder_fee`]
-    fn boxed_builder_fee(&self, code: B256) -> Answer<'_, PmBuilderFee>;
+    fn boxed_builder_fee(&self, code: B256) -> PortAnswer<'_, PmBuilderFee>;
 }
 
 impl<P: PmVenue> DynPmVenue for P {
-    fn boxed_market(&self, token_id: U256) -> Answer<'_, PmMarket> {
+    fn boxed_market(&self, token_id: U256) -> PortAnswer<'_, PmMarket> {
         Box::pin(self.market(token_id))
     }
 
-    fn boxed_builder_fee(&self, code: B256) -> Answer<'_, PmBuilderFee> {
+    fn boxed_builder_fee(&self, code: B256) -> PortAnswer<'_, PmBuilderFee> {
         Box::pin(self.builder_fee(code))
     }
 }
@@ -154,18 +155,18 @@ impl PmVenue for dyn DynPmVenue + '_ {
 /// [`PerpVenue`] as a trait object.
 pub trait DynPerpVenue: Send + Sync {
     /// [`PerpVenue::asset`]
-    fn boxed_asset<'a>(&'a self, coin: &'a str) -> Answer<'a, PerpAsset>;
+    fn boxed_asset<'a>(&'a self, coin: &'a str) -> PortAnswer<'a, PerpAsset>;
 
     /// [`PerpVenue::max_builder_fee`]
-    fn boxed_max_builder_fee(&self, user: Address, builder: Address) -> Answer<'_, u64>;
+    fn boxed_max_builder_fee(&self, user: Address, builder: Address) -> PortAnswer<'_, u64>;
 }
 
 impl<P: PerpVenue> DynPerpVenue for P {
-    fn boxed_asset<'a>(&'a self, coin: &'a str) -> Answer<'a, PerpAsset> {
+    fn boxed_asset<'a>(&'a self, coin: &'a str) -> PortAnswer<'a, PerpAsset> {
         Box::pin(self.asset(coin))
     }
 
-    fn boxed_max_builder_fee(&self, user: Address, builder: Address) -> Answer<'_, u64> {
+    fn boxed_max_builder_fee(&self, user: Address, builder: Address) -> PortAnswer<'_, u64> {
         Box::pin(self.max_builder_fee(user, builder))
     }
 }
@@ -191,7 +192,7 @@ pub trait DynSimulator: Send + Sync {
         chain_id: u64,
         account: Address,
         calls: &'a [Step],
-    ) -> Answer<'a, Option<Vec<SimulatedCall>>>;
+    ) -> PortAnswer<'a, Option<Vec<SimulatedCall>>>;
 }
 
 impl<P: Simulator> DynSimulator for P {
@@ -204,7 +205,7 @@ impl<P: Simulator> DynSimulator for P {
         chain_id: u64,
         account: Address,
         calls: &'a [Step],
-    ) -> Answer<'a, Option<Vec<SimulatedCall>>> {
+    ) -> PortAnswer<'a, Option<Vec<SimulatedCall>>> {
         Box::pin(self.simulate(chain_id, account, calls))
     }
 }

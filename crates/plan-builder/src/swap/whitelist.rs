@@ -8,11 +8,11 @@ use calldata_checks::fees::{FeePolicy, ReviewedChain};
 use crate::ports::{Accounts, PortError};
 
 sol! {
-    /// Whether a leg may call this function of this contract, by the router.
+    /// Whether the router allows a leg to call this function of this contract.
     function isContractSelectorWhitelisted(address contractAddress, bytes4 selector) external view returns (bool);
 }
 
-/// What the router has in place of a function for a contract that may only be approved.
+/// The selector under which the router lists a contract that may only be approved.
 const APPROVE_ONLY: Selector = Selector::new([0xff; 4]);
 /// The selector of `forwardERC20Fees`.
 const FORWARD_FEES: Selector = Selector::new([0x33, 0x2d, 0x74, 0x6b]);

@@ -9,7 +9,7 @@ use crate::{HeaderError, Network, Reason, SettlementResponse, clip};
 /// The outcome of a payment, as the seller reports it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Outcome {
+pub enum PaymentOutcome {
     /// The payment was settled.
     Settled {
         /// The transaction.
@@ -87,7 +87,7 @@ const FAILED: [&str; 4] = ["failed", "error", "reverted", "rejected"];
 /// Values of `status` for a settlement that is still open.
 const OPEN: [&str; 3] = ["pending", "timeout", "processing"];
 
-impl Outcome {
+impl PaymentOutcome {
     pub(super) fn read(
         payment: &SignedPayment,
         response: SettlementResponse,

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::choice::{Choice, TermsChanged, still_offered};
-use super::{Outcome, OutcomeError};
+use super::{OutcomeError, PaymentOutcome};
 use crate::codec::RawJson;
 use crate::signature::key_signature;
 use crate::{
@@ -299,7 +299,7 @@ impl SignedPayment {
     ///
     /// # Example
     /// ```
-    /// use x402_wire::buyer::{Outcome, OutcomeError};
+    /// use x402_wire::buyer::{PaymentOutcome, OutcomeError};
     /// use x402_wire::{Reason, SettlementResponse};
     /// # use alloy_primitives::{B256, U256, address};
     /// # use x402_wire::buyer::{Allowance, Budget, Purchase, SpendPolicy};
@@ -318,17 +318,17 @@ impl SignedPayment {
     /// # let payment = unsigned.sign(signature)?;
     /// let receipt = SettlementResponse::failed(&Reason::InsufficientFunds, "", xlayer, payer).to_header();
     /// match payment.outcome(receipt.as_bytes()) {
-    ///     Ok(Outcome::Settled { transaction }) => println!("paid in {transaction}"),
-    ///     Ok(Outcome::Pending { .. }) => println!("send the same header again later"),
-    ///     Ok(Outcome::NotSettled { reason }) => assert_eq!(reason, Reason::InsufficientFunds),
+    ///     Ok(PaymentOutcome::Settled { transaction }) => println!("paid in {transaction}"),
+    ///     Ok(PaymentOutcome::Pending { .. }) => println!("send the same header again later"),
+    ///     Ok(PaymentOutcome::NotSettled { reason }) => assert_eq!(reason, Reason::InsufficientFunds),
     ///     Ok(_) | Err(OutcomeError::Header(_)) => println!("unknown: keep the amount out of the budget"),
     ///     Err(other) => return Err(other.into()),
     /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn outcome(&self, value: &[u8]) -> Result<Outcome, OutcomeError> {
+    pub fn outcome(&self, value: &[u8]) -> Result<PaymentOutcome, OutcomeError> {
         let response = SettlementResponse::from_header(value)?;
-        Outcome::read(self, response)
+        PaymentOutcome::read(self, response)
     }
 
     /// Decodes the payment as its seller does.

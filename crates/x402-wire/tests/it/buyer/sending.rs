@@ -4,7 +4,7 @@ use alloy_primitives::{Address, B256};
 use serde_json::{Value, json};
 use x402_wire::{
     HeaderError, Reason, SettlementResponse,
-    buyer::{Outcome, OutcomeError, SignedPayment, TermsChanged},
+    buyer::{OutcomeError, PaymentOutcome, SignedPayment, TermsChanged},
     encode_header,
 };
 
@@ -58,27 +58,27 @@ fn a_receipt_is_read_as_the_outcome_of_this_payment() {
         receipt[member] = value;
         outcome(receipt)
     };
-    let settled = Ok(Outcome::Settled { transaction: hash });
+    let settled = Ok(PaymentOutcome::Settled { transaction: hash });
     assert_eq!(outcome(good.clone()), settled);
     let lower = PAYER.to_string().to_lowercase();
     assert_eq!(with("payer", json!(lower)), settled);
     assert_eq!(with("amount", json!("2000")), settled);
     assert_eq!(with("status", json!("success")), settled);
     let transaction = Some(hash);
-    let pending = Ok(Outcome::Pending { transaction });
+    let pending = Ok(PaymentOutcome::Pending { transaction });
     assert_eq!(with("status", json!("timeout")), pending);
     assert_eq!(with("status", json!("pending")), pending);
 
     let failed = SettlementResponse::failed(&Reason::InsufficientFunds, "", XLAYER, PAYER);
     let reason = Reason::InsufficientFunds;
     let read = payment.outcome(failed.to_header().as_bytes());
-    assert_eq!(read, Ok(Outcome::NotSettled { reason }));
+    assert_eq!(read, Ok(PaymentOutcome::NotSettled { reason }));
     let waiting = SettlementResponse::failed(&Reason::SettlementPending, "", XLAYER, PAYER);
     let read = payment.outcome(waiting.to_header().as_bytes());
-    assert_eq!(read, Ok(Outcome::Pending { transaction: None }));
+    assert_eq!(read, Ok(PaymentOutcome::Pending { transaction: None }));
     let silent = outcome(json!({"success": false}));
     assert!(
-        matches!(silent, Ok(Outcome::NotSettled { .. })),
+        matches!(silent, Ok(PaymentOutcome::NotSettled { .. })),
         "{silent:?}"
     );
 
