@@ -1,12 +1,11 @@
 //! Commits that a database has lost: a replica that takes over may lack the last ones.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use calldata_checks::StepKind;
 use delegation_fence::{Event, HaltReason, State};
 use fence_server::Store as _;
-use test_support::Fuse;
+use test_support::{Fuse, eventually};
 use tx_sender::{MemoryStore, Store as _};
 
 use crate::stage::{GRANT, World, wallet};
@@ -21,9 +20,11 @@ async fn a_lost_revocation_is_written_again() {
     let revoked = process.delegations.revoke_by_service(account, GRANT).await;
     revoked.unwrap();
     world.store.lose_ends("2");
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    let view = world.store.view(account, GRANT, None).await.unwrap();
-    assert!(view.ended.is_some());
+    eventually("the revocation", async || {
+        let view = world.store.view(account, GRANT, None).await;
+        view.unwrap().ended
+    })
+    .await;
 }
 
 /// Everything about a plan is lost after its acceptance.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use alloy_primitives::U256;
+use test_support::eventually;
 use tokio::time::timeout;
 use tx_sender::{
     MemoryStore, Options, Record, Sender, SenderError, State, Store, TurnEnd, TurnStore,
@@ -43,13 +44,16 @@ async fn takes_effect_once(left: Left, is_mined: bool) {
     submit_in_turn(&primary, &sender, 1).await;
     world.blocks(3).await;
     submit_in_turn(&primary, &sender, 2).await;
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    eventually("an attempt", async || {
+        let lost = world.record(&name(2)).await;
+        (!lost.attempts.is_empty()).then_some(())
+    })
+    .await;
     if is_mined {
         world.blocks(1).await;
     }
     let first = world.record(&name(1)).await;
     let lost = world.record(&name(2)).await;
-    assert!(!lost.attempts.is_empty(), "{case}");
     sender.close().await;
 
     let replica = Arc::new(MemoryStore::default());
