@@ -44,12 +44,12 @@ pub struct Observed {
     standing: Standing,
 }
 
-/// What the observation of a check rests on.
+/// The basis of a check's observation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Standing {
-    /// On the bytes, the request and the review alone.
+    /// The bytes, the request and the review alone.
     Established,
-    /// Also on readings of the outside world, which this text names.
+    /// Also readings of the outside world, which this text names.
     ByReadings(&'static str),
     /// The check had nothing to judge.
     Open,

@@ -1,8 +1,8 @@
 //! Turnkey as a [`Custody`] provider.
 //!
 //! The organisation's list of keys is the record of all wallets, so several servers may share it.
-//! Every signature is verified before it is returned. The policy of Turnkey itself, and who else
-//! may use the organisation, is for the operator.
+//! Every signature is verified before it is returned. The operator sets the policy of Turnkey
+//! itself, and the other users of the organisation.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,7 +1,7 @@
 //! Reads untrusted JSON. Numbers stay as they were written: no float is ever made of one. Every
 //! error names its place as a JSON path.
 //!
-//! The readers judge form and size only. What a figure may be is for each adapter.
+//! The readers judge form and size only. Each adapter judges the values.
 
 mod typed;
 

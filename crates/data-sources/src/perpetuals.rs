@@ -1,7 +1,7 @@
 //! The shared parts of the adapters of perpetual venues: kept readings, and readings that are
 //! assembled from several calls.
 //!
-//! An adapter implements [`Exchange`]. Comparing venues is for the routes.
+//! An adapter implements [`Exchange`]. The routes compare venues.
 
 use std::{future::Future, sync::Arc, time::Duration};
 

@@ -20,7 +20,7 @@ pub const WETH: Address = address!("82aF49447D8a07e3bd95BD0d56f35241523fBab1");
 /// The CCTP domain of Arbitrum.
 pub const DOMAIN: u32 = 3;
 
-/// What the chain has of its own.
+/// The contracts and numbers of this chain.
 pub(crate) const RAILS: Rails = Rails {
     chain_id: CHAIN_ID,
     domain: DOMAIN,

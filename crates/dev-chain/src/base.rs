@@ -59,7 +59,7 @@ pub(crate) struct Rails {
     pub(crate) weth: Address,
 }
 
-/// Those of this chain.
+/// The contracts and numbers of this chain.
 pub(crate) const RAILS: Rails = Rails {
     chain_id: CHAIN_ID,
     domain: DOMAIN,

@@ -1,4 +1,4 @@
-//! What scripts and supervisors see of the process: the line that says where it listens, and its
+//! The interface to scripts and supervisors: the line that says where the process listens, and its
 //! reaction to signals.
 
 use std::future::Future;

@@ -85,7 +85,6 @@ pub fn print(text: &str) -> Result<(), Failure> {
 /// # Errors
 /// [`Failure::Found`] with the exit code of the findings, unless it is 0. [`Failure::Other`] when
 /// an output cannot be written.
-/// written.
 pub fn show(text: &str, note: Option<&str>, exit_code: u8) -> Result<(), Failure> {
     print(text)?;
     if let Some(note) = note {

@@ -37,7 +37,7 @@ PostgreSQL database), and by the agent rail in the file of its `[storage]`. They
 count, in slices of a thousandth of the quota (at least 1 and at most 100 calls), so a crash counts up to a slice too
 much and never too little. A counter that cannot be written refuses calls. An upstream's month may begin on another day
 than the first: leave room for that. With a paid plan, set the quota of the plan. OKX publishes no reliable quotas of
-its plans, so it has none unless `monthly_quota` is set; a trial key is said to allow one request a second, less than
+its plans, so it has none unless `monthly_quota` is set; a trial key reportedly allows one request a second, less than
 the budgets below. CoinGecko's key is one of the free plan unless `plan = \"pro\"` says otherwise: then it goes to
 `https://pro-api.coingecko.com` (or `base_url`), and there is no quota unless `monthly_quota` is set.
 
@@ -88,7 +88,7 @@ Every request to an upstream carries the name of the service: the header
 An attribution is not a permission. Read the terms of every upstream that you switch on before you sell its data; this page quotes
 none of them. According to others, these terms restrict the use most:
 
-- `defillama`: the free interface is said to be for personal, non-commercial use unless DefiLlama agrees in writing
+- `defillama`: by its terms, the free interface is for personal, non-commercial use unless DefiLlama agrees in writing
   ([terms](https://defillama.com/terms)).
 - `fred`: levels of the S&P 500, the Dow Jones, the Nasdaq Composite and the VIX belong to S&P Dow Jones Indices, Nasdaq and Cboe,
   and are said to need the owner's permission for more than personal use ([legal notices](https://fred.stlouisfed.org/legal/)).

@@ -1,5 +1,5 @@
-//! An action's values, read from its text. Only the canonical form of every number, name and id is
-//! accepted. Whether a value is the requested one is for the checks.
+//! Reads an action's values from its text. Accepts only the canonical form of every number, name
+//! and id. The checks decide whether a value is the requested one.
 
 use std::str::FromStr as _;
 

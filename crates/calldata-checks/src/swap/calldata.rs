@@ -1,5 +1,5 @@
-//! The two functions of a swap's calldata, decoded strictly and with bounded work. What the legs do
-//! is for the module `read` and the checks.
+//! Decodes the two functions of a swap's calldata, strictly and with bounded work. Leaves the
+//! effect of the legs to the module `read` and the checks.
 
 use alloy_primitives::{Address, Selector, U256};
 use alloy_sol_types::{SolCall as _, sol};

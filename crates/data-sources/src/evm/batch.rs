@@ -1,8 +1,8 @@
 //! Many calls in one: `aggregate3` of the deployed multicall contract. Each call may fail
 //! separately.
 //!
-//! The calls of one request run on one block; more than 200 calls take several requests. The
-//! meaning of the returned bytes is for the caller.
+//! The calls of one request run on one block; more than 200 calls take several requests. The caller
+//! decodes the returned bytes.
 
 use std::time::Duration;
 

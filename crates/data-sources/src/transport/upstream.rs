@@ -1,6 +1,7 @@
 //! Calls to one address: tries, the pauses between them, and time limits.
 //!
-//! Every try pays through the [`Toll`](crate::budget::Toll). What a status means is for the caller.
+//! Every try pays through the [`Toll`](crate::budget::Toll). The caller interprets
+//! the status of an answer.
 
 use std::{
     fmt,

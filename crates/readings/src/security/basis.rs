@@ -1,4 +1,4 @@
-//! On what a verdict is based.
+//! The basis of a verdict: the checks, lists and trades that it rests on.
 
 use serde::Serialize;
 

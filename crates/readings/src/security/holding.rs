@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::{Holder, HolderKind, RiskLevel, Scan, Sign};
 use crate::Figure;
 
-/// Of how many holders the concentration consists.
+/// The number of holders whose shares make up the concentration.
 const TOP: usize = 10;
 /// By which factor the shares of one holder in two lists may differ. Beyond it, one of them is
 /// wrong.

@@ -35,7 +35,7 @@ pub struct PostDigest {
     pub complete: bool,
     /// The topics, those with the most authors first.
     pub topics: Vec<Topic>,
-    /// Who is for and who is against each token, those with the most authors first.
+    /// The stances on tokens, those with the most authors first.
     pub stances: Vec<Stance>,
     /// The claims in our own words, those with the most authors first.
     pub claims: Vec<Statement>,
@@ -73,7 +73,7 @@ pub struct Topic {
     pub evidence_urls: Vec<String>,
 }
 
-/// Who is for and who is against a token.
+/// The authors who are for a token, and those who are against it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Stance {
     /// The token's symbol.

@@ -14,7 +14,7 @@ const UNDONE_MOST: u32 = 3;
 /// The options of a [`Postgres`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PostgresOptions {
-    /// The most connections. One of them is only for the heartbeat of an
+    /// The most connections, at least two. One of them is only for the heartbeat of an
     /// [`Instance`](super::Instance), so calls that use all others cannot end its lease.
     pub connections: usize,
     /// How long a statement waits for a connection of the pool. When the pool makes a new

@@ -37,7 +37,7 @@ pub(crate) enum Canonical {
     Contradicted,
 }
 
-/// What came of sending signed bytes to the nodes.
+/// The result of sending signed bytes to the nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Delivery {
     /// Whether a node has the bytes.

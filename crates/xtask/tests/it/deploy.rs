@@ -311,7 +311,8 @@ fn resolved(path: &Path) -> PathBuf {
     resolved
 }
 
-/// Builds both images. It takes long and needs a Docker daemon, so it runs only on request.
+/// Builds both images. It runs only on request, also where a Docker daemon runs: two release builds
+/// would take longer than all other tests together.
 #[test]
 fn the_images_build() {
     if std::env::var_os("TEST_DOCKER_BUILD").is_none() {

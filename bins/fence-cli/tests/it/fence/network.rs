@@ -1,5 +1,5 @@
-//! Tests of the commands that ask a server. A stand-in that follows the specification takes the
-//! server's place.
+//! Tests of the commands that ask a server. A stand-in with the interface of `docs/FENCE.md` takes
+//! the server's place.
 
 use serde_json::{Value, json};
 use test_support::process::Ended;

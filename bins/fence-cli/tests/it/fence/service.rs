@@ -1,4 +1,5 @@
-//! A stand-in for the server's delegation endpoints, which follows the specification for one grant.
+//! A stand-in for the server's delegation endpoints, as `docs/FENCE.md` describes them, for one
+//! grant.
 
 use std::sync::{Arc, Mutex};
 

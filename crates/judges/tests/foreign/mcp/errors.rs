@@ -1,5 +1,5 @@
 //! Sends requests that no well-behaved client sends. The answers have the status, the code and the
-//! form that the specification requires.
+//! form that MCP requires.
 
 use serde_json::{Value, json};
 

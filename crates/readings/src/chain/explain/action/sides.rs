@@ -1,4 +1,4 @@
-//! What the sender of a transaction gave and got.
+//! The two sides of a transaction: the amounts that its sender gave and got.
 
 use alloy_primitives::Address;
 
