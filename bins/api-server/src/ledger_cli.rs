@@ -35,8 +35,8 @@ const PAGE: u32 = 256;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LedgerCommand {
-    /// List payments: without a state, those whose result the server cannot determine. A server on a
-    /// SQLite file must be stopped.
+    /// List payments: without a state, those whose result the server cannot determine. A server on
+    /// a SQLite file must be stopped.
     List {
         /// The TOML file.
         #[arg(long, value_name = "FILE")]

@@ -1,5 +1,5 @@
-//! Limits the rate and the concurrency of tool calls, for any toolbox. [`shares`](crate::shares) and
-//! the adapters keep to the limits of the venues.
+//! Limits the rate and the concurrency of tool calls, for any toolbox. [`shares`](crate::shares)
+//! and the adapters keep to the limits of the venues.
 
 mod rate;
 

@@ -211,8 +211,8 @@ impl<'c> Store<'c> {
     }
 }
 
-/// Returns SHA-256 of a stored body, from the stored digest and its kind. A body that has changed on
-/// disk keeps the stored digest, so that the damage stays visible.
+/// Returns SHA-256 of a stored body, from the stored digest and its kind. A body that has changed
+/// on disk keeps the stored digest, so that the damage stays visible.
 fn body_digest(stored: [u8; 32], kind: i64, body: &[u8]) -> B256 {
     let stored = B256::new(stored);
     match kind {

@@ -14,7 +14,7 @@ const UNDONE_MOST: u32 = 3;
 /// The options of a [`Postgres`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PostgresOptions {
-    /// The most connections, at least two. One of them is only for the heartbeat of an
+    /// The most connections. Of several, one is only for the heartbeat of an
     /// [`Instance`](super::Instance), so calls that use all others cannot end its lease.
     pub connections: usize,
     /// How long a statement waits for a connection of the pool. When the pool makes a new
@@ -84,9 +84,14 @@ impl Postgres {
                     reason: error.to_string(),
                 })
         };
+        let pool = pool_of(options.connections.saturating_sub(1).max(1))?;
+        let heartbeat = match options.connections {
+            0 | 1 => pool.clone(),
+            _ => pool_of(1)?,
+        };
         Ok(Self {
-            pool: pool_of(options.connections.saturating_sub(1).max(1))?,
-            heartbeat: pool_of(1)?,
+            pool,
+            heartbeat,
             address: Arc::new(address),
             statement: options.statement,
         })

@@ -104,8 +104,8 @@ async fn a_swap_beside_another_server_happens_once() {
     at_every_effect(swap("10", "1")).await;
 }
 
-/// Both processes find at the same time that an action is not charged, while their drivers write the
-/// same intent.
+/// Both processes find at the same time that an action is not charged, while their drivers write
+/// the same intent.
 #[tokio::test(start_paused = true)]
 async fn one_of_two_processes_notes_that_an_action_is_not_charged() {
     let mut world = stage();
