@@ -94,7 +94,7 @@ impl Postgres {
         let mut undone = 0;
         loop {
             let mut client = self.client().await?;
-            let once = run_once(&mut client, operation, &work);
+            let once = run_once(&mut client, operation, self.statement_time(), &work);
             match timeout(self.statement_time(), once).await {
                 Ok(Ok(Ended::Done(value))) => return Ok(value),
                 Ok(Ok(Ended::Refused(error))) => return Err(error),
@@ -133,6 +133,7 @@ fn pause_after(undone: u32) -> Duration {
 async fn run_once<T, E, W>(
     client: &mut Object,
     operation: &'static str,
+    most: Duration,
     work: &W,
 ) -> Result<Ended<T, E>, PostgresError>
 where
@@ -149,6 +150,14 @@ where
         failed: AtomicBool::new(false),
         undone: AtomicBool::new(false),
     };
+    // A suspended process would otherwise keep its locks, and other servers would wait for them, for
+    // as long as its connection exists.
+    let idle = format!(
+        "SET LOCAL idle_in_transaction_session_timeout = {}",
+        most.as_millis()
+    );
+    let limited = transaction.inner.batch_execute(&idle).await;
+    limited.map_err(|error| PostgresError::of_statement(&error, operation))?;
     let outcome = work(&transaction).await;
     if transaction.undone.load(Ordering::Relaxed) {
         return Ok(Ended::Undone);

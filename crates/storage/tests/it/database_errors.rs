@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use storage::postgres::{Postgres, PostgresError, PostgresOptions, get};
-use test_support::postgres::Schema;
+use test_support::{TcpProxy, eventually, postgres::Schema};
 
 const OPERATION: &str = "ask";
 
@@ -157,4 +157,40 @@ async fn a_database_states_its_history() {
     let history = open(schema.url()).history().await.unwrap().unwrap();
     assert_eq!(history.len(), 8);
     assert_eq!(open(schema.url()).history().await, Ok(Some(history)));
+}
+
+/// A suspended process sends nothing more, and its connection stays open. Other servers must not
+/// wait for the locks of its transaction.
+#[tokio::test]
+async fn a_transaction_that_is_held_up_loses_its_locks() {
+    let Some(schema) = Schema::new() else { return };
+    let proxy = TcpProxy::before(schema.server()).await.unwrap();
+    let (held_up, other) = (
+        open(&schema.url_through(proxy.address())),
+        open(schema.url()),
+    );
+    for sql in [
+        "CREATE TABLE lane (id bigint)",
+        "INSERT INTO lane VALUES (1)",
+    ] {
+        other.query(OPERATION, sql, &[]).await.unwrap();
+    }
+    const LOCK: &str = "SELECT id FROM lane FOR UPDATE";
+    let suspend = proxy.clone();
+    let ended = held_up
+        .transaction::<(), PostgresError, _>(OPERATION, move |transaction| {
+            let suspend = suspend.clone();
+            Box::pin(async move {
+                transaction.query(LOCK, &[]).await?;
+                suspend.hold(true);
+                transaction.query(LOCK, &[]).await.map(drop)
+            })
+        })
+        .await;
+    assert_eq!(ended, Err(interrupted()));
+    eventually("the locks", async || {
+        other.query(OPERATION, LOCK, &[]).await.ok()
+    })
+    .await;
+    proxy.hold(false);
 }
