@@ -150,8 +150,8 @@ where
         failed: AtomicBool::new(false),
         undone: AtomicBool::new(false),
     };
-    // A suspended process would otherwise keep its locks, and other servers would wait for them, for
-    // as long as its connection exists.
+    // A suspended process would otherwise keep its locks, and other servers would wait for them,
+    // for as long as its connection exists.
     let idle = format!(
         "SET LOCAL idle_in_transaction_session_timeout = {}",
         most.as_millis()
