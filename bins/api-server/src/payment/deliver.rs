@@ -93,7 +93,7 @@ fn error(refusal: Refusal) -> ErrorReply {
                 }
                 _ => {
                     "a settlement of this payment was tried for another request, and it pays for no \
-                     other one: send it with that request"
+                     other one"
                 }
             };
             bound_elsewhere(message, "another_request").next(&next)
