@@ -16,7 +16,7 @@ use http::header::{self, HeaderMap, HeaderValue};
 use http::request::Parts;
 use http::{Method, Request};
 use http_edge::{ClientAddress, Draining, Handler, RequestBody, RequestId, read_body};
-use ledger::{Answer, Journal, RequestBinding};
+use ledger::{Journal, PaidAnswer, RequestBinding};
 use route_catalog::{
     Allow, Catalog, ErrorCode, FREE_ROUTES, Operation, Problem, Resolution, resolve,
 };
@@ -277,7 +277,7 @@ impl Operations {
 }
 
 impl Worker for Operations {
-    async fn answer(&self, call: &Call, _request: B256) -> Result<Answer, ErrorReply> {
+    async fn answer(&self, call: &Call, _request: B256) -> Result<PaidAnswer, ErrorReply> {
         let sources = &self.0;
         let answered = operations::answer(sources, call).await?;
         Ok(answered.at(call, sources.now()))

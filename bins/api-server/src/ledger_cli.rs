@@ -6,10 +6,10 @@
 
 mod import;
 mod reconcile;
+mod resolve;
 mod rows;
 mod selection;
 mod totals;
-mod undecidable;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,8 @@ use clap::{Args, Subcommand, ValueEnum};
 use ledger::{
     AnyLedger, EntryId, EntryRecord, Filter, Journal, LedgerError, PostgresLedger, State,
 };
-use storage::postgres::{Migration, PostgresError};
+use storage::Migration;
+use storage::postgres::PostgresError;
 use thiserror::Error;
 use x402_wire::RestoreError;
 
@@ -166,8 +167,8 @@ pub(crate) enum LedgerCliError {
     #[error("storage.url: the database has no ledger; `serve` makes one")]
     NoTables,
     #[error(
-        "storage.url: the tables of {} have version {}, this program needs {}; a start of `serve` \
-         brings them up", .0.component, .0.from, .0.to
+        "storage.url: {} have version {}, this program needs {}; a start of `serve` brings them up",
+        .0.tables, .0.from, .0.to
     )]
     OldTables(Migration),
     #[error("{0}")]
@@ -299,7 +300,7 @@ impl LedgerCommand {
                 Ok(totals.write(json, out)?)
             }
             Self::Resolve { entry, found, .. } => {
-                undecidable::resolve(ledger, EntryId::new(entry), found, out).await
+                resolve::resolve(ledger, EntryId::new(entry), found, out).await
             }
             // `Self::run` handles these commands, which take the ledger itself.
             Self::Reconcile { .. } | Self::Import { .. } => Ok(()),

@@ -1,4 +1,4 @@
-//! Whether a payment was made for this request (x402 v2 `resource`; "resource mismatch").
+//! Decides whether a payment was made for this request (x402 v2 `resource`; "resource mismatch").
 
 /// Whether the URL in a payment means the URL of this request.
 ///

@@ -28,7 +28,7 @@ use self::policy::payment_policy;
 pub(crate) use self::policy::{ledger_options, ledger_url};
 pub(crate) use self::reconciler::{Reconciler, reconciler};
 pub(crate) use self::settler::settlement_config;
-pub(crate) use self::stores::{Stores, Transactions};
+pub(crate) use self::stores::{Stores, Transactions, VersionError};
 use crate::Sources;
 use crate::api::{Api, Operations};
 use crate::config::{Config, DelegationSection};

@@ -10,6 +10,7 @@ mod prices;
 mod refused;
 mod sending;
 mod unanswered;
+mod uncharged;
 mod view;
 
 pub(crate) use self::{

@@ -78,9 +78,9 @@ impl Upstreams {
             .user_agent("mcp-server", env!("CARGO_PKG_VERSION"));
         let transport = Transport::named(&agent).map_err(at("upstreams"))?;
         let table = |name| config.upstreams.table(name);
-        let said = |name| configs::source(&table(name));
-        let lifi = Lifi::new(&transport, said("lifi").into(), clock.clone());
-        let circle = Circle::new(&transport, said("circle").into(), clock.clone());
+        let source = |name| configs::source(&table(name));
+        let lifi = Lifi::new(&transport, source("lifi").into(), clock.clone());
+        let circle = Circle::new(&transport, source("circle").into(), clock.clone());
         let polymarket = Polymarket::new(
             &transport,
             configs::polymarket(table("polymarket")),

@@ -85,6 +85,14 @@ pub fn decode_call<C: SolCall>(data: &[u8]) -> Result<C, AbiError> {
 }
 
 /// Shows the first four bytes as text, for messages.
+///
+/// # Example
+/// ```
+/// use calldata_checks::abi::selector_text;
+///
+/// assert_eq!(selector_text(&[0x09, 0x5e, 0xa7, 0xb3, 1]), "0x095ea7b3");
+/// assert_eq!(selector_text(&[0x09, 0x5e, 0xa7]), "none");
+/// ```
 #[must_use]
 pub fn selector_text(data: &[u8]) -> String {
     data.first_chunk::<4>()

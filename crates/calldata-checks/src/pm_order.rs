@@ -290,6 +290,17 @@ impl Facts for PmOrderFacts {
 }
 
 /// Makes the signing domain of an exchange.
+///
+/// # Example
+/// ```
+/// use alloy_primitives::b256;
+/// use calldata_checks::pm_order::{Exchange, domain};
+///
+/// assert_eq!(
+///     domain(Exchange::Normal).separator(),
+///     b256!("0x3264e159346253e26a64e00b69032db0e7d32f94628de3e6eecb50304d7af3d2"),
+/// );
+/// ```
 #[must_use]
 pub fn domain(exchange: Exchange) -> Domain {
     Domain {

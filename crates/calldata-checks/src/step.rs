@@ -169,6 +169,17 @@ impl Steps {
 }
 
 /// Makes the canonical approval step.
+///
+/// # Example
+/// ```
+/// use alloy_primitives::{U256, address};
+/// use calldata_checks::{StepKind, abi::selector_text, step::approval};
+///
+/// let token = address!("833589fCD6eDb6E08f4c7C32D4f71b54bdA02913");
+/// let router = address!("1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE");
+/// let step = approval(StepKind::Approve, token, router, U256::from(1_000));
+/// assert_eq!((step.to, selector_text(&step.data)), (token, "0x095ea7b3".to_owned()));
+/// ```
 #[must_use]
 pub fn approval(kind: StepKind, token: Address, spender: Address, amount: U256) -> Step {
     use alloy_sol_types::SolCall as _;

@@ -21,7 +21,7 @@ use alloy_primitives::{Address, B256, Signature};
 use keystore::{Key, KeystoreError};
 use secrecy::{ExposeSecret as _, SecretString};
 
-use self::document::{created_at, named, owner_of_name, said_owner};
+use self::document::{created_at, named, owner_of_name, stated_owner};
 pub use self::keep::{Listed, Rotated};
 use self::lock::Lock;
 use self::open_keys::{OpenKeys, Opened};
@@ -187,7 +187,7 @@ impl Inner {
             };
             lock(&self.known).names.insert(name);
             // A file of another owner under this one's name says nothing about either.
-            if said_owner(&text).is_some_and(|said| said != owner.to_string()) {
+            if stated_owner(&text).is_some_and(|stated| stated != owner.to_string()) {
                 tracing::warn!(%owner, "a wallet's file is in another owner's place");
                 continue;
             }
@@ -291,8 +291,8 @@ impl Inner {
     }
 
     fn decrypt(&self, owner: Owner, text: &str) -> Result<Key, CustodyError> {
-        let said = said_owner(text).filter(|said| *said != owner.to_string());
-        if let Some(observed) = said {
+        let stated = stated_owner(text).filter(|stated| *stated != owner.to_string());
+        if let Some(observed) = stated {
             return Err(CustodyError::OtherOwner {
                 expected: owner,
                 observed,

@@ -1,4 +1,4 @@
-//! How often upstreams may be asked: budgets that are never exceeded, pauses on an upstream's
+//! Limits how often upstreams are asked: budgets that are never exceeded, pauses on an upstream's
 //! request, and quotas of days and months.
 //!
 //! - A **budget** ([`Rate`]) bounds the weight of the calls in any stretch of time of its length.

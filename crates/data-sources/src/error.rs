@@ -140,7 +140,7 @@ impl RequestError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{source}: {kind}")]
 pub struct SourceError {
-    /// Which source, for example `okx.swap`.
+    /// The name of the source, for example `okx.swap`.
     pub source: &'static str,
     /// The kind of failure.
     #[source]

@@ -128,11 +128,12 @@ impl HyperliquidInfo {
         body: &Value,
         weight: Weight,
     ) -> Result<Sourced<Option<T>>, Error> {
-        self.told(source, body, weight, |json| json.typed()).await
+        self.info_with(source, body, weight, |json| json.typed())
+            .await
     }
 
     /// Asks `/info` and reads the answer with `read`; `null` is `None`.
-    async fn told<T: Send>(
+    async fn info_with<T: Send>(
         &self,
         source: &'static str,
         body: &Value,

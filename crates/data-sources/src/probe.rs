@@ -13,7 +13,7 @@ mod witness;
 
 pub use self::{
     form::{Change, Form, Member, form_key, forms},
-    question::{Heard, ProbeReading, Probed, Question},
+    question::{ProbeReading, ProbeResult, Probed, Question},
     questions::{Rail, Terms},
     row::{Row, State, exit_code, rows},
     shape::{Kind, Shape},

@@ -13,7 +13,7 @@ use crate::error::SourceError;
 /// One source that took part in an answer: an element of `meta.sources` of every paid route.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Provenance {
-    /// Which source, for example `okx.market-price`.
+    /// The name of the source, for example `okx.market-price`.
     pub source: &'static str,
     /// The source's contribution.
     pub status: SourceStatus,

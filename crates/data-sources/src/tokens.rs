@@ -1,4 +1,4 @@
-//! What the adapters say about tokens: prices, lists, approvals and swaps.
+//! The adapters' types for tokens: prices, lists, approvals and swaps.
 
 use std::sync::Arc;
 

@@ -43,7 +43,7 @@ impl BlockContext {
 pub(crate) enum Checks {
     /// All: the transaction becomes part of a block.
     Consensus,
-    /// Those of `eth_call`: nonce, block gas limit and code at the sender do not matter.
+    /// The checks of `eth_call`: nonce, block gas limit and code at the sender do not matter.
     Call,
 }
 

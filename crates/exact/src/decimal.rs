@@ -38,6 +38,14 @@ impl Decimal {
     ///
     /// # Errors
     /// More than 36 digits or decimals.
+    ///
+    /// ```
+    /// use exact::{Decimal, DecimalError};
+    ///
+    /// assert_eq!(Decimal::new(2_500, 3)?.to_string(), "2.5");
+    /// assert_eq!(Decimal::new(1, 37), Err(DecimalError::TooManyDigits));
+    /// # Ok::<(), DecimalError>(())
+    /// ```
     pub const fn new(mantissa: u128, scale: u8) -> Result<Self, DecimalError> {
         if scale > 36 || mantissa >= 10u128.pow(36) {
             return Err(DecimalError::TooManyDigits);
@@ -91,6 +99,13 @@ impl Decimal {
 
     /// Returns the value in units of ten to the power of minus `decimals`; `None` when it is not a
     /// whole number of them.
+    ///
+    /// ```
+    /// let size: exact::Decimal = "2.5".parse()?;
+    /// assert_eq!(size.atoms(6).map(|atoms| atoms.to_string()).as_deref(), Some("2500000"));
+    /// assert_eq!(size.atoms(0), None);
+    /// # Ok::<(), exact::DecimalError>(())
+    /// ```
     #[must_use]
     pub fn atoms(self, decimals: u8) -> Option<U256> {
         let up = decimals.checked_sub(self.scale)?;
@@ -116,6 +131,15 @@ impl Decimal {
     }
 
     /// Returns whether the value is a whole multiple of `unit`; no value is a multiple of zero.
+    ///
+    /// ```
+    /// use exact::Decimal;
+    ///
+    /// let (price, tick): (Decimal, Decimal) = ("0.55".parse()?, "0.01".parse()?);
+    /// assert!(price.is_multiple_of(tick));
+    /// assert!(!tick.is_multiple_of(price));
+    /// # Ok::<(), exact::DecimalError>(())
+    /// ```
     #[must_use]
     pub fn is_multiple_of(self, unit: Self) -> bool {
         let scale = self.scale.max(unit.scale);

@@ -28,6 +28,11 @@ pub fn parse_hex_array<const N: usize>(text: &str) -> Option<[u8; N]> {
 }
 
 /// Reads `0x` and an even number of lower-case digits: the only spelling of the bytes.
+///
+/// ```
+/// assert_eq!(exact::parse_lower_hex("0xab01"), Some(vec![0xab, 1]));
+/// assert_eq!(exact::parse_lower_hex("0xaB01"), None);
+/// ```
 #[must_use]
 pub fn parse_lower_hex(text: &str) -> Option<Vec<u8>> {
     hex::decode(lower_digits(text)?).ok()

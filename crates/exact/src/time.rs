@@ -28,6 +28,11 @@ pub struct Rfc3339Error;
 
 impl UtcSeconds {
     /// Makes a time of Unix seconds. Times after the year 9999 become its last second.
+    ///
+    /// ```
+    /// let time = exact::UtcSeconds::from_unix(1_795_275_000);
+    /// assert_eq!(time.to_string(), "2026-11-21T15:30:00Z");
+    /// ```
     #[must_use]
     pub const fn from_unix(seconds: u64) -> Self {
         if seconds > LAST {
@@ -48,6 +53,12 @@ impl UtcSeconds {
     ///
     /// # Errors
     /// Those of [`parse_rfc3339`].
+    ///
+    /// ```
+    /// let time = exact::UtcSeconds::parse_rfc3339("2026-11-21T17:30:00.5+02:00")?;
+    /// assert_eq!(time.unix(), 1_795_275_000);
+    /// # Ok::<(), exact::Rfc3339Error>(())
+    /// ```
     pub fn parse_rfc3339(text: &str) -> Result<Self, Rfc3339Error> {
         parse_rfc3339(text).map(|since| Self(since.as_secs()))
     }

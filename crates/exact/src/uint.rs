@@ -19,6 +19,11 @@ pub fn parse_uint(text: &str) -> Option<U256> {
 }
 
 /// Reads at most [`MAX_UINT_DIGITS`] decimal digits, leading zeros included.
+///
+/// ```
+/// assert_eq!(exact::parse_digits("007").map(|seven| seven.to_string()).as_deref(), Some("7"));
+/// assert_eq!(exact::parse_digits("+7"), None);
+/// ```
 #[must_use]
 pub fn parse_digits(text: &str) -> Option<U256> {
     let is_plain = (1..=MAX_UINT_DIGITS).contains(&text.len())

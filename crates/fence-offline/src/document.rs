@@ -140,7 +140,7 @@ impl Destination {
         output::write(path, line.as_bytes(), self.force)?;
         let shown = path.display().to_string();
         if !self.json {
-            return Ok(CommandOutcome::ok("").after_saying(&format!("written to {shown}\n")));
+            return Ok(CommandOutcome::ok("").with_note(&format!("written to {shown}\n")));
         }
         let mut answer = json!({"out": shown});
         if let (Some(answer), Value::Object(hashes)) = (answer.as_object_mut(), hashes) {
@@ -213,9 +213,9 @@ impl Signing {
         if let (Some(expected), Some(beside)) = (signer, keystore::address_beside(&text)?) {
             require_signer(expected, beside)?;
         }
-        say(words);
+        print_now(words);
         if let Some(warning) = key_files::open_to_others(&path) {
-            say(&warning);
+            print_now(&warning);
         }
         if !self.yes && !terminal::confirm("Sign this?")? {
             return Err(Refused::new("not_confirmed", "nothing was signed").into());
@@ -258,6 +258,6 @@ pub fn require_signer(expected: Address, observed: Address) -> Result<(), Refuse
     clippy::print_stderr,
     reason = "the words come before the question that they are about"
 )]
-fn say(words: &str) {
+fn print_now(words: &str) {
     eprint!("{words}");
 }

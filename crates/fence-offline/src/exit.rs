@@ -99,9 +99,9 @@ impl CommandOutcome {
         }
     }
 
-    /// Puts words before the existing ones.
-    pub fn after_saying(mut self, words: &str) -> Self {
-        self.stderr.insert_str(0, words);
+    /// Puts a note before the existing text on standard error.
+    pub fn with_note(mut self, note: &str) -> Self {
+        self.stderr.insert_str(0, note);
         self
     }
 }

@@ -105,7 +105,11 @@ fn store(
     let password = terminal::new_password(password_file)?;
     let text = keystore::encrypt(&key, password.as_bytes())?;
     output::write(path, text.as_bytes(), false)?;
-    Ok(told(path, Some(&key.address().to_string()), as_json))
+    Ok(report_written(
+        path,
+        Some(&key.address().to_string()),
+        as_json,
+    ))
 }
 
 /// `key address`.
@@ -193,28 +197,29 @@ pub fn list(arguments: &List) -> Result<CommandOutcome, Failure> {
             .collect();
         return Ok(CommandOutcome::json(&json!({"keys": keys}), Exit::Ok));
     }
-    let mut said = String::new();
+    let mut text = String::new();
     for (path, address) in keys {
         let address = address.map_or_else(
             || "not said in the file".to_owned(),
             |address| address.to_string(),
         );
-        said.push_str(&format!(
+        text.push_str(&format!(
             "{address:42}  {}\n",
             Printable(&path.display().to_string())
         ));
     }
-    Ok(CommandOutcome::ok(said))
+    Ok(CommandOutcome::ok(text))
 }
 
-fn told(path: &Path, address: Option<&str>, as_json: bool) -> CommandOutcome {
+/// Reports the address and the place of a new key file.
+fn report_written(path: &Path, address: Option<&str>, as_json: bool) -> CommandOutcome {
     let file = path.display().to_string();
     if as_json {
         return CommandOutcome::json(&json!({"address": address, "keystore": file}), Exit::Ok);
     }
-    let said = format!(
+    let note = format!(
         "written to {}; keep a copy and the password\n",
         Printable(&file)
     );
-    CommandOutcome::ok(format!("{}\n", address.unwrap_or_default())).after_saying(&said)
+    CommandOutcome::ok(format!("{}\n", address.unwrap_or_default())).with_note(&note)
 }

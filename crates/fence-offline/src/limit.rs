@@ -103,7 +103,7 @@ pub fn new(arguments: &New) -> Result<CommandOutcome, Failure> {
     let outcome = arguments
         .destination
         .deliver(&typed_data.to_json(), hashes(&typed_data))?;
-    Ok(outcome.after_saying(&words))
+    Ok(outcome.with_note(&words))
 }
 
 /// `limit sign`.

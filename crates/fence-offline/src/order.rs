@@ -124,7 +124,7 @@ pub fn new(arguments: &New) -> Result<CommandOutcome, Failure> {
     let outcome = arguments
         .destination
         .deliver(&typed_data.to_json(), hashes(&typed_data))?;
-    Ok(outcome.after_saying(&words))
+    Ok(outcome.with_note(&words))
 }
 
 /// Signs an order with a key file.

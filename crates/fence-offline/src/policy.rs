@@ -16,7 +16,7 @@ use crate::{CommandOutcome, Exit, Failure, Printable, Refused, settings::Setting
 /// The policy that this build pins. It is used when no file is named.
 const PINNED: &str = include_str!("../../../docs/fence-policy.example.json");
 
-/// Which policy.
+/// The choice of a command's policy.
 #[derive(Debug, Args)]
 pub struct PolicyArguments {
     /// The policy document [default: the policy that this build pins]
@@ -30,7 +30,7 @@ pub struct PolicyArguments {
 /// `policy show`, `policy digest` and `policy lint`.
 #[derive(Debug, Args)]
 pub struct OfPolicy {
-    /// Which policy
+    /// The policy
     #[command(flatten)]
     pub policy: PolicyArguments,
     /// Print JSON

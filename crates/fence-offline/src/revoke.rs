@@ -69,7 +69,7 @@ pub fn new(arguments: &New) -> Result<CommandOutcome, Failure> {
     let outcome = arguments
         .destination
         .deliver(&typed_data.to_json(), hashes(&typed_data))?;
-    Ok(outcome.after_saying(&words))
+    Ok(outcome.with_note(&words))
 }
 
 /// `revoke sign`.
@@ -151,7 +151,7 @@ fn deliver(
     Ok(if signer == account {
         outcome
     } else {
-        outcome.after_saying(&format!(
+        outcome.with_note(&format!(
             "signed by {signer}, which is not the account {account}: it counts only where that is the owner of a sub-wallet\n"
         ))
     })

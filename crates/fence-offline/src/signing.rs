@@ -82,5 +82,5 @@ fn deliver<M: Message>(
         about.insert("signer".to_owned(), json!(signer.to_string()));
     }
     let outcome = destination.deliver(&signed.to_json(), about)?;
-    Ok(outcome.after_saying(&format!("signed by {signer}\n")))
+    Ok(outcome.with_note(&format!("signed by {signer}\n")))
 }

@@ -55,7 +55,7 @@ pub fn of_grant(
     lines.add("until", until(grant));
     lines.add(
         "who may order",
-        format_args!("whoever holds the key of {}", grant.delegate),
+        format_args!("the holder of the key of {}", grant.delegate),
     );
     lines.add("output goes to", "the account itself, and nowhere else");
     lines.add(

@@ -39,7 +39,7 @@ pub struct Confirm {
     /// The grant that was revoked
     #[arg(long, value_name = "FILE")]
     pub grant: PathBuf,
-    /// Which server
+    /// The server
     #[command(flatten)]
     pub server: Server,
     /// How the chain is read, for eoa7702
@@ -85,7 +85,7 @@ pub fn confirm(arguments: &Confirm) -> Result<CommandOutcome, Failure> {
     let target = Target::of(&grant, &arguments.own, &settings)?;
     target
         .wait(&client, Duration::from_secs(arguments.timeout))
-        .map(|read| target.told(&read, arguments.json))
+        .map(|read| target.outcome(&read, arguments.json))
 }
 
 /// A grant, and the conditions of its end.
@@ -105,9 +105,9 @@ enum ChainReader {
     Service,
     /// This tool, at the holder's endpoint.
     Own(Node),
-    /// None, for this reason: the holder names an endpoint, but the file does not determine what to
-    /// read there.
-    Nobody(String),
+    /// No reader, for this reason: the holder names an endpoint, but the file does not determine
+    /// what to read there.
+    Unavailable(String),
 }
 
 /// The last readings.
@@ -139,7 +139,7 @@ impl Target {
         let reader = match (url.filter(|_| is_on_chain), &delegations) {
             (None, _) => ChainReader::Service,
             (Some(url), Ok(_)) => ChainReader::Own(Node::new(url, own.confirmations)?),
-            (Some(_), Err(failure)) => ChainReader::Nobody(failure.to_string()),
+            (Some(_), Err(failure)) => ChainReader::Unavailable(failure.to_string()),
         };
         Ok(Self {
             account: grant.account,
@@ -189,7 +189,7 @@ impl Target {
     }
 
     /// One line: whether the permission has ended.
-    pub(crate) fn told(&self, read: &Readings, as_json: bool) -> CommandOutcome {
+    pub(crate) fn outcome(&self, read: &Readings, as_json: bool) -> CommandOutcome {
         let gone = self.is_gone(read);
         let exit = if gone { Exit::Ok } else { Exit::Unconfirmed };
         if as_json {
@@ -198,7 +198,7 @@ impl Target {
                 members.insert("chain".to_owned(), json!(read.chain));
                 let rest = self.disable(read).filter(|_| !gone);
                 members.insert("disable_transaction".to_owned(), json!(rest));
-                if let ChainReader::Nobody(why) = &self.reader {
+                if let ChainReader::Unavailable(why) = &self.reader {
                     members.insert("chain_not_read".to_owned(), json!(why));
                 }
             }
@@ -211,7 +211,7 @@ impl Target {
                 exit,
             };
         }
-        let said = match (self.is_on_chain, &read.chain) {
+        let state = match (self.is_on_chain, &read.chain) {
             (false, _) => "the service reads it back as revoked".to_owned(),
             (true, Some(chain)) => format!(
                 "revoked at the service, and its delegations are disabled in a sealed block, read in block {} {}",
@@ -221,7 +221,7 @@ impl Target {
                  (--rpc-url reads the chain itself)"
                 .to_owned(),
         };
-        CommandOutcome::ok(format!("the permission is gone: {said}\n"))
+        CommandOutcome::ok(format!("the permission is gone: {state}\n"))
     }
 
     fn why_not(&self, read: &Readings) -> String {
@@ -236,7 +236,7 @@ impl Target {
         }
         let transaction = self.disable(read);
         let send = |transaction| format!("send this from {}: {transaction}", self.account);
-        if let ChainReader::Nobody(why) = &self.reader {
+        if let ChainReader::Unavailable(why) = &self.reader {
             let rest = transaction.map(|transaction| format!("; {}", send(transaction)));
             return format!(
                 "the permission is NOT confirmed as gone: the service has ended it, but the chain was not read at the endpoint that is \

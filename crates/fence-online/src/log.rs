@@ -22,7 +22,7 @@ pub struct FetchLog {
     /// The grant
     #[arg(long, value_name = "FILE")]
     pub grant: PathBuf,
-    /// Which server
+    /// The server
     #[command(flatten)]
     pub server: Server,
     /// Where the log goes
@@ -50,7 +50,7 @@ pub fn fetch_log(arguments: &FetchLog) -> Result<CommandOutcome, Failure> {
     let outcome = arguments
         .destination
         .deliver(&log.to_string(), json!({"records": count}))?;
-    Ok(outcome.after_saying(&format!("{count} records. Next: fence-cli log verify\n")))
+    Ok(outcome.with_note(&format!("{count} records. Next: fence-cli log verify\n")))
 }
 
 fn pages(client: &Client, path: &str) -> Result<Vec<Value>, Failure> {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::client::Client;
 
-/// Which endpoint of the chain.
+/// The choice of the chain's endpoint.
 #[derive(Debug, Args)]
 pub struct Endpoint {
     /// An endpoint of the chain (JSON-RPC), like `https://mainnet.base.org`; plain http only for

@@ -26,7 +26,7 @@ pub struct RevokeNow {
     /// The grant to end
     #[arg(long, value_name = "FILE")]
     pub grant: PathBuf,
-    /// Which server
+    /// The server
     #[command(flatten)]
     pub server: Server,
     /// The key that signs, and the consent to it
@@ -91,8 +91,8 @@ pub fn revoke_now(arguments: &RevokeNow) -> Result<CommandOutcome, Failure> {
     // A failure to keep the receipt is reported after the decisive line.
     let kept = keep_receipt(arguments.receipt.as_ref(), &receipt);
     let patience = Duration::from_secs(arguments.timeout);
-    let told = match target.wait(&client, patience) {
-        Ok(read) => target.told(&read, arguments.json),
+    let outcome = match target.wait(&client, patience) {
+        Ok(read) => target.outcome(&read, arguments.json),
         // The revocation was accepted, but its effect could not be read.
         Err(Failure::Error(error, _)) => CommandOutcome::error(
             format!("the revocation was accepted, but NOT confirmed by reading back: {error}"),
@@ -100,5 +100,5 @@ pub fn revoke_now(arguments: &RevokeNow) -> Result<CommandOutcome, Failure> {
         ),
         Err(refused) => refused.into_outcome(arguments.json),
     };
-    Ok(without_receipt(told, kept))
+    Ok(without_receipt(outcome, kept))
 }

@@ -27,7 +27,7 @@ pub struct OnChain {
     /// The policy of the grant
     #[command(flatten)]
     pub policy: PolicyArguments,
-    /// Which chain
+    /// The endpoint of the chain
     #[command(flatten)]
     pub endpoint: Endpoint,
     /// How long to ask whether it is so, in seconds

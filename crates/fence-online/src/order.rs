@@ -35,7 +35,7 @@ pub struct SubmitOrder {
     /// The request: the `arguments` that were sent to the tool
     #[arg(long, value_name = "FILE")]
     pub request: PathBuf,
-    /// Which server
+    /// The server
     #[command(flatten)]
     pub server: Server,
     /// Let the service judge it, and send nothing

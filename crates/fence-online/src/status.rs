@@ -19,7 +19,7 @@ use crate::{
 /// `status`.
 #[derive(Debug, Args)]
 pub struct Status {
-    /// Which server
+    /// The server
     #[command(flatten)]
     pub server: Server,
     /// The policy that the service has to enforce

@@ -18,7 +18,7 @@ pub struct SubmitGrant {
     /// The signed grant (`-`: standard input)
     #[arg(long = "in", value_name = "FILE")]
     pub input: PathBuf,
-    /// Which server
+    /// The server
     #[command(flatten)]
     pub server: Server,
     /// Print JSON
@@ -59,7 +59,7 @@ pub struct SubmitRevocation {
     /// The signed revocation (`-`: standard input)
     #[arg(long = "in", value_name = "FILE")]
     pub input: PathBuf,
-    /// Which server
+    /// The server
     #[command(flatten)]
     pub server: Server,
     /// Where to keep the service's receipt (mode 0600)
@@ -98,7 +98,7 @@ pub struct SubmitLimit {
     /// The signed limit (`-`: standard input)
     #[arg(long = "in", value_name = "FILE")]
     pub input: PathBuf,
-    /// Which server
+    /// The server
     #[command(flatten)]
     pub server: Server,
     /// The policy of the grant, for the token's decimals

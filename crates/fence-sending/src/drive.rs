@@ -29,7 +29,7 @@ pub(crate) enum Turn {
     Progressed,
     /// The plan waits for something. The next turn follows after a pause.
     Waits,
-    /// Nothing is left to do, unless something changes.
+    /// The plan rests: nothing is left to do, unless something changes.
     Rests(State),
     /// Another process has the account's lease or turn.
     LeasedElsewhere,

@@ -169,7 +169,7 @@ fuzz_target!(|data: &[u8]| {
             taker_bps: Decimal::ZERO,
         }),
     };
-    let facts = PmOrderFacts::decode(&plan, asked(), market, builder, commitment).unwrap();
+    let facts = PmOrderFacts::decode(&plan, request(), market, builder, commitment).unwrap();
     assert_eq!(*facts.decoded(), decoded);
     if judge(&facts).is_err() {
         return;
@@ -193,7 +193,7 @@ fuzz_target!(|data: &[u8]| {
 });
 
 /// 100 shares at 0.50, the request of the recorded order.
-fn asked() -> PmOrderRequest {
+fn request() -> PmOrderRequest {
     PmOrderRequest {
         account: ACCOUNT,
         chain_id: 137,

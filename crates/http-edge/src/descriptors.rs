@@ -1,4 +1,4 @@
-//! How many connections the process's limit of open descriptors allows.
+//! Computes how many connections the process's limit of open descriptors allows.
 
 /// The number of descriptors that connections never use. They are kept for the ledger's files, for
 /// upstreams and for settlements, so that idle connections cannot make a paid call fail half-way.

@@ -106,7 +106,7 @@ pub async fn start<T>(
         // A program that ends without reading its input gives the reason in its output.
         let _ = stdin.write_all(input);
     }
-    if let Some(found) = server.says(ready).await {
+    if let Some(found) = server.wait_for_line(ready).await {
         return Ok((server, found));
     }
     let ended = server.ended().await;

@@ -1,4 +1,4 @@
-//! Where the foreign programs are, and how they are started.
+//! Locates the foreign programs, and makes the commands that start them.
 
 use std::env;
 use std::fs;

@@ -13,7 +13,7 @@ pub type Header = (Cow<'static, str>, String);
 /// The answer to a paid request. The payer gets the same bytes whenever the same payment comes
 /// again. Cheap to clone: the content is reference-counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer(Arc<Content>);
+pub struct PaidAnswer(Arc<Content>);
 
 #[derive(Debug, PartialEq, Eq)]
 struct Content {
@@ -23,7 +23,7 @@ struct Content {
     body_digest: B256,
 }
 
-impl Answer {
+impl PaidAnswer {
     /// Makes an answer and computes the digest of its body.
     #[must_use]
     pub fn new(status: u16, headers: impl Into<Box<[Header]>>, body: Bytes) -> Self {
@@ -86,15 +86,15 @@ pub(crate) fn sha256(bytes: &[u8]) -> B256 {
     B256::new(Sha256::digest(bytes).into())
 }
 
-/// What must be durable before the settlement request. After a crash this is enough to find out
-/// whether the payment was charged, and to deliver the answer.
+/// The data that must be durable before the settlement request. After a crash this is enough to
+/// find out whether the payment was charged, and to deliver the answer.
 #[derive(Clone, Debug)]
 pub struct PendingSettlement {
     /// The payment. The journal stores its exact JSON text, and the payment requirements that it
     /// matched.
     pub payment: Payment,
     /// The answer that the payment buys.
-    pub answer: Answer,
+    pub answer: PaidAnswer,
     /// Whether the answer is only about its payer. Such an answer is stored for
     /// [`private_retention_seconds`](crate::Options::private_retention_seconds).
     pub private: bool,
@@ -114,7 +114,7 @@ pub struct StoredReceipt {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredAnswer {
     /// The answer.
-    pub answer: Answer,
+    pub answer: PaidAnswer,
     /// Its receipt.
     pub receipt: StoredReceipt,
     /// When the settlement was recorded, Unix seconds.
@@ -127,13 +127,13 @@ mod tests {
 
     #[test]
     fn the_digest_belongs_to_the_body() {
-        let answer = Answer::new(200, Vec::new(), Bytes::from_static(b""));
+        let answer = PaidAnswer::new(200, Vec::new(), Bytes::from_static(b""));
         assert_eq!(
             answer.body_digest().to_string(),
             "0xe3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
         );
         assert!(answer.is_intact());
-        let other = Answer::restored(
+        let other = PaidAnswer::restored(
             200,
             Vec::new(),
             Bytes::from_static(b"x"),

@@ -205,9 +205,9 @@ impl From<DatabaseError> for LedgerError {
                 expected,
                 observed,
             },
-            DatabaseError::NewerSchema { expected, observed } => {
-                Self::NewerSchema { expected, observed }
-            }
+            DatabaseError::NewerSchema {
+                expected, observed, ..
+            } => Self::NewerSchema { expected, observed },
             DatabaseError::UnsupportedAddress { observed } => Self::UnsupportedAddress { observed },
             DatabaseError::CannotOpen { path, kind } => Self::CannotOpen { path, kind },
             DatabaseError::Storage { operation, code } => Self::Storage { operation, code },

@@ -273,7 +273,7 @@ pub enum Resolution {
     /// The payment was charged. The payer gets the stored answer with this receipt, and earns the
     /// amount as credit.
     Settled(StoredReceipt),
-    /// Nothing was charged.
+    /// The payment was not charged.
     Released {
         /// The operator's reason.
         reason: String,

@@ -16,7 +16,7 @@ mod sqlite;
 mod state;
 mod status;
 
-pub use answer::{Answer, Header, PendingSettlement, StoredAnswer, StoredReceipt};
+pub use answer::{Header, PaidAnswer, PendingSettlement, StoredAnswer, StoredReceipt};
 pub use any::{AnyLedger, PaidSums};
 pub use claim::{Claim, RequestBinding};
 pub use copied::Copied;

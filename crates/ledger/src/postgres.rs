@@ -31,9 +31,8 @@ use std::{
     time::Duration,
 };
 
-use storage::postgres::{
-    Component, Instance, Migration, Postgres, PostgresError, Row, ToSql, damaged, get,
-};
+use storage::Migration;
+use storage::postgres::{Component, Instance, Postgres, PostgresError, Row, ToSql, damaged, get};
 
 use crate::{
     error::LedgerError,

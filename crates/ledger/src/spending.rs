@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-/// What work cost that ended without a charge, by source, in micro-USD.
+/// The cost of work that ended without a charge, by source, in micro-USD.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
     /// The part taken from the payer's credit, which does not fall below zero.

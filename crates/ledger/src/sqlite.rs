@@ -1,13 +1,14 @@
 //! [`SqliteLedger`]: the journal in a SQLite file.
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, Weak, atomic::AtomicI64, mpsc},
     thread::{self, JoinHandle},
 };
 
 use alloy_primitives::{Address, B256};
-use storage::sqlite::ClaimedFile;
+use storage::Migration;
+use storage::sqlite::{ClaimedFile, DatabaseError};
 use tokio::sync::oneshot;
 
 use crate::{
@@ -114,6 +115,16 @@ impl SqliteLedger {
             .recv()
             .unwrap_or(Err(LedgerError::Closed))
             .map(|()| ledger)
+    }
+
+    /// Returns the migration that [`open`](Self::open) would run on the file at `path`; `None` when
+    /// there is no file. Writes nothing to it.
+    ///
+    /// # Errors
+    ///
+    /// The errors about files, as of [`open`](Self::open).
+    pub fn pending(path: &Path) -> Result<Option<Migration>, DatabaseError> {
+        schema::pending(path)
     }
 
     /// Returns the writer's counts since the ledger was opened.

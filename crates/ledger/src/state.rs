@@ -47,8 +47,8 @@ pub enum State {
     Unknown,
     /// The payment was charged, and the answer belongs to the payer.
     Settled,
-    /// Nothing was charged, and the authorization may be reserved again: after a settlement attempt
-    /// by the same request only.
+    /// The payment was not charged, and the authorization may be reserved again: after a settlement
+    /// attempt by the same request only.
     Released,
     /// No source that a server can ask knows whether the payment was charged. The operator must
     /// decide.

@@ -24,9 +24,9 @@ pub(crate) const MOST_PROBLEMS: usize = 32;
 pub struct Problem {
     /// The path of the argument, for example `$.slippage.maxBps`.
     pub path: String,
-    /// What the argument should be.
+    /// The expected value.
     pub expected: String,
-    /// What the argument is.
+    /// The observed value.
     pub observed: String,
 }
 
@@ -251,7 +251,7 @@ impl Property {
     }
 }
 
-/// What every argument has, whatever its type.
+/// The interface of every argument, whatever its type.
 pub(crate) trait Declared: Sync + fmt::Debug {
     fn name(&self) -> &'static str;
     fn schema(&self) -> Value;

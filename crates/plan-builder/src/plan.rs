@@ -101,6 +101,19 @@ impl Request {
     ///
     /// # Errors
     /// No parsed request causes an error.
+    ///
+    /// # Example
+    /// ```
+    /// use calldata_checks::Rail;
+    /// use plan_builder::{Refusal, Request};
+    ///
+    /// # let text = include_str!(concat!(
+    /// #     env!("CARGO_MANIFEST_DIR"), "/tests/data/swap.request.json"));
+    /// let request = Request::parse(Rail::Swap, text)?;
+    /// let spaced = Request::parse(Rail::Swap, &text.replace(',', ", "))?;
+    /// assert_eq!(spaced.intent_digest()?, request.intent_digest()?);
+    /// # Ok::<(), Refusal>(())
+    /// ```
     pub fn intent_digest(&self) -> Result<alloy_primitives::B256, Refusal> {
         match self {
             Self::Swap(request) => intent_digest::<SwapRail>(request),

@@ -28,6 +28,7 @@ pub(crate) const OLDEST_READING: u64 = 60;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Policy {
     /// The reviewed fee configuration.
     pub fees: ReviewedFees,
@@ -57,6 +58,7 @@ impl Policy {
 /// Whether plans with transactions are simulated before a caller gets them. Orders have no
 /// transactions and are not simulated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum SimulationMode {
     /// A plan that could not be simulated is refused. The one exception is an account that does not
     /// hold the input yet: its plan says that it was not simulated.
@@ -83,6 +85,14 @@ impl SimulationMode {
     }
 
     /// Converts a configuration's word to a mode.
+    ///
+    /// # Example
+    /// ```
+    /// use plan_builder::SimulationMode;
+    ///
+    /// assert_eq!(SimulationMode::from_word("required"), Some(SimulationMode::Required));
+    /// assert_eq!(SimulationMode::from_word("Required"), None);
+    /// ```
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.as_str() == word)
@@ -123,6 +133,14 @@ impl LifeSeconds {
     pub const MAX: u64 = MAX_LIFE_SECONDS;
 
     /// Creates a life; `None` outside 30 to 600 seconds.
+    ///
+    /// # Example
+    /// ```
+    /// use plan_builder::LifeSeconds;
+    ///
+    /// assert_eq!(LifeSeconds::new(60).map(LifeSeconds::get), Some(60));
+    /// assert_eq!(LifeSeconds::new(601), None);
+    /// ```
     #[must_use]
     pub const fn new(seconds: u64) -> Option<Self> {
         if seconds >= Self::MIN && seconds <= Self::MAX {

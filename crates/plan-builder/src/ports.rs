@@ -85,7 +85,7 @@ pub enum PortErrorReason {
     /// A time-out, a refused connection, a 5xx, or an open circuit breaker.
     #[error("unavailable: {detail}")]
     Unavailable {
-        /// What was observed.
+        /// The observed failure.
         detail: String,
     },
     /// The rate limit of the upstream is reached.

@@ -118,7 +118,7 @@ pub(crate) struct Terms<F> {
     pub(crate) adapter_owned_fields: &'static [&'static str],
     /// The capabilities that the signer needs.
     pub(crate) required_capabilities: Vec<Cow<'static, str>>,
-    /// What keeps a signed plan from being executed twice.
+    /// The name of the mechanism that keeps a signed plan from being executed twice.
     pub(crate) onchain_replay_boundary: &'static str,
     /// The hashes that are signed when a plan has no transactions.
     pub(crate) typed_data: Option<TypedDataHashes>,

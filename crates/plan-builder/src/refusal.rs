@@ -37,7 +37,7 @@ pub struct Refusal {
     /// The name of the check that does not hold, or of a refusal by the input or an upstream (the
     /// constants of this type).
     pub check: Cow<'static, str>,
-    /// What is wrong, for people.
+    /// A description of the problem, for people.
     pub message: String,
     /// The required value.
     pub expected: Option<String>,
@@ -150,6 +150,15 @@ impl Refusal {
     ];
 
     /// Creates a refusal with a name and a message only.
+    ///
+    /// # Example
+    /// ```
+    /// use plan_builder::Refusal;
+    ///
+    /// let refusal = Refusal::new(Refusal::QUOTE_STALE, "the quote is too old").comparing(60, 75);
+    /// assert_eq!(refusal.to_string(), "quote_stale: the quote is too old");
+    /// assert_eq!(refusal.observed.as_deref(), Some("75"));
+    /// ```
     #[must_use]
     pub fn new(check: &'static str, message: impl Into<String>) -> Self {
         Self {

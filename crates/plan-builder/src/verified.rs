@@ -24,7 +24,7 @@ use crate::AccountKind;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OwnReadings {
-    /// Who controls the receiving address of a bridge. `None` when that was not read. Plans of
+    /// The control of the receiving address of a bridge. `None` when that was not read. Plans of
     /// other rails have no such reading.
     pub control: Option<DestinationControl>,
 }

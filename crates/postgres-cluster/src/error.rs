@@ -25,7 +25,7 @@ pub enum ClusterError {
     Failed {
         /// The program with its arguments.
         command: String,
-        /// What it wrote to standard error.
+        /// The text that it wrote to standard error.
         said: String,
         /// The end of the server's log.
         log: String,

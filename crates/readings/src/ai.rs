@@ -16,7 +16,7 @@ pub use self::{
     research::{Findings, Research, ResearchError},
 };
 
-/// What a model that answers gives for a prompt.
+/// The answer of a model to a prompt: an output or a refusal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Generated<T> {
     /// The output.
@@ -25,7 +25,7 @@ pub enum Generated<T> {
     Blocked,
 }
 
-/// An image, and what its model states about it.
+/// An image, and its model's statements about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Picture {
     /// The image.

@@ -1,10 +1,10 @@
-//! How much of a ranking a caller wants.
+//! The part of a ranking that a caller wants.
 
 /// The most rows of a whole ranking. An upstream's list may have tens of thousands of rows, and an
 /// answer with all of them would take more memory than everything else together.
 const MOST_WHOLE: usize = 250;
 
-/// How much of a ranking a caller wants: its first rows, or all that an answer may have.
+/// The part of a ranking that a caller wants: its first rows, or all that an answer may have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Extent {
     /// The first rows, as many as the ranking shows.

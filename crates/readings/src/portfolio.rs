@@ -1,4 +1,5 @@
-//! What an account owns on several chains: balances, their values, and how complete both are.
+//! The portfolio of an account on several chains: balances, their values, and how complete both
+//! are.
 //!
 //! It combines readings of nodes and of indexes that adapters made. The chain decides amounts, and
 //! an index adds values and further tokens. An unknown amount or price never counts as zero.
@@ -70,11 +71,11 @@ pub struct ChainReading {
     pub chain_id: u64,
     /// The balances, or the code of the reason why they could not be read.
     pub holdings: Result<Vec<Holding>, String>,
-    /// Which tokens were searched.
+    /// The tokens that were searched.
     pub coverage: Coverage,
 }
 
-/// Which tokens a reading searched.
+/// The tokens that a reading searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Coverage {
@@ -84,7 +85,7 @@ pub enum Coverage {
     ListedTokens,
 }
 
-/// What an account owns: `data` of `/portfolio`.
+/// The balances of an account and their values: `data` of `/portfolio`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Portfolio {
     /// The account.
@@ -101,7 +102,7 @@ pub struct Portfolio {
     pub chains: Vec<ChainBalances>,
 }
 
-/// What an account owns on one chain.
+/// The balances of an account on one chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ChainBalances {
     /// The chain.
@@ -111,7 +112,7 @@ pub struct ChainBalances {
     /// Why it is not `ok`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
-    /// Which tokens were searched.
+    /// The tokens that were searched.
     pub coverage: Coverage,
     /// The sum of the known values, without flagged tokens. `None` when none is known and there may
     /// be some. It is zero only when everything was read and the account has nothing.
@@ -133,7 +134,7 @@ pub enum ChainStatus {
     Ok,
     /// A part is unknown.
     Partial,
-    /// Nothing is known.
+    /// No part is known.
     Unavailable,
 }
 

@@ -97,9 +97,9 @@ fn keep(
     let mut library = Library::open(folder)?;
     let date = now.strftime("%Y-%m-%d").to_string();
     let (mut kept, mut left_out) = (0_usize, Vec::new());
-    for heard in &found.heard {
-        for exchange in &heard.exchanges {
-            let Some(recorded) = recorded(&heard.upstream, exchange) else {
+    for result in &found.results {
+        for exchange in &result.exchanges {
+            let Some(recorded) = recorded(&result.upstream, exchange) else {
                 continue;
             };
             let shown = format!(
@@ -167,12 +167,12 @@ fn recorded(upstream: &str, exchange: &Exchange) -> Option<exchange::Exchange> {
 
 #[cfg(test)]
 mod tests {
-    use data_sources::probe::{Answered, Heard};
+    use data_sources::probe::{Answered, ProbeResult};
 
     use super::*;
 
-    fn heard(path_and_query: &str, body: &str) -> Heard {
-        Heard {
+    fn result(path_and_query: &str, body: &str) -> ProbeResult {
+        ProbeResult {
             upstream: "fred".to_owned(),
             sources: &["fred.series"],
             answer: None,
@@ -199,10 +199,10 @@ mod tests {
         let secrets = [SecretString::from("5ec2e7-key".to_owned())];
         let found = Found {
             rows: Vec::new(),
-            heard: vec![
-                heard("/fred/series?id=DGS10&api_key=5ec2e7-key", r#"{"a":1}"#),
-                heard("/fred/echo?id=1", r#"{"you":"5ec2e7-key"}"#),
-                heard("/fred/5ec2e7-key/path", r#"{"a":2}"#),
+            results: vec![
+                result("/fred/series?id=DGS10&api_key=5ec2e7-key", r#"{"a":1}"#),
+                result("/fred/echo?id=1", r#"{"you":"5ec2e7-key"}"#),
+                result("/fred/5ec2e7-key/path", r#"{"a":2}"#),
             ],
         };
         let said = keep(folder.path(), &found, &secrets, Timestamp::UNIX_EPOCH).unwrap();

@@ -116,7 +116,7 @@ impl Computed {
     pub(crate) fn answer(&self, query: &BTreeMap<String, String>, now: u64) -> Option<String> {
         match self {
             Self::Approve { answer, spender } => {
-                let amount = digits(query.get("approveAmount")?)?;
+                let amount = exact::parse_digits(query.get("approveAmount")?)?;
                 let data = approveCall {
                     spender: *spender,
                     amount,
@@ -134,7 +134,7 @@ impl Computed {
 
 impl Swap {
     fn answer(&self, query: &BTreeMap<String, String>, now: u64) -> Option<String> {
-        let amount = digits(query.get("amount")?)?;
+        let amount = exact::parse_digits(query.get("amount")?)?;
         let slippage = query.get("slippagePercent")?;
         let user: Address = query.get("userWalletAddress")?.parse().ok()?;
         let output = self.output.checked_mul(amount)?.checked_div(self.amount)?;
@@ -174,12 +174,7 @@ fn set(answer: &mut Value, place: &str, value: String) -> Option<()> {
 }
 
 fn atoms(value: &Value) -> Option<U256> {
-    digits(value.as_str()?)
-}
-
-fn digits(text: &str) -> Option<U256> {
-    let plain = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    plain.then(|| U256::from_str_radix(text, 10).ok()).flatten()
+    exact::parse_digits(value.as_str()?)
 }
 
 /// Reads a plain decimal number and returns it in millionths.
@@ -188,7 +183,7 @@ fn millionths(number: &str) -> Option<u64> {
     if fraction.len() > 6 {
         return None;
     }
-    u64::try_from(digits(&format!("{whole}{fraction:0<6}"))?).ok()
+    u64::try_from(exact::parse_digits(&format!("{whole}{fraction:0<6}"))?).ok()
 }
 
 #[cfg(test)]

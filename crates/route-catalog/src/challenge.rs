@@ -27,7 +27,7 @@ pub struct Refusal<'a> {
     pub reason: &'a str,
     /// Whether the same call can succeed with another payment.
     pub retryable: bool,
-    /// What the caller should do next about the payment.
+    /// The caller's next step about the payment.
     pub next: &'a Next,
     /// The id of the request in the server's logs.
     pub request_id: &'a str,

@@ -10,7 +10,8 @@ use crate::Operation;
 /// The name of the extension of a 402, and of the member of an OpenAPI operation.
 pub(crate) const AVAILABILITY: &str = "availability";
 
-/// What one server does not serve or settle. By default it serves and settles everything.
+/// The operations that one server does not serve, and the schemes that it cannot settle. By default
+/// it serves and settles everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Offering {
     /// The operations that the server refuses, whatever the payment is.

@@ -1,4 +1,5 @@
-//! Which answers concern the payer's own wallet. Only the payer may get such an answer again.
+//! Decides which answers concern the payer's own wallet. Only the payer may get such an answer
+//! again.
 
 use crate::{Operation, Parameters};
 

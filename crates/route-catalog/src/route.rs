@@ -23,7 +23,7 @@ pub struct Route {
     pub price: MicroUsd,
     /// The summary in a few words.
     pub summary: &'static str,
-    /// What the answer contains, and its sources.
+    /// The content of the answer, and its sources.
     pub description: &'static str,
     /// When the call is refused uncharged, beside the refusals that every call can get.
     pub refuses: &'static str,
@@ -39,7 +39,7 @@ pub struct Route {
     /// The datasets that the work reads or falls back to. `/freshness` states the age of each
     /// before a payment.
     pub datasets: &'static [Dataset],
-    /// What the work costs the service when it ends without a paid answer.
+    /// The cost of the work for the service when it ends without a paid answer.
     pub work: WorkClass,
     /// How long the work may take, in seconds. A payment whose window closes before that is refused
     /// before the work starts.
@@ -86,7 +86,7 @@ impl Dataset {
     }
 }
 
-/// What the work of a route costs the service when it ends without a paid answer. An answer from a
+/// The cost of a route's work for the service when it ends without a paid answer. An answer from a
 /// cache costs nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WorkClass {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// What is wrong with one key.
+/// A problem with one key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// The key with its section, as the file has it: `payment.pay_to`.

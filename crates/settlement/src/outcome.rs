@@ -125,7 +125,7 @@ pub enum Readiness {
         /// gas cap. `None` when another party pays the gas.
         settlements_left: Option<u64>,
     },
-    /// Nothing can be settled.
+    /// No payment can be settled.
     NotReady {
         /// Why nothing can be settled.
         reason: Cause,

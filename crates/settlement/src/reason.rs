@@ -1,4 +1,4 @@
-//! How much a refusal decides about a payment.
+//! Weighs refusals: how much each one decides about a payment.
 
 use x402_wire::Reason;
 

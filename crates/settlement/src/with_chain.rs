@@ -92,7 +92,7 @@ impl<B: Settler> WithChain<B> {
     }
 }
 
-/// What the chain shows about a reported settlement.
+/// The outcome of a reported settlement, as the chain shows it.
 enum Seen {
     /// The reported transaction has made the payment.
     Paid,

@@ -203,7 +203,7 @@ mod tests {
     use http::HeaderMap;
     use serde_json::json;
 
-    fn told(status: u16, body: &Value) -> NextStep {
+    fn next_step(status: u16, body: &Value) -> NextStep {
         NextStep::by(&HttpAnswer {
             status: StatusCode::from_u16(status).unwrap(),
             headers: HeaderMap::new(),
@@ -216,30 +216,30 @@ mod tests {
         let next = |action: &str, after: u64| json!({"action": action, "after_seconds": after});
         let in_refusal = |next: Value| json!({"refusal": {"next": next}});
         let in_error = |next: Value| json!({"error": {"code": "c", "next": next}});
-        assert_eq!(told(200, &json!({})), NextStep::Answered);
+        assert_eq!(next_step(200, &json!({})), NextStep::Answered);
         assert_eq!(
-            told(402, &in_refusal(next("sign_new", 0))),
+            next_step(402, &in_refusal(next("sign_new", 0))),
             NextStep::SignNew
         );
         assert_eq!(
-            told(402, &in_refusal(next("wait", 90))),
+            next_step(402, &in_refusal(next("wait", 90))),
             NextStep::LookUp(Duration::from_secs(90))
         );
         assert_eq!(
-            told(503, &in_error(next("send_same_again", 5))),
+            next_step(503, &in_error(next("send_same_again", 5))),
             NextStep::Again(Duration::from_secs(5))
         );
         assert_eq!(
-            told(409, &in_error(next("look_up", 0))),
+            next_step(409, &in_error(next("look_up", 0))),
             NextStep::LookUp(SOON)
         );
         // A `next` in another place does not count.
         assert_eq!(
-            told(503, &in_refusal(next("sign_new", 0))),
+            next_step(503, &in_refusal(next("sign_new", 0))),
             NextStep::Refused("503 without a code".to_owned())
         );
         assert_eq!(
-            told(404, &json!({"error": {"code": "not_found", "reason": "r"}})),
+            next_step(404, &json!({"error": {"code": "not_found", "reason": "r"}})),
             NextStep::Refused("404 not_found (r)".to_owned())
         );
     }

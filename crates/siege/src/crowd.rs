@@ -46,7 +46,7 @@ pub fn gather(field: &Arc<Field>) -> Crowd {
     join("wallets that burn gas", pace(1, 300, 1_000), |a| {
         Box::pin(payments::burning(a))
     });
-    join("promises that nobody keeps", pace(1, 80, 300), |a| {
+    join("promises that are not kept", pace(1, 80, 300), |a| {
         Box::pin(payments::deferred(a))
     });
     join("delegated accounts that refuse", pace(1, 200, 800), |a| {

@@ -43,7 +43,7 @@ pub enum SiegeError {
     NotReady {
         /// The step that was tried.
         what: &'static str,
-        /// What happened instead.
+        /// The result that was observed instead.
         observed: String,
     },
 }

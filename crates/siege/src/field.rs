@@ -24,7 +24,7 @@ pub struct Field {
     pub rail: SocketAddr,
     /// The seed of all randomness.
     pub seed: u64,
-    /// What the participants have seen.
+    /// The record of what the participants have seen.
     pub record: Record,
     /// Wallets with money, for attackers.
     pub rich: Vec<Wallet>,

@@ -17,12 +17,12 @@ use crate::upstreams::{Quota, UpstreamCall};
 /// Everything that the judgement uses.
 #[derive(Debug, Clone)]
 pub struct Evidence {
-    /// What the callers have seen.
+    /// The observations of the callers.
     pub seen: Seen,
     /// The payments on the chain.
     pub charges: Vec<Charge>,
-    /// What each server of the paid API says about the payments at the end. The order is the one of
-    /// the addresses at which the servers ask upstreams.
+    /// The statements of each server of the paid API about the payments at the end. The order is
+    /// the one of the addresses at which the servers ask upstreams.
     pub testimonies: Vec<Testimony>,
     /// The requests that the upstreams got.
     pub calls: Vec<UpstreamCall>,
@@ -38,7 +38,7 @@ pub struct Evidence {
     pub tolerance: Tolerance,
 }
 
-/// What a server of the paid API says about the payments.
+/// The statements of a server of the paid API about the payments.
 #[derive(Debug, Clone, Default)]
 pub struct Testimony {
     /// The number of the server, from 1.

@@ -1,4 +1,4 @@
-//! What the participants have seen. The judgement uses nothing else of them.
+//! Records what the participants have seen. The judgement uses nothing else of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -39,7 +39,7 @@ pub enum End {
 /// A 200 answer of a paid route.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Served {
-    /// Who called.
+    /// The caller.
     pub caller: &'static str,
     /// The key of the authorization.
     pub key: Key,
@@ -60,15 +60,15 @@ pub enum Phase {
     Siege,
     /// The crowd has left, and no failures are injected any more.
     Calm,
-    /// Nobody sends requests any more.
+    /// The end: nobody sends requests any more.
     Over,
 }
 
-/// What was seen, shared by all participants.
+/// The observations, shared by all participants.
 #[derive(Debug, Default)]
 pub struct Record(Mutex<Seen>);
 
-/// What was seen.
+/// The observations of the participants.
 #[derive(Debug, Default, Clone)]
 pub struct Seen {
     /// The purchases of honest buyers.

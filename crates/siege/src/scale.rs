@@ -1,4 +1,4 @@
-//! How long a siege is, how many servers it has, and what it tolerates.
+//! The scale of a siege: how long it is, how many servers it has, and what it tolerates.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ pub struct Scale {
     pub siege: Duration,
     /// How long the siege waits at most until everything is decided.
     pub calm: Duration,
-    /// Who settles the payments.
+    /// The settler of the payments.
     pub settlement: Settlement,
     /// The number of the paid API's servers. Several share a PostgreSQL database.
     pub servers: usize,

@@ -32,7 +32,7 @@ pub struct Asked {
     pub body: Bytes,
 }
 
-/// What a server does with a request.
+/// The reaction of a server to a request.
 #[derive(Debug, Clone)]
 pub enum Reply {
     /// Sends a whole answer.

@@ -107,7 +107,7 @@ pub struct World {
     pub bank: Bank,
     /// The upstreams, which count their requests.
     pub upstreams: Upstreams,
-    /// What decides about the failures of dependencies.
+    /// The weather, which decides about the failures of dependencies.
     pub weather: Arc<Weather>,
     settlement: Settlement,
     programs: PathBuf,

@@ -1,9 +1,11 @@
 #![doc = include_str!("../README.md")]
 
+mod migration;
 pub mod postgres;
 pub mod sqlite;
 mod store;
 
+pub use migration::{Migration, Tables};
 pub use store::{
     AnyStore, Artifact, DatasetRecord, Level, PostgresStore, ServerStore, SqliteStore, StoreError,
     StoreOptions,

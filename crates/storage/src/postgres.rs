@@ -30,7 +30,7 @@ pub use column::{bytes, damaged, get, number, unsigned};
 pub use condition::Condition;
 pub use error::PostgresError;
 pub use instance::Instance;
-pub use migrate::{Component, Migration};
+pub use migrate::Component;
 pub use pool::{Postgres, PostgresOptions};
 pub use tokio_postgres::{Row, types::ToSql};
 pub use transaction::{Transaction, Work};

@@ -1,5 +1,5 @@
-//! What a server stores, except payments: leases, published datasets, artifacts of paid answers,
-//! counters, windows and levels. [`SqliteStore`] and [`PostgresStore`] implement it.
+//! The store of a server for everything except payments: leases, published datasets, artifacts of
+//! paid answers, counters, windows and levels. [`SqliteStore`] and [`PostgresStore`] implement it.
 
 use alloy_primitives::B256;
 use bytes::Bytes;
@@ -145,12 +145,12 @@ pub trait ServerStore: Send + Sync + 'static {
     fn prune(&self, now: u64) -> impl Future<Output = Result<u64, StoreError>> + Send;
 }
 
-/// What was left of an amount that refills, at one time.
+/// The remaining part of an amount that refills, at one time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Level {
     /// The name of the amount.
     pub name: String,
-    /// What was left.
+    /// The remaining part.
     pub amount: u64,
     /// The time, in Unix milliseconds.
     pub at: u64,

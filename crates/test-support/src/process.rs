@@ -70,9 +70,9 @@ pub struct Ended {
     /// The exit code. If a signal ended the program, it is 128 plus the number of the signal, as in
     /// shells.
     pub code: i32,
-    /// What it wrote to standard output.
+    /// The text that it wrote to standard output.
     pub stdout: String,
-    /// What it wrote to standard error.
+    /// The text that it wrote to standard error.
     pub stderr: String,
 }
 
@@ -173,13 +173,13 @@ impl Server {
     /// before that.
     pub async fn listens(&self) -> bool {
         let address = |line: &str| line.strip_prefix("listening on http://")?.parse().ok();
-        let found = self.says(address).await;
+        let found = self.wait_for_line(address).await;
         found.is_some_and(|address| *self.address.get_or_init(|| address) == address)
     }
 
     /// Waits for a line of either output for which `find` returns something. `None` when the
     /// program ends before that.
-    pub async fn says<T>(&self, find: impl Fn(&str) -> Option<T>) -> Option<T> {
+    pub async fn wait_for_line<T>(&self, find: impl Fn(&str) -> Option<T>) -> Option<T> {
         self.until("a line", || {
             let over = self.stdout.is_over() && self.stderr.is_over();
             let found = self.stdout.find(&find).or_else(|| self.stderr.find(&find));

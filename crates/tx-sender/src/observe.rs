@@ -34,7 +34,7 @@ pub fn describe() {
 }
 
 /// Records the duration of one call to a node.
-pub(crate) fn asked(method: &'static str, answered: bool, took: Duration) {
+pub(crate) fn record_call(method: &'static str, answered: bool, took: Duration) {
     let outcome = if answered { "ok" } else { "error" };
     metrics::histogram!(RPC_SECONDS, "method" => method, "outcome" => outcome)
         .record(took.as_secs_f64());

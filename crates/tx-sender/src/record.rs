@@ -127,7 +127,7 @@ pub struct Inclusion {
 /// A signed transaction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
-    /// What it was signed for.
+    /// The purpose for which it was signed.
     pub kind: Kind,
     /// The fee fields.
     pub fees: Fees,
@@ -141,7 +141,7 @@ pub struct Attempt {
     pub noop_gas: Option<u64>,
 }
 
-/// What a transaction was signed for.
+/// The purpose for which a transaction was signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
     /// To make the request take effect.

@@ -41,7 +41,7 @@ pub struct Sender {
     tasks: Arc<Tasks>,
 }
 
-/// What all lanes share.
+/// The state that all lanes share.
 pub(crate) struct Shared {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) options: Options,

@@ -27,7 +27,7 @@ pub struct Fence {
     pub token: u64,
 }
 
-/// What happens when another holder's lease is still running.
+/// The behaviour when another holder's lease is still running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Takeover {
     /// The sender waits until the lease ends.

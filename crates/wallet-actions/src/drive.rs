@@ -68,7 +68,7 @@ enum Turn {
     Went,
     /// The intent waits for something. The next turn follows after the pause.
     Waits(Duration),
-    /// Nothing is left to do.
+    /// The work is over: nothing is left to do.
     Over,
 }
 

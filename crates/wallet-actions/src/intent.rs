@@ -171,7 +171,7 @@ impl State {
 /// A transaction of an intent. It transfers no coins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
-    /// What the transaction is for.
+    /// The purpose of the transaction.
     pub kind: StepKind,
     /// Its chain.
     pub chain_id: u64,
@@ -278,8 +278,8 @@ pub struct Allowance {
     pub token: Address,
     /// The account that may spend it.
     pub spender: Address,
-    /// What was left after the intent's transactions when it was last read, in the token's smallest
-    /// unit. `None` before that.
+    /// The rest of the allowance after the intent's transactions when it was last read, in the
+    /// token's smallest unit. `None` before that.
     pub left: Option<U256>,
     /// How many transactions that clear the allowance were planned.
     pub clears: u8,

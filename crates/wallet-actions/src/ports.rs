@@ -110,7 +110,7 @@ pub struct BridgePlan {
 /// A transaction of a plan. It transfers no coins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedStep {
-    /// What the transaction is for.
+    /// The purpose of the transaction.
     pub kind: StepKind,
     /// The contract or account that the transaction calls.
     pub to: Address,

@@ -51,14 +51,14 @@ pub struct Terms {
 pub struct Cancelled {
     /// The mandate, which has ended.
     pub kept: Kept,
-    /// What happened to the move that was open. `None` when no move was open.
+    /// The outcome for the move that was open. `None` when no move was open.
     pub stopped: Option<MoveStop>,
 }
 
-/// What happened to a move that was open when its mandate was cancelled.
+/// The outcome for a move that was open when its mandate was cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MoveStop {
-    /// Nothing was signed, and nothing will be.
+    /// The move is stopped: nothing was signed, and nothing will be.
     Stopped,
     /// Something was signed. The move continues to its end, and the audit will show that end.
     TooLate,

@@ -99,7 +99,7 @@ pub enum MoveState {
 /// The result of a cancellation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// Nothing was signed, and nothing will be.
+    /// The move is stopped: nothing was signed, and nothing will be.
     Stopped,
     /// Something was signed. The move continues to its end, or has ended.
     TooLate,

@@ -358,5 +358,5 @@ impl Payment {
 }
 
 fn signer(observed: Option<Address>) -> String {
-    observed.map_or_else(|| "nobody".to_owned(), |address| address.to_string())
+    observed.map_or_else(|| "no address".to_owned(), |address| address.to_string())
 }

@@ -69,7 +69,7 @@ pub enum XtaskError {
     Source {
         /// The file.
         path: PathBuf,
-        /// What the parser expected.
+        /// The parser's description of what it expected.
         detail: String,
     },
     /// The public interface of a crate differs from its file.

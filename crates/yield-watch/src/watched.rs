@@ -41,7 +41,7 @@ pub struct AnnouncedOpportunity {
     pub delta_bps: Option<i64>,
 }
 
-/// What a check has read.
+/// The facts that a check has read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
     /// The time of the check.

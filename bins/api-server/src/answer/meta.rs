@@ -8,7 +8,7 @@ use std::fmt;
 use data_sources::{Attribution, Mode, Provenance};
 use http_edge::RequestId;
 use jiff::Timestamp;
-use ledger::Answer;
+use ledger::PaidAnswer;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
@@ -66,7 +66,7 @@ struct SourceEntry<'a> {
 
 impl Answered {
     /// Renders the answer for a call.
-    pub(crate) fn at(&self, call: &Call, now: Timestamp) -> Answer {
+    pub(crate) fn at(&self, call: &Call, now: Timestamp) -> PaidAnswer {
         let age_seconds = self.age_seconds(now);
         let (fresh, left) = self.freshness(now);
         let cached = self.sources.iter().any(|source| source.cached);
@@ -99,7 +99,7 @@ impl Answered {
         }
         body.push(b'}');
         let headers = self.headers(call.is_private(), age_seconds, left);
-        Answer::new(self.status.code(), headers, body.into())
+        PaidAnswer::new(self.status.code(), headers, body.into())
     }
 
     fn provenance(&self, now: Timestamp) -> serde_json::Map<String, Value> {

@@ -8,12 +8,12 @@ use custody_turnkey::{TurnkeyConfig, TurnkeyCustody};
 use secrecy::SecretString;
 use server_config::{Finding, Verdict};
 use settlement::{AnySettler, Cause, ChainReader, Readiness, SettlementError, Settler, Timeouts};
-use storage::postgres::{Migration, PostgresError};
+use storage::Migration;
 use tx_sender::{TransactionSigner as _, Web3Signer};
 use x402_wire::{Network, Terms};
 
 use crate::config::{Config, SettlementMode};
-use crate::serve::{Stores, settlement_config};
+use crate::serve::{Stores, VersionError, settlement_config};
 
 /// The allowed difference between the machine's clock and the newest block, in seconds.
 const CLOCK_TOLERANCE_SECONDS: u64 = 30;
@@ -54,7 +54,7 @@ pub(crate) async fn ask(config: &Config, terms: &Terms) -> Vec<Finding> {
     findings
 }
 
-/// Asks the database for the version of each component's tables. Nothing for a ledger in a file.
+/// Compares the versions of the stores' tables with those that this program needs.
 async fn tables(config: &Config) -> Vec<Finding> {
     let finding = |(verdict, said)| Finding {
         key: "storage.url".to_owned(),
@@ -70,26 +70,11 @@ async fn tables(config: &Config) -> Vec<Finding> {
     }
 }
 
-/// What the next start does to the tables of one component.
-fn version(pending: Result<Migration, PostgresError>) -> (Verdict, String) {
+/// Says what the next start does to the tables of one store.
+fn version(pending: Result<Migration, VersionError>) -> (Verdict, String) {
     match pending {
-        Ok(Migration {
-            component,
-            from,
-            to,
-        }) => {
-            let said = match from {
-                0 => format!(
-                    "there are no tables of `{component}`; the first start that needs them makes version {to}"
-                ),
-                _ if from == to => format!("the tables of `{component}` have version {to}"),
-                _ => format!(
-                    "the next start brings the tables of `{component}` from version {from} to {to}"
-                ),
-            };
-            (Verdict::Agrees, said)
-        }
-        Err(error @ PostgresError::NewerSchema { .. }) => (Verdict::Contradicts, error.to_string()),
+        Ok(migration) => (Verdict::Agrees, migration.to_string()),
+        Err(error) if error.is_of_content() => (Verdict::Contradicts, error.to_string()),
         Err(error) => (Verdict::Unreached, error.to_string()),
     }
 }

@@ -7,7 +7,7 @@ use clap::{Args, builder::PossibleValuesParser};
 use jiff::Timestamp;
 use ledger::{Filter, State};
 
-/// Which payments.
+/// The selection of payments.
 #[derive(Debug, Args)]
 pub(crate) struct Selection {
     /// Payments in this state. May be repeated.

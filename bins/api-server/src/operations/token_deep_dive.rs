@@ -328,7 +328,7 @@ mod tests {
     #[test]
     fn derivatives_of_another_coin_with_the_symbol_are_not_its_own() {
         let venue = |venue: &str, mark| json!({"venue": venue, "mark_px": mark});
-        let told = |venues: Value, conflicting: Value| {
+        let derivatives = |venues: Value, conflicting: Value| {
             let data =
                 json!({"symbol": "X", "markets": [{"venues": venues, "conflicting": conflicting}]});
             PartOutcome::Ok(Answered {
@@ -345,15 +345,15 @@ mod tests {
             PartOutcome::Unavailable(reason) | PartOutcome::NotApplicable(reason) => Some(reason),
         };
         let of = |mark: &str| json!([venue("okx", json!(mark)), venue("bybit", json!(null))]);
-        assert_eq!(kept(told(of("118"), json!([]))), None);
+        assert_eq!(kept(derivatives(of("118"), json!([]))), None);
         assert_eq!(
-            kept(told(of("0.018"), json!([]))).as_deref(),
+            kept(derivatives(of("0.018"), json!([]))).as_deref(),
             Some(ANOTHER_COIN)
         );
         // A venue that the others contradict does not count, and without a mark the coin cannot be
         // told apart.
-        assert_eq!(kept(told(of("0.018"), json!(["okx"]))), None);
-        assert_eq!(kept(told(json!([]), json!([]))), None);
+        assert_eq!(kept(derivatives(of("0.018"), json!(["okx"]))), None);
+        assert_eq!(kept(derivatives(json!([]), json!([]))), None);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The answer about a payment that the journal knows, and the caller's next step. Every stage may
 //! call these methods; they call no stage.
 
-use ledger::{Journal, LedgerError, PaymentStatus};
+use ledger::{Journal, LedgerError, PaymentStatus, State};
 use route_catalog::{Next, Operation};
 use settlement::{Cause, Settler};
 use x402_wire::{AuthorizationKey, Reason};
@@ -54,6 +54,27 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         refusal.into()
     }
 
+    /// Ends a call whose payment belongs to another request.
+    pub(super) async fn bound_elsewhere(&self, call: &PaidCall, key: &AuthorizationKey) -> Ended {
+        let record = match self.journal().look_up(key).await {
+            Ok(record) => record,
+            Err(error) => return unreadable(&error).into(),
+        };
+        let url = self.catalog().payment_url(key);
+        let next = match (record, &call.presented) {
+            // The request may be the same, with another identifier or with none.
+            (Some(record), _) if record.state == State::Settled && call.request.is_private() => {
+                let transaction = record.transaction.unwrap_or_default();
+                return Refusal::AnswerPrivate { transaction, url }.into();
+            }
+            (Some(record), Some(presented)) if record.state == State::Released => {
+                self.after_other_request(presented).await
+            }
+            _ => Next::LookUp { url },
+        };
+        Refusal::BoundElsewhere { next }.into()
+    }
+
     /// Refuses a call because the outcome of its payment is unknown.
     pub(super) fn pending(&self, key: &AuthorizationKey, transaction: Option<String>) -> Refusal {
         Refusal::pending(self.catalog(), key, transaction)
@@ -70,7 +91,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
 
     /// The payer's next step with a released payment that is kept for another request: a settlement
     /// was attempted for that one.
-    pub(super) async fn after_other_request(&self, presented: &Presented) -> Next {
+    async fn after_other_request(&self, presented: &Presented) -> Next {
         match self.after_attempt(presented).await {
             Next::SignNew if self.shared.worker.has_begun(presented.key.digest()).await => {
                 Next::LookUp {

@@ -4,12 +4,10 @@
 //! its header again. So the header alone does not fetch such an answer. The payment identifier is
 //! in no transaction, and only the payer has it.
 
-use ledger::{Journal, PaymentStatus, State, StoredAnswer};
-use route_catalog::Next;
+use ledger::{Journal, PaymentStatus, StoredAnswer};
 use settlement::Settler;
 use x402_wire::AuthorizationKey;
 
-use super::advice::unreadable;
 use super::{Delivered, Ended, PaidCall, PaymentProcessor, Refusal, Worker};
 
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
@@ -22,13 +20,12 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         key: &AuthorizationKey,
         status: PaymentStatus,
     ) -> Ended {
-        if status == PaymentStatus::BoundElsewhere {
-            return Box::pin(self.bound_elsewhere(call, key)).await;
-        }
-        if !call.request.is_private() {
-            return self.known(key, status);
-        }
+        let is_private = call.request.is_private();
         let transaction = match status {
+            PaymentStatus::BoundElsewhere => {
+                return Box::pin(self.bound_elsewhere(call, key)).await;
+            }
+            status if !is_private => return self.known(key, status),
             PaymentStatus::Answered(stored) if self.is_given_again(call, &stored) => {
                 return Ended::Delivered(Delivered {
                     stored,
@@ -41,27 +38,6 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         };
         let url = self.catalog().payment_url(key);
         Refusal::AnswerPrivate { transaction, url }.into()
-    }
-
-    /// Ends a call whose payment belongs to another request.
-    async fn bound_elsewhere(&self, call: &PaidCall, key: &AuthorizationKey) -> Ended {
-        let record = match self.journal().look_up(key).await {
-            Ok(record) => record,
-            Err(error) => return unreadable(&error).into(),
-        };
-        let url = self.catalog().payment_url(key);
-        let next = match (record, &call.presented) {
-            // The request may be the same, with another identifier or with none.
-            (Some(record), _) if record.state == State::Settled && call.request.is_private() => {
-                let transaction = record.transaction.unwrap_or_default();
-                return Refusal::AnswerPrivate { transaction, url }.into();
-            }
-            (Some(record), Some(presented)) if record.state == State::Released => {
-                self.after_other_request(presented).await
-            }
-            _ => Next::LookUp { url },
-        };
-        Refusal::BoundElsewhere { next }.into()
     }
 
     /// Whether the call gets the answer again. The journal has already compared the request, the

@@ -1,7 +1,7 @@
 //! The record of a charge: the settlement has happened, and the journal must learn it.
 
 use credit::Cost;
-use ledger::{Answer, EntryId, Journal, LedgerError, PendingSettlement, State, StoredReceipt};
+use ledger::{EntryId, Journal, LedgerError, PaidAnswer, PendingSettlement, State, StoredReceipt};
 use settlement::{Receipt, Settler};
 use x402_wire::{AuthorizationKey, Payment};
 
@@ -25,7 +25,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         &self,
         entry: EntryId,
         charge: &Charge,
-        call: Option<(Box<Claimed>, &Answer)>,
+        call: Option<(Box<Claimed>, &PaidAnswer)>,
     ) {
         let sold = call
             .as_ref()
@@ -121,11 +121,11 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
 #[derive(Clone, Copy)]
 pub(super) struct Sold<'a> {
     claimed: &'a Claimed,
-    answer: &'a Answer,
+    answer: &'a PaidAnswer,
 }
 
 impl<'a> Sold<'a> {
-    pub(super) fn new(claimed: &'a Claimed, answer: &'a Answer) -> Self {
+    pub(super) fn new(claimed: &'a Claimed, answer: &'a PaidAnswer) -> Self {
         Self { claimed, answer }
     }
 

@@ -5,7 +5,7 @@
 
 use alloy_primitives::Address;
 use credit::Cost;
-use ledger::{Answer, EntryId, Journal, Spent, StoredAnswer};
+use ledger::{EntryId, Journal, PaidAnswer, Spent, StoredAnswer};
 use settlement::{Cause, Receipt, RemoteCall, Settlement, Settler};
 use tokio::time::timeout;
 use x402_wire::{Payment, Reason, SettlementResponse};
@@ -84,7 +84,12 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     ///
     /// The answer was stored before the settlement. When the record of the settlement cannot be
     /// written, the caller has still paid: it gets the answer, and the write is tried again.
-    async fn settled(&self, claimed: Box<Claimed>, answer: Answer, receipt: Receipt) -> Delivered {
+    async fn settled(
+        &self,
+        claimed: Box<Claimed>,
+        answer: PaidAnswer,
+        receipt: Receipt,
+    ) -> Delivered {
         let charge = Charge::of(&claimed.payment, receipt);
         let entry = claimed.open.id;
         self.record(entry, &charge, Some((claimed, &answer))).await;

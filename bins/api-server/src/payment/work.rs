@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use data_sources::Meter;
-use ledger::{Answer, Journal};
+use ledger::{Journal, PaidAnswer};
 use route_catalog::ErrorCode;
 use settlement::Settler;
 use tokio::time::timeout;
@@ -16,7 +16,7 @@ use crate::reply::ErrorReply;
 /// A call whose answer is made and not paid yet.
 pub(super) struct Answered {
     pub(super) claimed: Box<Claimed>,
-    pub(super) answer: Answer,
+    pub(super) answer: PaidAnswer,
     /// The cost of the call if it is not charged after all.
     pub(super) spent: credit::Cost,
 }

@@ -1,7 +1,7 @@
 //! The port to the work behind paid operations.
 
 use alloy_primitives::B256;
-use ledger::Answer;
+use ledger::PaidAnswer;
 
 use crate::call::Call;
 use crate::reply::ErrorReply;
@@ -16,7 +16,7 @@ pub(crate) trait Worker: Send + Sync + 'static {
         &self,
         call: &Call,
         request: B256,
-    ) -> impl Future<Output = Result<Answer, ErrorReply>> + Send;
+    ) -> impl Future<Output = Result<PaidAnswer, ErrorReply>> + Send;
 
     /// Whether an earlier call with the payment of this digest has begun something that goes on
     /// without a call or has had an effect. A new payment would do it a second time. Work that

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use alloy_primitives::B256;
 use data_sources::SystemClock;
-use ledger::{Answer, AnyLedger};
+use ledger::{AnyLedger, PaidAnswer};
 use route_catalog::ErrorCode;
 use settlement::AnySettler;
 
@@ -48,7 +48,7 @@ pub(crate) async fn reconciler(
 pub(crate) struct NoWork;
 
 impl Worker for NoWork {
-    async fn answer(&self, _call: &Call, _request: B256) -> Result<Answer, ErrorReply> {
+    async fn answer(&self, _call: &Call, _request: B256) -> Result<PaidAnswer, ErrorReply> {
         let message = "this process takes no calls";
         Err(ErrorReply::new(ErrorCode::Internal, message))
     }

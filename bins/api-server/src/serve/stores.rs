@@ -1,16 +1,17 @@
 //! The stores of a server: files beside the ledger's file, or tables of one database. Files have
 //! one server; a database may have several, which share the records and lease them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use custody::Turns;
 use gas_funding::{Book, PostgresBook, Predecessors, SqliteBook};
-use ledger::{AnyLedger, PostgresLedger};
-use storage::postgres::{Address, Migration, Postgres, PostgresError, PostgresOptions};
-use storage::sqlite::path_of;
-use storage::{AnyStore, PostgresStore, StoreOptions};
+use ledger::{AnyLedger, PostgresLedger, SqliteLedger};
+use storage::postgres::{Address, Postgres, PostgresError, PostgresOptions};
+use storage::sqlite::{DatabaseError, path_of};
+use storage::{AnyStore, Migration, PostgresStore, SqliteStore, StoreOptions};
+use thiserror::Error;
 use tx_sender::{Options as SenderOptions, Store as TransactionRecords, Takeover};
 
 use super::policy::ledger_options;
@@ -19,6 +20,12 @@ use crate::error::ServeError;
 
 /// The time limit of a statement that may read every row of a table.
 const READING: Duration = Duration::from_secs(600);
+
+/// The extensions of the files beside the ledger's, which replace its own.
+const MANDATES: &str = "watch.db";
+const DELEGATIONS: &str = "fence.db";
+const INTENTS: &str = "wallets.db";
+const GAS: &str = "gas.db";
 
 /// The place of a server's records. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -51,6 +58,30 @@ impl Transactions {
             Self::Settlement => "settlement",
             Self::Wallets => "wallets",
         }
+    }
+}
+
+/// An error of reading the version of a store's tables.
+#[derive(Debug, Error)]
+pub(crate) enum VersionError {
+    #[error("{0}")]
+    Database(PostgresError),
+    #[error("{0}")]
+    File(DatabaseError),
+}
+
+impl VersionError {
+    /// Whether the tables were read, and are not tables that this program can use.
+    pub(crate) fn is_of_content(&self) -> bool {
+        matches!(
+            self,
+            Self::Database(PostgresError::NewerSchema { .. })
+                | Self::File(
+                    DatabaseError::NewerSchema { .. }
+                        | DatabaseError::ForeignFile { .. }
+                        | DatabaseError::Damaged { .. }
+                )
+        )
     }
 }
 
@@ -130,12 +161,42 @@ impl Stores {
         Ok(Some(pending.map_err(ServeError::Database)?))
     }
 
-    /// Returns the migrations that opening the tables of a database would make, in the order of a
-    /// start; none for files. Asks no further when the database cannot be read.
-    pub(crate) async fn pending(&self) -> Vec<Result<Migration, PostgresError>> {
-        let Some(postgres) = self.database() else {
-            return Vec::new();
-        };
+    /// Returns the migrations that opening the stores would run, in the order of a start. Files
+    /// that do not exist need none.
+    pub(crate) async fn pending(&self) -> Vec<Result<Migration, VersionError>> {
+        match self {
+            Self::Files(path) => {
+                let files = Self::pending_in_files(path).into_iter();
+                files
+                    .filter_map(Result::transpose)
+                    .map(|pending| pending.map_err(VersionError::File))
+                    .collect()
+            }
+            Self::Database(postgres) => {
+                let all = Self::pending_in(postgres).await.into_iter();
+                all.map(|pending| pending.map_err(VersionError::Database))
+                    .collect()
+            }
+        }
+    }
+
+    fn pending_in_files(path: &Path) -> [Result<Option<Migration>, DatabaseError>; 8] {
+        let beside = |extension: &str| path.with_extension(extension);
+        let sender = |of: Transactions| tx_sender::SqliteStore::pending(&beside(of.extension()));
+        [
+            SqliteLedger::pending(path),
+            SqliteStore::pending(path),
+            sender(Transactions::Settlement),
+            sender(Transactions::Wallets),
+            watch_server::SqliteStore::pending(&beside(MANDATES)),
+            fence_server::SqliteStore::pending(&beside(DELEGATIONS)),
+            wallet_actions::SqliteStore::pending(&beside(INTENTS)),
+            SqliteBook::pending(&beside(GAS)),
+        ]
+    }
+
+    /// Asks no further when the database cannot be read.
+    async fn pending_in(postgres: &Postgres) -> Vec<Result<Migration, PostgresError>> {
         let mut all = Vec::new();
         match PostgresLedger::pending(postgres).await {
             Ok(pending) => all.extend(pending.map(Ok)),
@@ -181,7 +242,7 @@ impl Stores {
     pub(crate) async fn mandates(&self) -> Result<Arc<dyn watch_server::Store>, ServeError> {
         Ok(match self {
             Self::Files(path) => {
-                let store = watch_server::SqliteStore::open(path.with_extension("watch.db"));
+                let store = watch_server::SqliteStore::open(path.with_extension(MANDATES));
                 Arc::new(store.map_err(ServeError::Mandates)?)
             }
             Self::Database(postgres) => {
@@ -195,7 +256,7 @@ impl Stores {
     pub(crate) async fn delegations(&self) -> Result<Arc<dyn fence_server::Store>, ServeError> {
         Ok(match self {
             Self::Files(path) => {
-                let store = fence_server::SqliteStore::open(path.with_extension("fence.db"));
+                let store = fence_server::SqliteStore::open(path.with_extension(DELEGATIONS));
                 Arc::new(store.map_err(ServeError::Records)?)
             }
             Self::Database(postgres) => {
@@ -209,7 +270,7 @@ impl Stores {
     pub(crate) async fn intents(&self) -> Result<Arc<dyn wallet_actions::Store>, ServeError> {
         Ok(match self {
             Self::Files(path) => {
-                let store = wallet_actions::SqliteStore::open(path.with_extension("wallets.db"));
+                let store = wallet_actions::SqliteStore::open(path.with_extension(INTENTS));
                 Arc::new(store.map_err(ServeError::Records)?)
             }
             Self::Database(postgres) => {
@@ -225,10 +286,10 @@ impl Stores {
         Ok(match self {
             Self::Files(path) => {
                 let predecessors = Predecessors {
-                    fence: Some(path.with_extension("fence.db")),
-                    wallets: Some(path.with_extension("wallets.db")),
+                    fence: Some(path.with_extension(DELEGATIONS)),
+                    wallets: Some(path.with_extension(INTENTS)),
                 };
-                let book = SqliteBook::open(&path.with_extension("gas.db"), &predecessors);
+                let book = SqliteBook::open(&path.with_extension(GAS), &predecessors);
                 Arc::new(book.map_err(ServeError::Records)?)
             }
             Self::Database(postgres) => {

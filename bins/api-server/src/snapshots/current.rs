@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The state of a dataset.
 pub(super) enum State<T> {
     /// The first edition is being loaded or gathered.
-    Beginning,
+    Loading,
     /// There is no edition.
     Nothing,
     /// The newest edition.
@@ -53,7 +53,7 @@ impl<T> Current<T> {
     pub(crate) fn latest(&self) -> Option<Arc<Snapshot<T>>> {
         match &*self.state.borrow() {
             State::Edition(snapshot) => Some(snapshot.clone()),
-            State::Beginning | State::Nothing => None,
+            State::Loading | State::Nothing => None,
         }
     }
 
@@ -65,7 +65,7 @@ impl<T> Current<T> {
         now: Timestamp,
     ) -> Result<Arc<Snapshot<T>>, Absent> {
         let mut state = self.state.clone();
-        let begun = state.wait_for(|state| !matches!(state, State::Beginning));
+        let begun = state.wait_for(|state| !matches!(state, State::Loading));
         drop(tokio::time::timeout(PATIENCE, begun).await.map(drop));
         let snapshot = self.latest().ok_or(Absent::Never)?;
         let age_seconds = snapshot.age_seconds(now);

@@ -49,7 +49,7 @@ impl<D: Dataset, S: ServerStore> Job<D, S> {
             store,
             clock,
             holder,
-            state: watch::channel(State::Beginning).0,
+            state: watch::channel(State::Loading).0,
         }
     }
 
@@ -64,11 +64,11 @@ impl<D: Dataset, S: ServerStore> Job<D, S> {
         self.follow().await;
         let round = self.round().await;
         self.state.send_if_modified(|state| {
-            let beginning = matches!(state, State::Beginning);
-            if beginning {
+            let loading = matches!(state, State::Loading);
+            if loading {
                 *state = State::Nothing;
             }
-            beginning
+            loading
         });
         round
     }
@@ -162,7 +162,7 @@ impl<D: Dataset, S: ServerStore> Job<D, S> {
         self.state.send_if_modified(|state| {
             let newer = match state {
                 State::Edition(held) => held.as_of < snapshot.as_of,
-                State::Beginning | State::Nothing => true,
+                State::Loading | State::Nothing => true,
             };
             if newer {
                 *state = State::Edition(Arc::new(snapshot));
@@ -174,7 +174,7 @@ impl<D: Dataset, S: ServerStore> Job<D, S> {
     fn held(&self) -> Option<Timestamp> {
         match &*self.state.borrow() {
             State::Edition(held) => Some(held.as_of),
-            State::Beginning | State::Nothing => None,
+            State::Loading | State::Nothing => None,
         }
     }
 

@@ -10,6 +10,7 @@ mod commands;
 mod config;
 mod crash;
 mod delegation;
+mod demo_page;
 mod deploy;
 mod disk_full;
 mod facilitator;

@@ -87,18 +87,18 @@ impl Client {
         }
     }
 
-    async fn say(&mut self, message: Value) {
+    async fn send(&mut self, message: Value) {
         let line = format!("{message}\n");
         self.output.write_all(line.as_bytes()).await.unwrap();
     }
 
     async fn call(&mut self, id: u32, arguments: Value) {
         let params = json!({ "name": "wait", "arguments": arguments });
-        self.say(json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }))
+        self.send(json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }))
             .await;
     }
 
-    async fn hear(&mut self) -> Value {
+    async fn receive(&mut self) -> Value {
         let mut line = String::new();
         self.input.read_line(&mut line).await.unwrap();
         serde_json::from_str(&line).unwrap()
@@ -111,10 +111,10 @@ async fn a_slow_call_holds_up_no_other_and_is_answered_before_the_end() {
     client.call(1, json!({ "wait": true })).await;
     client.entered.notified().await;
     client.call(2, json!({})).await;
-    assert_eq!(client.hear().await["id"], 2);
+    assert_eq!(client.receive().await["id"], 2);
     client.output.shutdown().await.unwrap();
     client.release.notify_one();
-    assert_eq!(client.hear().await["id"], 1);
+    assert_eq!(client.receive().await["id"], 1);
     client.served.await.unwrap().unwrap();
 }
 
@@ -125,10 +125,10 @@ async fn a_cancelled_call_ends_without_an_answer() {
     client.entered.notified().await;
     let params = json!({ "requestId": 1 });
     client
-        .say(json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params }))
+        .send(json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params }))
         .await;
     client.call(2, json!({})).await;
-    assert_eq!(client.hear().await["id"], 2);
+    assert_eq!(client.receive().await["id"], 2);
     client.output.shutdown().await.unwrap();
     // Nothing waits for the call any more, so it gets no answer.
     client.served.await.unwrap().unwrap();
@@ -173,11 +173,11 @@ async fn messages_in_progress_are_bounded_and_reading_waits() {
     client.call(most, json!({})).await;
     tokio::select! {
         biased;
-        answer = client.hear() => panic!("{answer}"),
+        answer = client.receive() => panic!("{answer}"),
         () = settled() => {}
     }
     client.release.notify_one();
-    let answers = [client.hear().await, client.hear().await];
+    let answers = [client.receive().await, client.receive().await];
     assert!(
         answers.iter().any(|answer| answer["id"] == most),
         "{answers:?}"
@@ -185,7 +185,7 @@ async fn messages_in_progress_are_bounded_and_reading_waits() {
     client.release.notify_waiters();
     client.output.shutdown().await.unwrap();
     for _ in 1..most {
-        assert!(client.hear().await["id"].as_u64().unwrap() < most.into());
+        assert!(client.receive().await["id"].as_u64().unwrap() < most.into());
     }
     client.served.await.unwrap().unwrap();
 }

@@ -12,6 +12,10 @@ use serde_json::Value;
 
 use guest::{Guest, Line, run};
 
+const PAGE: &str = include_str!("../../../../docs/DEMOS.md");
+/// The command on the page. Its output follows in the next block.
+const COMMAND: &str = "\n```sh\ncargo run --release -p mcp-server -- demo\n```\n";
+
 #[test]
 fn the_demo_shows_five_steps_and_ends() {
     let ended = run(&["demo", "--once"]);
@@ -24,6 +28,19 @@ fn the_demo_shows_five_steps_and_ends() {
     );
     assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
     insta::assert_snapshot!(without_chance(&ended.stdout));
+    assert_eq!(
+        without_chance(documented()),
+        without_chance(&ended.stdout).trim(),
+        "docs/DEMOS.md does not show the output of the demo"
+    );
+}
+
+/// Returns the standard output that the page shows.
+fn documented() -> &'static str {
+    let (_, section) = PAGE.split_once(COMMAND).unwrap();
+    let (_, block) = section.split_once("\n```text\n").unwrap();
+    let (output, _) = block.split_once("\n```\n").unwrap();
+    output
 }
 
 /// Removes what differs from run to run: the plan's digest and expiry, and the empty blocks, which

@@ -128,6 +128,15 @@ pub fn find(chain_id: u64) -> Option<&'static BridgeChain> {
 ///
 /// # Errors
 /// The chain is not in the route set.
+///
+/// # Example
+/// ```
+/// use calldata_checks::bridge::chains;
+///
+/// assert_eq!(chains::reviewed(42161)?.domain, 3);
+/// assert_eq!(chains::reviewed(10).unwrap_err().observed, "10");
+/// # Ok::<(), calldata_checks::Violation>(())
+/// ```
 pub fn reviewed(chain_id: u64) -> Result<&'static BridgeChain, Violation> {
     find(chain_id).ok_or_else(|| {
         Violation::new(

@@ -352,7 +352,7 @@ fn hook(facts: &BridgeFacts) -> Verdict {
     let destination = asked.destination()?;
     if asked.forward && !destination.forwarding {
         return Err(Violation::new(
-            format!("nobody forwards to {}", destination.name),
+            format!("the relayer does not forward to {}", destination.name),
             "no forwarding",
             "forwarding",
         ));

@@ -80,6 +80,17 @@ pub fn agent_digest(source: &str, connection_id: B256) -> B256 {
 }
 
 /// Computes the struct hash of `Agent{source, connectionId}`.
+///
+/// # Example
+/// ```
+/// use alloy_primitives::{b256, keccak256};
+/// use calldata_checks::perp_order::hash::{self, DOMAIN_SEPARATOR, MAINNET_SOURCE};
+///
+/// let connection = b256!("b7a95c153a479cacb9c52da083a3bfd4545de1e3a1b1f629007c5492c16a797d");
+/// let message = hash::agent_hash(MAINNET_SOURCE, connection);
+/// let signed = [&[0x19_u8, 0x01][..], DOMAIN_SEPARATOR.as_slice(), message.as_slice()].concat();
+/// assert_eq!(keccak256(signed), hash::agent_digest(MAINNET_SOURCE, connection));
+/// ```
 #[must_use]
 pub fn agent_hash(source: &str, connection_id: B256) -> B256 {
     let message = [keccak256(AGENT_TYPE), keccak256(source), connection_id];
@@ -88,6 +99,15 @@ pub fn agent_hash(source: &str, connection_id: B256) -> B256 {
 
 /// Returns the text of the preimage after the action's bytes, with `{nonce:16hex}` and
 /// `{expires_after:16hex}` for the two numbers.
+///
+/// # Example
+/// ```
+/// use calldata_checks::perp_order::hash::preimage_suffix_template;
+///
+/// let template = preimage_suffix_template(None, true);
+/// assert_eq!(template, "0x{nonce:16hex}0000{expires_after:16hex}");
+/// assert_eq!(preimage_suffix_template(None, false), "0x{nonce:16hex}00");
+/// ```
 #[must_use]
 pub fn preimage_suffix_template(vault: Option<Address>, expires: bool) -> String {
     let vault = vault.map_or_else(|| "00".to_owned(), |vault| format!("01{}", hex(vault)));

@@ -102,6 +102,19 @@ pub fn decode(bytes: &[u8]) -> Result<WireAction, MsgpackError> {
 
 /// Encodes an action as canonical msgpack. `None` for an action that [`decode`] would refuse: a
 /// text or a list is too long.
+///
+/// # Example
+/// ```
+/// use alloy_primitives::hex;
+/// use calldata_checks::perp_order::msgpack;
+///
+/// let bytes = hex!("83a474797065a56f72646572a66f72646572739186a16100a162c3a170a6313233343536a173
+///     a7302e3030313233a172c2a17481a56c696d697481a3746966a3477463a867726f7570696e67
+///     a26e61");
+/// let action = msgpack::decode(&bytes)?;
+/// assert_eq!(msgpack::encode(&action).as_deref(), Some(&bytes[..]));
+/// # Ok::<(), msgpack::MsgpackError>(())
+/// ```
 #[must_use]
 pub fn encode(action: &WireAction) -> Option<Vec<u8>> {
     let mut out = Writer(Vec::with_capacity(256));

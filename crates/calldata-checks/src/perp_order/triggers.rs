@@ -67,7 +67,7 @@ pub(super) fn direction(facts: &PerpOrderFacts) -> Verdict {
         beyond(entry.side, trigger, "the entry's price", entry.price)?;
         let mark = facts.plan.venue.mark_price.ok_or_else(|| {
             Violation::new(
-                "without a mark price nobody knows whether a trigger fires at once",
+                "without a mark price it is unknown whether a trigger fires at once",
                 "a mark price",
                 "none",
             )

@@ -169,6 +169,15 @@ impl SwapCall {
 ///
 /// # Errors
 /// [`CalldataError`]
+///
+/// # Example
+/// ```
+/// use calldata_checks::{abi::AbiError, swap::calldata::{CalldataError, decode_swap}};
+///
+/// let one_leg = [0x46, 0x66, 0xfc, 0x80]; // the selector of the function for one leg
+/// let refused = decode_swap(&one_leg).unwrap_err();
+/// assert!(matches!(refused, CalldataError::Abi(AbiError::Selector { .. })));
+/// ```
 pub fn decode_swap(data: &[u8]) -> Result<swapTokensMultipleV3ERC20ToERC20Call, CalldataError> {
     bounded(data, 5, MAX_LEGS)
 }
@@ -177,6 +186,21 @@ pub fn decode_swap(data: &[u8]) -> Result<swapTokensMultipleV3ERC20ToERC20Call, 
 ///
 /// # Errors
 /// [`CalldataError`]
+///
+/// # Example
+/// ```
+/// use alloy_primitives::{Address, U256};
+/// use alloy_sol_types::SolCall as _;
+/// use calldata_checks::swap::calldata::{FeeDistribution, decode_fees, forwardERC20FeesCall};
+///
+/// let fee = FeeDistribution { recipient: Address::repeat_byte(7), amount: U256::from(30) };
+/// let call = forwardERC20FeesCall { _token: Address::repeat_byte(1), _distributions: vec![fee] };
+/// let mut data = call.abi_encode();
+/// assert_eq!(decode_fees(&data), Ok(call));
+///
+/// data.push(0);
+/// assert!(decode_fees(&data).is_err());
+/// ```
 pub fn decode_fees(data: &[u8]) -> Result<forwardERC20FeesCall, CalldataError> {
     bounded(data, 1, MAX_RECIPIENTS)
 }

@@ -67,7 +67,7 @@ impl StoredKey {
         public_key_to_address(self.key.verifying_key())
     }
 
-    fn told(&self) -> Value {
+    fn to_json(&self) -> Value {
         json!({
             "privateKeyId": self.id,
             "publicKey": hex::encode(self.key.verifying_key().to_encoded_point(true).as_bytes()),

@@ -1,4 +1,4 @@
-//! Which owner has which key, despite races, lost answers, and other users of the Turnkey
+//! Tests of which owner has which key, despite races, lost answers, and other users of the Turnkey
 //! organization.
 
 use std::sync::Arc;
@@ -96,7 +96,7 @@ async fn a_key_that_was_exported_at_turnkey_signs_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_that_was_imported_is_nobodys_wallet() {
+async fn an_imported_key_is_not_used_as_a_wallet() {
     let stand_in = StandIn::start().await;
     stand_in.import(&format!("wallet-eip155-196-{:#x}", ALICE.address()));
     let custody = stand_in.connect();

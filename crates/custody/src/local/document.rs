@@ -38,7 +38,7 @@ pub(super) fn with_members(
 }
 
 /// The owner that a file states.
-pub(super) fn said_owner(text: &str) -> Option<String> {
+pub(super) fn stated_owner(text: &str) -> Option<String> {
     Some(member(text, OWNER)?.as_str()?.to_owned())
 }
 

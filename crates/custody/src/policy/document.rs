@@ -22,7 +22,8 @@ struct Record {
     selectors: Vec<String>,
     #[serde(default)]
     spender_only: bool,
-    what: String,
+    #[serde(rename = "what")]
+    description: String,
     product_id: Option<String>,
     protocol: Option<String>,
     asset: Option<String>,
@@ -59,11 +60,11 @@ impl Record {
                     observed: self.selectors.len(),
                 });
             }
-            Target::spender(chain_id, contract, &self.what)?
+            Target::spender(chain_id, contract, &self.description)?
         } else {
             let selectors = self.selectors.iter().map(|text| selector(index, text));
             let selectors = selectors.collect::<Result<Vec<_>, _>>()?;
-            Target::new(chain_id, contract, selectors, &self.what)?
+            Target::new(chain_id, contract, selectors, &self.description)?
         };
         Ok(match self.vault(index, contract)? {
             Some(vault) => target.with_vault(vault),

@@ -14,7 +14,7 @@ pub struct Target {
     chain_id: u64,
     contract: Address,
     selectors: BTreeSet<Selector>,
-    what: String,
+    description: String,
     vaults: Vec<Vault>,
 }
 
@@ -43,9 +43,9 @@ impl Target {
         chain_id: u64,
         contract: Address,
         selectors: impl IntoIterator<Item = Selector>,
-        what: impl Into<String>,
+        description: impl Into<String>,
     ) -> Result<Self, TargetsFault> {
-        let mut target = Self::spender(chain_id, contract, what)?;
+        let mut target = Self::spender(chain_id, contract, description)?;
         for observed in selectors {
             if let Some(&(_, function)) = NEVER.iter().find(|(never, _)| *never == observed) {
                 return Err(TargetsFault::SelectorNever {
@@ -72,17 +72,17 @@ impl Target {
     pub fn spender(
         chain_id: u64,
         contract: Address,
-        what: impl Into<String>,
+        description: impl Into<String>,
     ) -> Result<Self, TargetsFault> {
-        let what = what.into();
-        if what.trim().is_empty() {
+        let description = description.into();
+        if description.trim().is_empty() {
             return Err(TargetsFault::WhatEmpty { contract });
         }
         Ok(Self {
             chain_id,
             contract,
             selectors: BTreeSet::new(),
-            what,
+            description,
             vaults: Vec::new(),
         })
     }
@@ -113,8 +113,8 @@ impl Target {
 
     /// The contract's description, for people.
     #[must_use]
-    pub fn what(&self) -> &str {
-        &self.what
+    pub fn description(&self) -> &str {
+        &self.description
     }
 
     /// Its deposit products. A pool has one for each of its assets.

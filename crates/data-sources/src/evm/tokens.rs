@@ -77,12 +77,12 @@ impl EvmReader {
         }
         // One token can make a batch fail, for example by using up its gas: then the others are
         // asked without it.
-        let (mut open, mut told, mut failure) = (vec![unknown.as_slice()], None, None);
+        let (mut open, mut answered, mut failure) = (vec![unknown.as_slice()], None, None);
         for _ in 0..MAX_BATCHES {
             let Some(part) = open.pop() else { break };
-            match self.told_by(chain_id, part).await {
+            match self.read_batch(chain_id, part).await {
                 Ok(Sourced { value, sources }) => {
-                    told.get_or_insert(sources);
+                    answered.get_or_insert(sources);
                     for (token, facts) in value {
                         if facts != TokenFacts::default() {
                             let kept = (self.now(), facts.clone());
@@ -101,7 +101,7 @@ impl EvmReader {
                 }
             }
         }
-        let sources = match (told, failure) {
+        let sources = match (answered, failure) {
             (Some(sources), _) => sources,
             (None, Some(error)) => return Err(error),
             (None, None) => Vec::new(),
@@ -114,7 +114,7 @@ impl EvmReader {
     }
 
     /// The facts that tokens state in one batch.
-    async fn told_by(
+    async fn read_batch(
         &self,
         chain_id: u64,
         tokens: &[Address],
@@ -127,10 +127,10 @@ impl EvmReader {
         };
         let legs: Vec<Leg> = tokens.iter().flat_map(legs).collect();
         let batch = self.multicall(chain_id, &legs).await?;
-        let facts = |(token, told): (&Address, &[Option<Bytes>])| {
+        let facts = |(token, returned): (&Address, &[Option<Bytes>])| {
             let facts = TokenFacts {
-                symbol: told.first().and_then(Option::as_ref).and_then(symbol),
-                decimals: told.last().and_then(Option::as_ref).and_then(decimals),
+                symbol: returned.first().and_then(Option::as_ref).and_then(symbol),
+                decimals: returned.last().and_then(Option::as_ref).and_then(decimals),
             };
             (*token, facts)
         };

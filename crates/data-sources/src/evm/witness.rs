@@ -62,7 +62,7 @@ type Answers = JoinSet<(usize, Result<NodeReport, SourceErrorKind>)>;
 
 /// The reports so far.
 #[derive(Default)]
-struct Heard {
+struct Reports {
     witnesses: Vec<Witness>,
     pending: Option<(Transaction, Vec<Provenance>)>,
     unknown: Option<Vec<Provenance>>,
@@ -90,21 +90,21 @@ impl EvmReader {
         for place in waiting.by_ref().take(AT_ONCE) {
             ask(place, &mut asked);
         }
-        let mut heard = Heard::default();
+        let mut reports = Reports::default();
         let mut until = None;
         loop {
             match next(&mut asked, until).await {
-                Next::Answer(Ok((place, told))) => {
-                    if let Some(agreed) = heard.hear(told) {
+                Next::Answer(Ok((place, report))) => {
+                    if let Some(agreed) = reports.add(report) {
                         let (known, sources) = agreed;
                         return Ok(of_chain(chain_id, Some(known), sources));
                     }
-                    if until.is_none() && heard.knows() {
+                    if until.is_none() && reports.knows() {
                         until = Some(Instant::now() + PATIENCE);
                         chain.last_good.store(place, Ordering::Relaxed);
                     }
                     // A single report waits for the nodes that were asked already.
-                    if heard.wants_another() {
+                    if reports.wants_another() {
                         waiting
                             .next()
                             .into_iter()
@@ -125,12 +125,11 @@ impl EvmReader {
                 },
             }
         }
-        let (known, sources) = heard
-            .sum_up(chain.endpoints.len())
-            .map_err(|kind| SourceError {
-                source: endpoints::source(chain_id),
-                kind,
-            })?;
+        let result = reports.sum_up(chain.endpoints.len());
+        let (known, sources) = result.map_err(|kind| SourceError {
+            source: endpoints::source(chain_id),
+            kind,
+        })?;
         Ok(of_chain(chain_id, known, sources))
     }
 
@@ -143,7 +142,7 @@ impl EvmReader {
         let chain = self.chain(chain_id).map_err(|error| error.kind)?;
         let endpoint = chain.endpoints.get(place);
         let endpoint = endpoint.ok_or(SourceErrorKind::Unreachable)?;
-        told(endpoint, chain_id, hash).await
+        ask_endpoint(endpoint, chain_id, hash).await
     }
 }
 
@@ -165,7 +164,7 @@ async fn next(asked: &mut Answers, until: Option<Instant>) -> Next {
 }
 
 /// Asks one node for the transaction, and for its receipt once a block has it.
-async fn told(
+async fn ask_endpoint(
     endpoint: &Endpoint,
     chain_id: u64,
     hash: B256,
@@ -206,13 +205,13 @@ async fn told(
     })))
 }
 
-impl Heard {
+impl Reports {
     /// Takes in a node's report. Returns what two nodes agree on.
-    fn hear(
+    fn add(
         &mut self,
-        told: Result<NodeReport, SourceErrorKind>,
+        report: Result<NodeReport, SourceErrorKind>,
     ) -> Option<(Known, Vec<Provenance>)> {
-        match told {
+        match report {
             Ok(NodeReport::Included(witness)) => {
                 if let Ok(receipt) = &witness.receipt
                     && self.witnesses.iter().any(|known| known.agrees(&witness))
@@ -236,7 +235,7 @@ impl Heard {
 
     /// Whether any node has reported the transaction.
     fn knows(&self) -> bool {
-        self.pending.is_some() || self.witnesses.iter().any(|told| told.receipt.is_ok())
+        self.pending.is_some() || self.witnesses.iter().any(|witness| witness.receipt.is_ok())
     }
 
     /// Whether more nodes are needed than those that were asked at once: no node knows the
@@ -248,12 +247,15 @@ impl Heard {
 
     /// The result when no two nodes agree.
     fn sum_up(self, nodes: usize) -> Result<(Option<Known>, Vec<Provenance>), SourceErrorKind> {
-        let told = self.witnesses.iter().position(|told| told.receipt.is_ok());
+        let place = self
+            .witnesses
+            .iter()
+            .position(|witness| witness.receipt.is_ok());
         let mut witnesses = self.witnesses;
-        let Some(told) = told.map(|place| witnesses.swap_remove(place)) else {
+        let Some(witness) = place.map(|place| witnesses.swap_remove(place)) else {
             // A node that knows the transaction without its outcome is no reason to call it
             // unknown.
-            if let Some(Err(kind)) = witnesses.pop().map(|told| told.receipt) {
+            if let Some(Err(kind)) = witnesses.pop().map(|witness| witness.receipt) {
                 return Err(kind);
             }
             return match (self.pending, self.unknown) {
@@ -265,15 +267,19 @@ impl Heard {
                 (None, None) => Err(self.failure.unwrap_or(SourceErrorKind::Unreachable)),
             };
         };
-        if witnesses.iter().any(|other| told.contradicts(other)) {
+        if witnesses.iter().any(|other| witness.contradicts(other)) {
             return Err(SourceErrorKind::Business {
                 code: "nodes_disagree".to_owned(),
                 message: "nodes differ about the transaction, and no two agree".to_owned(),
             });
         }
         let why = if nodes == 1 { ONLY_NODE } else { SILENT };
-        let known = (told.transaction, told.receipt.ok(), Testimony::OneNode(why));
-        Ok((Some(known), told.sources))
+        let known = (
+            witness.transaction,
+            witness.receipt.ok(),
+            Testimony::OneNode(why),
+        );
+        Ok((Some(known), witness.sources))
     }
 }
 
@@ -281,7 +287,7 @@ impl Witness {
     fn agrees(&self, other: &Self) -> bool {
         let receipts = self.receipt.as_ref().ok().zip(other.receipt.as_ref().ok());
         same(&self.transaction, &other.transaction)
-            && receipts.is_some_and(|(one, other)| one.tells_the_same(other))
+            && receipts.is_some_and(|(one, other)| one.agrees_with(other))
     }
 
     /// Whether both reports cannot be true. A node without a receipt says nothing about the
@@ -289,12 +295,12 @@ impl Witness {
     fn contradicts(&self, other: &Self) -> bool {
         let receipts = self.receipt.as_ref().ok().zip(other.receipt.as_ref().ok());
         !same(&self.transaction, &other.transaction)
-            || receipts.is_some_and(|(one, other)| !one.tells_the_same(other))
+            || receipts.is_some_and(|(one, other)| !one.agrees_with(other))
     }
 }
 
 /// Whether two nodes report the same transaction. Members that some nodes leave out do not count.
 fn same(one: &Transaction, other: &Transaction) -> bool {
-    let told = |sent: &Transaction| (sent.from, sent.to, sent.value, sent.block);
-    told(one) == told(other) && one.input == other.input
+    let compared = |sent: &Transaction| (sent.from, sent.to, sent.value, sent.block);
+    compared(one) == compared(other) && one.input == other.input
 }

@@ -38,7 +38,7 @@ impl HyperliquidInfo {
         self.known_dex(dex).await?;
         let (this, of) = (self.clone(), dex.to_owned());
         let fetch = move || async move {
-            let body = asked("clearinghouseState", user, &of);
+            let body = request_body("clearinghouseState", user, &of);
             let state = this.present::<State>(ACCOUNT, &body, LIGHT).await?;
             let reject_response = |kind| this.source.reject_response(ACCOUNT, kind);
             let time = state
@@ -71,7 +71,7 @@ impl HyperliquidInfo {
     ) -> Result<Sourced<Arc<Vec<SpotBalance>>>, Error> {
         let this = self.clone();
         let fetch = move || async move {
-            let body = asked("spotClearinghouseState", user, "");
+            let body = request_body("spotClearinghouseState", user, "");
             let state = this.present::<Spot>(SPOT, &body, LIGHT).await?;
             Ok(state.map(|spot| Arc::new(spot.balances.into_iter().map(balance).collect())))
         };
@@ -92,7 +92,7 @@ impl HyperliquidInfo {
         self.known_dex(dex).await?;
         let (this, of) = (self.clone(), dex.to_owned());
         let fetch = move || async move {
-            let body = asked("frontendOpenOrders", user, &of);
+            let body = request_body("frontendOpenOrders", user, &of);
             let list = this.present::<Vec<RawOrder>>(ORDERS, &body, USUAL).await?;
             let now = this.source.now();
             let read: Result<Vec<_>, _> = list
@@ -129,7 +129,7 @@ impl HyperliquidInfo {
     ) -> Result<Sourced<String>, Error> {
         let this = self.clone();
         let fetch = move || async move {
-            let body = asked("userRole", user, "");
+            let body = request_body("userRole", user, "");
             let role = this.present::<Role>(ROLE, &body, HEAVY).await?;
             Ok(role.map(|role| clean(&role.role, WORD_CHARS)))
         };
@@ -138,7 +138,7 @@ impl HyperliquidInfo {
     }
 }
 
-fn asked(kind: &str, user: Address, dex: &str) -> Value {
+fn request_body(kind: &str, user: Address, dex: &str) -> Value {
     let mut body = json!({"type": kind, "user": format!("{user:#x}")});
     if let (false, Some(members)) = (dex.is_empty(), body.as_object_mut()) {
         members.insert("dex".to_owned(), Value::from(dex));

@@ -28,7 +28,7 @@ impl HyperliquidInfo {
         let this = self.clone();
         let fetch = move || async move {
             let body = json!({"type": "perpDexs"});
-            let list = this.told(DEXS, &body, USUAL, names).await?;
+            let list = this.info_with(DEXS, &body, USUAL, names).await?;
             Ok(this.some(DEXS, list)?.map(Arc::new))
         };
         self.dexs.get((), max_age, fetch).await
@@ -108,7 +108,7 @@ impl HyperliquidInfo {
             members.insert("dex".to_owned(), Value::from(dex));
         }
         let read = |json: &Json<'_>| markets(json, dex);
-        let answer = self.told(MARKETS, &body, USUAL, read).await?;
+        let answer = self.info_with(MARKETS, &body, USUAL, read).await?;
         let markets = answer.value.ok_or_else(|| unknown_dex(dex))?;
         let sources = answer.sources;
         Ok(Sourced {

@@ -44,7 +44,7 @@ pub struct ProbeReading {
 
 /// The result of a question.
 #[derive(Clone, Debug)]
-pub struct Heard {
+pub struct ProbeResult {
     /// The upstream.
     pub upstream: String,
     /// The sources that the question asks.
@@ -116,10 +116,10 @@ impl<'a> Question<'a> {
     }
 
     /// Asks the question.
-    pub async fn ask(self) -> Heard {
+    pub async fn ask(self) -> ProbeResult {
         let witness = Witness::default();
-        let told = witness.scope(self.ask).await;
-        let answer = match told {
+        let outcome = witness.scope(self.ask).await;
+        let answer = match outcome {
             Ok(answer) => Some(answer),
             Err(error) => {
                 if let Some(SourceError { source, kind }) = error {
@@ -128,7 +128,7 @@ impl<'a> Question<'a> {
                 None
             }
         };
-        Heard {
+        ProbeResult {
             upstream: self.upstream,
             sources: self.sources,
             answer,

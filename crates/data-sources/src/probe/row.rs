@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{
     form::{Change, form_key, forms},
-    question::Heard,
+    question::ProbeResult,
     shape::Shape,
     witness::Exchange,
 };
@@ -147,28 +147,28 @@ pub fn exit_code(rows: &[Row]) -> u8 {
 
 /// A row for each source of an answered question.
 #[must_use]
-pub fn rows(heard: &Heard, now: Timestamp) -> Vec<Row> {
+pub fn rows(result: &ProbeResult, now: Timestamp) -> Vec<Row> {
     let mut by_source: BTreeMap<&'static str, Vec<&Exchange>> = BTreeMap::new();
-    for exchange in &heard.exchanges {
+    for exchange in &result.exchanges {
         by_source.entry(exchange.source).or_default().push(exchange);
     }
-    for source in heard.sources {
+    for source in result.sources {
         by_source.entry(source).or_default();
     }
     by_source
         .into_iter()
-        .map(|(source, exchanges)| row(heard, source, &exchanges, now))
+        .map(|(source, exchanges)| row(result, source, &exchanges, now))
         .collect()
 }
 
-fn row(heard: &Heard, source: &'static str, exchanges: &[&Exchange], now: Timestamp) -> Row {
-    let mut row = Row::nothing(&heard.upstream, source);
+fn row(result: &ProbeResult, source: &'static str, exchanges: &[&Exchange], now: Timestamp) -> Row {
+    let mut row = Row::nothing(&result.upstream, source);
     if exchanges.is_empty() {
-        row.state = match heard.answer {
+        row.state = match result.answer {
             Some(_) => State::Kept,
             None => State::NotAsked,
         };
-        row.detail = heard
+        row.detail = result
             .answer
             .is_none()
             .then(|| "another question before it failed".to_owned());
@@ -213,7 +213,7 @@ fn row(heard: &Heard, source: &'static str, exchanges: &[&Exchange], now: Timest
     row.parsed = asked()
         .any(|exchange| answered(exchange) && success(exchange))
         .then_some(row.state != State::Malformed);
-    row.age_seconds = heard.answer.as_ref().and_then(|answer| {
+    row.age_seconds = result.answer.as_ref().and_then(|answer| {
         let times = answer.times.iter().filter(|(of, _)| *of == source);
         let oldest = times.map(|(_, time)| *time).min()?;
         Some(u64::try_from(now.duration_since(oldest).as_secs()).unwrap_or(0))

@@ -17,7 +17,7 @@ use metrics::{describe_gauge, gauge};
 use serde_json::{Value, json};
 
 use super::{
-    question::{Heard, Probed},
+    question::{ProbeResult, Probed},
     row::{Row, State, rows},
 };
 use crate::source::Source;
@@ -35,7 +35,7 @@ pub struct Found {
     /// A row for each source.
     pub rows: Vec<Row>,
     /// The results of the questions.
-    pub heard: Vec<Heard>,
+    pub results: Vec<ProbeResult>,
 }
 
 /// Asks every question of `adapter`. `serves` names the routes that use a source.
@@ -63,7 +63,7 @@ pub async fn probe_all(
         for (running, found) in &mut waiting {
             if found.is_none() {
                 match running.as_mut().poll(context) {
-                    Poll::Ready(told) => *found = Some(told),
+                    Poll::Ready(result) => *found = Some(result),
                     Poll::Pending => all = Poll::Pending,
                 }
             }
@@ -74,7 +74,7 @@ pub async fn probe_all(
     let mut all = Found::default();
     for found in waiting.into_iter().filter_map(|(_, found)| found) {
         all.rows.extend(found.rows);
-        all.heard.extend(found.heard);
+        all.results.extend(found.results);
     }
     all
 }
@@ -90,9 +90,9 @@ async fn ask(
         Some(unasked) => found.rows = unasked,
         None => {
             for question in adapter.questions() {
-                let heard = question.ask().await;
-                merge(&mut found.rows, rows(&heard, now));
-                found.heard.push(heard);
+                let result = question.ask().await;
+                merge(&mut found.rows, rows(&result, now));
+                found.results.push(result);
                 tokio::time::sleep(pause).await;
             }
         }

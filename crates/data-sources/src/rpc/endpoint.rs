@@ -68,7 +68,7 @@ pub(crate) struct Endpoint {
     chain_id: u64,
     position: usize,
     /// The chain id that the node reported.
-    told: OnceCell<u64>,
+    reported: OnceCell<u64>,
 }
 
 impl Endpoint {
@@ -86,7 +86,7 @@ impl Endpoint {
             source: Source::endpoint(transport, spec, url, mode, limits, clock)?,
             chain_id,
             position,
-            told: OnceCell::new(),
+            reported: OnceCell::new(),
         })
     }
 
@@ -97,10 +97,10 @@ impl Endpoint {
 
     pub(crate) fn health(&self) -> EndpointHealth {
         let mut sources = self.source.health();
-        if let Some(told) = self.told.get().filter(|told| **told != self.chain_id) {
+        if let Some(reported) = self.reported.get().filter(|id| **id != self.chain_id) {
             for source in &mut sources {
                 source.state = HealthState::Disabled;
-                source.reason = Some(format!("the node is on chain {told}"));
+                source.reason = Some(format!("the node is on chain {reported}"));
             }
         }
         EndpointHealth {
@@ -118,25 +118,28 @@ impl Endpoint {
         params: &Value,
         read: impl Fn(Option<&Json<'_>>) -> Result<T, SourceErrorKind> + Send,
     ) -> Result<Sourced<RpcReply<T>>, NodeError> {
-        let told = *self.told.get_or_try_init(|| self.tell()).await?;
-        if told != self.chain_id {
+        let reported = *self
+            .reported
+            .get_or_try_init(|| self.ask_chain_id())
+            .await?;
+        if reported != self.chain_id {
             return Err(NodeError::Unsuitable(format!(
-                "endpoint {} of chain {} is a node of chain {told}",
+                "endpoint {} of chain {} is a node of chain {reported}",
                 self.position, self.chain_id
             )));
         }
         self.request(source, method, params, read).await
     }
 
-    async fn tell(&self) -> Result<u64, NodeError> {
+    async fn ask_chain_id(&self) -> Result<u64, NodeError> {
         let read = |result: Option<&Json<'_>>| {
             let result = result.ok_or_else(nothing)?;
             u64::try_from(result.quantity()?).map_err(|_| result.malformed("a chain id"))
         };
-        let told = self
+        let answer = self
             .request(CHAIN_ID, "eth_chainId", &json!([]), read)
             .await?;
-        match told.value {
+        match answer.value {
             RpcReply::Value(chain_id) => Ok(chain_id),
             RpcReply::Reverted(_) | RpcReply::NoMethod => Err(NodeError::Unsuitable(
                 "the node does not say its chain id".to_owned(),

@@ -98,7 +98,7 @@ mod tests {
         format!("<item><title>{title}</title><link>{link}</link><pubDate>{date}</pubDate></item>")
     }
 
-    fn told(body: &str) -> Result<Vec<Article>, SourceErrorKind> {
+    fn articles(body: &str) -> Result<Vec<Article>, SourceErrorKind> {
         read("rss.test", "Decrypt", body.as_bytes(), now())
     }
 
@@ -120,7 +120,7 @@ mod tests {
                 "https://a.example/1",
                 "Sat, 21 Nov 2026 00:40:00 +0000",
             ));
-            assert_eq!(told(&body).unwrap()[0].title, expected, "{written}");
+            assert_eq!(articles(&body).unwrap()[0].title, expected, "{written}");
         }
     }
 
@@ -144,7 +144,7 @@ mod tests {
             ("Sun, 22 Nov 2026 00:00:00 GMT", None),
         ] {
             let body = rss(&item("T", "https://a.example/1", date));
-            let article = told(&body).unwrap().remove(0);
+            let article = articles(&body).unwrap().remove(0);
             assert_eq!(
                 article.published_at.map(|time| time.to_string()).as_deref(),
                 expected,
@@ -163,14 +163,14 @@ mod tests {
                 <updated>2026-11-21T00:30:00Z</updated><published>2026-11-20T23:59:00Z</published></entry></feed>"#
             )
         };
-        let plain = told(&entry("", "R&amp;amp;D")).unwrap().remove(0);
+        let plain = articles(&entry("", "R&amp;amp;D")).unwrap().remove(0);
         assert_eq!(plain.title, "R&amp;D");
         assert_eq!(
             plain.published_at.unwrap().to_string(),
             "2026-11-20T23:59:00Z"
         );
         assert_eq!(
-            told(&entry(r#"type="html""#, "R&amp;amp;D")).unwrap()[0].title,
+            articles(&entry(r#"type="html""#, "R&amp;amp;D")).unwrap()[0].title,
             "R&D"
         );
     }
@@ -188,7 +188,7 @@ mod tests {
             "<rss version=\"2.0\"></rss>",
         ] {
             assert!(
-                matches!(told(body), Err(SourceErrorKind::Malformed { .. })),
+                matches!(articles(body), Err(SourceErrorKind::Malformed { .. })),
                 "{body}"
             );
         }
@@ -196,7 +196,7 @@ mod tests {
         let mixed = rss(&(item("", "https://a.example/1", "")
             + &item("B", "javascript:x", "")
             + &item("C", "https://a.example/3", "")));
-        assert_eq!(told(&mixed).unwrap().len(), 1);
+        assert_eq!(articles(&mixed).unwrap().len(), 1);
     }
 
     #[test]
@@ -206,7 +206,7 @@ mod tests {
             rss(&item("&b;", "https://a.example/1", ""))
                 .trim_start_matches(r#"<?xml version="1.0"?>"#)
         );
-        match told(&bomb) {
+        match articles(&bomb) {
             Ok(articles) => assert!(!articles[0].title.contains("aaaa")),
             Err(kind) => assert!(matches!(kind, SourceErrorKind::Malformed { .. })),
         }

@@ -19,7 +19,7 @@ const DEGRADED_FOR: Duration = Duration::from_secs(300);
 /// The health of one source, as `/status` shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceHealth {
-    /// Which source, for example `okx.swap`.
+    /// The name of the source, for example `okx.swap`.
     pub source: &'static str,
     /// Its state.
     pub state: HealthState,

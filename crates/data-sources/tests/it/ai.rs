@@ -64,7 +64,7 @@ pub(crate) fn with_options<T>(
 }
 
 /// The bodies of all requests.
-pub(crate) async fn asked(server: &MockServer) -> Vec<Value> {
+pub(crate) async fn request_bodies(server: &MockServer) -> Vec<Value> {
     let requests = server.received_requests().await.unwrap();
     requests
         .iter()

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use test_support::ManualClock;
 use wiremock::MockServer;
 
-pub(crate) use crate::support::{answering, asked, transport};
+pub(crate) use crate::support::{answering, request_count, transport};
 
 /// The time of the recordings: 2026-11-21T01:02:00Z.
 pub(crate) const NOW: i64 = 1_795_222_920;

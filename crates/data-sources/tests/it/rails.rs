@@ -17,7 +17,7 @@ use test_support::ManualClock;
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
-pub(crate) use crate::support::{answering, asked, json, transport};
+pub(crate) use crate::support::{answering, json, request_count, transport};
 
 /// The time of the recordings: 2026-11-21T01:00:00Z.
 pub(crate) const NOW: i64 = 1_795_222_800;

@@ -33,7 +33,7 @@ pub(crate) fn recorded(name: &str) -> Value {
 }
 
 /// How many requests came.
-pub(crate) async fn asked(server: &MockServer) -> usize {
+pub(crate) async fn request_count(server: &MockServer) -> usize {
     server.received_requests().await.unwrap().len()
 }
 

@@ -14,7 +14,7 @@ pub enum Standing<'a> {
     NotYetValid(&'a ReceivedGrant),
     /// Plans may be ordered under it.
     Active(ActiveGrant<'a>),
-    /// Nothing is sent under it any more.
+    /// It has ended: nothing is sent under it any more.
     Ended(EndedGrant<'a>),
 }
 

@@ -1,4 +1,4 @@
-//! Whether a plan can be executed on the chain now.
+//! Checks whether a plan can be executed on the chain now.
 
 use alloy_primitives::U256;
 use calldata_checks::StepKind;

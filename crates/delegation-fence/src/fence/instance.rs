@@ -47,7 +47,7 @@ impl Instance {
             AccountKind::Eoa => {
                 return Err(Refusal::new(
                     Rule::AccountKindUnsupported,
-                    "nobody can send for an account without code; give it delegation code and grant as eoa7702, or fund a \
+                    "no service can send for an account without code; give it delegation code and grant as eoa7702, or fund a \
                      sub-wallet",
                     "sub_wallet or eoa7702",
                     "eoa",

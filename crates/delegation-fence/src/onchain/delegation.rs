@@ -169,7 +169,7 @@ impl SignedDelegation {
             if caveat.args.is_some_and(|args| !args.0.is_empty()) {
                 return Err(Refusal::new(
                     rule,
-                    "a caveat has args, which nobody signs",
+                    "a caveat has args, which no signature covers",
                     "no args",
                     caveat.enforcer,
                 ));

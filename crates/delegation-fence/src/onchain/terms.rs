@@ -173,8 +173,8 @@ impl ChainTerms<'_> {
             self.policy.chain_id(),
             grant.chain_id,
         )?;
-        let nobody = [Address::ZERO, crate::fence::ANY_DELEGATE, grant.account];
-        if nobody.contains(&self.redeemer) {
+        let unusable = [Address::ZERO, crate::fence::ANY_DELEGATE, grant.account];
+        if unusable.contains(&self.redeemer) {
             return Err(Refusal::new(
                 Rule::DelegationRedeemerInvalid,
                 "the redeemer is zero, the address that means anybody, or the account itself",
@@ -185,7 +185,7 @@ impl ChainTerms<'_> {
         if self.redeemer == grant.delegate {
             return Err(Refusal::new(
                 Rule::GrantDelegateIsService,
-                "the grant's delegate is the key that redeems: whoever has it could order and send",
+                "the grant's delegate is the key that redeems: its holder could order and send",
                 "two keys in two hands",
                 grant.delegate,
             ));

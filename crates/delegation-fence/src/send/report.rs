@@ -10,7 +10,7 @@ use crate::Admitted;
 /// The state on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum State {
-    /// Nothing was ordered yet.
+    /// The plan is accepted, and nothing was ordered yet.
     Accepted,
     /// Steps are being sent.
     Sending,

@@ -148,40 +148,43 @@ fn each_function_takes_the_input_through_the_proxy_and_pays_at_the_rate() {
 #[test]
 fn a_refused_swap_names_the_reason() {
     let chain = stage();
-    let said = |change: fn(&mut Router::dagSwapByOrderIdCall)| {
+    let refused = |change: fn(&mut Router::dagSwapByOrderIdCall)| {
         let mut call = dag();
         change(&mut call);
         refusal(&chain, DEX_ROUTER, &call)
     };
     assert_eq!(
-        said(|call| call.base.minReturnAmount += U256::ONE),
+        refused(|call| call.base.minReturnAmount += U256::ONE),
         "Min return not reached"
     );
     assert_eq!(
-        said(|call| call.base.deadLine = U256::from(NOW - 1)),
+        refused(|call| call.base.deadLine = U256::from(NOW - 1)),
         "Route: expired"
     );
-    assert_eq!(said(|call| call.base.toToken = USDT0), "DexRouter: no rate");
     assert_eq!(
-        said(|call| call.paths[0].fromToken = word(USDG)),
+        refused(|call| call.base.toToken = USDT0),
+        "DexRouter: no rate"
+    );
+    assert_eq!(
+        refused(|call| call.paths[0].fromToken = word(USDG)),
         "firstToken mismatch"
     );
     assert_eq!(
-        said(|call| call.paths[0].rawData[0] = U256::ZERO),
+        refused(|call| call.paths[0].rawData[0] = U256::ZERO),
         "node index out of range"
     );
     assert_eq!(
-        said(|call| call.paths[0].assetTo.clear()),
+        refused(|call| call.paths[0].assetTo.clear()),
         "path length mismatch"
     );
     assert_eq!(
-        said(|call| call.base.fromTokenAmount += U256::ONE),
+        refused(|call| call.base.fromTokenAmount += U256::ONE),
         "ERC20: transfer amount exceeds allowance"
     );
     // Approving the router itself does not help, and no other account may use the proxy.
     submit(&chain, HOLDER, &approve(USDT0, DEX_APPROVE_PROXY, 0));
     submit(&chain, HOLDER, &approve(USDT0, DEX_ROUTER, AMOUNT));
-    assert_eq!(said(|_| {}), "ERC20: transfer amount exceeds allowance");
+    assert_eq!(refused(|_| {}), "ERC20: transfer amount exceeds allowance");
     let theft = claimTokensCall {
         token: USDT0,
         who: HOLDER.address,

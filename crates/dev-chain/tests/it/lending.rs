@@ -216,15 +216,18 @@ fn every_refusal_of_a_supply_has_its_code() {
     let chain = stage();
     let asset = USDG;
     submit(&chain, HOLDER, &approve(USDG, AAVE_POOL, AMOUNT));
-    let said = |amount| refusal(&chain, AAVE_POOL, &supply(amount));
-    assert_eq!(said(0), "26");
-    assert_eq!(said(AMOUNT + 1), "ERC20: transfer amount exceeds allowance");
+    let refused = |amount| refusal(&chain, AAVE_POOL, &supply(amount));
+    assert_eq!(refused(0), "26");
+    assert_eq!(
+        refused(AMOUNT + 1),
+        "ERC20: transfer amount exceeds allowance"
+    );
     set(&chain, &AavePool::setFrozenCall { asset, on: true });
-    assert_eq!(said(AMOUNT), "28");
+    assert_eq!(refused(AMOUNT), "28");
     set(&chain, &AavePool::setPausedCall { asset, on: true });
-    assert_eq!(said(AMOUNT), "29");
+    assert_eq!(refused(AMOUNT), "29");
     set(&chain, &AavePool::setActiveCall { asset, on: false });
-    assert_eq!(said(AMOUNT), "27");
+    assert_eq!(refused(AMOUNT), "27");
     set(&chain, &AavePool::setActiveCall { asset, on: true });
     set(&chain, &AavePool::setPausedCall { asset, on: false });
     set(&chain, &AavePool::setFrozenCall { asset, on: false });
@@ -238,7 +241,7 @@ fn every_refusal_of_a_supply_has_its_code() {
         set(&chain, &call);
     };
     cap(whole + 99);
-    assert_eq!(said(AMOUNT), "51");
+    assert_eq!(refused(AMOUNT), "51");
     cap(whole + 101);
     submit(&chain, HOLDER, &Step::new(AAVE_POOL, &supply(AMOUNT)));
     let unlisted = AavePool::supplyCall {
@@ -252,9 +255,9 @@ fn every_refusal_of_a_supply_has_its_code() {
 fn every_refusal_of_a_withdrawal_has_its_code() {
     let chain = supplied(AMOUNT);
     let asset = USDG;
-    let said = |amount: u64| refusal(&chain, AAVE_POOL, &withdraw(U256::from(amount)));
-    assert_eq!(said(0), "26");
-    assert_eq!(said(AMOUNT + 5), "32");
+    let refused = |amount: u64| refusal(&chain, AAVE_POOL, &withdraw(U256::from(amount)));
+    assert_eq!(refused(0), "26");
+    assert_eq!(refused(AMOUNT + 5), "32");
     // Everything of an empty position is withdrawn.
     let none = AavePool::withdrawCall {
         asset: USDT0,
@@ -262,7 +265,7 @@ fn every_refusal_of_a_withdrawal_has_its_code() {
     };
     assert_eq!(refusal(&chain, AAVE_POOL, &none), "26");
     set(&chain, &AavePool::setPausedCall { asset, on: true });
-    assert_eq!(said(1_000), "29");
+    assert_eq!(refused(1_000), "29");
     set(&chain, &AavePool::setPausedCall { asset, on: false });
     // An account can withdraw from a reserve that was frozen after its supply.
     set(&chain, &AavePool::setFrozenCall { asset, on: true });
@@ -280,7 +283,7 @@ fn every_refusal_of_a_withdrawal_has_its_code() {
             amount: held - U256::from(10),
         },
     );
-    assert_eq!(said(11), "ERC20: transfer amount exceeds balance");
+    assert_eq!(refused(11), "ERC20: transfer amount exceeds balance");
     submit(
         &chain,
         HOLDER,

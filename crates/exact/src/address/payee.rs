@@ -51,6 +51,14 @@ impl PayeeFault {
 ///
 /// # Errors
 /// [`PayeeFault`].
+///
+/// ```
+/// use alloy_primitives::Address;
+/// use exact::address::{PayeeFault, check_payee};
+///
+/// assert_eq!(check_payee(Address::repeat_byte(0x11)), Ok(()));
+/// assert_eq!(check_payee(Address::ZERO), Err(PayeeFault::Zero));
+/// ```
 pub fn check_payee(payee: Address) -> Result<(), PayeeFault> {
     if payee.is_zero() {
         return Err(PayeeFault::Zero);

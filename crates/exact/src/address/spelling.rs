@@ -56,6 +56,15 @@ impl AddressFault {
 ///
 /// # Errors
 /// [`AddressFault`].
+///
+/// ```
+/// use exact::address::{AddressFault, parse};
+///
+/// let address = parse("0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed")?;
+/// assert_eq!(parse("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"), Ok(address));
+/// assert_eq!(parse("0x12"), Err(AddressFault::Form { length: 4 }));
+/// # Ok::<(), AddressFault>(())
+/// ```
 pub fn parse(text: &str) -> Result<Address, AddressFault> {
     if text == PLACEHOLDER {
         return Err(AddressFault::Placeholder);

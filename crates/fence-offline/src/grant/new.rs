@@ -132,7 +132,7 @@ pub fn new(arguments: &New) -> Result<CommandOutcome, Failure> {
     let outcome = arguments
         .destination
         .deliver(&typed_data.to_json(), about)?;
-    Ok(outcome.after_saying(&words))
+    Ok(outcome.with_note(&words))
 }
 
 fn expiry(when: Option<When>, policy: &Policy, now: UtcSeconds) -> Result<u64, Failure> {

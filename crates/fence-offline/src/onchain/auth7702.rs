@@ -83,7 +83,7 @@ pub fn auth7702(arguments: &Auth7702) -> Result<CommandOutcome, Failure> {
         &document.to_string(),
         json!({"account": key.address().to_string(), "digest": digest}),
     )?;
-    Ok(outcome.after_saying(
+    Ok(outcome.with_note(
         "signed. Whoever sends it pays the gas, for example: cast send ACCOUNT --auth RLP --account NAME --rpc-url URL\n",
     ))
 }

@@ -65,7 +65,7 @@ pub fn delegation(arguments: &Delegate) -> Result<CommandOutcome, Failure> {
             .iter()
             .map(|(_, delegation)| delegation.typed_data(chain_id))
             .collect();
-        return Ok(CommandOutcome::json(&json!(list), Exit::Ok).after_saying(&said));
+        return Ok(CommandOutcome::json(&json!(list), Exit::Ok).with_note(&said));
     }
     let delegations = if arguments.signature.is_empty() {
         let key = arguments

@@ -45,7 +45,7 @@ pub fn disable(arguments: &Disable) -> Result<CommandOutcome, Failure> {
         let nothing = "nothing is left to be disabled\n";
         return Ok(match arguments.json {
             true => CommandOutcome::json(&json!({"transactions": []}), Exit::Ok),
-            false => CommandOutcome::ok("").after_saying(nothing),
+            false => CommandOutcome::ok("").with_note(nothing),
         });
     }
     let transactions: Vec<_> = calls.iter().map(transaction).collect();
@@ -64,5 +64,5 @@ pub fn disable(arguments: &Disable) -> Result<CommandOutcome, Failure> {
          Revoke at the service first (fence-cli revoke now): that counts at once. Then read back: fence-cli onchain read-back\n",
         chain.account()
     );
-    Ok(CommandOutcome::ok(lines).after_saying(&said))
+    Ok(CommandOutcome::ok(lines).with_note(&said))
 }

@@ -18,7 +18,7 @@ pub fn of_delegations(terms: &ChainTerms<'_>, delegations: &[(Purpose, Delegatio
     let most = amount(terms.policy, terms.most_on_chain());
     let mut words = format!(
         "\nOn the chain, for ever within the grant's time, or until you disable them (fence-cli onchain disable):\n\n\
-         redeemed by       whoever holds the key of {}, a key of the service\n",
+         redeemed by       the holder of the key of {}, a key of the service\n",
         terms.redeemer
     );
     // Writing to a string cannot fail.
@@ -31,7 +31,7 @@ pub fn of_delegations(terms: &ChainTerms<'_>, delegations: &[(Purpose, Delegatio
              \u{20}                 - what you allowed that contract before, of this token or another: all of it can be spent.\n\
              \u{20}                   Clear such allowances first.\n\
              \u{20}                 - the least output: a swap can be made to bring nothing\n\
-             \u{20}                 - orders, and the number of swaps: the redeemer needs nobody else",
+             \u{20}                 - orders, and the number of swaps: the redeemer needs no other party",
             terms.policy.router(),
             amount(terms.policy, grant.per_swap_cap),
         ),

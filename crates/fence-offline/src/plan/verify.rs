@@ -162,12 +162,12 @@ fn accepted(
     let words = Words::of(plan);
     if let Some(form) = arguments.emit {
         return match emit::emit(plan, form) {
-            Ok(bytes) => CommandOutcome::ok(bytes).after_saying(&said(&words, verified, basis)),
+            Ok(bytes) => CommandOutcome::ok(bytes).with_note(&describe(&words, verified, basis)),
             Err(refused) => CommandOutcome::refused(&refused, false),
         };
     }
     if !arguments.json {
-        return CommandOutcome::ok(said(&words, verified, basis));
+        return CommandOutcome::ok(describe(&words, verified, basis));
     }
     let checks = verified.report().assertions();
     let names: Vec<_> = checks.iter().map(|check| check.name).collect();
@@ -208,7 +208,7 @@ const ACCOUNT_NOT_READ: &str = "only the plan states who holds the address on th
     read the account yourself before you sign";
 
 /// The checks, the transaction, and the basis of the judgement; the word *verified* comes last.
-fn said(words: &Words, verified: &Verified, basis: &Basis) -> String {
+fn describe(words: &Words, verified: &Verified, basis: &Basis) -> String {
     let passed = verified.report().assertions().iter();
     let open = verified.report().not_established().iter();
     let rows = passed.map(|check| ("pass", check));

@@ -265,7 +265,7 @@ async fn a_clearing_that_reverts_is_reported_once_and_tried_again() {
             world.state(plan) == State::HaltedDirty
         })
         .await;
-    let said = |world: &World| {
+    let recorded = |world: &World| {
         let events = world.store.kept(plan).unwrap().events;
         let obstacles = events
             .iter()
@@ -273,12 +273,12 @@ async fn a_clearing_that_reverts_is_reported_once_and_tried_again() {
             .count();
         (obstacles, events.len())
     };
-    let before = said(&world);
+    let before = recorded(&world);
     assert_eq!(before.0, 1);
     for _ in 0..600 {
         world.block().await;
     }
-    assert_eq!(said(&world), before);
+    assert_eq!(recorded(&world), before);
     assert_eq!(world.state(plan), State::HaltedDirty);
 
     *world.node.instead.lock().unwrap() = None;
@@ -320,7 +320,7 @@ async fn an_allowance_is_reported_when_the_key_is_gone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_allowance_is_reported_when_nobody_knows_how_to_send_for_the_account() {
+async fn an_allowance_is_reported_when_the_account_has_no_route() {
     left_behind(|world| world.routed = false).await;
 }
 

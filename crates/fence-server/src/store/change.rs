@@ -134,7 +134,7 @@ impl Change {
                 ..
             } => Some((
                 *grant_id,
-                told(*event, plan(LogEvent::Finished, *payload_digest)),
+                send_entry(*event, plan(LogEvent::Finished, *payload_digest)),
             )),
             Self::End { .. } | Self::Gas { .. } => None,
         }
@@ -184,7 +184,7 @@ pub(super) fn oldest_live(now: UtcSeconds) -> u64 {
 }
 
 /// The log's record of an event of a send. `of_plan` holds the time and the plan.
-fn told(event: Event, of_plan: LogEntry) -> LogEntry {
+fn send_entry(event: Event, of_plan: LogEntry) -> LogEntry {
     let about = |event, transaction: Transaction| LogEntry {
         event,
         step: Some(transaction),

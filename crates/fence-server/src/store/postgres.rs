@@ -12,7 +12,8 @@ use std::sync::Arc;
 use alloy_primitives::{Address, B256};
 use calldata_checks::UtcSeconds;
 use delegation_fence::{LogEntry, LogRecord, Policy, Spent};
-use storage::postgres::{Component, Migration, Postgres, PostgresError, ToSql};
+use storage::Migration;
+use storage::postgres::{Component, Postgres, PostgresError, ToSql};
 
 use super::{InstalledPolicy, KeptSubmission, Lease, Store, StoreError, StoreFuture, View, Write};
 

@@ -7,12 +7,13 @@ mod bounds;
 mod read;
 mod write;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use alloy_primitives::{Address, B256};
 use calldata_checks::UtcSeconds;
 use delegation_fence::{LogEntry, LogRecord, Policy, Spent};
-use storage::sqlite::{DatabaseError, Format, Settings, Worker};
+use storage::Migration;
+use storage::sqlite::{self, DatabaseError, Format, Settings, Worker};
 
 use super::{InstalledPolicy, KeptSubmission, Lease, Store, StoreError, StoreFuture, View, Write};
 
@@ -45,6 +46,15 @@ impl SqliteStore {
     pub fn open(path: PathBuf) -> Result<Self, DatabaseError> {
         let worker = Worker::shared(path, &FORMAT, &SETTINGS)?;
         Ok(Self { worker })
+    }
+
+    /// Returns the migration that [`open`](Self::open) would run on the file at `path`; `None` when
+    /// there is no file. Writes nothing to it.
+    ///
+    /// # Errors
+    /// The same as [`open`](Self::open).
+    pub fn pending(path: &Path) -> Result<Option<Migration>, DatabaseError> {
+        sqlite::pending(path, &FORMAT)
     }
 }
 

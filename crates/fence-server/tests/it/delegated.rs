@@ -7,8 +7,8 @@ use fence_server::Delegations;
 
 use crate::{
     onchain::{
-        LEVELS, Node, REDEEMER, Said, account, delegated_desk, delegated_grant, delegated_order,
-        delegations, edited, file,
+        ChainAnswers, LEVELS, Node, REDEEMER, account, delegated_desk, delegated_grant,
+        delegated_order, delegations, edited, file,
     },
     sample::{ACCOUNT, NOW, USDC, WETH},
     stage::{GRANT_ID, StoreLocation, grant, now, owner, sign},
@@ -78,13 +78,13 @@ async fn a_permission_is_over_when_the_chain_says_so_too() {
             assert_eq!(already.on_chain, Some(read.clone()));
             let next = grant.disable_each(&[]);
             assert!(next.contains(&read.disable.unwrap()));
-            world.node.change(|said| said.disabled.push(hash));
+            world.node.change(|answers| answers.disabled.push(hash));
         }
         let read = desk.on_chain(account(), GRANT_ID).await.unwrap().unwrap();
         assert_eq!((read.disabled, read.disable), (true, None));
         assert_eq!(read.block, Some(world.node.block()));
         // A delegation that is enabled again is in force on the chain.
-        world.node.change(|said| said.disabled.clear());
+        world.node.change(|answers| answers.disabled.clear());
         let read = desk.on_chain(account(), GRANT_ID).await.unwrap().unwrap();
         assert!(!read.disabled && read.disable.is_some());
         assert_eq!(desk.on_chain(account(), B256::ZERO).await, Ok(None));
@@ -164,34 +164,42 @@ async fn delegations_are_compared_with_the_grant_and_the_chain() {
             assert_eq!(code(refused), expected, "{level:?}");
         }
         let received = || async { code(desk.receive_grant(good.clone()).await) };
-        world.node.change(|said| said.code.clear());
+        world.node.change(|answers| answers.code.clear());
         assert_eq!(received().await, "account_code_mismatch");
-        world.node.change(|said| *said = Said::fresh());
-        world.node.change(|said| said.nonce = 1);
+        world
+            .node
+            .change(|answers| *answers = ChainAnswers::fresh());
+        world.node.change(|answers| answers.nonce = 1);
         assert_eq!(received().await, "delegation_caveat_terms");
-        world.node.change(|said| *said = Said::fresh());
+        world
+            .node
+            .change(|answers| *answers = ChainAnswers::fresh());
         let hash = good.delegations[0].delegation.hash();
-        world.node.change(|said| said.disabled.push(hash));
+        world.node.change(|answers| answers.disabled.push(hash));
         assert_eq!(received().await, "delegation_disabled");
         for token in [USDC, WETH] {
-            world.node.change(|said| *said = Said::fresh());
             world
                 .node
-                .change(|said| said.allowances.extend([(token, 1)]));
+                .change(|answers| *answers = ChainAnswers::fresh());
+            world
+                .node
+                .change(|answers| answers.allowances.extend([(token, 1)]));
             let expected = match level {
                 Level::Stock => "router_allowance_open",
                 Level::Enforcer(_) => "ok",
             };
             assert_eq!(received().await, expected);
         }
-        world.node.change(|said| *said = Said::fresh());
-        world.node.change(|said| said.is_away = true);
+        world
+            .node
+            .change(|answers| *answers = ChainAnswers::fresh());
+        world.node.change(|answers| answers.is_away = true);
         assert_eq!(received().await, "chain_unavailable");
-        world.node.change(|said| said.is_away = false);
+        world.node.change(|answers| answers.is_away = false);
         assert_eq!(received().await, "ok");
         // The grant is known, and comes with other delegations: the account has counted up, and
         // signed again.
-        world.node.change(|said| said.nonce = 1);
+        world.node.change(|answers| answers.nonce = 1);
         let mut again = good.clone();
         again.delegations = delegations(&good.signed, REDEEMER, level, 1);
         assert_eq!(code(desk.receive_grant(again).await), "grant_id_taken");
@@ -214,24 +222,32 @@ async fn the_present_state_of_the_chain_counts_before_each_step() {
         };
         for phase in [Phase::Begin, Phase::GoOn] {
             assert_eq!(confirmed(phase).await, "ok");
-            world.node.change(|said| said.code.clear());
+            world.node.change(|answers| answers.code.clear());
             assert_eq!(confirmed(phase).await, "account_code_mismatch");
-            world.node.change(|said| *said = Said::fresh());
-            world.node.change(|said| said.nonce = 1);
+            world
+                .node
+                .change(|answers| *answers = ChainAnswers::fresh());
+            world.node.change(|answers| answers.nonce = 1);
             assert_eq!(confirmed(phase).await, "delegation_nonce_mismatch");
             for signed in &good.delegations {
-                world.node.change(|said| *said = Said::fresh());
+                world
+                    .node
+                    .change(|answers| *answers = ChainAnswers::fresh());
                 let hash = signed.delegation.hash();
-                world.node.change(|said| said.disabled.push(hash));
+                world.node.change(|answers| answers.disabled.push(hash));
                 assert_eq!(confirmed(phase).await, "delegation_disabled");
             }
-            world.node.change(|said| *said = Said::fresh());
-            world.node.change(|said| said.is_away = true);
+            world
+                .node
+                .change(|answers| *answers = ChainAnswers::fresh());
+            world.node.change(|answers| answers.is_away = true);
             assert_eq!(confirmed(phase).await, "chain_unavailable");
-            world.node.change(|said| *said = Said::fresh());
+            world
+                .node
+                .change(|answers| *answers = ChainAnswers::fresh());
         }
         // A plan that is over, or under a revoked grant, is refused without a chain.
-        world.node.change(|said| said.is_away = true);
+        world.node.change(|answers| answers.is_away = true);
         desk.receive_revocation(revocation()).await.unwrap();
         let kept = desk.store().submission(kept.admitted.payload_digest).await;
         let kept = kept.unwrap().unwrap();

@@ -32,7 +32,7 @@ pub(crate) fn account() -> Address {
 }
 
 /// The chain's answers.
-pub(crate) struct Said {
+pub(crate) struct ChainAnswers {
     pub(crate) is_away: bool,
     pub(crate) code: Vec<u8>,
     pub(crate) nonce: u64,
@@ -41,7 +41,7 @@ pub(crate) struct Said {
     pub(crate) block: u64,
 }
 
-impl Said {
+impl ChainAnswers {
     /// All inputs of a grant.
     pub(crate) fn fresh() -> Self {
         Self {
@@ -57,24 +57,24 @@ impl Said {
 
 #[derive(Clone)]
 pub(crate) struct Node {
-    said: Arc<Mutex<Said>>,
+    answers: Arc<Mutex<ChainAnswers>>,
     level: Level,
 }
 
 impl Node {
     pub(crate) fn new(level: Level) -> Self {
         Self {
-            said: Arc::new(Mutex::new(Said::fresh())),
+            answers: Arc::new(Mutex::new(ChainAnswers::fresh())),
             level,
         }
     }
 
-    pub(crate) fn change(&self, edit: impl FnOnce(&mut Said)) {
-        edit(&mut self.said.lock().unwrap());
+    pub(crate) fn change(&self, edit: impl FnOnce(&mut ChainAnswers)) {
+        edit(&mut self.answers.lock().unwrap());
     }
 
     pub(crate) fn block(&self) -> Block {
-        let number = self.said.lock().unwrap().block;
+        let number = self.answers.lock().unwrap().block;
         Block {
             number,
             hash: B256::repeat_byte(0xb1),
@@ -97,19 +97,19 @@ impl Chain for Node {
 
     fn read(&self, asked: ChainQuestion) -> PortFuture<'_, Result<ChainReading, PortError>> {
         let block = self.block();
-        let said = self.said.lock().unwrap();
-        let answer = if said.is_away || said.block < asked.at_least {
+        let answers = self.answers.lock().unwrap();
+        let answer = if answers.is_away || answers.block < asked.at_least {
             Err(PortError {
                 reason: "no node answers".to_owned(),
             })
         } else {
             let hashes = asked.hashes.into_iter();
-            let of = |token| U256::from(said.allowances.get(&token).copied().unwrap_or(0));
+            let of = |token| U256::from(answers.allowances.get(&token).copied().unwrap_or(0));
             Ok(ChainReading {
                 block,
-                code: Bytes::from(said.code.clone()),
-                nonce: U256::from(said.nonce),
-                disabled: hashes.filter(|h| said.disabled.contains(h)).collect(),
+                code: Bytes::from(answers.code.clone()),
+                nonce: U256::from(answers.nonce),
+                disabled: hashes.filter(|h| answers.disabled.contains(h)).collect(),
                 allowances: asked.tokens.into_iter().map(|t| (t, of(t))).collect(),
             })
         };

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use alloy_primitives::U256;
+use storage::Migration;
 use storage::postgres::{
-    Component, Migration, Postgres, PostgresError, ToSql, Transaction, damaged, get, number,
-    unsigned,
+    Component, Postgres, PostgresError, ToSql, Transaction, damaged, get, number, unsigned,
 };
 
 use super::{Book, BookError, BookFuture, Booked, Given, Limits, TopUp, day_of};

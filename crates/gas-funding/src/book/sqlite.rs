@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use alloy_primitives::U256;
 use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
+use storage::Migration;
 use storage::sqlite::{
-    ClaimedFile, DatabaseError, Failure, Format, Settings, Worker, number, open as open_database,
-    unsigned,
+    self, ClaimedFile, DatabaseError, Failure, Format, Settings, Worker, number, unsigned,
 };
 
 use super::{Book, BookError, BookFuture, Booked, Given, Limits, TopUp, day_of};
@@ -45,7 +45,7 @@ impl SqliteBook {
     pub fn open(path: &Path, predecessors: &Predecessors) -> Result<Self, DatabaseError> {
         let address = path.to_string_lossy();
         let file = ClaimedFile::claim(&address)?;
-        let connection = open_database(file.path(), &FORMAT, &SETTINGS)?;
+        let connection = sqlite::open(file.path(), &FORMAT, &SETTINGS)?;
         let accounts = "SELECT key, '', account, at, NULL, NULL, micro_usd FROM earlier.top_up";
         let owners = "SELECT key, owner, '', at, NULL, NULL, micro_usd FROM earlier.top_up";
         for (before, rows) in [
@@ -62,6 +62,15 @@ impl SqliteBook {
         drop(connection);
         let worker = Worker::alone(file, &FORMAT, &SETTINGS)?;
         Ok(Self { worker })
+    }
+
+    /// Returns the migration that [`open`](Self::open) would run on the file at `path`; `None` when
+    /// there is no file. Writes nothing to it.
+    ///
+    /// # Errors
+    /// The same as [`open`](Self::open).
+    pub fn pending(path: &Path) -> Result<Option<Migration>, DatabaseError> {
+        sqlite::pending(path, &FORMAT)
     }
 }
 

@@ -222,7 +222,7 @@ impl Side {
         }
     }
 
-    /// What a settler sees that simulates before it sends.
+    /// Returns what `eth_call` shows to a settler that simulates before it sends.
     async fn call(&self, token: Token, data: &Bytes) -> Result<Bytes, Value> {
         let request = json!({
             "from": Account::SETTLER.address,
@@ -238,7 +238,7 @@ impl Side {
         }
     }
 
-    /// What happens for a settler that does not simulate.
+    /// Sends the transaction as a settler that does not simulate, and returns its receipt.
     async fn send(&mut self, token: Token, data: Bytes) -> TransactionReceipt {
         let transaction: TypedTransaction = Eip1559TransactionRequest::new()
             .to(ethers::address(token.address))

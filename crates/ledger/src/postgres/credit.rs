@@ -70,7 +70,7 @@ macro_rules! take_from_newcomers {
 }
 pub(super) use take_from_newcomers;
 
-/// What an operation costs, as the parameters of a statement.
+/// The cost of an operation, as the parameters of a statement.
 pub(super) struct Spending {
     pub(super) payer: i64,
     pub(super) cap: i64,

@@ -5,7 +5,7 @@ use storage::postgres::{Postgres, PostgresError, Row, bytes, damaged, get, unsig
 
 use super::{Inner, Params, state};
 use crate::{
-    answer::{Answer, Header, StoredAnswer, StoredReceipt},
+    answer::{Header, PaidAnswer, StoredAnswer, StoredReceipt},
     column::kept,
     error::LedgerError,
     state::{EntryId, State},
@@ -140,7 +140,7 @@ impl Inner {
         }))
     }
 
-    async fn answer_of(&self, entry: EntryId) -> Result<Option<Answer>, LedgerError> {
+    async fn answer_of(&self, entry: EntryId) -> Result<Option<PaidAnswer>, LedgerError> {
         const READ: &str = "read_answer";
         let sql = "SELECT status, headers, body_digest, body FROM ledger_answer WHERE entry = $1";
         let params: Params<'_> = &[&entry.number()];
@@ -154,7 +154,7 @@ impl Inner {
         let body: Vec<u8> = get(&row, 3, READ)?;
         let digest: [u8; 32] = bytes(&row, 2, READ)?;
         let status = u16::try_from(status).map_err(|_| damaged(READ, "a status is negative"))?;
-        let answer = Answer::restored(status, headers, body.into(), digest.into());
+        let answer = PaidAnswer::restored(status, headers, body.into(), digest.into());
         match answer.is_intact() {
             true => Ok(Some(answer)),
             false => Err(damaged(READ, "the body has another digest").into()),

@@ -12,7 +12,7 @@ use super::statements::Statements;
 /// The highest cap or sum. SQLite can add two of them in an integer.
 const HIGHEST: u64 = 1 << 62;
 
-/// What a settlement earns: the payer and the amount in micro-USD.
+/// The earning of a settlement: the payer and the amount in micro-USD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Earning {
     payer: Address,

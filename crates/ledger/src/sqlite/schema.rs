@@ -3,7 +3,8 @@
 use std::{path::Path, time::Duration};
 
 use rusqlite::Connection;
-use storage::sqlite::{self, Checkpoints, Format, Settings};
+use storage::Migration;
+use storage::sqlite::{self, Checkpoints, DatabaseError, Format, Settings};
 
 use crate::error::LedgerError;
 
@@ -53,6 +54,11 @@ pub(super) fn open(path: &Path, max_bytes: Option<u64>) -> Result<Connection, Le
         checkpoints: Checkpoints::ByUser,
     };
     Ok(sqlite::open(path, &FORMAT, &settings)?)
+}
+
+/// Returns the migration that [`open`] would run.
+pub(super) fn pending(path: &Path) -> Result<Option<Migration>, DatabaseError> {
+    sqlite::pending(path, &FORMAT)
 }
 
 #[cfg(test)]

@@ -289,7 +289,7 @@ async fn only_undecided_entries_are_marked() {
         };
         let settlement = PendingSettlement {
             payment: payment(),
-            answer: crate::Answer::new(200, Vec::new(), "body".into()),
+            answer: crate::PaidAnswer::new(200, Vec::new(), "body".into()),
             private: false,
         };
         ledger

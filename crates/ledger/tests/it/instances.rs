@@ -74,7 +74,7 @@ async fn an_authorization_at_two_servers_at_once_is_reserved_by_one() {
     }
 }
 
-/// Of many authorizations with one identifier of a payer, one is reserved.
+/// One of many authorizations with one identifier of a payer is reserved.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_identifier_at_two_servers_at_once_is_used_by_one() {
     let Some(schema) = Schema::new() else { return };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use alloy_primitives::Address;
 use ledger::{
-    Answer, Claim, Journal, LedgerError, PaymentStatus, PendingSettlement, RequestBinding,
+    Claim, Journal, LedgerError, PaidAnswer, PaymentStatus, PendingSettlement, RequestBinding,
     Reservation, Spent, State,
 };
 use x402_wire::{AuthorizationKey, Network};
@@ -173,7 +173,7 @@ async fn method_path_query_and_body_bind() {
 #[tokio::test]
 async fn an_answer_comes_back_byte_for_byte() {
     let ledger = Bench::new();
-    let answer = Answer::new(
+    let answer = PaidAnswer::new(
         206,
         vec![
             ("content-type".into(), "image/png".to_owned()),

@@ -4,7 +4,7 @@ use std::{ops::Deref, path::PathBuf, time::Duration};
 
 use alloy_primitives::{Address, B256, U256};
 use ledger::{
-    Allowance, Answer, AnyLedger, Claim, EntryId, Journal, LedgerError, Options, PaymentRecord,
+    Allowance, AnyLedger, Claim, EntryId, Journal, LedgerError, Options, PaidAnswer, PaymentRecord,
     PaymentStatus, PendingSettlement, PostgresLedger, Pruned, RequestBinding, Reservation, Spent,
     SqliteLedger, State, StoredAnswer, StoredReceipt,
 };
@@ -199,7 +199,7 @@ pub(crate) fn payment(nonce: u64, note: &str) -> Payment {
 pub(crate) fn settlement(nonce: u64) -> PendingSettlement {
     PendingSettlement {
         payment: payment(nonce, "₮"),
-        answer: Answer::new(
+        answer: PaidAnswer::new(
             200,
             vec![("content-type".into(), "application/json".to_owned())],
             format!(r#"{{"data":{nonce}}}"#).into(),

@@ -27,7 +27,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// What a problem states as expected.
+    /// Returns the text that a problem states as expected.
     pub(super) fn expectation(&self) -> String {
         match self {
             Self::Address => {

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::off_route;
 use crate::wire::{Digits, Eip55, Exact, StepRecord, Text, Time, Word};
 
-/// What was read for a plan.
+/// The readings for a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Readings {
     pub(super) fees: RouteFees,
@@ -50,7 +50,7 @@ struct Destination {
     token: Eip55,
 }
 
-/// What was read about the account.
+/// The readings of the account.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case", tag = "kind")]
 enum Control {
@@ -118,7 +118,7 @@ enum FeeOrigin {
     ProtocolRule,
 }
 
-/// What the caller has to do on the destination chain after the steps.
+/// The caller's tasks on the destination chain after the steps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PostSubmission {

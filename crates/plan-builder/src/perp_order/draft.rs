@@ -35,7 +35,7 @@ sol! {
     }
 }
 
-/// What a payload is made from.
+/// The values from which a payload is made.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Draft<'a> {
     pub(super) request: &'a PerpOrderRequest,

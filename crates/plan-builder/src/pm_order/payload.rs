@@ -32,7 +32,7 @@ pub(crate) struct PmOrderPayload {
     pub(super) steps: [(); 0],
     /// The message that the caller signs.
     pub(super) typed_data: TypedData,
-    /// What is not known about the venue.
+    /// The facts about the venue that are not known.
     pub(super) venue: Venue,
 }
 
@@ -113,7 +113,7 @@ pub(crate) struct Prerequisite {
     pub(super) state: Text,
 }
 
-/// What is not known about the venue, and what the caller must do itself.
+/// The facts about the venue that are not known, and the tasks that the caller must do itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Venue {

@@ -80,6 +80,7 @@ impl Deref for ReviewedFees {
 
 /// A fee configuration that cannot be used. It contains every problem with its key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
 pub struct FeeConfigError {
     /// The problems.
     pub problems: Vec<FeeProblem>,
@@ -99,6 +100,7 @@ impl fmt::Display for FeeConfigError {
 
 /// One problem of a fee configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct FeeProblem {
     /// The key, for example `recipients[1].bps`.
     pub key: String,

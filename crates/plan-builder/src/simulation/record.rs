@@ -31,7 +31,7 @@ pub(crate) struct Simulation {
     gas_used: Vec<u64>,
     /// The method of the node that simulated.
     method: Cow<'static, str>,
-    /// What the outcome means for the sender of the steps.
+    /// The meaning of the outcome for the sender of the steps.
     note: Cow<'static, str>,
     /// The outcome.
     outcome: Outcome,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::wire::{Digits, Eip55, Text};
 
-/// What the minimum refers to: the aggregator's own quote, and not a market price.
+/// The basis of the minimum: the aggregator's own quote, and not a market price.
 const QUOTE_RELATIVE: &str = "quote_relative";
 const SIMULATED: &str = "within_minimum_in_simulation";
 const NOT_EXAMINED: &str = "not_examined";

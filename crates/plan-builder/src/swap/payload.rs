@@ -28,8 +28,8 @@ pub(crate) struct SwapPayload {
     pub(super) steps: Vec<StepRecord>,
 }
 
-/// What the quote says about itself. The checks compare each member with the request and with the
-/// calldata.
+/// The quote's statements about itself. The checks compare each member with the request and with
+/// the calldata.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct QuoteRecord {

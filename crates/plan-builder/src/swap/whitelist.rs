@@ -17,7 +17,7 @@ const APPROVE_ONLY: Selector = Selector::new([0xff; 4]);
 /// The selector of `forwardERC20Fees`.
 const FORWARD_FEES: Selector = Selector::new([0x33, 0x2d, 0x74, 0x6b]);
 
-/// What the router says about one reviewed contract and function.
+/// The result of asking the router about one reviewed contract and function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing {
     /// The key in the fee configuration: `chains[0].legs[2]`, `chains[0].forwarder`.

@@ -8,7 +8,7 @@ use super::{Citation, CitationDraft, citation::public_url, markdown, sanitise};
 /// The most citations of an answer, and the most pages that it lists.
 const MAX_LISTED: usize = 200;
 
-/// What a model and its searches gave, unchecked.
+/// The unchecked output of a model and its searches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
     /// The answer, in Markdown.

@@ -41,13 +41,13 @@ const WELL_KNOWN: [(Address, &str); 5] = [
 pub struct Row {
     /// Its standard or protocol.
     pub standard: &'static str,
-    /// What it does.
+    /// Its effect.
     pub role: Role,
     /// Its declaration with the names of its parameters.
     pub declaration: &'static str,
 }
 
-/// What a function does, as far as an explanation needs it.
+/// The effect of a function, as far as an explanation needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Moves the sender's tokens.
@@ -70,7 +70,7 @@ pub enum Role {
     Wrap,
     /// Unwraps the chain's own coin.
     Unwrap,
-    /// Collects what is left in a router at the end.
+    /// Collects the remaining balance of a router at the end.
     Sweep,
     /// Trades tokens.
     Swap,
@@ -78,7 +78,7 @@ pub enum Role {
     Liquidity,
     /// Lends or deposits.
     Supply,
-    /// Takes back what was lent or deposited.
+    /// Takes back lent or deposited tokens.
     Withdraw,
     /// Borrows.
     Borrow,
@@ -132,7 +132,7 @@ pub fn with_selector(selector: Selector) -> &'static [(Signature, &'static Row)]
     TABLE.get(&selector).map(Vec::as_slice).unwrap_or_default()
 }
 
-/// Returns the row of a signature, whatever its parameters are called.
+/// Returns the row of a signature. The names of its parameters do not matter.
 #[must_use]
 pub fn row(signature: &Signature) -> Option<&'static Row> {
     with_selector(signature.selector())

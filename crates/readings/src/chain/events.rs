@@ -95,7 +95,7 @@ pub struct Approval {
     pub log_index: u64,
 }
 
-/// What an approval permits.
+/// The permission that an approval gives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Grant {
     /// Spending up to an amount in atoms. Zero revokes the approval.
@@ -134,7 +134,7 @@ impl Approval {
     }
 }
 
-/// What the logs of a transaction state.
+/// The movements and approvals that the logs of a transaction state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Events {
     /// Movements, in the order of the logs.
@@ -323,15 +323,15 @@ fn wrapped(log: &Log, deposit: bool, events: &mut Events) {
         token_id: None,
         log_index: Some(log.index),
     };
-    let (token, nobody) = (Some(log.address), Address::ZERO);
+    let (token, zero) = (Some(log.address), Address::ZERO);
     let (wrapped, native) = if deposit {
         (
-            moved(Standard::Erc20, token, nobody, account),
+            moved(Standard::Erc20, token, zero, account),
             moved(Standard::Native, None, account, log.address),
         )
     } else {
         (
-            moved(Standard::Erc20, token, account, nobody),
+            moved(Standard::Erc20, token, account, zero),
             moved(Standard::Native, None, log.address, account),
         )
     };

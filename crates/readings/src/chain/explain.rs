@@ -1,8 +1,8 @@
 //! The explanation of a transaction: facts, and sentences about them from templates.
 //!
 //! It uses only the nodes' data ([`Record`](super::record::Record)) and the further facts that a
-//! caller has looked up ([`Knowledge`](super::knowledge::Knowledge)). It fetches nothing. What
-//! cannot be determined is missing, with a reason.
+//! caller has looked up ([`Knowledge`](super::knowledge::Knowledge)). It fetches nothing. A fact
+//! that cannot be determined is missing, with a reason.
 
 mod action;
 mod shown;
@@ -73,9 +73,9 @@ pub struct Explanation {
     pub value: String,
     /// The symbol of the native coin.
     pub native_symbol: &'static str,
-    /// What it cost.
+    /// Its fee.
     pub fee: Option<Fee>,
-    /// What it did, in one word and one sentence.
+    /// Its action, in one word and one sentence.
     pub action: Action,
     /// The call that it makes.
     pub decoded_call: Option<ShownCall>,
@@ -174,8 +174,8 @@ pub fn explain(record: &Record, known: &Knowledge) -> Explanation {
     let events = events::read(record.network, logs.unwrap_or_default());
     let fee = fee::fee(record);
     let call = calls::root(transaction, known);
-    let untold = transaction.untold_balances();
-    let (changes, unknown_sums) = match untold {
+    let undetermined = transaction.undetermined_balances();
+    let (changes, unknown_sums) = match undetermined {
         Some(_) => (Vec::new(), 0),
         None => balances::changes(record, &events, fee.as_ref().ok()),
     };
@@ -204,7 +204,7 @@ pub fn explain(record: &Record, known: &Knowledge) -> Explanation {
         if record.time.is_none() {
             missing.push(("timestamp", "block_unavailable".to_owned()));
         }
-        missing.extend(untold.map(|reason| ("balance_changes", reason.to_owned())));
+        missing.extend(undetermined.map(|reason| ("balance_changes", reason.to_owned())));
     }
     missing.extend(
         fee.as_ref()
@@ -258,7 +258,7 @@ pub fn explain(record: &Record, known: &Knowledge) -> Explanation {
         signature_confidence: confidence,
         transfers: seen.then_some(transfers),
         approvals: seen.then(|| shown::approvals(&view)),
-        balance_changes: (seen && untold.is_none()).then(|| shown::changes(&view)),
+        balance_changes: (seen && undetermined.is_none()).then(|| shown::changes(&view)),
         contracts,
         revert_reason,
         warnings,

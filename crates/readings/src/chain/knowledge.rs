@@ -1,4 +1,4 @@
-//! What is known about a transaction in addition to its own data, and which further facts would
+//! Known facts about a transaction in addition to its own data, and the further facts that would
 //! help to read it.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,8 +24,8 @@ const MAX_SELECTORS: usize = 12;
 /// The most tokens whose symbols and decimals are looked up.
 const MAX_TOKENS: usize = 40;
 
-/// What is known in addition to the transaction. A missing fact was not asked for, or was
-/// unavailable.
+/// The facts that are known in addition to the transaction. A missing fact was not asked for, or
+/// was unavailable.
 #[derive(Clone, Debug, Default)]
 pub struct Knowledge {
     /// Contracts by address.
@@ -36,11 +36,11 @@ pub struct Knowledge {
     pub candidates: BTreeMap<Selector, Vec<Candidate>>,
     /// Tokens by address.
     pub tokens: BTreeMap<Address, TokenFacts>,
-    /// What happened when a reverted transaction was run again.
+    /// The result of running a reverted transaction again.
     pub replay: Option<Replay>,
 }
 
-/// What is published about a contract.
+/// The published facts about a contract.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ContractFacts {
     /// Whether source code is published that compiles to the deployed code.
@@ -63,7 +63,7 @@ pub struct Candidate {
     pub verified: bool,
 }
 
-/// What a token states about itself.
+/// The facts that a token states about itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TokenFacts {
     /// Its symbol, cleaned. The text is untrusted.
@@ -72,7 +72,7 @@ pub struct TokenFacts {
     pub decimals: Option<u8>,
 }
 
-/// What happened when a transaction was run again on the state before its block.
+/// The result of running a transaction again on the state before its block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Replay {
     /// It reverted.
@@ -88,7 +88,7 @@ pub enum Replay {
     Unavailable(String),
 }
 
-/// Which facts would help to read a transaction.
+/// The facts that would help to read a transaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     /// Contracts whose published interface would help.

@@ -1,4 +1,4 @@
-//! What nodes say about a transaction. Adapters fill these types, and nothing is judged yet.
+//! The nodes' data about a transaction. Adapters fill these types, and nothing is judged yet.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use jiff::Timestamp;
@@ -79,7 +79,7 @@ impl Transaction {
     /// Deposits of Arbitrum and zkSync create coins and move them between accounts, and no node's
     /// data shows that.
     #[must_use]
-    pub fn untold_balances(&self) -> Option<&'static str> {
+    pub fn undetermined_balances(&self) -> Option<&'static str> {
         match self.kind {
             0..=4 | 0x71 | DEPOSIT_KIND => None,
             0x64 | 0x68 | 0x69 | 0xff => Some("rollup_deposit"),
@@ -120,8 +120,8 @@ impl Receipt {
     /// Whether another node's receipt agrees in the block, the outcome, the gas, the contract and
     /// every log.
     #[must_use]
-    pub fn tells_the_same(&self, other: &Self) -> bool {
-        let told = |receipt: &Self| {
+    pub fn agrees_with(&self, other: &Self) -> bool {
+        let compared = |receipt: &Self| {
             (
                 receipt.outcome,
                 receipt.block,
@@ -130,7 +130,7 @@ impl Receipt {
                 receipt.logs_left_out,
             )
         };
-        told(self) == told(other) && self.logs == other.logs
+        compared(self) == compared(other) && self.logs == other.logs
     }
 }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 pub use self::table::ASSETS;
 use self::table::LIQUID_REWARDS;
 
-/// What the price of an asset follows.
+/// The currency or coin that the price of an asset follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Class {
@@ -29,7 +29,7 @@ pub struct Asset {
     pub address: &'static str,
     /// Its symbol.
     pub symbol: &'static str,
-    /// What its price follows.
+    /// The currency or coin that its price follows.
     pub class: Class,
 }
 

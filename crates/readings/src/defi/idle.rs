@@ -57,7 +57,7 @@ pub struct Best {
     pub project: String,
     /// Its yield, in percent a year.
     pub apy_pct: Figure,
-    /// What the balance would earn in a year at that yield, in dollars, before gas.
+    /// The expected earnings of the balance in a year at that yield, in dollars, before gas.
     pub expected_usd_year: Option<Figure>,
 }
 
@@ -66,7 +66,7 @@ pub struct Best {
 pub struct Earner {
     /// Its symbol, from the reviewed list.
     pub symbol: &'static str,
-    /// What its price follows.
+    /// The currency or coin that its price follows.
     pub class: Class,
     /// The contract that a market for it uses. For ether, this is its wrapped form.
     pub market_token: Option<&'static str>,

@@ -56,7 +56,7 @@ pub struct Market {
     pub why: Vec<String>,
     /// The source of the row.
     pub source: &'static str,
-    /// What other sources say about the same market.
+    /// The yields that other sources state for the same market.
     pub also_reported: Vec<Other>,
     /// Addresses of its assets.
     #[serde(skip)]
@@ -70,7 +70,7 @@ pub struct Market {
     pub reward_known: bool,
 }
 
-/// What another source says about a market.
+/// The yield that another source states for a market.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Other {
     /// The source.

@@ -1,4 +1,4 @@
-//! What an amount earns in one product after every cost, and the order of the products.
+//! The earnings of an amount in one product after every cost, and the order of the products.
 //!
 //! An unknown cost does not count as zero. The figures that depend on it are `None`, and the
 //! product comes after those with known figures.
@@ -25,7 +25,7 @@ const BPS_DIGITS: u32 = 4;
 /// How the figures are computed, for an answer.
 pub const METHOD: &str = "net_apy_pct is apy_pct less gas (one approval, one deposit, one withdrawal) and the loss of the deposit, both spread over one year; breakeven_days are the days in which the yield earns them; the yield is that of the source, and no promise";
 
-/// An amount, and what it costs to place it. `None` means unknown.
+/// An amount, and the costs of placing it. `None` means unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
     /// The amount, in dollars.
@@ -36,7 +36,7 @@ pub struct Terms {
     pub slippage_bps: Figure,
 }
 
-/// What an amount earns.
+/// The earnings of an amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Earnings {
     /// The yield of a year after every cost, in percent.
@@ -115,7 +115,7 @@ pub fn slippage_bps(paid: U256, worth: U256) -> Option<Figure> {
     Some(Figure(bps.normalize()))
 }
 
-/// Computes what an amount earns in a market.
+/// Computes the earnings of an amount in a market.
 ///
 /// # Errors
 /// An [`Unfit`] when the market does not fit the amount or the risk.
@@ -178,7 +178,7 @@ mod tests {
         }
     }
 
-    fn told(figure: Option<Figure>) -> String {
+    fn shown(figure: Option<Figure>) -> String {
         figure.map(|figure| figure.to_string()).unwrap_or_default()
     }
 
@@ -188,12 +188,12 @@ mod tests {
         // Gas of 6.5 dollars on 1000 is 0.65 %, and 10 basis points are 0.1 %. With 52 dollars a
         // year, 7.5 are earned in 52.644 days.
         let earned = earnings(&market, &terms(1_000, "10", "10"), Appetite::Low).unwrap();
-        assert_eq!(told(earned.net_apy_pct), "4.45");
-        assert_eq!(told(earned.est_gas_usd), "6.5");
-        assert_eq!(told(earned.breakeven_days), "52.65");
+        assert_eq!(shown(earned.net_apy_pct), "4.45");
+        assert_eq!(shown(earned.est_gas_usd), "6.5");
+        assert_eq!(shown(earned.breakeven_days), "52.65");
         let earned = earnings(&market, &terms(1_000, "10", "0"), Appetite::Low).unwrap();
-        assert_eq!(told(earned.net_apy_pct), "4.55");
-        assert_eq!(told(earned.breakeven_days), "45.63");
+        assert_eq!(shown(earned.net_apy_pct), "4.55");
+        assert_eq!(shown(earned.breakeven_days), "45.63");
     }
 
     #[test]
@@ -208,7 +208,7 @@ mod tests {
         for (terms, gas) in [(no_gas, ""), (no_price, "6.5")] {
             let earned = earnings(&market, &terms, Appetite::Low).unwrap();
             assert_eq!((earned.net_apy_pct, earned.breakeven_days), (None, None));
-            assert_eq!(told(earned.est_gas_usd), gas);
+            assert_eq!(shown(earned.est_gas_usd), gas);
         }
     }
 
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn a_loss_is_rounded_up_and_a_gain_is_none() {
-        let bps = |paid: u64, worth: u64| told(slippage_bps(U256::from(paid), U256::from(worth)));
+        let bps = |paid: u64, worth: u64| shown(slippage_bps(U256::from(paid), U256::from(worth)));
         assert_eq!(bps(1_000_000, 1_000_000), "0");
         assert_eq!(bps(1_000_000, 1_000_001), "0");
         assert_eq!(bps(1_000_000, 999_000), "10");

@@ -45,7 +45,7 @@ pub struct Position {
     pub source: &'static str,
 }
 
-/// What a protocol itself says about an account, read from the chain.
+/// An account's positions as a protocol itself states them, read from the chain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OnChain {
     /// The rows.

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::Figure;
 
-/// What an account has at one dex.
+/// The margin and the open positions of an account at one dex.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
     /// The dex. Empty for the venue's own.

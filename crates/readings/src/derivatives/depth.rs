@@ -17,13 +17,13 @@ pub struct Depth {
     pub mid: Figure,
     /// The best ask less the best bid, in hundredths of a percent of the middle.
     pub spread_bps: Figure,
-    /// What the book has within some distances of the middle.
+    /// The bids and asks within some distances of the middle.
     pub within: Vec<Band>,
-    /// What trades of some sizes cost.
+    /// The costs of trades of some sizes.
     pub impact: Vec<BookImpact>,
 }
 
-/// What a trade costs that takes the orders of the book, the best price first, without fees.
+/// The cost of a trade that takes the orders of the book, the best price first, without fees.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BookImpact {
     /// The size of the trade, in dollars.
@@ -36,7 +36,7 @@ pub struct BookImpact {
     pub sell_pct: Option<Figure>,
 }
 
-/// What the book has within a distance of the middle.
+/// The bids and asks within a distance of the middle.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Band {
     /// The distance, in hundredths of a percent.

@@ -12,7 +12,7 @@ pub use self::{
     item::{Fill, FundingPayment, HistoryItem, HistoryKind, LedgerUpdate},
 };
 
-/// Which kinds a caller wants.
+/// The kinds that a caller wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HistoryKinds {
     /// Every kind.

@@ -8,7 +8,7 @@ use crate::{Decimal, Figure, percent_change};
 /// The decimal places of a change in percent.
 const PCT_PLACES: u32 = 4;
 
-/// What the venue states about one market. Funding is for an hour, and open interest is in coins.
+/// The venue's data about one market. Funding is for an hour, and open interest is in coins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PerpContext {
     /// The coin. For dexes of other deployers, the dex is a prefix: `xyz:TSLA`.

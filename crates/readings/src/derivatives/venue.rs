@@ -50,7 +50,7 @@ impl fmt::Display for Venue {
 /// size is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct VenueReading {
-    /// Which venue.
+    /// The venue.
     pub venue: Venue,
     /// The venue's name of the contract.
     pub contract: String,
@@ -73,7 +73,7 @@ pub type CoinReading = (String, VenueReading);
 /// An unavailable part of a [`VenueReading`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
-    /// Which part.
+    /// The part.
     pub part: Part,
     /// Why it is unavailable.
     pub reason: String,

@@ -1,4 +1,4 @@
-//! When markets are open, when their daily values are made, and when those are published.
+//! The opening hours of markets, and the times when their daily values are made and published.
 //!
 //! Holidays follow the published rules of the exchanges. The rules do not know an irregular
 //! closure, such as a day of mourning. A value then looks a day older than expected, which is the

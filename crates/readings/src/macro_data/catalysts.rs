@@ -161,7 +161,7 @@ fn of_day(day: Date) -> Vec<Catalyst> {
 mod tests {
     use super::*;
 
-    fn told(now: &str, days: usize) -> Vec<(String, CatalystKind)> {
+    fn listed(now: &str, days: usize) -> Vec<(String, CatalystKind)> {
         let list = upcoming(now.parse().unwrap(), days);
         list.into_iter()
             .map(|of| (of.at.to_string(), of.kind))
@@ -177,25 +177,25 @@ mod tests {
             ("2026-11-27T18:00:00Z", UsMarketClosesEarly),
         ];
         let expected = expected.map(|(at, kind)| (at.to_owned(), kind));
-        assert_eq!(told("2026-11-21T01:02:00Z", 7), expected);
+        assert_eq!(listed("2026-11-21T01:02:00Z", 7), expected);
         let list = upcoming("2026-11-21T01:02:00Z".parse().unwrap(), 7);
         assert!(list[1].title.starts_with("Monthly"));
     }
 
     #[test]
     fn decisions_come_in_the_afternoon_of_new_york() {
-        let decisions = told("2026-12-01T00:00:00Z", 10);
+        let decisions = listed("2026-12-01T00:00:00Z", 10);
         assert!(decisions.contains(&(
             "2026-12-09T19:00:00Z".to_owned(),
             CatalystKind::FomcDecision
         )));
-        let summer = told("2026-06-16T00:00:00Z", 3);
+        let summer = listed("2026-06-16T00:00:00Z", 3);
         assert!(summer.contains(&(
             "2026-06-17T18:00:00Z".to_owned(),
             CatalystKind::FomcDecision
         )));
         // A past event is not upcoming.
-        assert!(told("2026-12-09T19:00:00Z", 1).is_empty());
+        assert!(listed("2026-12-09T19:00:00Z", 1).is_empty());
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub struct Article {
     /// Its time of publication. `None` when no source states a credible one; `date_flag` then has
     /// the reason.
     pub published_at: Option<Timestamp>,
-    /// What is wrong with the time.
+    /// The reason why the time is unknown.
     pub date_flag: Option<DateFlag>,
     /// The symbols of tokens that the source connects with it.
     pub symbols: Vec<String>,
@@ -50,7 +50,7 @@ pub enum Importance {
     High,
 }
 
-/// What is wrong with a time of publication.
+/// The reason why a time of publication is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DateFlag {

@@ -48,7 +48,7 @@ impl Story {
 
     /// Whether an article reports this event. It is compared only with the first report, because a
     /// chain of similar titles may end at another event.
-    fn tells(&self, article: &Article, tokens: &TitleTokens) -> bool {
+    fn matches(&self, article: &Article, tokens: &TitleTokens) -> bool {
         let near = match (self.first.published_at, article.published_at) {
             (Some(ours), Some(theirs)) => {
                 theirs.duration_since(ours).abs() <= SignedDuration::from_hours(DUPLICATE_HOURS)
@@ -80,7 +80,7 @@ pub(super) fn stories(mut articles: Vec<Article>) -> Vec<Story> {
         let same = same_url.or_else(|| {
             stories
                 .iter()
-                .position(|story| story.tells(&article, &tokens))
+                .position(|story| story.matches(&article, &tokens))
         });
         let place = same.unwrap_or(stories.len());
         match stories.get_mut(place) {
@@ -111,7 +111,7 @@ mod tests {
             .published(then, now)
     }
 
-    fn told(articles: Vec<Article>) -> Vec<(String, Vec<String>)> {
+    fn grouped(articles: Vec<Article>) -> Vec<(String, Vec<String>)> {
         let of = |story: Story| {
             let others = story
                 .publishers()
@@ -153,7 +153,7 @@ mod tests {
             vec![same.clone(), b1.clone(), a1.clone()],
             vec![b1, same, a1],
         ] {
-            assert_eq!(told(order), expected);
+            assert_eq!(grouped(order), expected);
         }
     }
 
@@ -171,7 +171,7 @@ mod tests {
             "https://b.example/1",
             Some(10),
         );
-        assert_eq!(told(vec![early, late]).len(), 2);
+        assert_eq!(grouped(vec![early, late]).len(), 2);
         let bitcoin = article(
             "a",
             "Bitcoin ETF inflows hit a record",
@@ -184,7 +184,7 @@ mod tests {
             "https://b.example/2",
             Some(9),
         );
-        assert_eq!(told(vec![bitcoin, solana]).len(), 2);
+        assert_eq!(grouped(vec![bitcoin, solana]).len(), 2);
     }
 
     #[test]
@@ -196,7 +196,7 @@ mod tests {
             Some(10),
         );
         let two = article("a", "Lender cuts its rates", "https://a.example/", Some(9));
-        assert_eq!(told(vec![one, two]).len(), 2);
+        assert_eq!(grouped(vec![one, two]).len(), 2);
     }
 
     #[test]
@@ -214,7 +214,7 @@ mod tests {
             Some(50),
         );
         assert_eq!(
-            told(vec![feed, passed_on]),
+            grouped(vec![feed, passed_on]),
             vec![("The Block".to_owned(), vec![])]
         );
     }

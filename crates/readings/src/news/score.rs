@@ -38,7 +38,7 @@ pub(super) fn score(story: &Story, now: Timestamp) -> Decimal {
             now.duration_since(time).as_secs()
         });
     let factors = [
-        importance_factor(importance_said(story)),
+        importance_factor(stated_importance(story)),
         corroboration_factor(story.publishers().len()),
         decay(age),
     ];
@@ -50,14 +50,14 @@ pub(super) fn score(story: &Story, now: Timestamp) -> Decimal {
 }
 
 /// Returns the highest importance that a source states for a story.
-pub(super) fn importance_said(story: &Story) -> Option<Importance> {
+pub(super) fn stated_importance(story: &Story) -> Option<Importance> {
     story.reports().filter_map(|report| report.importance).max()
 }
 
 /// Returns the importance that is published: that of the sources, otherwise one that is derived
 /// from the number of publishers.
 pub(super) fn importance(story: &Story) -> Importance {
-    importance_said(story).unwrap_or_else(|| match story.publishers().len() {
+    stated_importance(story).unwrap_or_else(|| match story.publishers().len() {
         0 | 1 => Importance::Low,
         2 => Importance::Medium,
         _ => Importance::High,

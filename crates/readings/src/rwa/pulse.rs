@@ -54,7 +54,7 @@ pub struct RwaRow {
     /// How that state is known. It is always `calendar`: the trading hours and holidays of the
     /// class.
     pub oracle_state_basis: &'static str,
-    /// What weakens the mark: `no_volume`, `volume_unknown`, `one_sided_book`.
+    /// The facts that weaken the mark: `no_volume`, `volume_unknown`, `one_sided_book`.
     pub labels: Vec<&'static str>,
 }
 

@@ -25,13 +25,13 @@ macro_rules! checks {
                 match self { $( Self::$variant => $name ),+ }
             }
 
-            /// How severe it is when it is true.
+            /// Its severity when it is true.
             #[must_use]
             pub const fn severity(self) -> RiskLevel {
                 match self { $( Self::$variant => RiskLevel::$severity ),+ }
             }
 
-            /// What it means when it is true.
+            /// Its meaning when it is true.
             #[must_use]
             pub const fn meaning(self) -> &'static str {
                 match self { $( Self::$variant => $doc ),+ }

@@ -1,4 +1,4 @@
-//! How concentrated the holders of a token are.
+//! The concentration of the holders of a token.
 
 use std::{
     cmp::Reverse,
@@ -14,7 +14,7 @@ use crate::Figure;
 
 /// The number of holders whose shares make up the concentration.
 const TOP: usize = 10;
-/// By which factor the shares of one holder in two lists may differ. Beyond it, one of them is
+/// The factor by which the shares of one holder in two lists may differ. Beyond it, one of them is
 /// wrong.
 const AGREEMENT: Decimal = Decimal::from_parts(3, 0, 0, false, 0);
 /// Smaller shares, in percent, are not compared, because small balances change often.

@@ -1,9 +1,9 @@
-//! How severe a risk is.
+//! The severity of a risk.
 
 use rust_decimal::Decimal;
 use serde::Serialize;
 
-/// How severe a risk is, the mildest first.
+/// The severity of a risk, the mildest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RiskLevel {

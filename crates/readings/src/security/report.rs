@@ -15,7 +15,7 @@ use crate::Figure;
 /// The most pools that are listed.
 const MAX_POOLS: usize = 20;
 
-/// What all scanners found about one token, with the verdict first.
+/// The findings of all scanners about one token, with the verdict first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SecurityReport {
     /// The token's address, with the checksum.
@@ -28,7 +28,7 @@ pub struct SecurityReport {
     pub score: Option<u32>,
     /// The highest level that was found. Null while the verdict is `unknown`.
     pub risk_level: Option<RiskLevel>,
-    /// On what the verdict is based.
+    /// The basis of the verdict.
     pub rests_on: Basis,
     /// The version of the rules.
     pub rules_version: &'static str,
@@ -40,7 +40,7 @@ pub struct SecurityReport {
     pub checks: BTreeMap<Check, CheckReading>,
     /// The taxes.
     pub taxes: Taxes,
-    /// Who owns the contract.
+    /// The owner and the creator of the contract.
     pub ownership: OwnershipReport,
     /// The markets of the token.
     pub liquidity: LiquidityReport,
@@ -83,7 +83,7 @@ pub struct Taxes {
     pub sell_pct: Option<Figure>,
 }
 
-/// Who owns the contract.
+/// The owner and the creator of the contract.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OwnershipReport {
     /// Whether the ownership was renounced.
@@ -106,8 +106,8 @@ pub struct LiquidityReport {
     /// How many pools are known. [`Self::pools`] has the largest ones.
     #[serde(skip)]
     pub pools_total: usize,
-    /// Which share of the liquidity is locked or burned, in percent. When sources differ, the lower
-    /// one.
+    /// The share of the liquidity that is locked or burned, in percent. When sources differ, the
+    /// lower one.
     pub lp_locked_pct: Option<Figure>,
 }
 

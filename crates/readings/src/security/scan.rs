@@ -1,4 +1,4 @@
-//! What one scanner found about one token.
+//! The findings of one scanner about one token.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use rust_decimal::Decimal;
 use super::{Check, Holder, RiskLevel};
 use crate::{Figure, token::market::TokenOrigin};
 
-/// What one scanner found about one token. A fact that it does not state is absent, which means
-/// unknown and not `false`.
+/// The findings of one scanner about one token. A fact that the scanner does not state is absent,
+/// which means unknown and not `false`.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Scan {
     /// The source, for example `okx.token-scan`.
@@ -26,7 +26,7 @@ pub struct Scan {
     pub sell_tax_pct: Option<Figure>,
     /// The token's own texts.
     pub token: TokenText,
-    /// Who owns the contract.
+    /// The owner and the creator of the contract.
     pub ownership: Ownership,
     /// The markets of the token.
     pub liquidity: Liquidity,
@@ -71,7 +71,7 @@ pub struct TokenText {
     pub total_supply: Option<Figure>,
 }
 
-/// Who owns the contract.
+/// The owner and the creator of the contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Ownership {
     /// The owner. The zero address when the ownership was renounced.
@@ -89,7 +89,7 @@ pub struct Liquidity {
     pub in_dex: Option<bool>,
     /// Its pools.
     pub pools: Vec<Pool>,
-    /// Which share of the liquidity is locked or burned, in percent, from 0 to 100.
+    /// The share of the liquidity that is locked or burned, in percent, from 0 to 100.
     pub lp_locked_pct: Option<Figure>,
 }
 
@@ -105,7 +105,7 @@ pub struct Pool {
 }
 
 impl Scan {
-    /// Makes a scan of what a market found against a token's origin: it is a honeypot, its creator
+    /// Makes a scan of a market's findings against a token's origin: it is a honeypot, its creator
     /// emptied other pools, or it is a risk. Only findings against the token count, because a
     /// market that found nothing may not have looked. `None` when there are none.
     #[must_use]

@@ -1,4 +1,4 @@
-//! Whether a token can be bought and sold, according to live quotes.
+//! Checks by live quotes whether a token can be bought and sold.
 
 use alloy_primitives::U256;
 use rust_decimal::Decimal;
@@ -52,8 +52,8 @@ pub struct Quoted {
     pub received_decimals: Option<u8>,
 }
 
-/// A purchase and a sale at one size. The sale is of what the purchase gives. When the token cannot
-/// be bought, the sale is of an amount that is worth about as much.
+/// A purchase and a sale at one size. The sale is of the amount that the purchase gives. When the
+/// token cannot be bought, the sale is of an amount that is worth about as much.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
     /// The size in dollars.
@@ -144,7 +144,7 @@ impl Trades {
             .checked_div(decimal(quote.amount_out_atoms)?)
     }
 
-    /// Returns what one token brings in dollars when the result of the smallest purchase is sold
+    /// Returns the dollars that one token brings when the result of the smallest purchase is sold
     /// again, if the token's decimals are stated. `None` when the round trip loses more than ten
     /// percent, because the token's value is then unknown.
     #[must_use]

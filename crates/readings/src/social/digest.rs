@@ -1,5 +1,5 @@
-//! What opinion leaders said within a day, and what changed from the day before: topics, stances
-//! and claims. Each names the posts on which it is based, and is stated in our own words.
+//! The digest of a day's posts by opinion leaders, and the changes from the day before: topics,
+//! stances and claims. Each names the posts on which it is based, and is stated in our own words.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,7 +41,7 @@ pub struct PostDigest {
     pub claims: Vec<Statement>,
     /// The full lengths of the lists.
     pub shown_of: ShownOf,
-    /// What changed from the day before. `null` when the posts of that day are incomplete.
+    /// The changes from the day before. `null` when the posts of that day are incomplete.
     pub change: Option<Change>,
     /// The accounts whose posts are in the digest, without `@`.
     pub voices: Vec<String>,
@@ -110,7 +110,7 @@ pub struct Statement {
     pub evidence_urls: Vec<String>,
 }
 
-/// What changed from the day before.
+/// The changes from the day before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Change {
     /// How many posts there were on the day before.

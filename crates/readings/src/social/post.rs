@@ -1,5 +1,5 @@
-//! What a post says, extracted from its text: tokens, topics, stances and claims. The text itself
-//! is not kept, because it is not ours to sell.
+//! The content of a post, extracted from its text: tokens, topics, stances and claims. The text
+//! itself is not kept, because it is not ours to sell.
 
 mod claim;
 
@@ -37,7 +37,7 @@ pub struct Post {
     pub at: Timestamp,
     /// The sum of likes, reposts, replies and quotes.
     pub reactions: Option<u64>,
-    /// What it says.
+    /// Its content.
     pub content: Content,
 }
 
@@ -46,11 +46,11 @@ pub struct Post {
 pub struct Posts {
     /// The posts, the newest first.
     pub posts: Vec<Post>,
-    /// From this time on, all posts are present. Earlier ones may be missing.
+    /// The time from which on all posts are present. Earlier ones may be missing.
     pub covered_from: Timestamp,
 }
 
-/// What a text says.
+/// The content of a text: its stances, topics and claims.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Content {
     /// The tokens that it names, each with the tone of the clauses that name it, from −1 to 1.

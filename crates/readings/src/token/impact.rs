@@ -1,4 +1,4 @@
-//! What a trade in the deepest pool of a token costs, by its size.
+//! The cost of a trade in the deepest pool of a token, by its size.
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ pub const SIZES_USD: [u32; 3] = [1_000, 10_000, 100_000];
 /// The digits after the point of a percentage.
 const PLACES: u32 = 4;
 
-/// Which share of a trade's value is lost in the deepest pool, by size.
+/// The share of a trade's value that is lost in the deepest pool, by size.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PoolImpact {
     /// The pair.

@@ -8,7 +8,7 @@ use alloy_sol_types::SolCall;
 use serde_json::Value;
 
 use self::abi::{forwardERC20FeesCall, snwapCall, swapTokensMultipleV3ERC20ToERC20Call};
-use super::{atoms, digits, millionths, set};
+use super::{atoms, millionths, set};
 
 mod abi {
     #![allow(missing_docs, reason = "generated from the interface")]
@@ -104,7 +104,7 @@ impl Quote {
     /// Computes the quote for another account, amount, slippage, integrator and fee. An error of
     /// the recording remains: a receiver that differs from the recording's account is kept.
     pub(super) fn answer(&self, query: &BTreeMap<String, String>) -> Option<String> {
-        let gross = digits(query.get("fromAmount")?)?;
+        let gross = exact::parse_digits(query.get("fromAmount")?)?;
         let account: Address = query.get("fromAddress")?.parse().ok()?;
         let slippage = query.get("slippage")?;
         let integrator = query.get("integrator")?;

@@ -207,14 +207,14 @@ fn documents_name_the_schemes_that_cannot_be_paid() {
         request_id: "r",
         next: &Next::SignNew,
     };
-    let told = |catalog: &Catalog| {
+    let unpayable = |catalog: &Catalog| {
         let body = catalog.challenge_body(Operation::Price, None, "e", Some(&refusal));
         let body: Value = serde_json::from_slice(&body).unwrap();
         assert_eq!(body["accepts"].as_array().unwrap().len(), 6);
         body["refusal"]["unpayable_schemes"].clone()
     };
-    assert_eq!(told(&partial()), json!(["aggr_deferred"]));
-    assert_eq!(told(catalog()), Value::Null);
+    assert_eq!(unpayable(&partial()), json!(["aggr_deferred"]));
+    assert_eq!(unpayable(catalog()), Value::Null);
     assert!(
         partial()
             .llms_txt()

@@ -11,7 +11,7 @@ use crate::{Cause, Receipt};
 /// counts as expired. A reorganisation may replace the last blocks by blocks with earlier times.
 const EXPIRY_MARGIN_SECONDS: u64 = 30;
 
-/// What the chain shows about a payment that may have been settled.
+/// The outcome of a payment that may have been settled, as the chain shows it.
 #[derive(Debug, Clone)]
 pub enum Finding {
     /// The transaction of the receipt has settled the payment.

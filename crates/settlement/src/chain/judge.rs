@@ -11,7 +11,7 @@ use super::signature::{EIP1271_MAGIC, unwrap_6492};
 use super::{ChainReader, RpcFault, calldata};
 use crate::{Cause, Verification};
 
-/// What the chain's state says about a payment.
+/// The judgement of a payment by the chain's state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct State {
     /// Why the payment is refused. `None` when nothing speaks against it.

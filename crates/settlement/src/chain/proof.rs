@@ -7,7 +7,7 @@ use x402_wire::{Authorization, AuthorizationKey, Payment};
 
 use super::abi::Eip3009::{AuthorizationCanceled, AuthorizationUsed, Transfer};
 
-/// What the logs of one transaction prove about a payment.
+/// The proof that the logs of one transaction give about a payment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Proof {
     /// The authorization was used, and its use moved the exact amount from the payer to the seller.

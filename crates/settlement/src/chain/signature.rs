@@ -6,7 +6,7 @@ use alloy_sol_types::SolValue;
 
 use super::abi::Erc6492;
 
-/// What `isValidSignature` returns for a valid signature.
+/// The value that `isValidSignature` returns for a valid signature.
 pub(crate) const EIP1271_MAGIC: FixedBytes<4> = FixedBytes([0x16, 0x26, 0xba, 0x7e]);
 
 /// The end of a signature that also contains the deployment of its wallet.

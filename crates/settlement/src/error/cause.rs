@@ -56,7 +56,7 @@ pub enum Cause {
     Malformed {
         /// The call.
         call: RemoteCall,
-        /// What is wrong. It is never a part of the answer.
+        /// The defect. It is never a part of the answer.
         detail: Malformation,
     },
     /// The answer is about another payment.

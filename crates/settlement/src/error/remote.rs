@@ -40,7 +40,7 @@ impl fmt::Display for RemoteCall {
     }
 }
 
-/// What is wrong with an answer.
+/// The defect of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Malformation {
     /// It is not the JSON object of the protocol.

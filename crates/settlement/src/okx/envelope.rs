@@ -12,7 +12,7 @@ use crate::{Cause, Malformation, RemoteCall};
 /// The broker's codes for a message with an empty or a wrong parameter.
 const PARAMETER_CODES: [&str; 2] = ["50014", "51000"];
 
-/// What the broker's answer contains.
+/// The content of the broker's answer.
 #[derive(Debug)]
 pub(crate) enum Opened {
     /// The protocol message.

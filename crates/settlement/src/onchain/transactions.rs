@@ -51,7 +51,7 @@ pub(super) fn sender(
     Sender::new(records, vec![network], vec![signer], options)
 }
 
-/// What the records say about a payment.
+/// The state of a payment in the records.
 pub(super) enum Known {
     /// An attempt that can still take effect, or has taken effect.
     Attempt(Box<Record>),

@@ -12,7 +12,7 @@ use sha2::Sha256;
 use x402_wire::{Network, Reason, facilitator};
 
 use crate::facilitator::{HASH, not_sent, unknown};
-use crate::facilitator_faults::nobody;
+use crate::facilitator_faults::unused_address;
 use crate::payments::{NOW, USDC, USDT0, deferred, impatient, payment, timeouts};
 use crate::stage::{Act, Seen, Stage, json, with_status};
 
@@ -248,7 +248,7 @@ async fn a_broker_that_stays_silent_is_a_time_out() {
 #[tokio::test]
 async fn without_a_connection_nothing_is_sent() {
     let network = Network::evm(196);
-    let down = Okx::new(&nobody().await, credentials(), network, timeouts()).unwrap();
+    let down = Okx::new(&unused_address().await, credentials(), network, timeouts()).unwrap();
     let outcome = down.settle(&payment(USDT0)).await;
     assert_eq!(not_sent(&outcome).code(), "unreachable");
     let outcome = down.reconcile(&payment(USDT0), None, NOW).await;

@@ -12,7 +12,7 @@ use x402_wire::{Network, Reason};
 use crate::calls::{cancel, transfer, transfer_in_vain};
 use crate::chain::{builder, invalid, reader, serve, wrap_6492};
 use crate::facilitator::{HASH, not_sent, refused, settled, unknown};
-use crate::facilitator_faults::nobody;
+use crate::facilitator_faults::unused_address;
 use crate::onchain::rejection;
 use crate::payments::{Draft, NOW, PRICE, USDC, USDG, USDT0, deferred, payment, terms, timeouts};
 use crate::stage::{Stage, json};
@@ -233,7 +233,7 @@ async fn a_receipt_of_a_failed_transaction_is_no_payment() {
 async fn an_unreachable_facilitator_is_sent_nothing() {
     let chain = builder().build().unwrap();
     let server = serve(&chain).await;
-    let backend = Facilitator::new(&nobody().await, Network::evm(196), timeouts()).unwrap();
+    let backend = Facilitator::new(&unused_address().await, Network::evm(196), timeouts()).unwrap();
     let composed = WithChain::new(backend, Some(reader(&server)), timeouts());
     let outcome = composed.settle(&payment(USDC)).await;
     assert_eq!(not_sent(&outcome).code(), "unreachable");

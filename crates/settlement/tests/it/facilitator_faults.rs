@@ -174,7 +174,7 @@ async fn redirects_are_not_followed() {
 }
 
 /// Returns the address of a port without a listener: the listener is bound and dropped at once.
-pub(crate) async fn nobody() -> String {
+pub(crate) async fn unused_address() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     format!("http://{}", listener.local_addr().unwrap())
 }
@@ -182,7 +182,7 @@ pub(crate) async fn nobody() -> String {
 /// No byte was sent, so the authorization is untouched. Every failure after that is unknown.
 #[tokio::test]
 async fn without_a_connection_nothing_is_sent() {
-    let down = Facilitator::new(&nobody().await, Network::evm(196), timeouts()).unwrap();
+    let down = Facilitator::new(&unused_address().await, Network::evm(196), timeouts()).unwrap();
     let outcome = down.settle(&payment(USDT0)).await;
     assert_eq!(not_sent(&outcome).code(), "unreachable");
     assert_eq!(outcome.outcome(), "not_sent");
@@ -241,7 +241,7 @@ async fn a_pending_settlement_stays_open_when_the_facilitator_goes_down() {
 #[tokio::test]
 async fn a_server_starts_while_its_facilitator_is_down() {
     let config = SettlementConfig {
-        facilitator_url: Some(nobody().await),
+        facilitator_url: Some(unused_address().await),
         timeouts: timeouts(),
         ..SettlementConfig::default()
     };

@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// What the server does with one request.
+/// The server's reaction to one request.
 #[derive(Debug, Clone)]
 pub(crate) enum Act {
     /// A complete answer.

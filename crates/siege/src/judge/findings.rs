@@ -166,7 +166,7 @@ pub(super) fn charges_known(
     let mut broken = Vec::new();
     for (key, charges) in charged {
         if !sent.contains(key) {
-            broken.push(format!("{key}: charged, and nobody has sent it"));
+            broken.push(format!("{key}: charged, and no caller has sent it"));
         } else if charges.len() > 1 {
             broken.push(format!("{key}: charged {} times", charges.len()));
         }

@@ -185,7 +185,7 @@ fn a_purchase_without_an_end_is_caught() {
 }
 
 #[test]
-fn an_unpaid_answer_is_caught_whoever_got_it() {
+fn an_unpaid_answer_to_any_caller_is_caught() {
     let unpaid = |caller| Served {
         caller,
         ..served(9)

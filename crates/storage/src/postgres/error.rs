@@ -52,7 +52,7 @@ pub enum PostgresError {
     /// The address is not one of a PostgreSQL database.
     #[error("the address of the database cannot be used: {reason}")]
     UnsupportedAddress {
-        /// What is wrong. The address may contain a password, so it is not repeated.
+        /// The problem with the address. The address may contain a password, so it is not repeated.
         reason: String,
     },
     /// A setting of the database allows it to lose a commit that it reported as done.

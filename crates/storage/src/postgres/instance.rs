@@ -20,7 +20,8 @@ use std::{
 
 use tokio::{sync::Notify, task::AbortHandle, time::MissedTickBehavior};
 
-use super::{Component, Migration, Postgres, PostgresError};
+use super::{Component, Postgres, PostgresError};
+use crate::Migration;
 
 const COMPONENT: Component = Component {
     name: "instance",

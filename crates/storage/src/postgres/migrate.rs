@@ -3,6 +3,7 @@
 use tokio_postgres::{Client, GenericClient};
 
 use super::{Postgres, PostgresError};
+use crate::{Migration, Tables};
 
 /// The lock that every migration takes, so that instances that start at the same time wait for each
 /// other.
@@ -23,17 +24,6 @@ pub struct Component {
     pub migrations: &'static [&'static str],
 }
 
-/// The versions of a component's tables, before and after a migration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Migration {
-    /// The name of the component.
-    pub component: &'static str,
-    /// The current version of the tables. 0 when there are none.
-    pub from: u32,
-    /// The newest version.
-    pub to: u32,
-}
-
 impl Component {
     fn newest(&self) -> u32 {
         u32::try_from(self.migrations.len()).unwrap_or(u32::MAX)
@@ -49,7 +39,7 @@ impl Component {
             });
         }
         Ok(Migration {
-            component: self.name,
+            tables: Tables::Component(self.name),
             from: observed,
             to: expected,
         })

@@ -36,8 +36,10 @@ pub enum DatabaseError {
         observed: i32,
     },
     /// A later version of this program has written the file.
-    #[error("the database has schema {observed}, this version knows schemas up to {expected}")]
+    #[error("the database {} has schema {observed}, this version knows schemas up to {expected}", .path.display())]
     NewerSchema {
+        /// The file.
+        path: PathBuf,
         /// The newest schema that this version knows.
         expected: u32,
         /// The schema of the file.
@@ -190,6 +192,7 @@ mod tests {
                 observed: 2,
             },
             DatabaseError::NewerSchema {
+                path: path(),
                 expected: 1,
                 observed: 2,
             },
@@ -219,7 +222,8 @@ mod tests {
                 "database_damaged: the database data/service.db is damaged or is not a database",
                 "database_foreign_file: data/service.db belongs to another program (application id \
                  0x00000002, expected 0x00000001)",
-                "database_newer_schema: the database has schema 2, this version knows schemas up to 1",
+                "database_newer_schema: the database data/service.db has schema 2, this version knows schemas up \
+                 to 1",
                 "database_unsupported_address: expected an address of the form sqlite://FILE, not \
                  mysql://",
                 "database_cannot_open: cannot open the database data/service.db: permission denied",

@@ -9,6 +9,7 @@ use std::{
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::DatabaseError;
+use crate::{Migration, Tables};
 
 /// The pause between two attempts to open a new file that another instance is setting up. While
 /// another connection reads, SQLite refuses the change to the write-ahead log at once. It ignores
@@ -112,12 +113,34 @@ fn try_open(
     Ok(connection)
 }
 
-/// Refuses a file of another format, before anything is written to it.
+/// Returns the migration that [`open`] would run on the file at `path`; `None` when there is no
+/// file. Writes nothing to the file, which a server may have open.
+///
+/// # Errors
+///
+/// The same as [`open`].
+pub fn pending(path: &Path, format: &Format) -> Result<Option<Migration>, DatabaseError> {
+    let exists = path.try_exists();
+    if !exists.map_err(|error| DatabaseError::cannot_open(path, &error))? {
+        return Ok(None);
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags)
+        .map_err(|error| DatabaseError::named(&error, path, "open"))?;
+    Ok(Some(Migration {
+        tables: Tables::File(path.to_owned()),
+        from: identify(&mut connection, path, format)?,
+        to: format.version(),
+    }))
+}
+
+/// Returns the version of a file's schema, 0 for an empty file. Refuses a file of another format,
+/// before anything is written to it.
 fn identify(
     connection: &mut Connection,
     path: &Path,
     format: &Format,
-) -> Result<(), DatabaseError> {
+) -> Result<u32, DatabaseError> {
     // This reads in one transaction, because another instance may be setting up the file at this
     // moment.
     let read = |connection: &mut Connection| -> rusqlite::Result<(i32, u32, bool)> {
@@ -134,11 +157,12 @@ fn identify(
     let (expected, supported) = (format.application_id, format.version());
     match application {
         known if known == expected && version > supported => Err(DatabaseError::NewerSchema {
+            path: path.to_owned(),
             expected: supported,
             observed: version,
         }),
-        known if known == expected => Ok(()),
-        0 if empty && version == 0 => Ok(()),
+        known if known == expected => Ok(version),
+        0 if empty && version == 0 => Ok(0),
         observed => Err(DatabaseError::ForeignFile {
             path: path.to_owned(),
             expected,
@@ -314,10 +338,41 @@ mod tests {
         assert_eq!(
             open_it(&path).unwrap_err(),
             DatabaseError::NewerSchema {
+                path: path.clone(),
                 expected: 2,
                 observed: 99
             }
         );
+        assert_eq!(
+            pending(&path, &FORMAT).unwrap_err().code(),
+            "database_newer_schema"
+        );
+    }
+
+    #[test]
+    fn the_pending_migration_is_announced_and_not_run() {
+        let says = |path: &Path| pending(path, &FORMAT).unwrap().map(|it| it.to_string());
+        let (_folder, path) = folder_with(|_| ());
+        let name = path.display();
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(says(&path), None);
+        assert!(!path.exists());
+        std::fs::write(&path, "").unwrap();
+        let empty = format!("{name} is empty; the first start that needs it makes version 2");
+        assert_eq!(says(&path), Some(empty));
+        let first = Format {
+            migrations: &FORMAT.migrations[..1],
+            ..FORMAT
+        };
+        // The version is still in the log, and the server has the file open.
+        let server = open(&path, &first, &SETTINGS).unwrap();
+        let older = format!("the next start brings the file {name} from version 1 to 2");
+        assert_eq!(says(&path), Some(older.clone()));
+        drop(server);
+        assert_eq!(says(&path), Some(older));
+        drop(open_it(&path).unwrap());
+        let newest = format!("the file {name} has version 2");
+        assert_eq!(says(&path), Some(newest));
     }
 
     #[test]

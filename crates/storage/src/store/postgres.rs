@@ -8,9 +8,9 @@ use super::{
     Artifact, COUNTERS_KEPT_SECONDS, DatasetRecord, Level, ServerStore, StoreError, StoreOptions,
     WINDOWS_KEPT_SECONDS, artifact::digest,
 };
+use crate::Migration;
 use crate::postgres::{
-    Component, Migration, Postgres, PostgresError, Row, ToSql, bytes, damaged, get, number,
-    unsigned,
+    Component, Postgres, PostgresError, Row, ToSql, bytes, damaged, get, number, unsigned,
 };
 
 /// The store's tables.

@@ -1,6 +1,6 @@
 //! The store in a SQLite file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use alloy_primitives::B256;
 use rusqlite::{Connection, Transaction};
@@ -10,7 +10,8 @@ use super::{
     schema::{FORMAT, SETTINGS},
     statements::{self, limits},
 };
-use crate::sqlite::{self, ClaimedFile, Worker};
+use crate::Migration;
+use crate::sqlite::{self, ClaimedFile, DatabaseError, Worker};
 
 /// The extension of the store's file. It replaces the extension of the ledger's file.
 const EXTENSION: &str = "store.db";
@@ -88,6 +89,19 @@ impl SqliteStore {
     pub fn open_alone(address: &str, options: StoreOptions) -> Result<Self, StoreError> {
         let worker = Worker::alone(ClaimedFile::claim(address)?, &FORMAT, &SETTINGS)?;
         Ok(Self { worker, options })
+    }
+
+    /// Returns the migration that [`beside`](Self::beside) would run for the ledger at the path
+    /// `ledger`; `None` when there is no file. Writes nothing to it.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`beside`](Self::beside).
+    pub fn pending(ledger: &Path) -> Result<Option<Migration>, DatabaseError> {
+        match sqlite::pending(&ledger.with_extension(EXTENSION), &FORMAT)? {
+            None => sqlite::pending(&ledger.with_extension(EARLIER_EXTENSION), &FORMAT),
+            found => Ok(found),
+        }
     }
 }
 

@@ -35,7 +35,7 @@ async fn a_server_listens_and_stops() {
     let server = Server::start(&mut shell(LISTENS)).await;
     assert_eq!(server.url("/x?y"), "http://127.0.0.1:1/x?y");
     let ready = |line: &str| (line == "ready").then_some(());
-    assert_eq!(server.says(ready).await, Some(()));
+    assert_eq!(server.wait_for_line(ready).await, Some(()));
     assert_eq!(server.stop().await, "listening on http://127.0.0.1:1\n");
 }
 

@@ -102,7 +102,7 @@ impl Transport for HttpTransport {
         Box::pin(async move {
             let began = Instant::now();
             let answer = self.post(method, body).await;
-            observe::asked(method, answer.is_ok(), began.elapsed());
+            observe::record_call(method, answer.is_ok(), began.elapsed());
             answer
         })
     }

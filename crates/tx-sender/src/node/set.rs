@@ -26,7 +26,7 @@ pub(crate) struct Nodes {
     members: Vec<Arc<Member>>,
 }
 
-/// What the nodes say about a block.
+/// The nodes' answer to the question whether a block is canonical.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Canonical {
     Yes,

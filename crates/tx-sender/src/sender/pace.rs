@@ -1,5 +1,5 @@
-//! When each transaction was last worked on. The clock cannot be set back. A new process starts
-//! without these facts, because they are no part of the record.
+//! Remembers when each transaction was last worked on. The clock cannot be set back. A new process
+//! starts without these facts, because they are no part of the record.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use crate::node::Delivery;
 use crate::{Hold, Record, Refusal};
 
-/// What the process remembers about the work on one record.
+/// The facts that the process remembers about the work on one record.
 #[derive(Debug, Clone)]
 pub(crate) struct Pace {
     /// How many transactions the record had at the last check.
@@ -45,7 +45,7 @@ impl Pace {
     }
 }
 
-/// What is remembered about each record of a lane.
+/// The remembered facts about each record of a lane.
 #[derive(Debug, Default)]
 pub(crate) struct Paces {
     of: HashMap<u64, Pace>,

@@ -1,4 +1,4 @@
-//! When a lane checks its chain next.
+//! Decides when a lane checks its chain next.
 
 use std::time::Duration;
 
@@ -9,7 +9,8 @@ use crate::Policy;
 /// How many checks there are in the time of one block.
 const LOOKS_PER_BLOCK: u32 = 5;
 
-/// Which part of a block's time passes before the first check after sending a transaction.
+/// The part of a block's time that passes before the first check after sending a transaction, as a
+/// divisor.
 const FIRST_PART: u32 = 50;
 
 /// For how many blocks the checks are so frequent.

@@ -4,11 +4,10 @@ mod turn;
 
 use std::sync::Arc;
 
-use storage::CLOCKS_DIFFER_SECONDS;
 use storage::postgres::{
-    Component, Migration, Postgres, PostgresError, Row, ToSql, Transaction, damaged, get, number,
-    unsigned,
+    Component, Postgres, PostgresError, Row, ToSql, Transaction, damaged, get, number, unsigned,
 };
+use storage::{CLOCKS_DIFFER_SECONDS, Migration};
 
 use super::{Fence, Store, StoreFuture, Takeover, TurnFence};
 use crate::{Lane, Record, StoreError};

@@ -1,13 +1,13 @@
 //! The records in a SQLite file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
-use storage::CLOCKS_DIFFER_SECONDS;
 use storage::sqlite::{
-    DatabaseError, Format, Settings, Worker, damaged, is_constraint, number, parsed, unsigned,
-    unwritable,
+    self, DatabaseError, Format, Settings, Worker, damaged, is_constraint, number, parsed,
+    unsigned, unwritable,
 };
+use storage::{CLOCKS_DIFFER_SECONDS, Migration};
 
 use super::{Fence, Store, StoreFuture, Takeover};
 use crate::{Lane, Record, StoreError};
@@ -37,6 +37,15 @@ impl SqliteStore {
     pub fn open(path: PathBuf) -> Result<Self, DatabaseError> {
         let worker = Worker::shared(path, &FORMAT, &SETTINGS)?;
         Ok(Self { worker })
+    }
+
+    /// Returns the migration that [`open`](Self::open) would run on the file at `path`; `None` when
+    /// there is no file. Writes nothing to it.
+    ///
+    /// # Errors
+    /// The same as [`open`](Self::open).
+    pub fn pending(path: &Path) -> Result<Option<Migration>, DatabaseError> {
+        sqlite::pending(path, &FORMAT)
     }
 }
 

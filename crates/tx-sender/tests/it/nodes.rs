@@ -241,7 +241,7 @@ impl Transport for Silent {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_silent_node_delays_nobody() {
+async fn a_silent_node_delays_no_transaction() {
     for first in [true, false] {
         let world = World::new();
         let mut nodes: Vec<Arc<dyn Node>> =

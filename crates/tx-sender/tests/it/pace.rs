@@ -26,7 +26,7 @@ fn world() -> World {
     world
 }
 
-fn asked(world: &World) -> HashMap<&'static str, usize> {
+fn call_counts(world: &World) -> HashMap<&'static str, usize> {
     world.node.asked.lock().unwrap().clone()
 }
 
@@ -90,7 +90,7 @@ async fn a_node_is_not_asked_too_often() {
     let sender = world.sender().await;
     submit(&sender, 1).await;
     pass(Duration::from_secs(5)).await;
-    let quick = asked(&world);
+    let quick = call_counts(&world);
     // The first checks come close together, then there are five each second.
     assert!((20..=32).contains(&quick[HEAD]), "{quick:?}");
     // The head stays the same, so the sender asks nothing else again.
@@ -104,9 +104,9 @@ async fn a_node_is_not_asked_too_often() {
     assert!(!quick.contains_key(RECEIPT), "{quick:?}");
     // A request that waits for long is checked less often: at each poll interval, with a resend or
     // a raise in between.
-    let sends = asked(&world)["eth_sendRawTransaction"];
+    let sends = call_counts(&world)["eth_sendRawTransaction"];
     pass(Duration::from_secs(100)).await;
-    let later = asked(&world);
+    let later = call_counts(&world);
     assert!(later[HEAD] - quick[HEAD] <= 330, "{later:?}");
     assert!(later["eth_sendRawTransaction"] - sends <= 12, "{later:?}");
     world.blocks(1).await;
@@ -117,9 +117,9 @@ async fn a_node_is_not_asked_too_often() {
     world.until_final(&name(1)).await;
     // The lane has nothing to do any more.
     pass(Duration::from_secs(10)).await;
-    let over = asked(&world);
+    let over = call_counts(&world);
     pass(Duration::from_secs(3600)).await;
-    assert_eq!(asked(&world), over, "a lane at rest asks nothing");
+    assert_eq!(call_counts(&world), over, "a lane at rest asks nothing");
 }
 
 #[tokio::test(start_paused = true)]
@@ -133,12 +133,12 @@ async fn all_receipts_of_a_block_come_in_one_request() {
     for number in 1..=50 {
         assert_eq!(world.state(&name(number)).await, "sealed");
     }
-    assert_eq!(asked(&world)[RECEIPT], 1);
+    assert_eq!(call_counts(&world)[RECEIPT], 1);
 }
 
 /// The time limit of the transport itself is ten seconds.
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_never_comes_delays_nobody_for_long() {
+async fn a_missing_answer_delays_no_transaction_for_long() {
     let world = world();
     let sender = world.sender().await;
     for (number, method) in [
@@ -210,7 +210,7 @@ async fn a_node_that_takes_no_batches_is_asked_one_by_one() {
 
 /// The answers of a batch come in any order. An answer about another transaction does not count.
 #[tokio::test]
-async fn answers_of_a_batch_are_told_apart() {
+async fn answers_of_a_batch_are_matched_to_their_requests() {
     struct Scripted(String);
     impl Transport for Scripted {
         fn exchange(

@@ -18,7 +18,7 @@ pub(crate) const ORDER: U256 = U256::from_be_bytes(hex!(
     "fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141"
 ));
 
-/// What a signer answers. `None` means that its answer is lost.
+/// The answer of a signer. `None` means that it is lost.
 type Answer = Option<Result<Bytes, SignError>>;
 
 /// A signer that answers the first requests in another way.

@@ -61,7 +61,7 @@ fn instance(
 
 /// Signs like an instance of this chain, which knows no other chain.
 fn signed(call: &Value, chain_id: u64) -> Value {
-    let transaction = asked(call, chain_id);
+    let transaction = requested(call, chain_id);
     json!({ "result": hex::encode_prefixed(sign(&transaction, GAS_PAYER.key.0)) })
 }
 
@@ -73,7 +73,7 @@ fn high_s(transaction: &Unsigned) -> Bytes {
 }
 
 /// Reads the requested transaction from the call.
-fn asked(call: &Value, chain_id: u64) -> Unsigned {
+fn requested(call: &Value, chain_id: u64) -> Unsigned {
     let word = |name: &str| call[name].as_str().unwrap().to_owned();
     let number = |name: &str| word(name).parse::<U64>().unwrap().to::<u64>();
     let fee = |name: &str| word(name).parse::<U128>().unwrap().to::<u128>();
@@ -118,7 +118,7 @@ async fn web3signer_conforms() {
 /// Returns the answer of an instance with this behaviour.
 fn behaves(behaviour: Behaviour, call: &Value) -> Result<Value, NodeFault> {
     let otherwise = |change: fn(&mut Unsigned), key: [u8; 32]| {
-        let mut transaction = asked(call, 196);
+        let mut transaction = requested(call, 196);
         change(&mut transaction);
         json!({ "result": hex::encode_prefixed(sign(&transaction, key)) })
     };
@@ -127,7 +127,7 @@ fn behaves(behaviour: Behaviour, call: &Value) -> Result<Value, NodeFault> {
     };
     match behaviour {
         Behaviour::Signs | Behaviour::ShortR => Ok(signed(call, 196)),
-        Behaviour::HighS => Ok(json!({ "result": high_s(&asked(call, 196)) })),
+        Behaviour::HighS => Ok(json!({ "result": high_s(&requested(call, 196)) })),
         Behaviour::Rotated => Ok(otherwise(|_| {}, DEV_ACCOUNTS[3].key.0)),
         Behaviour::OtherHash => Ok(otherwise(|tx| tx.nonce += 1, GAS_PAYER.key.0)),
         Behaviour::Refuses => {

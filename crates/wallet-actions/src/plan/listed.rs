@@ -56,11 +56,11 @@ impl ListedProduct {
     /// # Errors
     /// [`Refused::Unavailable`]: the chain cannot be read.
     pub async fn symbol(&self, chain: &ChainReader) -> Result<String, Refused> {
-        let nobody = Account {
+        let account = Account {
             chain,
             address: Address::ZERO,
         };
-        nobody.symbol(self.asset).await
+        account.symbol(self.asset).await
     }
 
     /// Plans the deposit of `amount` whole tokens of the asset from `account`, with the same

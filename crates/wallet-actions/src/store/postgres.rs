@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use alloy_primitives::{Address, B256};
+use storage::Migration;
 use storage::postgres::{
-    Component, Condition, Migration, Postgres, PostgresError, Row, ToSql, Transaction, damaged,
-    get, number, unsigned,
+    Component, Condition, Postgres, PostgresError, Row, ToSql, Transaction, damaged, get, number,
+    unsigned,
 };
 
 use super::{Forbidden, Store, StoreError, StoreFuture};

@@ -2,13 +2,14 @@
 //!
 //! The file keeps each intent as one JSON text, next to the columns that the queries need.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use alloy_primitives::{Address, B256};
 use rusqlite::{OptionalExtension as _, Row, Statement, Transaction, params};
+use storage::Migration;
 use storage::postgres::Condition;
 use storage::sqlite::{
-    DatabaseError, Format, Settings, Worker, damaged, is_constraint, number, unwritable,
+    self, DatabaseError, Format, Settings, Worker, damaged, is_constraint, number, unwritable,
 };
 
 use super::{Forbidden, Store, StoreError, StoreFuture};
@@ -41,6 +42,15 @@ impl SqliteStore {
     pub fn open(path: PathBuf) -> Result<Self, DatabaseError> {
         let worker = Worker::shared(path, &FORMAT, &SETTINGS)?;
         Ok(Self { worker })
+    }
+
+    /// Returns the migration that [`open`](Self::open) would run on the file at `path`; `None` when
+    /// there is no file. Writes nothing to it.
+    ///
+    /// # Errors
+    /// The same as [`open`](Self::open).
+    pub fn pending(path: &Path) -> Result<Option<Migration>, DatabaseError> {
+        sqlite::pending(path, &FORMAT)
     }
 }
 

@@ -14,7 +14,7 @@ use crate::{Forbidden, IntentId, Refused, StoreError};
 /// The result of giving up an intent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum GivenUp {
-    /// Nothing was signed, and nothing will be.
+    /// The intent is cancelled: nothing was signed, and nothing will be.
     Cancelled(Intent),
     /// Something was signed, or the intent was over. This is the intent as it is.
     TooLate(Intent),

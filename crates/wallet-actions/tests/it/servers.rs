@@ -13,7 +13,7 @@ use crate::kills::{stage, worth};
 use crate::stage::{World, order, wallet};
 use crate::swaps::swap;
 
-/// What happens to the first process.
+/// The fate of the first process.
 #[derive(Debug, Clone, Copy)]
 enum Fate {
     DiesBefore(i64),

@@ -186,12 +186,12 @@ impl Worker {
         let is_over = kept.watched.mandate().ended.is_some();
         let must_not_begin = is_over || self.shared.now() > open.valid_until;
         if must_not_begin {
-            match self.asked(mover.cancel(&open.key)).await? {
+            match self.wait_for(mover.cancel(&open.key)).await? {
                 Stop::Stopped => return Some(stopped_because(kept)),
                 Stop::TooLate => {}
             }
         }
-        let state = match self.asked(mover.state(&open.key)).await? {
+        let state = match self.wait_for(mover.state(&open.key)).await? {
             Some(state) => state,
             None if must_not_begin => {
                 contradiction(&open.key);
@@ -207,11 +207,11 @@ impl Worker {
 
     async fn propose(&self, kept: &Kept, open: &Proposal, mover: &dyn Mover) -> Option<MoveState> {
         let mandate = kept.watched.mandate();
-        self.asked(mover.propose(mandate, open)).await
+        self.wait_for(mover.propose(mandate, open)).await
     }
 
     /// Waits for the mover's answer. `None` when the mover fails or takes too long.
-    async fn asked<T>(&self, answer: MoverFuture<'_, T>) -> Option<T> {
+    async fn wait_for<T>(&self, answer: MoverFuture<'_, T>) -> Option<T> {
         match timeout(self.pace.patience, answer).await {
             Ok(Ok(answer)) => Some(answer),
             Ok(Err(error)) => {

@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::{Serialize, de::DeserializeOwned};
-use storage::CLOCKS_DIFFER_SECONDS;
 use storage::postgres::{
-    Component, Migration, Postgres, PostgresError, Row, ToSql, Transaction, damaged, get, number,
-    unsigned,
+    Component, Postgres, PostgresError, Row, ToSql, Transaction, damaged, get, number, unsigned,
 };
+use storage::{CLOCKS_DIFFER_SECONDS, Migration};
 use yield_watch::{AuditRecord, MAX_ACTIVE};
 
 use super::{Creation, Kept, Lease, Store, StoreError, StoreFuture, Write};

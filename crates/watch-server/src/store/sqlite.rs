@@ -3,15 +3,15 @@
 //! The file keeps each mandate and each record as one JSON text, next to the columns that the
 //! queries need.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 use serde::{Serialize, de::DeserializeOwned};
-use storage::CLOCKS_DIFFER_SECONDS;
 use storage::sqlite::{
-    DatabaseError, Format, Settings, Worker, damaged, number, unsigned, unwritable,
+    self, DatabaseError, Format, Settings, Worker, damaged, number, unsigned, unwritable,
 };
+use storage::{CLOCKS_DIFFER_SECONDS, Migration};
 use yield_watch::{AuditRecord, MAX_ACTIVE};
 
 use super::{Creation, Kept, Lease, Store, StoreError, StoreFuture, Write};
@@ -41,6 +41,15 @@ impl SqliteStore {
     pub fn open(path: PathBuf) -> Result<Self, DatabaseError> {
         let worker = Worker::shared(path, &FORMAT, &SETTINGS)?;
         Ok(Self { worker })
+    }
+
+    /// Returns the migration that [`open`](Self::open) would run on the file at `path`; `None` when
+    /// there is no file. Writes nothing to it.
+    ///
+    /// # Errors
+    /// The same as [`open`](Self::open).
+    pub fn pending(path: &Path) -> Result<Option<Migration>, DatabaseError> {
+        sqlite::pending(path, &FORMAT)
     }
 }
 

@@ -219,8 +219,7 @@ async fn creations_race() {
     }
 }
 
-/// Of many holders, one gets the lease. Of many writes on one reading, one succeeds with its
-/// records.
+/// One of many holders gets the lease. One of many writes on one reading succeeds with its records.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn holders_and_writes_race() {
     for (one, two, _stage) in each().await {

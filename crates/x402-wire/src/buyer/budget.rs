@@ -34,6 +34,7 @@ pub struct Budget {
 /// The budget has less left than the amount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
 #[error("the budget has {left} left, {needed} is needed")]
+#[non_exhaustive]
 pub struct BudgetExceeded {
     /// How much of the asset is left.
     pub left: U256,
@@ -103,6 +104,19 @@ impl Budget {
     ///
     /// Give the amount of a payment back only when it cannot be settled any more: it was never
     /// signed, or its authorization has ended and the chain shows its nonce unused.
+    ///
+    /// # Example
+    /// ```
+    /// use alloy_primitives::{Address, U256};
+    /// use x402_wire::{Network, buyer::Budget};
+    ///
+    /// let (network, asset) = (Network::evm(196), Address::repeat_byte(1));
+    /// let mut budget = Budget::new().with(network, asset, U256::from(10_000));
+    /// budget.take(network, asset, U256::from(2_000))?;
+    /// budget.give_back(network, asset, U256::from(2_000)); // the payment was never signed
+    /// assert_eq!(budget.left(network, asset), U256::from(10_000));
+    /// # Ok::<(), x402_wire::buyer::BudgetExceeded>(())
+    /// ```
     pub fn give_back(&mut self, network: Network, asset: Address, amount: U256) {
         let left = self.left.entry((network, asset)).or_default();
         *left = left.saturating_add(amount);

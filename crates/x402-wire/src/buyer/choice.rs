@@ -226,6 +226,20 @@ impl Choice {
     }
 
     /// Returns the offer's JSON as it came. The payment echoes it.
+    ///
+    /// # Example
+    /// ```
+    /// # use alloy_primitives::U256;
+    /// # use x402_wire::{Asset, Network, buyer::{Allowance, Budget, SpendPolicy}};
+    /// # use x402_wire::PaymentRequired;
+    /// # let raw = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/challenge.json"));
+    /// # let ([usdt0, ..], xlayer) = (Asset::chain_196(), Network::evm(196));
+    /// # let policy = SpendPolicy::new([Allowance::of(&usdt0, xlayer, U256::from(20_000))]);
+    /// # let budget = Budget::new().with(xlayer, usdt0.address, U256::from(1_000_000));
+    /// let choice = policy.choose(&PaymentRequired::from_json(raw.as_bytes())?, &budget)?;
+    /// assert!(choice.offer_json().contains("future")); // a member that the crate does not know
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn offer_json(&self) -> &str {
         self.entry.json()
@@ -238,6 +252,24 @@ impl Choice {
     }
 
     /// Whether the seller accepts a payment identifier.
+    ///
+    /// # Example
+    /// ```
+    /// use x402_wire::{Extensions, PaymentRequired};
+    /// # use alloy_primitives::U256;
+    /// # use x402_wire::{Asset, Network, buyer::{Allowance, Budget, SpendPolicy}};
+    ///
+    /// # let raw = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/challenge.json"));
+    /// # let ([usdt0, ..], xlayer) = (Asset::chain_196(), Network::evm(196));
+    /// # let policy = SpendPolicy::new([Allowance::of(&usdt0, xlayer, U256::from(20_000))]);
+    /// # let budget = Budget::new().with(xlayer, usdt0.address, U256::from(1_000_000));
+    /// let mut challenge = PaymentRequired::from_json(raw.as_bytes())?;
+    /// assert!(policy.choose(&challenge, &budget)?.takes_payment_id());
+    ///
+    /// challenge.extensions = Extensions::default();
+    /// assert!(!policy.choose(&challenge, &budget)?.takes_payment_id());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn takes_payment_id(&self) -> bool {
         self.extensions.payment_identifier().is_some()
@@ -315,6 +347,26 @@ impl Choice {
     /// # Errors
     /// [`TermsChanged`] with the member that differs. Do not sign a new authorization while an
     /// earlier payment for the purchase may still be settled.
+    ///
+    /// # Example
+    /// ```
+    /// use x402_wire::{PaymentRequired, buyer::TermsChanged};
+    /// # use alloy_primitives::U256;
+    /// # use x402_wire::{Asset, Network, buyer::{Allowance, Budget, SpendPolicy}};
+    ///
+    /// # let raw = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/challenge.json"));
+    /// # let ([usdt0, ..], xlayer) = (Asset::chain_196(), Network::evm(196));
+    /// # let policy = SpendPolicy::new([Allowance::of(&usdt0, xlayer, U256::from(20_000))]);
+    /// # let budget = Budget::new().with(xlayer, usdt0.address, U256::from(1_000_000));
+    /// let challenge = PaymentRequired::from_json(raw.as_bytes())?;
+    /// let choice = policy.choose(&challenge, &budget)?;
+    /// assert_eq!(choice.still_offered(&challenge), Ok(()));
+    ///
+    /// let dearer = raw.replace("\"amount\": \"2000\"", "\"amount\": \"3000\"");
+    /// let changed = choice.still_offered(&PaymentRequired::from_json(dearer.as_bytes())?);
+    /// assert!(matches!(changed, Err(TermsChanged::Amount { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn still_offered(&self, challenge: &PaymentRequired) -> Result<(), TermsChanged> {
         still_offered(&self.offer, challenge)
     }

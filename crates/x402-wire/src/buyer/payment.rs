@@ -253,6 +253,28 @@ impl SignedPayment {
 
     /// Returns the identifier that is sent. `None` when the caller gave none or the seller accepts
     /// none.
+    ///
+    /// # Example
+    /// ```
+    /// use x402_wire::{PaymentId, buyer::Purchase};
+    /// # use alloy_primitives::{B256, U256, address};
+    /// # use x402_wire::buyer::{Allowance, Budget, SpendPolicy};
+    /// # use x402_wire::{Asset, Network, PaymentRequired};
+    ///
+    /// # let raw = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/challenge.json"));
+    /// # let ([usdt0, ..], xlayer) = (Asset::chain_196(), Network::evm(196));
+    /// # let policy = SpendPolicy::new([Allowance::of(&usdt0, xlayer, U256::from(20_000))]);
+    /// # let mut budget = Budget::new().with(xlayer, usdt0.address, U256::from(1_000_000));
+    /// # let choice = policy.choose(&PaymentRequired::from_json(raw.as_bytes())?, &budget)?;
+    /// # let payer = address!("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266");
+    /// # let mut signature = [1; 65];
+    /// # signature[64] = 27;
+    /// let id = PaymentId::from_random([7; 16]); // of the system's random generator
+    /// let purchase = Purchase::new(payer, 1_795_219_200, B256::repeat_byte(7));
+    /// let unsigned = choice.authorize(purchase.with_id(id.clone()), &mut budget)?;
+    /// assert_eq!(unsigned.sign(signature)?.payment_id(), Some(&id));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn payment_id(&self) -> Option<&PaymentId> {
         self.payment_id.as_ref()

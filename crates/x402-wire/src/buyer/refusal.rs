@@ -118,6 +118,7 @@ impl fmt::Display for NotChosen {
 
 /// The policy allows no offer of the challenge.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
+#[non_exhaustive]
 pub struct NoOffer {
     /// Every offer with its refusal, in the seller's order. Empty when the challenge has no offers.
     pub refusals: Vec<NotChosen>,

@@ -209,7 +209,7 @@ pub const MEMBERS: &[Member] = &[
     Member {
         name: "replay",
         layer: 4,
-        may_use: &["http-edge"],
+        may_use: &["exact", "http-edge"],
         must_not_reach: &[STORAGE, &["reqwest", "revm"]],
     },
     // It reads through the sender's transports, and sends nothing.

@@ -8,7 +8,7 @@ use super::tree::{ModuleIndex, Tree};
 /// For each file of a crate, the files that it names.
 pub(super) type Edges = BTreeMap<PathBuf, BTreeSet<PathBuf>>;
 
-/// What a name means.
+/// The meaning of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Meaning {
     Module(ModuleIndex),

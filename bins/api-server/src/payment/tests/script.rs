@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use alloy_primitives::{Address, B256, U256};
 use data_sources::Clock;
 use jiff::Timestamp;
-use ledger::Answer;
+use ledger::PaidAnswer;
 use route_catalog::ErrorCode;
 use settlement::{
     Cause, Readiness, Receipt, Reconciliation, RemoteCall as Asked, Settlement, Settler,
@@ -262,7 +262,7 @@ impl Settler for ScriptedSettler {
 pub(super) struct ScriptedWorker(pub(super) Arc<Script>);
 
 impl Worker for ScriptedWorker {
-    async fn answer(&self, _call: &Call, _request: B256) -> Result<Answer, ErrorReply> {
+    async fn answer(&self, _call: &Call, _request: B256) -> Result<PaidAnswer, ErrorReply> {
         self.0.ask("work").await;
         match now(&self.0.work) {
             Work::Answers => {}
@@ -276,7 +276,7 @@ impl Worker for ScriptedWorker {
             Work::Panics => resume_unwind(Box::new("the work panics")),
             Work::Takes(seconds) => self.0.pass(seconds),
         }
-        Ok(Answer::new(200, Vec::new(), "{}".into()))
+        Ok(PaidAnswer::new(200, Vec::new(), "{}".into()))
     }
 
     async fn has_begun(&self, _payment: B256) -> bool {

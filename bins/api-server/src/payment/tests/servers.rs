@@ -88,8 +88,8 @@ async fn a_payment_that_has_begun_an_action_is_not_replaced() {
     assert_eq!(declined(stage.buy(&late).await).next, Next::SignNew);
 }
 
-/// Whoever knows the nonce of a payment can send a forged one. It must not make the payment itself
-/// useless, whatever the settler says of the forged one.
+/// A forged payment must not make the payment itself useless, whatever the settler says of the
+/// forged one. Whoever knows the nonce of a payment can send a forged one.
 #[tokio::test(start_paused = true)]
 async fn a_forged_payment_retires_nothing() {
     let (stage, payer) = (Stage::new(), Payer::new(1));

@@ -5,8 +5,8 @@ use delegation_fence::{Grant, Revocation, RevocationReceipt};
 use serde_json::{Value, json};
 
 use crate::delegation::onchain::{
-    LEVELS, Node, REDEEMER, Said, account, delegated_grant, delegated_order, delegations, edited,
-    file,
+    ChainAnswers, LEVELS, Node, REDEEMER, account, delegated_grant, delegated_order, delegations,
+    edited, file,
 };
 use crate::delegation::sample::{ACCOUNT, NOW, WETH};
 use crate::delegation::served::{Served, body};
@@ -98,29 +98,29 @@ async fn every_delegation_that_is_not_the_promised_one_has_its_code() {
             let answer = served.post(GRANTS, text).await;
             assert_eq!(answer.error(), (status, code.to_owned()), "{answer:?}");
         }
-        let said = |edit: fn(&mut Said)| {
-            node.change(|said| {
-                *said = Said::fresh();
-                edit(said);
+        let reset = |edit: fn(&mut ChainAnswers)| {
+            node.change(|answers| {
+                *answers = ChainAnswers::fresh();
+                edit(answers);
             });
         };
         let refused = async |status: u16, code: &str| {
             let answer = served.post(GRANTS, good.to_json()).await;
             assert_eq!(answer.error(), (status, code.to_owned()));
         };
-        said(|said| said.code.clear());
+        reset(|answers| answers.code.clear());
         refused(403, "account_code_mismatch").await;
         let hash = good.delegations[0].delegation.hash();
-        said(|_| {});
-        node.change(|said| said.disabled.push(hash));
+        reset(|_| {});
+        node.change(|answers| answers.disabled.push(hash));
         refused(403, "delegation_disabled").await;
-        said(|said| said.is_away = true);
+        reset(|answers| answers.is_away = true);
         refused(503, "chain_unavailable").await;
         if level == Level::Stock {
-            said(|said| said.allowances.extend([(WETH, 1)]));
+            reset(|answers| answers.allowances.extend([(WETH, 1)]));
             refused(403, "router_allowance_open").await;
         }
-        said(|_| {});
+        reset(|_| {});
         served.post(GRANTS, good.to_json()).await.ok(201);
         served.post(GRANTS, good.to_json()).await.ok(200);
     }
@@ -144,23 +144,23 @@ async fn an_order_is_compared_with_the_state_on_the_chain() {
     let tried = served.post(SUBMISSIONS, tried).await.ok(200);
     assert_eq!(tried["refused_by"], "delegation_cap");
 
-    node.change(|said| said.nonce = 1);
+    node.change(|answers| answers.nonce = 1);
     let refused = (403, "delegation_nonce_mismatch".to_owned());
     assert_eq!(submit(AMOUNT).await.error(), refused);
-    node.change(|said| *said = Said::fresh());
+    node.change(|answers| *answers = ChainAnswers::fresh());
     let hash = file.delegations[2].delegation.hash();
-    node.change(|said| said.disabled.push(hash));
+    node.change(|answers| answers.disabled.push(hash));
     let refused = (403, "delegation_disabled".to_owned());
     assert_eq!(submit(AMOUNT).await.error(), refused);
-    node.change(|said| *said = Said::fresh());
-    node.change(|said| said.code.clear());
+    node.change(|answers| *answers = ChainAnswers::fresh());
+    node.change(|answers| answers.code.clear());
     let refused = (403, "account_code_mismatch".to_owned());
     assert_eq!(submit(AMOUNT).await.error(), refused);
-    node.change(|said| *said = Said::fresh());
-    node.change(|said| said.is_away = true);
+    node.change(|answers| *answers = ChainAnswers::fresh());
+    node.change(|answers| answers.is_away = true);
     let refused = (503, "chain_unavailable".to_owned());
     assert_eq!(submit(AMOUNT).await.error(), refused);
-    node.change(|said| *said = Said::fresh());
+    node.change(|answers| *answers = ChainAnswers::fresh());
     submit(AMOUNT).await.ok(202);
 }
 
@@ -184,20 +184,20 @@ async fn the_end_is_read_back_from_the_chain_too() {
         let answer = served.post("/delegation/revocations", signed.clone()).await;
         // The holder can keep the whole answer as the receipt.
         let receipt = RevocationReceipt::parse(&answer.text).unwrap();
-        let said = answer.ok(200);
+        let ended = answer.ok(200);
         assert_eq!(
-            (&said["state"], &said["read_back"]),
+            (&ended["state"], &ended["read_back"]),
             (&json!("revoked"), &json!(true))
         );
-        assert_eq!(said["on_chain"]["disabled"], false);
-        let call = &said["on_chain"]["disable_transaction"];
+        assert_eq!(ended["on_chain"]["disabled"], false);
+        let call = &ended["on_chain"]["disable_transaction"];
         assert_eq!(call["chain_id"], 8453);
         assert_eq!(call["from"], account().to_string());
         assert_eq!(call["to"], delegation_fence::onchain::MANAGER.to_string());
         assert_eq!(call["value"], "0");
         assert!(call["data"].as_str().unwrap().starts_with("0x49934047"));
 
-        node.change(|said| said.is_away = true);
+        node.change(|answers| answers.is_away = true);
         let read = served.get(&path).await.ok(200);
         let on_chain = &read["on_chain"];
         assert_eq!(
@@ -209,9 +209,9 @@ async fn the_end_is_read_back_from_the_chain_too() {
             .iter()
             .map(|signed| signed.delegation.hash());
         let hashes: Vec<_> = hashes.collect();
-        node.change(|said| {
-            *said = Said::fresh();
-            said.disabled = hashes;
+        node.change(|answers| {
+            *answers = ChainAnswers::fresh();
+            answers.disabled = hashes;
         });
         let again = served.post("/delegation/revocations", signed).await;
         assert_eq!(RevocationReceipt::parse(&again.text), Ok(receipt));

@@ -25,7 +25,7 @@ struct Source {
 impl Source {
     fn start() -> Self {
         let weth: Arc<Mutex<Option<f64>>> = Arc::default();
-        let said = Arc::clone(&weth);
+        let shared = Arc::clone(&weth);
         let url = answer_http(move |request| {
             let asked = request.target.to_lowercase();
             let coin = |token: Address, price: f64| {
@@ -34,7 +34,7 @@ impl Source {
                     json!({ key: { "price": price, "timestamp": now(), "confidence": 0.99, "symbol": "T", "decimals": 18 } })
                 })
             };
-            let coins = match *said.lock().unwrap() {
+            let coins = match *shared.lock().unwrap() {
                 Some(price) => coin(USDC, 1.0).or_else(|| coin(WETH, price)),
                 None => None,
             };
@@ -44,13 +44,13 @@ impl Source {
         Self { url, weth }
     }
 
-    fn say(&self, weth: Option<f64>) {
+    fn set_price(&self, weth: Option<f64>) {
         *self.weth.lock().unwrap() = weth;
     }
 }
 
 /// The result of a dry run: `admitted`, the rule that refuses, or the code of an error.
-fn said(answer: &(u16, Value)) -> String {
+fn verdict(answer: &(u16, Value)) -> String {
     let (status, body) = answer;
     let text = |value: &Value| value.as_str().unwrap_or("nothing").to_owned();
     match (*status, body["admitted"].as_bool()) {
@@ -70,8 +70,8 @@ async fn granted_with(tokens: u64, change: impl FnOnce(&mut Config)) -> (Round, 
     let owner = PrivateKeySigner::from_bytes(&BUYER.key).unwrap();
     let delegate = PrivateKeySigner::random();
     let grant = sign(round.grant(delegate.address()), &owner);
-    let (status, said) = round.post("/delegation/grants", grant.to_json()).await;
-    assert_eq!(status, 201, "{said}");
+    let (status, body) = round.post("/delegation/grants", grant.to_json()).await;
+    assert_eq!(status, 201, "{body}");
     (round, delegate)
 }
 
@@ -79,14 +79,14 @@ async fn tried(round: &Round, body: &Value) -> String {
     let mut body = body.clone();
     body["dry_run"] = true.into();
     let answer = round.post("/delegation/submissions", body.to_string());
-    said(&answer.await)
+    verdict(&answer.await)
 }
 
 async fn submitted(round: &Round, body: &Value) -> (u16, String) {
     let answer = round
         .post("/delegation/submissions", body.to_string())
         .await;
-    (answer.0, said(&answer))
+    (answer.0, verdict(&answer))
 }
 
 async fn log(round: &Round) -> String {
@@ -119,7 +119,7 @@ async fn a_plan_is_compared_with_the_market_prices() {
         (3, Some(fair * 0.9), "fence_price"),
         (4, Some(fair), "admitted"),
     ] {
-        source.say(price);
+        source.set_price(price);
         // A new process knows no earlier price.
         round.restart(|_| {}).await;
         let (plan, digest) = round.ordered(number, &delegate).await;
@@ -129,14 +129,14 @@ async fn a_plan_is_compared_with_the_market_prices() {
         let unknown = round.get(&path).await;
         assert!(unknown.contains("submission_not_found"), "{unknown}");
     }
-    source.say(Some(fair * 0.9));
+    source.set_price(Some(fair * 0.9));
     round.restart(|_| {}).await;
     let (plan, _) = round.ordered(5, &delegate).await;
     let refused = submitted(&round, &plan).await;
     assert_eq!(refused, (403, "fence_price".to_owned()));
 
     // The plan's gas is priced by the chain's coin, and the plan runs to its end.
-    source.say(Some(fair));
+    source.set_price(Some(fair));
     round.restart(|_| {}).await;
     let (plan, digest) = round.ordered(6, &delegate).await;
     assert_eq!(submitted(&round, &plan).await.0, 202);

@@ -21,7 +21,7 @@ async fn idle_money_goes_into_the_best_product_and_from_there_into_a_better_one(
         (holdings.position, holdings.reachable),
         (idle, pools(&[LENT, VAULT]))
     );
-    let asked = world.asked(&process, &mandate, 1).await.unwrap();
+    let asked = world.proposal(&process, &mandate, 1).await.unwrap();
     assert_eq!(asked.to.pool, LENT);
     let outcome = process.run(&mandate, &asked).await;
     let (_, usd) = moved(&outcome);
@@ -48,14 +48,14 @@ async fn a_better_vault_takes_at_most_the_bound_out_of_the_market() {
     let process = world.process();
     world.yields.set(LENT, "4");
     let all = mandate("100000");
-    let asked = world.asked(&process, &all, 1).await.unwrap();
+    let asked = world.proposal(&process, &all, 1).await.unwrap();
     moved(&process.run(&all, &asked).await);
     // No product is better by enough.
-    assert_eq!(world.asked(&process, &all, 3).await, None);
+    assert_eq!(world.proposal(&process, &all, 3).await, None);
     world.yields.set(VAULT, "6");
     world.prices.set(Some("0.9998"));
     let some = mandate("250");
-    let asked = world.asked(&process, &some, 5).await.unwrap();
+    let asked = world.proposal(&process, &some, 5).await.unwrap();
     assert_eq!(
         (
             asked.from.as_ref().unwrap().pool.as_str(),
@@ -81,12 +81,12 @@ async fn a_better_vault_takes_at_most_the_bound_out_of_the_market() {
     // After that move no shares of it are left.
     let holdings = world.held(&process, &all).await;
     assert_eq!(holdings.position.pool().unwrap().pool, LENT);
-    let asked = world.asked(&process, &all, 7).await.unwrap();
+    let asked = world.proposal(&process, &all, 7).await.unwrap();
     moved(&process.run(&all, &asked).await);
     assert_eq!((world.balance(A_USDG), world.balance(USDG)), (0, 0));
     // The money moves back when the market is better again.
     world.yields.set(LENT, "8");
-    let asked = world.asked(&process, &some, 9).await.unwrap();
+    let asked = world.proposal(&process, &some, 9).await.unwrap();
     let (_, usd) = moved(&process.run(&some, &asked).await);
     assert_eq!(usd, "249.999999");
     assert!(world.balance(A_USDG).abs_diff(250_050_010) <= 2);
@@ -98,7 +98,7 @@ async fn a_product_that_is_paused_is_refused_by_name_and_the_money_stays() {
     let process = world.process();
     let mandate = mandate("1000");
     world.yields.set(LENT, "4");
-    let asked = world.asked(&process, &mandate, 1).await.unwrap();
+    let asked = world.proposal(&process, &mandate, 1).await.unwrap();
     let pause = |on| AavePool::setPausedCall { asset: USDG, on };
     world.act(AAVE_POOL, &pause(true));
     let refused = MoveOutcome::Refused {
@@ -110,17 +110,17 @@ async fn a_product_that_is_paused_is_refused_by_name_and_the_money_stays() {
     assert_eq!(process.run(&mandate, &asked).await, refused);
     assert_eq!((world.balance(USDG), world.sent()), (THOUSAND, 0));
 
-    let asked = world.asked(&process, &mandate, 3).await.unwrap();
+    let asked = world.proposal(&process, &mandate, 3).await.unwrap();
     moved(&process.run(&mandate, &asked).await);
     // Money does not leave a product when the better one takes no deposit.
     world.yields.set(VAULT, "6");
-    let asked = world.asked(&process, &mandate, 5).await.unwrap();
+    let asked = world.proposal(&process, &mandate, 5).await.unwrap();
     world.act(STATA_USDG, &TokenVault::setPausedCall { on: true });
     assert_eq!(process.run(&mandate, &asked).await, refused);
     assert!(world.balance(A_USDG).abs_diff(THOUSAND) <= 1);
     world.act(STATA_USDG, &TokenVault::setPausedCall { on: false });
     // Money does not leave for a product whose fee exceeds the allowed slippage.
-    let asked = world.asked(&process, &mandate, 7).await.unwrap();
+    let asked = world.proposal(&process, &mandate, 7).await.unwrap();
     let fees = TokenVault::setFeesCall {
         onDeposit: alloy_primitives::U256::from(60),
         onWithdrawal: alloy_primitives::U256::ZERO,
@@ -139,18 +139,18 @@ async fn other_assets_stale_prices_and_passed_times_move_nothing() {
     let process = world.process();
     let mandate = mandate("1000");
     world.yields.set(LENT, "4");
-    let asked = world.asked(&process, &mandate, 1).await.unwrap();
+    let asked = world.proposal(&process, &mandate, 1).await.unwrap();
     // The best of all markets takes another asset, and the wallet holds less than a dollar of it.
     assert_eq!(asked.to.pool, LENT);
     moved(&process.run(&mandate, &asked).await);
     world.yields.set(VAULT, "6");
-    let mut other = world.asked(&process, &mandate, 3).await.unwrap();
+    let mut other = world.proposal(&process, &mandate, 3).await.unwrap();
     other.to.pool = crate::moves::stage::LENT_USDT0.to_owned();
     let refused = |reason: &str| MoveOutcome::Refused {
         reason: reason.to_owned(),
     };
     assert_eq!(process.run(&mandate, &other).await, refused("other_asset"));
-    let mut nowhere = world.asked(&process, &mandate, 5).await.unwrap();
+    let mut nowhere = world.proposal(&process, &mandate, 5).await.unwrap();
     nowhere.to.pool = "nobody's pool".to_owned();
     assert_eq!(
         process.run(&mandate, &nowhere).await,
@@ -158,7 +158,7 @@ async fn other_assets_stale_prices_and_passed_times_move_nothing() {
     );
 
     // Without a price the move is not judged; it begins once there is a price.
-    let asked = world.asked(&process, &mandate, 7).await.unwrap();
+    let asked = world.proposal(&process, &mandate, 7).await.unwrap();
     world.prices.set(None);
     let markets = world.markets();
     let reason = "price_unavailable";

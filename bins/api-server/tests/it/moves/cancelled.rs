@@ -25,13 +25,13 @@ async fn a_key_that_was_never_proposed_is_stopped_for_ever() {
         process.actions.close().await;
     }
     let process = world.process();
-    let asked = world.asked(&process, &mandate, 1).await.unwrap();
+    let asked = world.proposal(&process, &mandate, 1).await.unwrap();
     assert_eq!(asked.key, key);
     assert_eq!(process.run(&mandate, &asked).await, stopped());
     assert_eq!(process.mover.cancel(&key).await, Ok(Stop::Stopped));
     assert_eq!((world.balance(USDG), world.sent()), (THOUSAND, 0));
     // A different key is a different move. An executed move cannot be stopped.
-    let asked = world.asked(&process, &mandate, 3).await.unwrap();
+    let asked = world.proposal(&process, &mandate, 3).await.unwrap();
     let outcome = process.run(&mandate, &asked).await;
     moved(&outcome);
     for _ in 0..2 {
@@ -49,8 +49,8 @@ async fn a_move_that_is_not_signed_is_stopped_and_a_busy_wallet_begins_none() {
     let process = world.process();
     let mandate = mandate("1000");
     world.yields.set(LENT, "4");
-    let asked = world.asked(&process, &mandate, 1).await.unwrap();
-    let another = world.asked(&process, &mandate, 3).await.unwrap();
+    let asked = world.proposal(&process, &mandate, 1).await.unwrap();
+    let another = world.proposal(&process, &mandate, 3).await.unwrap();
     // Another caller has the wallet's turn, so nothing is signed meanwhile.
     let turn = process.turns.take(world.wallet, "other").await;
     let begun = process.mover.propose(&mandate, &asked).await;

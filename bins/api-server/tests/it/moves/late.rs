@@ -51,7 +51,7 @@ async fn a_move_that_ended_unsigned_begins_nothing_later() {
     let process = world.process();
     let mandate = mandate("1000");
     world.yields.set(LENT, "4");
-    let asked = world.asked(&process, &mandate, 1).await.unwrap();
+    let asked = world.proposal(&process, &mandate, 1).await.unwrap();
     // Another caller has the wallet's turn until the time of the move is over.
     let turn = process.turns.take(world.wallet, "other").await;
     let begun = process.mover.propose(&mandate, &asked).await;
@@ -76,10 +76,10 @@ async fn a_second_half_that_ended_unsigned_begins_nothing_later() {
     let process = world.process();
     let mandate = mandate("100000");
     world.yields.set(LENT, "4");
-    let asked = world.asked(&process, &mandate, 1).await.unwrap();
+    let asked = world.proposal(&process, &mandate, 1).await.unwrap();
     moved(&process.run(&mandate, &asked).await);
     world.yields.set(VAULT, "6");
-    let asked = world.asked(&process, &mandate, 3).await.unwrap();
+    let asked = world.proposal(&process, &mandate, 3).await.unwrap();
     let begun = process.mover.propose(&mandate, &asked).await;
     assert_eq!(begun, Ok(MoveState::UnderWay));
     super::restarts::first_half(&world, &process).await;

@@ -12,10 +12,10 @@ use crate::moves::stage::{LENT, Process, THOUSAND, VAULT, World, mandate, moved}
 async fn invested(world: &World, mandate: &Mandate) -> (Process, Proposal) {
     let process = world.process();
     world.yields.set(LENT, "4");
-    let asked = world.asked(&process, mandate, 1).await.unwrap();
+    let asked = world.proposal(&process, mandate, 1).await.unwrap();
     moved(&process.run(mandate, &asked).await);
     world.yields.set(VAULT, "6");
-    let asked = world.asked(&process, mandate, 3).await.unwrap();
+    let asked = world.proposal(&process, mandate, 3).await.unwrap();
     (process, asked)
 }
 
@@ -134,5 +134,5 @@ async fn no_second_half_is_begun_after_the_time_of_the_move() {
     );
     assert_eq!(world.sent(), sent);
     // The wallet is free for the next move.
-    assert!(world.asked(&process, &mandate, 5).await.is_some());
+    assert!(world.proposal(&process, &mandate, 5).await.is_some());
 }

@@ -246,7 +246,7 @@ impl World {
     }
 
     /// The move that the check with this number asks for.
-    pub(crate) async fn asked(
+    pub(crate) async fn proposal(
         &self,
         process: &Process,
         mandate: &Mandate,

@@ -51,7 +51,7 @@ async fn a_move_whose_turn_is_lost_has_not_begun() {
     let mandate = mandate("1000");
     world.yields.set(LENT, "4");
     let process = world.process();
-    let asked = world.asked(&process, &mandate, 1).await.unwrap();
+    let asked = world.proposal(&process, &mandate, 1).await.unwrap();
     let store = Arc::new(Forgetful(MemoryStore::default()));
     let yields: Arc<dyn Yields> = world.yields.clone();
     let mover = WalletMover::new(

@@ -2,6 +2,7 @@
 
 use std::net::TcpListener;
 
+use crate::process::demo_page;
 use crate::process::server::run;
 
 #[test]
@@ -103,6 +104,7 @@ fn the_demo_shows_its_steps_and_ends() {
         2,
         "{stdout}"
     );
+    demo_page::assert_shown(&stdout);
     // Standard error has one line for scripts, and no warning.
     assert!(
         stderr.starts_with("listening on http://127.0.0.1:"),

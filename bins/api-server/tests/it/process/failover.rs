@@ -56,13 +56,13 @@ impl Pair {
         row.is_some_and(|row| row.get::<_, Option<bool>>(0) == Some(true))
     }
 
-    async fn asked(&self, what: &str, sql: &str) {
+    async fn wait_until(&self, what: &str, sql: &str) {
         eventually(what, async || self.ask(sql).await.then_some(())).await;
     }
 
     async fn is_replicated(&self) {
         let sql = "SELECT replay_lsn >= pg_current_wal_lsn() FROM pg_stat_replication";
-        self.asked("the replica has everything", sql).await;
+        self.wait_until("the replica has everything", sql).await;
     }
 }
 
@@ -185,7 +185,8 @@ async fn a_synchronous_replica_has_everything() {
     pair.ask(names).await;
     pair.ask("SELECT pg_reload_conf()").await;
     let sql = "SELECT sync_state = 'sync' FROM pg_stat_replication";
-    pair.asked("the primary waits for its replica", sql).await;
+    pair.wait_until("the primary waits for its replica", sql)
+        .await;
     // With `local`, a commit waits only for the primary's disk, and could be lost with it.
     let local = format!(
         "{}?options=-csynchronous_commit%3Dlocal",

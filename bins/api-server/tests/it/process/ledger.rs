@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use alloy_primitives::{B256, U256};
 use ledger::{
-    Answer, Claim, EntryId, Journal, Options, PaymentStatus, PendingSettlement, RequestBinding,
+    Claim, EntryId, Journal, Options, PaidAnswer, PaymentStatus, PendingSettlement, RequestBinding,
     Reservation, SqliteLedger,
 };
 use serde_json::Value;
@@ -108,7 +108,7 @@ async fn leave_settling(ledger: &impl Journal, payment: Payment, now: u64) -> En
     };
     let settlement = PendingSettlement {
         payment,
-        answer: Answer::new(200, Vec::new(), "{}".into()),
+        answer: PaidAnswer::new(200, Vec::new(), "{}".into()),
         private: false,
     };
     ledger

@@ -233,7 +233,9 @@ async fn the_demo_stays_up_and_its_lines_work() {
     let demo = demo().await;
     let buyer = crate::process::buyer::Buyer::new();
     let last = |line: &str| line.contains("/delegation/status").then_some(());
-    demo.says(last).await.expect("the demo's invitation");
+    demo.wait_for_line(last)
+        .await
+        .expect("the demo's invitation");
     let text = demo.stdout();
     let quoted = |line: &str| -> Vec<String> {
         line.split('\'')

@@ -13,7 +13,7 @@ use crate::process::world::World;
 
 pub(crate) const FAMILY: &str = "/yield-watch";
 
-/// Nothing listens at the address of the yields, so checks run and find none.
+/// The settings of the yields. Nothing listens at their address, so checks run and find none.
 const GATHERING: [(&str, &str); 5] = [
     ("SVC__DATASETS__YIELDS", "true"),
     ("SVC__UPSTREAMS__DEFILLAMA__ENABLED", "true"),

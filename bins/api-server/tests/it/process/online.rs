@@ -48,7 +48,7 @@ async fn node(chain: &DevChain) -> (RpcServer, String) {
 
 /// A URL with a port that is bound and not listening: connections to it are refused, and no other
 /// process can take it.
-fn nobody() -> (TcpSocket, String) {
+fn closed_port() -> (TcpSocket, String) {
     let bound = TcpSocket::new_v4().unwrap();
     bound.bind(([127, 0, 0, 1], 0).into()).unwrap();
     let url = format!("http://{}/{MARKER}", bound.local_addr().unwrap());
@@ -210,10 +210,10 @@ async fn contradictions_are_named_and_exit_with_2() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unreachable_parties_exit_with_1() {
-    let (_bound, nobody) = nobody();
+    let (_bound, closed) = closed_port();
     let (lines, code) = check(&format!(
-        "settlement.facilitator_url = '{nobody}'\nsettlement.rpc_url = '{nobody}'\n\
-         chains.8453.rpc_urls = ['{nobody}']\n"
+        "settlement.facilitator_url = '{closed}'\nsettlement.rpc_url = '{closed}'\n\
+         chains.8453.rpc_urls = ['{closed}']\n"
     ))
     .await;
     starts(
@@ -325,4 +325,55 @@ async fn the_tables_that_the_next_start_makes_are_named() {
         ],
     );
     assert_eq!(code, 1);
+}
+
+/// A file that a server has open is only read.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_files_that_the_next_start_changes_are_named() {
+    let facilitator = saying(BOTH).await;
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = folder.path().join("paid.db");
+    let file = format!(
+        "settlement.facilitator_url = '{facilitator}'\nstorage.url = 'sqlite://{}'\n",
+        ledger.display()
+    );
+    let (lines, code) = check(&file).await;
+    starts(&lines, &["settlement.facilitator_url: ok"]);
+    assert_eq!(code, 0);
+    assert!(!ledger.exists());
+
+    let opened = crate::process::ledger::open(ledger.to_str().unwrap()).await;
+    let (lines, code) = check(&file).await;
+    let ours = format!(
+        "storage.url: ok: the file {} has version ",
+        ledger.display()
+    );
+    starts(&lines, &[&ours, "settlement.facilitator_url: ok"]);
+    assert_eq!(code, 0);
+    let version: u32 = lines[0][ours.len()..].parse().unwrap();
+    opened.close().await.unwrap();
+
+    let age = |to: u32| {
+        // The header of a SQLite file has the version of its tables at this place.
+        let mut bytes = std::fs::read(&ledger).unwrap();
+        bytes[60..64].copy_from_slice(&to.to_be_bytes());
+        std::fs::write(&ledger, bytes).unwrap();
+    };
+    age(version - 1);
+    let (lines, _) = check(&file).await;
+    let brought = format!(
+        "storage.url: ok: the next start brings the file {} from version {} to {version}",
+        ledger.display(),
+        version - 1
+    );
+    assert_eq!(lines[0], brought);
+    age(version + 1);
+    let (lines, code) = check(&file).await;
+    let newer = format!(
+        "storage.url: contradicts: the database {} has schema {}, this version knows schemas up to {version}",
+        ledger.display(),
+        version + 1
+    );
+    assert_eq!(lines[0], newer);
+    assert_eq!(code, 2);
 }

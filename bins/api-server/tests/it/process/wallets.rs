@@ -324,7 +324,7 @@ fn without_custody_there_are_no_wallets() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn turnkey_is_asked_online_for_our_identity() {
     const ORGANIZATION: &str = "0a1b2c3d-0000-4000-8000-000000000001";
-    let said = |organization: &str| {
+    let identity = |organization: &str| {
         json!({
             "organizationId": organization, "organizationName": "Acme",
             "userId": "0a1b2c3d-0000-4000-8000-000000000002", "username": "svc",
@@ -334,12 +334,12 @@ async fn turnkey_is_asked_online_for_our_identity() {
     let other = "0a1b2c3d-0000-4000-8000-00000000000f";
     for (answer, expected, code) in [
         (
-            said(ORGANIZATION),
+            identity(ORGANIZATION),
             "ok: the API key is \"svc\" of \"Acme\"",
             0,
         ),
         (
-            said(other),
+            identity(other),
             "contradicts: expected 0a1b2c3d-0000-4000-8000-000000000001, observed",
             2,
         ),

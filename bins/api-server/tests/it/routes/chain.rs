@@ -95,7 +95,7 @@ async fn one_chain_can_be_named_and_only_that_one_is_asked() {
 }
 
 #[tokio::test]
-async fn unknown_is_said_only_when_every_chain_was_asked() {
+async fn a_transaction_is_unknown_only_when_every_chain_answered() {
     let shop = Shop::open().await;
     let error = shop.refused(UNKNOWN, 404, "not_found").await;
     assert_eq!(error["reason"], "tx_not_found");

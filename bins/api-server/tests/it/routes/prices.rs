@@ -96,7 +96,7 @@ async fn prices_that_contradict_each_other_are_not_sold() {
 }
 
 #[tokio::test]
-async fn a_pool_in_which_nobody_trades_confirms_nothing() {
+async fn a_pool_without_trades_confirms_nothing() {
     let shop = Shop::in_scenario("pool_dormant").await;
     let body = shop.buy(WOKB).await;
     let data = &body["data"];

@@ -27,7 +27,7 @@ const ALTERNATIVE_IMAGE: &str = "/generate-meme?prompt=a%20calm%20bull&model=alt
 /// The upstreams that a call cannot use.
 #[derive(Clone, Copy)]
 enum Away {
-    /// Nothing listens at the addresses of these upstreams.
+    /// These upstreams are unreachable: nothing listens at their addresses.
     Upstreams(&'static [&'static str]),
     /// The operator has switched these upstreams off. For an image, the alternative model is then
     /// the one that is configured.

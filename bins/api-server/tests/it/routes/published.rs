@@ -84,7 +84,7 @@ pub(crate) async fn pay(shop: &Shop, method: &str, target: &str, body: &str) -> 
 }
 
 /// The operations that a server declares as not served. Asserts that all its documents agree.
-async fn said_unserved(shop: &Shop) -> BTreeMap<(String, String), String> {
+async fn declared_unserved(shop: &Shop) -> BTreeMap<(String, String), String> {
     let buyer = &shop.world.buyer;
     let document = buyer.get("/openapi.json").await.body();
     let base = document["servers"][0]["url"].as_str().unwrap();
@@ -178,7 +178,7 @@ fn of_mandate(method: &str, target: String, id: &str) -> String {
 /// Buys every published call. The server refuses, uncharged, the calls that it declares as not
 /// served, and serves all others.
 async fn buy_all(shop: &Shop) {
-    let unserved = said_unserved(shop).await;
+    let unserved = declared_unserved(shop).await;
     let mut wrong = Vec::new();
     let mandate = made_mandate(shop, &unserved).await;
     for ((method, target, body), places) in published(shop).await {
@@ -207,7 +207,7 @@ async fn every_published_example_is_bought_and_served() {
     let shop = Shop::at_the_recording().await;
     buy_all(&shop).await;
     // Every upstream can be reached, so only the routes that need a wallet are not served.
-    let unserved = said_unserved(&shop).await;
+    let unserved = declared_unserved(&shop).await;
     assert_eq!(unserved.len(), 7, "{unserved:?}");
     for ((_, path), reason) in &unserved {
         let expected = match path.as_str() {
@@ -229,7 +229,7 @@ async fn without_keys_exactly_the_refused_routes_are_declared_unserved() {
     })
     .await;
     buy_all(&shop).await;
-    let unserved = said_unserved(&shop).await;
+    let unserved = declared_unserved(&shop).await;
     let swap = ("POST".to_owned(), "/swap".to_owned());
     assert_eq!(
         unserved.get(&swap).map(String::as_str),
@@ -251,7 +251,7 @@ async fn a_dataset_that_is_not_gathered_is_not_offered() {
     })
     .await;
     buy_all(&shop).await;
-    let unserved = said_unserved(&shop).await;
+    let unserved = declared_unserved(&shop).await;
     let news = ("GET".to_owned(), "/crypto-news".to_owned());
     assert_eq!(
         unserved.get(&news).map(String::as_str),
@@ -260,7 +260,7 @@ async fn a_dataset_that_is_not_gathered_is_not_offered() {
 }
 
 #[tokio::test]
-async fn schemes_that_nobody_settles_are_named_to_the_operator_and_the_buyer() {
+async fn unsettled_schemes_are_named_to_the_operator_and_the_buyer() {
     let shop = Shop::at_the_recording().await;
     let buyer = &shop.world.buyer;
     // This server settles by itself.

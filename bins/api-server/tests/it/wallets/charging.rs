@@ -1,6 +1,6 @@
 //! Tests of actions that are charged, and of actions that are not.
 
-use dev_chain::{BUYER, xlayer};
+use dev_chain::{BUYER, base, xlayer};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -157,4 +157,44 @@ async fn an_action_refused_before_signing_is_not_charged() {
         0
     );
     assert_ne!(stage.wallet, BUYER.address);
+}
+
+/// A payment whose action was not charged is free again, but not for another action.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payment_that_has_begun_an_action_begins_no_other() {
+    let mut stage = Box::pin(Stage::open()).await;
+    stage.give_usdc(5_000_000);
+    let token = base::USDC.to_string();
+    let withdraw = |amount: &str| json!({ "chain_id": "8453", "token": token, "amount": amount });
+    let done = stage.done("/auto-withdraw", &withdraw("1")).await;
+    let buyer = &stage.world.buyer;
+    let payment = buyer.signed(&buyer.draft(Method::POST, "/auto-withdraw").await);
+    // The server does not repeat a call as old as this one by itself.
+    let id = "00000000000000000000000000000abf";
+    let copy = stage.restart_with_copy(&done, id, &payment, |copy| copy.created_at -= 200_000);
+    Box::pin(copy).await;
+    let (paid, sent) = (stage.world.paid(), stage.sent().len());
+    let header = header_of(&payment);
+    let post = async |amount: &str| {
+        let buyer = &stage.world.buyer;
+        buyer
+            .post_paid("/auto-withdraw", &withdraw(amount), &header)
+            .await
+    };
+
+    let other = post("2").await;
+    other.is_refused(409, "payment_bound_elsewhere");
+    let error = &other.body()["error"];
+    assert_eq!(error["reason"], "another_request", "{error}");
+    assert_eq!(error["intent_id"], id, "{error}");
+    assert_eq!((stage.world.paid(), stage.sent().len()), (paid, sent));
+
+    // The action's own call still gets its answer, and is charged.
+    let own = post("1").await;
+    assert_eq!(own.status, 200, "{}", own.text);
+    assert_eq!(own.body()["data"]["intent_id"], id);
+    assert_eq!(
+        (stage.world.paid(), stage.sent().len()),
+        (paid + PRICE, sent)
+    );
 }

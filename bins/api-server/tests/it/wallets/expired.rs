@@ -6,8 +6,7 @@ use dev_chain::base;
 use reqwest::Method;
 use serde_json::{Value, json};
 use test_support::eventually;
-use wallet_actions::{Intent, State, Status, Store as _};
-use x402_wire::PaymentPayload;
+use wallet_actions::{State, Status};
 
 use crate::support::buyer::header_of;
 use crate::wallets::stage::Stage;
@@ -39,34 +38,17 @@ async fn counts(stage: &Stage, times: u64) {
 /// Restarts the server over a copy of `action` with this payment. The copy looks as if a process
 /// had ended after the first of two transactions. Returns how the action ends.
 async fn cut_off(stage: &mut Stage, action: &Value, id: &str, payment: &Value) -> Value {
-    let path = stage.world.folder().join("ledger.wallets.db");
-    let restarted = stage.world.restart_over(async |_| {
-        let store = wallet_actions::SqliteStore::open(path).unwrap();
-        let done = action["intent_id"].as_str().unwrap().parse().unwrap();
-        let done = store.get(&done).await.unwrap().unwrap();
-        let text = payment.to_string();
-        let mut call: Value = serde_json::from_str(&done.call).unwrap();
-        call["payment"] = text.clone().into();
-        let payload = PaymentPayload::from_json(text.as_bytes()).unwrap();
-        let mut steps = done.steps.clone();
-        steps.push(wallet_actions::Step {
+    let copy = stage.restart_with_copy(action, id, payment, |copy| {
+        let next = wallet_actions::Step {
             status: Status::Planned,
-            ..done.steps[0].clone()
-        });
-        let cut_off = Intent {
-            id: id.parse().unwrap(),
-            payment: payload.authorization_key().unwrap().digest(),
-            call: call.to_string(),
-            not_after: done.not_after + 3_600,
-            state: State::Running,
-            ended_at: None,
-            is_final: false,
-            steps,
-            ..done
+            ..copy.steps[0].clone()
         };
-        store.insert(cut_off, None).await.unwrap();
+        copy.steps.push(next);
+        copy.state = State::Running;
+        copy.ended_at = None;
+        copy.is_final = false;
     });
-    Box::pin(restarted).await;
+    Box::pin(copy).await;
     stage.ended(&json!({ "intent_id": id })).await
 }
 

@@ -20,6 +20,8 @@ use replay::{Recordings, ReplayServer};
 use reqwest::Method;
 use serde_json::{Value, json};
 use test_support::eventually;
+use wallet_actions::{Intent, Store as _};
+use x402_wire::PaymentPayload;
 
 use crate::support::World;
 use crate::support::buyer::{Answer, header_of};
@@ -248,6 +250,37 @@ impl Stage {
             "{error}"
         );
         error
+    }
+
+    /// Restarts the server over a copy of the intent of `action`, with another id and payment, and
+    /// with further changes.
+    pub(crate) async fn restart_with_copy(
+        &mut self,
+        action: &Value,
+        id: &str,
+        payment: &Value,
+        change: impl FnOnce(&mut Intent),
+    ) {
+        let path = self.world.folder().join("ledger.wallets.db");
+        let restarted = self.world.restart_over(async |_| {
+            let store = wallet_actions::SqliteStore::open(path).unwrap();
+            let of = action["intent_id"].as_str().unwrap().parse().unwrap();
+            let of = store.get(&of).await.unwrap().unwrap();
+            let text = payment.to_string();
+            let mut call: Value = serde_json::from_str(&of.call).unwrap();
+            call["payment"] = text.clone().into();
+            let payload = PaymentPayload::from_json(text.as_bytes()).unwrap();
+            let mut copy = Intent {
+                id: id.parse().unwrap(),
+                payment: payload.authorization_key().unwrap().digest(),
+                call: call.to_string(),
+                not_after: of.not_after + 3_600,
+                ..of
+            };
+            change(&mut copy);
+            store.insert(copy, None).await.unwrap();
+        });
+        Box::pin(restarted).await;
     }
 
     /// Waits for the end of an intent, and returns the free view of it.

@@ -45,7 +45,7 @@ fn a_grant_is_signed_with_its_delegations() {
 
     let said = desk.sign_grant(&format!("--redeemer {REDEEMER}"));
     for part in [
-        "redeemed by       whoever holds the key of 0x90F79bf6EB2c4f870365E785982E1f101E93b906",
+        "redeemed by       the holder of the key of 0x90F79bf6EB2c4f870365E785982E1f101E93b906",
         "one approval of at most 4294.967295 USDC",
         "NOT held          the cap of 5000 USDC",
         "domain hash       0x8d2d5589afbd2ea476a0a77bdd1af10f0e7813283ad1771e85826f47e7c0a53f",

@@ -48,7 +48,7 @@ fn the_terms_are_shown_before_the_signature() {
         "lost at most      5000 USDC in one swap, fees included",
         "in one day: everything of that token in the account. There is no daily and no total limit",
         "until             2027-02-19T01:00:00Z (90 days from its issue)",
-        &format!("who may order     whoever holds the key of {DELEGATE}"),
+        &format!("who may order     the holder of the key of {DELEGATE}"),
         "how to end it     fence-cli revoke now --grant FILE, at any time and for ever",
         &format!("domain hash       {}", hash("domain_hash")),
         &format!("message hash      {}", hash("message_hash")),

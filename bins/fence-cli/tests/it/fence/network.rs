@@ -48,7 +48,7 @@ fn a_grant_goes_to_the_service_as_it_is_signed() {
         said.ok().stdout,
         format!("the service has the grant {GRANT_ID}: active, until 2027-02-19T01:00:00Z\n")
     );
-    let asked = service.asked();
+    let asked = service.requests();
     assert_eq!(
         (asked[0].0.as_str(), asked[0].1.as_str()),
         ("POST", "/delegation/grants")
@@ -79,7 +79,7 @@ fn revoke_now_says_in_one_line_that_the_permission_is_gone() {
         said.ok().stdout,
         "the permission is gone: the service reads it back as revoked\n"
     );
-    let asked = service.asked();
+    let asked = service.requests();
     let posted: Value = serde_json::from_str(&asked[1].2).unwrap();
     let message = &posted["typed_data"]["message"];
     assert_eq!(message["account"], OWNED);
@@ -92,10 +92,10 @@ fn revoke_now_says_in_one_line_that_the_permission_is_gone() {
     assert_eq!(reads.count(), 3);
     assert_eq!(desk.json("receipt.json")["revocation"], posted);
     // The receipt exists already. The tool does not overwrite it, and sends nothing.
-    let count = service.asked().len();
+    let count = service.requests().len();
     revoke_now(&desk, &service, "--receipt receipt.json")
         .error(3, &["receipt.json: exists already"]);
-    assert_eq!(service.asked().len(), count);
+    assert_eq!(service.requests().len(), count);
     let json = revoke_now(&desk, &service, "--json");
     assert_eq!(json.ok().json()["gone"], true);
 }
@@ -134,7 +134,7 @@ fn revoke_now_needs_only_the_grant_when_the_settings_have_the_rest() {
     );
 }
 
-/// Whatever happens to the receipt, the tool says whether the permission has ended.
+/// The tool says whether the permission has ended, whatever happens to the receipt.
 #[test]
 fn a_receipt_that_cannot_be_kept_hides_nothing() {
     let desk = of_sub_wallet();
@@ -288,7 +288,7 @@ fn a_revocation_of_another_key_is_not_sent() {
         service.url
     ))
     .refused_by("wrong_signer");
-    assert_eq!(service.asked().len(), 0);
+    assert_eq!(service.requests().len(), 0);
 }
 
 #[test]

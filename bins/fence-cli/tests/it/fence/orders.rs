@@ -61,7 +61,7 @@ fn a_grant_is_tightened() {
             .ends_with("per swap 1000 USDC, swaps 20, per 24 hours 3000 USDC\n"),
         "{said:?}"
     );
-    let (method, path, body) = service.asked().remove(0);
+    let (method, path, body) = service.requests().remove(0);
     assert_eq!(
         (method.as_str(), path.as_str()),
         ("POST", "/delegation/limits")

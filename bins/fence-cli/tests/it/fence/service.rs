@@ -44,7 +44,7 @@ impl Service {
         Self { url, state }
     }
 
-    pub(crate) fn asked(&self) -> Vec<(String, String, String)> {
+    pub(crate) fn requests(&self) -> Vec<(String, String, String)> {
         self.state.lock().unwrap().asked.clone()
     }
 }

@@ -67,7 +67,7 @@ fn a_plan_is_submitted_byte_for_byte_and_awaited() {
              allowance         read back: 0\n"
         )
     );
-    let asked = service.asked();
+    let asked = service.requests();
     let (method, path, body) = &asked[0];
     assert_eq!(
         (method.as_str(), path.as_str()),
@@ -150,9 +150,9 @@ fn a_dry_run_names_the_first_rule_that_refuses() {
     let service = answered(200, json!({"admitted": true}));
     let said = submit(&desk, &service, "--dry-run");
     assert!(said.ok().stdout.starts_with("admitted: "), "{said:?}");
-    let body: Value = serde_json::from_str(&service.asked()[0].2).unwrap();
+    let body: Value = serde_json::from_str(&service.requests()[0].2).unwrap();
     assert_eq!(body["dry_run"], true);
-    assert_eq!(service.asked().len(), 1);
+    assert_eq!(service.requests().len(), 1);
     let refused = json!({"admitted": false, "refused_by": "envelope_unverified", "message": "no", "expected": "a", "observed": "b",
         "check": "artifact_expiry_committed"});
     let said = submit(&desk, &answered(200, refused.clone()), "--dry-run");
@@ -187,7 +187,7 @@ fn a_malformed_submission_is_not_sent() {
     submit("ordered.json", "swap.request.json", "swap.plan.json").refused_by("plan_malformed");
     submit("ordered.json", "swap.plan.json", "fees.toml").error(3, &["--request: not JSON"]);
     submit("-", "-", "swap.request.json").error(2, &["only one of"]);
-    assert_eq!(service.asked().len(), 0);
+    assert_eq!(service.requests().len(), 0);
 }
 
 #[test]
@@ -214,9 +214,9 @@ fn all_pages_of_a_log_are_fetched() {
     assert_eq!(desk.json("log.json"), whole);
     desk.run("log verify --in log.json").ok();
     // The file exists already. The tool does not overwrite it, and asks for nothing.
-    let asked = service.asked().len();
+    let asked = service.requests().len();
     fetch(&service, "--out log.json").error(3, &["exists already"]);
-    assert_eq!(service.asked().len(), asked);
+    assert_eq!(service.requests().len(), asked);
     let none = Service::start(State::default());
     fetch(&none, "").refused_by("grant_not_found");
     for page in [

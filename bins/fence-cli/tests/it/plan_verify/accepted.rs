@@ -264,7 +264,7 @@ fn a_time_with_an_offset_is_the_same_time() {
 /// A forger may have chosen the minimum of a plan, unless the request states a minimum. The tool
 /// says so.
 #[test]
-fn the_reader_is_told_what_a_verified_plan_is_not() {
+fn a_verified_plan_has_notes_about_its_limits() {
     for (rail, part) in [
         (
             "swap",

@@ -41,7 +41,7 @@ impl Guest {
             let is_last = line.starts_with("fence-cli plan verify ");
             is_last.then(|| line.to_owned())
         };
-        let verify = wait(demo.says(last)).expect("an invitation");
+        let verify = wait(demo.wait_for_line(last)).expect("an invitation");
         let said = demo.stdout();
         let lines = said.lines().filter(|line| line.starts_with("curl "));
         Self {

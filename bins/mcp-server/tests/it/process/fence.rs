@@ -16,28 +16,28 @@ const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"n
 /// Answers every request with a status and a body, and counts them.
 struct Api {
     url: String,
-    said: Arc<Mutex<(u16, String, u32)>>,
+    answer: Arc<Mutex<(u16, String, u32)>>,
 }
 
 impl Api {
     fn start() -> Self {
-        let said = Arc::new(Mutex::new((200, record(true).to_string(), 0)));
-        let shared = Arc::clone(&said);
+        let answer = Arc::new(Mutex::new((200, record(true).to_string(), 0)));
+        let shared = Arc::clone(&answer);
         let url = answer_http(move |_| {
-            let mut said = shared.lock().unwrap();
-            said.2 += 1;
-            (said.0, said.1.clone())
+            let mut answer = shared.lock().unwrap();
+            answer.2 += 1;
+            (answer.0, answer.1.clone())
         });
-        Self { url, said }
+        Self { url, answer }
     }
 
-    fn says(&self, status: u16, body: &Value) {
-        let mut said = self.said.lock().unwrap();
-        (said.0, said.1) = (status, body.to_string());
+    fn set_answer(&self, status: u16, body: &Value) {
+        let mut answer = self.answer.lock().unwrap();
+        (answer.0, answer.1) = (status, body.to_string());
     }
 
-    fn asked(&self) -> u32 {
-        self.said.lock().unwrap().2
+    fn request_count(&self) -> u32 {
+        self.answer.lock().unwrap().2
     }
 
     /// Starts a rail whose configuration pins the usual record.
@@ -86,7 +86,7 @@ fn the_fence_is_present_while_it_reads_back_as_the_pinned_one() {
     for caller in callers {
         assert_eq!(caller.join().unwrap(), record(true));
     }
-    assert!(api.asked() <= 2, "{}", api.asked());
+    assert!(api.request_count() <= 2, "{}", api.request_count());
 
     let other = |edit: fn(&mut Value)| {
         let mut changed = record(true);
@@ -102,9 +102,9 @@ fn the_fence_is_present_while_it_reads_back_as_the_pinned_one() {
         (200, other(|it| it["user"] = "0x00".into())),
         (503, record(true)),
     ] {
-        api.says(status, &body);
+        api.set_answer(status, &body);
         becomes(rail, false);
-        api.says(200, &record(true));
+        api.set_answer(200, &record(true));
         becomes(rail, true);
     }
 }

@@ -59,7 +59,7 @@ fn a_server_that_drains_serves_on_and_is_not_ready() {
     );
     server.terminate();
     let draining = |line: &str| line.contains("draining").then_some(());
-    wait(server.says(draining)).unwrap();
+    wait(server.wait_for_line(draining)).unwrap();
     let reason = json!({ "component": "server", "reason": "draining" });
     assert_eq!(
         get(address, "/readyz"),

@@ -174,7 +174,7 @@ fn scarce(rail: Rail) -> (u64, u64) {
 }
 
 /// How many requests the server has sent to the upstreams of a rail.
-fn asked(address: SocketAddr, rail: Rail) -> u64 {
+fn request_count(address: SocketAddr, rail: Rail) -> u64 {
     let calls = observed(address, rail).into_iter();
     calls.map(|seen| seen["calls"].as_u64().unwrap()).sum()
 }
@@ -256,14 +256,14 @@ fn a_flood_from_one_address_empties_no_upstream_and_honest_callers_are_served_be
         while stage.ask(rail, "192.0.2.1").is_none() {}
         // All callers together have used at most the pool, and each of them its share.
         let most = pool + 4 * share;
-        let before = asked(stage.address, rail);
+        let before = request_count(stage.address, rail);
         assert!(before <= most, "{}: {before} of {most}", rail.as_str());
         assert!(left(stage.address, rail) > 0, "{}", rail.as_str());
         // A refused call causes no request.
         for _ in 0..20 {
             assert!(stage.ask(rail, "192.0.2.1").is_some());
         }
-        assert_eq!(asked(stage.address, rail), before);
+        assert_eq!(request_count(stage.address, rail), before);
     }
     wait(stage.server.stop());
 }

@@ -11,7 +11,7 @@ use crate::process::server::Configured;
 /// A running server, and the messages that it has written so far.
 struct Agent {
     server: Server,
-    heard: usize,
+    received: usize,
     _configured: Configured,
 }
 
@@ -20,7 +20,7 @@ impl Agent {
         let configured = Configured::new(lines);
         Self {
             server: configured.stdio(),
-            heard: 0,
+            received: 0,
             _configured: configured,
         }
     }
@@ -30,18 +30,18 @@ impl Agent {
         stdin.write_all(text.as_bytes()).unwrap();
     }
 
-    fn say(&mut self, line: &str) {
+    fn send(&mut self, line: &str) {
         self.write(&format!("{line}\n"));
     }
 
     /// The next message that the server writes.
-    fn hear(&mut self) -> Value {
+    fn receive(&mut self) -> Value {
         let line = eventually_blocking("a line", || {
-            let said = self.server.stdout();
-            let line = said.split_inclusive('\n').nth(self.heard)?;
+            let stdout = self.server.stdout();
+            let line = stdout.split_inclusive('\n').nth(self.received)?;
             Some(line.strip_suffix('\n')?.to_owned())
         });
-        self.heard += 1;
+        self.received += 1;
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
     }
 
@@ -59,31 +59,31 @@ fn request(id: impl Into<Value>, method: &str, params: Value) -> String {
 #[test]
 fn an_agent_shakes_hands_calls_and_leaves() {
     let mut agent = Agent::start("");
-    agent.say(&request(
+    agent.send(&request(
         "a",
         "initialize",
         json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {} }),
     ));
-    let answer = agent.hear();
+    let answer = agent.receive();
     assert_eq!(
         (&answer["id"], &answer["result"]["protocolVersion"]),
         (&json!("a"), &json!("2025-06-18"))
     );
-    agent.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
-    agent.say("");
-    agent.say(&request(
+    agent.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    agent.send("");
+    agent.send(&request(
         2,
         "tools/call",
         json!({ "name": "svc_delegation_fence_status", "arguments": {} }),
     ));
-    let answer = agent.hear();
+    let answer = agent.receive();
     assert_eq!(
         (&answer["id"], &answer["result"]["isError"]),
         (&json!(2), &json!(false))
     );
-    let heard = agent.heard;
+    let received = agent.received;
     let ended = agent.leave();
-    assert_eq!(ended.ok().stdout.lines().count(), heard, "{ended:?}");
+    assert_eq!(ended.ok().stdout.lines().count(), received, "{ended:?}");
     assert_eq!(ended.stderr, "");
 }
 
@@ -94,15 +94,15 @@ fn the_current_revision_needs_no_handshake_and_no_headers() {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
     });
-    agent.say(&request(1, "server/discover", json!({ "_meta": meta })));
-    assert_eq!(agent.hear()["result"]["resultType"], "complete");
-    agent.say(&request(2, "ping", json!({ "_meta": meta })));
-    assert_eq!(agent.hear()["error"]["code"], -32601);
-    agent.say(&request(3, "ping", json!({})));
-    assert_eq!(agent.hear()["result"], json!({}));
+    agent.send(&request(1, "server/discover", json!({ "_meta": meta })));
+    assert_eq!(agent.receive()["result"]["resultType"], "complete");
+    agent.send(&request(2, "ping", json!({ "_meta": meta })));
+    assert_eq!(agent.receive()["error"]["code"], -32601);
+    agent.send(&request(3, "ping", json!({})));
+    assert_eq!(agent.receive()["result"], json!({}));
     let other = json!({ "_meta": { "io.modelcontextprotocol/protocolVersion": "1900-01-01" } });
-    agent.say(&request(4, "tools/list", other));
-    assert_eq!(agent.hear()["error"]["code"], -32022);
+    agent.send(&request(4, "tools/list", other));
+    assert_eq!(agent.receive()["error"]["code"], -32022);
     wait(agent.server.stop());
 }
 
@@ -115,19 +115,19 @@ fn a_bad_line_is_answered_and_the_next_one_is_read() {
         (format!("\"{}\"", "x".repeat(100)), -32600),
         ("y".repeat(1_000_000), -32600),
     ] {
-        agent.say(&line);
-        let answer = agent.hear();
+        agent.send(&line);
+        let answer = agent.receive();
         assert_eq!(answer["error"]["code"], code, "{line:.40}");
         assert_eq!(answer.get("id"), None);
     }
-    agent.say(&request(1, "ping", json!({})));
+    agent.send(&request(1, "ping", json!({})));
     assert_eq!(
-        agent.hear(),
+        agent.receive(),
         json!({ "jsonrpc": "2.0", "id": 1, "result": {} })
     );
     // The last line may lack its end.
     agent.write(&request(2, "ping", json!({})));
     agent.server.stdin.take();
-    assert_eq!(agent.hear()["id"], 2);
+    assert_eq!(agent.receive()["id"], 2);
     agent.leave().ok();
 }

@@ -48,7 +48,7 @@ fn domain_zero_is_a_domain() {
 }
 
 #[test]
-fn a_threshold_that_the_contract_takes_and_nobody_asked_for() {
+fn a_valid_threshold_that_was_not_requested() {
     for threshold in [0, 1, 500, 999, 1001, 1500, 1999, 2000, 2001, u32::MAX] {
         let plan = Plan::fast().with_burn(|b| b.min_finality_threshold = threshold);
         refused(

@@ -136,7 +136,7 @@ fn two_triggers_of_one_kind() {
 }
 
 #[test]
-fn triggers_that_nobody_asked_for_or_that_are_missing() {
+fn unrequested_or_missing_triggers() {
     let name = Draft::plain().refused_after(|draft| {
         draft
             .plan

@@ -82,13 +82,13 @@ async fn answer_to(state: &Mutex<State>, parts: &Parts, body: &Bytes) -> Answer 
             }),
         )),
         "/public/v1/query/get_private_keys" => {
-            let keys: Vec<Value> = state.keys.iter().map(StoredKey::told).collect();
+            let keys: Vec<Value> = state.keys.iter().map(StoredKey::to_json).collect();
             Ok((200, json!({ "privateKeys": keys })))
         }
         "/public/v1/query/get_private_key" => {
             let id = value["privateKeyId"].as_str().unwrap();
             match state.keys.iter().find(|key| key.id == id) {
-                Some(key) => Ok((200, json!({ "privateKey": key.told() }))),
+                Some(key) => Ok((200, json!({ "privateKey": key.to_json() }))),
                 None => failed(404, 5),
             }
         }

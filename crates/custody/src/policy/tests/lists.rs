@@ -11,7 +11,7 @@ fn a_file_is_read_whole() {
     );
     let vault = policy.targets().find(|target| target.contract() == VAULT);
     let vault = vault.unwrap();
-    assert_eq!((vault.chain_id(), vault.what()), (8453, "vault"));
+    assert_eq!((vault.chain_id(), vault.description()), (8453, "vault"));
     assert_eq!(vault.selectors().count(), 4);
     let expected = Vault {
         product_id: "7".to_owned(),

@@ -2,7 +2,7 @@ use data_sources::anthropic::Anthropic;
 use serde_json::{Value, json as value};
 use wiremock::{Mock, MockServer, matchers::any};
 
-use super::{PROMPT, adapter, asked, blocked, failed, json, made, recorded, server};
+use super::{PROMPT, adapter, blocked, failed, json, made, recorded, request_bodies, server};
 
 /// The recorded answer, changed.
 fn changed(change: impl FnOnce(&mut Value)) -> Value {
@@ -63,7 +63,7 @@ async fn a_paused_turn_continues_with_the_received_blocks() {
     );
     assert_eq!(research.citations[0].start, Some(16));
     assert_eq!(research.searches, Some(2));
-    let asked = asked(&server).await;
+    let asked = request_bodies(&server).await;
     assert_eq!(asked.len(), 2);
     assert_eq!(asked[1]["messages"][0], asked[0]["messages"][0]);
     let back = &asked[1]["messages"][1];
@@ -79,7 +79,7 @@ async fn a_turn_that_never_ends_is_given_up() {
     let server = pausing(100).await;
     let kind = failed(adapter(&server, Anthropic::new).research(PROMPT).await);
     assert_eq!(kind.reason(), "upstream_business_incomplete");
-    assert_eq!(asked(&server).await.len(), 4);
+    assert_eq!(request_bodies(&server).await.len(), 4);
 }
 
 #[tokio::test]
@@ -131,7 +131,7 @@ async fn an_overloaded_upstream_is_asked_once() {
     .await;
     let kind = failed(adapter(&server, Anthropic::new).research(PROMPT).await);
     assert_eq!(kind.reason(), "upstream_http_529");
-    assert_eq!(asked(&server).await.len(), 1);
+    assert_eq!(request_bodies(&server).await.len(), 1);
 }
 
 #[tokio::test]

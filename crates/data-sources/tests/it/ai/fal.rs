@@ -5,7 +5,7 @@ use wiremock::{
     matchers::{method, path},
 };
 
-use super::{PROMPT, adapter, asked, blocked, failed, json, made, recorded, with_options};
+use super::{PROMPT, adapter, blocked, failed, json, made, recorded, request_bodies, with_options};
 
 const REQUEST: &str = "/fal-ai/flux/requests/764cabcf-b745-4b3e-ae38-1200304cf45b";
 
@@ -67,7 +67,7 @@ async fn an_image_is_queued_once_and_fetched_from_our_own_address() {
     for request in &requests {
         assert_eq!(request.headers["authorization"], "Key key-1");
     }
-    assert_eq!(asked(&server).await[0]["sync_mode"], true);
+    assert_eq!(request_bodies(&server).await[0]["sync_mode"], true);
 }
 
 #[tokio::test]
@@ -84,7 +84,7 @@ async fn no_address_of_an_answer_is_followed() {
         let server = queue(&value!({"request_id": id}), &status, changed(|_| ())).await;
         let kind = failed(adapter(&server, Fal::new).image(PROMPT).await);
         assert_eq!(kind.code(), "upstream_malformed", "{id}");
-        assert_eq!(asked(&server).await.len(), 1, "{id}");
+        assert_eq!(request_bodies(&server).await.len(), 1, "{id}");
     }
 }
 
@@ -113,5 +113,5 @@ async fn a_model_does_not_change_the_path() {
     let server = done(changed(|_| ())).await;
     let fal = with_options(&server, &[("image_model", "fal-ai/../admin")], Fal::new);
     assert_eq!(failed(fal.image(PROMPT).await).code(), "upstream_disabled");
-    assert!(asked(&server).await.is_empty());
+    assert!(request_bodies(&server).await.is_empty());
 }

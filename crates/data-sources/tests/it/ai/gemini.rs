@@ -1,7 +1,9 @@
 use data_sources::gemini::Gemini;
 use serde_json::{Value, json as value};
 
-use super::{PROMPT, adapter, asked, blocked, failed, json, made, recorded, server, with_options};
+use super::{
+    PROMPT, adapter, blocked, failed, json, made, recorded, request_bodies, server, with_options,
+};
 
 fn changed(change: impl FnOnce(&mut Value)) -> Value {
     let mut body = recorded("gemini/generate_image.json");
@@ -83,7 +85,7 @@ async fn an_answer_without_an_image_is_a_failure() {
         let server = server(json(200, &body)).await;
         let kind = failed(adapter(&server, Gemini::new).image(PROMPT).await);
         assert_eq!(kind.reason(), expect);
-        assert_eq!(asked(&server).await.len(), 1);
+        assert_eq!(request_bodies(&server).await.len(), 1);
     }
 }
 
@@ -99,5 +101,5 @@ async fn a_model_does_not_change_the_path() {
         failed(gemini.image(PROMPT).await).code(),
         "upstream_disabled"
     );
-    assert!(asked(&server).await.is_empty());
+    assert!(request_bodies(&server).await.is_empty());
 }

@@ -3,7 +3,9 @@ use readings::ai::{Generated, ImageFormat, Picture};
 use serde_json::{Value, json as value};
 use wiremock::ResponseTemplate;
 
-use super::{PROMPT, adapter, asked, blocked, failed, json, made, recorded, server, with_options};
+use super::{
+    PROMPT, adapter, blocked, failed, json, made, recorded, request_bodies, server, with_options,
+};
 
 type Found = Result<Sourced<Generated<Picture>>, Error>;
 
@@ -11,7 +13,7 @@ type Found = Result<Sourced<Generated<Picture>>, Error>;
 async fn ask(answer: ResponseTemplate) -> Found {
     let server = server(answer).await;
     let found = adapter(&server, Openai::new).image(PROMPT).await;
-    assert_eq!(asked(&server).await.len(), 1, "asked again");
+    assert_eq!(request_bodies(&server).await.len(), 1, "asked again");
     found
 }
 
@@ -55,7 +57,7 @@ async fn the_model_is_the_operators_choice() {
     let server = server(json(200, &recorded("openai/images_generation.json"))).await;
     let openai = with_options(&server, &[("image_model", "gpt-image-3")], Openai::new);
     assert_eq!(made(openai.image(PROMPT).await).model, "gpt-image-3");
-    assert_eq!(asked(&server).await[0]["model"], "gpt-image-3");
+    assert_eq!(request_bodies(&server).await[0]["model"], "gpt-image-3");
 }
 
 #[tokio::test]
@@ -109,7 +111,7 @@ async fn a_model_that_takes_too_long_is_a_timeout() {
         failed(openai.image(PROMPT).await),
         SourceErrorKind::Timeout { limit_ms: 50 }
     );
-    assert_eq!(asked(&server).await.len(), 1);
+    assert_eq!(request_bodies(&server).await.len(), 1);
 }
 
 #[tokio::test]

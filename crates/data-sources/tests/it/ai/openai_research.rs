@@ -2,7 +2,7 @@ use data_sources::{Error, SourceErrorKind, Sourced, openai::Openai};
 use readings::ai::{Generated, Research};
 use serde_json::{Value, json as value};
 
-use super::{PROMPT, adapter, asked, blocked, failed, json, made, recorded, server};
+use super::{PROMPT, adapter, blocked, failed, json, made, recorded, request_bodies, server};
 
 type Found = Result<Sourced<Generated<Research>>, Error>;
 
@@ -10,7 +10,7 @@ type Found = Result<Sourced<Generated<Research>>, Error>;
 async fn ask(status: u16, body: &Value) -> Found {
     let server = server(json(status, body)).await;
     let found = adapter(&server, Openai::new).research(PROMPT).await;
-    assert_eq!(asked(&server).await.len(), 1, "asked again");
+    assert_eq!(request_bodies(&server).await.len(), 1, "asked again");
     found
 }
 
@@ -35,7 +35,7 @@ async fn an_answer_comes_with_its_citations() {
             "searches": 1,
         })
     );
-    let asked = asked(&server).await;
+    let asked = request_bodies(&server).await;
     assert_eq!(asked[0]["input"], PROMPT);
     assert_eq!(asked[0]["store"], false);
     assert_eq!(asked[0]["tools"], value!([{"type": "web_search"}]));

@@ -15,7 +15,7 @@ use wiremock::{
     matchers::{any, path_regex},
 };
 
-use crate::budgets::{answering, asked, config, kind, recorded_clock, transport};
+use crate::budgets::{answering, config, kind, recorded_clock, request_count, transport};
 
 fn okx(server: &MockServer, clock: &ManualClock) -> Okx {
     let secret = || "test".to_owned().into();
@@ -41,13 +41,13 @@ async fn a_rate_limit_without_a_time_pauses_the_upstream() {
         retry_after: Some(seconds),
     };
     assert_eq!(kind(frankfurter.rates(None).await), limited(15));
-    assert_eq!(asked(&server).await, 1);
+    assert_eq!(request_count(&server).await, 1);
     clock.advance(Duration::from_secs(3));
     assert_eq!(kind(frankfurter.rates(None).await), limited(12));
-    assert_eq!(asked(&server).await, 1);
+    assert_eq!(request_count(&server).await, 1);
     clock.advance(Duration::from_secs(12));
     assert_eq!(kind(frankfurter.rates(None).await), limited(15));
-    assert_eq!(asked(&server).await, 2);
+    assert_eq!(request_count(&server).await, 2);
 }
 
 #[tokio::test]
@@ -71,7 +71,7 @@ async fn okx_keeps_away_from_the_family_that_was_limited() {
     // The list of tokens belongs to another family: it is asked for, and answers.
     let told = kind(okx.tokens(None).await);
     assert_eq!(told.reason(), "upstream_malformed");
-    assert_eq!(asked(&server).await, 2);
+    assert_eq!(request_count(&server).await, 2);
     let held: Vec<_> = okx
         .source()
         .budget()
@@ -104,7 +104,7 @@ async fn hosts_of_one_upstream_are_held_one_by_one() {
         .history("747c1d2a-c668-4682-b9f9-296708a3dd90", None)
         .await;
     assert_ne!(chart.unwrap_err().code(), "upstream_rate_limited");
-    assert_eq!(asked(&server).await, 2);
+    assert_eq!(request_count(&server).await, 2);
 }
 
 #[tokio::test]
@@ -123,10 +123,10 @@ async fn an_upstream_that_wants_to_be_paid_is_left_alone_for_long() {
     let health = &frankfurter.source().health()[0];
     assert_eq!(health.state.as_str(), "payment_required");
     assert_eq!(health.reason.as_deref(), Some("upstream_payment_required"));
-    assert_eq!(asked(&server).await, 1);
+    assert_eq!(request_count(&server).await, 1);
     clock.advance(Duration::from_secs(600));
     frankfurter.rates(None).await.unwrap_err();
-    assert_eq!(asked(&server).await, 2);
+    assert_eq!(request_count(&server).await, 2);
 }
 
 /// While a call waits out a pause that the upstream asked for, no other call of its family is made.
@@ -161,10 +161,10 @@ async fn every_call_of_a_family_waits_out_its_pause() {
         matches!(limited, SourceErrorKind::RateLimited { .. }),
         "{limited:?}"
     );
-    assert_eq!(asked(&server).await, 1);
+    assert_eq!(request_count(&server).await, 1);
     // Another family is asked, and the waiting call continues.
     assert_eq!(kind(okx.tokens(None).await).reason(), "upstream_malformed");
     assert_eq!(waiting.await.unwrap(), "token_not_priced");
-    assert_eq!(asked(&server).await, 3);
+    assert_eq!(request_count(&server).await, 3);
     assert_eq!(okx.source().budget()[0].held_seconds, None);
 }

@@ -17,7 +17,7 @@ use serde_json::json;
 use test_support::ManualClock;
 use wiremock::{Mock, MockServer, Request, ResponseTemplate, matchers::any};
 
-use crate::budgets::{NOW, answering, asked, config, kind, recorded_clock, transport};
+use crate::budgets::{NOW, answering, config, kind, recorded_clock, request_count, transport};
 
 fn address(number: u64) -> Address {
     Address::left_padding_from(&number.to_be_bytes())
@@ -46,7 +46,7 @@ async fn the_first_minute_has_no_burst_and_a_refusal_says_when() {
     let hyperliquid = hyperliquid(config(&server, HyperliquidInfo::SPEC.urls), &clock);
     let (served, refused) = roles(&hyperliquid, 0).await;
     // The venue's limit is 1,200. A bucket that refills would let 1,800 pass.
-    assert_eq!((served, asked(&server).await), (18, 18));
+    assert_eq!((served, request_count(&server).await), (18, 18));
     assert_eq!(refused, SourceErrorKind::OverBudget { retry_after: 61 });
     assert_eq!(refused.reason(), "upstream_over_budget");
     clock.advance(Duration::from_secs(59));
@@ -55,7 +55,7 @@ async fn the_first_minute_has_no_burst_and_a_refusal_says_when() {
     // A caller that returns at the named time is served.
     clock.advance(Duration::from_secs(2));
     assert_eq!(roles(&hyperliquid, 200).await.0, 18);
-    assert_eq!(asked(&server).await, 36);
+    assert_eq!(request_count(&server).await, 36);
     // Our own refusal is not a failure of the venue.
     let health = hyperliquid.source().health();
     let role = health
@@ -103,7 +103,7 @@ async fn every_try_takes_its_weight() {
             .await
     };
     coin("btc").await.unwrap_err();
-    assert_eq!(asked(&server).await, 3);
+    assert_eq!(request_count(&server).await, 3);
     let health = &coinpaprika.source().health()[0];
     assert_eq!(health.budget_left, Some(30 - 3));
     assert_eq!(health.quota_left, Some(20_000 - 3));
@@ -120,7 +120,7 @@ async fn a_try_that_cannot_pay_leaves_the_failure_before_it() {
     let frankfurter = Frankfurter::new(&transport(), shared, recorded_clock().shared()).unwrap();
     let failed = kind(frankfurter.rates(None).await);
     assert_eq!(failed.reason(), "upstream_http_503");
-    assert_eq!(asked(&server).await, 2);
+    assert_eq!(request_count(&server).await, 2);
 }
 
 #[tokio::test]
@@ -233,5 +233,8 @@ async fn new_keys_do_not_exceed_the_budget() {
             other => panic!("{other}"),
         }
     }
-    assert_eq!((absent, refused, asked(&server).await), (30, 15, 30));
+    assert_eq!(
+        (absent, refused, request_count(&server).await),
+        (30, 15, 30)
+    );
 }

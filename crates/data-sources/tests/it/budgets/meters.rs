@@ -5,7 +5,7 @@ use readings::symbol::SymbolKey;
 use serde_json::json;
 use wiremock::{Mock, MockServer, ResponseTemplate, matchers::any};
 
-use crate::budgets::{asked, config, recorded_clock, transport};
+use crate::budgets::{config, recorded_clock, request_count, transport};
 
 fn coinpaprika(server: &MockServer) -> Coinpaprika {
     let config = config(server, Coinpaprika::SPEC.urls);
@@ -27,7 +27,7 @@ async fn retries_count_and_waiting_does_not() {
     assert!(one.is_err() && other.is_err());
     // A failure that is kept for a moment also costs nothing.
     third.scope(coin()).await.unwrap_err();
-    let calls = u32::try_from(asked(&server).await).unwrap();
+    let calls = u32::try_from(request_count(&server).await).unwrap();
     assert_eq!(calls, 3);
     let upstream = |upstream_calls| Usage {
         upstream_calls,

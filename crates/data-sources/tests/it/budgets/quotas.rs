@@ -19,7 +19,7 @@ use serde_json::json;
 use test_support::ManualClock;
 use wiremock::{MockServer, ResponseTemplate};
 
-use crate::budgets::{NOW, answering, asked, config, recorded_clock, transport};
+use crate::budgets::{NOW, answering, config, recorded_clock, request_count, transport};
 
 /// A store in memory, for counters and windows that outlive an adapter. A test can make it fail.
 #[derive(Default)]
@@ -172,7 +172,7 @@ async fn a_month_is_not_spent_in_a_day() {
     // 60 calls a month are two a day. By the 21st 40 are due, and 6 more may be used ahead of time.
     let upstream = bench.start(|config| config.monthly_quota = Some(60)).await;
     let (served, refused) = bench.spend(&upstream, 100).await;
-    assert_eq!((served, asked(&bench.server).await), (46, 46));
+    assert_eq!((served, request_count(&bench.server).await), (46, 46));
     let Some(SourceErrorKind::QuotaSpent { retry_after }) = refused else {
         panic!("{refused:?}");
     };
@@ -236,7 +236,7 @@ async fn servers_that_share_a_store_share_the_counter() {
     let (one, other) = (bench.start(sixty).await, bench.start(sixty).await);
     assert_eq!(bench.spend(&one, 30).await.0, 30);
     assert_eq!(bench.spend(&other, 100).await.0, 16);
-    assert_eq!(asked(&bench.server).await, 46);
+    assert_eq!(request_count(&bench.server).await, 46);
 }
 
 #[tokio::test]

@@ -16,7 +16,7 @@ use plan_builder::ports::{BridgeFees, PerpVenue, PortError, PortErrorReason, Swa
 use test_support::ManualClock;
 use wiremock::{MockServer, ResponseTemplate};
 
-use crate::budgets::{answering, asked, quotas::Store, recorded_clock, transport};
+use crate::budgets::{answering, quotas::Store, recorded_clock, request_count, transport};
 
 fn swap() -> SwapAsk {
     SwapAsk {
@@ -65,7 +65,7 @@ async fn quotes_end_before_the_two_hours_of_lifi_do() {
     }
     // 700 of the 7,200 seconds have passed since the first quote.
     assert_eq!(retry_after(lifi.quote(&swap()).await), 6_501);
-    assert_eq!(asked(&server).await, 70);
+    assert_eq!(request_count(&server).await, 70);
     let budget = &lifi.source().budget()[0];
     assert_eq!((budget.family.as_str(), budget.left), ("lifi", 0));
     assert_eq!((budget.limit, budget.window_seconds), (70, 7_200));
@@ -88,7 +88,7 @@ async fn the_remaining_requests_that_lifi_states_are_believed() {
     lifi.quote(&swap()).await.unwrap();
     lifi.quote(&swap()).await.unwrap();
     assert_eq!(retry_after(lifi.quote(&swap()).await), 601);
-    assert_eq!(asked(&server).await, 3);
+    assert_eq!(request_count(&server).await, 3);
 }
 
 #[tokio::test]
@@ -148,7 +148,7 @@ async fn circle_is_never_asked_so_often_that_it_locks_out() {
     }
     let told = crowd.join_all().await;
     assert_eq!(told.iter().filter(|told| told.is_ok()).count(), 30);
-    assert_eq!(asked(&server).await, 30);
+    assert_eq!(request_count(&server).await, 30);
     for refused in told.into_iter().filter(Result::is_err) {
         assert_eq!(retry_after(refused), 2);
     }
@@ -170,7 +170,7 @@ async fn hyperliquid_counts_weight() {
         venue.max_builder_fee(user, builder).await.unwrap();
     }
     assert_eq!(retry_after(venue.max_builder_fee(user, builder).await), 61);
-    assert_eq!(asked(&server).await * 20, 1_100);
+    assert_eq!(request_count(&server).await * 20, 1_100);
 }
 
 /// LI.FI's two hours continue where the last server stopped: it is asked neither more nor much
@@ -195,7 +195,7 @@ async fn a_long_window_goes_on_after_a_restart() {
     for _ in 0..40 {
         second.quote(&swap()).await.unwrap();
     }
-    assert_eq!(asked(&server).await, 70);
+    assert_eq!(request_count(&server).await, 70);
     // 300 s have passed since the first quote. Slices count at their ends, so two minutes may be
     // lost.
     let wait = retry_after(second.quote(&swap()).await);
@@ -249,7 +249,7 @@ async fn quotas_of_the_rails_are_kept_paced_and_divided() {
         served += 1;
     }
     assert_eq!(served, 13 + 2);
-    assert_eq!(asked(&server).await, 15);
+    assert_eq!(request_count(&server).await, 15);
     let wait = retry_after(first.quote(&swap()).await);
     assert_eq!(first.source().health()[0].quota_left, Some(5));
     drop(first);
@@ -258,7 +258,7 @@ async fn quotas_of_the_rails_are_kept_paced_and_divided() {
     assert_eq!(second.source().quota().unwrap().left, 5);
     clock.advance(Duration::from_secs(wait));
     second.quote(&swap()).await.unwrap();
-    assert_eq!(asked(&server).await, 16);
+    assert_eq!(request_count(&server).await, 16);
     let recording = LifiConfig {
         common: VenueConfig {
             mode: Mode::Replay,

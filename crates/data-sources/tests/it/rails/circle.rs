@@ -78,10 +78,10 @@ async fn a_rate_limit_locks_out_for_five_minutes() {
         reason(circle.fees(0, 3, false).await, "circle"),
         limited(Some(1))
     );
-    assert_eq!(asked(&server).await, 1);
+    assert_eq!(request_count(&server).await, 1);
     clock.advance(Duration::from_secs(1));
     circle.fees(6, 3, false).await.unwrap();
-    assert_eq!(asked(&server).await, 2);
+    assert_eq!(request_count(&server).await, 2);
 }
 
 #[tokio::test]

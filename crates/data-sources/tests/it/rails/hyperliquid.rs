@@ -197,7 +197,7 @@ async fn implausible_names_are_not_even_asked_for() {
     for coin in ["", " ", "B TC", ":", "\u{1f600}"] {
         venue.asset(coin).await.unwrap_err();
     }
-    assert_eq!(asked(&server).await, 0);
+    assert_eq!(request_count(&server).await, 0);
 }
 
 #[tokio::test]
@@ -298,7 +298,7 @@ async fn the_collateral_of_a_deployed_dex_is_named() {
 }
 
 #[tokio::test]
-async fn a_collateral_that_nobody_can_name_is_the_venues_fault() {
+async fn a_collateral_without_a_unique_name_is_the_venues_fault() {
     let coin = "flx:GOLD";
     let universe = recorded("hyperliquid/meta_flx.json");
     let names = universe["universe"].as_array().unwrap();

@@ -131,7 +131,7 @@ async fn executable_quotes_are_not_cached() {
     for _ in 0..3 {
         lifi.quote(&ask()).await.unwrap();
     }
-    assert_eq!(asked(&server).await, 3);
+    assert_eq!(request_count(&server).await, 3);
     assert!(
         !server.received_requests().await.unwrap()[0]
             .headers

@@ -183,7 +183,7 @@ async fn market_answers_are_not_cached() {
     for _ in 0..2 {
         venue.market(id(YES)).await.unwrap();
     }
-    assert_eq!(asked(&server).await, 12);
+    assert_eq!(request_count(&server).await, 12);
 }
 
 #[tokio::test]

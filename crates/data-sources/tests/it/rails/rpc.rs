@@ -224,7 +224,10 @@ async fn the_next_endpoint_is_asked_when_one_fails() {
         let (first, second) = (node(broken).await, node(result(json!("0x60"))).await);
         let reader = reader(&[first.uri(), second.uri()]);
         assert_eq!(reader.code(BASE, ACCOUNT).await, Ok(bytes!("60")));
-        assert_eq!((asked(&first).await, asked(&second).await), (2, 2));
+        assert_eq!(
+            (request_count(&first).await, request_count(&second).await),
+            (2, 2)
+        );
     }
     let second = node(result(json!("0x60"))).await;
     assert_eq!(
@@ -253,14 +256,14 @@ async fn an_answer_about_the_request_is_final() {
         reason(reader.code(BASE, ACCOUNT).await, "rpc"),
         refused("invalid argument 0 (code -32602)")
     );
-    assert_eq!(asked(&second).await, 0);
+    assert_eq!(request_count(&second).await, 0);
     let (first, second) = (
         node(json(&error(3, "execution reverted"))).await,
         node(result(json!("0x60"))).await,
     );
     let reader = self::reader(&[first.uri(), second.uri()]);
     assert_eq!(reader.call(BASE, TARGET, Bytes::new()).await, Ok(None));
-    assert_eq!(asked(&second).await, 0);
+    assert_eq!(request_count(&second).await, 0);
 }
 
 #[tokio::test]

@@ -99,7 +99,7 @@ fn a_malformed_policy_is_refused() {
 }
 
 #[test]
-fn a_rule_that_nobody_checks_is_refused() {
+fn an_unchecked_rule_is_refused() {
     let edits: [fn(&mut Value); 20] = [
         |policy| policy["schema"] = "svc.fence.policy/2".into(),
         |policy| policy["chain"] = "eip155:0".into(),

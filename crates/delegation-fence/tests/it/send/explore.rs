@@ -164,7 +164,7 @@ fn a_plan_is_sent() {
     for as_one in [false, true] {
         let mut world = World::sent_as(as_one, 0, Accidents::NONE);
         for _ in 0..40 {
-            world.make(Move::Act(crate::send::world::Heard::Something));
+            world.make(Move::Act(crate::send::world::OutputReading::Something));
             if world
                 .moves()
                 .contains(&Move::Mine(crate::send::world::Effect::Full))

@@ -8,7 +8,7 @@ use super::{Effect, STEPS, Time, World};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Move {
     /// The process does its next action.
-    Act(Heard),
+    Act(OutputReading),
     /// It is killed: everything in memory only is lost.
     Crash,
     /// It notices that a block is not canonical any more.
@@ -28,7 +28,7 @@ pub(crate) enum Move {
 
 /// The process's reading of the received output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Heard {
+pub(crate) enum OutputReading {
     Something,
     Nothing,
 }
@@ -36,9 +36,9 @@ pub(crate) enum Heard {
 impl World {
     /// All possible next events.
     pub(crate) fn moves(&self) -> Vec<Move> {
-        let mut moves = vec![Move::Act(Heard::Something)];
+        let mut moves = vec![Move::Act(OutputReading::Something)];
         if self.send.next(&self.view()) == Action::ReadLanding && self.handing.is_none() {
-            moves.push(Move::Act(Heard::Nothing));
+            moves.push(Move::Act(OutputReading::Nothing));
         }
         if self.handing.is_some() {
             moves.push(Move::Crash);

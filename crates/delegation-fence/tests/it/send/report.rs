@@ -150,7 +150,7 @@ fn a_restart_after_the_end_clears() {
 }
 
 #[test]
-fn an_allowance_that_cannot_be_cleared_is_said_with_what_clears_it() {
+fn an_uncleared_allowance_is_reported_with_the_transaction_that_clears_it() {
     let admitted = admitted();
     let mut send = Sending::replay(&admitted, &approved()).unwrap();
     let revoked = |clear| view(Err(Rule::GrantRevoked), 900, clear);

@@ -3,7 +3,7 @@
 use delegation_fence::{Action, Event, Sending, State};
 use proptest::prelude::*;
 
-use crate::send::world::{AMOUNT, Accidents, Heard, Move, World, admitted_as};
+use crate::send::world::{AMOUNT, Accidents, Move, OutputReading, World, admitted_as};
 
 const ALL_KINDS: Accidents = Accidents {
     reorganisations: 4,
@@ -39,7 +39,7 @@ fn check(choices: &[u16], allowance: u64, as_one: bool) -> Result<(), TestCaseEr
         for chosen in [notice, mine].into_iter().flatten().take(1) {
             world.make(*chosen);
         }
-        world.make(Move::Act(Heard::Something));
+        world.make(Move::Act(OutputReading::Something));
     }
     let Action::Rest(state) = world.send.next(&world.view()) else {
         return Err(TestCaseError::fail(format!("no end: {world:?}")));

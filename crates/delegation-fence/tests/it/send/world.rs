@@ -19,7 +19,7 @@ const STEPS: [Transaction; 3] = [
     Transaction::Step(StepKind::Call),
 ];
 
-pub(crate) use self::moves::{Heard, Move};
+pub(crate) use self::moves::{Move, OutputReading};
 
 /// The number of possible accidents of each kind. Kills, the revocation and the plan's end happen
 /// in every world.
@@ -223,7 +223,7 @@ impl World {
     /// Makes a move. Returns the appended event.
     pub(crate) fn make(&mut self, chosen: Move) -> Option<Event> {
         match chosen {
-            Move::Act(heard) => return self.act(heard),
+            Move::Act(reading) => return self.act(reading),
             Move::Crash => self.handing = None,
             Move::Notice(transaction) => return self.append(Event::Gone(transaction)),
             Move::Mine(effect) => {
@@ -279,7 +279,7 @@ impl World {
         });
     }
 
-    fn act(&mut self, heard: Heard) -> Option<Event> {
+    fn act(&mut self, reading: OutputReading) -> Option<Event> {
         if let Some(transaction) = self.handing.take() {
             let record = &mut self.sent[slot(transaction)];
             if *record == Sent::Never {
@@ -299,7 +299,11 @@ impl World {
                 self.resolve(transaction)
             }
             Action::ReadLanding => {
-                let amount = if heard == Heard::Something { 1 } else { 0 };
+                let amount = if reading == OutputReading::Something {
+                    1
+                } else {
+                    0
+                };
                 self.append(Event::Landed(U256::from(amount)))
             }
             Action::ReadAllowance => self.append(self.read_back()),

@@ -27,43 +27,46 @@ fn a_refused_message_names_the_reason() {
         attested(good.message.to_vec()).attestation,
         good.attestation
     );
-    let said = |at: usize, bytes: &[u8]| {
+    let refused = |at: usize, bytes: &[u8]| {
         let mut message = good.message.to_vec();
         message.splice(at..at + bytes.len(), bytes.iter().copied());
         receive(&world, &attested(message))
     };
     let word = |value: u64| U256::from(value).to_be_bytes::<32>();
-    assert_eq!(said(8, &6_u32.to_be_bytes()), "Invalid destination domain");
-    assert_eq!(said(0, &2_u32.to_be_bytes()), "Invalid message version");
     assert_eq!(
-        said(108, MINTER.address.into_word().as_slice()),
+        refused(8, &6_u32.to_be_bytes()),
+        "Invalid destination domain"
+    );
+    assert_eq!(refused(0, &2_u32.to_be_bytes()), "Invalid message version");
+    assert_eq!(
+        refused(108, MINTER.address.into_word().as_slice()),
         "Invalid caller for message"
     );
     assert_eq!(
-        said(44, MINTER.address.into_word().as_slice()),
+        refused(44, MINTER.address.into_word().as_slice()),
         "Remote TokenMessenger unsupported"
     );
-    assert_eq!(said(4, &7_u32.to_be_bytes()), "Mint token not supported");
+    assert_eq!(refused(4, &7_u32.to_be_bytes()), "Mint token not supported");
     assert_eq!(
-        said(144, &499_u32.to_be_bytes()),
+        refused(144, &499_u32.to_be_bytes()),
         "Unsupported finality threshold"
     );
-    assert_eq!(said(148 + 164, &word(FEE + 1)), "Fee exceeds max fee");
+    assert_eq!(refused(148 + 164, &word(FEE + 1)), "Fee exceeds max fee");
     assert_eq!(
-        said(148 + 164, &word(AMOUNT)),
+        refused(148 + 164, &word(AMOUNT)),
         "Fee equals or exceeds amount"
     );
     assert_eq!(
-        said(148 + 196, &word(1)),
+        refused(148 + 196, &word(1)),
         "Message expired and must be re-signed"
     );
     assert_eq!(
-        said(148, &2_u32.to_be_bytes()),
+        refused(148, &2_u32.to_be_bytes()),
         "Invalid message body version"
     );
 
     let mut forged = good.clone();
-    forged.message = said_bytes(&good.message);
+    forged.message = with_other_recipient(&good.message);
     assert_eq!(receive(&world, &forged), "Invalid signature: not attester");
     let mut short = good.clone();
     short.attestation = Bytes::from_static(&[1; 64]);
@@ -80,7 +83,7 @@ fn a_refused_message_names_the_reason() {
 }
 
 /// The message with another recipient.
-fn said_bytes(message: &Bytes) -> Bytes {
+fn with_other_recipient(message: &Bytes) -> Bytes {
     let mut message = message.to_vec();
     message[148 + 67] ^= 1;
     message.into()
@@ -97,8 +100,8 @@ fn the_attested_message_reveals_a_hostile_service() {
     );
     world.iris.set_fee_executed(None);
     world.iris.set_expiration_block(1);
-    let said = receive(&world, &mint_of(&world, transaction));
-    assert_eq!(said, "Message expired and must be re-signed");
+    let reason = receive(&world, &mint_of(&world, transaction));
+    assert_eq!(reason, "Message expired and must be re-signed");
     world.iris.set_expiration_block(0);
     let thief = Address::repeat_byte(0xba);
     world.iris.set_recipient(Some(thief));

@@ -24,7 +24,7 @@ async fn two_processes() -> Option<(Schema, Arc<dyn Store>, Arc<dyn Store>)> {
 
 /// Otherwise a plan could be accepted after a revocation, by a process that has judged it before.
 #[tokio::test]
-async fn a_version_that_the_database_has_lost_is_nobodys() {
+async fn a_write_with_a_lost_version_conflicts() {
     let Some((schema, one, two)) = two_processes().await else {
         return;
     };
@@ -44,7 +44,7 @@ async fn a_version_that_the_database_has_lost_is_nobodys() {
 }
 
 #[tokio::test]
-async fn a_lease_that_the_database_has_lost_is_nobodys() {
+async fn a_write_with_a_lost_lease_is_fenced() {
     let Some((schema, one, two)) = two_processes().await else {
         return;
     };

@@ -15,7 +15,7 @@ sol! {
     function transfer(address to, uint256 amount) external returns (bool);
 }
 
-/// Which node runs the chains.
+/// The node that runs the chains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Embedded,

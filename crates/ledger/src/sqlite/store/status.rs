@@ -7,7 +7,7 @@ use storage::sqlite::{damaged, unsigned};
 
 use super::{NONE, Store, body_digest, state_in};
 use crate::{
-    answer::{Answer, Header, StoredAnswer, StoredReceipt},
+    answer::{Header, PaidAnswer, StoredAnswer, StoredReceipt},
     column::{Digest, kept},
     sqlite::Failure,
     state::{EntryId, State},
@@ -158,7 +158,7 @@ impl Store<'_> {
         }
     }
 
-    fn read_answer(&mut self, id: i64) -> rusqlite::Result<Answer> {
+    fn read_answer(&mut self, id: i64) -> rusqlite::Result<PaidAnswer> {
         self.statements
             .get(
                 "SELECT status, headers, body_digest, body, digest_kind FROM answer WHERE id = ?1",
@@ -168,7 +168,7 @@ impl Store<'_> {
                 let headers: Vec<Header> = serde_json::from_str(&headers).map_err(damaged)?;
                 let body: Bytes = row.get::<_, Vec<u8>>(3)?.into();
                 let digest = body_digest(row.get(2)?, row.get(4)?, &body);
-                Ok(Answer::restored(row.get(0)?, headers, body, digest))
+                Ok(PaidAnswer::restored(row.get(0)?, headers, body, digest))
             })
     }
 

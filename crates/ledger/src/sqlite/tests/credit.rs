@@ -22,7 +22,7 @@ async fn settling(ledger: &SqliteLedger, nonces: std::ops::Range<u8>) -> Vec<Ent
         };
         let settlement = PendingSettlement {
             payment: payment(),
-            answer: crate::Answer::new(200, Vec::new(), "body".into()),
+            answer: crate::PaidAnswer::new(200, Vec::new(), "body".into()),
             private: false,
         };
         ledger

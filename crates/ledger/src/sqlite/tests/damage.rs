@@ -23,7 +23,7 @@ async fn an_answer_that_changed_on_disk_is_not_served() {
     };
     let settlement = PendingSettlement {
         payment: payment(),
-        answer: crate::Answer::new(200, Vec::new(), "body".into()),
+        answer: crate::PaidAnswer::new(200, Vec::new(), "body".into()),
         private: false,
     };
     ledger

@@ -16,7 +16,7 @@ use calldata_checks::{
     },
 };
 use plan_builder::{
-    FeeDocument, LifeSeconds, Moment, Policy, Refusal, Request, Sealed, Validity, Verified,
+    FeeDocument, LifeSeconds, Moment, Policy, Refusal, Request, Sealed, Verified,
     ports::{NoSimulator, PortError, SwapAsk, SwapQuote, SwapQuotes},
     swap::{self, SwapRequest},
     verify,
@@ -225,13 +225,9 @@ pub(crate) fn policy_with(edit: impl FnOnce(&mut Value)) -> Policy {
     });
     edit(&mut document);
     let document: FeeDocument = serde_json::from_value(document).unwrap();
-    Policy {
-        validity: Validity {
-            swap: LifeSeconds::new(60).unwrap(),
-            ..Validity::DEFAULT
-        },
-        ..Policy::new(document.review().unwrap())
-    }
+    let mut policy = Policy::new(document.review().unwrap());
+    policy.validity.swap = LifeSeconds::new(60).unwrap();
+    policy
 }
 
 pub(crate) const fn moment() -> Moment {

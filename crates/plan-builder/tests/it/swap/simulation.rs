@@ -75,6 +75,12 @@ pub(crate) fn set(call: &mut SimulatedCall, value: u64) {
     call.return_data = U256::from(value).to_be_bytes::<32>().into();
 }
 
+fn policy_in(mode: SimulationMode) -> Policy {
+    let mut policy = policy();
+    policy.simulation = mode;
+    policy
+}
+
 fn build<S: Simulator>(simulator: &S) -> Result<Sealed, Refusal> {
     build_in(SimulationMode::default(), simulator)
 }
@@ -84,10 +90,7 @@ pub(crate) fn build_in<S: Simulator>(
     simulator: &S,
 ) -> Result<Sealed, Refusal> {
     let quotes = Aggregator::new(|_| {});
-    let policy = Policy {
-        simulation: mode,
-        ..policy()
-    };
+    let policy = policy_in(mode);
     ready(swap::build(
         &parse(&arguments()).unwrap(),
         &quotes,
@@ -316,13 +319,8 @@ fn a_verifier_that_requires_a_simulation_refuses_a_plan_without_one() {
         ran: Mutex::default(),
     };
     let request = Request::Swap(parse(&arguments()).unwrap());
-    let verified = |sealed: Sealed, mode| {
-        let policy = Policy {
-            simulation: mode,
-            ..policy()
-        };
-        verify(&request, sealed.json(), now(), &policy).map(|_| ())
-    };
+    let verified =
+        |sealed: Sealed, mode| verify(&request, sealed.json(), now(), &policy_in(mode)).map(|_| ());
     type Edit = fn(&mut Vec<SimulatedCall>);
     let runs: [(Edit, bool); 3] = [
         (|_| {}, true),
@@ -356,10 +354,7 @@ fn edited(edit: impl FnOnce(&mut Value)) -> Result<(), Refusal> {
     let digest = alloy_primitives::keccak256(serde_json_canonicalizer::to_vec(&plan).unwrap());
     plan["submission"]["payload_digest"] = json!(digest.to_string());
     let request = Request::Swap(parse(&arguments()).unwrap());
-    let policy = Policy {
-        simulation: SimulationMode::Required,
-        ..policy()
-    };
+    let policy = policy_in(SimulationMode::Required);
     verify(&request, &plan.to_string(), now(), &policy).map(drop)
 }
 

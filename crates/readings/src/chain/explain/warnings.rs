@@ -89,7 +89,7 @@ pub(super) fn warnings(view: &View<'_>, unknown_sums: usize, cut: bool) -> Vec<W
     }
     if record.receipt.is_some()
         && !view.fee_is_known
-        && record.transaction.untold_balances().is_none()
+        && record.transaction.undetermined_balances().is_none()
         && !balances::native_is_logged(record, view.events)
     {
         warn(

@@ -145,15 +145,15 @@ fn low_risk_has_no_impermanent_loss_and_a_net_figure_has_no_cost_left_out() {
     // A row with known costs comes before a row with unknown ones.
     assert_eq!(rows[0].pool, "calm");
     let row = |pool: &str| rows.iter().find(|row| row.pool == pool).unwrap();
-    let told = |pool| {
+    let costs = |pool| {
         let row = row(pool);
         (row.net_apy_pct.is_some(), row.not_counted.clone())
     };
-    assert_eq!(told("calm"), (true, vec![]));
-    assert_eq!(told("stables"), (false, vec!["swap_into_other_assets"]));
-    assert_eq!(told("unsaid"), (false, vec!["impermanent_loss"]));
+    assert_eq!(costs("calm"), (true, vec![]));
+    assert_eq!(costs("stables"), (false, vec!["swap_into_other_assets"]));
+    assert_eq!(costs("unsaid"), (false, vec!["impermanent_loss"]));
     assert_eq!(
-        told("pair"),
+        costs("pair"),
         (false, vec!["swap_into_other_assets", "impermanent_loss"])
     );
     let pair = row("pair");

@@ -6,8 +6,8 @@ use jiff::Timestamp;
 
 use super::{HistoryKind, HistoryKinds};
 
-/// What is left of a history: the items from `end` back to `start`, without the first `skip` items
-/// of the moment `end`. Callers must not rely on the form of its text.
+/// The rest of a history: the items from `end` back to `start`, without the first `skip` items of
+/// the moment `end`. Callers must not rely on the form of its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cursor {
     /// The earliest time, in whole milliseconds.

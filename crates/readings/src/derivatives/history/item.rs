@@ -41,7 +41,7 @@ pub struct Fill {
     pub coin: String,
     /// `buy` or `sell`.
     pub side: &'static str,
-    /// What it did to the position, in the venue's words: `Open Long`.
+    /// Its effect on the position, in the venue's words: `Open Long`.
     pub direction: String,
     /// The price, in dollars.
     pub px: Figure,

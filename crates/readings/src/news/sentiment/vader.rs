@@ -15,7 +15,7 @@ const CAPITALS: Decimal = Decimal::from_parts(733, 0, 0, false, 3);
 const NEGATION: Decimal = Decimal::from_parts(740, 0, 0, true, 3);
 /// The factor of "never so".
 const NEVER_SO: Decimal = Decimal::from_parts(125, 0, 0, false, 2);
-/// Which share of a degree word's amount counts when zero, one or two words are between.
+/// The share of a degree word's amount that counts when zero, one or two words are between.
 const DISTANCE: [Decimal; 3] = [
     Decimal::ONE,
     Decimal::from_parts(95, 0, 0, false, 2),

@@ -214,7 +214,7 @@ impl Claim {
 mod tests {
     use super::*;
 
-    fn told(clause: &str, symbols: &[&str]) -> Vec<String> {
+    fn claims(clause: &str, symbols: &[&str]) -> Vec<String> {
         let symbols: Vec<String> = symbols.iter().map(|symbol| (*symbol).to_owned()).collect();
         stated(clause, &symbols).iter().map(Claim::words).collect()
     }
@@ -222,17 +222,17 @@ mod tests {
     #[test]
     fn claims_are_stated_in_our_own_words() {
         assert_eq!(
-            told("$BTC to $100k once ETF inflows return", &["BTC"]),
+            claims("$BTC to $100k once ETF inflows return", &["BTC"]),
             [
                 "tells of flows into or out of funds concerning BTC",
                 "names $100k as a price of BTC"
             ]
         );
-        assert_eq!(told("Bridge hacked", &[]), ["tells of an exploit"]);
+        assert_eq!(claims("Bridge hacked", &[]), ["tells of an exploit"]);
         // Only whole words count, and an ambiguous price is not stated.
-        assert_eq!(told("second secret unlocked", &[]), Vec::<String>::new());
+        assert_eq!(claims("second secret unlocked", &[]), Vec::<String>::new());
         assert_eq!(
-            told("BTC or ETH at $5,000", &["BTC", "ETH"]),
+            claims("BTC or ETH at $5,000", &["BTC", "ETH"]),
             Vec::<String>::new()
         );
     }

@@ -73,7 +73,7 @@ async fn a_background_probe_leaves_the_rest_of_a_quota_to_paying_callers() {
     let asked = async || server.received_requests().await.unwrap().len();
     let adapter = adapter(server.uri(), |config| config.daily_quota = Some(1));
     let spent = probe(&adapter, now(), &|_| Vec::new()).await;
-    assert_eq!((asked().await, spent.heard.is_empty()), (1, false));
+    assert_eq!((asked().await, spent.results.is_empty()), (1, false));
     let board = Board::default();
     board.look(&adapter, now(), &|_| Vec::new()).await;
     assert_eq!(asked().await, 1);

@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use data_sources::{
-    probe::{Exchange, Form, Heard, Kind, Member, ProbeReading, Row, Shape, State, form_key, rows},
+    probe::{
+        Exchange, Form, Kind, Member, ProbeReading, ProbeResult, Row, Shape, State, form_key, rows,
+    },
     transport::Transport,
 };
 use replay::{Recordings, ReplayServer};
@@ -45,8 +47,14 @@ impl Bench {
         }
     }
 
-    async fn run(&self, place: (usize, usize), heard: &Heard, at: usize, body: &Value) -> Outcome {
-        self.script.set(&heard.exchanges, at, &body.to_string());
+    async fn run(
+        &self,
+        place: (usize, usize),
+        result: &ProbeResult,
+        at: usize,
+        body: &Value,
+    ) -> Outcome {
+        self.script.set(&result.exchanges, at, &body.to_string());
         let world = World::new(&self.transport, &self.server.uri());
         let adapters = world.adapters();
         let question = adapters[place.0]
@@ -71,7 +79,7 @@ struct Found {
 
 /// Asks every question of every adapter. Each question gets new adapters, so that no cache answers
 /// it.
-async fn heard() -> Vec<((usize, usize), Heard)> {
+async fn results() -> Vec<((usize, usize), ProbeResult)> {
     let replay = ReplayServer::start(Recordings::embedded().unwrap())
         .await
         .unwrap();
@@ -107,20 +115,20 @@ fn json_of(exchange: &Exchange) -> Option<Value> {
 async fn examine(
     bench: &Bench,
     place: (usize, usize),
-    heard: &Heard,
+    result: &ProbeResult,
     at: usize,
     found: &mut Found,
 ) {
-    let exchange = &heard.exchanges[at];
+    let exchange = &result.exchanges[at];
     let Some(document) = json_of(exchange) else {
         return;
     };
-    let base = bench.run(place, heard, at, &document).await.answer;
+    let base = bench.run(place, result, at, &document).await.answer;
     assert!(
         base.is_some(),
         "{} gives no reading of {:?}",
         form_key(exchange),
-        heard.sources
+        result.sources
     );
     let name = form_key(exchange);
     let shape = Shape::of(&document);
@@ -158,7 +166,7 @@ async fn examine(
                 continue;
             }
             let changed = mutated(&document, path, mutation);
-            let told = bench.run(place, heard, at, &changed).await;
+            let told = bench.run(place, result, at, &changed).await;
             let equal = told.answer.as_ref().map(|answer| &answer.text)
                 == base.as_ref().map(|base| &base.text);
             match mutation {
@@ -221,13 +229,13 @@ async fn the_forms_list_the_members_that_the_readings_need() {
     let update = std::env::var_os("UPDATE_FORMS").is_some();
     let bench = Bench::new().await;
     let mut found = Found::default();
-    for (place, heard) in heard().await {
-        if heard.answer.is_none() {
-            eprintln!("no reading of {:?}", heard.sources);
+    for (place, result) in results().await {
+        if result.answer.is_none() {
+            eprintln!("no reading of {:?}", result.sources);
             continue;
         }
-        for at in 0..heard.exchanges.len() {
-            examine(&bench, place, &heard, at, &mut found).await;
+        for at in 0..result.exchanges.len() {
+            examine(&bench, place, &result, at, &mut found).await;
         }
     }
     let text = serde_json::to_string_pretty(&found.forms).unwrap() + "\n";
@@ -261,14 +269,14 @@ async fn the_forms_list_the_members_that_the_readings_need() {
 async fn every_changed_member_is_named_or_harmless() {
     let bench = Bench::new().await;
     let mut silent = Vec::new();
-    for (place, heard) in heard().await {
-        for at in 0..heard.exchanges.len() {
-            let exchange = &heard.exchanges[at];
-            let (Some(document), true) = (json_of(exchange), heard.answer.is_some()) else {
+    for (place, result) in results().await {
+        for at in 0..result.exchanges.len() {
+            let exchange = &result.exchanges[at];
+            let (Some(document), true) = (json_of(exchange), result.answer.is_some()) else {
                 continue;
             };
             let base = bench
-                .run(place, &heard, at, &document)
+                .run(place, &result, at, &document)
                 .await
                 .answer
                 .unwrap();
@@ -279,7 +287,7 @@ async fn every_changed_member_is_named_or_harmless() {
                     continue;
                 }
                 let changed = mutated(&document, path, Mutation::Rename);
-                let told = bench.run(place, &heard, at, &changed).await;
+                let told = bench.run(place, &result, at, &changed).await;
                 let harmless = told
                     .answer
                     .as_ref()

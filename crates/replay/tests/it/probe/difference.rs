@@ -10,7 +10,7 @@ pub(crate) const REVIEWED: [(&str, &str, &str); 13] = [
     (
         "sourcify.abi",
         ".match",
-        "a contract that nobody verified has null there, and is read so",
+        "an unverified contract has null there, and is read so",
     ),
     (
         "cryptopanic.posts",

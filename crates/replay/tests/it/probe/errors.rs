@@ -84,7 +84,7 @@ async fn each_failure_has_its_own_word() {
     assert_eq!(
         rows[1].state,
         State::NotAsked,
-        "nobody is asked in the pause"
+        "no question is sent in the pause"
     );
     let rows = answering(status(404), same).await;
     assert_eq!(first(&rows), (State::HttpStatus, Some(true), Some(true), 1));

@@ -19,7 +19,10 @@ pub(crate) enum RpcFault {
 impl RpcFault {
     /// Whether the contract needs more gas than it got.
     pub(crate) fn is_out_of_gas(&self) -> bool {
-        matches!(self, Self::Reverted(Cause::Rpc { message, .. }) if says(message, &OUT_OF_GAS))
+        match self {
+            Self::Reverted(Cause::Rpc { message, .. }) => contains_any(message, &OUT_OF_GAS),
+            _ => false,
+        }
     }
 
     pub(crate) fn cause(self) -> Cause {
@@ -77,10 +80,10 @@ const OUT_OF_GAS: [&str; 2] = ["out of gas", "gas required exceeds"];
 
 /// Whether an error is a revert. Nodes have no common code for it; 3 is the most frequent.
 fn is_revert(payload: &ErrorPayload) -> bool {
-    payload.code == 3 || says(&payload.message, &REVERTED)
+    payload.code == 3 || contains_any(&payload.message, &REVERTED)
 }
 
-fn says(message: &str, words: &[&str]) -> bool {
+fn contains_any(message: &str, words: &[&str]) -> bool {
     let message = message.to_ascii_lowercase();
     words.iter().any(|word| message.contains(word))
 }

@@ -33,7 +33,7 @@ fn a_quota_that_is_exceeded_in_any_window_is_caught() {
     assert_eq!(names(&broken_by(heavy)), [QUOTAS]);
 }
 
-/// What is left of one limit of a host is not available for another limit.
+/// The unused part of one limit of a host is not available for another limit.
 #[test]
 fn each_limit_of_a_host_is_judged_by_itself() {
     let with = |limits: [u32; 2], families: [&'static str; 2]| {

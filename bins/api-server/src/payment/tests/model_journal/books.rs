@@ -5,9 +5,9 @@ use std::net::IpAddr;
 
 use alloy_primitives::{Address, B256, U256};
 use ledger::{
-    Allowance, Answer, Claim, EntryId, LedgerError, Missing, OpenCounts, Options, PaymentRecord,
-    PaymentStatus, Recovery, RequestBinding, Reservation, Spent, State, StoredAnswer,
-    StoredReceipt, Transition, Undecided,
+    Allowance, Claim, EntryId, LedgerError, Missing, OpenCounts, Options, PaidAnswer,
+    PaymentRecord, PaymentStatus, Recovery, RequestBinding, Reservation, Spent, State,
+    StoredAnswer, StoredReceipt, Transition, Undecided,
 };
 use x402_wire::{AuthorizationKey, Payment};
 
@@ -39,7 +39,7 @@ pub(super) struct Entry {
     changed_at: u64,
     /// The payment of a settlement that has begun.
     pub(super) payment: Option<Payment>,
-    pub(super) answer: Option<Answer>,
+    pub(super) answer: Option<PaidAnswer>,
     receipt: Option<StoredReceipt>,
     pub(super) transaction: Option<String>,
     pub(super) cause: Option<String>,

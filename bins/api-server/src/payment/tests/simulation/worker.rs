@@ -4,7 +4,7 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 
 use alloy_primitives::B256;
-use ledger::Answer;
+use ledger::PaidAnswer;
 use route_catalog::ErrorCode;
 
 use super::world::{Life, World};
@@ -20,7 +20,7 @@ pub(super) struct SimulatedWorker {
 impl Worker for SimulatedWorker {
     /// Names the request and the number of this piece of work in the answer, so that no two answers
     /// are equal.
-    async fn answer(&self, _call: &Call, request: B256) -> Result<Answer, ErrorReply> {
+    async fn answer(&self, _call: &Call, request: B256) -> Result<PaidAnswer, ErrorReply> {
         self.life.step(&self.world).await;
         if self.world.goes_wrong(self.world.rates.worker) {
             let kinds = [
@@ -50,7 +50,7 @@ impl Worker for SimulatedWorker {
         let number = self.world.number_work();
         self.life.step(&self.world).await;
         let body = format!("{request}/{number}");
-        Ok(Answer::new(200, Vec::new(), body.into()))
+        Ok(PaidAnswer::new(200, Vec::new(), body.into()))
     }
 
     async fn has_begun(&self, _payment: B256) -> bool {

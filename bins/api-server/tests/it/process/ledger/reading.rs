@@ -52,7 +52,7 @@ async fn three(ledger: &AnyLedger) -> [i64; 3] {
     }
     let settlement = PendingSettlement {
         payment: payment(2),
-        answer: Answer::new(200, Vec::new(), "{}".into()),
+        answer: PaidAnswer::new(200, Vec::new(), "{}".into()),
         private: false,
     };
     let now = NOW + 86_401;
@@ -296,7 +296,7 @@ async fn tables_of_another_version_are_left_alone() {
     }
     let (code, _, stderr) = desk.run(&["stats"]);
     assert_eq!(code, 2);
-    let said = "the tables of instance have version 1, this program needs 2";
+    let said = "the tables of `instance` have version 1, this program needs 2";
     assert!(stderr.contains(said), "{stderr}");
 }
 

@@ -2,7 +2,7 @@
 
 use test_support::TcpProxy;
 
-use super::{both_answer, start, world};
+use super::{both_answer, sells_again, start, world};
 use crate::process::crash::{Book, present};
 use crate::process::world::World;
 
@@ -41,9 +41,5 @@ async fn statements_that_arrive_after_the_lease_write_nothing() {
         book.keep(&world, late);
         both_answer(&world, [&a, &b], &mut book).await;
     }
-    // The server sells again, under a new lease.
-    let payments = book.sign(&world, &a, 2).await;
-    let answers = present(&world, &a, &payments).await;
-    book.keep(&world, answers);
-    both_answer(&world, [&a, &b], &mut book).await;
+    sells_again(&world, [&a, &b], &mut book).await;
 }

@@ -130,7 +130,7 @@ fn a_revocation_is_confirmed_by_the_holders_own_reading() {
         service.url
     ))
     .ok();
-    let body: Value = serde_json::from_str(&service.asked()[0].2).unwrap();
+    let body: Value = serde_json::from_str(&service.requests()[0].2).unwrap();
     assert_eq!(body["delegations"].as_array().unwrap().len(), 3);
     let standing = Node::of(|_| {});
     let said = revoke_now(&desk, &service, &format!("--rpc-url {}", standing.url));

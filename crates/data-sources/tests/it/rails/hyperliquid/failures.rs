@@ -226,8 +226,8 @@ async fn callers_that_wait_share_one_failure() {
             refused("http status 400 (code 1)")
         );
     }
-    assert_eq!(asked(&server).await, 1);
+    assert_eq!(request_count(&server).await, 1);
     clock.advance(Duration::from_secs(1));
     venue.asset("BTC").await.unwrap_err();
-    assert_eq!(asked(&server).await, 2);
+    assert_eq!(request_count(&server).await, 2);
 }

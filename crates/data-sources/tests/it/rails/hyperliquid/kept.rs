@@ -30,7 +30,7 @@ async fn universes_are_kept_and_marks_are_not() {
         venue.asset("DOGE").await.unwrap_err();
         venue.asset("nope:DOGE").await.unwrap_err();
     }
-    assert_eq!(asked(&server).await, 7);
+    assert_eq!(request_count(&server).await, 7);
     clock.advance(Duration::from_secs(60));
     venue.asset("BTC").await.unwrap();
     assert_eq!(asked_for(&server).await[7..], ["meta", contexts]);

@@ -21,7 +21,7 @@ async fn an_answered_request_leaves_the_source_healthy() {
     let lifi = lifi(config(server.uri()));
     lifi.quote(&ask()).await.unwrap_err();
     assert_eq!(state(&lifi.source().health(), "lifi.quote"), ("ok", None));
-    assert_eq!(asked(&server).await, 1);
+    assert_eq!(request_count(&server).await, 1);
 }
 
 #[tokio::test]
@@ -89,7 +89,7 @@ async fn a_rate_limit_is_reported_and_the_call_is_not_repeated() {
             limited(seconds),
             "{headers:?}"
         );
-        assert_eq!(asked(&server).await, 1, "{headers:?}");
+        assert_eq!(request_count(&server).await, 1, "{headers:?}");
         assert_eq!(
             state(&lifi.source().health(), "lifi.quote"),
             ("unavailable", Some("upstream_rate_limited"))
@@ -115,7 +115,7 @@ async fn a_rate_limit_is_kept_to_until_its_end() {
     assert_eq!(reason(lifi.quote(&ask()).await, "lifi"), limited(Some(60)));
     clock.advance(Duration::from_secs(59));
     assert_eq!(reason(lifi.quote(&ask()).await, "lifi"), limited(Some(1)));
-    assert_eq!(asked(&server).await, 1);
+    assert_eq!(request_count(&server).await, 1);
     clock.advance(Duration::from_secs(1));
     lifi.quote(&ask()).await.unwrap();
 }
@@ -137,7 +137,7 @@ async fn a_broken_server_is_tried_again_and_then_unavailable() {
         reason(lifi.quote(&ask()).await, "lifi"),
         unavailable("quote: http status 503 (code 1006)")
     );
-    assert_eq!(asked(&server).await, 2);
+    assert_eq!(request_count(&server).await, 2);
     assert_eq!(
         reason(
             reading(ResponseTemplate::new(502).set_body_raw("<html>", "text/html")).await,
@@ -250,7 +250,7 @@ async fn redirects_are_not_followed() {
         reason(reading(away).await, "lifi"),
         unavailable("quote: http status 307")
     );
-    assert_eq!(asked(&elsewhere).await, 0);
+    assert_eq!(request_count(&elsewhere).await, 0);
 }
 
 #[tokio::test]
@@ -267,7 +267,7 @@ async fn a_disabled_source_is_not_asked() {
         reason(lifi.quote(&ask()).await, "lifi"),
         unavailable("quote: disabled: switched off in the configuration")
     );
-    assert_eq!(asked(&server).await, 0);
+    assert_eq!(request_count(&server).await, 0);
     assert_eq!(
         state(&lifi.source().health(), "lifi.quote"),
         ("disabled", Some("switched off in the configuration"))

@@ -136,7 +136,7 @@ fn everything_in_the_file_keeps_its_meaning() {
     };
     assert_eq!(answered.receipt.transaction, "0xa1");
     // The digest was checked when it was written. It is returned in its present form.
-    let expected = crate::Answer::new(200, Vec::new(), "".into());
+    let expected = crate::PaidAnswer::new(200, Vec::new(), "".into());
     assert_eq!(answered.answer, expected);
     let transaction = "0xa1".to_owned();
     assert_eq!(

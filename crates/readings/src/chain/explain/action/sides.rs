@@ -82,7 +82,7 @@ impl View<'_> {
     /// The sender's losses and gains without the fee. Empty when they cannot be determined.
     fn sender_changes(&self) -> (Vec<String>, Vec<String>) {
         let (mut given, mut taken) = (Vec::new(), Vec::new());
-        if self.record.transaction.untold_balances().is_some() {
+        if self.record.transaction.undetermined_balances().is_some() {
             return (given, taken);
         }
         let sender = self.record.transaction.from;

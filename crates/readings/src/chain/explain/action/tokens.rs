@@ -83,12 +83,12 @@ impl View<'_> {
             ));
             return None;
         }
-        let nobody = spender.is_zero();
+        let is_revoked = spender.is_zero();
         let spender = spender.to_checksum(None);
         let text = call.reading.as_ref()?.signature.text();
         let allowed = match logged.map(|approval| &approval.grant) {
             Some(Grant::Allowance(amount)) => Some(*amount),
-            Some(Grant::Nft(id)) if nobody => {
+            Some(Grant::Nft(id)) if is_revoked => {
                 let rest = format!(
                     "the right of others to move number {id} of {}",
                     self.token(token)

@@ -67,7 +67,7 @@ fn failed_operations_are_not_reported_as_done() {
         beneficiary: ALICE,
     };
     let entry_point = address!("0000000071727De22E5E9d8BAf0edAc6f37da032");
-    let told = |outcomes: &[u64]| {
+    let explained = |outcomes: &[u64]| {
         let logged = outcomes.iter().map(|success| {
             event(
                 entry_point,
@@ -79,7 +79,7 @@ fn failed_operations_are_not_reported_as_done() {
         let input = hex::encode(call.abi_encode());
         explain(&record(entry_point, &input, logged.collect()), &usdt0())
     };
-    let failed = told(&[1, 0]);
+    let failed = explained(&[1, 0]);
     assert_eq!(failed.status, Status::Success);
     let summary = &failed.action.summary;
     assert!(
@@ -87,10 +87,10 @@ fn failed_operations_are_not_reported_as_done() {
         "{summary}"
     );
     assert!(codes(&failed).contains(&"inner_call_failed"));
-    let done = told(&[1, 1]);
+    let done = explained(&[1, 1]);
     assert!(done.action.summary.starts_with("Executed 2 operations"));
     assert!(!codes(&done).contains(&"inner_call_failed"));
-    let silent = told(&[1]);
+    let silent = explained(&[1]);
     assert!(
         silent
             .action

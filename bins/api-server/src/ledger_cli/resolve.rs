@@ -1,5 +1,5 @@
 //! Records the operator's decision about a payment that only the operator can decide. The command
-//! asks nobody, and takes the operator's word.
+//! reads no chain: it takes the operator's word.
 
 use std::io::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
