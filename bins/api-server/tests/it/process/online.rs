@@ -59,11 +59,12 @@ fn closed_port() -> (TcpSocket, String) {
 pub(crate) async fn check(file: &str) -> (Vec<String>, i32) {
     let folder = tempfile::tempdir().unwrap();
     let path: PathBuf = folder.path().join("api.toml");
-    std::fs::write(
-        &path,
-        format!("{PAYEE}settlement.timeout_ms = 5000\n{file}"),
-    )
-    .unwrap();
+    let mut file = format!("{PAYEE}settlement.timeout_ms = 5000\n{file}");
+    if !file.contains("storage.url") {
+        let unused = folder.path().join("unused.db");
+        file.push_str(&format!("storage.url = 'sqlite://{}'\n", unused.display()));
+    }
+    std::fs::write(&path, file).unwrap();
     let output = tokio::task::spawn_blocking(move || {
         run(
             &[
@@ -352,6 +353,7 @@ async fn the_files_that_the_next_start_changes_are_named() {
     assert_eq!(code, 0);
     let version: u32 = lines[0][ours.len()..].parse().unwrap();
     opened.close().await.unwrap();
+    drop(opened);
 
     let age = |to: u32| {
         // The header of a SQLite file has the version of its tables at this place.
