@@ -20,6 +20,7 @@ use ledger::{Journal, PaidAnswer, RequestBinding};
 use route_catalog::{
     Allow, Catalog, ErrorCode, FREE_ROUTES, Operation, Problem, Resolution, resolve,
 };
+use server_process::count_answer;
 use settlement::Settler;
 use x402_wire::PaymentPayload;
 
@@ -31,7 +32,7 @@ use crate::config::ServerSection;
 use crate::cors::{Origins, READ, preflight, read_options};
 use crate::delegation::{self, Endpoints};
 use crate::free::Free;
-use crate::observe::{self, Challenges};
+use crate::observe::Challenges;
 use crate::operations;
 use crate::payment::{
     self, Declined, Ended, PAYMENTS_PREFIX, PaidCall, PaymentProcessor, Worker, answer_look_up,
@@ -140,7 +141,7 @@ impl<S: Settler, J: Journal> Api<S, J> {
                         Some(endpoints) => endpoints.answer(request, id, client).await,
                         None => delegation::not_served(id),
                     };
-                    observe::free_answer(reply.status().as_u16());
+                    count_answer(reply.status().as_u16());
                     reply
                 }));
             }
@@ -148,7 +149,7 @@ impl<S: Settler, J: Journal> Api<S, J> {
                 let (parts, _body) = request.into_parts();
                 return Dispatched::Waiting(Box::pin(async move {
                     let reply = self.free(&parts, id).await;
-                    observe::free_answer(reply.status().as_u16());
+                    count_answer(reply.status().as_u16());
                     reply
                 }));
             }

@@ -43,15 +43,8 @@ pub(crate) async fn answer(
 
 /// Reads the digest in a path. Only one spelling is accepted.
 fn digest(path: &str) -> Option<B256> {
-    let text = path.strip_prefix(PREFIX)?;
-    let is_canonical = text.len() == 64
-        && text
-            .bytes()
-            .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
-    if !is_canonical {
-        return None;
-    }
-    hex::decode_to_array(text).ok().map(B256::new)
+    let digits = path.strip_prefix(PREFIX)?;
+    exact::parse_lower_hex_array(&format!("0x{digits}")).map(B256::new)
 }
 
 /// The answer with an artifact. Its bytes never change, so a copy stays valid until the artifact

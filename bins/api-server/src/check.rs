@@ -1,6 +1,6 @@
 //! `check-config`: prints the payees, the prices and the settler of a configuration, for an
-//! operator to compare with the intention. Opens no store and sends no request; [`online`] sends
-//! those of `--online`.
+//! operator to compare with the intention. Opens no store and sends no request; [`online`] does
+//! both for `--online`.
 
 pub(crate) mod online;
 

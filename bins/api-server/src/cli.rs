@@ -1,7 +1,6 @@
 //! The command line: parses the arguments, runs one command, and maps its end to an exit code. The
 //! commands do the work in their own modules.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -10,7 +9,9 @@ use clap::{Parser, Subcommand};
 use data_sources::{Clock as _, SystemClock};
 use recorder::{ProbeArguments, UpstreamsCommand};
 use route_catalog::{Catalog, CatalogConfig};
-use server_process::{Failure, ServeArguments, block_on, print, show};
+use server_process::{
+    DemoArguments, Failure, ServeArguments, block_on, print, show, show_findings,
+};
 use x402_wire::{Asset, Network, Terms};
 
 use crate::Sources;
@@ -34,14 +35,8 @@ enum Command {
     Serve(ServeArguments),
     /// Show a paid call from end to end on an embedded chain, then keep serving. Needs nothing
     /// else.
-    Demo {
-        /// The address to listen on; port 0 picks a free port.
-        #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8402")]
-        listen: SocketAddr,
-        /// Exit after the transcript, with 0 only if every step succeeded.
-        #[arg(long)]
-        once: bool,
-    },
+    #[command(mut_arg("listen", |listen| listen.default_value("127.0.0.1:8402")))]
+    Demo(DemoArguments),
     /// Print every paid operation.
     Routes {
         /// As JSON, with counts, parameters and prices.
@@ -126,8 +121,8 @@ fn run(command: Command) -> Result<(), Failure> {
             served.map_err(Failure::config)?;
             Ok(())
         }
-        Command::Demo { listen, once } => {
-            let shown = block_on(demo::run(listen, once))?;
+        Command::Demo(arguments) => {
+            let shown = block_on(demo::run(arguments.listen, arguments.once))?;
             shown.map_err(Failure::other)
         }
         Command::Routes { json: true } => print(&route_catalog::routes_json().to_string()),
@@ -152,7 +147,7 @@ fn run(command: Command) -> Result<(), Failure> {
             let (terms, offering) = serve::check(&config).map_err(Failure::config)?;
             print(&check::report(&config, &terms, &offering))?;
             if online {
-                return ask_around(&config, &terms);
+                return show_findings(&block_on(check::online::ask(&config, &terms))?);
             }
             Ok(())
         }
@@ -176,20 +171,6 @@ fn run(command: Command) -> Result<(), Failure> {
                 false => Err(Failure::Found(1)),
             }
         }
-    }
-}
-
-/// `check-config --online`: prints one line for each finding.
-fn ask_around(config: &Config, terms: &Terms) -> Result<(), Failure> {
-    let findings = block_on(check::online::ask(config, terms))?;
-    let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
-    print(&lines.join("\n"))?;
-    match server_config::exit_code(&findings) {
-        0 => Ok(()),
-        1 => Err(Failure::Other("something could not be reached".to_owned())),
-        _ => Err(Failure::Config(
-            "something contradicts the configuration".to_owned(),
-        )),
     }
 }
 

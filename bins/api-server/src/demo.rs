@@ -32,7 +32,7 @@ use self::wallet::{WalletStage, WalletStageError};
 use crate::Sources;
 use crate::config::{ChainTable, Config, LogSection, SettlementMode, UpstreamMode, UpstreamTable};
 use crate::error::ServeError;
-use crate::serve::{Service, ledger_url};
+use crate::serve::{ApiServer, ledger_url};
 
 /// An error of the demo.
 #[derive(Debug, Error)]
@@ -138,7 +138,7 @@ pub(crate) async fn run(listen: SocketAddr, once: bool) -> Result<(), DemoError>
     config.storage.url = Some(ledger_url(folder.path()).into());
     replay_upstreams(&mut config, &recordings.url());
 
-    let service = Service::open_at(&config, recorded_clock()).await?;
+    let service = ApiServer::open_at(&config, recorded_clock()).await?;
     let address = service.local_addr();
     announce(address);
     let (stop, stopped) = oneshot::channel::<()>();

@@ -37,7 +37,7 @@ pub use cli::run_cli;
 pub use config::{Config, ConfigError};
 pub use demo::{EmbeddedPlan, FenceStage, FenceStageError, recorded_clock, replay_upstreams};
 pub use error::ServeError;
-pub use serve::{Parts, Service, serve, serve_signed_by};
+pub use serve::{ApiServer, Parts, serve, serve_signed_by};
 pub use server_config::start_log;
 pub use sources::Sources;
 pub use wallets::{NativePrices, PaidByOwners, TokenPrices, WalletMover, WalletPlans};

@@ -11,7 +11,7 @@ use data_sources::transport::{HealthState, SourceHealth};
 use ledger::OpenCounts;
 use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
 use route_catalog::{ErrorCode, Operation, WorkClass};
-use server_process::Metrics;
+use server_process::{Metrics, begin_series};
 use settlement::Receipt;
 use wallet_actions::Operation as Action;
 use x402_wire::Reason;
@@ -41,7 +41,7 @@ pub(crate) const DELEGATION_ENDPOINTS: [&str; 9] = [
 
 /// Creates every series before its first event, so that the first event shows as an increase.
 fn start_at_zero() {
-    gauge!(table::BUILD_INFO, "version" => env!("CARGO_PKG_VERSION")).set(1.0);
+    begin_series(env!("CARGO_PKG_VERSION"), &STATUSES);
     for operation in Operation::ALL.iter().map(|operation| operation.name()) {
         counter!(table::UNPAID_CHALLENGES, "operation" => operation).increment(0);
         let codes = ErrorCode::ALL.iter().map(|code| code.code());
@@ -64,9 +64,6 @@ fn start_at_zero() {
     }
     for endpoint in DELEGATION_ENDPOINTS {
         counter!(table::DELEGATION_ANSWERS, "endpoint" => endpoint, "outcome" => "ok").increment(0);
-    }
-    for status in STATUSES {
-        counter!(table::HTTP_ANSWERS, "status" => status).increment(0);
     }
     for kind in ["router", "selector", "spender"] {
         counter!(table::UNREVIEWED, "kind" => kind).increment(0);
@@ -170,10 +167,6 @@ pub(crate) fn settled(receipt: &Receipt) {
     });
     payments.increment(1);
     micro_usd.increment(u64::try_from(receipt.amount).unwrap_or(u64::MAX));
-}
-
-pub(crate) fn free_answer(status: u16) {
-    counter!(table::HTTP_ANSWERS, "status" => status.to_string()).increment(1);
 }
 
 /// Counts an answer below `/delegation/` as `ok` or by the code of its refusal.

@@ -52,7 +52,7 @@ pub struct Parts<S, J> {
 }
 
 /// A server that listens on its address.
-pub struct Service<S, J> {
+pub struct ApiServer<S, J> {
     server: Server,
     api: Api<S, J>,
     /// Sends ordered plans.
@@ -70,7 +70,7 @@ pub struct Service<S, J> {
     closing_time: Duration,
 }
 
-impl<S: Settler, J: Journal> Service<S, J> {
+impl<S: Settler, J: Journal> ApiServer<S, J> {
     /// Starts to listen with the given parts.
     ///
     /// # Errors
@@ -262,24 +262,24 @@ fn watcher(sources: &Arc<Sources>) -> Option<Watcher> {
 /// Serves a configuration until SIGTERM or Ctrl-C.
 ///
 /// # Errors
-/// As [`Service::open`].
+/// As [`ApiServer::open`].
 pub async fn serve(config: &Config) -> Result<Drained, ServeError> {
-    run(Service::open(config).await?).await
+    run(ApiServer::open(config).await?).await
 }
 
-/// Serves a configuration with the program's own signer: see [`Service::open_signed_by`].
+/// Serves a configuration with the program's own signer: see [`ApiServer::open_signed_by`].
 ///
 /// # Errors
-/// As [`Service::open_signed_by`].
+/// As [`ApiServer::open_signed_by`].
 pub async fn serve_signed_by(
     config: &Config,
     signer: Arc<dyn TransactionSigner>,
 ) -> Result<Drained, ServeError> {
-    run(Service::open_signed_by(config, signer).await?).await
+    run(ApiServer::open_signed_by(config, signer).await?).await
 }
 
-async fn run(service: Service<AnySettler, AnyLedger>) -> Result<Drained, ServeError> {
+async fn run(server: ApiServer<AnySettler, AnyLedger>) -> Result<Drained, ServeError> {
     let shutdown = shutdown_signal();
-    announce(service.local_addr());
-    Ok(service.run(shutdown).await)
+    announce(server.local_addr());
+    Ok(server.run(shutdown).await)
 }

@@ -2,7 +2,6 @@
 //! commands do the work in their own modules.
 
 use std::io;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -12,14 +11,16 @@ use data_sources::{Clock, SystemClock};
 use http_edge::{announce, shutdown_signal};
 use recorder::{ProbeArguments, UpstreamsCommand};
 use server_config::{environment, start_log};
-use server_process::{Failure, ServeArguments, block_on, print, runtime, show};
+use server_process::{
+    DemoArguments, Failure, ServeArguments, block_on, print, runtime, show, show_findings,
+};
 use tokio::io::BufReader;
 
 use crate::check;
 use crate::config::Config;
 use crate::demo;
 use crate::policy::{self, PolicyError};
-use crate::serve::{Parts, ServeError, Service, dispatcher};
+use crate::serve::{McpServer, Parts, ServeError, dispatcher};
 use crate::stdio;
 use crate::tools::{self, Tools};
 use crate::upstreams::Upstreams;
@@ -45,14 +46,7 @@ enum Command {
     },
     /// Show a swap plan from the request to its execution on an embedded chain, then keep serving.
     /// Needs nothing else.
-    Demo {
-        /// The address to listen on; port 0 picks a free port.
-        #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
-        listen: SocketAddr,
-        /// Exit after the transcript, with 0 only if every step succeeded.
-        #[arg(long)]
-        once: bool,
-    },
+    Demo(DemoArguments),
     /// Print every tool.
     Tools {
         /// As JSON, with descriptions and schemas.
@@ -98,8 +92,8 @@ fn execute(command: Command) -> Result<(), Failure> {
     match command {
         Command::Serve(arguments) => serve(&arguments.config),
         Command::Stdio { config } => serve_stdio(&config),
-        Command::Demo { listen, once } => {
-            block_on(demo::run(listen, once))?.map_err(Failure::other)
+        Command::Demo(arguments) => {
+            block_on(demo::run(arguments.listen, arguments.once))?.map_err(Failure::other)
         }
         Command::Tools { json } => {
             let tools = tools::describe(Config::default().brand());
@@ -132,9 +126,7 @@ fn check_config(path: &Path, online: bool) -> Result<(), Failure> {
     }
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let nodes = Upstreams::new(&config, &clock).map_err(ServeError::from)?;
-    let findings = block_on(check::online::ask(&config, &fees, &nodes))?;
-    let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
-    show(&lines.join("\n"), None, server_config::exit_code(&findings))
+    show_findings(&block_on(check::online::ask(&config, &fees, &nodes))?)
 }
 
 /// `upstreams probe`.
@@ -159,11 +151,11 @@ fn serve(path: &Path) -> Result<(), Failure> {
     block_on(async {
         tracing::info!("{}", check::storage(&config));
         let kept = parts.keep(&config).await?;
-        let service = Service::compose(&config, parts).await?;
+        let server = McpServer::compose(&config, parts).await?;
         let shutdown = shutdown_signal();
-        announce(service.local_addr());
+        announce(server.local_addr());
         let keeping = kept.clone().map(|kept| tokio::spawn(kept.keep_up()));
-        service.run(shutdown).await;
+        server.run(shutdown).await;
         if let (Some(kept), Some(keeping)) = (kept, keeping) {
             keeping.abort();
             kept.save().await;

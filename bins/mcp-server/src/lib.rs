@@ -23,7 +23,7 @@ pub use config::{Config, ConfigError};
 pub use http::{Health, Limits, NoUpstreams, Observed};
 pub use mcp::{Annotations, RawArguments, ToolCall, ToolDescription, ToolResult, Toolbox};
 pub use policy::PolicyError;
-pub use serve::{Parts, ServeError, Service};
+pub use serve::{McpServer, Parts, ServeError};
 pub use shares::ShareRules;
 pub use throttle::CallLimits;
 pub use tools::{Entropy, Ports, Tools};

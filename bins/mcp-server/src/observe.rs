@@ -1,7 +1,6 @@
 //! Metrics for operators, and the functions that count. No label takes its value from a caller's
 //! text.
 
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use data_sources::gauges;
@@ -9,7 +8,7 @@ use metrics::{
     Counter, Gauge, Histogram, counter, describe_counter, describe_gauge, describe_histogram,
     gauge, histogram,
 };
-use server_process::Metrics;
+use server_process::{BUILD_INFO, HTTP_ANSWERS, Metrics, begin_series};
 
 /// The methods that have a label. A caller cannot add further labels.
 const METHODS: [&str; 7] = [
@@ -30,14 +29,11 @@ const STATUSES: [&str; 12] = [
 /// The process's metrics.
 pub(crate) static METRICS: Metrics = Metrics::new(|| {
     describe();
-    gauge!("svc_build_info", "version" => env!("CARGO_PKG_VERSION")).set(1.0);
-    for status in STATUSES {
-        counter!("svc_http_answers_total", "status" => status).increment(0);
-    }
+    begin_series(env!("CARGO_PKG_VERSION"), &STATUSES);
 });
 
 fn describe() {
-    describe_gauge!("svc_build_info", "always 1; its label is the version");
+    describe_gauge!(BUILD_INFO, "always 1; its label is the version");
     describe_gauge!("svc_mcp_calls_in_flight", "tool calls in progress");
     gauges::describe();
     data_sources::probe::describe();
@@ -54,18 +50,7 @@ fn describe() {
         "svc_mcp_tool_call_seconds",
         "time from a call's message to its result"
     );
-    describe_counter!("svc_http_answers_total", "answers by status");
-}
-
-/// Counts an HTTP answer.
-pub(crate) fn answered(status: u16) {
-    static OK: OnceLock<Counter> = OnceLock::new();
-    if status == 200 {
-        OK.get_or_init(|| counter!("svc_http_answers_total", "status" => "200"))
-            .increment(1);
-    } else {
-        counter!("svc_http_answers_total", "status" => status.to_string()).increment(1);
-    }
+    describe_counter!(HTTP_ANSWERS, "answers by status");
 }
 
 /// The dispatcher's counters, each looked up once.

@@ -104,14 +104,14 @@ impl Parts<Tools<Upstreams>> {
 }
 
 /// A server that listens.
-pub struct Service<T> {
+pub struct McpServer<T> {
     server: Server,
     health: Arc<dyn Health>,
     endpoint: Arc<Endpoint<Throttle<T>>>,
     probe_every: Option<Duration>,
 }
 
-impl<T: Toolbox> Service<T> {
+impl<T: Toolbox> McpServer<T> {
     /// Binds the address of the configuration with the given parts.
     ///
     /// # Errors

@@ -219,9 +219,11 @@ impl Asked {
     /// #     forward: false,
     /// # };
     /// assert_eq!(asked.judge(), Ok(()));
+    /// assert_eq!((asked.source()?.name, asked.destination()?.name), ("Base", "Arbitrum"));
     ///
     /// let back = Asked { destination_chain_id: asked.source_chain_id, ..asked };
     /// assert_eq!(back.judge().unwrap_err().check, "bridge_route_enumerated");
+    /// # Ok::<(), calldata_checks::Violation>(())
     /// ```
     pub fn judge(&self) -> Result<(), Failure> {
         let speed = |asked: &Self| asked.source()?.judge_speed(asked.speed);

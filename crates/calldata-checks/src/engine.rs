@@ -5,8 +5,9 @@ use std::borrow::Cow;
 /// One row of a rail's table: a named judgement over the facts of a plan.
 ///
 /// The tables are static. The names are part of the contract: they are the `assertions` of an
-/// envelope and the `check` of a refusal.
-#[derive(Debug)]
+/// envelope and the `check` of a refusal. Rows cannot be compared, because two pointers to one
+/// function may differ.
+#[derive(Debug, Clone)]
 pub struct Check<F> {
     /// The assertion's name, snake case.
     pub name: &'static str,

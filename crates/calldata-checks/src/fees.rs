@@ -61,7 +61,8 @@ pub use self::{
 /// let charge = policy.split(U256::from(1_000_000_007)).unwrap();
 /// assert_eq!(charge.parts, [U256::from(3_000_000), U256::from(2_500_000)]);
 /// assert_eq!(policy.own().map(|own| own.bps.get()), Some(30));
-/// assert!(policy.chain(1).is_none()); // not reviewed
+/// assert!(policy.chain(1).is_none() && policy.perp_asset("BTC").is_none()); // not reviewed
+/// assert_eq!(policy.chains[0].tools(), None); // a leg without keys
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeePolicy {

@@ -43,6 +43,86 @@ pub const ACTION_CANONICAL: &str = "perp_action_canonical";
 
 /// A perpetuals plan with its bytes decoded, and the request, readings and review that it is judged
 /// against.
+///
+/// # Example
+/// ```
+/// use alloy_primitives::{Bytes, address, hex};
+/// use calldata_checks::perp_order::{Ask, PerpOrderFacts, Plan, Side, TimeInForce};
+/// use calldata_checks::{Commitment, DigestStanding, UtcSeconds, judge};
+/// # use alloy_primitives::{Address, B256};
+/// # use calldata_checks::fees::{
+/// #     BasisPoints, BridgeCaps, FeeModel, FeePolicy, Rounding, SwapPricePolicy,
+/// # };
+/// # use calldata_checks::perp_order::{
+/// #     AGENT_TYPE, COMPUTED, CONNECTION_ID_FORMULA, Collateral, Domain, ENDPOINT, Example, KIND,
+/// #     PRIMARY_TYPE, Recipe, Venue, decode_action, hash,
+/// # };
+///
+/// # let policy = FeePolicy {
+/// #     version: "2026-11-01".to_owned(), fee_model: FeeModel::ForwarderV2,
+/// #     integrator: "svc".to_owned(), aggregate_cap: BasisPoints::new(60).unwrap(),
+/// #     rounding: Rounding::Floor, recipients: Vec::new(), chains: Vec::new(),
+/// #     swap: SwapPricePolicy::default(), pm_builder_code: B256::ZERO,
+/// #     pm_max_builder_fee: FeePolicy::PM_MAX_BUILDER_FEE, perp_builder: None,
+/// #     perp_max_trigger_slippage: BasisPoints::new(1_000).unwrap(),
+/// #     perp_price_band: FeePolicy::PERP_PRICE_BAND, perp_assets: Vec::new(),
+/// #     bridge_caps: BridgeCaps::DEFAULT,
+/// # };
+/// let account = address!("14791697260E4c9A71f18484C9f997B308e59325");
+/// let now = UtcSeconds::from_unix(1_768_146_914);
+/// let commitment = Commitment {
+///     valid_until: now.saturating_add(60), now, digest: DigestStanding::Sealing,
+/// };
+/// // Buys 0.00123 bitcoin at 123,456 dollars.
+/// let action_msgpack = Bytes::from_static(&hex!("83a474797065a56f72646572a66f72646572739186a16100
+///     a162c3a170a6313233343536a173a7302e3030313233a172c2a17481a56c696d697481a3746966a3477463
+///     a867726f7570696e67a26e61"));
+/// # let expires_after = Some(commitment.valid_until.unix_millis());
+/// # let nonce = 1_768_146_914_155;
+/// # let connection_id = hash::connection_id(&action_msgpack, nonce, None, expires_after);
+/// # let recipe = Recipe {
+/// #     connection_id: CONNECTION_ID_FORMULA.to_owned(), vault_address: None, expires_after,
+/// #     preimage_suffix_template: hash::preimage_suffix_template(None, true),
+/// #     domain: Domain {
+/// #         name: "Exchange".to_owned(), version: "1".to_owned(), chain_id: 1337,
+/// #         verifying_contract: Address::ZERO,
+/// #     },
+/// #     agent_type: AGENT_TYPE.map(|(name, kind)| (name.to_owned(), kind.to_owned())).to_vec(),
+/// #     primary_type: PRIMARY_TYPE.to_owned(), source: hash::MAINNET_SOURCE.to_owned(),
+/// #     message_connection_id: COMPUTED.to_owned(),
+/// # };
+/// # let (action, _) = decode_action(&action_msgpack)?;
+/// # let (kind, endpoint, order_owner) = (KIND.to_owned(), ENDPOINT.to_owned(), account);
+/// # let example = Example {
+/// #     nonce, connection_id,
+/// #     eip712_digest: hash::agent_digest(hash::MAINNET_SOURCE, connection_id),
+/// # };
+/// # let venue = Venue {
+/// #     coin: "BTC".to_owned(), dex: String::new(), dex_index: 0, universe_index: 0, asset_id: 0,
+/// #     size_decimals: 5, delisted: false, collateral: Collateral::usdc(),
+/// #     mark_price: Some("123456".parse()?), approved_builder_fee: None, read_at: now,
+/// # };
+/// // The members of the plan's payload. `policy` is like the example of `FeePolicy`.
+/// let plan = Plan {
+///     kind, endpoint, order_owner, action, action_msgpack, recipe, example, venue,
+/// };
+/// let ask = Ask {
+///     account, vault: None, coin: "BTC".to_owned(), side: Side::Buy, price: "123456".parse()?,
+///     size: "0.00123".parse()?, tif: TimeInForce::Gtc, reduce_only: false, cloid: None,
+///     take_profit: None, stop_loss: None,
+/// };
+/// let facts = PerpOrderFacts::decode(ask.clone(), plan.clone(), &policy, commitment)?;
+/// judge(&facts)?;
+/// let (_, action) = facts.into_parts();
+/// assert_eq!((action.orders().count(), action.entry.side.opposite()), (1, Side::Sell));
+/// assert!(action.entry.trigger().is_none());
+///
+/// // The request was to sell.
+/// let other = Ask { side: Side::Sell, ..ask };
+/// let facts = PerpOrderFacts::decode(other, plan, &policy, commitment)?;
+/// assert_eq!(judge(&facts).unwrap_err().check, "perp_side_price_size_bound");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PerpOrderFacts {
     ask: Ask,

@@ -74,6 +74,97 @@ pub const TICKS: [Decimal; 6] = [
 
 /// The facts that the checks of an order plan judge. Only [`Self::decode`] makes them, and nothing
 /// changes them.
+///
+/// # Example
+/// ```
+/// use alloy_primitives::{B256, U256, address};
+/// use calldata_checks::pm_order::{
+///     DecodedOrder, PmBuilder, PmMarketFacts, PmOrderFacts, PmOrderRequest, Side,
+/// };
+/// use calldata_checks::{Commitment, DigestStanding, FeePolicy, UtcSeconds, judge};
+/// # use calldata_checks::pm_order::{
+/// #     Approval, CHAIN_ID, DOMAIN_NAME, DOMAIN_VERSION, DomainText, Exchange, Member, Message,
+/// #     Post, RestOrder, TypedData, TypedOrder,
+/// # };
+///
+/// # let id = "68037499376105572055155402848342376736342093236553438132563031797889957479533";
+/// # let token_id: U256 = id.parse().unwrap();
+/// # let account = address!("f39Fd6e51aad88F6F4ce6aB8827279cffFb92266");
+/// # let (owner, zero) = (account.to_string(), B256::ZERO.to_string());
+/// # let exchange = Exchange::Normal.address().to_string();
+/// # let approval = Side::Buy.approval();
+/// # let collateral = approval.contract.to_string();
+/// # let members = |list: &[[&'static str; 2]]| -> Vec<Member<'static>> {
+/// #     list.iter().map(|&[name, kind]| Member { name, kind }).collect()
+/// # };
+/// # let message = Message {
+/// #     salt: "479249096354", maker: &owner, signer: &owner, token_id: id,
+/// #     maker_amount: "50000000", taker_amount: "100000000", side: 0, signature_type: 0,
+/// #     timestamp: "1790000000000", metadata: &zero, builder: &zero,
+/// # };
+/// # let order = RestOrder {
+/// #     salt: "479249096354", maker: &owner, signer: &owner, token_id: id,
+/// #     maker_amount: "50000000", taker_amount: "100000000", side: "BUY", signature_type: 0,
+/// #     timestamp: "1790000000000", expiration: "0", metadata: &zero, builder: &zero,
+/// # };
+/// # let plan = TypedOrder {
+/// #     typed_data: TypedData {
+/// #         domain_members: members(&[
+/// #             ["name", "string"], ["version", "string"], ["chainId", "uint256"],
+/// #             ["verifyingContract", "address"],
+/// #         ]),
+/// #         order_members: members(&[
+/// #             ["salt", "uint256"], ["maker", "address"], ["signer", "address"],
+/// #             ["tokenId", "uint256"], ["makerAmount", "uint256"], ["takerAmount", "uint256"],
+/// #             ["side", "uint8"], ["signatureType", "uint8"], ["timestamp", "uint256"],
+/// #             ["metadata", "bytes32"], ["builder", "bytes32"],
+/// #         ]),
+/// #         primary_type: "Order",
+/// #         domain: DomainText {
+/// #             name: DOMAIN_NAME, version: DOMAIN_VERSION, chain_id: CHAIN_ID,
+/// #             verifying_contract: &exchange,
+/// #         },
+/// #         message,
+/// #     },
+/// #     order,
+/// #     order_hash: "0xe0a9c4db47126f488712902874b5a2da5ad033bd515f143f9f8b281812ca6726",
+/// #     post: Post {
+/// #         method: "POST", path: "/order", defer_exec: false, post_only: false,
+/// #         order_type: "GTC", order,
+/// #     },
+/// #     approval: Approval {
+/// #         contract: &collateral, function: approval.function, spender: &exchange,
+/// #         amount: "50000000",
+/// #     },
+/// # };
+/// // `plan` has the members of the plan's JSON: 100 shares at 0.5.
+/// let request = PmOrderRequest {
+///     account, chain_id: 137, token_id, side: Side::Buy, price: "0.5".parse()?,
+///     size: "100".parse()?, condition_id: None, outcome: Some("Yes".to_owned()),
+///     post_only: false, max_cost: Some("50".parse()?), min_proceeds: None,
+/// };
+/// let now = UtcSeconds::from_unix(1_790_000_000);
+/// let market = PmMarketFacts {
+///     version: 2, condition_id: B256::repeat_byte(7),
+///     tokens: [(token_id, "Yes".to_owned()), (U256::from(5), "No".to_owned())],
+///     tick_size: "0.01".parse()?, min_order_size: "5".parse()?, neg_risk: false,
+///     accepting_orders: true, order_book: true, active: true, closed: false, read_at: now,
+/// };
+/// let builder = PmBuilder { code: B256::ZERO, max_fee: FeePolicy::PM_MAX_BUILDER_FEE, fee: None };
+/// let commitment = Commitment {
+///     valid_until: now.saturating_add(90), now, digest: DigestStanding::Sealing,
+/// };
+/// let facts =
+///     PmOrderFacts::decode(&plan, request.clone(), market.clone(), builder, commitment)?;
+/// judge(&facts)?;
+/// assert_eq!(facts.into_decoded(), DecodedOrder::decode(&plan)?);
+///
+/// // The request was for twice the size.
+/// let other = PmOrderRequest { size: "200".parse()?, ..request };
+/// let facts = PmOrderFacts::decode(&plan, other, market, builder, commitment)?;
+/// assert_eq!(judge(&facts).unwrap_err().check, "pm_amount_exact");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PmOrderFacts {
     request: PmOrderRequest,

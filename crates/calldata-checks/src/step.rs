@@ -92,10 +92,17 @@ impl Steps {
     /// let token = address!("833589fCD6eDb6E08f4c7C32D4f71b54bdA02913");
     /// let router = address!("1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE");
     /// let call = Step { kind: StepKind::Call, to: router, value: U256::ZERO, data: [0x5f, 0xd9, 0xae, 0x2e].into() };
+    /// let reset = approval(StepKind::ApproveReset, token, router, U256::ZERO);
     /// let approve = approval(StepKind::Approve, token, router, U256::from(1_000));
+    /// let steps = Steps::decode(&[reset, approve.clone(), call.clone()])?;
+    /// assert!(steps.judge_reset_order().is_ok());
+    /// let uncleared = Steps { reset: steps.approve, ..steps };
+    /// assert_eq!(uncleared.judge_reset_order().unwrap_err().observed, "1000");
+    ///
     /// let refused = Steps::decode(&[approve, call]).unwrap_err();
     /// assert_eq!(refused.check, "erc20_allowance_reset_ordered");
     /// assert_eq!(refused.violation.message, "a plan has exactly three steps");
+    /// # Ok::<(), calldata_checks::Failure>(())
     /// ```
     pub fn decode(steps: &[Step]) -> Result<Self, Failure> {
         let refuse = |violation| Failure::new(RESET_ORDER, violation);

@@ -43,11 +43,11 @@ pub(crate) fn answer(node: &mut Node, body: &[u8]) -> Reply {
     let value = match serde_json::from_slice(body) {
         Ok(Value::Array(calls)) => match batch(node, calls) {
             Ok(value) => value,
-            Err(spoilt) => return spoilt,
+            Err(faulty) => return faulty,
         },
         Ok(call) => match single(node, call) {
             Ok(value) => value,
-            Err(spoilt) => return spoilt,
+            Err(faulty) => return faulty,
         },
         Err(_) => Some(failure(Value::Null, &RpcError::parse())),
     };
@@ -72,14 +72,14 @@ fn batch(node: &mut Node, calls: Vec<Value>) -> Result<Option<Value>, Reply> {
         )));
     }
     let mut answers = Vec::new();
-    let mut spoilt = None;
+    let mut faulty = None;
     for call in calls {
         match single(node, call) {
             Ok(answer) => answers.extend(answer),
-            Err(reply) => spoilt = spoilt.or(Some(reply)),
+            Err(reply) => faulty = faulty.or(Some(reply)),
         }
     }
-    match spoilt {
+    match faulty {
         Some(reply) => Err(reply),
         None => Ok((!answers.is_empty()).then_some(Value::Array(answers))),
     }
@@ -98,11 +98,11 @@ fn single(node: &mut Node, call: Value) -> Result<Option<Value>, Reply> {
     if let Some(strike) = &strike
         && !strike.after
     {
-        return spoil(id, &strike.answer);
+        return faulty_answer(id, &strike.answer);
     }
     let result = Params::new(params).and_then(|params| methods::dispatch(node, &method, params));
     if let Some(strike) = strike {
-        return spoil(id, &strike.answer);
+        return faulty_answer(id, &strike.answer);
     }
     let Some(id) = id else { return Ok(None) };
     Ok(Some(match result {
@@ -132,7 +132,7 @@ fn envelope(call: Value) -> Option<(Option<Value>, String, Option<Value>)> {
     Some((id, method, call.remove("params")))
 }
 
-fn spoil(id: Option<Value>, answer: &BadAnswer) -> Result<Option<Value>, Reply> {
+fn faulty_answer(id: Option<Value>, answer: &BadAnswer) -> Result<Option<Value>, Reply> {
     match answer {
         BadAnswer::Error { code, message } => {
             let error = RpcError::new(*code, message.clone());

@@ -42,7 +42,10 @@ impl Decimal {
     /// ```
     /// use exact::{Decimal, DecimalError};
     ///
-    /// assert_eq!(Decimal::new(2_500, 3)?.to_string(), "2.5");
+    /// let value = Decimal::new(2_500, 3)?;
+    /// assert_eq!(value.to_string(), "2.5");
+    /// assert_eq!((value.mantissa(), value.scale()), (25, 1));
+    /// assert!(!value.is_integer() && !value.is_zero());
     /// assert_eq!(Decimal::new(1, 37), Err(DecimalError::TooManyDigits));
     /// # Ok::<(), DecimalError>(())
     /// ```
@@ -84,6 +87,12 @@ impl Decimal {
 
     /// Counts the significant figures: the digits without the zeros at either end. An integer's
     /// trailing zeros do not count.
+    ///
+    /// ```
+    /// let price: exact::Decimal = "0.00120".parse()?;
+    /// assert_eq!(price.significant_figures(), 2);
+    /// # Ok::<(), exact::DecimalError>(())
+    /// ```
     #[must_use]
     pub fn significant_figures(self) -> u32 {
         let mut mantissa = self.mantissa;
@@ -116,6 +125,12 @@ impl Decimal {
     ///
     /// # Errors
     /// The product has more digits than a decimal can have.
+    ///
+    /// ```
+    /// let (size, price): (exact::Decimal, exact::Decimal) = ("2.5".parse()?, "0.1".parse()?);
+    /// assert_eq!(size.checked_mul(price)?.to_string(), "0.25");
+    /// # Ok::<(), exact::DecimalError>(())
+    /// ```
     pub fn checked_mul(self, other: Self) -> Result<Self, DecimalError> {
         let (a, b) = (U256::from(self.mantissa), U256::from(other.mantissa));
         // Two mantissas below 10^36 multiply to less than 2^240.

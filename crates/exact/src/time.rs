@@ -32,6 +32,8 @@ impl UtcSeconds {
     /// ```
     /// let time = exact::UtcSeconds::from_unix(1_795_275_000);
     /// assert_eq!(time.to_string(), "2026-11-21T15:30:00Z");
+    /// assert_eq!(time.unix_millis(), 1_795_275_000_000);
+    /// assert_eq!(time.saturating_add(60).to_string(), "2026-11-21T15:31:00Z");
     /// ```
     #[must_use]
     pub const fn from_unix(seconds: u64) -> Self {
@@ -44,6 +46,16 @@ impl UtcSeconds {
 
     /// Makes a time of a time stamp, without its fraction of a second. Times before 1970 become its
     /// first second.
+    ///
+    /// ```
+    /// use exact::UtcSeconds;
+    /// use jiff::Timestamp;
+    ///
+    /// let time = UtcSeconds::from_timestamp(Timestamp::from_second(1_795_275_000)?);
+    /// assert_eq!(time.to_string(), "2026-11-21T15:30:00Z");
+    /// assert_eq!(UtcSeconds::from_timestamp(Timestamp::from_second(-1)?).unix(), 0);
+    /// # Ok::<(), jiff::Error>(())
+    /// ```
     #[must_use]
     pub fn from_timestamp(time: Timestamp) -> Self {
         Self::from_unix(u64::try_from(time.as_second()).unwrap_or(0))

@@ -16,7 +16,7 @@ use crate::{CommandOutcome, Exit, Failure, Printable, Refused, settings::Setting
 /// The policy that this build pins. It is used when no file is named.
 const PINNED: &str = include_str!("../../../docs/fence-policy.example.json");
 
-/// The choice of a command's policy.
+/// The arguments that select the policy.
 #[derive(Debug, Args)]
 pub struct PolicyArguments {
     /// The policy document [default: the policy that this build pins]

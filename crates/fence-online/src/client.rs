@@ -22,7 +22,7 @@ const MOST_BYTES: u64 = 4 * 1024 * 1024;
 const PATIENCE: Duration = Duration::from_secs(30);
 const PATIENCE_TO_CONNECT: Duration = Duration::from_secs(10);
 
-/// The choice of a command's server.
+/// The arguments that select the server.
 #[derive(Debug, Args)]
 pub struct Server {
     /// The service's address, like https://api.example; plain http only for this machine

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::client::Client;
 
-/// The choice of the chain's endpoint.
+/// The arguments that select the endpoint of the chain, and the depth of a reading.
 #[derive(Debug, Args)]
 pub struct Endpoint {
     /// An endpoint of the chain (JSON-RPC), like `https://mainnet.base.org`; plain http only for
@@ -159,7 +159,7 @@ impl Node {
     fn block(&self, which: &str) -> Result<(u64, B256), Failure> {
         let block = self.call("eth_getBlockByNumber", &json!([which, false]))?;
         let hash = block.get("hash").and_then(Value::as_str);
-        let hash = hash.and_then(|hash| hash.parse().ok());
+        let hash = hash.and_then(exact::parse_hex_array).map(B256::new);
         let number = block.get("number").map(number).transpose()?;
         number
             .zip(hash)
@@ -191,6 +191,8 @@ fn number(value: &Value) -> Result<u64, Failure> {
     value
         .as_str()
         .and_then(|text| text.strip_prefix("0x"))
+        // `from_str_radix` accepts a sign.
+        .filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
         .and_then(|digits| u64::from_str_radix(digits, 16).ok())
         .ok_or_else(|| unusable("its answer is no number"))
 }
@@ -198,7 +200,8 @@ fn number(value: &Value) -> Result<u64, Failure> {
 fn bytes(value: &Value) -> Result<Bytes, Failure> {
     value
         .as_str()
-        .and_then(|text| text.parse().ok())
+        .and_then(exact::parse_hex)
+        .map(Bytes::from)
         .ok_or_else(|| unusable("its answer is no bytes"))
 }
 

@@ -61,7 +61,7 @@ pub struct Limits {
     pub of_all: u64,
 }
 
-/// The booking of a key.
+/// The book's entry for a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Booked {
     /// The first booked amount of the key, in wei.

@@ -10,8 +10,8 @@ use tokio::process::Command;
 use tokio::sync::OnceCell;
 
 use crate::JudgeError;
+use crate::api_server::write;
 use crate::binary::build;
-use crate::service::write;
 
 /// The configuration of an instance. All other keys have the server's defaults.
 #[derive(Debug, Clone)]

@@ -118,11 +118,11 @@ impl SqliteLedger {
     }
 
     /// Returns the migration that [`open`](Self::open) would run on the file at `path`; `None` when
-    /// there is no file. Writes nothing to it.
+    /// there is no file. Does not write to it.
     ///
     /// # Errors
     ///
-    /// The errors about files, as of [`open`](Self::open).
+    /// The same as [`storage::sqlite::pending`].
     pub fn pending(path: &Path) -> Result<Option<Migration>, DatabaseError> {
         schema::pending(path)
     }

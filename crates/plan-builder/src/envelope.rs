@@ -116,7 +116,7 @@ impl<'de> Deserialize<'de> for RailRecord {
 const AFTER_A_REVERTED_CALL: &str = "A reverted call undoes itself only: the allowance that the step approve has set stays. \
     Send payload.steps[0] (approve_reset) again to clear it, before anything else is signed for this token.";
 
-/// The member `replay_disclosure`: what the plan does not guarantee.
+/// The member `replay_disclosure`: the limits of the plan's guarantees.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReplayDisclosure {

@@ -43,6 +43,7 @@ use crate::{
 ///
 /// # Example
 /// ```
+/// use calldata_checks::perp_order::hash::{MAINNET_SOURCE, agent_digest};
 /// use plan_builder::perp_order::{self, PerpOrderRequest};
 /// use plan_builder::ports::{PerpAsset, PerpVenue, PortError};
 /// use plan_builder::{Moment, Refusal, Request, VerifiedPlan, verify};
@@ -95,7 +96,10 @@ use crate::{
 /// };
 /// let verified = buy_at("99000")?;
 /// let VerifiedPlan::PerpOrder(order) = verified.plan() else { return Err("no order".into()) };
-/// println!("sign {}", order.signing_digest(moment.now_millis));
+/// let nonce = moment.now_millis;
+/// println!("sign {}", order.signing_digest(nonce));
+/// let agent = order.connection_id(nonce); // for a signer of typed data
+/// assert_eq!(agent_digest(MAINNET_SOURCE, agent), order.signing_digest(nonce));
 ///
 /// // A slip of a digit.
 /// assert_eq!(buy_at("990000").unwrap_err().check, "perp_price_band");

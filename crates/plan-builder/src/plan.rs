@@ -183,7 +183,9 @@ pub fn verify(
 ///
 /// # Example
 /// ```
-/// use plan_builder::{OwnReadings, Request, bridge, rail_of_plan, verify, verify_with};
+/// use plan_builder::{
+///     OwnReadings, Request, VerifiedPlan, bridge, rail_of_plan, verify, verify_with,
+/// };
 /// # use alloy_primitives::{Address, Bytes};
 /// # use plan_builder::{FeeDocument, Policy, ports::{Accounts, PortError}};
 ///
@@ -217,11 +219,14 @@ pub fn verify(
 /// let control = "bridge_recipient_controlled_on_destination";
 /// let verified = verify(&request, plan, now, &policy)?;
 /// assert_eq!(verified.report().not_established()[0].name, control);
+/// assert!(verified.plan_report().not_established().is_empty());
 ///
 /// // `Node` is the verifier's own access to the source chain.
 /// let own = OwnReadings::of_control(ready(bridge::read_control(bridge_request, &Node))?);
 /// let verified = verify_with(&request, plan, now, &policy, &own)?;
 /// assert!(verified.report().assertions().iter().any(|check| check.name == control));
+/// let VerifiedPlan::Bridge(bridge) = verified.into_plan() else { return Err("no bridge".into()) };
+/// assert_eq!(bridge.minted_at_least().to_string(), "24996425");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn verify_with(

@@ -158,6 +158,9 @@ impl Refusal {
     /// let refusal = Refusal::new(Refusal::QUOTE_STALE, "the quote is too old").comparing(60, 75);
     /// assert_eq!(refusal.to_string(), "quote_stale: the quote is too old");
     /// assert_eq!(refusal.observed.as_deref(), Some("75"));
+    ///
+    /// let refusal = Refusal::new(Refusal::RATE_LIMITED, "the limit is reached").after(7);
+    /// assert_eq!(refusal.retry_after.map(|seconds| seconds.get()), Some(7));
     /// ```
     #[must_use]
     pub fn new(check: &'static str, message: impl Into<String>) -> Self {
@@ -188,6 +191,16 @@ impl Refusal {
     }
 
     /// Creates the refusal of arguments, with every problem.
+    ///
+    /// # Example
+    /// ```
+    /// use plan_builder::{Problem, Refusal};
+    ///
+    /// let (path, expected, observed) = ("$.amount".into(), "digits".into(), "1e3".into());
+    /// let refusal = Refusal::of_input(vec![Problem { path, expected, observed }]);
+    /// assert_eq!(refusal.message, "$.amount: expected digits, got 1e3");
+    /// assert_eq!(refusal.request_path.as_deref(), Some("$.amount"));
+    /// ```
     #[must_use]
     pub fn of_input(problems: Vec<Problem>) -> Self {
         let message = problems

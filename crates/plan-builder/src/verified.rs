@@ -24,8 +24,8 @@ use crate::AccountKind;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OwnReadings {
-    /// The control of the receiving address of a bridge. `None` when that was not read. Plans of
-    /// other rails have no such reading.
+    /// The reading of who controls the receiving address of a bridge. `None` when that was not
+    /// read. Plans of other rails have no such reading.
     pub control: Option<DestinationControl>,
 }
 

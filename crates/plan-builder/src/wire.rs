@@ -142,6 +142,13 @@ pub struct Label(Cow<'static, str>);
 
 impl Label {
     /// Makes a label of the printable part of a foreign text.
+    ///
+    /// # Example
+    /// ```
+    /// use plan_builder::wire::Label;
+    ///
+    /// assert_eq!(Label::of("USD₮0\u{202e}").as_str(), "USD₮0");
+    /// ```
     #[must_use]
     pub fn of(text: &str) -> Self {
         Self(Cow::Owned(
@@ -178,7 +185,7 @@ const LONGEST_LABEL: usize = 64;
 /// # Example
 /// ```
 /// use calldata_checks::Step;
-/// use plan_builder::wire::StepRecord;
+/// use plan_builder::wire::{self, StepRecord};
 ///
 /// // A member of `payload.steps` of a plan.
 /// let record: StepRecord = serde_json::from_str(
@@ -186,6 +193,7 @@ const LONGEST_LABEL: usize = 64;
 /// )?;
 /// let step = Step::from(&record);
 /// assert_eq!((step.kind.as_str(), step.data.len()), ("call", 4));
+/// assert_eq!(wire::steps(&[record]), [step]);
 /// assert!(serde_json::from_str::<StepRecord>(r#"{"data":"0x5FD9AE2E"}"#).is_err()); // one spelling each
 /// # Ok::<(), serde_json::Error>(())
 /// ```

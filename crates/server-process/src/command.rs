@@ -3,11 +3,12 @@
 
 use std::fmt::Display;
 use std::io::{self, Write as _};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use server_config::ConfigError;
+use server_config::{ConfigError, Finding};
 use tokio::runtime::{Builder, Runtime};
 
 /// Arguments of `serve`.
@@ -16,6 +17,17 @@ pub struct ServeArguments {
     /// The TOML file. Every key can be overridden by an environment variable SVC__SECTION__KEY.
     #[arg(long, value_name = "FILE")]
     pub config: PathBuf,
+}
+
+/// Arguments of `demo`. A server's command can replace the default of the address.
+#[derive(Debug, Args)]
+pub struct DemoArguments {
+    /// The address to listen on; port 0 picks a free port.
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
+    pub listen: SocketAddr,
+    /// Exit after the transcript, with 0 only if every step succeeded.
+    #[arg(long)]
+    pub once: bool,
 }
 
 /// Why a command failed. Each variant has its exit code.
@@ -96,6 +108,21 @@ pub fn show(text: &str, note: Option<&str>, exit_code: u8) -> Result<(), Failure
     }
 }
 
+/// Prints the findings of `check-config --online` on standard output, one line for each.
+///
+/// # Errors
+/// The failure with the exit code of the findings, unless it is 0. [`Failure::Other`] when standard
+/// output cannot be written.
+pub fn show_findings(findings: &[Finding]) -> Result<(), Failure> {
+    let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
+    print(&lines.join("\n"))?;
+    match server_config::exit_code(findings) {
+        0 => Ok(()),
+        1 => Err(Failure::other("something could not be reached")),
+        _ => Err(Failure::config("something contradicts the configuration")),
+    }
+}
+
 /// Makes a runtime with one thread for each core of the machine.
 ///
 /// # Errors
@@ -114,6 +141,8 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> io::Result<T> {
 
 #[cfg(test)]
 mod tests {
+    use server_config::Verdict;
+
     use super::*;
 
     #[test]
@@ -132,6 +161,29 @@ mod tests {
             let shown = format!("{result:?}");
             assert_eq!(end("tested", result), ExitCode::from(code), "{shown}");
         }
+    }
+
+    #[test]
+    fn findings_end_with_a_message_and_their_exit_code() {
+        let found = |verdict| Finding {
+            key: "a.b".to_owned(),
+            verdict,
+            said: "c".to_owned(),
+        };
+        let [agrees, unreached, contradicts] = [
+            found(Verdict::Agrees),
+            found(Verdict::Unreached),
+            found(Verdict::Contradicts),
+        ];
+        assert_eq!(show_findings(std::slice::from_ref(&agrees)), Ok(()));
+        assert_eq!(
+            show_findings(&[agrees, unreached.clone()]),
+            Err(Failure::other("something could not be reached"))
+        );
+        assert_eq!(
+            show_findings(&[contradicts, unreached]),
+            Err(Failure::config("something contradicts the configuration"))
+        );
     }
 
     #[test]

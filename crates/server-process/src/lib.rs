@@ -5,7 +5,11 @@ mod edge;
 mod health;
 mod metrics;
 
-pub use command::{Failure, ServeArguments, block_on, end, print, runtime, show};
+pub use command::{
+    DemoArguments, Failure, ServeArguments, block_on, end, print, runtime, show, show_findings,
+};
 pub use edge::limits;
 pub use health::readiness;
-pub use metrics::{METRICS_MEDIA_TYPE, Metrics};
+pub use metrics::{
+    BUILD_INFO, HTTP_ANSWERS, METRICS_MEDIA_TYPE, Metrics, begin_series, count_answer,
+};

@@ -1,8 +1,10 @@
-//! The metrics of a process: the recorder, its text for `/metrics`, and its upkeep.
+//! The metrics of a process: the recorder, its text for `/metrics`, its upkeep, and the two metrics
+//! that both servers have.
 
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use metrics::{Counter, counter, gauge};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
 /// The upper bounds of the buckets of every metric whose name ends with `_seconds`.
@@ -15,6 +17,12 @@ const UPKEEP: Duration = Duration::from_secs(5);
 
 /// The media type of [`Metrics::render`].
 pub const METRICS_MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// The gauge of the build: always 1, with the version as the label `version`.
+pub const BUILD_INFO: &str = "svc_build_info";
+
+/// The counter of HTTP answers, with the label `status`.
+pub const HTTP_ANSWERS: &str = "svc_http_answers_total";
 
 /// The metrics of the process. A server has them in a `static`.
 ///
@@ -75,9 +83,30 @@ impl Metrics {
     }
 }
 
+/// Sets [`BUILD_INFO`], and creates the series of [`HTTP_ANSWERS`] with these statuses, so that the
+/// first answer shows as an increase.
+pub fn begin_series(version: &'static str, statuses: &[&'static str]) {
+    gauge!(BUILD_INFO, "version" => version).set(1.0);
+    for status in statuses.iter().copied() {
+        counter!(HTTP_ANSWERS, "status" => status).increment(0);
+    }
+}
+
+/// Counts an HTTP answer in [`HTTP_ANSWERS`]. Install the recorder before the first call: the
+/// counter of status 200 is looked up once.
+pub fn count_answer(status: u16) {
+    static OK: OnceLock<Counter> = OnceLock::new();
+    if status == 200 {
+        OK.get_or_init(|| counter!(HTTP_ANSWERS, "status" => "200"))
+            .increment(1);
+    } else {
+        counter!(HTTP_ANSWERS, "status" => status.to_string()).increment(1);
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use metrics::{counter, histogram};
+    use metrics::histogram;
 
     use super::*;
 
@@ -88,11 +117,19 @@ mod tests {
         static SECOND: Metrics = Metrics::new(|| counter!("never_total").increment(0));
         OURS.install();
         histogram!("took_seconds").record(0.02);
+        begin_series("1.2.3", &["200", "503"]);
+        for status in [200, 404, 200] {
+            count_answer(status);
+        }
         let text = OURS.render().unwrap_or_default();
         for line in [
             "begun_total 0",
             "took_seconds_bucket{le=\"0.01\"} 0",
             "took_seconds_bucket{le=\"0.025\"} 1",
+            "svc_build_info{version=\"1.2.3\"} 1",
+            "svc_http_answers_total{status=\"200\"} 2",
+            "svc_http_answers_total{status=\"404\"} 1",
+            "svc_http_answers_total{status=\"503\"} 0",
         ] {
             assert!(text.lines().any(|found| found == line), "{line}:\n{text}");
         }

@@ -1,4 +1,4 @@
-//! Weighs refusals: how much each one decides about a payment.
+//! Classifies refusals by how final they are for a payment.
 
 use x402_wire::Reason;
 

@@ -32,7 +32,7 @@ impl fmt::Display for Tables {
 }
 
 impl fmt::Display for Migration {
-    /// Says what the next start does to the tables.
+    /// Says what a start does to the tables.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { tables, from, to } = self;
         match (from, tables) {

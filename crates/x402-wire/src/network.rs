@@ -14,6 +14,7 @@ use thiserror::Error;
 ///
 /// let network: Network = "eip155:196".parse()?;
 /// assert_eq!(network, Network::X_LAYER);
+/// assert_eq!(network.chain_id(), 196);
 /// assert!("xlayer".parse::<Network>().is_err());
 /// # Ok::<(), x402_wire::NetworkError>(())
 /// ```

@@ -16,7 +16,7 @@ use crate::{
 ///
 /// # Example
 /// ```
-/// use x402_wire::{HeaderError, PaymentPayload, encode_header};
+/// use x402_wire::{HeaderError, Network, PaymentPayload, encode_header};
 ///
 /// # let json = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/payment.json"));
 /// let header = encode_header(json); // as PAYMENT-SIGNATURE carries it
@@ -24,6 +24,8 @@ use crate::{
 /// assert_eq!(payload.authorization().to, payload.accepted().pay_to);
 /// assert_eq!(payload.signature().to_bytes().map(|bytes| bytes.len()), Some(65));
 /// assert_eq!(payload.raw(), json);
+/// let key = payload.authorization_key().unwrap();
+/// assert_eq!((key.network, key.payer), (Network::X_LAYER, payload.authorization().from));
 ///
 /// assert_eq!(PaymentPayload::from_header(b"?"), Err(HeaderError::Base64));
 /// # Ok::<(), HeaderError>(())

@@ -1,4 +1,4 @@
-//! Checks the width of comments. `rustfmt` does not change it.
+//! Checks the width of comments in Rust and SQL. `rustfmt` does not change it.
 
 use std::fmt;
 use std::fs;
@@ -38,25 +38,27 @@ impl fmt::Display for Wide {
 /// A file or folder cannot be read.
 pub fn check(root: &std::path::Path) -> Result<Vec<Wide>, XtaskError> {
     let mut wide = Vec::new();
-    for file in sources::files(root)? {
-        let text = fs::read_to_string(&file).map_err(XtaskError::io(&file))?;
-        let lines = too_wide(&text).into_iter();
-        wide.extend(lines.map(|(line, width)| Wide {
-            file: file.clone(),
-            line,
-            width,
-        }));
+    for (ending, mark) in [("rs", "//"), ("sql", "--")] {
+        for file in sources::files(root, ending)? {
+            let text = fs::read_to_string(&file).map_err(XtaskError::io(&file))?;
+            let lines = too_wide(&text, mark).into_iter();
+            wide.extend(lines.map(|(line, width)| Wide {
+                file: file.clone(),
+                line,
+                width,
+            }));
+        }
     }
     Ok(wide)
 }
 
-/// Finds the lines of a text that are too wide. Returns their numbers and how many characters they
-/// have.
-fn too_wide(text: &str) -> Vec<(usize, usize)> {
+/// Finds the comments of a text that are too wide. They begin with `mark`. Returns the numbers of
+/// their lines and how many characters these have.
+fn too_wide(text: &str, mark: &str) -> Vec<(usize, usize)> {
     let mut in_example = false;
     let mut wide = Vec::new();
     for (line, number) in text.lines().zip(1..) {
-        let Some(comment) = line.trim_start().strip_prefix("//") else {
+        let Some(comment) = line.trim_start().strip_prefix(mark) else {
             in_example = false;
             continue;
         };
@@ -78,7 +80,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &[(usize, usize)]) {
-        assert_eq!(too_wide(text), expected, "{text}");
+        assert_eq!(too_wide(text, "//"), expected, "{text}");
     }
 
     #[test]
@@ -91,6 +93,8 @@ mod tests {
         check(&of(100).replace('a', "₮"), &[]);
         let code = format!("    let a = \"{}\";\n", "a".repeat(120));
         check(&code, &[]);
+        let sql = format!("SELECT 1;\n  -- {}\n", "a".repeat(100));
+        assert_eq!(too_wide(&sql, "--"), [(2, 105)]);
     }
 
     #[test]

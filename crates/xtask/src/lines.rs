@@ -42,7 +42,7 @@ pub fn count(root: &Path) -> Result<Vec<Lines>, XtaskError> {
         source: 0,
         tests: 0,
     };
-    for file in sources::files(root)? {
+    for file in sources::files(root, "rs")? {
         let below = file.strip_prefix(root).unwrap_or(&file);
         let mut parts = below.components();
         let (Some(kind), Some(name)) = (parts.next(), parts.next()) else {

@@ -8,13 +8,15 @@ use crate::{XtaskError, command};
 pub const TARGET: &str = "wasm32-unknown-unknown";
 
 /// The crates that build for [`TARGET`]. None of them has C code.
-pub const CRATES: [&str; 6] = [
+pub const CRATES: [&str; 8] = [
     "credit",
     "exact",
     "plan-builder",
     "calldata-checks",
+    "readings",
     "route-catalog",
     "x402-wire",
+    "yield-watch",
 ];
 
 /// Makes sure that the toolchain has the target. If it is missing, rustup adds it.

@@ -1,5 +1,6 @@
-//! `check-config --online`: compares a configuration with the facilitator, the nodes and the clock.
-//! The requests read only. A finding says what was observed, and repeats no secret.
+//! `check-config --online`: compares a configuration with its stores, the facilitator, the nodes,
+//! the signer, the custodian and the clock. It only reads. A finding says what was observed, and
+//! repeats no secret.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -70,7 +71,7 @@ async fn tables(config: &Config) -> Vec<Finding> {
     }
 }
 
-/// Says what the next start does to the tables of one store.
+/// Says what a start does to the tables of one store.
 fn version(pending: Result<Migration, VersionError>) -> (Verdict, String) {
     match pending {
         Ok(migration) => (Verdict::Agrees, migration.to_string()),

@@ -2,6 +2,7 @@
 //! compares the document with it.
 
 use metrics::{describe_counter, describe_gauge, describe_histogram};
+use server_process::{BUILD_INFO, HTTP_ANSWERS};
 
 pub(super) const UNPAID_CHALLENGES: &str = "svc_unpaid_challenges_total";
 pub(super) const PAID_CALLS: &str = "svc_paid_calls_total";
@@ -24,11 +25,9 @@ pub(super) const UPSTREAM_TOLERATED: &str = "svc_upstream_tolerated_total";
 pub(super) const PROBE_BROKEN: &str = "svc_probe_broken_sources";
 pub(super) const PROBE_TOLERATED: &str = "svc_probe_tolerated_members";
 pub(super) const UNREVIEWED: &str = "svc_unreviewed_contracts_total";
-pub(super) const HTTP_ANSWERS: &str = "svc_http_answers_total";
 pub(super) const DELEGATION_ANSWERS: &str = "svc_delegation_answers_total";
 pub(super) const WALLET_ACTIONS_UNCHARGED: &str = "svc_wallet_actions_uncharged_total";
 pub(super) const WALLET_ACTIONS_REORGANISED: &str = "svc_wallet_actions_reorganised_total";
-pub(super) const BUILD_INFO: &str = "svc_build_info";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {

@@ -1,5 +1,5 @@
 //! Opens the parts of a configuration: stores, settler, custody, upstreams, fence and actions. It
-//! also starts what an earlier process left open. [`Service::run`] serves.
+//! also starts what an earlier process left open. [`ApiServer::run`] serves.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use x402_wire::Terms;
 
 use super::settler::{check_key, check_signer, settlement_config};
 use super::stores::{Stores, Transactions};
-use super::{Parts, Service};
+use super::{ApiServer, Parts};
 use crate::Sources;
 use crate::config::{Config, Problem};
 use crate::delegation::{self, Routes};
@@ -25,7 +25,7 @@ use crate::offering::offering;
 use crate::signing;
 use crate::wallets::{self, Sending};
 
-impl Service<AnySettler, AnyLedger> {
+impl ApiServer<AnySettler, AnyLedger> {
     /// Opens the parts of a configuration, and listens.
     ///
     /// # Errors
@@ -201,7 +201,7 @@ async fn open_custody(
     Ok(Some(Arc::new(Guarded::new(custody, policy))))
 }
 
-/// Makes the checks of [`Service::open`] that need nothing opened. Returns the payment terms and
+/// Makes the checks of [`ApiServer::open`] that need nothing opened. Returns the payment terms and
 /// the parts that would not be served.
 ///
 /// # Errors

@@ -21,7 +21,7 @@ use crate::error::ServeError;
 /// The time limit of a statement that may read every row of a table.
 const READING: Duration = Duration::from_secs(600);
 
-/// The extensions of the files beside the ledger's, which replace its own.
+/// The extensions of the files beside the ledger's file. They replace its extension.
 const MANDATES: &str = "watch.db";
 const DELEGATIONS: &str = "fence.db";
 const INTENTS: &str = "wallets.db";
@@ -71,7 +71,7 @@ pub(crate) enum VersionError {
 }
 
 impl VersionError {
-    /// Whether the tables were read, and are not tables that this program can use.
+    /// Whether the tables were read, and this program cannot use them.
     pub(crate) fn is_of_content(&self) -> bool {
         matches!(
             self,
@@ -161,8 +161,8 @@ impl Stores {
         Ok(Some(pending.map_err(ServeError::Database)?))
     }
 
-    /// Returns the migrations that opening the stores would run, in the order of a start. Files
-    /// that do not exist need none.
+    /// Returns the migrations that opening the stores would run, the ledger's first. Leaves out
+    /// files that do not exist: a start creates them with the newest schema.
     pub(crate) async fn pending(&self) -> Vec<Result<Migration, VersionError>> {
         match self {
             Self::Files(path) => {

@@ -65,8 +65,8 @@ impl<T> Current<T> {
         now: Timestamp,
     ) -> Result<Arc<Snapshot<T>>, Absent> {
         let mut state = self.state.clone();
-        let begun = state.wait_for(|state| !matches!(state, State::Loading));
-        drop(tokio::time::timeout(PATIENCE, begun).await.map(drop));
+        let loaded = state.wait_for(|state| !matches!(state, State::Loading));
+        drop(tokio::time::timeout(PATIENCE, loaded).await.map(drop));
         let snapshot = self.latest().ok_or(Absent::Never)?;
         let age_seconds = snapshot.age_seconds(now);
         if age_seconds < refused.as_secs() {

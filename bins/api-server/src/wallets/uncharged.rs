@@ -1,6 +1,6 @@
-//! Ends the payment of an action that can no longer be charged. An action without a signed
-//! transaction is cancelled. A signed action continues without a charge: once it has an effect, the
-//! ledger and the intent record that, and a metric counts it.
+//! Handles an action whose payment can no longer be settled for it. The action is cancelled when
+//! nothing was signed. Otherwise it continues without a charge: once it has an effect, the intent
+//! records that, the ledger too when the payment has expired, and a metric counts it.
 
 use std::time::Duration;
 
@@ -83,9 +83,9 @@ pub(super) async fn go_on<S: Settler, J: Journal, W: Worker>(
     }
 }
 
-/// Records in the ledger and in the intent that an action is not charged. The server that records
-/// it in the intent also counts it. Returns `false` when the ledger has the payment in a state in
-/// which it may pay for the action.
+/// Records in the intent that an action is not charged, and in the ledger too when the payment has
+/// expired. The server that records it in the intent also counts it. Returns `false` when the
+/// ledger has the payment in a state in which it may pay for the action.
 async fn note_uncharged<S: Settler, J: Journal, W: Worker>(
     actions: &WalletActions,
     processor: &PaymentProcessor<S, J, W>,

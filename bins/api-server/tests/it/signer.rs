@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 
 use alloy_primitives::{U64, U128, hex};
 use api_server::config::SettlementMode;
-use api_server::{ServeError, Service};
+use api_server::{ApiServer, ServeError};
 use dev_chain::{DEV_ACCOUNTS, DevAccount, GAS_PAYER};
 use serde_json::{Value, json};
 use test_support::eventually;
@@ -28,7 +28,7 @@ async fn the_signer_is_the_configured_account_and_the_only_one() {
     config.storage.url = Some(url.into());
     let key = config.settlement.private_key.take();
     let refused = async |config: &api_server::Config, account: &DevAccount| {
-        let opened = Box::pin(Service::open_signed_by(config, signer(account))).await;
+        let opened = Box::pin(ApiServer::open_signed_by(config, signer(account))).await;
         let error = opened.err().unwrap();
         assert!(matches!(error, ServeError::Signer { .. }), "{error}");
         error.to_string()
@@ -57,9 +57,9 @@ async fn the_signer_is_the_configured_account_and_the_only_one() {
     );
 
     config.settlement.mode = SettlementMode::Onchain;
-    let without = Box::pin(Service::open(&config)).await.err().unwrap();
+    let without = Box::pin(ApiServer::open(&config)).await.err().unwrap();
     assert!(matches!(without, ServeError::NoSigner { account } if account == GAS_PAYER.address));
-    let opened = Box::pin(Service::open_signed_by(&config, signer(&GAS_PAYER))).await;
+    let opened = Box::pin(ApiServer::open_signed_by(&config, signer(&GAS_PAYER))).await;
     assert!(opened.is_ok());
 }
 

@@ -20,7 +20,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use api_server::config::{Config, SettlementMode};
-use api_server::{Service, recorded_clock, replay_upstreams};
+use api_server::{ApiServer, recorded_clock, replay_upstreams};
 use data_sources::Clock;
 use dev_chain::{BUYER, DevChain, GAS_PAYER, PAYEE, RpcServer, USDT0};
 use ledger::{Options, SqliteLedger};
@@ -169,7 +169,7 @@ impl World {
     }
 
     async fn open(&mut self) {
-        let service = Service::open_at(&self.config, self.data_clock.clone())
+        let service = ApiServer::open_at(&self.config, self.data_clock.clone())
             .await
             .unwrap();
         let service = match &self.mover {

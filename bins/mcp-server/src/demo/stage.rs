@@ -20,7 +20,7 @@ use super::DemoError;
 use super::peer::Peer;
 use super::plan::approveCall;
 use crate::config::Config;
-use crate::serve::{Parts, Service};
+use crate::serve::{McpServer, Parts};
 
 /// The reviewed fee configuration of the demo, as a file of its own.
 const FEES: &str = include_str!("../../../../fixtures/vectors/plans/fees.toml");
@@ -132,7 +132,7 @@ impl Stage {
 
 impl Running {
     async fn start(config: &Config) -> Result<Self, DemoError> {
-        let service = Service::compose(config, Parts::open(config)?).await?;
+        let service = McpServer::compose(config, Parts::open(config)?).await?;
         let address = service.local_addr();
         let (stop, stopped) = oneshot::channel::<()>();
         let task = tokio::spawn(service.run(async move {

@@ -13,13 +13,13 @@ use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::request::Parts;
 use http::{Method, Request, StatusCode};
 use http_edge::{BodyError, ClientAddress, Handler, Limits, RequestBody, RequestId, read_body};
+use server_process::count_answer;
 
 use super::guard::{Guard, Intruder};
 use super::media;
 use super::operations::Operations;
 use super::reply::{self, Reply};
 use crate::mcp::{Declared, Dispatcher, Field, Toolbox};
-use crate::observe;
 use crate::rpc::Fault;
 
 const PATH: &str = "/mcp";
@@ -116,7 +116,7 @@ impl<T: Toolbox> Handler for Endpoint<T> {
         } else {
             self.operation(&parts, id)
         };
-        observe::answered(reply.status().as_u16());
+        count_answer(reply.status().as_u16());
         let admitted = is_mcp && reply.status() != StatusCode::FORBIDDEN;
         let headers = reply.headers_mut();
         if let Ok(id) = HeaderValue::try_from(id.text()) {

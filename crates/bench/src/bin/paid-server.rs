@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use alloy_primitives::U256;
 use api_server::config::{UpstreamMode, UpstreamTable};
-use api_server::{Config, Parts, Service, Sources, recorded_clock, replay_upstreams};
+use api_server::{ApiServer, Config, Parts, Sources, recorded_clock, replay_upstreams};
 use bench::baseline;
 use clap::{Parser, ValueEnum};
 use data_sources::{Clock, SystemClock};
@@ -124,7 +124,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         sources: arguments.sources(&mut config).await?,
         clock,
     };
-    let service = Service::compose(&config, &terms, parts).await?;
+    let service = ApiServer::compose(&config, &terms, parts).await?;
     let mut terminated = signal(SignalKind::terminate())?;
     eprintln!("listening on http://{}", service.local_addr());
     service

@@ -13,7 +13,7 @@ use alloy_primitives::{Address, B256, Bytes, U256};
 use bench::swap::{KeptQuote, PLANS_CONFIG, policy};
 use calldata_checks::Step;
 use data_sources::SystemClock;
-use mcp_server::{Config, NoUpstreams, Parts, Service, Tools};
+use mcp_server::{Config, McpServer, NoUpstreams, Parts, Tools};
 use plan_builder::ports::{
     Accounts, BridgeFeeReading, BridgeFees, NoAccounts, NoSimulator, PerpAsset, PerpVenue,
     PmBuilderFee, PmMarket, PmVenue, PortError, PortErrorReason, SimulatedCall, Simulator, SwapAsk,
@@ -30,7 +30,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         toolbox: Tools::new(config.brand(), ports, policy()?, clock, entropy),
         health: Arc::new(NoUpstreams),
     };
-    let service = Service::compose(&config, parts).await?;
+    let service = McpServer::compose(&config, parts).await?;
     let mut terminated = signal(SignalKind::terminate())?;
     eprintln!("listening on http://{}", service.local_addr());
     service

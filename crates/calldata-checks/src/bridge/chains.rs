@@ -154,6 +154,16 @@ impl BridgeChain {
     ///
     /// # Errors
     /// A fast transfer from a chain that has none.
+    ///
+    /// # Example
+    /// ```
+    /// use calldata_checks::bridge::{TransferSpeed, chains};
+    ///
+    /// let polygon = chains::reviewed(137)?;
+    /// assert_eq!(polygon.judge_speed(TransferSpeed::Standard), Ok(()));
+    /// assert_eq!(polygon.judge_speed(TransferSpeed::Fast).unwrap_err().expected, "standard");
+    /// # Ok::<(), calldata_checks::Violation>(())
+    /// ```
     pub fn judge_speed(&self, speed: TransferSpeed) -> Result<(), Violation> {
         if speed == TransferSpeed::Fast && !self.fast_source {
             return Err(Violation::new(
@@ -169,6 +179,19 @@ impl BridgeChain {
     ///
     /// # Errors
     /// Another token. The message names the well-known ones that are also called USDC.
+    ///
+    /// # Example
+    /// ```
+    /// use alloy_primitives::address;
+    /// use calldata_checks::bridge::chains;
+    ///
+    /// let polygon = chains::reviewed(137)?;
+    /// assert_eq!(polygon.judge_token(polygon.usdc), Ok(()));
+    /// let bridged = address!("2791Bca1f2de4661ED88A30C99A7a9449Aa84174");
+    /// let refused = polygon.judge_token(bridged).unwrap_err();
+    /// assert_eq!(refused.message, "USDC.e on Polygon is not native USDC");
+    /// # Ok::<(), calldata_checks::Violation>(())
+    /// ```
     pub fn judge_token(&self, token: Address) -> Result<(), Violation> {
         if token == self.usdc {
             return Ok(());

@@ -10,6 +10,14 @@ pub enum AccountKind {
 }
 
 /// The finality that a burn needs before it is attested.
+///
+/// # Example
+/// ```
+/// use calldata_checks::bridge::TransferSpeed;
+///
+/// assert_eq!(TransferSpeed::Fast.finality_threshold(), 1000);
+/// assert_eq!(TransferSpeed::Standard.as_str(), "standard");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TransferSpeed {
     /// Confirmed, within seconds, for a fee.

@@ -13,6 +13,8 @@ use alloy_primitives::U256;
 /// assert_eq!(fee.floor_of(U256::from(999)), Some(U256::from(2)));
 /// assert_eq!(fee.ceil_of(U256::from(999)), Some(U256::from(3)));
 /// assert_eq!(fee.floor_of_rest(U256::from(1_000)), Some(U256::from(997)));
+/// let least = BasisPoints::at_least_of(U256::from(2_500_001), U256::from(1_000_000_000));
+/// assert_eq!(least.get(), 26); // rounded up
 /// assert_eq!(BasisPoints::new(10_001), None);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -14,6 +14,7 @@ use super::{BasisPoints, FeePolicy};
 ///
 /// assert_eq!(Rounding::from_name("shared-floor"), Some(Rounding::SharedFloor));
 /// assert_eq!(Rounding::from_name("nearest"), None);
+/// assert!(Rounding::SharedFloor.shares_a_total() && !Rounding::Floor.shares_a_total());
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Rounding {

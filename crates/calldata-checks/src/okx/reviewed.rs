@@ -15,9 +15,17 @@ pub const NATIVE_COIN: Address = address!("eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee
 /// A quote whose router, spender or function is not in the set is refused.
 ///
 /// ```
+/// use alloy_primitives::address;
 /// use calldata_checks::okx::ReviewedContracts;
+///
 /// let reviewed = ReviewedContracts::default();
 /// assert!(!reviewed.routers.contains(&reviewed.spender), "approvals never go to the router");
+/// assert_eq!(reviewed.problem(), None);
+/// let usdg = reviewed.source_token(address!("4ae46a509F6b1D9056937BA4500cb143933D2dc8"));
+/// assert_eq!(usdg.map(|token| token.symbol.as_str()), Some("USDG"));
+///
+/// let approves_a_router = ReviewedContracts { spender: reviewed.routers[0], ..reviewed };
+/// assert!(approves_a_router.problem().unwrap().starts_with("spender"));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReviewedContracts {

@@ -20,6 +20,7 @@ const DIGITS: usize = 6;
 ///
 /// let tolerance: SlippageTolerance = "0.50".parse()?;
 /// assert_eq!(tolerance.to_string(), "0.5");
+/// assert_eq!(SlippageTolerance::from_millionths(500_000), Ok(tolerance));
 /// assert_eq!(tolerance.floor_of(U256::from(1_000)), Some(U256::from(995)));
 /// assert!("0.05".parse::<SlippageTolerance>().is_err());
 /// # Ok::<(), calldata_checks::okx::SlippageError>(())

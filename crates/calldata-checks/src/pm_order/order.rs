@@ -27,6 +27,8 @@ use super::{COLLATERAL, CONDITIONAL_TOKENS};
 ///     metadata: B256::ZERO,
 ///     builder: B256::ZERO,
 /// };
+/// let struct_hash = b256!("57d2c6b83e61bb7b11c0eee79f9ef3bb5177ba15350f9b03dea2922aaca31cae");
+/// assert_eq!(order.struct_hash(), struct_hash);
 /// let digest = order.hash(&domain(Exchange::Normal)); // what the account signs
 /// assert_eq!(digest, b256!("e0a9c4db47126f488712902874b5a2da5ad033bd515f143f9f8b281812ca6726"));
 /// # Ok::<(), alloy_primitives::ruint::ParseError>(())
@@ -58,6 +60,16 @@ pub struct Order {
 }
 
 /// Buy or sell.
+///
+/// # Example
+/// ```
+/// use calldata_checks::pm_order::Side;
+///
+/// assert_eq!(Side::from_text("SELL"), Some(Side::Sell));
+/// assert_eq!(Side::from_text("sell"), None);
+/// assert_eq!(Side::from_number(1), Some(Side::Sell));
+/// assert_eq!(Side::Buy.number(), 0);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Side {
     /// Gives collateral for outcome tokens.

@@ -124,6 +124,9 @@ use crate::{Commitment, Failure, FeePolicy, Step, Steps, Violation, fees::Review
 /// let read = |call: &_| swap::decode(asked, quoted.clone(), 8453, &steps_of(call), &policy, commitment);
 /// let facts = read(&call)?;
 /// assert_eq!((facts.receiver(), facts.total_fees()), (account, Some(fee)));
+/// assert_eq!((facts.exchanged(), facts.left_in_router()), (gross - fee, Some(U256::ZERO)));
+/// assert!(facts.legs().iter().all(|leg| leg.is_reviewed()));
+/// assert_eq!((facts.price_impact(), facts.price_deviation(least)), (None, None)); // no price
 /// let report = judge(&facts)?;
 /// assert_eq!(report.not_established()[0].name, "agg_output_price_bound"); // no price
 ///

@@ -213,8 +213,8 @@ fn the_cost_is_named_by_its_source() {
     assert!(restored.take(Some(address), cost(1), 0).is_err());
 }
 
-/// Callers cannot spend more than the pool has and its refills, even when calls cost more than was
-/// taken for them.
+/// Callers cannot spend more than the pool holds and what refills it, even when calls cost more
+/// than was taken for them.
 #[test]
 fn a_cost_above_the_pool_becomes_debt() {
     let cost = Cost::micro_usd;

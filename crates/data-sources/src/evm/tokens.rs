@@ -91,7 +91,7 @@ impl EvmReader {
                         found.insert(token, facts);
                     }
                 }
-                Err(error) if !is_spoiled(&error) => return Err(error),
+                Err(error) if !is_caused_by_a_call(&error) => return Err(error),
                 Err(error) => {
                     failure = Some(error);
                     if part.len() > 1 {
@@ -163,7 +163,7 @@ fn is_young(at: Timestamp, now: Timestamp) -> bool {
 }
 
 /// Whether a call of the batch made it fail. A missing node is another failure.
-fn is_spoiled(error: &Error) -> bool {
+fn is_caused_by_a_call(error: &Error) -> bool {
     matches!(
         error,
         Error::Source(SourceError {

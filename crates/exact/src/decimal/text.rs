@@ -36,6 +36,7 @@ impl DecimalText {
     /// ```
     /// use exact::DecimalText;
     /// assert_eq!(DecimalText::parse("118.420")?.as_str(), "118.420");
+    /// assert!(DecimalText::parse("0.00")?.is_zero());
     /// assert!(DecimalText::parse("1e5").is_err());
     /// # Ok::<(), exact::DecimalError>(())
     /// ```

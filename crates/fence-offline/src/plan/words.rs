@@ -5,7 +5,7 @@ mod bridge;
 mod order;
 mod swap;
 
-use alloy_primitives::{Address, U256, hex};
+use alloy_primitives::{Address, U256};
 use serde_json::Value;
 
 use crate::units;
@@ -78,7 +78,7 @@ fn data(plan: &Value, step: usize) -> Option<Vec<u8>> {
     let text = plan
         .pointer(&format!("/payload/steps/{step}/data"))?
         .as_str()?;
-    hex::decode(text).ok()
+    exact::parse_hex(text)
 }
 
 /// The contract that a step calls.

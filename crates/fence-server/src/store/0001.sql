@@ -1,4 +1,4 @@
--- The policies that were installed, each with its canonical text. The last one is in force.
+-- Installed policies, each with its canonical text. The last one is in force.
 CREATE TABLE policy (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     name TEXT NOT NULL,
@@ -9,8 +9,9 @@ CREATE TABLE policy (
     installed_at INTEGER NOT NULL
 ) STRICT;
 
--- One row for each account of which something is known. `version` rises with every write about the account, so that a write
--- can require that nothing was written since it was judged. The lease of the account's plan in flight: `token` only rises.
+-- One row for each known account. `version` rises with every write about the account, so that a
+-- write can require that nothing has been written since it was judged. `holder`, `token` and
+-- `until` are the lease of the account's plan in flight; `token` only rises.
 CREATE TABLE account (
     account TEXT PRIMARY KEY,
     version INTEGER NOT NULL,
@@ -19,7 +20,8 @@ CREATE TABLE account (
     until INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- What was signed stays as it came: rows of these three are never changed, and deleted only where a limit says nothing beside the tightest.
+-- Signed documents are stored as they arrived. Rows of this table and the next two are never
+-- changed. A row is deleted only if it is a limit that adds nothing to the tightest one.
 CREATE TABLE permission (
     account TEXT NOT NULL,
     grant_id TEXT NOT NULL,
@@ -40,8 +42,9 @@ CREATE TABLE tightening (
 
 CREATE INDEX tightening_of_grant ON tightening (account, grant_id, id);
 
--- The end of a grant, also of one that never came. The id of 32 zero bytes is every grant that was issued until `ended_at`; its row
--- moves forward, everything else stays. `seq` is the record of the end in the grant's log.
+-- The end of a grant, even of one that was never received. The id of 32 zero bytes stands for every
+-- grant that was issued until `ended_at`. Only its row moves forward; everything else stays. `seq`
+-- is the number of the end's record in the grant's log.
 CREATE TABLE ending (
     account TEXT NOT NULL,
     grant_id TEXT NOT NULL,
@@ -51,8 +54,9 @@ CREATE TABLE ending (
     PRIMARY KEY (account, grant_id)
 ) STRICT, WITHOUT ROWID;
 
--- Plans that were ordered. A plan has one row, for ever: it is sent at most once. `is_open` until nothing is left to be done.
--- `used_at` is when its third step was ordered to be signed.
+-- Ordered plans. A plan keeps its one row for ever, so it is sent at most once. `is_open` is 1
+-- until nothing is left to do. `used_at` is the time at which its third step was ordered to be
+-- signed.
 CREATE TABLE submission (
     payload_digest TEXT PRIMARY KEY,
     account TEXT NOT NULL,
@@ -74,7 +78,7 @@ CREATE INDEX submission_open ON submission (account, payload_digest) WHERE is_op
 CREATE INDEX submission_used ON submission (account, grant_id, payload_digest) WHERE used_at IS NOT NULL;
 CREATE INDEX submission_gas ON submission (accepted_at, account, gas_micro_usd);
 
--- What happened to a plan, in the order in which it was written.
+-- The events of each plan, in the order in which they were written.
 CREATE TABLE send_event (
     payload_digest TEXT NOT NULL,
     number INTEGER NOT NULL,
@@ -82,7 +86,8 @@ CREATE TABLE send_event (
     PRIMARY KEY (payload_digest, number)
 ) STRICT, WITHOUT ROWID;
 
--- The logs of grants: hash-chained, written with what they tell, never changed.
+-- The logs of grants. Records are hash-chained, are written together with the change that they
+-- report, and are never changed.
 CREATE TABLE log (
     account TEXT NOT NULL,
     grant_id TEXT NOT NULL,

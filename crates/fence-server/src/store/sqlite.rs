@@ -49,10 +49,10 @@ impl SqliteStore {
     }
 
     /// Returns the migration that [`open`](Self::open) would run on the file at `path`; `None` when
-    /// there is no file. Writes nothing to it.
+    /// there is no file. Does not write to it.
     ///
     /// # Errors
-    /// The same as [`open`](Self::open).
+    /// The same as [`sqlite::pending`].
     pub fn pending(path: &Path) -> Result<Option<Migration>, DatabaseError> {
         sqlite::pending(path, &FORMAT)
     }

@@ -4,9 +4,10 @@ use std::sync::{
     Arc, Mutex,
     atomic::{AtomicBool, AtomicU64, Ordering},
 };
+use std::time::Duration;
 
 use alloy_primitives::{Address, B256};
-use calldata_checks::BasisPoints;
+use calldata_checks::{BasisPoints, UtcSeconds};
 use delegation_fence::{
     AccountKind, Admitted, Fence, Foresight, LogRecord, Now, Rates, verify_log,
 };
@@ -14,29 +15,32 @@ use fence_server::{
     Accounts, Clocks, DelegationError, Delegations, Foresee, Ordered, Parts, PortError, PortFuture,
     Prices, Store,
 };
+use test_support::ManualClock;
 
 use super::{
     sample::{ACCOUNT, NOW, policy},
-    stage::{BUDGET, StoreLocation, at, fence_policy, instance, order, owner, plan},
+    stage::{BUDGET, StoreLocation, fence_policy, instance, order, owner, plan},
 };
 
 /// The clock of a test. It starts at the time of the plans.
 #[derive(Clone)]
-pub(crate) struct Clock(Arc<AtomicU64>);
+pub(crate) struct Clock(ManualClock);
 
 impl Clock {
     pub(crate) fn new() -> Self {
-        Self(Arc::new(AtomicU64::new(NOW)))
+        let clock = Self(ManualClock::at("1970-01-01T00:00:00Z".parse().unwrap()));
+        clock.pass(NOW);
+        clock
     }
 
     pub(crate) fn pass(&self, seconds: u64) {
-        self.0.fetch_add(seconds, Ordering::SeqCst);
+        self.0.advance(Duration::from_secs(seconds));
     }
 }
 
 impl Clocks for Clock {
     fn now(&self) -> PortFuture<'_, Now> {
-        let now = Now::offline(at(self.0.load(Ordering::SeqCst)));
+        let now = Now::offline(UtcSeconds::from_timestamp(self.0.shared().now()));
         Box::pin(async move { now })
     }
 }

@@ -1,12 +1,12 @@
 CREATE TABLE top_up (
     key       TEXT PRIMARY KEY,
-    -- A CAIP-10 id. Of what the fence's records held before there was this book only the account is
-    -- known, and the text is empty.
+    -- A CAIP-10 id. Empty for top-ups that were carried over from the fence's records: of those,
+    -- only the account is known.
     owner     TEXT NOT NULL,
     account   TEXT NOT NULL,
     at        INTEGER NOT NULL,
     chain_id  INTEGER,
-    -- Decimal digits. Unknown of what was carried over.
+    -- Decimal digits. NULL for top-ups that were carried over.
     wei       TEXT,
     micro_usd INTEGER NOT NULL
 ) STRICT;

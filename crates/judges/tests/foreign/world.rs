@@ -8,8 +8,8 @@ use alloy_sol_types::SolEvent;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use judges::{
-    Account, Anvil, Client, Log, Order, OrderOutcome, PAYEE, Service, ServiceAnswer, ServiceConfig,
-    TestToken, Token, Toolchain, TransactionReceipt, install_tokens,
+    Account, Anvil, ApiServer, ApiServerConfig, Client, Log, Order, OrderOutcome, PAYEE,
+    ServiceAnswer, TestToken, Token, Toolchain, TransactionReceipt, install_tokens,
 };
 use replay::{Recordings, ReplayServer};
 use reqwest::StatusCode;
@@ -52,7 +52,7 @@ pub(crate) const FUNDS: U256 = U256::from_limbs([1_000_000_000, 0, 0, 0]);
 pub(crate) struct World {
     pub(crate) toolchain: Toolchain,
     pub(crate) chain: Anvil,
-    pub(crate) service: Service,
+    pub(crate) service: ApiServer,
     pub(crate) http: reqwest::Client,
     _upstream: ReplayServer,
     _facilitator: Option<Server>,
@@ -77,7 +77,7 @@ impl World {
         let recordings = Recordings::embedded().unwrap().at(unix_now());
         let upstream = ReplayServer::start(recordings).await.unwrap();
         let (facilitator, facilitator_url) = facilitator(&chain).await.unzip();
-        let service = Service::start(&ServiceConfig {
+        let service = ApiServer::start(&ApiServerConfig {
             rpc_url: chain.rpc().url().to_owned(),
             facilitator_url,
             okx_url: upstream.base_url("web3.okx.com"),

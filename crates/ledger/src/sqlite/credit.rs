@@ -12,7 +12,7 @@ use super::statements::Statements;
 /// The highest cap or sum. SQLite can add two of them in an integer.
 const HIGHEST: u64 = 1 << 62;
 
-/// The earning of a settlement: the payer and the amount in micro-USD.
+/// The credit that a settlement earns: its payer and the amount, in micro-USD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Earning {
     payer: Address,

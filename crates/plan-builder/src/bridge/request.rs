@@ -119,8 +119,13 @@ impl BridgeRequest {
     /// let holder = address!("f39Fd6e51aad88F6F4ce6aB8827279cffFb92266");
     /// let account = AccountProfile::eoa(holder, 8453);
     /// let request = BridgeRequest::new(account, 42161, U256::from(5_000_000))?
-    ///     .with_speed(TransferSpeed::Fast)?;
-    /// assert_eq!(request.asked().destination_chain_id, 42161);
+    ///     .with_speed(TransferSpeed::Fast)?
+    ///     .with_max_fee(U256::from(10_000))?
+    ///     .with_min_amount_out(U256::from(4_990_000))?
+    ///     .with_forward(true)?;
+    /// let asked = request.asked();
+    /// assert_eq!(asked.destination_chain_id, 42161);
+    /// assert_eq!((asked.max_fee, asked.forward), (Some(U256::from(10_000)), true));
     ///
     /// let refused = BridgeRequest::new(account, 8453, U256::from(1)).unwrap_err();
     /// assert_eq!(refused.check, "route_unsupported");

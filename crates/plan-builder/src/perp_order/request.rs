@@ -141,7 +141,7 @@ impl PerpOrderRequest {
     /// Creates an order of an EOA for `size` of a perpetual, at the limit price `price` in USD.
     ///
     /// ```
-    /// use alloy_primitives::address;
+    /// use alloy_primitives::{B128, address};
     /// use calldata_checks::perp_order::{Side, TimeInForce};
     /// use plan_builder::perp_order::PerpOrderRequest;
     ///
@@ -149,8 +149,19 @@ impl PerpOrderRequest {
     /// let (price, size) = ("90000".parse()?, "0.01".parse()?);
     /// let request = PerpOrderRequest::new(account, "BTC", Side::Buy, price, size)?
     ///     .with_time_in_force(TimeInForce::Alo)?
+    ///     .with_cloid(B128::repeat_byte(7))?
+    ///     .with_take_profit("95000".parse()?, Some("94500".parse()?))?
     ///     .with_stop_loss("85000".parse()?, None)?;
-    /// assert_eq!(request.asked().coin, "BTC");
+    /// let asked = request.asked();
+    /// assert_eq!((asked.coin.as_str(), asked.cloid), ("BTC", Some(B128::repeat_byte(7))));
+    /// assert!(asked.take_profit.is_some() && asked.stop_loss.is_some());
+    ///
+    /// // Closes a position of a vault.
+    /// let vault = address!("1719884eb866cb12b2287399b15f7db5e7d775ea");
+    /// let closing = PerpOrderRequest::new(account, "BTC", Side::Sell, price, size)?
+    ///     .with_vault(vault)?
+    ///     .with_reduce_only(true)?;
+    /// assert_eq!((closing.asked().vault, closing.asked().reduce_only), (Some(vault), true));
     ///
     /// let pair = PerpOrderRequest::new(account, "BTC/USD", Side::Buy, price, size);
     /// assert_eq!(pair.unwrap_err().check, "token_unsupported");

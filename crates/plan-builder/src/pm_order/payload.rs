@@ -32,7 +32,7 @@ pub(crate) struct PmOrderPayload {
     pub(super) steps: [(); 0],
     /// The message that the caller signs.
     pub(super) typed_data: TypedData,
-    /// The facts about the venue that are not known.
+    /// The facts about the venue that are not known, and the tasks that the caller must do itself.
     pub(super) venue: Venue,
 }
 

@@ -102,15 +102,20 @@ impl PmOrderRequest {
     /// each.
     ///
     /// ```
-    /// use alloy_primitives::{U256, address};
+    /// use alloy_primitives::{B256, U256, address};
     /// use calldata_checks::pm_order::Side;
     /// use plan_builder::pm_order::PmOrderRequest;
     ///
     /// let account = address!("f39Fd6e51aad88F6F4ce6aB8827279cffFb92266");
     /// let (price, size) = ("0.52".parse()?, "100".parse()?);
     /// let request = PmOrderRequest::new(account, U256::from(7), Side::Buy, price, size)?
-    ///     .with_max_cost("52".parse()?)?;
-    /// assert_eq!(request.asked().price, price);
+    ///     .with_max_cost("52".parse()?)?
+    ///     .with_condition_id(B256::repeat_byte(7))?
+    ///     .with_outcome("Yes")?
+    ///     .with_post_only(true)?;
+    /// let asked = request.asked();
+    /// assert_eq!((asked.price, asked.outcome.as_deref()), (price, Some("Yes")));
+    /// assert_eq!((asked.condition_id, asked.post_only), (Some(B256::repeat_byte(7)), true));
     ///
     /// let refused = request.with_min_proceeds("52".parse()?).unwrap_err();
     /// assert_eq!(refused.check, "input_invalid");

@@ -18,7 +18,7 @@ use self::{
 
 /// The fee configuration as it is written. Deserialise it from TOML, or from any other format, and
 /// then [`FeeDocument::review`] it. Unknown keys are errors.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FeeDocument {
     version: String,
@@ -38,7 +38,7 @@ pub struct FeeDocument {
     bridge: Option<BridgeTable>,
 }
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RecipientTable {
     role: String,
@@ -46,14 +46,14 @@ struct RecipientTable {
     bps: u64,
 }
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PredictionMarketTable {
     builder_code: B256,
     max_builder_fee_bps: Option<u64>,
 }
 
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct BridgeTable {
     max_fast_fee_bps: Option<u64>,

@@ -10,6 +10,19 @@ use super::TextVisitor;
 /// An address that is written with its checksum (EIP-55). Only that spelling is read.
 ///
 /// The spelling takes a hash, so it is computed once and kept.
+///
+/// # Example
+/// ```
+/// use alloy_primitives::address;
+/// use plan_builder::wire::Eip55;
+///
+/// let router = address!("1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE");
+/// let json = serde_json::to_string(&Eip55::of(router))?;
+/// assert_eq!(json, r#""0x1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE""#);
+/// assert_eq!(serde_json::from_str::<Eip55>(&json)?.address(), router);
+/// assert!(serde_json::from_str::<Eip55>(&json.to_lowercase()).is_err());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Eip55 {
     address: Address,

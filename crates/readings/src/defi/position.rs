@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_debt_without_health_is_a_gap_and_a_deposit_is_not() {
+    fn a_debt_without_health_is_a_missing_field_and_a_deposit_is_not() {
         let placed = position("aave-v3", "USDG", Some("500"), Side::Supply);
         let owed = position("aave-v3", "GHO", Some("100"), Side::Borrow);
         assert!(!lacks_health(std::slice::from_ref(&placed)));

@@ -105,9 +105,10 @@ pub struct Pool {
 }
 
 impl Scan {
-    /// Makes a scan of a market's findings against a token's origin: it is a honeypot, its creator
-    /// emptied other pools, or it is a risk. Only findings against the token count, because a
-    /// market that found nothing may not have looked. `None` when there are none.
+    /// Makes a scan of a market's warnings about a token's origin: the token is a honeypot, its
+    /// creator emptied other pools, or the market rates it as a risk. Only findings against the
+    /// token count, because a market that found nothing may not have looked. `None` when there are
+    /// none.
     #[must_use]
     pub fn of_origin(source: &'static str, origin: &TokenOrigin) -> Option<Self> {
         let tagged = |tag: &str| {

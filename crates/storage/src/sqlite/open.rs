@@ -1,12 +1,14 @@
 //! Opens a file: checks its format, configures the connection, and migrates the tables.
 
 use std::{
+    fs::File,
+    io,
     path::Path,
     thread,
     time::{Duration, Instant},
 };
 
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior, ffi};
 
 use super::DatabaseError;
 use crate::{Migration, Tables};
@@ -114,24 +116,42 @@ fn try_open(
 }
 
 /// Returns the migration that [`open`] would run on the file at `path`; `None` when there is no
-/// file. Writes nothing to the file, which a server may have open.
+/// file. Does not write to the file, which a server may have open. SQLite may leave an empty log
+/// (`-wal`) and its index (`-shm`) beside it.
+///
+/// This process must not have the file open.
 ///
 /// # Errors
 ///
-/// The same as [`open`].
+/// [`ForeignFile`](DatabaseError::ForeignFile), [`NewerSchema`](DatabaseError::NewerSchema),
+/// [`Damaged`](DatabaseError::Damaged), [`Busy`](DatabaseError::Busy),
+/// [`CannotOpen`](DatabaseError::CannotOpen), [`Storage`](DatabaseError::Storage).
 pub fn pending(path: &Path, format: &Format) -> Result<Option<Migration>, DatabaseError> {
-    let exists = path.try_exists();
-    if !exists.map_err(|error| DatabaseError::cannot_open(path, &error))? {
+    let cannot_open = |error: &io::Error| DatabaseError::cannot_open(path, error);
+    if !path.try_exists().map_err(|error| cannot_open(&error))? {
         return Ok(None);
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = Connection::open_with_flags(path, flags)
-        .map_err(|error| DatabaseError::named(&error, path, "open"))?;
-    Ok(Some(Migration {
-        tables: Tables::File(path.to_owned()),
-        from: identify(&mut connection, path, format)?,
-        to: format.version(),
-    }))
+    let version = Connection::open_with_flags(path, flags)
+        .map_err(|error| DatabaseError::named(&error, path, "open"))
+        .and_then(|mut connection| identify(&mut connection, path, format));
+    match version {
+        Ok(from) => Ok(Some(Migration {
+            tables: Tables::File(path.to_owned()),
+            from,
+            to: format.version(),
+        })),
+        // SQLite does not say why. A file that can be read is in a folder that cannot be written.
+        Err(DatabaseError::Storage {
+            code: Some(ffi::SQLITE_CANTOPEN),
+            ..
+        }) => Err(cannot_open(
+            &File::open(path)
+                .err()
+                .unwrap_or_else(|| io::ErrorKind::PermissionDenied.into()),
+        )),
+        Err(error) => Err(error),
+    }
 }
 
 /// Returns the version of a file's schema, 0 for an empty file. Refuses a file of another format,
@@ -366,7 +386,8 @@ mod tests {
         };
         // The version is still in the log, and the server has the file open.
         let server = open(&path, &first, &SETTINGS).unwrap();
-        let older = format!("the next start brings the file {name} from version 1 to 2");
+        let older =
+            format!("the first start that needs the file {name} brings it from version 1 to 2");
         assert_eq!(says(&path), Some(older.clone()));
         drop(server);
         assert_eq!(says(&path), Some(older));

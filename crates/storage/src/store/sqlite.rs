@@ -92,11 +92,12 @@ impl SqliteStore {
     }
 
     /// Returns the migration that [`beside`](Self::beside) would run for the ledger at the path
-    /// `ledger`; `None` when there is no file. Writes nothing to it.
+    /// `ledger`. Reads the file with the earlier name when there is none with the present name;
+    /// `None` when there is neither. Does not write to it.
     ///
     /// # Errors
     ///
-    /// The same as [`beside`](Self::beside).
+    /// The same as [`sqlite::pending`].
     pub fn pending(ledger: &Path) -> Result<Option<Migration>, DatabaseError> {
         match sqlite::pending(&ledger.with_extension(EXTENSION), &FORMAT)? {
             None => sqlite::pending(&ledger.with_extension(EARLIER_EXTENSION), &FORMAT),

@@ -1,4 +1,5 @@
--- The transactions of all lanes. What is asked for has a column; everything else is in `body`, as JSON.
+-- The transactions of all lanes. Values that queries look for have columns; everything else is in
+-- `body`, as JSON.
 CREATE TABLE record (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     key TEXT NOT NULL UNIQUE,
@@ -12,14 +13,14 @@ CREATE TABLE record (
     body TEXT NOT NULL
 ) STRICT;
 
--- A nonce is claimed by being written here: of any number of claims of one nonce one is.
+-- Writing a nonce here claims it. Of any number of claims of one nonce, one succeeds.
 CREATE UNIQUE INDEX record_nonce ON record (chain_id, account, nonce) WHERE nonce IS NOT NULL;
 
 CREATE INDEX record_live ON record (chain_id, account, id) WHERE is_final = 0;
 
 CREATE INDEX record_final ON record (submitted_at) WHERE is_final = 1;
 
--- Who works a lane. A row stays for good: its token only rises.
+-- The holder of each lane. A row stays for good, so that its token only rises.
 CREATE TABLE lane (
     chain_id INTEGER NOT NULL,
     account TEXT NOT NULL,

@@ -9,7 +9,8 @@ CREATE TABLE intent (
     body       TEXT NOT NULL
 ) STRICT;
 
--- A wallet does one thing at a time. What waits for a mint on another chain is not in the way.
+-- A wallet does one thing at a time. An intent that waits for a mint on another chain does not
+-- block it.
 CREATE UNIQUE INDEX intent_running ON intent (wallet) WHERE state = 'running';
 CREATE INDEX intent_open ON intent (created_at) WHERE state IN ('running', 'following');
 CREATE INDEX intent_owner ON intent (owner, created_at);

@@ -1,4 +1,4 @@
--- Payments that begin nothing any more, and why. The first reason stands.
+-- Payments that can begin nothing any more, each with the reason. The first reason is kept.
 CREATE TABLE forbidden (
     payment BLOB PRIMARY KEY,
     reason  TEXT NOT NULL,

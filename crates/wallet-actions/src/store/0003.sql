@@ -1,4 +1,4 @@
--- Intents that are over are looked after until no block can change what they say.
+-- Ended intents are watched until no block can change what they report.
 ALTER TABLE intent ADD COLUMN is_final INTEGER NOT NULL DEFAULT 0;
 
 CREATE INDEX intent_unsettled ON intent (created_at)

@@ -1,7 +1,8 @@
--- One row for each mandate. `place` is its order by creation; `revision` rises with every write, so that a write can
--- require that nothing was written since it was judged. `state` is the mandate with where its audit stands, as JSON; the
--- columns beside it repeat what is looked for. `due_at` is NULL when nothing is left to be done. The lease of whoever checks
--- it: `token` only rises. Times are Unix seconds.
+-- One row for each mandate. `place` is its order by creation. `revision` rises with every write, so
+-- that a write can require that nothing has been written since it was judged. `state` is the
+-- mandate and the position of its audit, as JSON. The columns beside it repeat values that queries
+-- look for. `due_at` is NULL when nothing is left to do. `holder`, `token` and `until` are the
+-- lease for checking the mandate; `token` only rises. Times are Unix seconds.
 CREATE TABLE mandate (
     place INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,

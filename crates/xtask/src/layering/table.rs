@@ -203,7 +203,7 @@ pub const MEMBERS: &[Member] = &[
     Member {
         name: "dev-chain",
         layer: 4,
-        may_use: &["http-edge"],
+        may_use: &[],
         must_not_reach: &[STORAGE, &["reqwest"]],
     },
     Member {

@@ -29,7 +29,7 @@ use super::quotes::EmbeddedQuotes;
 use crate::config::{Config, CustodySection, DelegationSection, SettlementMode};
 use crate::demo::{recorded_clock, replay_upstreams};
 use crate::error::ServeError;
-use crate::serve::{Service, ledger_url};
+use crate::serve::{ApiServer, ledger_url};
 
 sol! {
     /// ERC-20.
@@ -173,7 +173,7 @@ impl FenceStage {
         let fees = path("fees.toml").to_string_lossy().into_owned();
         config.plans.insert("fee_config".to_owned(), fees.into());
 
-        let service = Service::open_at(&config, recorded_clock()).await?;
+        let service = ApiServer::open_at(&config, recorded_clock()).await?;
         let address = service.local_addr();
         let (stop, stopped) = oneshot::channel::<()>();
         let server = tokio::spawn(service.run(async move {

@@ -21,7 +21,7 @@ use tokio::task::JoinHandle;
 use crate::config::{Config, CustodySection, SettlementMode};
 use crate::demo::replay_upstreams;
 use crate::error::ServeError;
-use crate::serve::{Service, ledger_url};
+use crate::serve::{ApiServer, ledger_url};
 
 /// The contracts and functions that the wallets' keys may call.
 const TARGETS: &str = include_str!("../../../../../docs/wallet-targets.example.toml");
@@ -101,7 +101,7 @@ impl WalletStage {
         config.wallets.reviewed = Some(folder.path().join("targets.toml"));
         config.wallets.gas_account_key = Some(GAS_ACCOUNT.key.to_string().into());
 
-        let service = Service::open_at(&config, Arc::new(SystemClock)).await?;
+        let service = ApiServer::open_at(&config, Arc::new(SystemClock)).await?;
         let address = service.local_addr();
         let (stop, stopped) = oneshot::channel::<()>();
         let server = tokio::spawn(service.run(async move {

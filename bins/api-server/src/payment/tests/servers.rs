@@ -1,6 +1,8 @@
 //! Tests of several servers with one journal, in moments that one server alone never has.
 
+use std::io;
 use std::pin::pin;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use alloy_primitives::Address;
@@ -335,4 +337,41 @@ async fn an_answer_that_a_replica_lacks_is_stored_again() {
     let again = served(stage.buy(&payment).await);
     assert!(again.again);
     assert_eq!(again.stored.answer, sold.stored.answer);
+}
+
+/// The transaction of a charge that the journal does not take is at least in the log.
+#[tokio::test(start_paused = true)]
+async fn a_charge_that_cannot_be_recorded_is_in_the_log() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_ansi(false)
+        .with_writer(move || writer.clone())
+        .finish();
+    let _guard = tracing::subscriber::set_default(subscriber);
+    stage.journal.break_call("settle");
+    let sold = served(stage.buy(&stage.sign(&payer)).await);
+    let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let mut lines = text.lines();
+    let line = lines.find(|line| line.contains("a settled payment cannot be recorded"));
+    assert!(
+        line.unwrap().contains(&sold.stored.receipt.transaction),
+        "{text}"
+    );
+}
+
+/// The lines of a log.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }

@@ -284,7 +284,7 @@ async fn a_send_is_reported_as_it_was_read_back() {
 #[tokio::test]
 async fn without_the_section_there_are_no_delegations() {
     let folder = tempfile::tempdir().unwrap();
-    let service = api_server::Service::open(&config(&folder)).await.unwrap();
+    let service = api_server::ApiServer::open(&config(&folder)).await.unwrap();
     let address = service.local_addr();
     tokio::spawn(service.run(std::future::pending()));
     for path in ["status", "grants", "submissions"] {

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use api_server::config::{Config, DelegationSection, SettlementMode};
-use api_server::{ServeError, Service};
+use api_server::{ApiServer, ServeError};
 use fence_server::{Delegations, Store};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -171,8 +171,8 @@ async fn serve(
     config: &Config,
     delegations: Delegations,
     section: &DelegationSection,
-) -> Result<Service<settlement::AnySettler, ledger::AnyLedger>, ServeError> {
-    let service = Service::open(config).await?;
+) -> Result<ApiServer<settlement::AnySettler, ledger::AnyLedger>, ServeError> {
+    let service = ApiServer::open(config).await?;
     Ok(service.with_delegations(Arc::new(delegations), section))
 }
 

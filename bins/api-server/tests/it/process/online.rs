@@ -59,12 +59,12 @@ fn closed_port() -> (TcpSocket, String) {
 pub(crate) async fn check(file: &str) -> (Vec<String>, i32) {
     let folder = tempfile::tempdir().unwrap();
     let path: PathBuf = folder.path().join("api.toml");
-    let mut file = format!("{PAYEE}settlement.timeout_ms = 5000\n{file}");
+    let mut top = format!("{PAYEE}settlement.timeout_ms = 5000\n");
     if !file.contains("storage.url") {
         let unused = folder.path().join("unused.db");
-        file.push_str(&format!("storage.url = 'sqlite://{}'\n", unused.display()));
+        top.push_str(&format!("storage.url = 'sqlite://{}'\n", unused.display()));
     }
-    std::fs::write(&path, file).unwrap();
+    std::fs::write(&path, format!("{top}{file}")).unwrap();
     let output = tokio::task::spawn_blocking(move || {
         run(
             &[
@@ -311,8 +311,7 @@ async fn the_tables_that_the_next_start_makes_are_named() {
     let older = "UPDATE schema_version SET version = 1 WHERE component = 'instance'";
     schema.connect().query("age", older, &[]).await.unwrap();
     let (lines, _) = check(&file).await;
-    let brought =
-        "storage.url: ok: the next start brings the tables of `instance` from version 1 to 2";
+    let brought = "storage.url: ok: the first start that needs the tables of `instance` brings them from version 1 to 2";
     assert!(lines.iter().any(|line| line == brought), "{lines:#?}");
     let unreachable = format!(
         "settlement.facilitator_url = '{facilitator}'\nstorage.url = 'postgres://svc@127.0.0.1:1/none'\n"
@@ -364,7 +363,7 @@ async fn the_files_that_the_next_start_changes_are_named() {
     age(version - 1);
     let (lines, _) = check(&file).await;
     let brought = format!(
-        "storage.url: ok: the next start brings the file {} from version {} to {version}",
+        "storage.url: ok: the first start that needs the file {} brings it from version {} to {version}",
         ledger.display(),
         version - 1
     );

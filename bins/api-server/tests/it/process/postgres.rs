@@ -47,7 +47,7 @@ pub(crate) async fn both_answer(world: &World, servers: [&Server; 2], book: &mut
     }
 }
 
-/// The first server, which had lost its lease, sells under a new one.
+/// Asserts that the first server, which had lost its lease, sells again under a new one.
 async fn sells_again(world: &World, servers: [&Server; 2], book: &mut Book) {
     let payments = book.sign(world, servers[0], 2).await;
     let answers = present(world, servers[0], &payments).await;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use api_server::config::CustodySection;
-use api_server::{Config, Service};
+use api_server::{ApiServer, Config};
 use serde_json::{Value, json};
 
 use crate::routes::shop::{Shop, unavailable};
@@ -132,7 +132,7 @@ async fn a_wrong_secret_ends_the_start() {
     custody(&mut config, folder.path(), "another secret");
     let url = format!("sqlite://{}", folder.path().join("other.db").display());
     config.storage.url = Some(url.into());
-    let error = Service::open(&config).await.err().unwrap();
+    let error = ApiServer::open(&config).await.err().unwrap();
     assert_eq!(
         error.to_string(),
         "custody: the operator's secret does not open the wallets that are there"

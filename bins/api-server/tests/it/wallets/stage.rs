@@ -264,18 +264,18 @@ impl Stage {
         let path = self.world.folder().join("ledger.wallets.db");
         let restarted = self.world.restart_over(async |_| {
             let store = wallet_actions::SqliteStore::open(path).unwrap();
-            let of = action["intent_id"].as_str().unwrap().parse().unwrap();
-            let of = store.get(&of).await.unwrap().unwrap();
+            let done = action["intent_id"].as_str().unwrap().parse().unwrap();
+            let done = store.get(&done).await.unwrap().unwrap();
             let text = payment.to_string();
-            let mut call: Value = serde_json::from_str(&of.call).unwrap();
+            let mut call: Value = serde_json::from_str(&done.call).unwrap();
             call["payment"] = text.clone().into();
             let payload = PaymentPayload::from_json(text.as_bytes()).unwrap();
             let mut copy = Intent {
                 id: id.parse().unwrap(),
                 payment: payload.authorization_key().unwrap().digest(),
                 call: call.to_string(),
-                not_after: of.not_after + 3_600,
-                ..of
+                not_after: done.not_after + 3_600,
+                ..done
             };
             change(&mut copy);
             store.insert(copy, None).await.unwrap();

@@ -27,42 +27,51 @@ fn configured(url: &str) -> Configured {
     ))
 }
 
-fn check(url: &str) -> (i32, String) {
+/// Runs `check-config --online`. Returns the exit code, standard output and standard error.
+fn check(url: &str) -> (i32, String, String) {
     let configured = configured(url);
     let path = configured.path();
     let path = path.to_str().unwrap();
     let ended = run(&["check-config", "--config", path, "--online"], &[]);
-    (ended.code, ended.stdout)
+    (ended.code, ended.stdout, ended.stderr)
 }
 
 #[test]
 fn reviewed_legs_are_compared_with_the_router() {
-    let (code, said) = check(&node(8453, ""));
+    let (code, said, message) = check(&node(8453, ""));
     assert!(
         said.contains("chains.8453.rpc_urls: ok: the router accepts all 2 reviewed calls"),
         "{said}"
     );
-    assert_eq!(code, 0);
+    assert_eq!((code, &*message), (0, ""));
 
-    let (code, said) = check(&node(8453, LEG));
+    let (code, said, message) = check(&node(8453, LEG));
     assert!(
         said.contains("plans.fee_config chains[0].legs[0]: contradicts: leg_not_whitelisted: "),
         "{said}"
     );
     assert_eq!(code, 2);
+    assert_eq!(
+        message,
+        "mcp-server: something contradicts the configuration\n"
+    );
 
     let url = node(1, "");
-    let (code, said) = check(&url);
+    let (code, said, message) = check(&url);
     assert!(said.contains("is a node of chain 1"), "{said}");
     assert_ne!(code, 0);
-    assert!(!said.contains(&url), "{said}");
+    assert!(
+        !said.contains(&url) && !message.contains(&url),
+        "{said}{message}"
+    );
 
-    let (code, said) = check("http://127.0.0.1:9");
+    let (code, said, message) = check("http://127.0.0.1:9");
     assert!(
         said.contains("chains.8453.rpc_urls: not reached: "),
         "{said}"
     );
     assert_eq!(code, 1);
+    assert_eq!(message, "mcp-server: something could not be reached\n");
 }
 
 /// The server stays ready for the other legs of the chain, and names the refused one.

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use mcp_server::{Config, NoUpstreams, Parts, Service};
+use mcp_server::{Config, McpServer, NoUpstreams, Parts};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -74,7 +74,7 @@ impl TestServer {
             toolbox: TestTools::new(),
             health: Arc::new(NoUpstreams),
         };
-        let service = Service::compose(&config, parts).await.unwrap();
+        let service = McpServer::compose(&config, parts).await.unwrap();
         let address = service.local_addr();
         let (stop, stopped) = oneshot::channel();
         tokio::spawn(service.run(async {

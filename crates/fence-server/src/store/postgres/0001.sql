@@ -1,4 +1,4 @@
--- The policies that were installed, each with its canonical text. The last one is in force.
+-- Installed policies, each with its canonical text. The last one is in force.
 CREATE TABLE fence_policy (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text NOT NULL,
@@ -11,8 +11,9 @@ CREATE TABLE fence_policy (
 
 CREATE INDEX fence_policy_base ON fence_policy (base, version);
 
--- One row for each account of which something is known. `version` rises with every write about the account, so that a write
--- can require that nothing was written since it was judged. The lease of the account's plan in flight: `token` only rises.
+-- One row for each known account. `version` rises with every write about the account, so that a
+-- write can require that nothing has been written since it was judged. `holder`, `token` and
+-- `until` are the lease of the account's plan in flight; `token` only rises.
 CREATE TABLE fence_account (
     account bytea PRIMARY KEY,
     version bigint NOT NULL,
@@ -21,8 +22,10 @@ CREATE TABLE fence_account (
     until bigint NOT NULL
 ) WITH (fillfactor = 50);
 
--- What was signed stays as it came: rows of these three are never changed, and deleted only where a limit says nothing beside
--- the tightest. `delegations` of an account that the chain fences as well, as a JSON list; the empty list for every other grant.
+-- Signed documents are stored as they arrived. Rows of this table and the next two are never
+-- changed. A row is deleted only if it is a limit that adds nothing to the tightest one.
+-- `delegations` is a JSON list of the delegations of an account that is fenced on the chain as
+-- well; the empty list for every other grant.
 CREATE TABLE fence_grant (
     account bytea NOT NULL,
     grant_id bytea NOT NULL,
@@ -44,8 +47,9 @@ CREATE TABLE fence_limit (
 
 CREATE INDEX fence_limit_of_grant ON fence_limit (account, grant_id, id);
 
--- The end of a grant, also of one that never came. The id of 32 zero bytes is every grant that was issued until `ended_at`; its
--- row moves forward, everything else stays. `seq` is the record of the end in the grant's log.
+-- The end of a grant, even of one that was never received. The id of 32 zero bytes stands for every
+-- grant that was issued until `ended_at`. Only its row moves forward; everything else stays. `seq`
+-- is the number of the end's record in the grant's log.
 CREATE TABLE fence_end (
     account bytea NOT NULL,
     grant_id bytea NOT NULL,
@@ -55,8 +59,9 @@ CREATE TABLE fence_end (
     PRIMARY KEY (account, grant_id)
 );
 
--- Plans that were ordered. A plan has one row, for ever: it is sent at most once. `is_open` until nothing is left to be done.
--- `used_at` is when its third step was ordered to be signed.
+-- Ordered plans. A plan keeps its one row for ever, so it is sent at most once. `is_open` is true
+-- until nothing is left to do. `used_at` is the time at which its third step was ordered to be
+-- signed.
 CREATE TABLE fence_plan (
     payload_digest bytea PRIMARY KEY,
     account bytea NOT NULL,
@@ -78,11 +83,12 @@ CREATE INDEX fence_plan_open ON fence_plan (account, payload_digest) WHERE is_op
 CREATE INDEX fence_plan_used ON fence_plan (account, grant_id, payload_digest) WHERE used_at IS NOT NULL;
 CREATE INDEX fence_plan_gas ON fence_plan (accepted_at, account, gas_micro_usd);
 
--- What there is to do is looked for every few seconds: neither half of the question goes through plans that ended long ago.
+-- The server looks for work every few seconds. With these indexes, neither half of the query goes
+-- through plans that ended long ago.
 CREATE INDEX fence_plan_pending ON fence_plan (accepted_at) WHERE is_open;
 CREATE INDEX fence_plan_changed ON fence_plan (changed_at);
 
--- What happened to a plan, in the order in which it was written.
+-- The events of each plan, in the order in which they were written.
 CREATE TABLE fence_event (
     payload_digest bytea NOT NULL,
     number bigint NOT NULL,
@@ -90,7 +96,8 @@ CREATE TABLE fence_event (
     PRIMARY KEY (payload_digest, number)
 );
 
--- The logs of grants: hash-chained, written with what they tell, never changed.
+-- The logs of grants. Records are hash-chained, are written together with the change that they
+-- report, and are never changed.
 CREATE TABLE fence_log (
     account bytea NOT NULL,
     grant_id bytea NOT NULL,
@@ -106,7 +113,7 @@ CREATE TABLE fence_log (
 
 CREATE INDEX fence_log_refusals ON fence_log (account, grant_id, at) WHERE is_refusal;
 
--- The one row is written to learn whether the database takes writes.
+-- A probe. Its one row is written to learn whether the database accepts writes.
 CREATE TABLE fence_probe (
     id integer PRIMARY KEY CHECK (id = 1),
     at timestamptz NOT NULL

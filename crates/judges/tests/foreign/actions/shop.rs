@@ -8,7 +8,7 @@ use dev_chain::cctp::ATTESTER;
 use dev_chain::iris::{Iris, IrisServer};
 use dev_chain::{DevChain, arbitrum, base, xlayer};
 use judges::{
-    Account, Client, Order, OrderOutcome, Service, ServiceAnswer, ServiceConfig, Toolchain, run,
+    Account, ApiServer, ApiServerConfig, Client, Order, OrderOutcome, ServiceAnswer, Toolchain, run,
 };
 use replay::{Recordings, ReplayServer};
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ pub(crate) struct Shop {
     pub(crate) xlayer: Ground,
     pub(crate) base: Ground,
     pub(crate) arbitrum: Ground,
-    service: Service,
+    service: ApiServer,
     _upstream: ReplayServer,
     _circle: IrisServer,
     _folder: tempfile::TempDir,
@@ -67,7 +67,7 @@ impl Shop {
             upstream.base_url("li.quest"),
             circle.url(),
         );
-        let service = Service::start(&ServiceConfig {
+        let service = ApiServer::start(&ApiServerConfig {
             rpc_url: xlayer.rpc.url().to_owned(),
             facilitator_url: None,
             okx_url: upstream.base_url("web3.okx.com"),

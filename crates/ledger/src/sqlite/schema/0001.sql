@@ -1,9 +1,10 @@
--- Rows are small and are appended in the order of reservation: whatever is in flight shares a few pages at the end.
--- On the way from reserved to settled no column changes its width (the state takes one byte, times four, numbers of
--- answers and receipts six, because they start at 2^40), so that SQLite overwrites the row in place and never splits
--- a page for it.
+-- Rows are small and are appended in the order of reservation, so all entries in flight share a few
+-- pages at the end. No column changes its width on the way from reserved to settled: the state
+-- takes one byte, times take four, and the numbers of answers and receipts take six, because they
+-- start at 2^40. So SQLite overwrites the row in place and never splits a page for it.
 CREATE TABLE entry (
-    -- Never used twice in one run of the server; a second reservation of an authorization has a new number.
+    -- Never used twice in one run of the server. A second reservation of an authorization gets a
+    -- new number.
     id INTEGER PRIMARY KEY,
     state INTEGER NOT NULL,
     -- Digest of network, asset, payer and nonce.
@@ -14,27 +15,29 @@ CREATE TABLE entry (
     -- Unix seconds.
     valid_before INTEGER NOT NULL,
     reserved_at INTEGER NOT NULL,
-    -- When `state` last changed.
+    -- The time of the last change of `state`.
     changed_at INTEGER NOT NULL,
-    -- Row of `answer`, from settling on, until it is released or past its retention; 2^40 is none.
+    -- The row in `answer`, from settling until the entry is released or past its retention. 2^40 is
+    -- none.
     answer INTEGER NOT NULL DEFAULT 1099511627776,
-    -- Row of `receipt`, once settled; 2^40 is none.
+    -- The row in `receipt` of a settled entry. 2^40 is none.
     receipt INTEGER NOT NULL DEFAULT 1099511627776,
-    -- For operators: smallest units, and what was asked for.
+    -- For operators: the amount in smallest units, and the request.
     amount TEXT NOT NULL,
     method TEXT NOT NULL,
     path TEXT NOT NULL,
     payment_id TEXT,
-    -- What is known of an unknown settlement.
+    -- The transaction of an unknown settlement, as far as it is known.
     transaction_hash TEXT,
-    -- Why it was released or is unknown.
+    -- The reason why the entry was released or is unknown.
     cause TEXT
 ) STRICT;
 
 CREATE UNIQUE INDEX entry_authorization ON entry (authorization);
--- Without released entries (state 7), of which one payer can make any number with one identifier at no cost.
+-- Without released entries (state 7): one payer can make any number of them with one identifier, at
+-- no cost.
 CREATE INDEX entry_payment_id ON entry (payer, payment_id) WHERE payment_id IS NOT NULL AND state <> 7;
--- The entries that are not decided: few, whatever the size of the ledger.
+-- The entries that are not decided. They are few, whatever the size of the ledger.
 CREATE INDEX entry_open ON entry (state) WHERE state < 6;
 
 -- Large rows are written once, in the order of settlement, each at the end of its table.
@@ -56,7 +59,7 @@ CREATE TABLE receipt (
     header TEXT NOT NULL
 ) STRICT;
 
--- Written and deleted again to see whether writing works.
+-- A probe. It is written and deleted again to see whether writing works.
 CREATE TABLE probe (
     id INTEGER PRIMARY KEY,
     padding BLOB NOT NULL

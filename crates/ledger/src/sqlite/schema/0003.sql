@@ -1,5 +1,5 @@
--- Where the entry of an authorization is. Digests are random, so they come here many at a time and in their order, not one
--- by one as they are claimed (sqlite/seen.rs).
+-- Maps authorizations to their entries. Digests are random, so they are added many at a time and in
+-- their order, not one by one as they are claimed.
 CREATE TABLE seen (
     authorization BLOB PRIMARY KEY,
     entry INTEGER NOT NULL
@@ -10,8 +10,8 @@ SELECT authorization, id FROM entry ORDER BY authorization;
 
 DROP INDEX entry_authorization;
 
--- How far they have come: of the entries up to `past` all are in `seen`, of the others up to `until` those whose digest is
--- not above `reached`, and of later ones none.
+-- The progress of adding digests. `seen` has all entries up to `past`. Of the other entries up to
+-- `until` it has those whose digest is not above `reached`. It has no later entries.
 CREATE TABLE sweep (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     past INTEGER NOT NULL,

@@ -1,2 +1,3 @@
--- `open` is set for entries that are unknown, and for those in flight that are not among the newest any more (entries up to
--- `sweep.past`): the others are held in memory and found by their state. What was set before stays set until it is decided.
+-- `open` is set for unknown entries, and for entries in flight that are no longer among the newest
+-- (entries up to `sweep.past`). The others are held in memory and found by their state. An entry
+-- that was marked before stays marked until it is decided.

@@ -1,21 +1,22 @@
--- Where the entry of an authorization is (sqlite/seen.rs): digests of old entries, a generation of them at a time, which is
--- written once and deleted when its entries are. Those of the newest entries are in no generation and are read from the
--- entries themselves; so are all of a ledger that comes from an older version, once.
+-- Maps authorizations to their entries. The digests of old entries are kept in generations: each is
+-- written once, and deleted when its entries are. The digests of the newest entries are in no
+-- generation and are read from the entries themselves. All digests of a ledger that comes from an
+-- older version are read in this way once.
 DROP TABLE seen;
 DROP TABLE sweep;
 
 CREATE TABLE generation (
-    -- Counts up.
+    -- Generations are numbered upwards.
     id INTEGER PRIMARY KEY,
-    -- Its newest entry. Its oldest is the first one after those of the generation before it.
+    -- The newest entry. The oldest one is the first after the entries of the previous generation.
     last INTEGER NOT NULL,
-    -- Says of most digests that they are not in it.
+    -- Tells for most digests that they are not in the generation.
     filter BLOB NOT NULL
 ) STRICT;
 
 CREATE TABLE bucket (
-    -- 256 times the number of the generation, and the first byte of the digests.
+    -- 256 times the number of the generation, plus the first byte of the digests.
     id INTEGER PRIMARY KEY,
-    -- For each digest its 16 bytes and the 8 of its entry's number, in order.
+    -- For each digest its 16 bytes and the 8 bytes of its entry's number, in order.
     digests BLOB NOT NULL
 ) STRICT;

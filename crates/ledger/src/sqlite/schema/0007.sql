@@ -1,5 +1,6 @@
--- What uncharged work of those without credit has taken, more than nothing: of their pool (the empty name), and of the shares of
--- client addresses (the address as text). It comes back with time, so `missing` micro-USD is as of `at`, in Unix seconds.
+-- Deficits of payers without credit, each more than zero: uncharged work took them from the payers'
+-- pool (the empty name) and from the shares of client addresses (the address as text). A deficit
+-- refills with time, so `missing`, in micro-USD, is as of `at`, in Unix seconds.
 CREATE TABLE newcomer (
     name TEXT PRIMARY KEY,
     missing INTEGER NOT NULL,

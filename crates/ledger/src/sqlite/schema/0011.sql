@@ -1,2 +1,3 @@
--- Released for good: its payer was told to sign a new payment. Nothing reserves the authorization again.
+-- 1 if the entry is released for good: its payer was told to sign a new payment. The authorization
+-- is not reserved again.
 ALTER TABLE entry ADD COLUMN retired INTEGER NOT NULL DEFAULT 0;

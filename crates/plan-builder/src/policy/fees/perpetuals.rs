@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::{MOST_ROWS, Problems};
 
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PerpetualsTable {
     builder: Option<ConfiguredAddress>,
@@ -23,7 +23,7 @@ pub(super) struct PerpetualsTable {
     assets: Vec<PerpAssetTable>,
 }
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PerpAssetTable {
     coin: String,

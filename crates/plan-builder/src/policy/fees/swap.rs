@@ -13,7 +13,7 @@ use serde::Deserialize;
 use super::{MOST_ROWS, Problems};
 use crate::policy::LifeSeconds;
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ChainTable {
     chain_id: u64,
@@ -23,7 +23,7 @@ pub(super) struct ChainTable {
     legs: Vec<LegTable>,
 }
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LegTable {
     contract: ConfiguredAddress,
@@ -38,7 +38,7 @@ struct LegTable {
 }
 
 /// `[swap]`: the limits of a swap's price, and the exchanges that the aggregator must not use.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SwapTable {
     max_price_impact_bps: Option<u64>,

@@ -1,4 +1,5 @@
--- One holder at a time. Unix seconds; from then on anybody may take it over.
+-- A lease has one holder at a time. `expires_at` is in Unix seconds; from then on anyone may take
+-- the lease over.
 CREATE TABLE server_lease (
     name text PRIMARY KEY,
     holder text NOT NULL,
@@ -24,12 +25,12 @@ CREATE TABLE server_artifact (
     size bigint NOT NULL,
     body bytea NOT NULL
 );
--- Images are compressed already.
+-- Images are already compressed.
 ALTER TABLE server_artifact ALTER COLUMN body SET STORAGE EXTERNAL;
--- What has expired, and how much there is altogether, are read without touching a body.
+-- Expired artifacts and the total size are read without touching a body.
 CREATE INDEX server_artifact_expiry ON server_artifact (expires_at) INCLUDE (size);
 
--- What was counted in each period, from its beginning in Unix seconds.
+-- The count of each period. `period` is the beginning of the period, in Unix seconds.
 CREATE TABLE server_counter (
     name text NOT NULL,
     period bigint NOT NULL,
@@ -37,7 +38,8 @@ CREATE TABLE server_counter (
     PRIMARY KEY (name, period)
 ) WITH (fillfactor = 50);
 
--- What was used of limits with a sliding window, in slices of time that begin at a Unix second.
+-- The use of limits with a sliding window, in slices of time. `slice` is the beginning of the
+-- slice, in Unix seconds.
 CREATE TABLE server_window_use (
     name text NOT NULL,
     slice bigint NOT NULL,
@@ -45,7 +47,7 @@ CREATE TABLE server_window_use (
     PRIMARY KEY (name, slice)
 ) WITH (fillfactor = 50);
 
--- What was left of amounts that refill, and when, in Unix milliseconds.
+-- Amounts that refill. `amount` was left at `at`, in Unix milliseconds.
 CREATE TABLE server_level (
     name text PRIMARY KEY,
     amount bigint NOT NULL,

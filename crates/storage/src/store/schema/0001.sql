@@ -1,8 +1,8 @@
--- One holder at a time.
+-- A lease has one holder at a time.
 CREATE TABLE lease (
     name TEXT PRIMARY KEY,
     holder TEXT NOT NULL,
-    -- Unix seconds; from then on anybody may take it over.
+    -- Unix seconds; from then on anyone may take the lease over.
     expires_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
@@ -15,7 +15,7 @@ CREATE TABLE dataset (
     as_of INTEGER NOT NULL,
     inputs_sha256 BLOB NOT NULL,
     written_at INTEGER NOT NULL,
-    -- Finds a body that is not as it was written.
+    -- Detects a body that is not as it was written.
     body_sha256 BLOB NOT NULL,
     body BLOB NOT NULL
 ) STRICT;
@@ -29,5 +29,5 @@ CREATE TABLE artifact (
     body BLOB NOT NULL
 ) STRICT;
 
--- What has expired, and how much there is altogether, are read without touching a body.
+-- Expired artifacts and the total size are read without touching a body.
 CREATE INDEX artifact_expiry ON artifact (expires_at, size);

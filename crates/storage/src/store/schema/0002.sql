@@ -1,4 +1,4 @@
--- What was counted in each period, for example calls of an upstream in a month.
+-- The count of each period, for example of the calls to an upstream in a month.
 CREATE TABLE counter (
     name TEXT NOT NULL,
     -- Unix seconds: the beginning of the period.

@@ -1,4 +1,4 @@
--- What was used of budgets with a sliding window, in slices of time.
+-- The use of budgets with a sliding window, in slices of time.
 CREATE TABLE window_use (
     name TEXT NOT NULL,
     -- Unix seconds: the beginning of the slice.
@@ -7,13 +7,13 @@ CREATE TABLE window_use (
     PRIMARY KEY (name, slice)
 ) STRICT, WITHOUT ROWID;
 
--- What was left of amounts that refill with time.
+-- Amounts that refill with time.
 CREATE TABLE level (
     name TEXT PRIMARY KEY,
     amount INTEGER NOT NULL,
-    -- Unix milliseconds: when so much was left.
+    -- Unix milliseconds: the time at which `amount` was left.
     at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Beyond their number those that are oldest go.
+-- Serves to delete the oldest rows above the limit of their number.
 CREATE INDEX level_age ON level (at);

@@ -1,7 +1,7 @@
--- Whose turn it is on an account, for all books. A row stays for good: its token only rises.
+-- The turn on each account, for all books. A row stays for good, so that its token only rises.
 CREATE TABLE sender_turn (
     account text PRIMARY KEY,
-    -- What the turn is for; empty when that is done.
+    -- The work that has the turn. Empty when it is done.
     work text NOT NULL,
     token bigint NOT NULL,
     -- By the database's clock.

@@ -63,8 +63,8 @@ async fn interrupted_work_comes_first_for_the_length_of_a_lease<S: TurnStore>(st
 async fn a_lease_ends_and_goes_on_only_while_nobody_has_taken_it<S: TurnStore>(store: &S) {
     let one = store.take_turn(ACCOUNT, "a", SHORT).await.unwrap();
     let one = one.unwrap();
-    // On a database this is real time, because its clock ends the lease. Nobody is told that the
-    // lease is over.
+    // On a database this is real time, because its clock ends the lease. The holder gets no notice
+    // of the end.
     tokio::time::sleep(SHORT).await;
     assert!(store.renew_turn(one, SHORT).await.unwrap());
     let two = taken(store, "a").await;

@@ -1,4 +1,4 @@
--- Intents. What is looked for has a column; everything is in `body`, as JSON text.
+-- Intents. Values that queries look for have columns; `body` has everything, as JSON text.
 CREATE TABLE wallets_intent (
     id text COLLATE "C" PRIMARY KEY,
     payment bytea NOT NULL,
@@ -12,13 +12,14 @@ CREATE TABLE wallets_intent (
     CONSTRAINT wallets_intent_payment UNIQUE (payment)
 );
 
--- A wallet does one thing at a time. What waits for a mint on another chain is not in the way.
+-- A wallet does one thing at a time. An intent that waits for a mint on another chain does not
+-- block it.
 CREATE UNIQUE INDEX wallets_intent_running ON wallets_intent (wallet) WHERE state = 'running';
 
 CREATE INDEX wallets_intent_open ON wallets_intent (created_at, id)
     WHERE state IN ('running', 'following', 'reopened');
 
--- Intents that are over are looked after until no block can change what they say.
+-- Ended intents are watched until no block can change what they report.
 CREATE INDEX wallets_intent_unsettled ON wallets_intent (created_at, id)
     WHERE NOT is_final AND state IN ('completed', 'partial', 'failed', 'cancelled');
 
@@ -26,7 +27,7 @@ CREATE INDEX wallets_intent_owner ON wallets_intent (owner, created_at);
 
 CREATE INDEX wallets_intent_created ON wallets_intent (created_at, id);
 
--- Payments that begin nothing any more, and why. The first reason stands.
+-- Payments that can begin nothing any more, each with the reason. The first reason is kept.
 CREATE TABLE wallets_forbidden (
     payment bytea PRIMARY KEY,
     reason text NOT NULL,

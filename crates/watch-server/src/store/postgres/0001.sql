@@ -1,7 +1,8 @@
--- One row for each mandate. `state` is the mandate with where its audit stands, as JSON text; the columns beside it repeat what
--- is looked for. `due_at` is NULL when nothing is left to do. Times are Unix seconds.
+-- One row for each mandate. `state` is the mandate and the position of its audit, as JSON text. The
+-- columns beside it repeat values that queries look for. `due_at` is NULL when nothing is left to
+-- do. Times are Unix seconds.
 CREATE TABLE watch_mandate (
-    -- Rises within an owner: creations of one owner come one after the other.
+    -- Rises within an owner, because the mandates of one owner are created one after the other.
     place bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     id text NOT NULL,
     owner text NOT NULL,
@@ -10,7 +11,7 @@ CREATE TABLE watch_mandate (
     has_ended boolean NOT NULL,
     due_at bigint,
     state text NOT NULL,
-    -- The lease of whoever checks it. `token` only rises.
+    -- The lease for checking the mandate. `token` only rises.
     holder text NOT NULL DEFAULT '',
     token bigint NOT NULL DEFAULT 0,
     until bigint NOT NULL DEFAULT 0,

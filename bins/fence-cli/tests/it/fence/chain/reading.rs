@@ -68,6 +68,10 @@ fn an_endpoint_that_cannot_be_used_confirms_nothing() {
             "answered nothing",
         ),
         (r#"{"jsonrpc":"2.0","id":1,"result":"yes"}"#, "no number"),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"result":"0x+2105"}"#,
+            "no number",
+        ),
         ("<html>", "not JSON"),
     ] {
         let node = Node::of(|chain| chain.fixed = Some(fixed.to_owned()));

@@ -181,8 +181,8 @@ fn balance_changes_of_other_deposits_are_not_stated() {
         record.transaction.kind = kind;
         let told = explain(&record, &Knowledge::default());
         assert!(told.balance_changes.is_none());
-        let gap = ("balance_changes", reason.to_owned());
-        assert!(told.missing.contains(&gap), "{:?}", told.missing);
+        let field = ("balance_changes", reason.to_owned());
+        assert!(told.missing.contains(&field), "{:?}", told.missing);
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{Account, JudgeError, PAYEE};
 
 /// The configuration of an instance. All other keys have the service's defaults.
 #[derive(Debug, Clone)]
-pub struct ServiceConfig {
+pub struct ApiServerConfig {
     /// The URL of the chain on which payments settle.
     pub rpc_url: String,
     /// The URL of an x402 facilitator that settles. Without one, the service settles itself.
@@ -28,12 +28,12 @@ pub struct ServiceConfig {
 
 /// A running `api-server serve`. Dropping it kills the process.
 #[derive(Debug)]
-pub struct Service {
+pub struct ApiServer {
     process: Server,
     _folder: TempDir,
 }
 
-impl Service {
+impl ApiServer {
     /// Builds the binary if it is not up to date, and starts it on a free port with an empty
     /// ledger.
     ///
@@ -42,7 +42,7 @@ impl Service {
     ///
     /// # Panics
     /// The service does not start.
-    pub async fn start(config: &ServiceConfig) -> Result<Self, JudgeError> {
+    pub async fn start(config: &ApiServerConfig) -> Result<Self, JudgeError> {
         static BINARY: OnceCell<PathBuf> = OnceCell::const_new();
         let binary = BINARY.get_or_try_init(|| build("api-server")).await?;
         let folder = tempfile::tempdir().map_err(|source| JudgeError::File {
@@ -93,7 +93,7 @@ impl Service {
     }
 }
 
-impl ServiceConfig {
+impl ApiServerConfig {
     fn toml(&self, folder: &Path) -> String {
         let (rpc_url, okx_url, pay_to) = (&self.rpc_url, &self.okx_url, PAYEE);
         let settlement = match &self.facilitator_url {
