@@ -141,6 +141,10 @@ impl Inner {
             let text = self.encrypt(&key)?;
             files::publish(&self.folder, CHECK, &text, |_| Ok(()))
                 .map_err(CustodyError::io("write the check of the operator's secret"))?;
+            // Another process may have published its own check first.
+            if files::read(&self.folder, CHECK)?.as_deref() == Some(text.as_str()) {
+                return Ok(());
+            }
         }
         let text = files::read(&self.folder, CHECK)?.ok_or(CustodyError::Io {
             doing: "read the check of the operator's secret",

@@ -47,9 +47,13 @@ impl fmt::Display for Migration {
             ),
             (_, Tables::Component(_)) if from == to => write!(f, "{tables} have version {to}"),
             (_, Tables::File(_)) if from == to => write!(f, "{tables} has version {to}"),
-            _ => write!(
+            (_, Tables::Component(_)) => write!(
                 f,
-                "the next start brings {tables} from version {from} to {to}"
+                "the first start that needs {tables} brings them from version {from} to {to}"
+            ),
+            (_, Tables::File(_)) => write!(
+                f,
+                "the first start that needs {tables} brings it from version {from} to {to}"
             ),
         }
     }

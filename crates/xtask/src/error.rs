@@ -42,6 +42,9 @@ pub enum XtaskError {
     /// breach.
     #[error("{} violations", .0.len())]
     Layering(Vec<String>),
+    /// The installation of a package panicked.
+    #[error("an installation panicked")]
+    Panicked,
     /// A test step ran no test, so it proves nothing.
     #[error("no test ran")]
     NoTests,

@@ -7,6 +7,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
 
 use crate::XtaskError;
 use crate::cache::{self, Cache};
@@ -74,18 +75,30 @@ impl Packages {
         require("python3", PYTHON)?;
         let cache = Cache::of_user()?;
         let judges = root.join("crates").join("judges");
-        let js = install_js(&cache, &judges.join("js"))?;
-        let js_agent = install_js(&cache, &judges.join("js-agent"))?;
-        let py = judges.join("py");
+        let js = |name: &str| install_js(&cache, &judges.join(name));
+        let python = |name: &str| install_python(&cache, &judges.join("py"), name);
+        // Installers mostly wait for the network.
+        let [js, js_agent, x402, okx, agent, mcp] = thread::scope(|scope| {
+            [
+                scope.spawn(|| js("js")),
+                scope.spawn(|| js("js-agent")),
+                scope.spawn(|| python("x402")),
+                scope.spawn(|| python("okx")),
+                scope.spawn(|| python("agent")),
+                scope.spawn(|| python("mcp")),
+            ]
+            .map(|installed| installed.join().unwrap_or(Err(XtaskError::Panicked)))
+        });
+        let (js, js_agent) = (js?, js_agent?);
         Ok(Self {
             anvil: find_anvil(&js)?,
             js,
             node: find_node(&js_agent).map_or_else(|| path_node(NEW_NODE), Ok)?,
             js_agent,
-            python_x402: install_python(&cache, &py, "x402")?,
-            python_okx: install_python(&cache, &py, "okx")?,
-            python_agent: install_python(&cache, &py, "agent")?,
-            python_mcp: install_python(&cache, &py, "mcp")?,
+            python_x402: x402?,
+            python_okx: okx?,
+            python_agent: agent?,
+            python_mcp: mcp?,
         })
     }
 }

@@ -3,6 +3,8 @@
 mod lists;
 mod lookalikes;
 
+use std::sync::LazyLock;
+
 use alloy_dyn_abi::TypedData;
 use alloy_primitives::{address, hex};
 use proptest::prelude::*;
@@ -138,9 +140,12 @@ fn burn(recipient: Address) -> Unsigned {
     call(MESSENGER, "8e0250ee", &words)
 }
 
+/// The policy, read once: one of the tests judges half a million transactions.
+static POLICY: LazyLock<SigningPolicy> = LazyLock::new(policy);
+
 fn judge(unsigned: &Unsigned) -> Result<(), PolicyRefusal> {
     let subject = Subject::Transaction(unsigned);
-    policy().judge(OWNER, WALLET, subject, Purpose::FencedPlan)
+    POLICY.judge(OWNER, WALLET, subject, Purpose::FencedPlan)
 }
 
 fn code(unsigned: &Unsigned) -> &'static str {
