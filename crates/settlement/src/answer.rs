@@ -203,7 +203,7 @@ impl SettleBody {
         same_payer(RemoteCall::Settle, payment, &self.payer)?;
         if self.success
             && !self.amount.is_empty()
-            && exact::parse_uint(&self.amount) != Some(ours.amount)
+            && exact::parse_digits(&self.amount) != Some(ours.amount)
         {
             return Err(contradiction(
                 "amount",
