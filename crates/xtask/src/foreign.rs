@@ -5,6 +5,7 @@
 //! and get the places of the packages in variables.
 
 use std::fs;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
@@ -36,6 +37,7 @@ pub fn test(root: &Path, counts: &mut Counts) -> Result<(), XtaskError> {
         .args(["test", "--workspace", "--locked", "--no-fail-fast"])
         .args(["--features", "judges/foreign"])
         .args(["--test", TARGET])
+        .args(["--", "--test-threads", &threads().to_string()])
         .env("JUDGES_JS", &packages.js)
         .env("JUDGES_ANVIL", &packages.anvil)
         .env("JUDGES_JS_AGENT", &packages.js_agent)
@@ -45,6 +47,13 @@ pub fn test(root: &Path, counts: &mut Counts) -> Result<(), XtaskError> {
         .env("JUDGES_PY_AGENT", &packages.python_agent)
         .env("JUDGES_PY_MCP", &packages.python_mcp);
     command::run_tests(&mut tests, counts)
+}
+
+/// Returns the number of tests that run at once: two for each processor, because they mostly wait
+/// for the blocks of a chain.
+fn threads() -> usize {
+    let processors = thread::available_parallelism().map_or(1, NonZero::get);
+    processors.saturating_mul(2)
 }
 
 /// Where the packages are.
