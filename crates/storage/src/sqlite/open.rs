@@ -2,13 +2,13 @@
 
 use std::{
     fs::File,
-    io,
+    io::{self, Read as _},
     path::Path,
     thread,
     time::{Duration, Instant},
 };
 
-use rusqlite::{Connection, OpenFlags, TransactionBehavior, ffi};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::DatabaseError;
 use crate::{Migration, Tables};
@@ -125,7 +125,7 @@ fn try_open(
 ///
 /// [`ForeignFile`](DatabaseError::ForeignFile), [`NewerSchema`](DatabaseError::NewerSchema),
 /// [`Damaged`](DatabaseError::Damaged), [`Busy`](DatabaseError::Busy),
-/// [`CannotOpen`](DatabaseError::CannotOpen), [`Storage`](DatabaseError::Storage).
+/// [`Full`](DatabaseError::Full), [`CannotOpen`](DatabaseError::CannotOpen).
 pub fn pending(path: &Path, format: &Format) -> Result<Option<Migration>, DatabaseError> {
     let cannot_open = |error: &io::Error| DatabaseError::cannot_open(path, error);
     if !path.try_exists().map_err(|error| cannot_open(&error))? {
@@ -141,15 +141,14 @@ pub fn pending(path: &Path, format: &Format) -> Result<Option<Migration>, Databa
             from,
             to: format.version(),
         })),
-        // SQLite does not say why. A file that can be read is in a folder that cannot be written.
-        Err(DatabaseError::Storage {
-            code: Some(ffi::SQLITE_CANTOPEN),
-            ..
-        }) => Err(cannot_open(
-            &File::open(path)
-                .err()
-                .unwrap_or_else(|| io::ErrorKind::PermissionDenied.into()),
-        )),
+        // SQLite names no file. A file that can be read is in a folder that cannot be written.
+        Err(DatabaseError::Storage { .. }) => {
+            let read = File::open(path).and_then(|mut file| file.read(&mut [0]));
+            let reason = read.err();
+            Err(cannot_open(
+                &reason.unwrap_or_else(|| io::ErrorKind::PermissionDenied.into()),
+            ))
+        }
         Err(error) => Err(error),
     }
 }
@@ -367,6 +366,15 @@ mod tests {
             pending(&path, &FORMAT).unwrap_err().code(),
             "database_newer_schema"
         );
+    }
+
+    #[test]
+    fn a_file_whose_version_cannot_be_read_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().to_owned();
+        let kind = io::ErrorKind::IsADirectory;
+        let expected = DatabaseError::CannotOpen { path, kind };
+        assert_eq!(pending(folder.path(), &FORMAT), Err(expected));
     }
 
     #[test]
