@@ -27,7 +27,9 @@ const ATTEMPTS: u32 = 3;
 async fn main() -> Result<(), Box<dyn Error>> {
     let url = std::env::args().nth(1).ok_or("expected a URL")?;
     let key = std::env::var("BUYER_KEY").map_err(|_| "expected a private key in BUYER_KEY")?;
-    let (response, outcome) = pay(&url, &key.parse()?).await?;
+    let tls = outbound_tls::http()?;
+    let client = Client::builder().tls_backend_preconfigured(tls).build()?;
+    let (response, outcome) = pay(&client, &url, &key.parse()?).await?;
     if let Some(outcome) = outcome {
         println!("{outcome:?}");
     }
@@ -37,10 +39,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
 /// Asks, signs one offer that the policy allows, and asks again.
 pub async fn pay(
+    client: &Client,
     url: &str,
     signer: &PrivateKeySigner,
 ) -> Result<(Response, Option<PaymentOutcome>), Box<dyn Error>> {
-    let client = Client::builder().no_proxy().build()?;
     let unpaid = client.get(url).send().await?;
     let Some(challenge) = unpaid.headers().get(header::PAYMENT_REQUIRED) else {
         return Ok((unpaid, None));
@@ -68,7 +70,7 @@ pub async fn pay(
     let signature = signer.sign_hash_sync(&unsigned.digest())?;
     let payment = unsigned.sign(signature.as_bytes())?;
 
-    let response = send(&client, url, &payment).await?;
+    let response = send(client, url, &payment).await?;
     let receipt = response.headers().get(header::PAYMENT_RESPONSE);
     let outcome = receipt
         .map(|receipt| payment.outcome(receipt.as_bytes()))

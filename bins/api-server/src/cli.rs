@@ -18,7 +18,7 @@ use crate::Sources;
 use crate::config::Config;
 use crate::ledger_cli::{LedgerCliError, LedgerCommand};
 use crate::wallets_cli::{WalletsCliError, WalletsCommand};
-use crate::{check, demo, serve};
+use crate::{check, serve};
 
 /// The paid HTTP API: market, token, DeFi, news, derivatives, macro, AI and wallet data. Every call
 /// is paid separately with x402 v2 on chain 196.
@@ -121,10 +121,7 @@ fn run(command: Command) -> Result<(), Failure> {
             served.map_err(Failure::config)?;
             Ok(())
         }
-        Command::Demo(arguments) => {
-            let shown = block_on(demo::run(arguments.listen, arguments.once))?;
-            shown.map_err(Failure::other)
-        }
+        Command::Demo(arguments) => demo(&arguments),
         Command::Routes { json: true } => print(&route_catalog::routes_json().to_string()),
         Command::Routes { json: false } => print(&route_catalog::routes_table()),
         Command::Openapi { public_url } => {
@@ -174,6 +171,16 @@ fn run(command: Command) -> Result<(), Failure> {
     }
 }
 
+#[cfg(feature = "demo")]
+fn demo(arguments: &DemoArguments) -> Result<(), Failure> {
+    block_on(crate::demo::run(arguments.listen, arguments.once))?.map_err(Failure::other)
+}
+
+#[cfg(not(feature = "demo"))]
+fn demo(_: &DemoArguments) -> Result<(), Failure> {
+    Err(Failure::no_demo("api-server"))
+}
+
 /// `upstreams probe`.
 fn probe(arguments: &ProbeArguments) -> Result<(), Failure> {
     let config = Config::load(&arguments.config, server_config::environment())?;
@@ -185,4 +192,16 @@ fn probe(arguments: &ProbeArguments) -> Result<(), Failure> {
         .print(&found, &secrets, SystemClock.now())
         .map_err(Failure::other)?;
     show(&printed.text, printed.kept.as_deref(), printed.exit_code)
+}
+
+#[cfg(not(feature = "demo"))]
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_build_without_the_demo_has_its_command() {
+        let cli = Cli::try_parse_from(["api-server", "demo", "--once"]).unwrap();
+        assert_eq!(run(cli.command), Err(Failure::no_demo("api-server")));
+    }
 }

@@ -13,6 +13,7 @@ mod wallet;
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -32,7 +33,7 @@ use self::wallet::{WalletStage, WalletStageError};
 use crate::Sources;
 use crate::config::{ChainTable, Config, LogSection, SettlementMode, UpstreamMode, UpstreamTable};
 use crate::error::ServeError;
-use crate::serve::{ApiServer, ledger_url};
+use crate::serve::ApiServer;
 
 /// An error of the demo.
 #[derive(Debug, Error)]
@@ -182,6 +183,11 @@ async fn fenced(
     wallets.close().await;
     stage.close().await;
     shown
+}
+
+/// The URL of a demo's ledger in a folder.
+fn ledger_url(folder: &Path) -> String {
+    format!("sqlite://{}", folder.join("service.db").display())
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ pub mod config;
 mod context;
 mod cors;
 mod delegation;
+#[cfg(feature = "demo")]
 mod demo;
 mod error;
 mod fees;
@@ -35,6 +36,7 @@ mod wallets_cli;
 
 pub use cli::run_cli;
 pub use config::{Config, ConfigError};
+#[cfg(feature = "demo")]
 pub use demo::{EmbeddedPlan, FenceStage, FenceStageError, recorded_clock, replay_upstreams};
 pub use error::ServeError;
 pub use serve::{ApiServer, Parts, serve, serve_signed_by};

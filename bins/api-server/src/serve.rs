@@ -24,8 +24,8 @@ use watch_server::{Checks, Mover, Pace, Watcher};
 use x402_wire::Terms;
 
 pub(crate) use self::open::check;
+pub(crate) use self::policy::ledger_options;
 use self::policy::payment_policy;
-pub(crate) use self::policy::{ledger_options, ledger_url};
 pub(crate) use self::reconciler::{Reconciler, reconciler};
 pub(crate) use self::settler::settlement_config;
 pub(crate) use self::stores::{Stores, Transactions, VersionError};

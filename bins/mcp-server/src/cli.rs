@@ -18,7 +18,6 @@ use tokio::io::BufReader;
 
 use crate::check;
 use crate::config::Config;
-use crate::demo;
 use crate::policy::{self, PolicyError};
 use crate::serve::{McpServer, Parts, ServeError, dispatcher};
 use crate::stdio;
@@ -92,9 +91,7 @@ fn execute(command: Command) -> Result<(), Failure> {
     match command {
         Command::Serve(arguments) => serve(&arguments.config),
         Command::Stdio { config } => serve_stdio(&config),
-        Command::Demo(arguments) => {
-            block_on(demo::run(arguments.listen, arguments.once))?.map_err(Failure::other)
-        }
+        Command::Demo(arguments) => demo(&arguments),
         Command::Tools { json } => {
             let tools = tools::describe(Config::default().brand());
             if json {
@@ -112,6 +109,16 @@ fn execute(command: Command) -> Result<(), Failure> {
         } => probe(&arguments),
         Command::CheckConfig { config, online } => check_config(&config, online),
     }
+}
+
+#[cfg(feature = "demo")]
+fn demo(arguments: &DemoArguments) -> Result<(), Failure> {
+    block_on(crate::demo::run(arguments.listen, arguments.once))?.map_err(Failure::other)
+}
+
+#[cfg(not(feature = "demo"))]
+fn demo(_: &DemoArguments) -> Result<(), Failure> {
+    Err(Failure::no_demo("mcp-server"))
 }
 
 fn check_config(path: &Path, online: bool) -> Result<(), Failure> {
@@ -188,4 +195,16 @@ fn serve_stdio(path: &Path) -> Result<(), Failure> {
 fn open(config: &Config) -> Result<Parts<Tools<Upstreams>>, Failure> {
     let policy = policy::read_to_serve(&config.plans)?;
     Ok(Parts::with_policy(config, policy)?)
+}
+
+#[cfg(not(feature = "demo"))]
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_build_without_the_demo_has_its_command() {
+        let cli = Cli::try_parse_from(["mcp-server", "demo", "--once"]).unwrap();
+        assert_eq!(execute(cli.command), Err(Failure::no_demo("mcp-server")));
+    }
 }

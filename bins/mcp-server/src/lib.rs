@@ -3,6 +3,7 @@
 mod check;
 mod cli;
 pub mod config;
+#[cfg(feature = "demo")]
 mod demo;
 mod http;
 mod limits_file;

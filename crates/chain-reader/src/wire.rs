@@ -1,30 +1,10 @@
-//! The JSON-RPC messages that the reader uses.
+//! The JSON-RPC results that the reader uses.
 
 use alloy_primitives::{Address, B256, Bytes, U64, U256};
 use calldata_checks::{Block, UtcSeconds};
-use serde::{Deserialize, de::DeserializeOwned};
-use serde_json::{Value, json};
-use tx_sender::{NodeFault, Transport};
+use serde::Deserialize;
 
 use crate::SealedBlock;
-
-/// The longest error message of a node that is passed on, in characters.
-const MAX_MESSAGE: usize = 200;
-
-#[derive(Deserialize)]
-struct RpcAnswer {
-    #[serde(default)]
-    result: Value,
-    #[serde(default)]
-    error: Option<ErrorObject>,
-}
-
-#[derive(Deserialize)]
-struct ErrorObject {
-    code: i64,
-    #[serde(default)]
-    message: String,
-}
 
 #[derive(Deserialize)]
 pub(crate) struct WireBlock {
@@ -83,25 +63,4 @@ impl WireReceipt {
             .saturating_mul(U256::from(self.gas_used.to::<u64>()))
             .saturating_add(self.l1_fee.unwrap_or_default())
     }
-}
-
-/// Asks one node. A missing `result` is read as `null`.
-pub(crate) async fn ask<T: DeserializeOwned>(
-    node: &dyn Transport,
-    method: &'static str,
-    params: Value,
-) -> Result<T, NodeFault> {
-    let lost = || NodeFault::Lost { method };
-    let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
-    let body = node
-        .exchange(method, request.to_string().into_bytes())
-        .await?;
-    let answer: RpcAnswer = serde_json::from_slice(&body).map_err(|_| lost())?;
-    if let Some(error) = answer.error {
-        return Err(NodeFault::Refused {
-            code: error.code,
-            message: error.message.chars().take(MAX_MESSAGE).collect(),
-        });
-    }
-    serde_json::from_value(answer.result).map_err(|_| lost())
 }

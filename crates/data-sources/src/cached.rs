@@ -4,8 +4,11 @@
 //! upstreams: `fetch` asks them, with their limits.
 
 use std::{
+    any::Any,
     future::Future,
     hash::Hash,
+    marker::PhantomData,
+    pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -98,10 +101,17 @@ impl Ages {
 /// For each key one caller fetches. The fetch runs in its own task: a caller that goes away does
 /// not end it for the others.
 pub struct Cached<K, T, E = Error> {
-    slots: Recent<K, Arc<Slot<T, E>>>,
+    slots: Recent<K, Arc<Slot<E>>>,
     ages: Ages,
     clock: Arc<dyn Clock>,
+    values: PhantomData<fn() -> T>,
 }
+
+/// A kept value without its type, so that the cache is compiled once and not for each type.
+type AnyValue = Arc<dyn Any + Send + Sync>;
+
+/// A fetch of such a value.
+type Fetch<E> = Pin<Box<dyn Future<Output = Result<Sourced<AnyValue>, E>> + Send>>;
 
 /// The reason why a fetch gives no value.
 pub trait Failure: From<SourceError> + Clone + Send + Sync + 'static {
@@ -122,22 +132,21 @@ impl Failure for Error {
     }
 }
 
-struct Slot<T, E> {
-    state: Mutex<State<T, E>>,
+struct Slot<E> {
+    state: Mutex<State<E>>,
 }
 
-struct State<T, E> {
-    value: Option<Held<T>>,
+struct State<E> {
+    value: Option<Held>,
     failure: Option<(Timestamp, E)>,
     flight: Option<watch::Receiver<()>>,
     /// Whether the last fetch ended without any outcome.
     broken_off: bool,
 }
 
-#[derive(Clone)]
-struct Held<T> {
+struct Held {
     at: Timestamp,
-    sourced: Sourced<T>,
+    sourced: Sourced<AnyValue>,
 }
 
 impl<K, T, E> Cached<K, T, E>
@@ -152,6 +161,7 @@ where
             slots: Recent::new(capacity),
             ages,
             clock,
+            values: PhantomData,
         }
     }
 
@@ -175,15 +185,42 @@ where
     where
         F: Future<Output = Result<Sourced<T>, E>> + Send + 'static,
     {
-        let slot = self
-            .slots
-            .get_or_insert_with(key, || Arc::new(Slot::empty()));
+        let slot = self.slots.get_or_insert_with(key, Slot::empty);
+        let fetch = || -> Fetch<E> {
+            let fetch = fetch();
+            Box::pin(async move { fetch.await.map(|told| told.map(untyped)) })
+        };
+        let told = slot
+            .get(self.ages, &self.clock, max_age, Box::new(fetch))
+            .await?;
+        // Only this cache fills its slots, so the type is always the right one.
+        typed(told).ok_or_else(|| interrupted().into())
+    }
+
+    /// The value that is kept under `key`, whatever its age, and when it was fetched.
+    pub fn peek(&self, key: &K) -> Option<(Timestamp, Sourced<T>)> {
+        let slot = self.slots.get(key)?;
+        let state = slot.lock();
+        let held = state.value.as_ref()?;
+        Some((held.at, typed(held.served(None))?))
+    }
+}
+
+impl<E: Failure> Slot<E> {
+    /// [`Cached::get`] for the key of this slot, whatever the type of its values.
+    async fn get(
+        self: &Arc<Self>,
+        ages: Ages,
+        clock: &Arc<dyn Clock>,
+        max_age: Option<Duration>,
+        fetch: Box<dyn FnOnce() -> Fetch<E> + Send + '_>,
+    ) -> Result<Sourced<AnyValue>, E> {
         let limit = max_age.unwrap_or(Duration::MAX);
-        let fresh = self.ages.fresh.min(limit).max(self.ages.floor);
-        let stale = self.ages.stale.min(limit);
-        let started = self.clock.now();
+        let fresh = ages.fresh.min(limit).max(ages.floor);
+        let stale = ages.stale.min(limit);
+        let started = clock.now();
         let (mut flight, older) = {
-            let mut state = slot.lock();
+            let mut state = self.lock();
             if let Some(held) = state
                 .value
                 .as_ref()
@@ -197,7 +234,7 @@ where
                 .is_some_and(|held| held.age(started) <= stale);
             let failed = state.failure.as_ref().filter(|(at, error)| {
                 let age = age(started, *at);
-                age < self.ages.failure || (error.is_absence() && age <= fresh.min(ABSENCE_KEPT))
+                age < ages.failure || (error.is_absence() && age <= fresh.min(ABSENCE_KEPT))
             });
             if let Some((_, error)) = failed {
                 return match &state.value {
@@ -208,7 +245,7 @@ where
             let flight = match &state.flight {
                 Some(flight) => flight.clone(),
                 None => {
-                    let flight = self.start(slot.clone(), fetch());
+                    let flight = self.start(clock.clone(), fetch());
                     state.flight = Some(flight.clone());
                     flight
                 }
@@ -223,8 +260,8 @@ where
             drop(landing.await);
             true
         };
-        let now = self.clock.now();
-        let state = slot.lock();
+        let now = clock.now();
+        let state = self.lock();
         match (&state.value, &state.failure) {
             // After a fetch that ended without an outcome, the old value is still in place,
             // whatever its age. It is not the outcome of the fetch.
@@ -242,21 +279,9 @@ where
         }
     }
 
-    /// The value that is kept under `key`, whatever its age, and when it was fetched.
-    pub fn peek(&self, key: &K) -> Option<(Timestamp, Sourced<T>)> {
-        let slot = self.slots.get(key)?;
-        let state = slot.lock();
-        let held = state.value.as_ref()?;
-        Some((held.at, held.served(None)))
-    }
-
-    fn start(
-        &self,
-        slot: Arc<Slot<T, E>>,
-        fetch: impl Future<Output = Result<Sourced<T>, E>> + Send + 'static,
-    ) -> watch::Receiver<()> {
+    fn start(self: &Arc<Self>, clock: Arc<dyn Clock>, fetch: Fetch<E>) -> watch::Receiver<()> {
         let (sender, receiver) = watch::channel(());
-        let clock = self.clock.clone();
+        let slot = self.clone();
         // The requests of the fetch count for the caller that starts it.
         let fetch = Meter::carry(fetch);
         tokio::spawn(async move {
@@ -284,13 +309,13 @@ where
 }
 
 /// Ends a flight however its task ends.
-struct Landing<T, E> {
-    slot: Arc<Slot<T, E>>,
+struct Landing<E> {
+    slot: Arc<Slot<E>>,
     broken_off: bool,
     _sender: watch::Sender<()>,
 }
 
-impl<T, E> Drop for Landing<T, E> {
+impl<E> Drop for Landing<E> {
     fn drop(&mut self) {
         let mut state = self.slot.lock();
         state.flight = None;
@@ -298,30 +323,30 @@ impl<T, E> Drop for Landing<T, E> {
     }
 }
 
-impl<T, E> Slot<T, E> {
-    fn empty() -> Self {
-        Self {
+impl<E> Slot<E> {
+    fn empty() -> Arc<Self> {
+        Arc::new(Self {
             state: Mutex::new(State {
                 value: None,
                 failure: None,
                 flight: None,
                 broken_off: false,
             }),
-        }
+        })
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<T, E>> {
+    fn lock(&self) -> MutexGuard<'_, State<E>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<T: Clone> Held<T> {
+impl Held {
     fn age(&self, now: Timestamp) -> Duration {
         age(now, self.at)
     }
 
     /// The kept value; with a reason, it is marked as stale.
-    fn served(&self, reason: Option<String>) -> Sourced<T> {
+    fn served(&self, reason: Option<String>) -> Sourced<AnyValue> {
         let mut served = self.sourced.clone();
         for source in &mut served.sources {
             source.cached = true;
@@ -333,6 +358,19 @@ impl<T: Clone> Held<T> {
         }
         served
     }
+}
+
+fn untyped<T: Send + Sync + 'static>(value: T) -> AnyValue {
+    Arc::new(value)
+}
+
+/// A copy of the value as a `T`; `None` when it is of another type.
+fn typed<T: Clone + 'static>(told: Sourced<AnyValue>) -> Option<Sourced<T>> {
+    let value = told.value.downcast_ref::<T>()?.clone();
+    Some(Sourced {
+        value,
+        sources: told.sources,
+    })
 }
 
 /// Time since `then`; zero when the clock went back.
@@ -353,6 +391,7 @@ impl<K, T, E> Clone for Cached<K, T, E> {
             slots: self.slots.clone(),
             ages: self.ages,
             clock: self.clock.clone(),
+            values: PhantomData,
         }
     }
 }

@@ -255,23 +255,27 @@ impl Okx {
         body: Option<&str>,
         read: impl FnOnce(&Json<'_>) -> Result<T, SourceErrorKind> + Send,
     ) -> Result<Sourced<T>, SourceError> {
-        let (ask, method): (Ask<'_>, _) = match body {
+        let ask = self.signed(source, path_and_query, body);
+        self.source
+            .ask(ask, |reply| Ok(read(&data(source, &reply.body)?)?))
+            .await
+    }
+
+    /// A call that carries its signature, when there are credentials.
+    fn signed<'a>(
+        &'a self,
+        source: &'static str,
+        path_and_query: &'a str,
+        body: Option<&'a str>,
+    ) -> Ask<'a> {
+        let (ask, method) = match body {
             Some(body) => (self.source.post(source, path_and_query, body), "POST"),
             None => (self.source.get(source, path_and_query), "GET"),
         };
-        let sign = move || match &self.config.credentials {
+        ask.signed(move || match &self.config.credentials {
             Some(keys) => keys.headers(self.now(), method, path_and_query, body.unwrap_or("")),
             None => Ok(Default::default()),
-        };
-        self.source
-            .ask(ask.signed(sign), |reply| {
-                let data = open(&reply.body).map_err(|kind| match answers_the_caller(&kind) {
-                    true => Fault::Answer(SourceError { source, kind }),
-                    false => Fault::Upstream(kind),
-                })?;
-                Ok(read(&data)?)
-            })
-            .await
+        })
     }
 
     /// Records that an answer whose envelope opened cannot be used.
@@ -294,6 +298,14 @@ impl std::fmt::Debug for Okx {
             .field("config", &self.config)
             .finish_non_exhaustive()
     }
+}
+
+/// The value of `data` in an envelope.
+fn data<'a>(source: &'static str, body: &'a [u8]) -> Result<Json<'a>, Fault<SourceError>> {
+    open(body).map_err(|kind| match answers_the_caller(&kind) {
+        true => Fault::Answer(SourceError { source, kind }),
+        false => Fault::Upstream(kind),
+    })
 }
 
 /// Milliseconds since the epoch as OKX writes them, in a string.

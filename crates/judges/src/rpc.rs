@@ -48,7 +48,7 @@ impl Rpc {
     pub fn new(url: impl Into<String>) -> Self {
         Self {
             url: url.into(),
-            http: reqwest::Client::new(),
+            http: test_support::http_client(),
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use rustls::ClientConfig;
 pub use rustls::Error;
-use rustls::crypto::aws_lc_rs;
+use rustls::crypto::ring;
 use rustls_platform_verifier::BuilderVerifierExt;
 
 /// The configuration for HTTP: the server may choose HTTP/2 or HTTP/1.1.
@@ -29,7 +29,7 @@ pub fn config() -> Result<ClientConfig, Error> {
     if let Some(shared) = SHARED.get() {
         return Ok(shared.clone());
     }
-    let read = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+    let read = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?
         .with_platform_verifier()?
         .with_no_client_auth();

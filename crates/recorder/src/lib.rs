@@ -8,5 +8,5 @@ mod proxy;
 pub use self::{
     library::{Library, LibraryError},
     probe::{Printed, ProbeArguments, UpstreamsCommand},
-    proxy::{Proxy, Scheme},
+    proxy::{Proxy, ProxyError, Scheme},
 };

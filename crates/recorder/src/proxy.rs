@@ -46,6 +46,17 @@ pub enum Scheme {
     Http,
 }
 
+/// Why the proxy has no HTTP client.
+#[derive(Debug, thiserror::Error)]
+pub enum ProxyError {
+    /// The certificates of the system cannot be read.
+    #[error("cannot read the system's certificates: {0}")]
+    Certificates(#[from] outbound_tls::Error),
+    /// The client cannot be built.
+    #[error("cannot build the HTTP client: {0}")]
+    Client(#[from] reqwest::Error),
+}
+
 /// Passes requests on and records the answers.
 #[derive(Debug)]
 pub struct Proxy {
@@ -60,8 +71,9 @@ impl Proxy {
     /// # Errors
     ///
     /// When the HTTP client cannot be built.
-    pub fn new(library: Library, scheme: Scheme) -> Result<Self, reqwest::Error> {
+    pub fn new(library: Library, scheme: Scheme) -> Result<Self, ProxyError> {
         let client = reqwest::Client::builder()
+            .tls_backend_preconfigured(outbound_tls::http()?)
             .redirect(reqwest::redirect::Policy::none())
             .referer(false)
             .timeout(ANSWERING)

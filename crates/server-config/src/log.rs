@@ -15,14 +15,7 @@ use self::json::JsonLines;
 use crate::{LogFormat, LogSection};
 
 /// Libraries whose `trace` events contain requests, with their signatures and keys.
-const TALKATIVE: [&str; 6] = [
-    "alloy_json_rpc",
-    "alloy_provider",
-    "alloy_rpc_client",
-    "alloy_transport",
-    "h2",
-    "hyper",
-];
+const TALKATIVE: [&str; 2] = ["h2", "hyper"];
 
 /// Starts the log on standard error. Does nothing when the process already has a log.
 pub fn start_log(section: &LogSection) {

@@ -33,7 +33,7 @@ pub struct DemoArguments {
 /// Why a command failed. Each variant has its exit code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
-    /// Code 2: the configuration cannot be used.
+    /// Code 2: the configuration cannot be used, or this build does not have the command.
     Config(String),
     /// Code 1: any other failure.
     Other(String),
@@ -45,6 +45,14 @@ impl Failure {
     /// Makes the failure of a configuration that cannot be used.
     pub fn config(error: impl Display) -> Self {
         Self::Config(error.to_string())
+    }
+
+    /// Makes the failure of the command `demo` in a program that was built without the feature
+    /// `demo`.
+    pub fn no_demo(program: &str) -> Self {
+        Self::Config(format!(
+            "this build has no demo; in the source tree, `cargo run --release -p {program} -- demo` builds and runs it"
+        ))
     }
 
     /// Makes any other failure.
@@ -161,6 +169,15 @@ mod tests {
             let shown = format!("{result:?}");
             assert_eq!(end("tested", result), ExitCode::from(code), "{shown}");
         }
+    }
+
+    #[test]
+    fn a_build_without_the_demo_says_how_to_build_one() {
+        let failure = Failure::no_demo("some-server");
+        let message = "this build has no demo; in the source tree, \
+                       `cargo run --release -p some-server -- demo` builds and runs it";
+        assert_eq!(failure, Failure::Config(message.to_owned()));
+        assert_eq!(end("some-server", Err(failure)), ExitCode::from(2));
     }
 
     #[test]

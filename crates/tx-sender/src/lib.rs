@@ -16,17 +16,15 @@ pub use error::{Hold, SenderError, SignError, StoreError};
 pub use fees::{AboveCap, BUMP_PERMILLE, Fees, Market, first, outbid};
 pub use lane::Lane;
 pub use node::{
-    Head, HttpTransport, InvalidUrl, Mined, Node, NodeFault, NodeFuture, Receipt, Refusal, RpcNode,
-    Transport,
+    Head, HttpTransport, InvalidUrl, Mined, Node, NodeFault, NodeFuture, Receipt, Refusal,
+    RpcAnswer, RpcError, RpcNode, Transport, ask, rpc_request,
 };
 pub use observe::describe;
 pub use policy::{Chain, Clock, Options, Policy};
 pub use record::{Attempt, Closing, IllegalMove, Inclusion, Kind, Record, State};
 pub use request::Request;
 pub use sender::{LaneStatus, Sender, Watch};
-#[cfg(feature = "keystore")]
 pub use signer::KeyFileError;
-#[cfg(feature = "web3signer")]
 pub use signer::Web3Signer;
 pub use signer::{
     Checked, HashSigner, InvalidKey, LocalKey, SignFuture, TransactionSigner, Unsigned, check,

@@ -1,6 +1,7 @@
 //! The port to the nodes of a chain. [`RpcNode`] implements it over JSON-RPC.
 
 mod http;
+mod json_rpc;
 mod member;
 mod refusal;
 mod rpc;
@@ -13,8 +14,9 @@ use alloy_primitives::{Address, B256, Bytes, U256};
 use thiserror::Error;
 
 pub use self::http::{HttpTransport, InvalidUrl};
+pub use self::json_rpc::{RpcAnswer, RpcError, Transport, ask, rpc_request};
 pub use self::refusal::Refusal;
-pub use self::rpc::{RpcNode, Transport};
+pub use self::rpc::RpcNode;
 pub(crate) use self::set::{Canonical, Delivery, Nodes};
 pub(crate) use self::view::View;
 

@@ -1,10 +1,8 @@
 //! The port to a signer, which holds a key. Every answer of a signer is checked.
 
 mod check;
-#[cfg(feature = "keystore")]
 mod keystore;
 mod local;
-#[cfg(feature = "web3signer")]
 mod web3signer;
 
 use std::pin::Pin;
@@ -14,10 +12,8 @@ use alloy_eips::eip2718::Encodable2718;
 use alloy_primitives::{Address, B256, Bytes, Signature, TxKind, U256};
 
 pub use self::check::{Checked, check, signed};
-#[cfg(feature = "keystore")]
 pub use self::keystore::KeyFileError;
 pub use self::local::{HashSigner, InvalidKey, LocalKey};
-#[cfg(feature = "web3signer")]
 pub use self::web3signer::Web3Signer;
 use crate::{Fees, SignError};
 

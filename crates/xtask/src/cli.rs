@@ -4,6 +4,8 @@ use std::ffi::OsString;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::time::Part;
+
 /// Tasks of this workspace.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
@@ -42,6 +44,12 @@ pub enum Task {
         /// `--minutes`, `--seed`, `--quick`, `--help`.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
+    },
+    /// How long the first command, the programs and the loop of work take, in a clean clone.
+    Time {
+        /// The parts to measure. `shipped` and `test` take long.
+        #[arg(value_enum, default_values = ["programs", "loop"])]
+        parts: Vec<Part>,
     },
     /// Writes the generated parts of the docs again.
     Docs,

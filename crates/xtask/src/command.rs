@@ -3,7 +3,7 @@
 use std::env;
 use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 
 use crate::XtaskError;
 use crate::counts::Counts;
@@ -34,14 +34,7 @@ pub fn run(command: &mut Command) -> Result<(), XtaskError> {
     let status = command
         .status()
         .map_err(|source| spawn_error(command, source))?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(XtaskError::Failed {
-            program: text(command),
-            status,
-        })
-    }
+    ended(command, status)
 }
 
 /// Runs a program and shows its output. Adds the tests that it reports to `counts`, also when it
@@ -60,12 +53,7 @@ pub fn run_tests(command: &mut Command, counts: &mut Counts) -> Result<(), Xtask
             let line = line.map_err(XtaskError::io("output of the tests"))?;
             let line = String::from_utf8_lossy(&line);
             println!("{line}");
-            if let Some(binary) = Counts::from_line(&line) {
-                ran += binary;
-            }
-            if let Some(name) = Counts::failed_test(&line) {
-                ran.failed_tests.push(name.to_owned());
-            }
+            ran.add_line(&line);
         }
     }
     let status = child
@@ -73,16 +61,41 @@ pub fn run_tests(command: &mut Command, counts: &mut Counts) -> Result<(), Xtask
         .map_err(|source| spawn_error(command, source))?;
     let passed = ran.passed;
     *counts += ran;
-    if !status.success() {
-        return Err(XtaskError::Failed {
-            program: text(command),
-            status,
-        });
-    }
+    ended(command, status)?;
     if passed == 0 {
         return Err(XtaskError::NoTests);
     }
     Ok(())
+}
+
+/// The end of a program whose output was kept.
+#[derive(Debug)]
+pub struct Captured {
+    /// Its standard output and then its standard error.
+    pub output: String,
+    /// The tests that it reports.
+    pub counts: Counts,
+    /// Whether it succeeded.
+    pub result: Result<(), XtaskError>,
+}
+
+/// Runs a program that may run tests, and keeps its output, so that it can be shown as a whole.
+pub fn capture_tests(command: &mut Command) -> Captured {
+    let (mut output, mut counts) = (String::new(), Counts::default());
+    let result = match command.output() {
+        Ok(ran) => {
+            output.push_str(&String::from_utf8_lossy(&ran.stdout));
+            output.lines().for_each(|line| counts.add_line(line));
+            output.push_str(&String::from_utf8_lossy(&ran.stderr));
+            ended(command, ran.status)
+        }
+        Err(source) => Err(spawn_error(command, source)),
+    };
+    Captured {
+        output,
+        counts,
+        result,
+    }
 }
 
 /// Runs a program, and returns its standard output. Its standard error is not shown.
@@ -90,17 +103,31 @@ pub fn run_tests(command: &mut Command, counts: &mut Counts) -> Result<(), Xtask
 /// # Errors
 /// The program cannot be started, or reports a failure.
 pub fn output(command: &mut Command) -> Result<String, XtaskError> {
+    visible_output(command.stderr(Stdio::null()))
+}
+
+/// Runs a program, and returns its standard output. Its standard error is shown.
+///
+/// # Errors
+/// The program cannot be started, or reports a failure.
+pub fn visible_output(command: &mut Command) -> Result<String, XtaskError> {
     let output = command
-        .stderr(Stdio::null())
-        .output()
+        .stdout(Stdio::piped())
+        .spawn()
+        .and_then(Child::wait_with_output)
         .map_err(|source| spawn_error(command, source))?;
-    if !output.status.success() {
-        return Err(XtaskError::Failed {
-            program: text(command),
-            status: output.status,
-        });
-    }
+    ended(command, output.status)?;
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+fn ended(command: &Command, status: ExitStatus) -> Result<(), XtaskError> {
+    match status.success() {
+        true => Ok(()),
+        false => Err(XtaskError::Failed {
+            program: text(command),
+            status,
+        }),
+    }
 }
 
 fn spawn_error(command: &Command, source: std::io::Error) -> XtaskError {

@@ -15,6 +15,16 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// Adds what one line of a test binary reports.
+    pub fn add_line(&mut self, line: &str) {
+        if let Some(binary) = Self::from_line(line) {
+            *self += binary;
+        }
+        if let Some(name) = Self::failed_test(line) {
+            self.failed_tests.push(name.to_owned());
+        }
+    }
+
     /// Reads one line of a test binary. Returns the counts of the summary line that libtest prints
     /// last (`test result: ok. 3 passed; 0 failed; …`), and `None` for every other line.
     pub fn from_line(line: &str) -> Option<Self> {

@@ -45,6 +45,15 @@ pub enum XtaskError {
     /// The installation of a package panicked.
     #[error("an installation panicked")]
     Panicked,
+    /// A suite is not among the test binaries that were built.
+    #[error("no test binary {target}")]
+    NoBinary {
+        /// The name of its target.
+        target: &'static str,
+    },
+    /// The report of a build has no units that can be read.
+    #[error("cannot read the units of the build's report")]
+    NoUnits,
     /// A test step ran no test, so it proves nothing.
     #[error("no test ran")]
     NoTests,

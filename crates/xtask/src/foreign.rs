@@ -14,6 +14,7 @@ use crate::XtaskError;
 use crate::cache::{self, Cache};
 use crate::command;
 use crate::counts::Counts;
+use crate::suite::{self, Run, TestBinary};
 
 const NODE: (&str, &[u32]) = ("20", &[20]);
 /// The oldest node that the conformance suite of the agent rail's protocol needs.
@@ -21,32 +22,39 @@ const NEW_NODE: (&str, &[u32]) = ("22", &[22]);
 const PYTHON: (&str, &[u32]) = ("3.11", &[3, 11]);
 
 /// The test target of `crates/judges` that needs the packages.
-const TARGET: &str = "foreign";
+pub const TARGET: &str = "foreign";
 
-/// Installs missing packages, and runs the tests that use them.
+/// Runs the tests that use the packages.
 ///
 /// # Errors
-/// The machine lacks node or python, an installation fails, or a test fails.
-pub fn test(root: &Path, counts: &mut Counts) -> Result<(), XtaskError> {
-    let packages = Packages::install(root)?;
-    let mut tests = command::cargo();
-    tests
-        .current_dir(root)
-        // Uses the features of the whole workspace, because the earlier tests have then built
-        // everything except this target.
-        .args(["test", "--workspace", "--locked", "--no-fail-fast"])
-        .args(["--features", "judges/foreign"])
-        .args(["--test", TARGET])
-        .args(["--", "--test-threads", &threads().to_string()])
-        .env("JUDGES_JS", &packages.js)
-        .env("JUDGES_ANVIL", &packages.anvil)
-        .env("JUDGES_JS_AGENT", &packages.js_agent)
-        .env("JUDGES_NODE", &packages.node)
-        .env("JUDGES_PY_X402", &packages.python_x402)
-        .env("JUDGES_PY_OKX", &packages.python_okx)
-        .env("JUDGES_PY_AGENT", &packages.python_agent)
-        .env("JUDGES_PY_MCP", &packages.python_mcp);
-    command::run_tests(&mut tests, counts)
+/// A test fails.
+pub fn test(
+    packages: &Packages,
+    binaries: &[TestBinary],
+    counts: &mut Counts,
+) -> Result<(), XtaskError> {
+    let binary = suite::find(binaries, TARGET, false)?;
+    // Cargo puts programs two levels above test binaries.
+    let programs = binary.program.ancestors().nth(2).unwrap_or(Path::new("."));
+    let variables = [
+        ("JUDGES_PROGRAMS", programs),
+        ("JUDGES_JS", &packages.js),
+        ("JUDGES_ANVIL", &packages.anvil),
+        ("JUDGES_JS_AGENT", &packages.js_agent),
+        ("JUDGES_NODE", &packages.node),
+        ("JUDGES_PY_X402", &packages.python_x402),
+        ("JUDGES_PY_OKX", &packages.python_okx),
+        ("JUDGES_PY_AGENT", &packages.python_agent),
+        ("JUDGES_PY_MCP", &packages.python_mcp),
+    ];
+    let run = Run {
+        binary,
+        arguments: vec!["--test-threads".to_owned(), threads().to_string()],
+        variables: variables
+            .map(|(name, path)| (name, path.to_string_lossy().into_owned()))
+            .to_vec(),
+    };
+    suite::run(vec![run], counts)
 }
 
 /// Returns the number of tests that run at once: two for each processor, because they mostly wait
@@ -58,7 +66,7 @@ fn threads() -> usize {
 
 /// Where the packages are.
 #[derive(Debug)]
-struct Packages {
+pub struct Packages {
     /// The folder with `node_modules`.
     js: PathBuf,
     /// The local chain that settles payments.
@@ -79,7 +87,11 @@ struct Packages {
 }
 
 impl Packages {
-    fn install(root: &Path) -> Result<Self, XtaskError> {
+    /// Installs the packages that are missing.
+    ///
+    /// # Errors
+    /// The machine lacks node or python, or an installation fails.
+    pub fn install(root: &Path) -> Result<Self, XtaskError> {
         require("node", NODE)?;
         require("python3", PYTHON)?;
         let cache = Cache::of_user()?;

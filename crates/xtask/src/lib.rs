@@ -21,6 +21,9 @@ pub mod postgres;
 pub mod session;
 pub mod sources;
 mod steps;
+pub mod stopwatch;
+pub mod suite;
+pub mod time;
 pub mod wasm;
 
 pub use cli::Cli;

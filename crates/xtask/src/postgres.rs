@@ -3,7 +3,6 @@
 //! All other tests run the suites on SQLite. Here the suites run again with `TEST_POSTGRES_URL`, so
 //! they open their stores in schemas of that database.
 
-use std::path::Path;
 use std::process::Command;
 
 use postgres_cluster::Cluster;
@@ -11,6 +10,7 @@ use postgres_cluster::Cluster;
 use crate::XtaskError;
 use crate::command;
 use crate::counts::Counts;
+use crate::suite::{self, Run, TestBinary};
 
 /// The variable with the address of the database.
 const DATABASE: &str = "TEST_POSTGRES_URL";
@@ -37,38 +37,33 @@ pub const SUITES: &[(&str, &[&str])] = &[
     ("test_support", &["postgres"]),
 ];
 
-/// A test inside a library that also runs on the database.
-const IN_A_LIBRARY: &str = "the_journal_on_postgresql_behaves_as_its_model";
+/// The unit tests of a library of which one runs again on the database.
+const IN_A_LIBRARY: (&str, &[&str]) = (
+    "api_server",
+    &["the_journal_on_postgresql_behaves_as_its_model"],
+);
 
-/// Starts a cluster, and runs the suites on it. Installs Debian's package first when there is no
-/// PostgreSQL.
+/// Starts a cluster, and runs the suites among these binaries on it. Installs Debian's package
+/// first when there is no PostgreSQL.
 ///
 /// # Errors
-/// There is no PostgreSQL and none can be installed, the cluster does not start, or a test fails.
-pub fn test(root: &Path, counts: &mut Counts) -> Result<(), XtaskError> {
+/// There is no PostgreSQL and none can be installed, the cluster does not start, a suite is not
+/// among the binaries, or a test fails.
+pub fn test(binaries: &[TestBinary], counts: &mut Counts) -> Result<(), XtaskError> {
     if !Cluster::is_installed() {
         install()?;
     }
     let cluster = Cluster::start()?;
-    let mut failed = None;
-    let targets = SUITES
-        .iter()
-        .map(|(target, filters)| (["--test", target].to_vec(), *filters));
-    let library: (Vec<&str>, &[&str]) = (vec!["--lib"], &[IN_A_LIBRARY]);
-    for (target, filters) in targets.chain([library]) {
-        let mut tests = command::cargo();
-        tests
-            .current_dir(root)
-            .args(["test", "--workspace", "--locked", "--no-fail-fast"])
-            .args(target)
-            .arg("--")
-            .args(filters)
-            .env(DATABASE, cluster.url());
-        if let Err(error) = command::run_tests(&mut tests, counts) {
-            failed = Some(error);
-        }
-    }
-    failed.map_or(Ok(()), Err)
+    let suites = SUITES.iter().map(|suite| (suite, false));
+    let suites = suites.chain([(&IN_A_LIBRARY, true)]);
+    let runs = suites.map(|(&(target, filters), is_unit)| {
+        Ok(Run {
+            arguments: filters.iter().copied().map(str::to_owned).collect(),
+            variables: vec![(DATABASE, cluster.url().to_owned())],
+            ..Run::all(suite::find(binaries, target, is_unit)?)
+        })
+    });
+    suite::run(runs.collect::<Result<_, XtaskError>>()?, counts)
 }
 
 /// Installs Debian's package.
@@ -97,6 +92,7 @@ fn install() -> Result<(), XtaskError> {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::path::Path;
 
     use super::*;
 

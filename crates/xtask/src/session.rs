@@ -1,11 +1,13 @@
 //! One run of a task: its named steps, their times, and the lines that end it.
 
+use std::fs;
+use std::path::Path;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
 
 use crate::XtaskError;
 use crate::cli::Steps;
 use crate::counts::Counts;
+use crate::stopwatch::{Spent, Stopwatch};
 
 /// Runs steps in order and records their results.
 #[derive(Debug)]
@@ -14,7 +16,7 @@ pub struct Session {
     counts: Counts,
     /// How many steps failed although all their tests passed or they have no tests.
     other_failures: u64,
-    times: Vec<(&'static str, Duration, Ended)>,
+    times: Vec<(&'static str, Option<Spent>, Ended)>,
 }
 
 /// How a step ended.
@@ -58,9 +60,9 @@ impl Session {
         }
         println!("\n── {name}");
         let failed_before = self.counts.failed;
-        let start = Instant::now();
+        let watch = Stopwatch::start();
         let result = body(&mut self.counts);
-        let time = start.elapsed();
+        let spent = watch.spent();
         if let Err(error) = &result {
             if self.counts.failed == failed_before {
                 self.other_failures = self.other_failures.saturating_add(1);
@@ -77,7 +79,7 @@ impl Session {
         } else {
             Ended::Failed
         };
-        self.times.push((name, time, ended));
+        self.times.push((name, Some(spent), ended));
     }
 
     /// Records that this machine cannot run a step. The run continues, and names the step at its
@@ -87,7 +89,7 @@ impl Session {
             return;
         }
         println!("\n── {name} skipped: {reason}");
-        self.times.push((name, Duration::ZERO, Ended::Skipped));
+        self.times.push((name, None, Ended::Skipped));
     }
 
     /// Whether any step has failed.
@@ -96,13 +98,24 @@ impl Session {
     }
 
     /// Prints the times of the steps and the names of the tests that failed. With `count_tests`,
-    /// also prints the line that ends a run of tests.
-    pub fn finish(self, count_tests: bool) -> ExitCode {
+    /// also prints the line that ends a run of tests. With `record`, prints the times of the run
+    /// before, which are in that file, and keeps those of this run there.
+    pub fn finish(self, count_tests: bool, record: Option<&Path>) -> ExitCode {
+        let before = record.and_then(|file| fs::read_to_string(file).ok());
+        let before = before.unwrap_or_default();
         println!();
-        for (name, time, ended) in &self.times {
-            let seconds = time.as_secs();
-            let tenths = time.subsec_millis() / 100;
-            println!("{} {seconds:>5}.{tenths} s  {name}", ended.word());
+        for (name, spent, ended) in &self.times {
+            let spent = spent.map(|spent| spent.to_string()).unwrap_or_default();
+            let before = match recorded(&before, name) {
+                Some(before) => format!("  (before: {})", before.trim()),
+                None => String::new(),
+            };
+            println!("{} {spent:>23}  {name}{before}", ended.word());
+        }
+        if let Some(file) = record
+            && let Err(error) = fs::write(file, self.times_as_text())
+        {
+            eprintln!("{}: {error}", file.display());
         }
         for name in &self.counts.failed_tests {
             println!("failed: {name}");
@@ -117,11 +130,25 @@ impl Session {
         }
     }
 
+    fn times_as_text(&self) -> String {
+        let line = |(name, spent, _): &(&str, Option<Spent>, Ended)| {
+            spent.map(|spent| format!("{name}: {spent}\n"))
+        };
+        self.times.iter().filter_map(line).collect()
+    }
+
     fn total(&self) -> Counts {
         let mut total = self.counts.clone();
         total.failed = total.failed.saturating_add(self.other_failures);
         total
     }
+}
+
+/// Returns the times of a step in the record of a run.
+fn recorded<'a>(record: &'a str, step: &str) -> Option<&'a str> {
+    record
+        .lines()
+        .find_map(|line| line.strip_prefix(step)?.strip_prefix(": "))
 }
 
 #[cfg(test)]
@@ -169,5 +196,22 @@ mod tests {
         });
         assert_eq!(session.total().to_string(), "8 passed, 3 failed");
         assert!(session.failed());
+    }
+
+    #[test]
+    fn the_times_of_a_run_are_kept_for_the_next_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("times.txt");
+        let mut session = Session::new(Steps { keep_going: false });
+        session.step("tests", |_| Ok(()));
+        session.skip("docs", "no tool");
+        session.finish(false, Some(&file));
+        let record = fs::read_to_string(&file).unwrap();
+        assert!(
+            recorded(&record, "tests").unwrap().contains(" CPU-s"),
+            "{record}"
+        );
+        assert_eq!(recorded(&record, "docs"), None);
+        assert_eq!(recorded(&record, "test"), None);
     }
 }

@@ -3,14 +3,18 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::thread;
 
 use cargo_metadata::MetadataCommand;
 
 use crate::cli::{Cli, Steps, Task};
 use crate::counts::Counts;
+use crate::foreign::Packages;
 use crate::session::Session;
+use crate::suite::{self, Run};
 use crate::{
-    XtaskError, api, command, comments, foreign, layering, licences, lines, modules, postgres, wasm,
+    XtaskError, api, command, comments, foreign, layering, licences, lines, modules, postgres,
+    time, wasm,
 };
 
 /// Runs one task to its end.
@@ -19,52 +23,52 @@ pub fn run(cli: Cli) -> ExitCode {
         Task::Test(steps) => {
             let mut session = Session::new(steps);
             quick(&mut session);
-            session.step("tests", |counts| {
-                let mut tests = cargo(["test", "--workspace", "--locked", "--no-fail-fast"]);
-                command::run_tests(&mut tests, counts)
-            });
-            session.step("stores on PostgreSQL", |counts| {
-                postgres::test(&root(), counts)
-            });
+            tests(&mut session);
             slow(&mut session);
-            session.step("foreign clients", |counts| foreign::test(&root(), counts));
             session.step("short siege", |_| short_siege());
-            session.finish(true)
+            let record = target().map(|target| target.join("xtask-times.txt"));
+            session.finish(true, record.ok().as_deref())
         }
         Task::Lint(steps) => {
             let mut session = Session::new(steps);
             quick(&mut session);
             slow(&mut session);
-            session.finish(false)
+            session.finish(false, None)
         }
         Task::Layering => single_step("layering", layers),
         Task::Lines => ended(count_lines()),
         Task::E2e => {
             let mut session = single();
-            session.step("foreign clients", |counts| foreign::test(&root(), counts));
-            session.finish(true)
+            session.step("foreign clients", |counts| {
+                let packages = Packages::install(&root())?;
+                let binaries = suite::build(&root(), &["--bins", "--test", foreign::TARGET])?;
+                foreign::test(&packages, &binaries, counts)
+            });
+            session.finish(true, None)
         }
         Task::Postgres => {
             let mut session = single();
             session.step("stores on PostgreSQL", |counts| {
-                postgres::test(&root(), counts)
+                let targets = postgres::SUITES.iter();
+                let targets = targets.flat_map(|(target, _)| ["--test", target]);
+                let selection: Vec<&str> = ["--lib"].into_iter().chain(targets).collect();
+                postgres::test(&suite::build(&root(), &selection)?, counts)
             });
-            session.finish(true)
+            session.finish(true, None)
         }
-        Task::Bench { arguments } => ended(measure("bench", arguments)),
-        Task::Siege { arguments } => ended(measure("siege", arguments)),
+        Task::Time { parts } => {
+            ended(target().and_then(|target| time::measure(&root(), &target, &parts)))
+        }
+        Task::Bench { arguments } => ended(bench(arguments)),
+        Task::Siege { arguments } => ended(siege(arguments)),
         Task::Record { arguments } => single_step("recorder", || {
             let mut recorder = cargo(["run", "--locked", "--package", "recorder", "--"]);
             command::run(recorder.args(&arguments))
         }),
         Task::Signers => {
             let mut session = single();
-            session.step("signers of the workspace", |counts| {
-                let mut tests = cargo(["test", "--package", "tx-sender", "--locked"]);
-                command::run_tests(tests.arg("--all-features"), counts)
-            });
             session.step("signers that are services", remote_signers);
-            session.finish(true)
+            session.finish(true, None)
         }
         Task::Docs => single_step("generated docs", || {
             let mut tests = cargo(["test", "--workspace", "--locked", "generated_docs"]);
@@ -81,9 +85,47 @@ fn quick(session: &mut Session) {
     });
     session.step("layering", |_| layers());
     session.step("public interfaces", |_| api::check(&root()));
+    let clippy = |selection: &[&str]| {
+        let mut clippy = cargo(["clippy", "--locked"]);
+        clippy.args(selection).args(["--", "--deny", "warnings"]);
+        command::run(&mut clippy)
+    };
     session.step("lints", |_| {
-        let mut clippy = cargo(["clippy", "--workspace", "--all-targets", "--all-features"]);
-        command::run(clippy.args(["--locked", "--", "--deny", "warnings"]))
+        let all = ["--workspace", "--all-targets"];
+        clippy(&[&all, suite::FEATURES].concat())
+    });
+    session.step("lints of the servers as they are shipped", |_| {
+        let servers = ["--package", "api-server", "--package", "mcp-server"];
+        clippy(&[&servers[..], &["--no-default-features"]].concat())
+    });
+}
+
+/// Builds all test binaries once, and runs them: as they are, on PostgreSQL, and with foreign
+/// clients.
+fn tests(session: &mut Session) {
+    let mut binaries = Vec::new();
+    // Installers mostly wait for the network.
+    let packages = thread::scope(|scope| {
+        let packages = scope.spawn(|| Packages::install(&root()));
+        session.step("compiling the tests", |_| {
+            binaries = suite::build(&root(), suite::ALL)?;
+            Ok(())
+        });
+        packages.join().unwrap_or(Err(XtaskError::Panicked))
+    });
+    session.step("tests", |counts| {
+        let own = binaries.iter().filter(|it| it.target != foreign::TARGET);
+        suite::run(own.map(Run::all).collect(), counts)
+    });
+    session.step("examples in documents", |counts| {
+        let mut examples = cargo(["test", "--workspace", "--locked", "--no-fail-fast", "--doc"]);
+        command::run_tests(examples.args(suite::FEATURES), counts)
+    });
+    session.step("stores on PostgreSQL", |counts| {
+        postgres::test(&binaries, counts)
+    });
+    session.step("foreign clients", |counts| {
+        foreign::test(&packages?, &binaries, counts)
     });
 }
 
@@ -130,44 +172,42 @@ fn slow(session: &mut Session) {
     session.step("bans, licences, sources", |_| licences::check(&root()));
 }
 
-/// Builds the programs as they are shipped, and then runs a program that measures them. Only that
-/// program writes to the standard output.
-fn measure(program: &str, arguments: Vec<OsString>) -> Result<(), XtaskError> {
+/// Builds the programs as they are shipped, and runs the benchmark. Only that writes to the
+/// standard output.
+fn bench(arguments: Vec<OsString>) -> Result<(), XtaskError> {
+    let dist = ["build", "--profile", "dist", "--locked"];
     // Each package is built separately. In one build, the features of one would also apply to the
     // others.
-    for package in ["api-server", "mcp-server", program] {
-        command::run(cargo(["build", "--release", "--locked", "--package"]).arg(package))?;
+    for package in ["api-server", "mcp-server", "fence-cli"] {
+        let shipped = ["--no-default-features", "--package", package];
+        command::run(cargo(dist).args(shipped))?;
     }
-    if program == "bench" {
-        let mut baseline = cargo(["build", "--release", "--locked", "--manifest-path"]);
-        let baseline = baseline.arg(X402_AXUM).arg("--target-dir").arg(target()?);
-        command::run(baseline)?;
-    }
-    // The tool has a profile of its own, and so a folder of its own.
-    let tool = ["build", "--profile", "tool", "--locked", "--package"];
-    command::run(cargo(tool).arg("fence-cli"))?;
-    let program = target()?.join("release").join(program);
-    command::run(
-        command::program(program)
-            .current_dir(root())
-            .args(arguments),
-    )
+    command::run(cargo(dist).args(["--package", "bench"]))?;
+    let mut baseline = cargo(dist);
+    baseline.args(["--manifest-path", X402_AXUM, "--target-dir"]);
+    command::run(baseline.arg(target()?))?;
+    start(target()?.join("dist").join("bench"), arguments)
 }
 
-/// Runs a short siege of the programs that the tests have built. A separate release build would
-/// take longer than all tests.
+/// Builds the servers in release, and runs a siege of them.
+fn siege(arguments: Vec<OsString>) -> Result<(), XtaskError> {
+    let packages = ["api-server", "mcp-server", "siege"];
+    let packages = packages.iter().flat_map(|package| ["--package", package]);
+    command::run(cargo(["build", "--release", "--locked"]).args(packages))?;
+    start(target()?.join("release").join("siege"), arguments)
+}
+
+fn start(program: PathBuf, arguments: Vec<OsString>) -> Result<(), XtaskError> {
+    let mut program = command::program(program);
+    command::run(program.current_dir(root()).args(arguments))
+}
+
+/// Runs a short siege of the programs that were built with the tests. A release build would take
+/// longer than all tests.
 ///
-/// `--tests` gives the build the features of the tests, so that it builds only the programs that no
-/// test has needed. The seed is fixed, so that a failed run can be repeated. In the second round,
-/// the paid API settles by itself, and both servers are killed.
+/// The seed is fixed, so that a failed run can be repeated. In the second round, the paid API
+/// settles by itself, and both servers are killed.
 fn short_siege() -> Result<(), XtaskError> {
-    command::run(&mut cargo([
-        "build",
-        "--workspace",
-        "--bins",
-        "--tests",
-        "--locked",
-    ]))?;
     let program = target()?.join("debug").join("siege");
     for further in SHORT_SIEGES {
         let mut siege = command::program(&program);
@@ -240,5 +280,5 @@ fn single() -> Session {
 fn single_step(name: &'static str, body: impl FnOnce() -> Result<(), XtaskError>) -> ExitCode {
     let mut session = single();
     session.step(name, |_| body());
-    session.finish(false)
+    session.finish(false, None)
 }

@@ -1,6 +1,5 @@
 //! Derives the options of the ledger and of payments from a configuration.
 
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use credit::{Cost, Refill, Rules};
@@ -72,10 +71,4 @@ pub(crate) fn ledger_options(config: &Config) -> ledger::Options {
             per_second: config.credit.address_refill_micro_usd_per_second,
         },
     }
-}
-
-/// The URL of a demo's ledger in a folder.
-pub(crate) fn ledger_url(folder: &Path) -> String {
-    let file: PathBuf = folder.join("service.db");
-    format!("sqlite://{}", file.display())
 }

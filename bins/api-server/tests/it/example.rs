@@ -13,7 +13,8 @@ async fn the_example_pays() {
     let world = World::onchain().await;
     let url = format!("http://{}{}", world.address, world.price());
     let signer = BUYER.key.to_string().parse().unwrap();
-    let (response, outcome) = pay::pay(&url, &signer).await.unwrap();
+    let client = test_support::http_client();
+    let (response, outcome) = pay::pay(&client, &url, &signer).await.unwrap();
     assert_eq!(response.status(), 200);
     assert!(
         matches!(outcome, Some(PaymentOutcome::Settled { .. })),

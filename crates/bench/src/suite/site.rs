@@ -79,10 +79,10 @@ impl Site {
         self.files.path().join(name)
     }
 
-    /// The command line as it is shipped: built with the profile `tool`, whose folder is beside
-    /// that of the others.
+    /// The command line as it is shipped: built with the profile `dist`, whose folder is beside
+    /// those of the other profiles.
     pub fn tool(&self) -> PathBuf {
-        self.programs.with_file_name("tool").join("fence-cli")
+        self.programs.with_file_name("dist").join("fence-cli")
     }
 
     /// Starts the server as it is shipped, with a ledger.

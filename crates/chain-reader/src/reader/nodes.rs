@@ -5,11 +5,11 @@ use std::sync::Arc;
 use alloy_primitives::Bytes;
 use calldata_checks::Block;
 use serde_json::{Value, json};
-use tx_sender::NodeFault;
+use tx_sender::{NodeFault, ask};
 
 use super::{ChainReader, SealedBlock};
 use crate::ReadFault;
-use crate::wire::{WireBlock, ask};
+use crate::wire::WireBlock;
 
 impl ChainReader {
     /// The block with a number or tag, from every node that has it.

@@ -3,9 +3,10 @@
 use alloy_primitives::{Address, B256, U256};
 use calldata_checks::Block;
 use serde_json::json;
+use tx_sender::ask;
 
 use super::ChainReader;
-use crate::wire::{WireReceipt, ask};
+use crate::wire::WireReceipt;
 use crate::{Moved, ReadFault};
 
 impl ChainReader {

@@ -9,7 +9,7 @@ use plan_builder::ports::PortError;
 use super::witness::{Exchange, Witness};
 use crate::{
     error::{Error, SourceError},
-    provenance::Sourced,
+    provenance::{Provenance, Sourced},
     source::Source,
 };
 
@@ -69,18 +69,8 @@ impl<'a> Question<'a> {
     {
         let ask = async move {
             match ask.await {
-                Ok(told) => Ok(ProbeReading {
-                    times: told
-                        .sources
-                        .iter()
-                        .filter_map(|told| Some((told.source, told.as_of?)))
-                        .collect(),
-                    text: format!("{:?}", told.value),
-                }),
-                Err(error) => Err(match error.into() {
-                    Error::Source(error) => Some(error),
-                    _ => None,
-                }),
+                Ok(told) => Ok(ProbeReading::of(&told.sources, &told.value)),
+                Err(error) => Err(source_error(error.into())),
             }
         };
         Self {
@@ -103,10 +93,7 @@ impl<'a> Question<'a> {
         let ask = async move {
             // The exchange already carries the reason.
             let told = ask.await.map_err(|_| None)?;
-            Ok(ProbeReading {
-                times: Vec::new(),
-                text: format!("{told:?}"),
-            })
+            Ok(ProbeReading::of(&[], &told))
         };
         Self {
             upstream: upstream.into(),
@@ -134,6 +121,23 @@ impl<'a> Question<'a> {
             answer,
             exchanges: witness.exchanges(),
         }
+    }
+}
+
+impl ProbeReading {
+    fn of(sources: &[Provenance], value: &dyn fmt::Debug) -> Self {
+        let time = |source: &Provenance| Some((source.source, source.as_of?));
+        Self {
+            times: sources.iter().filter_map(time).collect(),
+            text: format!("{value:?}"),
+        }
+    }
+}
+
+fn source_error(error: Error) -> Option<SourceError> {
+    match error {
+        Error::Source(error) => Some(error),
+        _ => None,
     }
 }
 

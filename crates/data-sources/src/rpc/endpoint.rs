@@ -118,6 +118,12 @@ impl Endpoint {
         params: &Value,
         read: impl Fn(Option<&Json<'_>>) -> Result<T, SourceErrorKind> + Send,
     ) -> Result<Sourced<RpcReply<T>>, NodeError> {
+        self.check_chain_id().await?;
+        self.request(source, method, params, read).await
+    }
+
+    /// Refuses a node of another chain.
+    async fn check_chain_id(&self) -> Result<(), NodeError> {
         let reported = *self
             .reported
             .get_or_try_init(|| self.ask_chain_id())
@@ -128,7 +134,7 @@ impl Endpoint {
                 self.position, self.chain_id
             )));
         }
-        self.request(source, method, params, read).await
+        Ok(())
     }
 
     async fn ask_chain_id(&self) -> Result<u64, NodeError> {
@@ -154,8 +160,7 @@ impl Endpoint {
         params: &Value,
         read: impl Fn(Option<&Json<'_>>) -> Result<T, SourceErrorKind> + Send,
     ) -> Result<Sourced<RpcReply<T>>, NodeError> {
-        let body =
-            json!({"jsonrpc": "2.0", "id": ID, "method": method, "params": params}).to_string();
+        let body = request_body(method, params);
         let ask = self.source.post(source, "", &body).accepts_any();
         self.source.ask(ask, |reply| outcome(reply, read)).await
     }
@@ -170,11 +175,24 @@ pub(crate) fn nothing() -> SourceErrorKind {
     }
 }
 
-/// Reads a reply of any status: many nodes send errors with their own status codes.
+fn request_body(method: &str, params: &Value) -> String {
+    json!({"jsonrpc": "2.0", "id": ID, "method": method, "params": params}).to_string()
+}
+
+/// Opens a reply, and reads its result with `read`.
 fn outcome<T>(
     reply: &Reply,
     read: impl Fn(Option<&Json<'_>>) -> Result<T, SourceErrorKind>,
 ) -> Result<RpcReply<T>, Fault<NodeError>> {
+    Ok(match open(reply)? {
+        RpcReply::Value(result) => RpcReply::Value(read(result.as_ref())?),
+        RpcReply::Reverted(revert) => RpcReply::Reverted(revert),
+        RpcReply::NoMethod => RpcReply::NoMethod,
+    })
+}
+
+/// Opens a reply of any status: many nodes send errors with their own status codes.
+fn open(reply: &Reply) -> Result<RpcReply<Option<Json<'_>>>, Fault<NodeError>> {
     let failure = reply.failure();
     let parsed = Json::document(&reply.body).and_then(|body| body.object());
     let response = match (parsed, failure) {
@@ -193,9 +211,7 @@ fn outcome<T>(
     if id.integer::<u64>()? != ID {
         return Err(id.malformed("the id of the request").into());
     }
-    Ok(RpcReply::Value(read(
-        response.nullable("result")?.as_ref(),
-    )?))
+    Ok(RpcReply::Value(response.nullable("result")?))
 }
 
 /// Classifies a JSON-RPC error. Only the virtual machine's own report is a revert; a node that

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use readings::unreadable;
 use reqwest::header::HeaderMap;
 use serde::de::DeserializeOwned;
@@ -38,6 +39,16 @@ impl<E> From<SourceErrorKind> for Fault<E> {
     fn from(kind: SourceErrorKind) -> Self {
         Self::Upstream(kind)
     }
+}
+
+/// A reply whose status the adapter reads. Its content decides the consequences of the call.
+struct Accepted<'a> {
+    source: &'static str,
+    family: &'a FamilyState,
+    permit: Permit<'a>,
+    reply: Reply,
+    received_at: Timestamp,
+    latency: Duration,
 }
 
 impl Source {
@@ -85,73 +96,18 @@ impl Source {
     where
         E: From<SourceError>,
     {
-        let source = ask.source;
-        let family = self.family(&ask)?;
-        let permit = self.admit(source, family)?;
-        let outcome = self.send(&ask, family).await;
-        self.witness(&ask, &outcome);
-        let now = self.now();
-        let (reply, latency) = match outcome {
-            Ok(reply) => reply,
-            // The upstream was not asked, which says nothing about its health.
-            Err(kind) if kind.is_kept_back() => {
-                Witness::fault(source, &kind);
-                return Err(SourceError { source, kind }.into());
-            }
-            Err(kind) => return Err(self.failed(source, kind, permit).into()),
-        };
-        let conduct = &self.inner.spec.conduct;
-        if conduct.believes_what_is_left
-            && let Some(said) = reported(&reply.headers, now)
-        {
-            family.gate.reported(said);
-        }
-        let accepted = reply.status.is_success() || ask.accepts.includes(reply.status);
-        let read = match reply.failure() {
-            Some(kind) if !accepted => Err(Fault::Upstream(kind)),
-            _ => self.counting(source, || read(&reply)),
-        };
-        match read {
-            Ok(value) => {
-                permit.succeeded();
-                self.inner.health.succeeded(source, now, latency);
-                let provenance = Provenance {
-                    source,
-                    status: SourceStatus::Ok,
-                    as_of: None,
-                    fetched_at: now,
-                    latency_ms: u64::try_from(latency.as_millis()).unwrap_or(u64::MAX),
-                    mode: self.mode(),
-                    cached: false,
-                    reference: false,
-                };
-                Ok(Sourced {
-                    value,
-                    sources: vec![provenance],
-                })
-            }
+        // Each caller compiles this function anew, so the work is in functions without `T`.
+        let accepted = self.receive(&ask).await?;
+        match self.counting(accepted.source, || read(&accepted.reply)) {
+            Ok(value) => Ok(Sourced {
+                value,
+                sources: vec![self.succeeded(accepted)],
+            }),
             Err(Fault::Answer(answer)) => {
-                permit.succeeded();
-                self.inner.health.succeeded(source, now, latency);
+                self.succeeded(accepted);
                 Err(answer)
             }
-            Err(Fault::Upstream(SourceErrorKind::RateLimited { retry_after: named })) => {
-                let named = retry_after(&reply.headers, now).or(named.map(Duration::from_secs));
-                let (pause, retry_after) = conduct.pause(named);
-                family.gate.hold(pause);
-                let retry_after = Some(retry_after);
-                let kind = SourceErrorKind::RateLimited { retry_after };
-                Err(self.failed(source, kind, permit).into())
-            }
-            Err(Fault::Upstream(SourceErrorKind::PaymentRequired { retry_after: named })) => {
-                let asked = retry_after(&reply.headers, now);
-                let asked = asked.unwrap_or(Duration::from_secs(named));
-                let pause = family.gate.hold_unpaid(asked);
-                let retry_after = pause.as_secs();
-                let kind = SourceErrorKind::PaymentRequired { retry_after };
-                Err(self.failed(source, kind, permit).into())
-            }
-            Err(Fault::Upstream(kind)) => Err(self.failed(source, kind, permit).into()),
+            Err(Fault::Upstream(kind)) => Err(self.unusable(accepted, kind).into()),
         }
     }
 
@@ -179,11 +135,93 @@ impl Source {
     /// Reads an answer of `source`, and counts the unreadable parts that were left out.
     pub(crate) fn counting<T>(&self, source: &'static str, read: impl FnOnce() -> T) -> T {
         let (read, left_out) = unreadable::counting(read);
+        self.tolerate(source, left_out);
+        read
+    }
+
+    fn tolerate(&self, source: &'static str, left_out: u64) {
         if left_out > 0 {
             self.inner.health.tolerated(source, left_out);
             metrics::counter!(TOLERATED, "upstream" => self.inner.spec.name).increment(left_out);
         }
-        read
+    }
+
+    /// Makes the call, and returns a reply whose status the adapter reads.
+    async fn receive(&self, ask: &Ask<'_>) -> Result<Accepted<'_>, SourceError> {
+        let source = ask.source;
+        let family = self.family(ask)?;
+        let permit = self.admit(source, family)?;
+        let outcome = self.send(ask, family).await;
+        self.witness(ask, &outcome);
+        let received_at = self.now();
+        let (reply, latency) = match outcome {
+            Ok(reply) => reply,
+            // The upstream was not asked, which says nothing about its health.
+            Err(kind) if kind.is_kept_back() => {
+                Witness::fault(source, &kind);
+                return Err(SourceError { source, kind });
+            }
+            Err(kind) => return Err(self.failed(source, kind, permit)),
+        };
+        if self.inner.spec.conduct.believes_what_is_left
+            && let Some(said) = reported(&reply.headers, received_at)
+        {
+            family.gate.reported(said);
+        }
+        let accepted = Accepted {
+            source,
+            family,
+            permit,
+            reply,
+            received_at,
+            latency,
+        };
+        match accepted.reply.failure() {
+            Some(kind) if !ask.accepts.includes(accepted.reply.status) => {
+                Err(self.unusable(accepted, kind))
+            }
+            _ => Ok(accepted),
+        }
+    }
+
+    /// Records that a reply was read. Returns the provenance of its value.
+    fn succeeded(&self, accepted: Accepted<'_>) -> Provenance {
+        let (source, fetched_at) = (accepted.source, accepted.received_at);
+        let latency = accepted.latency;
+        accepted.permit.succeeded();
+        self.inner.health.succeeded(source, fetched_at, latency);
+        Provenance {
+            source,
+            status: SourceStatus::Ok,
+            as_of: None,
+            fetched_at,
+            latency_ms: u64::try_from(latency.as_millis()).unwrap_or(u64::MAX),
+            mode: self.mode(),
+            cached: false,
+            reference: false,
+        }
+    }
+
+    /// Records that a reply gives no value. A reply that limits our requests pauses its family.
+    fn unusable(&self, accepted: Accepted<'_>, kind: SourceErrorKind) -> SourceError {
+        let gate = &accepted.family.gate;
+        let named = || retry_after(&accepted.reply.headers, accepted.received_at);
+        let kind = match kind {
+            SourceErrorKind::RateLimited { retry_after: told } => {
+                let named = named().or(told.map(Duration::from_secs));
+                let (pause, retry_after) = self.inner.spec.conduct.pause(named);
+                gate.hold(pause);
+                let retry_after = Some(retry_after);
+                SourceErrorKind::RateLimited { retry_after }
+            }
+            SourceErrorKind::PaymentRequired { retry_after: told } => {
+                let asked = named().unwrap_or(Duration::from_secs(told));
+                let retry_after = gate.hold_unpaid(asked).as_secs();
+                SourceErrorKind::PaymentRequired { retry_after }
+            }
+            kind => kind,
+        };
+        self.failed(accepted.source, kind, accepted.permit)
     }
 
     /// Shows a call to the witness of the running work.

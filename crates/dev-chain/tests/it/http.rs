@@ -40,7 +40,7 @@ async fn alloy_settles_a_payment() {
     let server = chain.serve(ANYWHERE).await.unwrap();
     let provider = ProviderBuilder::new()
         .wallet(signer(GAS_PAYER))
-        .connect_http(server.url().parse().unwrap());
+        .connect_reqwest(test_support::http_client(), server.url().parse().unwrap());
     assert_eq!(provider.get_chain_id().await.unwrap(), 196);
     let request = TransactionRequest::default()
         .to(USDC)

@@ -190,7 +190,8 @@ fn unlocked_accounts_obey_the_rules_of_the_pool() {
 async fn alloy_sends_without_a_wallet() {
     let chain = chain();
     let server = chain.serve(([127, 0, 0, 1], 0).into()).await.unwrap();
-    let provider = ProviderBuilder::new().connect_http(server.url().parse().unwrap());
+    let provider = ProviderBuilder::new()
+        .connect_reqwest(test_support::http_client(), server.url().parse().unwrap());
     let accounts = provider.get_accounts().await.unwrap();
     assert_eq!(accounts, DEV_ACCOUNTS.map(|account| account.address));
     let request = TransactionRequest::default()

@@ -89,7 +89,7 @@ impl World {
             toolchain,
             chain,
             service,
-            http: reqwest::Client::new(),
+            http: test_support::http_client(),
             _upstream: upstream,
             _facilitator: facilitator,
         }

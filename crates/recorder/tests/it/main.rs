@@ -52,7 +52,7 @@ impl Stage {
 
     async fn get(&self, target: &str) -> (u16, String) {
         let url = format!("{}/{}{target}", self.proxy, self.host());
-        let client = reqwest::Client::new();
+        let client = test_support::http_client();
         let request = client.get(url).header("x-api-key", KEY);
         let response = request.send().await.unwrap();
         (response.status().as_u16(), response.text().await.unwrap())
@@ -102,7 +102,7 @@ async fn recordings_are_replayed_and_carry_no_key() {
         "{}/v1/price?symbol=OKB&api_key=other",
         replay.base_url(&stage.host())
     );
-    let replayed = reqwest::get(url).await.unwrap();
+    let replayed = test_support::http_client().get(url).send().await.unwrap();
     assert_eq!(replayed.headers()["content-type"], "application/json");
     assert_eq!(replayed.text().await.unwrap(), body);
 }
@@ -122,13 +122,15 @@ async fn only_host_names_are_asked_and_only_over_https() {
     let (status, text) = stage.get("/v1/me").await;
     assert_eq!(status, 400, "{text}");
     for target in ["/", "/localhost/x", "/169.254.169.254/latest", "/[::1]/x"] {
-        let response = reqwest::get(format!("{}{target}", stage.proxy))
+        let response = test_support::http_client()
+            .get(format!("{}{target}", stage.proxy))
+            .send()
             .await
             .unwrap();
         assert_eq!(response.status().as_u16(), 400, "{target}");
     }
     assert!(stage.upstream.received_requests().await.unwrap().is_empty());
-    let client = reqwest::Client::new();
+    let client = test_support::http_client();
     let response = client
         .delete(format!("{}/a.example/x", stage.proxy))
         .send()

@@ -142,7 +142,11 @@ async fn scenarios_take_precedence() {
 #[tokio::test]
 async fn an_unrecorded_request_is_answered_404() {
     let (replay, _okx) = replayed(Recordings::embedded().unwrap()).await;
-    let ask = |path: &str| reqwest::get(format!("{}{path}", replay.url()));
+    let ask = |path: &str| {
+        test_support::http_client()
+            .get(format!("{}{path}", replay.url()))
+            .send()
+    };
     let answer = ask("/web3.okx.com/api/v6/dex/aggregator/all-tokens?chainIndex=1")
         .await
         .unwrap();
@@ -175,10 +179,10 @@ async fn a_dropped_replay_stops() {
         .await
         .unwrap();
     let url = replay.url();
-    assert!(reqwest::get(&url).await.is_ok());
+    assert!(test_support::http_client().get(&url).send().await.is_ok());
     drop(replay);
     let stopped = async {
-        while reqwest::get(&url).await.is_ok() {
+        while test_support::http_client().get(&url).send().await.is_ok() {
             tokio::task::yield_now().await;
         }
     };

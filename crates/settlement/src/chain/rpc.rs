@@ -8,23 +8,20 @@ mod several;
 use std::sync::Arc;
 use std::time::Duration;
 
-use alloy_eips::{BlockId, BlockNumberOrTag};
-use alloy_json_rpc::{RpcRecv, RpcSend};
+use alloy_eips::BlockId;
 use alloy_primitives::{Address, B256, Bytes, U64, U128, U256};
-use alloy_provider::{Provider, RootProvider};
-use alloy_rpc_client::RpcClient;
 use alloy_rpc_types_eth::{Filter, Log, TransactionRequest};
 use alloy_sol_types::SolCall;
 use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
+use serde_json::json;
 
 pub(crate) use self::endpoints::METHODS;
 use self::endpoints::{Endpoint, InOrder};
 pub(crate) use self::fault::RpcFault;
-use self::fault::fault;
 use crate::http::Http;
-use crate::{Cause, Malformation, RemoteCall, SettlementError};
+use crate::{Cause, SettlementError};
 
 /// The longest JSON-RPC answer, in bytes. Receipts and lists of logs are the longest ones.
 const MAX_RPC_BODY: usize = 4 * 1024 * 1024;
@@ -34,16 +31,7 @@ const BLOCK: &str = "eth_getBlockByNumber";
 /// The nodes of the chain, together and each alone.
 #[derive(Clone)]
 pub(crate) struct Rpc {
-    /// Reads from the first node that answers.
-    provider: RootProvider,
-    each: Arc<[Each]>,
-}
-
-/// One node.
-#[derive(Clone)]
-struct Each {
-    endpoint: Arc<Endpoint>,
-    provider: RootProvider,
+    nodes: InOrder,
 }
 
 /// The members of a block that this crate uses. Mostly it is the newest block.
@@ -132,22 +120,13 @@ impl Rpc {
             let key = "settlement.rpc_url";
             return Err(SettlementError::Url { key });
         }
-        let over = |endpoints: Vec<Arc<Endpoint>>| {
-            RootProvider::new(RpcClient::new(InOrder(endpoints.into()), false))
-        };
-        let each = endpoints.iter().map(|endpoint| Each {
-            endpoint: Arc::clone(endpoint),
-            provider: over(vec![Arc::clone(endpoint)]),
-        });
-        Ok(Self {
-            each: each.collect(),
-            provider: over(endpoints),
-        })
+        let nodes = InOrder(endpoints.into());
+        Ok(Self { nodes })
     }
 
     /// Returns the same endpoints for sending transactions.
     pub(crate) fn sending_nodes(&self) -> Vec<tx_sender::RpcNode> {
-        let endpoints = self.each.iter().map(|each| Arc::clone(&each.endpoint));
+        let endpoints = self.nodes.0.iter().cloned();
         endpoints
             .map(|endpoint| tx_sender::RpcNode::new(endpoint))
             .collect()
@@ -158,12 +137,12 @@ impl Rpc {
     /// the end.
     pub(crate) async fn confirm(&self, expected: u64) -> Result<(), Cause> {
         let mut failure = None;
-        for Each { endpoint, provider } in self.each.iter() {
+        for endpoint in self.nodes.0.iter() {
             if endpoint.is_confirmed() || (endpoint.rests() && self.is_confirmed()) {
                 continue;
             }
-            let answer = provider.get_chain_id().await;
-            match answer.map_err(|error| fault("eth_chainId", error)) {
+            let id: Result<U64, _> = endpoint.alone().ask("eth_chainId", json!([])).await;
+            match id.map(|id| id.to::<u64>()) {
                 Ok(observed) if observed == expected => endpoint.confirm(),
                 Ok(observed) => return Err(Cause::Chain { expected, observed }),
                 Err(fault) => failure = failure.or(Some(fault.cause())),
@@ -177,28 +156,24 @@ impl Rpc {
 
     /// Whether at least one endpoint is confirmed to serve the chain.
     fn is_confirmed(&self) -> bool {
-        self.each.iter().any(|each| each.endpoint.is_confirmed())
+        self.nodes.0.iter().any(|endpoint| endpoint.is_confirmed())
     }
 
     /// Returns the canonical block with this number, if there is one.
     pub(crate) async fn block(&self, number: u64) -> Result<Option<Head>, RpcFault> {
-        let number = BlockNumberOrTag::Number(number);
-        request(&self.provider, BLOCK, (number, false)).await
+        let params = json!([U64::from(number), false]);
+        self.nodes.ask(BLOCK, params).await
     }
 
     pub(crate) async fn code(&self, address: Address) -> Result<Bytes, RpcFault> {
-        self.provider
-            .get_code_at(address)
-            .await
-            .map_err(|error| fault("eth_getCode", error))
+        let params = json!([address, "latest"]);
+        self.nodes.ask("eth_getCode", params).await
     }
 
     /// Returns the account's balance in the chain's own coin.
     pub(crate) async fn coin_balance(&self, address: Address) -> Result<U256, RpcFault> {
-        self.provider
-            .get_balance(address)
-            .await
-            .map_err(|error| fault("eth_getBalance", error))
+        let params = json!([address, "latest"]);
+        self.nodes.ask("eth_getBalance", params).await
     }
 
     /// Calls a view function and decodes its result.
@@ -220,54 +195,32 @@ impl Rpc {
         request: TransactionRequest,
         block: BlockId,
     ) -> Result<Bytes, RpcFault> {
-        self.provider
-            .call(request)
-            .block(block)
-            .await
-            .map_err(|error| fault("eth_call", error))
+        self.nodes.ask("eth_call", json!([request, block])).await
     }
 
+    /// Estimates the gas of a transaction that follows the pending ones.
     pub(crate) async fn estimate_gas(&self, request: TransactionRequest) -> Result<u64, RpcFault> {
-        self.provider
-            .estimate_gas(request)
-            .await
-            .map_err(|error| fault("eth_estimateGas", error))
+        let params = json!([request, "pending"]);
+        let gas: U64 = self.nodes.ask("eth_estimateGas", params).await?;
+        Ok(gas.to())
     }
 
     pub(crate) async fn gas_price(&self) -> Result<u128, RpcFault> {
-        self.provider
-            .get_gas_price()
-            .await
-            .map_err(|error| fault("eth_gasPrice", error))
+        let price: U128 = self.nodes.ask("eth_gasPrice", json!([])).await?;
+        Ok(price.to())
     }
 
     pub(crate) async fn priority_fee(&self) -> Result<u128, RpcFault> {
-        self.provider
-            .get_max_priority_fee_per_gas()
-            .await
-            .map_err(|error| fault("eth_maxPriorityFeePerGas", error))
+        const METHOD: &str = "eth_maxPriorityFeePerGas";
+        let fee: U128 = self.nodes.ask(METHOD, json!([])).await?;
+        Ok(fee.to())
     }
 
     pub(crate) async fn logs(&self, filter: &Filter) -> Result<Vec<Log>, RpcFault> {
-        self.provider
-            .get_logs(filter)
-            .await
-            .map_err(|error| fault("eth_getLogs", error))
+        self.nodes.ask("eth_getLogs", json!([filter])).await
     }
 }
 
-async fn request<P: RpcSend, R: RpcRecv>(
-    provider: &RootProvider,
-    method: &'static str,
-    params: P,
-) -> Result<R, RpcFault> {
-    let answer = provider.client().request(method, params).await;
-    answer.map_err(|error| fault(method, error))
-}
-
 fn decoded<C: SolCall>(data: &[u8]) -> Result<C::Return, RpcFault> {
-    C::abi_decode_returns_validate(data).map_err(|_| {
-        let (call, detail) = (RemoteCall::Rpc("eth_call"), Malformation::RpcResult);
-        RpcFault::Lost(Cause::Malformed { call, detail })
-    })
+    C::abi_decode_returns_validate(data).map_err(|_| RpcFault::malformed("eth_call"))
 }

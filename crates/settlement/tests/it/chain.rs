@@ -190,20 +190,21 @@ async fn a_payer_without_the_money_is_refused() {
 
 #[tokio::test]
 async fn a_node_that_does_not_answer_makes_the_judgement_unavailable() {
+    let raw = |status, body: &str| BadAnswer::Raw {
+        status,
+        body: body.as_bytes().to_vec(),
+    };
+    let limit = r#"{"code":-32005,"message":"limit exceeded"}"#;
     for (answer, code) in [
         (BadAnswer::Close, "interrupted"),
+        (raw(502, "<html>"), "http_status"),
+        (raw(502, r#"{"result":"0x"}"#), "http_status"),
+        (raw(200, "<html>"), "malformed"),
+        (raw(200, "{}"), "malformed"),
+        (raw(200, r#"{"result":null}"#), "malformed"),
+        (raw(200, r#"["0x"]"#), "malformed"),
         (
-            BadAnswer::Raw {
-                status: 502,
-                body: b"<html>".to_vec(),
-            },
-            "http_status",
-        ),
-        (
-            BadAnswer::Raw {
-                status: 200,
-                body: b"<html>".to_vec(),
-            },
+            raw(200, &format!(r#"{{"result":"0x","error":{limit}}}"#)),
             "malformed",
         ),
         (
@@ -213,6 +214,8 @@ async fn a_node_that_does_not_answer_makes_the_judgement_unavailable() {
             },
             "rpc_refused",
         ),
+        (raw(429, &format!(r#"{{"error":{limit}}}"#)), "rpc_refused"),
+        (raw(200, &format!(r#"{{"result":{limit}}}"#)), "rpc_refused"),
     ] {
         let chain = builder().build().unwrap();
         let server = serve(&chain).await;

@@ -1,6 +1,5 @@
 //! A node that is asked over JSON-RPC.
 
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,17 +8,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use super::json_rpc::{RpcAnswer, Transport, ask};
 use super::{Head, Mined, Node, NodeFault, NodeFuture, Receipt};
-
-/// Sends one JSON-RPC request to a node, and returns its answer.
-pub trait Transport: Send + Sync + 'static {
-    /// Returns the body of the answer, whatever its status is. `method` is for errors and metrics.
-    fn exchange(
-        &self,
-        method: &'static str,
-        body: Vec<u8>,
-    ) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, NodeFault>> + Send + '_>>;
-}
 
 /// A node that is asked through a [`Transport`]. Members of answers that have consequences are read
 /// strictly. Other members are ignored.
@@ -34,40 +24,6 @@ const RECEIPT: &str = "eth_getTransactionReceipt";
 
 /// How many calls one batch has. Public endpoints accept a hundred.
 const MAX_BATCH: usize = 100;
-
-/// How many characters of a node's message are kept.
-const MAX_WORDS: usize = 200;
-
-#[derive(Deserialize)]
-struct Answer<T> {
-    #[serde(default = "Option::default")]
-    result: Option<T>,
-    #[serde(default)]
-    error: Option<ErrorObject>,
-}
-
-#[derive(Deserialize)]
-struct ErrorObject {
-    code: i64,
-    #[serde(default)]
-    message: String,
-}
-
-impl ErrorObject {
-    /// Whether this error refuses batches: by the code for an invalid request, or by its words.
-    fn is_of_batches(&self) -> bool {
-        matches!(self.code, -32600 | -32700) || self.message.to_ascii_lowercase().contains("batch")
-    }
-}
-
-impl From<ErrorObject> for NodeFault {
-    fn from(error: ErrorObject) -> Self {
-        Self::Refused {
-            code: error.code,
-            message: error.message.chars().take(MAX_WORDS).collect(),
-        }
-    }
-}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -124,32 +80,12 @@ impl RpcNode {
         }
     }
 
-    /// Asks the node and returns the result. `None` when the result is null or absent.
     async fn ask<T: DeserializeOwned>(
         &self,
         method: &'static str,
         params: Value,
-    ) -> Result<Option<T>, NodeFault> {
-        let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
-        let body = self
-            .transport
-            .exchange(method, request.to_string().into_bytes())
-            .await?;
-        let answer: Answer<T> =
-            serde_json::from_slice(&body).map_err(|_| NodeFault::Lost { method })?;
-        match answer.error {
-            Some(error) => Err(error.into()),
-            None => Ok(answer.result),
-        }
-    }
-
-    async fn demand<T: DeserializeOwned>(
-        &self,
-        method: &'static str,
-        params: Value,
     ) -> Result<T, NodeFault> {
-        let answer = self.ask(method, params).await?;
-        answer.ok_or(NodeFault::Lost { method })
+        ask(self.transport.as_ref(), method, params).await
     }
 
     async fn head_by(&self, tag: Value) -> Result<Option<Head>, NodeFault> {
@@ -195,9 +131,7 @@ impl RpcNode {
             .await?;
         let Ok(parts) = serde_json::from_slice::<Vec<Part>>(&body) else {
             // A single object refuses the whole batch.
-            if let Ok(answer) = serde_json::from_slice::<Answer<Value>>(&body)
-                && let Some(error) = answer.error
-            {
+            if let Some(error) = RpcAnswer::read(&body).and_then(|answer| answer.error.flatten()) {
                 if !error.is_of_batches() {
                     return Err(error.into());
                 }
@@ -227,7 +161,7 @@ fn pinned(block: B256) -> Value {
 impl Node for RpcNode {
     fn chain_id(&self) -> NodeFuture<'_, u64> {
         Box::pin(async {
-            let id: U64 = self.demand("eth_chainId", json!([])).await?;
+            let id: U64 = self.ask("eth_chainId", json!([])).await?;
             Ok(id.to())
         })
     }
@@ -273,7 +207,7 @@ impl Node for RpcNode {
     fn count(&self, account: Address, block: B256) -> NodeFuture<'_, u64> {
         Box::pin(async move {
             let count: U64 = self
-                .demand("eth_getTransactionCount", json!([account, pinned(block)]))
+                .ask("eth_getTransactionCount", json!([account, pinned(block)]))
                 .await?;
             Ok(count.to())
         })
@@ -282,7 +216,7 @@ impl Node for RpcNode {
     fn count_at(&self, account: Address, number: u64) -> NodeFuture<'_, u64> {
         Box::pin(async move {
             let count: U64 = self
-                .demand(
+                .ask(
                     "eth_getTransactionCount",
                     json!([account, U64::from(number)]),
                 )
@@ -293,21 +227,21 @@ impl Node for RpcNode {
 
     fn balance(&self, account: Address, block: B256) -> NodeFuture<'_, U256> {
         Box::pin(async move {
-            self.demand("eth_getBalance", json!([account, pinned(block)]))
+            self.ask("eth_getBalance", json!([account, pinned(block)]))
                 .await
         })
     }
 
     fn gas_price(&self) -> NodeFuture<'_, u128> {
         Box::pin(async {
-            let price: U128 = self.demand("eth_gasPrice", json!([])).await?;
+            let price: U128 = self.ask("eth_gasPrice", json!([])).await?;
             Ok(price.to())
         })
     }
 
     fn priority_fee(&self) -> NodeFuture<'_, u128> {
         Box::pin(async {
-            let fee: U128 = self.demand("eth_maxPriorityFeePerGas", json!([])).await?;
+            let fee: U128 = self.ask("eth_maxPriorityFeePerGas", json!([])).await?;
             Ok(fee.to())
         })
     }
@@ -315,7 +249,7 @@ impl Node for RpcNode {
     fn noop_gas(&self, account: Address) -> NodeFuture<'_, u64> {
         Box::pin(async move {
             let call = json!({ "from": account, "to": account, "value": "0x0" });
-            let gas: U64 = self.demand("eth_estimateGas", json!([call])).await?;
+            let gas: U64 = self.ask("eth_estimateGas", json!([call])).await?;
             Ok(gas.to())
         })
     }
@@ -323,7 +257,7 @@ impl Node for RpcNode {
     fn send(&self, raw: Bytes) -> NodeFuture<'_, ()> {
         Box::pin(async move {
             // The sender computes the hash itself and ignores the node's answer.
-            let _: B256 = self.demand("eth_sendRawTransaction", json!([raw])).await?;
+            let _: B256 = self.ask("eth_sendRawTransaction", json!([raw])).await?;
             Ok(())
         })
     }

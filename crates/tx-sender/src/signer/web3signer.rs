@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::{SignFuture, TransactionSigner, Unsigned};
-use crate::{Fees, NodeFault, SignError, Transport};
+use crate::{Fees, NodeFault, SignError, Transport, rpc_request};
 
 const SIGN: &str = "eth_signTransaction";
 
@@ -66,10 +66,9 @@ impl Web3Signer {
         method: &'static str,
         params: Value,
     ) -> Result<T, SignError> {
-        let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
         let body = self
             .transport
-            .exchange(method, request.to_string().into_bytes())
+            .exchange(method, rpc_request(method, params))
             .await
             .map_err(|fault| match fault {
                 NodeFault::Refused { message, .. } => SignError::Refused { message },

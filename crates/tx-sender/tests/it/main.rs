@@ -14,7 +14,6 @@ mod closing;
 mod conformance;
 mod fees;
 mod guards;
-#[cfg(feature = "keystore")]
 mod keystore;
 mod kills;
 mod lost;
@@ -28,5 +27,4 @@ mod sharing;
 mod signers;
 mod store;
 mod support;
-#[cfg(feature = "web3signer")]
 mod web3signer;

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand};
 
-use super::features;
-use crate::XtaskError;
+use super::{features, table};
+use crate::{XtaskError, command};
 
 /// The index of a package in one [`Graph`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,11 +29,13 @@ impl EdgeKind {
     }
 }
 
-/// The resolved packages of a workspace and their edges.
+/// The resolved packages of a workspace, their edges, and the contents of the shipped programs.
 #[derive(Debug, Default)]
 pub struct Graph {
     packages: Vec<Package>,
     edges: BTreeMap<PackageIndex, BTreeSet<(EdgeKind, PackageIndex)>>,
+    /// For each shipped program, the names of all packages in it.
+    shipped: BTreeMap<String, BTreeSet<String>>,
 }
 
 #[derive(Debug)]
@@ -44,7 +46,8 @@ struct Package {
 }
 
 impl Graph {
-    /// Reads the graph of the workspace around `manifest_dir`, for all platforms together.
+    /// Reads the graph of the workspace around `manifest_dir` and its shipped programs, for all
+    /// platforms together.
     ///
     /// # Errors
     /// Cargo cannot resolve the workspace.
@@ -53,7 +56,11 @@ impl Graph {
             .current_dir(manifest_dir)
             .other_options(vec!["--locked".to_owned()])
             .exec()?;
-        Ok(Self::from_metadata(&metadata))
+        let mut graph = Self::from_metadata(&metadata);
+        for program in table::SHIPPED {
+            graph.ship(program, &tree_of(manifest_dir, program)?);
+        }
+        Ok(graph)
     }
 
     fn from_metadata(metadata: &Metadata) -> Self {
@@ -104,6 +111,19 @@ impl Graph {
     /// Adds an edge.
     pub fn depend(&mut self, from: PackageIndex, to: PackageIndex, kind: EdgeKind) {
         self.edges.entry(from).or_default().insert((kind, to));
+    }
+
+    /// Adds a shipped program. Each line of `tree` begins with the name of a package in it.
+    pub fn ship(&mut self, program: &str, tree: &str) {
+        let names = tree.lines().filter_map(|line| line.split(' ').next());
+        let names = names.map(str::to_owned).collect();
+        self.shipped.insert(program.to_owned(), names);
+    }
+
+    /// Iterates over the shipped programs, each with the names of all packages in it.
+    pub fn shipped(&self) -> impl Iterator<Item = (&str, &BTreeSet<String>)> {
+        let shipped = self.shipped.iter();
+        shipped.map(|(program, names)| (program.as_str(), names))
     }
 
     /// Iterates over the packages of this workspace.
@@ -164,6 +184,19 @@ impl Graph {
     }
 }
 
+/// Lists the packages of a program as it is shipped: without default features.
+///
+/// `cargo metadata` cannot tell them. It resolves features for all members together, and tools of
+/// the workspace enable the default features of the servers.
+fn tree_of(manifest_dir: &str, program: &str) -> Result<String, XtaskError> {
+    let mut tree = command::cargo();
+    tree.current_dir(manifest_dir);
+    tree.args(["tree", "--locked", "--target", "all", "--package", program]);
+    tree.args(["--no-default-features", "--edges", "normal,build"]);
+    tree.args(["--prefix", "none", "--format", "{p}"]);
+    command::output(&mut tree)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -179,5 +212,17 @@ mod tests {
         let reached = graph.reach(a);
         assert_eq!(reached.keys().copied().collect::<Vec<_>>(), [b, c]);
         assert_eq!(reached[&c], b);
+    }
+
+    #[test]
+    fn a_tree_is_read_as_the_names_of_its_packages() {
+        let mut graph = Graph::default();
+        let tree = "api-server v0.1.0 (/a/bins/api-server)\nsyn v3.0.2\nrevm-state v43.0.1\n\
+                    derive v1.0.0 (proc-macro)\nsyn v2.0.1\nsyn v3.0.2 (*)\n";
+        graph.ship("api-server", tree);
+        let (program, names) = graph.shipped().next().unwrap();
+        assert_eq!(program, "api-server");
+        let expected = ["api-server", "derive", "revm-state", "syn"];
+        assert!(names.iter().eq(expected), "{names:?}");
     }
 }

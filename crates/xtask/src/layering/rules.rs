@@ -49,6 +49,14 @@ pub enum Violation {
         /// The members that may use it.
         allowed: String,
     },
+    /// A shipped program contains a package that is only for demos and tests.
+    #[error("{program} is shipped and must not contain {package}")]
+    Shipped {
+        /// The program, built without default features.
+        program: String,
+        /// The package.
+        package: &'static str,
+    },
     /// The graph contains a forbidden package.
     #[error("{package} must not be in the graph")]
     Refused {
@@ -91,6 +99,7 @@ pub fn check(graph: &Graph) -> Vec<Violation> {
     }
     check_oracles(graph, &linked, &mut violations);
     check_copies(graph, &linked, &mut violations);
+    check_shipped(graph, &mut violations);
     violations
 }
 
@@ -180,6 +189,17 @@ fn check_copies(graph: &Graph, linked: &BTreeSet<PackageIndex>, found: &mut Vec<
         if copies.len() > 1 {
             found.push(Violation::Copies { copies });
         }
+    }
+}
+
+fn check_shipped(graph: &Graph, found: &mut Vec<Violation>) {
+    for (program, names) in graph.shipped() {
+        let unshipped = table::NOT_SHIPPED.iter();
+        let unshipped = unshipped.filter(|package| names.contains(**package));
+        found.extend(unshipped.map(|&package| Violation::Shipped {
+            program: program.to_owned(),
+            package,
+        }));
     }
 }
 

@@ -6,7 +6,7 @@
 mod packages;
 
 use packages::{EFFECTS, IMPURE, NETWORK, RUNTIMES, STORAGE};
-pub use packages::{ORACLES, REFUSED, RESERVED, Reserved, SINGLE};
+pub use packages::{NOT_SHIPPED, ORACLES, REFUSED, RESERVED, Reserved, SINGLE};
 
 /// One crate of this workspace.
 #[derive(Debug, Clone, Copy)]
@@ -389,7 +389,7 @@ pub const MEMBERS: &[Member] = &[
     Member {
         name: "recorder",
         layer: 4,
-        may_use: &["data-sources", "http-edge"],
+        may_use: &["data-sources", "http-edge", "outbound-tls"],
         must_not_reach: &[STORAGE, &["revm"]],
     },
     // It starts installed programs, and connects to nothing.
@@ -406,6 +406,7 @@ pub const MEMBERS: &[Member] = &[
         may_use: &[
             "data-sources",
             "gas-funding",
+            "outbound-tls",
             "postgres-cluster",
             "storage",
             "tx-sender",
@@ -419,6 +420,9 @@ pub const MEMBERS: &[Member] = &[
         must_not_reach: &[NETWORK, STORAGE],
     },
 ];
+
+/// The programs that are shipped. They are built without default features.
+pub const SHIPPED: &[&str] = &["api-server", "fence-cli", "mcp-server"];
 
 #[cfg(test)]
 mod tests {

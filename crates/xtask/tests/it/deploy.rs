@@ -274,6 +274,20 @@ fn the_dockerfile_copies_existing_files_and_ends_as_an_ordinary_user() {
 
 /// A source that includes a file which the image lacks can be compiled here, but not in the image.
 #[test]
+fn the_dockerfile_builds_the_servers_as_they_are_shipped() {
+    let lines: Vec<String> = instructions().iter().map(|it| it.join(" ")).collect();
+    for name in ["api-server", "mcp-server"] {
+        let build = "cargo build --profile dist --no-default-features --locked";
+        let built = format!("RUN {build} -p {name}");
+        let program = format!("/src/target/dist/{name} /usr/local/bin/{name}");
+        let copied = format!("COPY --from=build-{name} {program}");
+        for line in [built, copied] {
+            assert!(lines.contains(&line), "the Dockerfile lacks: {line}");
+        }
+    }
+}
+
+#[test]
 fn the_dockerfile_copies_every_file_that_a_source_includes() {
     let copied = copied();
     let ignored = read(".dockerignore");

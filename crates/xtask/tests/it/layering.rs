@@ -9,6 +9,18 @@ fn this_workspace_keeps_to_its_layers() {
     assert!(violations.is_empty(), "\n{}", violations.join("\n"));
 }
 
+/// A tree that is not understood has no forbidden package either.
+#[test]
+fn shipped_programs_are_read_with_their_dependencies() {
+    let graph = Graph::read(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let shipped: Vec<&str> = graph.shipped().map(|(program, _)| program).collect();
+    assert_eq!(shipped, table::SHIPPED);
+    for (program, names) in graph.shipped() {
+        assert!(names.contains(program), "{program}: {names:?}");
+        assert!(names.contains("clap"), "{program}: {names:?}");
+    }
+}
+
 /// Makes a workspace with every member of the table and no edges. It breaks no rule.
 fn bare() -> Graph {
     let mut graph = Graph::default();
@@ -143,6 +155,19 @@ fn a_second_keccak_is_refused() {
     graph.depend(ledger, new, EdgeKind::Normal);
     let copies = vec!["sha3 0.11.0".to_owned(), "sha3 0.12.0".to_owned()];
     assert_eq!(check(&graph), [Violation::Copies { copies }]);
+}
+
+#[test]
+fn a_stand_in_is_not_shipped() {
+    let mut graph = bare();
+    graph.ship("mcp-server", "mcp-server v0.1.0\nrevm-state v43.0.1\n");
+    assert_eq!(check(&graph), []);
+    graph.ship("mcp-server", "mcp-server v0.1.0\nrevm v43.0.3\n");
+    let violations: Vec<String> = check(&graph).iter().map(ToString::to_string).collect();
+    assert_eq!(
+        violations,
+        ["mcp-server is shipped and must not contain revm"]
+    );
 }
 
 #[test]

@@ -16,3 +16,4 @@ mod layering;
 mod locks;
 mod manifests;
 mod modules;
+mod workspace;

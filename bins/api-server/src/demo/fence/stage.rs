@@ -27,9 +27,9 @@ use tokio::task::JoinHandle;
 
 use super::quotes::EmbeddedQuotes;
 use crate::config::{Config, CustodySection, DelegationSection, SettlementMode};
-use crate::demo::{recorded_clock, replay_upstreams};
+use crate::demo::{ledger_url, recorded_clock, replay_upstreams};
 use crate::error::ServeError;
-use crate::serve::{ApiServer, ledger_url};
+use crate::serve::ApiServer;
 
 sol! {
     /// ERC-20.

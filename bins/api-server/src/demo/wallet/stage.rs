@@ -19,9 +19,9 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::config::{Config, CustodySection, SettlementMode};
-use crate::demo::replay_upstreams;
+use crate::demo::{ledger_url, replay_upstreams};
 use crate::error::ServeError;
-use crate::serve::{ApiServer, ledger_url};
+use crate::serve::ApiServer;
 
 /// The contracts and functions that the wallets' keys may call.
 const TARGETS: &str = include_str!("../../../../../docs/wallet-targets.example.toml");

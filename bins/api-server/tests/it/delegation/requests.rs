@@ -289,7 +289,7 @@ async fn without_the_section_there_are_no_delegations() {
     tokio::spawn(service.run(std::future::pending()));
     for path in ["status", "grants", "submissions"] {
         let url = format!("http://{address}/delegation/{path}");
-        let answer = reqwest::get(url).await.unwrap();
+        let answer = test_support::http_client().get(url).send().await.unwrap();
         assert_eq!(answer.status(), 404);
         let body: Value = serde_json::from_str(&answer.text().await.unwrap()).unwrap();
         assert_eq!(body["error"]["reason"], "no_delegation");

@@ -134,7 +134,7 @@ impl Round {
             world,
             base,
             wallet: Address::ZERO,
-            client: reqwest::Client::new(),
+            client: test_support::http_client(),
             _rpc: rpc,
             _folder: folder,
         }

@@ -131,7 +131,7 @@ impl Served {
             custody,
             address,
             store,
-            client: reqwest::Client::new(),
+            client: test_support::http_client(),
             _folder: folder,
             _stop: stop,
         }

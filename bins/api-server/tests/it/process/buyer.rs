@@ -61,7 +61,7 @@ impl Buyer {
     pub(crate) fn new() -> Self {
         Self {
             signer: PrivateKeySigner::from_bytes(&BUYER.key).unwrap(),
-            http: reqwest::Client::builder().no_proxy().build().unwrap(),
+            http: test_support::http_client(),
         }
     }
 

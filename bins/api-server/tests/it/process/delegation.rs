@@ -60,7 +60,11 @@ impl Configured {
 }
 
 async fn get(server: &Server, path: &str) -> (u16, Value) {
-    let answer = reqwest::get(server.url(path)).await.unwrap();
+    let answer = test_support::http_client()
+        .get(server.url(path))
+        .send()
+        .await
+        .unwrap();
     let status = answer.status().as_u16();
     (
         status,

@@ -45,7 +45,7 @@ async fn the_free_endpoints_answer() {
         );
         assert!(answer.headers.contains_key("x-request-id"), "{path}");
         assert!(!answer.text.is_empty(), "{path}");
-        let client = reqwest::Client::builder().no_proxy().build().unwrap();
+        let client = test_support::http_client();
         let head = client.head(server.url(path)).send().await.unwrap();
         assert_eq!(head.status(), StatusCode::OK, "HEAD {path}");
         for method in [Method::POST, Method::PUT, Method::DELETE] {

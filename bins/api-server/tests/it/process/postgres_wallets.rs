@@ -185,7 +185,7 @@ fn endow(chain: &DevChain, wallet: Address) {
 }
 
 async fn post(server: &Server, path: &str, body: &str) -> (u16, Value) {
-    let request = reqwest::Client::new().post(server.url(path));
+    let request = test_support::http_client().post(server.url(path));
     let response = request.body(body.to_owned()).send().await.unwrap();
     (response.status().as_u16(), response.json().await.unwrap())
 }
@@ -193,7 +193,14 @@ async fn post(server: &Server, path: &str, body: &str) -> (u16, Value) {
 async fn plan_ended(server: &Server, digest: &str) -> Value {
     let url = server.url(&format!("/delegation/submissions/{digest}"));
     eventually("the end of a plan", async || {
-        let said: Value = reqwest::get(&url).await.unwrap().json().await.unwrap();
+        let said: Value = test_support::http_client()
+            .get(&url)
+            .send()
+            .await
+            .unwrap()
+            .json()
+            .await
+            .unwrap();
         let state = said["state"].as_str().unwrap_or_default();
         matches!(state, "done" | "halted_clean" | "halted_dirty").then_some(said)
     })

@@ -85,7 +85,7 @@ impl World {
         };
         let upstream = Arc::new(Upstream {
             replay: ReplayServer::start(recordings).await.unwrap(),
-            http: reqwest::Client::builder().no_proxy().build().unwrap(),
+            http: test_support::http_client(),
             open: watch::Sender::new(true),
             waiting: watch::Sender::new(0),
             wire: wire.clone(),

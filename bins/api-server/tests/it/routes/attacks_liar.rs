@@ -63,7 +63,7 @@ impl Liar {
     pub(crate) async fn before(origin: String, lie: Lie) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
-        let client = reqwest::Client::builder().build().unwrap();
+        let client = test_support::http_client();
         let origin = Arc::new(origin);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {

@@ -95,7 +95,7 @@ impl Buyer {
         Self {
             signer: PrivateKeySigner::from_bytes(&account.key).unwrap(),
             base: base.to_owned(),
-            client: Client::builder().no_proxy().build().unwrap(),
+            client: test_support::http_client(),
         }
     }
 
@@ -104,7 +104,7 @@ impl Buyer {
         Self {
             signer: PrivateKeySigner::random(),
             base: base.to_owned(),
-            client: Client::builder().no_proxy().build().unwrap(),
+            client: test_support::http_client(),
         }
     }
 

@@ -104,7 +104,7 @@ impl Liar {
         let liar = Arc::new(Self {
             origin: OnceLock::new(),
             turn: Box::new(turn),
-            http: reqwest::Client::builder().no_proxy().build().unwrap(),
+            http: test_support::http_client(),
         });
         let url = serve(Arc::clone(&liar)).await;
         (liar, url)

@@ -157,7 +157,14 @@ impl Shop {
         let mut ticks = tokio::time::interval(Duration::from_millis(250));
         for _ in 0..240 {
             ticks.tick().await;
-            let shown = reqwest::get(&url).await.unwrap().text().await.unwrap();
+            let shown = test_support::http_client()
+                .get(&url)
+                .send()
+                .await
+                .unwrap()
+                .text()
+                .await
+                .unwrap();
             let shown: Value = serde_json::from_str(&shown).unwrap();
             if shown["status"] != "in_progress" {
                 return shown;

@@ -3,6 +3,7 @@
 use judges::{McpProgram, judge};
 use rmcp::model::{CallToolRequestParams, ProtocolVersion};
 use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::{ClientLifecycleMode, ClientServiceExt, RoleClient, service::RunningService};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -113,7 +114,8 @@ async fn rmcp_with_the_newest_revision() {
 /// `rmcp` does not check results, so this test validates them against the tools' schemas.
 async fn check_rmcp(lifecycle: ClientLifecycleMode, revision: &str) {
     let world = AgentWorld::start().await;
-    let transport = StreamableHttpClientTransport::from_uri(world.recorder.url());
+    let config = StreamableHttpClientTransportConfig::with_uri(world.recorder.url());
+    let transport = StreamableHttpClientTransport::with_client(test_support::http_client(), config);
     let client: RunningService<RoleClient, ()> =
         ().serve_with_lifecycle(transport, lifecycle).await.unwrap();
     let tools = client.list_all_tools().await.unwrap();

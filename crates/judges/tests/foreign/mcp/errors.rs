@@ -145,7 +145,7 @@ fn cases() -> Vec<Case> {
 #[tokio::test]
 async fn wrong_requests_are_answered_by_the_specification() {
     let world = AgentWorld::start().await;
-    let http = reqwest::Client::new();
+    let http = test_support::http_client();
     let mut messages = Vec::new();
     for case in cases() {
         let what = format!("{} ({})", case.what, case.revision);

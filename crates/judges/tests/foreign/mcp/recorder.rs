@@ -41,7 +41,7 @@ impl Recorder {
         let exchanges = Arc::<Mutex<Vec<Exchange>>>::default();
         let proxy = Proxy {
             target,
-            http: reqwest::Client::new(),
+            http: test_support::http_client(),
             exchanges: exchanges.clone(),
         };
         let (stop, stopped) = oneshot::channel::<()>();

@@ -86,9 +86,26 @@ async fn a_burn_is_attested_through_the_replay_and_minted() {
     .unwrap();
     let url = circle_url(&replay, hash);
     iris.miss_first(1);
-    assert_eq!(reqwest::get(&url).await.unwrap().status(), 404);
-    let answer: Value =
-        serde_json::from_slice(&reqwest::get(&url).await.unwrap().bytes().await.unwrap()).unwrap();
+    assert_eq!(
+        test_support::http_client()
+            .get(&url)
+            .send()
+            .await
+            .unwrap()
+            .status(),
+        404
+    );
+    let answer: Value = serde_json::from_slice(
+        &test_support::http_client()
+            .get(&url)
+            .send()
+            .await
+            .unwrap()
+            .bytes()
+            .await
+            .unwrap(),
+    )
+    .unwrap();
     let field = |name: &str| -> Bytes {
         answer["messages"][0][name]
             .as_str()

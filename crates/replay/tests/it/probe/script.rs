@@ -6,7 +6,7 @@ use std::{
 };
 
 use data_sources::probe::Exchange;
-use reqwest::Url;
+use url::Url;
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate, matchers::any};
 
 /// The status, the content type and the body.

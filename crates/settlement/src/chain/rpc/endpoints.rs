@@ -4,18 +4,18 @@
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use alloy_json_rpc::{RequestPacket, ResponsePacket};
-use alloy_transport::{TransportError, TransportErrorKind, TransportFut};
 use reqwest::Url;
 use reqwest::header::HeaderMap;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use serde_json::value::RawValue;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
-use tower_service::Service;
-use tx_sender::NodeFault;
+use tx_sender::{NodeFault, RpcAnswer, RpcError};
 
+use super::fault::RpcFault;
 use crate::http::Http;
 use crate::{Cause, Malformation, RemoteCall};
 
@@ -25,6 +25,9 @@ const REST: Duration = Duration::from_secs(10);
 /// The shortest time before a question is asked again: of the next endpoint, or of the only one. A
 /// slow endpoint gets four times the duration of its last answer.
 const LEAST_PATIENCE: Duration = Duration::from_millis(500);
+
+/// What a node answered: the result, before its type is known, or an error.
+type Answer = Result<Box<RawValue>, RpcError>;
 
 /// One endpoint.
 pub(crate) struct Endpoint {
@@ -79,7 +82,12 @@ impl Endpoint {
         self.confirmed.store(true, Ordering::Relaxed);
     }
 
-    async fn ask(&self, call: RemoteCall, body: Vec<u8>) -> Result<ResponsePacket, TransportError> {
+    /// Returns this endpoint alone, for questions to it and no other one.
+    pub(super) fn alone(self: &Arc<Self>) -> InOrder {
+        InOrder(Arc::new([Arc::clone(self)]))
+    }
+
+    async fn ask(&self, call: RemoteCall, body: Vec<u8>) -> Result<Answer, Cause> {
         let began = Instant::now();
         let answer = self.post(call, body).await;
         match &answer {
@@ -93,27 +101,27 @@ impl Endpoint {
         answer
     }
 
-    async fn post(
-        &self,
-        call: RemoteCall,
-        body: Vec<u8>,
-    ) -> Result<ResponsePacket, TransportError> {
+    async fn post(&self, call: RemoteCall, body: Vec<u8>) -> Result<Answer, Cause> {
         let (url, headers) = (self.url.clone(), HeaderMap::new());
         let reply = self.http.post(call, url, headers, body, self.timeout);
-        let reply = reply.await.map_err(TransportErrorKind::custom)?;
-        // Some nodes send errors with an error status and a JSON-RPC body.
-        match serde_json::from_slice::<ResponsePacket>(&reply.body) {
-            Ok(packet) if reply.is_success() || packet.is_error() => Ok(packet),
-            Ok(_) | Err(_) if !reply.is_success() => {
-                let status = reply.status;
-                Err(TransportErrorKind::custom(Cause::Status { call, status }))
+        let reply = reply.await?;
+        match RpcAnswer::read(&reply.body) {
+            // Some nodes send errors with an error status and a JSON-RPC body.
+            Some(RpcAnswer {
+                result: None,
+                error: Some(Some(error)),
+            }) => Ok(Err(error)),
+            Some(RpcAnswer {
+                result: Some(result),
+                error: None,
+            }) if reply.is_success() => Ok(Ok(result.to_owned())),
+            _ if reply.is_success() => {
+                let detail = Malformation::Json;
+                Err(Cause::Malformed { call, detail })
             }
             _ => {
-                let detail = Malformation::Json;
-                Err(TransportErrorKind::custom(Cause::Malformed {
-                    call,
-                    detail,
-                }))
+                let status = reply.status;
+                Err(Cause::Status { call, status })
             }
         }
     }
@@ -142,13 +150,29 @@ impl tx_sender::Transport for Endpoint {
     }
 }
 
-/// An alloy transport that reads from the first endpoint that answers. The answer of that endpoint
-/// is the result, even if it is an error. When an endpoint does not answer soon, the next one is
-/// asked too. Only requests that may be repeated go through it.
+/// Reads from the first endpoint that answers. The answer of that endpoint is the result, even if
+/// it is an error. When an endpoint does not answer soon, the next one is asked too. Only requests
+/// that may be repeated go through it.
 #[derive(Clone)]
 pub(super) struct InOrder(pub(super) Arc<[Arc<Endpoint>]>);
 
 impl InOrder {
+    /// Asks for a result of this type.
+    pub(super) async fn ask<T: DeserializeOwned>(
+        &self,
+        method: &'static str,
+        params: Value,
+    ) -> Result<T, RpcFault> {
+        let body = tx_sender::rpc_request(method, params);
+        let answer = self.exchange(RemoteCall::Rpc(method), body).await;
+        let refused = |error: RpcError| RpcFault::of(method, &error);
+        let result = answer.map_err(RpcFault::Lost)?.map_err(refused)?;
+        serde_json::from_str(result.get()).map_err(|_| {
+            // Some nodes send errors as the result.
+            RpcError::read(&result).map_or_else(|| RpcFault::malformed(method), refused)
+        })
+    }
+
     /// Returns the endpoints in the order of asking, with resting ones last. Endpoints that are not
     /// confirmed to serve the chain are left out, unless none is confirmed.
     fn order(&self) -> Vec<Arc<Endpoint>> {
@@ -160,9 +184,7 @@ impl InOrder {
         order
     }
 
-    async fn exchange(self, request: RequestPacket) -> Result<ResponsePacket, TransportError> {
-        let body = serde_json::to_vec(&request).map_err(TransportError::ser_err)?;
-        let call = RemoteCall::Rpc(method(&request));
+    async fn exchange(&self, call: RemoteCall, body: Vec<u8>) -> Result<Answer, Cause> {
         let mut left = self.order();
         let alone = left.len() == 1;
         if alone {
@@ -170,7 +192,7 @@ impl InOrder {
         }
         left.reverse();
         let (mut asked, mut failure) = (JoinSet::new(), None);
-        let interrupted = || TransportErrorKind::custom(Cause::Interrupted { call });
+        let interrupted = || Cause::Interrupted { call };
         loop {
             // The only endpoint could not answer one of the two questions, and has not answered the
             // other. Waiting for its time limit would take too long: the caller may ask again
@@ -216,20 +238,6 @@ impl InOrder {
     }
 }
 
-impl Service<RequestPacket> for InOrder {
-    type Response = ResponsePacket;
-    type Error = TransportError;
-    type Future = TransportFut<'static>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: RequestPacket) -> Self::Future {
-        Box::pin(self.clone().exchange(request))
-    }
-}
-
 /// The methods that this crate calls.
 pub(crate) const METHODS: [&str; 13] = [
     "eth_call",
@@ -247,27 +255,10 @@ pub(crate) const METHODS: [&str; 13] = [
     "eth_sendRawTransaction",
 ];
 
-/// Returns the method of a request for the label of a metric. The label has a bounded number of
-/// values.
-fn method(request: &RequestPacket) -> &'static str {
-    let name = match request {
-        RequestPacket::Single(request) => request.method(),
-        RequestPacket::Batch(_) => "batch",
-    };
-    let known = METHODS.iter().find(|known| **known == name);
-    known.copied().unwrap_or("other")
-}
-
 impl std::fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Endpoint")
             .field("confirmed", &self.is_confirmed())
             .finish_non_exhaustive()
-    }
-}
-
-impl std::fmt::Debug for InOrder {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("InOrder").field(&self.0.len()).finish()
     }
 }

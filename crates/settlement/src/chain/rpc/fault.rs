@@ -1,7 +1,6 @@
 //! Calls to which a node gave no result, and the meaning of a node's error messages.
 
-use alloy_json_rpc::{ErrorPayload, RpcError};
-use alloy_transport::{TransportError, TransportErrorKind};
+use tx_sender::RpcError;
 
 use crate::{Cause, Malformation, RemoteCall};
 
@@ -17,6 +16,26 @@ pub(crate) enum RpcFault {
 }
 
 impl RpcFault {
+    /// Returns the fault for an error of a node.
+    pub(super) fn of(method: &'static str, error: &RpcError) -> Self {
+        let cause = Cause::Rpc {
+            call: RemoteCall::Rpc(method),
+            code: error.code,
+            message: exact::shortened(&error.message, 200),
+        };
+        if is_revert(error) {
+            Self::Reverted(cause)
+        } else {
+            Self::Refused(cause)
+        }
+    }
+
+    /// Returns the fault for a result of another type.
+    pub(super) fn malformed(method: &'static str) -> Self {
+        let (call, detail) = (RemoteCall::Rpc(method), Malformation::RpcResult);
+        Self::Lost(Cause::Malformed { call, detail })
+    }
+
     /// Whether the contract needs more gas than it got.
     pub(crate) fn is_out_of_gas(&self) -> bool {
         match self {
@@ -29,37 +48,6 @@ impl RpcFault {
         match self {
             Self::Reverted(cause) | Self::Refused(cause) | Self::Lost(cause) => cause,
         }
-    }
-}
-
-pub(super) fn fault(method: &'static str, error: TransportError) -> RpcFault {
-    let call = RemoteCall::Rpc(method);
-    match error {
-        RpcError::ErrorResp(payload) => {
-            let reverted = is_revert(&payload);
-            let message = exact::shortened(&payload.message, 200);
-            let cause = Cause::Rpc {
-                call,
-                code: payload.code,
-                message,
-            };
-            if reverted {
-                RpcFault::Reverted(cause)
-            } else {
-                RpcFault::Refused(cause)
-            }
-        }
-        RpcError::Transport(TransportErrorKind::Custom(error)) => {
-            let cause = error
-                .downcast::<Cause>()
-                .map_or(Cause::Interrupted { call }, |cause| *cause);
-            RpcFault::Lost(named(call, cause))
-        }
-        RpcError::Transport(_) => RpcFault::Lost(Cause::Interrupted { call }),
-        _ => RpcFault::Lost(Cause::Malformed {
-            call,
-            detail: Malformation::RpcResult,
-        }),
     }
 }
 
@@ -79,22 +67,11 @@ const REVERTED: [&str; 8] = [
 const OUT_OF_GAS: [&str; 2] = ["out of gas", "gas required exceeds"];
 
 /// Whether an error is a revert. Nodes have no common code for it; 3 is the most frequent.
-fn is_revert(payload: &ErrorPayload) -> bool {
-    payload.code == 3 || contains_any(&payload.message, &REVERTED)
+fn is_revert(error: &RpcError) -> bool {
+    error.code == 3 || contains_any(&error.message, &REVERTED)
 }
 
 fn contains_any(message: &str, words: &[&str]) -> bool {
     let message = message.to_ascii_lowercase();
     words.iter().any(|word| message.contains(word))
-}
-
-fn named(call: RemoteCall, cause: Cause) -> Cause {
-    match cause {
-        Cause::Timeout { after, .. } => Cause::Timeout { call, after },
-        Cause::Unreachable { .. } => Cause::Unreachable { call },
-        Cause::Oversize { limit, .. } => Cause::Oversize { call, limit },
-        Cause::Status { status, .. } => Cause::Status { call, status },
-        Cause::Malformed { detail, .. } => Cause::Malformed { call, detail },
-        _ => Cause::Interrupted { call },
-    }
 }

@@ -3,20 +3,18 @@
 
 use std::sync::Arc;
 
-use alloy_eips::{BlockId, BlockNumberOrTag, RpcBlockHash};
-use alloy_json_rpc::RpcRecv;
-use alloy_primitives::{Address, B256, Bytes};
-use alloy_provider::{Provider, RootProvider};
+use alloy_eips::BlockId;
+use alloy_primitives::{Address, B256, Bytes, U64};
 use alloy_rpc_types_eth::TransactionRequest;
 use alloy_sol_types::SolCall;
-use serde::de::IgnoredAny;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tx_sender::Hold;
 
 use super::endpoints::Endpoint;
-use super::fault::fault;
-use super::{BLOCK, Each, Head, Rpc, RpcFault, TransactionOutcome, decoded, request};
-use crate::{Cause, Malformation, RemoteCall};
+use super::{BLOCK, Head, Rpc, RpcFault, TransactionOutcome, decoded};
+use crate::{Cause, RemoteCall};
 
 /// How many blocks an endpoint may be behind the newest known block without coming last.
 const MAX_LAG: u64 = 8;
@@ -24,26 +22,27 @@ const MAX_LAG: u64 = 8;
 impl Rpc {
     /// Returns the endpoints that serve the chain and do not rest. When all rest, returns all that
     /// serve the chain.
-    fn awake(&self) -> Vec<&Each> {
-        let confirmed = self.each.iter();
-        let confirmed = confirmed.filter(|each| each.endpoint.is_confirmed());
-        let (resting, awake): (Vec<_>, Vec<_>) = confirmed.partition(|each| each.endpoint.rests());
+    fn awake(&self) -> Vec<&Arc<Endpoint>> {
+        let confirmed = self.nodes.0.iter();
+        let confirmed = confirmed.filter(|endpoint| endpoint.is_confirmed());
+        let (resting, awake): (Vec<_>, Vec<_>) = confirmed.partition(|endpoint| endpoint.rests());
         if awake.is_empty() { resting } else { awake }
     }
 
     /// Asks the endpoints the same question at the same time. Returns their answers in the order of
     /// the endpoints.
-    async fn ask_all<T: Send + 'static, F>(
+    async fn ask_all<T: DeserializeOwned + Send + 'static>(
         &self,
-        question: impl Fn(RootProvider) -> F,
-    ) -> Vec<(Arc<Endpoint>, Result<T, RpcFault>)>
-    where
-        F: Future<Output = Result<T, RpcFault>> + Send + 'static,
-    {
+        method: &'static str,
+        params: Value,
+    ) -> Vec<(Arc<Endpoint>, Result<T, RpcFault>)> {
         let mut asked = JoinSet::new();
-        for (at, each) in self.awake().into_iter().enumerate() {
-            let (endpoint, answer) = (Arc::clone(&each.endpoint), question(each.provider.clone()));
-            asked.spawn(async move { (at, endpoint, answer.await) });
+        for (at, endpoint) in self.awake().into_iter().enumerate() {
+            let (endpoint, params) = (Arc::clone(endpoint), params.clone());
+            asked.spawn(async move {
+                let answer = endpoint.alone().ask::<T>(method, params).await;
+                (at, endpoint, answer)
+            });
         }
         let mut answers = asked.join_all().await;
         answers.sort_by_key(|(at, ..)| *at);
@@ -58,13 +57,11 @@ impl Rpc {
     ///
     /// Fails when two endpoints have different chains, even if one of them is far ahead.
     pub(crate) async fn head(&self) -> Result<Head, RpcFault> {
+        let latest = json!(["latest", false]);
         if self.awake().len() < 2 {
-            return request(&self.provider, BLOCK, (BlockNumberOrTag::Latest, false)).await;
+            return self.nodes.ask(BLOCK, latest).await;
         }
-        let ask = |provider: RootProvider| async move {
-            request::<_, Head>(&provider, BLOCK, (BlockNumberOrTag::Latest, false)).await
-        };
-        let heads = self.ask_all(ask).await;
+        let heads = self.ask_all::<Head>(BLOCK, latest).await;
         let known = heads.iter().filter_map(|(endpoint, head)| {
             let head = *head.as_ref().ok()?;
             Some((Arc::clone(endpoint), head))
@@ -94,21 +91,16 @@ impl Rpc {
         let Some((ahead, best)) = heads.iter().max_by_key(|(_, head)| head.number()) else {
             return Ok(());
         };
-        let provider = self.each.iter();
-        let mut provider = provider.filter(|each| Arc::ptr_eq(&each.endpoint, ahead));
-        let Some(Each { provider, .. }) = provider.next() else {
-            return Ok(());
-        };
         let mut seen = vec![best.hash()];
         for (_, head) in heads {
             if seen.contains(&head.hash()) {
                 continue;
             }
             seen.push(head.hash());
-            let number = BlockNumberOrTag::Number(head.number());
-            let block: Option<Head> = request(provider, BLOCK, (number, false)).await?;
+            let number = head.number();
+            let params = json!([U64::from(number), false]);
+            let block: Option<Head> = ahead.alone().ask(BLOCK, params).await?;
             if block.is_none_or(|block| block.hash() != head.hash()) {
-                let number = head.number();
                 let held = Cause::Held(Box::new(Hold::Contradiction { number }));
                 return Err(RpcFault::Lost(held));
             }
@@ -127,12 +119,9 @@ impl Rpc {
         if head.number() == number && self.awake().len() < 2 {
             return Ok(head.hash() == Some(hash));
         }
-        let ask = move |provider: RootProvider| async move {
-            let number = BlockNumberOrTag::Number(number);
-            request::<_, Option<Head>>(&provider, BLOCK, (number, false)).await
-        };
+        let params = json!([U64::from(number), false]);
         let (mut same, mut other, mut missing, mut failure) = (false, false, false, None);
-        for (_, block) in self.ask_all(ask).await {
+        for (_, block) in self.ask_all::<Option<Head>>(BLOCK, params).await {
             match block {
                 Ok(Some(block)) if block.hash() == Some(hash) => same = true,
                 Ok(Some(_)) => other = true,
@@ -156,22 +145,16 @@ impl Rpc {
         head: &Head,
     ) -> Result<C::Return, Cause>
     where
-        C::Return: PartialEq + Send + 'static,
+        C::Return: PartialEq,
     {
         let block = pinned(head)?;
-        let input: Bytes = call.abi_encode().into();
-        let ask = move |provider: RootProvider| {
-            let request = TransactionRequest::default()
-                .to(to)
-                .input(input.clone().into());
-            async move {
-                let data = provider.call(request).block(block).await;
-                decoded::<C>(&data.map_err(|error| fault("eth_call", error))?)
-            }
-        };
+        let request = TransactionRequest::default()
+            .to(to)
+            .input(call.abi_encode().into());
+        let params = json!([request, block]);
         let (mut agreed, mut failure) = (None, None);
-        for (_, answer) in self.ask_all(ask).await {
-            match answer {
+        for (_, answer) in self.ask_all::<Bytes>("eth_call", params).await {
+            match answer.and_then(|data| decoded::<C>(&data)) {
                 Ok(answer) if agreed.as_ref().is_some_and(|agreed| *agreed != answer) => {
                     let number = head.number();
                     return Err(Cause::Held(Box::new(Hold::Contradiction { number })));
@@ -197,19 +180,19 @@ impl Rpc {
 
     /// Returns the answer of the first endpoint that has the transaction. `None` when an endpoint
     /// answers and none has it.
-    async fn first_known<R: RpcRecv>(
+    async fn first_known<R: DeserializeOwned>(
         &self,
         method: &'static str,
         hash: B256,
     ) -> Result<Option<R>, RpcFault> {
-        let first: Result<Option<R>, _> = request(&self.provider, method, (hash,)).await;
+        let first: Result<Option<R>, _> = self.nodes.ask(method, json!([hash])).await;
         let awake = self.awake();
         if awake.len() < 2 || matches!(first, Ok(Some(_))) {
             return first;
         }
         let mut answer = first;
-        for each in awake {
-            match request(&each.provider, method, (hash,)).await {
+        for endpoint in awake {
+            match endpoint.alone().ask(method, json!([hash])).await {
                 Ok(Some(known)) => return Ok(Some(known)),
                 Ok(None) if answer.is_err() => answer = Ok(None),
                 _ => {}
@@ -223,9 +206,7 @@ impl Rpc {
 /// meanwhile would count as not made. A node that is behind, or has another block of this number,
 /// says so.
 fn pinned(head: &Head) -> Result<BlockId, Cause> {
-    let hash = head.hash().ok_or(Cause::Malformed {
-        call: RemoteCall::Rpc(BLOCK),
-        detail: Malformation::RpcResult,
-    })?;
-    Ok(BlockId::Hash(RpcBlockHash::from_hash(hash, Some(true))))
+    let hash = head.hash();
+    let hash = hash.ok_or_else(|| RpcFault::malformed(BLOCK).cause())?;
+    Ok(BlockId::hash_canonical(hash))
 }

@@ -101,15 +101,12 @@ pub const RESERVED: &[Reserved] = &[
             "custody-turnkey",
             "judges",
             "recorder",
+            "test-support",
         ],
     },
     Reserved {
         package: "ureq",
         members: &["fence-online"],
-    },
-    Reserved {
-        package: "alloy-provider",
-        members: &["settlement"],
     },
     Reserved {
         package: "rusqlite",
@@ -156,10 +153,20 @@ pub const REFUSED: &[&str] = &["native-tls", "openssl", "openssl-sys", "sqlx"];
 
 /// Packages that are never linked, and the members whose tests may use them directly. The tests
 /// verify our own results with them.
-pub const ORACLES: &[Reserved] = &[Reserved {
-    package: "ethers-core",
-    members: &["judges"],
-}];
+pub const ORACLES: &[Reserved] = &[
+    Reserved {
+        package: "ethers-core",
+        members: &["judges"],
+    },
+    Reserved {
+        package: "alloy-provider",
+        members: &["dev-chain"],
+    },
+];
+
+/// The stand-ins of demos and tests, which no shipped program contains. The default feature `demo`
+/// of the servers links them.
+pub const NOT_SHIPPED: &[&str] = &["dev-chain", "replay", "revm"];
 
 /// Packages that are linked in one version only: hashes and curves whose results must agree, and
 /// types that several crates exchange.
