@@ -23,8 +23,8 @@ pub use self::{
     assets::{PERP_DEX_SIZE, asset_id, is_perpetual},
     binding::{ENDPOINT, KIND},
     commitments::{
-        AGENT_TYPE, COMPUTED, CONNECTION_ID_FORMULA, MAX_APPROVED_BUILDER_FEE, MAX_BUILDER_FEE,
-        PRIMARY_TYPE,
+        AGENT_TYPE, COMPUTED, CONNECTION_ID_FORMULA, DOMAIN_TYPE, MAX_APPROVED_BUILDER_FEE,
+        MAX_BUILDER_FEE, PRIMARY_TYPE,
     },
     numbers::{MIN_NOTIONAL_USD, price_on_tick, size_on_lot, worst_price},
     plan::{Ask, Collateral, Domain, Example, Plan, Recipe, TriggerAsk, Venue},
@@ -54,8 +54,8 @@ pub const ACTION_CANONICAL: &str = "perp_action_canonical";
 /// #     BasisPoints, BridgeCaps, FeeModel, FeePolicy, Rounding, SwapPricePolicy,
 /// # };
 /// # use calldata_checks::perp_order::{
-/// #     AGENT_TYPE, COMPUTED, CONNECTION_ID_FORMULA, Collateral, Domain, ENDPOINT, Example, KIND,
-/// #     PRIMARY_TYPE, Recipe, Venue, decode_action, hash,
+/// #     AGENT_TYPE, COMPUTED, CONNECTION_ID_FORMULA, Collateral, DOMAIN_TYPE, Domain, ENDPOINT,
+/// #     Example, KIND, PRIMARY_TYPE, Recipe, Venue, decode_action, hash,
 /// # };
 ///
 /// # let policy = FeePolicy {
@@ -87,6 +87,7 @@ pub const ACTION_CANONICAL: &str = "perp_action_canonical";
 /// #         name: "Exchange".to_owned(), version: "1".to_owned(), chain_id: 1337,
 /// #         verifying_contract: Address::ZERO,
 /// #     },
+/// #     domain_type: DOMAIN_TYPE.map(|(name, kind)| (name.to_owned(), kind.to_owned())).to_vec(),
 /// #     agent_type: AGENT_TYPE.map(|(name, kind)| (name.to_owned(), kind.to_owned())).to_vec(),
 /// #     primary_type: PRIMARY_TYPE.to_owned(), source: hash::MAINNET_SOURCE.to_owned(),
 /// #     message_connection_id: COMPUTED.to_owned(),

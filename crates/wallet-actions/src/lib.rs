@@ -25,7 +25,7 @@ pub use order::{
     Action, BridgeOrder, Charge, DivestOrder, InvestOrder, Order, Principal, Size, SwapOrder,
     WithdrawOrder,
 };
-pub use plan::{DepositPlan, Idle, ListedProduct, Position};
+pub use plan::{DepositPlan, Idle, ListedProduct, Position, PrincipalRequest};
 pub use ports::{
     Attested, BridgeAsk, BridgePlan, Burn, PlanCause, PlanRefused, PlannedStep, Plans, PortFuture,
     SwapAsk, SwapPlan,

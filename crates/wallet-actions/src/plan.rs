@@ -26,6 +26,7 @@ use serde_json::Value;
 pub(crate) use self::account::Account;
 pub use self::listed::{DepositPlan, ListedProduct};
 pub use self::positions::{Idle, Position};
+pub use self::principal::PrincipalRequest;
 pub(crate) use self::product::Product;
 pub(crate) use self::slippage::judge_taken;
 use crate::abi::token::{approveCall, transferCall};

@@ -13,6 +13,14 @@ pub const MAX_APPROVED_BUILDER_FEE: u64 = 1000;
 pub const CONNECTION_ID_FORMULA: &str = "keccak256(action_msgpack || u64be(nonce) || vault_flag [|| vault20] [|| 00 || u64be(expires_after)])";
 /// The primary type in a recipe.
 pub const PRIMARY_TYPE: &str = "Agent";
+/// The members of the domain's type: name and type. A wallet that is not given them signs for the
+/// empty domain (`eth_signTypedData_v4`).
+pub const DOMAIN_TYPE: [(&str, &str); 4] = [
+    ("name", "string"),
+    ("version", "string"),
+    ("chainId", "uint256"),
+    ("verifyingContract", "address"),
+];
 /// The members of the primary type: name and type.
 pub const AGENT_TYPE: [(&str, &str); 2] = [("source", "string"), ("connectionId", "bytes32")];
 /// The placeholder of the connection id in a recipe's message.
@@ -131,15 +139,18 @@ pub(super) fn hash(facts: &PerpOrderFacts) -> Verdict {
             return Err(Violation::new(what, expected, observed));
         }
     }
-    let members = recipe
-        .agent_type
-        .iter()
-        .map(|(name, kind)| (name.as_str(), kind.as_str()));
-    if !members.eq(AGENT_TYPE) {
+    if !is_type(&recipe.agent_type, &AGENT_TYPE) {
         return Err(Violation::new(
             "the recipe has another message type",
             "Agent(string source,bytes32 connectionId)",
             format_args!("{:?}", recipe.agent_type),
+        ));
+    }
+    if !is_type(&recipe.domain_type, &DOMAIN_TYPE) {
+        return Err(Violation::new(
+            "the recipe has another domain type",
+            "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)",
+            format_args!("{:?}", recipe.domain_type),
         ));
     }
     let (vault, expires_after) = (recipe.vault_address, recipe.expires_after);
@@ -193,6 +204,14 @@ pub(super) fn expiry(facts: &PerpOrderFacts) -> Verdict {
             observed.map_or_else(|| "none".to_owned(), |at| at.to_string()),
         )),
     }
+}
+
+/// Whether a recipe's struct type has exactly these members.
+fn is_type(members: &[(String, String)], expected: &[(&str, &str)]) -> bool {
+    let members = members.iter();
+    members
+        .map(|(name, kind)| (name.as_str(), kind.as_str()))
+        .eq(expected.iter().copied())
 }
 
 fn first_difference(facts: &PerpOrderFacts) -> &'static str {

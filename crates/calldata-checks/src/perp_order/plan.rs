@@ -79,6 +79,8 @@ pub struct Recipe {
     pub preimage_suffix_template: String,
     /// `domain`
     pub domain: Domain,
+    /// The members of `types.EIP712Domain`: name and type.
+    pub domain_type: Vec<(String, String)>,
     /// The members of `types.Agent`: name and type.
     pub agent_type: Vec<(String, String)>,
     /// `primary_type`

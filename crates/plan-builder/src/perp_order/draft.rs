@@ -6,8 +6,8 @@ use alloy_sol_types::{SolStruct as _, eip712_domain, sol};
 use calldata_checks::{
     Decimal, FeePolicy, Violation,
     perp_order::{
-        AGENT_TYPE, COMPUTED, CONNECTION_ID_FORMULA, ENDPOINT, Grouping, KIND, PRIMARY_TYPE,
-        Protection, Side, hash,
+        AGENT_TYPE, COMPUTED, CONNECTION_ID_FORMULA, DOMAIN_TYPE, ENDPOINT, Grouping, KIND,
+        PRIMARY_TYPE, Protection, Side, hash,
     },
 };
 
@@ -86,12 +86,8 @@ impl Draft<'_> {
                     verifying_contract: Eip55::of(alloy_primitives::Address::ZERO),
                 },
                 types: Types {
-                    agent: AGENT_TYPE
-                        .map(|(name, kind)| Member {
-                            name: name.into(),
-                            kind: kind.into(),
-                        })
-                        .to_vec(),
+                    domain: DOMAIN_TYPE.map(member).to_vec(),
+                    agent: AGENT_TYPE.map(member).to_vec(),
                 },
                 primary_type: PRIMARY_TYPE.into(),
                 message: Message {
@@ -229,6 +225,13 @@ fn signing_hash(connection_id: B256) -> B256 {
         connectionId: connection_id,
     };
     agent.eip712_signing_hash(&domain)
+}
+
+fn member((name, kind): (&'static str, &'static str)) -> Member {
+    Member {
+        name: name.into(),
+        kind: kind.into(),
+    }
 }
 
 fn suffix_template(vault: Option<LowerAddress>) -> String {

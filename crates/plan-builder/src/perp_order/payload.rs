@@ -69,6 +69,8 @@ pub(super) struct DomainRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Types {
+    #[serde(rename = "EIP712Domain")]
+    pub(super) domain: Vec<Member>,
     #[serde(rename = "Agent")]
     pub(super) agent: Vec<Member>,
 }
@@ -187,17 +189,8 @@ impl PerpOrderPayload {
                     chain_id: recipe.domain.chain_id,
                     verifying_contract: recipe.domain.verifying_contract.address(),
                 },
-                agent_type: recipe
-                    .types
-                    .agent
-                    .iter()
-                    .map(|member| {
-                        (
-                            member.name.clone().into_owned(),
-                            member.kind.clone().into_owned(),
-                        )
-                    })
-                    .collect(),
+                domain_type: members(&recipe.types.domain),
+                agent_type: members(&recipe.types.agent),
                 primary_type: recipe.primary_type.clone().into_owned(),
                 source: recipe.message.source.clone().into_owned(),
                 message_connection_id: recipe.message.connection_id.clone().into_owned(),
@@ -225,6 +218,18 @@ impl PerpOrderPayload {
             },
         }
     }
+}
+
+/// The name and type of each member of a struct type.
+fn members(list: &[Member]) -> Vec<(String, String)> {
+    list.iter()
+        .map(|member| {
+            (
+                member.name.clone().into_owned(),
+                member.kind.clone().into_owned(),
+            )
+        })
+        .collect()
 }
 
 /// An address in lower case, in which the venue's own clients write it.

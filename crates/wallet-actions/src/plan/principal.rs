@@ -21,6 +21,85 @@ const VALID_SECONDS: u64 = 3_600;
 /// block.
 const MARGIN_SECONDS: u64 = 60;
 
+/// An authorization (EIP-3009) that waits for the signature of a wallet's owner. It moves tokens
+/// from the owner to the wallet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PrincipalRequest {
+    /// The chain of the token.
+    pub chain_id: u64,
+    /// The token.
+    pub token: Address,
+    /// `name` of the token's domain.
+    pub name: String,
+    /// `version` of the token's domain.
+    pub version: String,
+    /// The owner, who signs.
+    pub from: Address,
+    /// The owner's wallet.
+    pub to: Address,
+    /// The amount in the token's smallest unit.
+    pub value: U256,
+    /// The authorization is valid in blocks whose time, in Unix seconds, is earlier than this.
+    pub valid_before: u64,
+    /// 32 random bytes.
+    pub nonce: B256,
+}
+
+impl PrincipalRequest {
+    /// Makes the typed data (EIP-712) that the owner signs, in the form of `eth_signTypedData_v4`.
+    ///
+    /// `types` names the members of the domain: a wallet that is not given them signs for the
+    /// empty domain, and the token refuses the signature.
+    #[must_use]
+    pub fn typed_data(&self) -> Value {
+        let members = |members: &[(&str, &str)]| -> Value {
+            let members = members.iter();
+            members
+                .map(|(name, kind)| json!({ "name": name, "type": kind }))
+                .collect()
+        };
+        json!({
+            "domain": {
+                "name": self.name,
+                "version": self.version,
+                "chainId": self.chain_id,
+                "verifyingContract": self.token.to_string(),
+            },
+            "primaryType": "TransferWithAuthorization",
+            "types": {
+                "EIP712Domain": members(&[
+                    ("name", "string"),
+                    ("version", "string"),
+                    ("chainId", "uint256"),
+                    ("verifyingContract", "address"),
+                ]),
+                "TransferWithAuthorization": members(&[
+                    ("from", "address"),
+                    ("to", "address"),
+                    ("value", "uint256"),
+                    ("validAfter", "uint256"),
+                    ("validBefore", "uint256"),
+                    ("nonce", "bytes32"),
+                ]),
+            },
+            "message": {
+                "from": self.from.to_string(),
+                "to": self.to.to_string(),
+                "value": self.value.to_string(),
+                "validAfter": "0",
+                "validBefore": self.valid_before.to_string(),
+                "nonce": self.nonce,
+            },
+        })
+    }
+}
+
+/// The texts of a token's EIP-712 domain.
+struct TokenDomain {
+    name: String,
+    version: String,
+}
+
 impl Planner<'_> {
     /// Plans the transaction that brings the tokens that the wallet lacks. `None` when it lacks
     /// none.
@@ -63,7 +142,7 @@ impl Planner<'_> {
         missing: U256,
     ) -> Result<FundsRequired, Refused> {
         let principal_auth = match self.domain(chain_id, token).await? {
-            Some(domain) => Some(self.authorization(domain, missing)?),
+            Some(domain) => Some(self.authorization(chain_id, token, domain, missing)?),
             None => None,
         };
         Ok(FundsRequired {
@@ -77,38 +156,33 @@ impl Planner<'_> {
     }
 
     /// Makes the typed data for the owner to sign, with a random nonce.
-    fn authorization(&self, domain: Value, missing: U256) -> Result<Value, Refused> {
+    fn authorization(
+        &self,
+        chain_id: u64,
+        token: Address,
+        domain: TokenDomain,
+        missing: U256,
+    ) -> Result<Value, Refused> {
         let mut nonce = [0; 32];
         getrandom::fill(&mut nonce)
             .map_err(|error| Refused::unavailable("entropy_unavailable", error))?;
-        let field = |name: &str, kind: &str| json!({ "name": name, "type": kind });
-        Ok(json!({
-            "domain": domain,
-            "primaryType": "TransferWithAuthorization",
-            "types": {
-                "TransferWithAuthorization": [
-                    field("from", "address"),
-                    field("to", "address"),
-                    field("value", "uint256"),
-                    field("validAfter", "uint256"),
-                    field("validBefore", "uint256"),
-                    field("nonce", "bytes32"),
-                ],
-            },
-            "message": {
-                "from": self.wallet.owner.address().to_string(),
-                "to": self.wallet.address.to_string(),
-                "value": missing.to_string(),
-                "validAfter": "0",
-                "validBefore": self.now.saturating_add(VALID_SECONDS).to_string(),
-                "nonce": B256::from(nonce),
-            },
-        }))
+        let request = PrincipalRequest {
+            chain_id,
+            token,
+            name: domain.name,
+            version: domain.version,
+            from: self.wallet.owner.address(),
+            to: self.wallet.address,
+            value: missing,
+            valid_before: self.now.saturating_add(VALID_SECONDS),
+            nonce: B256::from(nonce),
+        };
+        Ok(request.typed_data())
     }
 
     /// Returns the EIP-712 domain of a token, from the name and version that the token states.
     /// `None` when the token accepts no authorizations, or when its domain separator differs.
-    async fn domain(&self, chain_id: u64, token: Address) -> Result<Option<Value>, Refused> {
+    async fn domain(&self, chain_id: u64, token: Address) -> Result<Option<TokenDomain>, Refused> {
         let separator = self
             .read(chain_id, token, &token::DOMAIN_SEPARATORCall {})
             .await?;
@@ -130,14 +204,7 @@ impl Planner<'_> {
         let version = versions
             .into_iter()
             .find(|version| separator_of(&name, version, chain_id, token) == separator);
-        Ok(version.map(|version| {
-            json!({
-                "name": name,
-                "version": version,
-                "chainId": chain_id,
-                "verifyingContract": token.to_string(),
-            })
-        }))
+        Ok(version.map(|version| TokenDomain { name, version }))
     }
 
     /// Checks that the authorization moves enough from the owner to the owner's wallet, and is
@@ -315,6 +382,37 @@ mod tests {
             separator,
             b256!("02fa7265e7c5d81118673727957699e4d68f74cd74b7db77da710fe8a2c7834f")
         );
+    }
+
+    /// A wallet that takes the document literally computes the token's own domain separator.
+    #[test]
+    fn the_typed_data_names_the_members_of_its_domain() {
+        let request = PrincipalRequest {
+            chain_id: 8453,
+            token: address!("833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"),
+            name: "USD Coin".to_owned(),
+            version: "2".to_owned(),
+            from: Address::repeat_byte(1),
+            to: Address::repeat_byte(2),
+            value: U256::from(3),
+            valid_before: 9,
+            nonce: B256::repeat_byte(4),
+        };
+        let document = request.typed_data();
+        let members = document["types"]["EIP712Domain"].as_array().unwrap();
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let declared: Vec<String> = members
+            .iter()
+            .map(|member| format!("{} {}", text(&member["type"]), text(&member["name"])))
+            .collect();
+        assert_eq!(
+            declared.join(","),
+            "string name,string version,uint256 chainId,address verifyingContract"
+        );
+        for member in members {
+            assert!(document["domain"].get(text(&member["name"])).is_some());
+        }
+        assert_eq!(document["domain"].as_object().unwrap().len(), members.len());
     }
 
     #[test]

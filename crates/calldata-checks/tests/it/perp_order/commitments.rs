@@ -155,7 +155,7 @@ fn bytes_that_are_not_an_action() {
 
 #[test]
 fn a_digest_or_a_recipe_of_something_else() {
-    let changes: [fn(&mut Draft); 14] = [
+    let changes: [fn(&mut Draft); 17] = [
         |draft| draft.plan.example.connection_id = B256::ZERO,
         |draft| draft.plan.example.eip712_digest = B256::ZERO,
         |draft| draft.plan.example.nonce += 1,
@@ -167,6 +167,12 @@ fn a_digest_or_a_recipe_of_something_else() {
         |draft| draft.plan.recipe.agent_type.reverse(),
         |draft| {
             draft.plan.recipe.agent_type.pop();
+        },
+        // A wallet would sign for another domain.
+        |draft| draft.plan.recipe.domain_type.clear(),
+        |draft| draft.plan.recipe.domain_type.reverse(),
+        |draft| {
+            draft.plan.recipe.domain_type.pop();
         },
         // The expiry is marked by 01 or left out, or the vault is text.
         |draft| {

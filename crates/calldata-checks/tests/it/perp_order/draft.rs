@@ -6,9 +6,9 @@ use calldata_checks::{
     fees::PerpBuilder,
     judge,
     perp_order::{
-        AGENT_TYPE, Ask, COMPUTED, CONNECTION_ID_FORMULA, Collateral, Domain, ENDPOINT, Example,
-        KIND, PRIMARY_TYPE, PerpOrderFacts, Plan, Recipe, Side, TimeInForce, TriggerAsk, Venue,
-        WireAction, WireBuilder, WireOrder, WireOrderKind, hash, msgpack,
+        AGENT_TYPE, Ask, COMPUTED, CONNECTION_ID_FORMULA, Collateral, DOMAIN_TYPE, Domain,
+        ENDPOINT, Example, KIND, PRIMARY_TYPE, PerpOrderFacts, Plan, Recipe, Side, TimeInForce,
+        TriggerAsk, Venue, WireAction, WireBuilder, WireOrder, WireOrderKind, hash, msgpack,
     },
 };
 
@@ -75,6 +75,9 @@ impl Draft {
                         chain_id: 1337,
                         verifying_contract: Address::ZERO,
                     },
+                    domain_type: DOMAIN_TYPE
+                        .map(|(n, t)| (n.to_owned(), t.to_owned()))
+                        .to_vec(),
                     agent_type: AGENT_TYPE
                         .map(|(n, t)| (n.to_owned(), t.to_owned()))
                         .to_vec(),

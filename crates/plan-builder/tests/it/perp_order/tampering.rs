@@ -123,6 +123,16 @@ fn changed_members_of_the_payload_are_refused_by_name() {
             "perp_action_hash_committed",
         ),
         (
+            "/payload/recipe/types/EIP712Domain",
+            json!([]),
+            "perp_action_hash_committed",
+        ),
+        (
+            "/payload/recipe/types/EIP712Domain/2/type",
+            json!("uint64"),
+            "perp_action_hash_committed",
+        ),
+        (
             "/payload/recipe/connection_id",
             json!("keccak256(action)"),
             "perp_action_hash_committed",
