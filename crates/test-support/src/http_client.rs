@@ -5,6 +5,7 @@
 /// # Panics
 /// When the certificates of the system cannot be read.
 #[must_use]
+#[expect(clippy::expect_used, reason = "a test says what it needs by panicking")]
 pub fn http_client() -> reqwest::Client {
     reqwest::Client::builder()
         .no_proxy()

@@ -272,7 +272,6 @@ fn the_dockerfile_copies_existing_files_and_ends_as_an_ordinary_user() {
     assert_eq!(servers, 2);
 }
 
-/// A source that includes a file which the image lacks can be compiled here, but not in the image.
 #[test]
 fn the_dockerfile_builds_the_servers_as_they_are_shipped() {
     let lines: Vec<String> = instructions().iter().map(|it| it.join(" ")).collect();
@@ -287,6 +286,7 @@ fn the_dockerfile_builds_the_servers_as_they_are_shipped() {
     }
 }
 
+/// A source that includes a file which the image lacks can be compiled here, but not in the image.
 #[test]
 fn the_dockerfile_copies_every_file_that_a_source_includes() {
     let copied = copied();
