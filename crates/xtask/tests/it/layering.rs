@@ -111,7 +111,7 @@ fn reserved_packages_stay_at_home() {
         &["api-server", "reqwest"],
         EdgeKind::Normal,
         &[
-            "api-server must not use reqwest directly, only data-sources, settlement, tx-sender, custody-turnkey, judges, recorder may",
+            "api-server must not use reqwest directly, only data-sources, settlement, tx-sender, custody-turnkey, judges, recorder, test-support may",
         ],
     );
     check_chain(&["settlement", "reqwest"], EdgeKind::Normal, &[]);

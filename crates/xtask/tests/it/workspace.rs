@@ -11,7 +11,9 @@ const TOOLS: [&str; 5] = ["bench", "judges", "recorder", "siege", "xtask"];
 
 fn metadata() -> Metadata {
     let mut metadata = MetadataCommand::new();
-    metadata.current_dir(env!("CARGO_MANIFEST_DIR")).no_deps();
+    metadata.no_deps();
+    // In the folder of a package, that package alone is the default.
+    metadata.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     metadata.exec().unwrap()
 }
 
