@@ -124,6 +124,7 @@ async fn an_exported_wallet_is_its_owners_and_signs_nothing_any_more() {
     drop((custody, server, signer));
     let alone = LocalCustody::open_alone(&folder.path().join("wallets"), SECRET.into()).unwrap();
     let to = folder.path().join("rotated");
+    drop(LocalCustody::open_weakly_stretched(&to, "another".into()).unwrap());
     alone.rotate(&to, "another".into()).await.unwrap();
     let rotated = LocalCustody::open(&to, "another".into()).unwrap();
     assert_eq!(rotated.find(ALICE).await, Ok(Some(exported)));
