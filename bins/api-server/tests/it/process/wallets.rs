@@ -319,7 +319,7 @@ async fn a_wallet_is_exported_to_its_owner_once_and_for_good() {
     assert_eq!(marks(), 1);
     let document = std::fs::read_to_string(&out).unwrap();
     let written: Value = serde_json::from_str(&document).unwrap();
-    assert_eq!(written["format"], "wallet-export-1");
+    assert_eq!(written["format"], "wallet-export-2");
     assert_eq!(written["wallet"], json!(wallet.address));
 
     // The same request again, with the same file or another one, gives the same bytes.
