@@ -6,7 +6,10 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
-use custody::{Custody as _, CustodyError, ExportRefusal, ExportRequest, Listed, LocalCustody};
+use custody::{
+    Adoption, Candidate, Custody as _, CustodyError, ExportRefusal, ExportRequest, Listed,
+    LocalCustody,
+};
 use jiff::Timestamp;
 use secrecy::SecretString;
 use serde_json::{Value, json};
@@ -16,8 +19,8 @@ use crate::config::{Config, CustodyProvider};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum WalletsCommand {
-    /// List every sub-wallet: its owner, its address, when it was made, and when it was exported.
-    /// Opens no key.
+    /// List every sub-wallet whose file opens: its owner, its address, when it was made, and when it
+    /// was exported.
     List {
         /// The TOML file.
         #[arg(long, value_name = "FILE")]
@@ -27,7 +30,7 @@ pub(crate) enum WalletsCommand {
         json: bool,
     },
     /// Open every sub-wallet with the operator's secret, for example after restoring a backup.
-    /// Takes about a second for each. Exits with 1 if one cannot be opened.
+    /// Exits with 1 if one cannot be opened.
     Check {
         /// The TOML file.
         #[arg(long, value_name = "FILE")]
@@ -35,7 +38,7 @@ pub(crate) enum WalletsCommand {
     },
     /// Write every sub-wallet to another folder under another secret, and open each of them there.
     /// The configured folder does not change. The server must be stopped. An interrupted run can be
-    /// repeated. Takes about three seconds for each wallet.
+    /// repeated.
     Rotate {
         /// The TOML file.
         #[arg(long, value_name = "FILE")]
@@ -46,6 +49,24 @@ pub(crate) enum WalletsCommand {
         /// The file with the new secret.
         #[arg(long, value_name = "FILE")]
         secret_file: PathBuf,
+    },
+    /// Take over wallets' files that this folder did not write: from a backup, from another folder or
+    /// secret, or of the old form. Shows what it will do, and asks. The server must be stopped.
+    /// Without an answer it changes nothing and exits with 1.
+    Adopt {
+        /// The TOML file.
+        #[arg(long, value_name = "FILE")]
+        config: PathBuf,
+        /// The files. Take over all that belong together in one run: a wallet that two owners claim
+        /// is then found.
+        #[arg(required = true, value_name = "WALLET")]
+        files: Vec<PathBuf>,
+        /// The file with the secret that they were written under, if it is not the configured one.
+        #[arg(long, value_name = "FILE")]
+        secret_file: Option<PathBuf>,
+        /// Do not ask.
+        #[arg(long)]
+        yes: bool,
     },
     /// Hand a sub-wallet's key to its owner, encrypted to the key in the owner's signed request.
     /// From then on this service never signs with the wallet again. The server may run, and the
@@ -81,6 +102,10 @@ pub(crate) enum WalletsCliError {
         verb: &'static str,
         instead: &'static str,
     },
+    #[error("cannot read the wallet {}: {kind}", .file.display())]
+    Wallet { file: PathBuf, kind: io::ErrorKind },
+    #[error("cannot ask for a confirmation: {0}")]
+    Confirmation(io::ErrorKind),
     #[error("--request: cannot read {}: {kind}", .file.display())]
     Request { file: PathBuf, kind: io::ErrorKind },
     #[error("--out: cannot write {}: {kind}", .file.display())]
@@ -104,6 +129,7 @@ impl WalletsCommand {
             Self::List { config, .. }
             | Self::Check { config }
             | Self::Rotate { config, .. }
+            | Self::Adopt { config, .. }
             | Self::Export { config, .. } => config,
         }
     }
@@ -135,6 +161,19 @@ impl WalletsCommand {
             Self::Rotate {
                 to, secret_file, ..
             } => rotate(folder, secret, &to, &secret_file).await,
+            Self::Adopt {
+                files,
+                secret_file,
+                yes,
+                ..
+            } => {
+                let theirs = match secret_file {
+                    Some(file) => secret_of(&file)?,
+                    None => secret.clone(),
+                };
+                let wallets = LocalCustody::open_alone(folder, secret.clone())?;
+                adopt(&wallets, &files, theirs, yes).await
+            }
             Self::Export { request, out, .. } => {
                 let brand = config.server.brand.clone();
                 export(&open()?, &request, &out, brand).await
@@ -157,6 +196,7 @@ impl WalletsCommand {
                 "rotate",
                 "there is no secret; API keys are exchanged at Turnkey",
             ),
+            Self::Adopt { .. } => ("adopt", "Turnkey has them, and no file does"),
             Self::Export { .. } => (
                 "export",
                 "an administrator submits EXPORT_PRIVATE_KEY to the owner's target key at Turnkey, and the wallet signs nothing from then on",
@@ -177,7 +217,7 @@ async fn rotate(
     if is_same(to, folder) {
         return Err(WalletsCliError::SameFolder);
     }
-    let new = new_secret(secret_file)?;
+    let new = secret_of(secret_file)?;
     let wallets = LocalCustody::open_alone(folder, secret.clone())?;
     let rotated = wallets.rotate(to, new).await?;
     Ok(good(format!(
@@ -188,6 +228,82 @@ async fn rotate(
         to.display(),
         rotated.there
     )))
+}
+
+/// Takes files over, after showing what that will do.
+async fn adopt(
+    wallets: &LocalCustody,
+    files: &[PathBuf],
+    secret: SecretString,
+    is_confirmed: bool,
+) -> Result<Printed, WalletsCliError> {
+    let candidates = files.iter().map(|file| candidate(file));
+    let candidates = candidates.collect::<Result<Vec<Candidate>, _>>()?;
+    let adoptions = wallets.adoptions(candidates, secret).await?;
+    let plan: Vec<String> = adoptions.iter().map(announced).collect();
+    let plan = plan.join("\n");
+    if !is_confirmed && !confirm(&plan)? {
+        return Ok(Printed {
+            text: "not confirmed: nothing was changed".to_owned(),
+            is_good: false,
+        });
+    }
+    let count = count(adoptions.len());
+    for adoption in adoptions {
+        wallets.adopt(adoption).await?;
+    }
+    let done = format!("{count} taken over");
+    Ok(good(match is_confirmed {
+        true => format!("{plan}\n{done}"),
+        false => done,
+    }))
+}
+
+fn candidate(file: &Path) -> Result<Candidate, WalletsCliError> {
+    let text = std::fs::read_to_string(file).map_err(|error| WalletsCliError::Wallet {
+        file: file.to_owned(),
+        kind: error.kind(),
+    })?;
+    let name = file.file_name().unwrap_or_default();
+    Ok(Candidate {
+        name: name.to_string_lossy().into_owned(),
+        text,
+    })
+}
+
+/// Says what taking a file over will do.
+fn announced(adoption: &Adoption) -> String {
+    let Adoption {
+        file,
+        owner,
+        address,
+        ..
+    } = adoption;
+    let proof = match adoption.is_old_form {
+        true => "the old form proves no owner: compare it with your records",
+        false => "the file proves its owner",
+    };
+    let place = match (&adoption.replaces, adoption.is_there) {
+        (Some(fault), _) => {
+            let code = fault.code();
+            format!("replaces an unusable file ({code}), which stays as replaced-…")
+        }
+        (None, true) => "is there already, and stays".to_owned(),
+        (None, false) => "has no file yet".to_owned(),
+    };
+    format!("{file}: wallet {address} of {owner}: {place}; {proof}")
+}
+
+/// Shows the text and asks. Only `y` and `yes` confirm.
+fn confirm(text: &str) -> Result<bool, WalletsCliError> {
+    let cannot = |error: io::Error| WalletsCliError::Confirmation(error.kind());
+    let mut out = io::stdout().lock();
+    write!(out, "{text}\ntake over? [y/N] ").map_err(cannot)?;
+    out.flush().map_err(cannot)?;
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer).map_err(cannot)?;
+    writeln!(out).map_err(cannot)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
 /// Exports a wallet on the owner's request. The mark of the export is on disk before any byte of
@@ -289,7 +405,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
     }
 }
 
-fn new_secret(file: &Path) -> Result<SecretString, WalletsCliError> {
+fn secret_of(file: &Path) -> Result<SecretString, WalletsCliError> {
     let text = std::fs::read_to_string(file).map_err(|error| WalletsCliError::Secret {
         file: file.to_owned(),
         kind: error.kind(),

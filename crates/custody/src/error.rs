@@ -37,33 +37,33 @@ pub enum CustodyError {
         /// The reason.
         kind: io::ErrorKind,
     },
-    /// A wallet's file is unusable. No other wallet is created in its place.
-    #[error("the wallet of {owner} cannot be opened: {cause}")]
-    Damaged {
-        /// The owner of the wallet.
-        owner: Owner,
-        /// The reason.
-        cause: KeystoreError,
-    },
-    /// The file under an owner's name states another owner.
-    #[error("the file of {expected} holds the wallet of {observed:?}")]
-    OtherOwner {
-        /// The owner by the file's name.
-        expected: Owner,
-        /// The owner by the file's content.
-        observed: String,
+    /// A wallet's file is unusable. Its owner gets no other wallet and no other address.
+    #[error("the wallet's file {file} {fault}")]
+    File {
+        /// The name of the file.
+        file: String,
+        /// What is wrong with it.
+        fault: FileFault,
     },
     /// The folder that wallets are written into holds another wallet of an owner.
-    #[error(
-        "the other folder holds another wallet of {owner}: expected {expected}, observed {observed}"
-    )]
+    #[error("the folder holds another wallet of {owner}: expected {expected}, observed {observed}")]
     AnotherWallet {
         /// The owner of the wallet.
         owner: Owner,
         /// The owner's wallet.
         expected: Address,
-        /// The wallet in the other folder.
+        /// The wallet in the folder.
         observed: Address,
+    },
+    /// The wallet in a file that is to be taken over belongs to another owner here.
+    #[error("the wallet {address} in {file} is the wallet of {owner} here")]
+    AddressTaken {
+        /// The name of the file.
+        file: String,
+        /// The wallet.
+        address: Address,
+        /// Its owner.
+        owner: Owner,
     },
     /// No wallet has this address.
     #[error("no wallet has the address {0}")]
@@ -140,6 +140,54 @@ pub enum CustodyError {
     Interrupted,
 }
 
+/// What is wrong with a wallet's file. The fault is its owner's alone.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum FileFault {
+    /// The file is not the one that was written under this name: it was changed, damaged, renamed
+    /// or put in another one's place.
+    #[error("was altered: it {how}")]
+    Altered {
+        /// What shows it.
+        how: &'static str,
+    },
+    /// The file was written under another secret, or in another folder.
+    #[error("was written under another secret or in another folder")]
+    OfAnotherSecret,
+    /// The file has the old form, in which nothing binds the key to its owner.
+    #[error("has the old form, which binds no key to its owner")]
+    OldForm,
+    /// The file holds another wallet than is expected.
+    #[error("holds the wallet {observed}, expected {expected}")]
+    AddressDiffers {
+        /// The expected wallet.
+        expected: Address,
+        /// The wallet in the file.
+        observed: Address,
+    },
+}
+
+impl FileFault {
+    /// The stable machine-readable name of the fault.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Altered { .. } => "wallet_file_altered",
+            Self::OfAnotherSecret => "wallet_file_of_another_secret",
+            Self::OldForm => "wallet_file_old_form",
+            Self::AddressDiffers { .. } => "wallet_address_differs",
+        }
+    }
+
+    /// The error of the file with this name.
+    pub(crate) fn of(self, file: &str) -> CustodyError {
+        CustodyError::File {
+            file: file.to_owned(),
+            fault: self,
+        }
+    }
+}
+
 impl CustodyError {
     /// The stable machine-readable name of the error.
     #[must_use]
@@ -149,9 +197,9 @@ impl CustodyError {
             Self::EmptySecret => "custody_empty_secret",
             Self::Permissions { .. } => "custody_permissions",
             Self::Io { .. } => "custody_io",
-            Self::Damaged { .. } => "custody_damaged",
-            Self::OtherOwner { .. } => "custody_other_owner",
-            Self::AnotherWallet { .. } => "custody_another_wallet",
+            Self::File { fault, .. } => fault.code(),
+            Self::AnotherWallet { .. } => "wallet_address_differs",
+            Self::AddressTaken { .. } => "wallet_address_taken",
             Self::UnknownWallet(_) => "custody_unknown_wallet",
             Self::Key(error) => error.code(),
             Self::TypedData => "custody_typed_data",

@@ -70,7 +70,7 @@ pub struct Export {
     pub owner: String,
     /// The wallet.
     pub wallet: Address,
-    /// The digest of the request: the associated data of the encryption.
+    /// The digest of the request. The encryption covers it, the owner and the wallet.
     pub request: B256,
     /// The encapsulated key.
     pub enc: Bytes,
@@ -80,7 +80,7 @@ pub struct Export {
 
 impl Export {
     /// The name of the format, which is also the `info` of the encryption.
-    pub const FORMAT: &'static str = "wallet-export-1";
+    pub const FORMAT: &'static str = "wallet-export-2";
 }
 
 impl fmt::Display for Export {

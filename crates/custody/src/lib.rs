@@ -11,11 +11,11 @@ mod port;
 mod purpose;
 mod turns;
 
-pub use error::CustodyError;
+pub use error::{CustodyError, FileFault};
 pub use export::{Export, ExportRefusal, ExportRequest};
 pub use guarded::Guarded;
 pub use lent::lend;
-pub use local::{Listed, LocalCustody, Rotated};
+pub use local::{Adoption, Candidate, Listed, LocalCustody, Rotated};
 pub use owner::{InvalidOwner, Owner};
 pub use policy::{PolicyRefusal, SigningPolicy, Target, TargetsFault, Vault};
 pub use port::{Attestation, Custody, CustodyFuture, Provider, Subject, Wallet};

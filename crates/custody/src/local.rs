@@ -1,40 +1,40 @@
 //! Wallets in encrypted files of this machine.
 //!
-//! Each owner has one file, which is created once and never overwritten. The keys are encrypted
-//! under the operator's secret. This module does not decide what a key may sign:
-//! [`Guarded`](crate::Guarded) does. The operator protects the folder and the secret, and makes the
-//! backups.
+//! Each owner has one file, which is created once and never changed. Its key is sealed under the
+//! operator's secret, together with the owner, the address and the file's name. The secret is
+//! stretched once, when the folder is opened; a file is opened for each use of its key, which takes
+//! less than a millisecond, and no opened key is kept. This module does not decide what a key may
+//! sign: [`Guarded`](crate::Guarded) does. The operator protects the folder and the secret, and makes
+//! the backups.
 
-mod document;
+mod adopt;
 mod export;
 mod files;
 mod keep;
 mod lock;
-mod open_keys;
+mod old_form;
+mod sealed;
+mod secret;
 
 use std::collections::{HashMap, HashSet};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use alloy_primitives::{Address, B256, Signature};
 use keystore::{Key, KeystoreError};
 use secrecy::{ExposeSecret as _, SecretString};
 
-use self::document::{created_at, named, owner_of_name, stated_owner};
+pub use self::adopt::{Adoption, Candidate};
 pub use self::keep::{Listed, Rotated};
 use self::lock::Lock;
-use self::open_keys::{OpenKeys, Opened};
+use self::sealed::Unsealed;
+use self::secret::{Sealer, Work};
 use crate::{
-    Attestation, Custody, CustodyError, CustodyFuture, Owner, Provider, Purpose, Subject, Wallet,
+    Attestation, Custody, CustodyError, CustodyFuture, FileFault, Owner, Provider, Purpose,
+    Subject, Wallet,
 };
-
-/// A file that shows whether a secret is the one of the wallets: a random key that belongs to no
-/// owner, encrypted like theirs.
-const CHECK: &str = "operator-check.json";
-
-/// How many opened keys are kept. Opening one takes a second of work and 256 MiB.
-const MOST_OPEN: usize = 4096;
 
 /// The provider `local`: a folder of key files under the operator's secret. Several processes of
 /// one machine may share the folder. Cheap to clone.
@@ -45,18 +45,15 @@ struct Inner {
     folder: PathBuf,
     /// Held while this is open: shared with other processes, or exclusively.
     lock: Lock,
-    secret: SecretString,
-    open: Mutex<OpenKeys>,
+    sealer: Sealer,
     /// The facts beside the keys, as far as the folder was read.
     known: Mutex<Known>,
-    /// Keys are derived one at a time: each takes 256 MiB.
-    deriving: Mutex<()>,
 }
 
-/// The known wallets of the folder. A file is read once, because it never changes.
+/// The known wallets of the folder. Nothing in it is secret.
 #[derive(Default)]
 struct Known {
-    /// The wallets that were read, by their addresses.
+    /// The wallets whose files opened, by their addresses.
     wallets: HashMap<Address, Beside>,
     /// The names of the files that were read, whatever their content.
     names: HashSet<String>,
@@ -64,10 +61,16 @@ struct Known {
     exported: HashSet<Owner>,
 }
 
-/// The facts in a wallet's file that need no key. Opening the key confirms them.
+/// The facts beside a wallet's key. They were sealed with it.
 #[derive(Clone, Copy)]
 struct Beside {
     owner: Owner,
+    created_at: Option<u64>,
+}
+
+/// A wallet whose key is out of its file, for one use. The key is wiped when this is dropped.
+struct Opened {
+    key: Key,
     created_at: Option<u64>,
 }
 
@@ -79,7 +82,19 @@ impl LocalCustody {
     /// [`CustodyError::FolderInUse`] while another process has it [exclusively](Self::open_alone);
     /// a folder that other users may access, or that cannot be written.
     pub fn open(folder: &Path, secret: SecretString) -> Result<Self, CustodyError> {
-        Self::open_locked(folder, secret, Lock::shared)
+        Self::open_locked(folder, secret, Lock::shared, Work::Full)
+    }
+
+    /// Like [`Self::open`], but a new folder's secret is hardly stretched: guessing it is hundreds of
+    /// times cheaper than it should be. For tests, which make many folders.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_weakly_stretched(
+        folder: &Path,
+        secret: SecretString,
+    ) -> Result<Self, CustodyError> {
+        Self::open_locked(folder, secret, Lock::shared, Work::Weak)
     }
 
     /// Opens the folder for this process only, as [`Self::rotate`] requires: no other process has
@@ -88,13 +103,14 @@ impl LocalCustody {
     /// # Errors
     /// As [`Self::open`]; [`CustodyError::FolderInUse`] while another process has it open.
     pub fn open_alone(folder: &Path, secret: SecretString) -> Result<Self, CustodyError> {
-        Self::open_locked(folder, secret, Lock::alone)
+        Self::open_locked(folder, secret, Lock::alone, Work::Full)
     }
 
     fn open_locked(
         folder: &Path,
         secret: SecretString,
         lock: fn(&Path) -> Result<Lock, CustodyError>,
+        work: Work,
     ) -> Result<Self, CustodyError> {
         if secret.expose_secret().is_empty() {
             return Err(CustodyError::EmptySecret);
@@ -103,19 +119,16 @@ impl LocalCustody {
         let custody = Self(Arc::new(Inner {
             folder: folder.to_owned(),
             lock: lock(folder)?,
-            secret,
-            open: Mutex::default(),
+            sealer: Sealer::of_folder(folder, &secret, work)?,
             known: Mutex::default(),
-            deriving: Mutex::default(),
         }));
-        custody.0.confirm_secret()?;
         files::sweep(folder, SystemTime::now())
             .map_err(CustodyError::io("clean the folder of the wallets"))?;
         custody.0.read_owners()?;
         Ok(custody)
     }
 
-    /// Runs work that reads files and derives keys on a blocking thread. The work continues when
+    /// Runs work that reads files on a blocking thread. The work continues when
     /// its caller has gone.
     fn run<T: Send + 'static>(
         &self,
@@ -130,123 +143,63 @@ impl LocalCustody {
 }
 
 impl Inner {
-    fn confirm_secret(&self) -> Result<(), CustodyError> {
-        if files::read(&self.folder, CHECK)?.is_none() {
-            // The check file is missing: it was lost, or the folder is new. An existing wallet has
-            // to open first, so that a wrong secret makes no check file.
-            if let Some((owner, text)) = self.any_wallet()? {
-                self.decrypt(owner, &text)?;
-            }
-            let key = Key::generate().map_err(CustodyError::Key)?;
-            let text = self.encrypt(&key)?;
-            files::publish(&self.folder, CHECK, &text, |_| Ok(()))
-                .map_err(CustodyError::io("write the check of the operator's secret"))?;
-            // Another process may have published its own check first.
-            if files::read(&self.folder, CHECK)?.as_deref() == Some(text.as_str()) {
-                return Ok(());
-            }
-        }
-        let text = files::read(&self.folder, CHECK)?.ok_or(CustodyError::Io {
-            doing: "read the check of the operator's secret",
-            kind: std::io::ErrorKind::NotFound,
-        })?;
-        match keystore::decrypt(&text, self.secret.expose_secret().as_bytes()) {
-            Ok(_) => Ok(()),
-            Err(KeystoreError::Mac) => Err(CustodyError::WrongSecret),
-            Err(error) => Err(CustodyError::Key(error)),
-        }
-    }
-
     fn names(&self) -> Result<Vec<String>, CustodyError> {
         files::names(&self.folder).map_err(CustodyError::io("read the folder of the wallets"))
     }
 
-    /// One wallet's file, if there is any.
-    fn any_wallet(&self) -> Result<Option<(Owner, String)>, CustodyError> {
-        for name in self.names()? {
-            let Some(owner) = owner_of_name(&name) else {
-                continue;
-            };
-            if let Some(text) = files::read(&self.folder, &name)? {
-                return Ok(Some((owner, text)));
-            }
-        }
-        Ok(None)
-    }
-
-    /// Reads the owners of the addresses beside the keys. Opening the keys confirms them.
+    /// Reads the files that were not read yet. A file that does not open is the trouble of its owner
+    /// alone: it is named in the log.
     fn read_owners(&self) -> Result<(), CustodyError> {
         let names = self.names()?;
-        let new: Vec<String> = {
+        let new: Vec<(String, Owner)> = {
             let known = lock(&self.known);
-            let is_new = |name: &String| !known.names.contains(name);
-            names.into_iter().filter(is_new).collect()
+            let new = names.into_iter().filter(|it| !known.names.contains(it));
+            new.filter_map(|name| owner_of_name(&name).map(|owner| (name, owner)))
+                .collect()
         };
-        for name in new {
-            let Some(owner) = owner_of_name(&name) else {
-                continue;
-            };
-            let Some(text) = files::read(&self.folder, &name)? else {
-                continue;
-            };
-            lock(&self.known).names.insert(name);
-            // A file of another owner under this one's name says nothing about either.
-            if stated_owner(&text).is_some_and(|stated| stated != owner.to_string()) {
-                tracing::warn!(%owner, "a wallet's file is in another owner's place");
-                continue;
-            }
-            match keystore::address_beside(&text) {
-                Ok(Some(address)) => {
-                    let beside = Beside {
-                        owner,
-                        created_at: created_at(&text),
-                    };
-                    lock(&self.known).wallets.insert(address, beside);
-                }
+        if new.is_empty() {
+            return Ok(());
+        }
+        // The processes that linked them may not have reached this step.
+        files::settle(&self.folder)?;
+        for (name, owner) in new {
+            lock(&self.known).names.insert(name.clone());
+            match self.unsealed(owner) {
+                Ok(Some(unsealed)) => self.learn(&unsealed),
                 Ok(None) => {}
-                Err(cause) => {
-                    tracing::warn!(%owner, %cause, "a wallet's file cannot be read");
+                Err(error) => {
+                    let code = error.code();
+                    tracing::error!(file = name, code, %error, "a wallet's file cannot be used, and its owner gets no other one");
                 }
             }
         }
         Ok(())
     }
 
+    fn learn(&self, unsealed: &Unsealed) {
+        let beside = Beside {
+            owner: unsealed.owner,
+            created_at: unsealed.created_at,
+        };
+        lock(&self.known).wallets.insert(unsealed.address, beside);
+    }
+
     fn get_or_create(&self, owner: Owner) -> Result<Wallet, CustodyError> {
         if let Some(wallet) = self.find(owner)? {
             return Ok(wallet);
         }
-        let created = {
-            let _one = lock(&self.deriving);
-            // Another task may have created it meanwhile.
-            match files::read(&self.folder, &owner.file_name())? {
-                Some(_) => None,
-                None => Some(self.create(owner)?),
-            }
-        };
-        if let Some((key, text)) = created {
-            tracing::info!(%owner, wallet = %key.address(), "wallet created");
-            self.keep(owner, key, &text);
-        }
+        self.create(owner)?;
         self.find(owner)?
-            .ok_or_else(|| CustodyError::io("read a wallet")(std::io::ErrorKind::NotFound.into()))
+            .ok_or_else(|| CustodyError::io("read a wallet")(io::ErrorKind::NotFound.into()))
     }
 
-    /// Creates a wallet. Returns its key and its file. When another process was first, they are
-    /// that process's.
-    fn create(&self, owner: Owner) -> Result<(Key, String), CustodyError> {
+    /// Creates a wallet, unless another task or process is first: its file then counts.
+    fn create(&self, owner: Owner) -> Result<(), CustodyError> {
         let key = Key::generate().map_err(CustodyError::Key)?;
-        let text = named(&self.encrypt(&key)?, owner)?;
-        let name = owner.file_name();
-        files::publish(&self.folder, &name, &text, |_| Ok(()))
+        let text = sealed::seal(&self.sealer, &key, owner, Some(now()))?;
+        files::publish(&self.folder, &owner.file_name(), &text, |_| Ok(()))
             .map_err(CustodyError::io("write a wallet"))?;
-        match files::read(&self.folder, &name)? {
-            Some(stored) if stored == text => Ok((key, stored)),
-            Some(stored) => Ok((self.decrypt(owner, &stored)?, stored)),
-            None => Err(CustodyError::io("read a wallet")(
-                std::io::ErrorKind::NotFound.into(),
-            )),
-        }
+        Ok(())
     }
 
     fn find(&self, owner: Owner) -> Result<Option<Wallet>, CustodyError> {
@@ -260,52 +213,43 @@ impl Inner {
         }))
     }
 
-    /// The owner's key, opened.
+    /// The owner's key, out of its file.
     fn opened(&self, owner: Owner) -> Result<Option<Opened>, CustodyError> {
-        if let Some(opened) = lock(&self.open).get(owner) {
-            return Ok(Some(opened));
-        }
-        let Some(text) = files::read(&self.folder, &owner.file_name())? else {
+        let Some(unsealed) = self.unsealed(owner)? else {
             return Ok(None);
         };
-        let key = {
-            let _one = lock(&self.deriving);
-            if let Some(opened) = lock(&self.open).get(owner) {
-                return Ok(Some(opened));
-            }
-            self.decrypt(owner, &text)?
+        let key = unsealed.key();
+        let key = key.map_err(|fault| fault.of(&owner.file_name()))?;
+        self.learn(&unsealed);
+        Ok(Some(Opened {
+            key,
+            created_at: unsealed.created_at,
+        }))
+    }
+
+    /// The content of the owner's file.
+    fn unsealed(&self, owner: Owner) -> Result<Option<Unsealed>, CustodyError> {
+        let name = owner.file_name();
+        let is_settled = lock(&self.known).names.contains(&name);
+        let text = match is_settled {
+            true => files::read_settled(&self.folder, &name),
+            false => files::read(&self.folder, &name),
         };
-        Ok(Some(self.keep(owner, key, &text)))
-    }
-
-    fn keep(&self, owner: Owner, key: Key, text: &str) -> Opened {
-        let created_at = created_at(text);
-        let beside = Beside { owner, created_at };
-        lock(&self.known).wallets.insert(key.address(), beside);
-        let opened = Opened {
-            key: Arc::new(key),
-            created_at,
+        let altered = FileFault::Altered {
+            how: "is not text of a wallet's length",
         };
-        lock(&self.open).put(owner, opened.clone(), MOST_OPEN);
-        opened
-    }
-
-    fn encrypt(&self, key: &Key) -> Result<String, CustodyError> {
-        keystore::encrypt(key, self.secret.expose_secret().as_bytes()).map_err(CustodyError::Key)
-    }
-
-    fn decrypt(&self, owner: Owner, text: &str) -> Result<Key, CustodyError> {
-        let stated = stated_owner(text).filter(|stated| *stated != owner.to_string());
-        if let Some(observed) = stated {
-            return Err(CustodyError::OtherOwner {
-                expected: owner,
-                observed,
-            });
-        }
-        match keystore::decrypt(text, self.secret.expose_secret().as_bytes()) {
-            Ok(key) => Ok(key),
-            Err(KeystoreError::Mac) => Err(CustodyError::WrongSecret),
-            Err(cause) => Err(CustodyError::Damaged { owner, cause }),
+        let text = match text {
+            Ok(Some(text)) => text,
+            Ok(None) => return Ok(None),
+            Err(CustodyError::Io {
+                kind: io::ErrorKind::InvalidData,
+                ..
+            }) => return Err(altered.of(&name)),
+            Err(error) => return Err(error),
+        };
+        match sealed::open(&self.sealer, &name, &text) {
+            Ok(unsealed) => Ok(Some(unsealed)),
+            Err(fault) => Err(fault.of(&name)),
         }
     }
 
@@ -331,9 +275,13 @@ impl Inner {
     ) -> Result<Signature, CustodyError> {
         let unknown = || CustodyError::UnknownWallet(wallet);
         let owner = self.beside(wallet)?.ok_or_else(unknown)?.owner;
-        let opened = self.opened(owner)?;
-        let opened = opened.filter(|opened| opened.key.address() == wallet);
-        let opened = opened.ok_or_else(unknown)?;
+        let opened = self.opened(owner)?.ok_or_else(unknown)?;
+        let observed = opened.key.address();
+        if observed != wallet {
+            let expected = wallet;
+            let differs = FileFault::AddressDiffers { expected, observed };
+            return Err(differs.of(&owner.file_name()));
+        }
         // Held from the check for an export until the signature: no export can happen in between.
         let _signing = Lock::while_signing(&self.folder)?;
         if self.is_exported(owner)? {
@@ -400,6 +348,20 @@ impl std::fmt::Debug for LocalCustody {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("LocalCustody").finish_non_exhaustive()
     }
+}
+
+/// The owner by a file's name.
+fn owner_of_name(name: &str) -> Option<Owner> {
+    let rest = name.strip_prefix("eip155-")?.strip_suffix(".json")?;
+    let (chain_id, address) = rest.split_once('-')?;
+    let owner = Owner::new(chain_id.parse().ok()?, address.parse().ok()?);
+    (owner.file_name() == name).then_some(owner)
+}
+
+/// The time, in Unix seconds.
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

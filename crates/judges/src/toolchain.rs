@@ -122,6 +122,13 @@ impl Toolchain {
         python(&self.python_mcp, script)
     }
 
+    /// Python with `cryptography`, which the clients of the agent rail's protocol bring, without a
+    /// script.
+    #[must_use]
+    pub fn python_cryptography(&self) -> Command {
+        Command::new(&self.python_mcp)
+    }
+
     /// anvil, the local chain.
     #[must_use]
     pub fn anvil(&self) -> Command {

@@ -180,7 +180,8 @@ impl Kdf {
     }
 }
 
-fn scrypt(n: u64, r: u64, p: u64, salt: Vec<u8>) -> Result<Kdf, KeystoreError> {
+/// The parameters of scrypt, within the bounds.
+pub(super) fn scrypt(n: u64, r: u64, p: u64, salt: Vec<u8>) -> Result<Kdf, KeystoreError> {
     let too_much = || KeystoreError::TooMuchWork(format!("scrypt with n = {n}, r = {r}, p = {p}"));
     let blocks = n.checked_mul(r).ok_or_else(too_much)?;
     let memory = blocks.checked_mul(128).ok_or_else(too_much)?;

@@ -196,6 +196,19 @@ pub fn encrypt(key: &Key, password: &[u8]) -> Result<String, KeystoreError> {
     .to_json(id))
 }
 
+/// Stretches a password to 32 bytes with scrypt (RFC 7914). The work is bounded as for key files.
+///
+/// # Errors
+/// [`KeystoreError::TooMuchWork`]; [`KeystoreError::Malformed`] and [`KeystoreError::Unsupported`]
+/// for numbers that scrypt does not take.
+pub fn stretch(
+    password: &[u8],
+    salt: &[u8],
+    (n, r, p): (u64, u64, u64),
+) -> Result<Zeroizing<[u8; 32]>, KeystoreError> {
+    cipher::derive(&document::scrypt(n, r, p, salt.to_vec())?, password)
+}
+
 fn random(bytes: &mut [u8]) -> Result<(), KeystoreError> {
     getrandom::fill(bytes).map_err(|error| KeystoreError::Randomness(error.to_string()))
 }

@@ -128,3 +128,21 @@ fn texts_that_are_no_key_are_refused() {
     }
     assert!(Key::from_text(&format!("0x{KEY}\n")).is_ok());
 }
+
+/// The third vector of RFC 7914, section 12, as far as 32 bytes.
+#[test]
+fn a_password_is_stretched_as_the_rfc_says() {
+    let stretched = stretch(b"pleaseletmein", b"SodiumChloride", (16_384, 8, 1)).unwrap();
+    assert_eq!(
+        alloy_primitives::hex::encode(*stretched),
+        "7023bdcb3afd7348461c06cd81fd38ebfda8fbba904f8e3ea9b543f6545da1f2"
+    );
+    for (numbers, code) in [
+        ((1 << 30, 8, 1), "keystore_too_much_work"),
+        ((u64::MAX, 8, 1), "keystore_too_much_work"),
+        ((1000, 8, 1), "keystore_malformed"),
+        ((1024, 0, 1), "keystore_malformed"),
+    ] {
+        assert_eq!(stretch(b"", b"", numbers).unwrap_err().code(), code);
+    }
+}

@@ -200,8 +200,13 @@ pub(super) fn no_chain(call: &Call) -> ErrorReply {
 
 fn unavailable(error: &CustodyError) -> ErrorReply {
     tracing::warn!(code = error.code(), %error, "custody cannot answer");
-    ErrorReply::new(ErrorCode::UpstreamUnavailable, "custody cannot answer")
-        .detail("reason", error.code())
+    let reply = ErrorReply::new(ErrorCode::UpstreamUnavailable, "custody cannot answer")
+        .detail("reason", error.code());
+    match error {
+        // Only the operator can repair a wallet's file.
+        CustodyError::File { .. } => reply.retryable(false),
+        _ => reply,
+    }
 }
 
 fn time(unix: u64) -> Option<String> {

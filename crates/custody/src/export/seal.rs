@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use alloy_primitives::{B256, Keccak256};
+use alloy_primitives::{Address, B256, Keccak256};
 use hpke::aead::ChaCha20Poly1305;
 use hpke::kdf::HkdfSha256;
 use hpke::kem::X25519HkdfSha256;
@@ -14,8 +14,8 @@ use zeroize::Zeroizing;
 use super::{Export, ExportRefusal, ExportRequest};
 
 /// Encrypts the key as requested (RFC 9180: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256,
-/// ChaCha20Poly1305; `info` is the name of the format, the associated data is the digest of the
-/// request). The same key and request give the same ciphertext.
+/// ChaCha20Poly1305; `info` is the name of the format, the associated data are the lines of
+/// [`about`]). The same key and request give the same ciphertext.
 pub(crate) fn seal(
     request: &ExportRequest,
     digest: B256,
@@ -24,23 +24,30 @@ pub(crate) fn seal(
     let public_key = <X25519HkdfSha256 as Kem>::PublicKey::from_bytes(request.public_key.as_ref());
     let public_key = public_key.map_err(|_| ExportRefusal::PublicKey)?;
     let (secret, mut stream) = (key.to_bytes(), Stream::new(key, digest));
+    let (owner, wallet) = (request.owner.to_string(), request.wallet);
+    let about = about(&owner, wallet, digest);
     let sealed = single_shot_seal_with_rng::<ChaCha20Poly1305, HkdfSha256, X25519HkdfSha256>(
         &OpModeS::Base,
         &public_key,
         Export::FORMAT.as_bytes(),
         secret.as_slice(),
-        digest.as_slice(),
+        about.as_bytes(),
         &mut stream,
     );
     let (enc, ciphertext) = sealed.map_err(|_| ExportRefusal::PublicKey)?;
     Ok(Export {
         format: Export::FORMAT,
-        owner: request.owner.to_string(),
-        wallet: request.wallet,
+        owner,
+        wallet,
         request: digest,
         enc: enc.to_bytes().to_vec().into(),
         ciphertext: ciphertext.into(),
     })
+}
+
+/// What the ciphertext is bound to: the members of the document beside it, as they stand there.
+fn about(owner: &str, wallet: Address, digest: B256) -> String {
+    format!("{}\n{owner}\n{wallet:#x}\n{digest:#x}\n", Export::FORMAT)
 }
 
 /// The encapsulation's source of randomness: keccak-256 over the wallet's secret key, the digest of
@@ -54,7 +61,7 @@ struct Stream {
 impl Stream {
     fn new(key: &Key, digest: B256) -> Self {
         let mut hasher = Keccak256::new();
-        hasher.update(b"wallet-export-1 encapsulation");
+        hasher.update(b"wallet-export-2 encapsulation");
         hasher.update(key.to_bytes().as_slice());
         hasher.update(digest);
         Self {

@@ -1,11 +1,9 @@
 //! The export of wallets: the mark of an export is on disk before the key is returned.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use alloy_primitives::{Address, B256};
 use serde::{Deserialize, Serialize};
 
-use super::{Inner, LocalCustody, Lock, files, lock};
+use super::{Inner, LocalCustody, Lock, files, lock, now};
 use crate::export::seal;
 use crate::{CustodyError, Export, ExportRefusal, ExportRequest, Owner};
 
@@ -54,8 +52,7 @@ impl Inner {
                 observed: wallet,
             }));
         }
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let now = now.map_or(0, |since| since.as_secs());
+        let now = now();
         let earlier = self.mark(owner)?;
         if earlier.is_none_or(|mark| mark.request != digest) {
             request.check_time(now).map_err(CustodyError::Export)?;

@@ -5,7 +5,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use alloy_primitives::hex;
@@ -17,6 +17,9 @@ const PARTIAL: &str = "partial-";
 
 /// A partial file of this age is no longer being written.
 const ABANDONED: Duration = Duration::from_secs(600);
+
+/// The largest file that is read, in bytes. Ours have less than one of its hundredths.
+const MOST_BYTES: u64 = 1 << 20;
 
 const FOLDER_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
@@ -30,6 +33,7 @@ pub(super) enum Effect {
     Link,
     SyncFolder,
     RemovePartial,
+    Rename,
 }
 
 /// Creates the folder if it is missing. Refuses one that other users may access.
@@ -50,18 +54,36 @@ pub(super) fn folder(path: &Path) -> Result<(), CustodyError> {
 
 /// The text of a file; `None` when there is none. The file's name is on disk when this returns.
 pub(super) fn read(folder: &Path, name: &str) -> Result<Option<String>, CustodyError> {
+    let text = read_settled(folder, name)?;
+    if text.is_some() {
+        // The process that linked it may not have reached this step.
+        settle(folder)?;
+    }
+    Ok(text)
+}
+
+/// The text of a file whose name is known to be on disk; `None` when there is none.
+pub(super) fn read_settled(folder: &Path, name: &str) -> Result<Option<String>, CustodyError> {
     let path = folder.join(name);
     let metadata = match fs::metadata(&path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(CustodyError::io("read a wallet")(error)),
+        Err(error) => return Err(CustodyError::io(READING)(error)),
     };
     private(&metadata, FILE_MODE, name)?;
-    let text = fs::read_to_string(&path).map_err(CustodyError::io("read a wallet"))?;
-    // The process that linked it may not have reached this step.
-    sync_folder(folder).map_err(CustodyError::io("bring the folder of the wallets to disk"))?;
+    if metadata.len() > MOST_BYTES {
+        return Err(CustodyError::io(READING)(io::ErrorKind::InvalidData.into()));
+    }
+    let text = fs::read_to_string(&path).map_err(CustodyError::io(READING))?;
     Ok(Some(text))
 }
+
+/// Brings the names of all files to disk.
+pub(super) fn settle(folder: &Path) -> Result<(), CustodyError> {
+    sync_folder(folder).map_err(CustodyError::io("bring the folder of the wallets to disk"))
+}
+
+const READING: &str = "read a wallet";
 
 /// Whether there is a file of this name.
 pub(super) fn exists(folder: &Path, name: &str) -> io::Result<bool> {
@@ -76,16 +98,7 @@ pub(super) fn publish(
     text: &str,
     mut before: impl FnMut(Effect) -> io::Result<()>,
 ) -> io::Result<()> {
-    let mut random = [0_u8; 16];
-    getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
-    let partial = folder.join(format!("{PARTIAL}{}", hex::encode(random)));
-    before(Effect::CreatePartial)?;
-    let mut file = new_file(&partial)?;
-    before(Effect::WritePartial)?;
-    file.write_all(text.as_bytes())?;
-    before(Effect::SyncPartial)?;
-    file.sync_all()?;
-    drop(file);
+    let partial = write_partial(folder, text, &mut before)?;
     before(Effect::Link)?;
     match fs::hard_link(&partial, folder.join(name)) {
         Ok(()) => {}
@@ -97,6 +110,44 @@ pub(super) fn publish(
     sync_folder(folder)?;
     before(Effect::RemovePartial)?;
     fs::remove_file(&partial)
+}
+
+/// Puts a file in the place of another one, which stays under the free name `kept`. The name has
+/// one of the two at every moment. `before` is called before each effect, as in [`publish`].
+pub(super) fn replace(
+    folder: &Path,
+    name: &str,
+    text: &str,
+    kept: &str,
+    mut before: impl FnMut(Effect) -> io::Result<()>,
+) -> io::Result<()> {
+    let partial = write_partial(folder, text, &mut before)?;
+    before(Effect::Link)?;
+    fs::hard_link(folder.join(name), folder.join(kept))?;
+    before(Effect::SyncFolder)?;
+    sync_folder(folder)?;
+    before(Effect::Rename)?;
+    fs::rename(&partial, folder.join(name))?;
+    before(Effect::SyncFolder)?;
+    sync_folder(folder)
+}
+
+/// Brings a new partial file to disk. Returns its path.
+fn write_partial(
+    folder: &Path,
+    text: &str,
+    before: &mut impl FnMut(Effect) -> io::Result<()>,
+) -> io::Result<PathBuf> {
+    let mut random = [0_u8; 16];
+    getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
+    let partial = folder.join(format!("{PARTIAL}{}", hex::encode(random)));
+    before(Effect::CreatePartial)?;
+    let mut file = new_file(&partial)?;
+    before(Effect::WritePartial)?;
+    file.write_all(text.as_bytes())?;
+    before(Effect::SyncPartial)?;
+    file.sync_all()?;
+    Ok(partial)
 }
 
 /// Removes partial files of processes that ended while they wrote.
@@ -209,6 +260,38 @@ mod tests {
             let files = fs::read_dir(folder.path()).unwrap().count();
             assert_eq!((files, names(folder.path()).unwrap().len()), (1, 1));
         }
+    }
+
+    #[test]
+    fn a_process_that_ends_while_it_replaces_a_file_leaves_the_old_one_or_the_new_one() {
+        for effect in [
+            Effect::CreatePartial,
+            Effect::WritePartial,
+            Effect::SyncPartial,
+            Effect::Link,
+            Effect::SyncFolder,
+            Effect::Rename,
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path();
+            publish(path, "a", "old", |_| Ok(())).unwrap();
+            replace(path, "a", "new", "kept-1", killed_before(effect)).unwrap_err();
+            assert_eq!(read(path, "a").unwrap().as_deref(), Some("old"));
+            replace(path, "a", "new", "kept-2", |_| Ok(())).unwrap();
+            assert_eq!(read(path, "a").unwrap().as_deref(), Some("new"));
+            assert_eq!(read(path, "kept-2").unwrap().as_deref(), Some("old"));
+            // Nothing that is kept is ever overwritten.
+            replace(path, "a", "newer", "kept-2", |_| Ok(())).unwrap_err();
+            assert_eq!(read(path, "a").unwrap().as_deref(), Some("new"));
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_too_large_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = "a".repeat(usize::try_from(MOST_BYTES).unwrap() + 1);
+        publish(folder.path(), "a", &text, |_| Ok(())).unwrap();
+        assert_eq!(read(folder.path(), "a").unwrap_err().code(), "custody_io");
     }
 
     #[test]

@@ -6,16 +6,15 @@ use std::path::Path;
 use alloy_primitives::Address;
 use secrecy::SecretString;
 
-use super::document::{created_at, owner_of_name, with_members};
-use super::{Inner, LocalCustody, files, lock};
+use super::{Inner, LocalCustody, files, lock, owner_of_name, sealed};
 use crate::{CustodyError, Owner};
 
-/// A wallet according to its file. Its key was not opened.
+/// A wallet according to its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Listed {
     /// Its owner.
     pub owner: Owner,
-    /// Its address, by the file.
+    /// Its address.
     pub address: Address,
     /// When it was created, in Unix seconds, if that is known.
     pub created_at: Option<u64>,
@@ -33,10 +32,10 @@ pub struct Rotated {
 }
 
 impl LocalCustody {
-    /// All wallets, by owner. No key is opened.
+    /// All wallets whose files open, by owner.
     ///
     /// # Errors
-    /// A folder or file that cannot be read.
+    /// A folder, or the mark of an exported wallet, that cannot be read.
     pub async fn list(&self) -> Result<Vec<Listed>, CustodyError> {
         self.run(Inner::list).await
     }
@@ -52,7 +51,7 @@ impl LocalCustody {
     /// Writes every wallet into another folder, encrypted under another secret, and opens each
     /// again there. This folder does not change: it remains usable, as a backup under the old
     /// secret. Wallets that an earlier run has written are opened and left unchanged, so an
-    /// interrupted run can be repeated. It takes about three seconds for each wallet.
+    /// interrupted run can be repeated.
     ///
     /// A wallet that is created meanwhile could be missed, so this folder must be
     /// [open exclusively](Self::open_alone): the server is stopped. The mark of an exported wallet
@@ -111,22 +110,19 @@ impl Inner {
         for owner in self.owners()? {
             let name = owner.file_name();
             let missing = || CustodyError::io("read a wallet")(std::io::ErrorKind::NotFound.into());
-            let text = files::read(&self.folder, &name)?.ok_or_else(missing)?;
-            let key = self.decrypt(owner, &text)?;
+            let opened = self.opened(owner)?.ok_or_else(missing)?;
             self.hand_mark_to(other, owner)?;
-            match files::read(&other.folder, &name)? {
-                Some(_) => rotated.there = rotated.there.saturating_add(1),
-                None => {
-                    let created_at = created_at(&text);
-                    let text = with_members(&other.encrypt(&key)?, owner, created_at)?;
-                    files::publish(&other.folder, &name, &text, |_| Ok(()))
-                        .map_err(CustodyError::io("write a wallet"))?;
-                    rotated.written = rotated.written.saturating_add(1);
-                }
+            if files::read(&other.folder, &name)?.is_some() {
+                rotated.there = rotated.there.saturating_add(1);
+            } else {
+                let text = sealed::seal(&other.sealer, &opened.key, owner, opened.created_at)?;
+                files::publish(&other.folder, &name, &text, |_| Ok(()))
+                    .map_err(CustodyError::io("write a wallet"))?;
+                rotated.written = rotated.written.saturating_add(1);
             }
             // The existing file counts, whichever process wrote it.
-            let stored = files::read(&other.folder, &name)?.ok_or_else(missing)?;
-            let (expected, observed) = (key.address(), other.decrypt(owner, &stored)?.address());
+            let stored = other.opened(owner)?.ok_or_else(missing)?;
+            let (expected, observed) = (opened.key.address(), stored.key.address());
             if expected != observed {
                 return Err(CustodyError::AnotherWallet {
                     owner,

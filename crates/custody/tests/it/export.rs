@@ -15,7 +15,7 @@ use hpke::{Deserializable as _, Kem, OpModeR, Serializable as _, single_shot_ope
 use keystore::Key;
 use tx_sender::{Fees, SignError};
 
-use crate::conformance::ALICE;
+use crate::conformance::{ALICE, BOB};
 use crate::{SECRET, open, unsigned};
 
 const BRAND: &str = "example";
@@ -54,6 +54,18 @@ fn request(wallet: Address, keys: &Keys, issued_at: u64) -> ExportRequest {
 
 /// The owner's decryption.
 fn opened(export: &Export, keys: &Keys) -> Key {
+    decrypted(export, keys).unwrap()
+}
+
+/// The key in a document, if the document is as it was written.
+fn decrypted(export: &Export, keys: &Keys) -> Option<Key> {
+    let lines = [
+        export.format.to_owned(),
+        export.owner.clone(),
+        format!("{:#x}", export.wallet),
+        format!("{:#x}", export.request),
+    ];
+    let about = lines.map(|line| line + "\n").concat();
     let enc = <X25519HkdfSha256 as Kem>::EncappedKey::from_bytes(&export.enc).unwrap();
     let bytes = single_shot_open::<ChaCha20Poly1305, HkdfSha256, X25519HkdfSha256>(
         &OpModeR::Base,
@@ -61,9 +73,9 @@ fn opened(export: &Export, keys: &Keys) -> Key {
         &enc,
         export.format.as_bytes(),
         &export.ciphertext,
-        export.request.as_slice(),
+        about.as_bytes(),
     );
-    Key::from_bytes(&bytes.unwrap()).unwrap()
+    Key::from_bytes(&bytes.ok()?).ok()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -84,6 +96,31 @@ async fn an_exported_wallet_is_its_owners_and_signs_nothing_any_more() {
         .await
         .unwrap();
     assert_eq!(opened(&export, &keys).address(), alice.address);
+    // What is sealed for one owner and wallet opens as no other's.
+    let (owner, wallet) = (
+        "eip155:1:0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
+        BOB.address(),
+    );
+    for changed in [
+        Export {
+            owner: owner.to_owned(),
+            ..export.clone()
+        },
+        Export {
+            wallet,
+            ..export.clone()
+        },
+        Export {
+            request: B256::ZERO,
+            ..export.clone()
+        },
+        Export {
+            format: "wallet-export-1",
+            ..export.clone()
+        },
+    ] {
+        assert!(decrypted(&changed, &keys).is_none(), "{changed:?}");
+    }
 
     // The server that had the key opened also refuses from now on, and says why.
     let message = "custody_wallet_exported".to_owned();
@@ -124,6 +161,7 @@ async fn an_exported_wallet_is_its_owners_and_signs_nothing_any_more() {
     drop((custody, server, signer));
     let alone = LocalCustody::open_alone(&folder.path().join("wallets"), SECRET.into()).unwrap();
     let to = folder.path().join("rotated");
+    drop(LocalCustody::open_weakly_stretched(&to, "another".into()).unwrap());
     alone.rotate(&to, "another".into()).await.unwrap();
     let rotated = LocalCustody::open(&to, "another".into()).unwrap();
     assert_eq!(rotated.find(ALICE).await, Ok(Some(exported)));

@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use custody::{Custody as _, CustodyError, LocalCustody, Owner, Rotated};
+use custody::{Custody as _, CustodyError, LocalCustody, Rotated};
 
 use crate::conformance::{ALICE, BOB};
-use crate::{SECRET, open};
+use crate::{SECRET, file, open};
 
 const NEW: &str = "another secret of the operator";
 
@@ -40,6 +40,8 @@ async fn wallets_under_another_secret_are_the_same_wallets() {
     let refused = open(&folder, SECRET).unwrap_err();
     assert_eq!(refused.code(), "custody_folder_in_use");
 
+    // The new folder's secret is stretched as the folder's own file says.
+    drop(LocalCustody::open_weakly_stretched(&to, NEW.into()).unwrap());
     let before = files(&folder.path().join("wallets"));
     let rotated = custody.rotate(&to, NEW.into()).await.unwrap();
     assert_eq!(
@@ -82,7 +84,7 @@ async fn a_folder_with_other_wallets_is_refused_and_nothing_is_overwritten() {
     drop(custody);
     let custody = alone(&folder).unwrap();
     let to = folder.path().join("other");
-    let other = LocalCustody::open(&to, NEW.into()).unwrap();
+    let other = LocalCustody::open_weakly_stretched(&to, NEW.into()).unwrap();
     let theirs = other.get_or_create(ALICE).await.unwrap();
     assert_eq!(
         custody.rotate(&to, NEW.into()).await,
@@ -102,20 +104,18 @@ async fn a_folder_with_other_wallets_is_refused_and_nothing_is_overwritten() {
     // Rotation never leaves a damaged wallet out silently.
     let path = file(&folder.path().join("wallets"), ALICE);
     let text = fs::read_to_string(&path).unwrap();
-    fs::write(&path, text.replacen("\"version\":3", "\"version\":4", 1)).unwrap();
+    fs::write(&path, text.replacen("wallet-1", "wallet-2", 1)).unwrap();
     drop(custody);
     let fresh = alone(&folder).unwrap();
     assert_eq!(fresh.owners().await.unwrap(), [ALICE]);
-    let damaged = fresh.rotate(&folder.path().join("third"), NEW.into()).await;
-    assert_eq!(damaged.unwrap_err().code(), "custody_damaged");
+    let third = folder.path().join("third");
+    drop(LocalCustody::open_weakly_stretched(&third, NEW.into()).unwrap());
+    let altered = fresh.rotate(&third, NEW.into()).await;
+    assert_eq!(altered.unwrap_err().code(), "wallet_file_altered");
 }
 
 fn alone(folder: &tempfile::TempDir) -> Result<LocalCustody, CustodyError> {
     LocalCustody::open_alone(&folder.path().join("wallets"), SECRET.into())
-}
-
-fn file(folder: &std::path::Path, owner: Owner) -> std::path::PathBuf {
-    folder.join(format!("eip155-196-{:#x}.json", owner.address()))
 }
 
 /// Names and texts.

@@ -1,5 +1,4 @@
-//! The local provider through its port. Creating or opening a key takes a second, so the tests use
-//! few keys.
+//! The local provider through its port.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -8,14 +7,17 @@
     reason = "test code"
 )]
 
+mod adopt;
 mod conformance;
 mod export;
+mod files;
 mod guarded;
 mod keep;
 #[path = "../../../tx-sender/tests/it/conformance.rs"]
 mod signer_conformance;
 
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use alloy_primitives::{Address, Bytes, U256};
@@ -27,7 +29,23 @@ use crate::conformance::{ALICE, BOB};
 const SECRET: &str = "correct horse battery staple";
 
 fn open(folder: &tempfile::TempDir, secret: &str) -> Result<LocalCustody, CustodyError> {
-    LocalCustody::open(&folder.path().join("wallets"), secret.into())
+    LocalCustody::open_weakly_stretched(&folder.path().join("wallets"), secret.into())
+}
+
+/// The file of an owner in this folder.
+fn file(folder: &Path, owner: Owner) -> PathBuf {
+    let (chain_id, address) = (owner.chain_id(), owner.address());
+    folder.join(format!("eip155-{chain_id}-{address:#x}.json"))
+}
+
+/// Writes a file that only its owner may read.
+fn put(path: &Path, text: &str) {
+    fs::write(path, text).unwrap();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
+    }
 }
 
 fn unsigned(fees: Fees) -> Unsigned {
@@ -69,91 +87,39 @@ async fn the_local_attestation_of_a_key_has_no_evidence() {
     );
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_wrong_secret_or_a_damaged_file_never_leads_to_a_new_address() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("wallets");
-    assert_eq!(
-        open(&folder, "").unwrap_err().code(),
-        "custody_empty_secret"
-    );
-    let custody = open(&folder, SECRET).unwrap();
-    let alice = custody.get_or_create(ALICE).await.unwrap();
-    drop(custody);
-
-    assert_eq!(
-        open(&folder, "another").unwrap_err(),
-        CustodyError::WrongSecret
-    );
-    // This also holds where the check is lost: a wallet serves as the check.
-    fs::remove_file(path.join("operator-check.json")).unwrap();
-    assert_eq!(
-        open(&folder, "another").unwrap_err(),
-        CustodyError::WrongSecret
-    );
-    let custody = open(&folder, SECRET).unwrap();
-
-    let file = path.join(format!("eip155-196-{:#x}.json", ALICE.address()));
-    let whole = fs::read_to_string(&file).unwrap();
-    assert!(whole.contains("\"owner\":\"eip155:196:0x70997970C51812dc3A010C7d01b50e0d17dc79C8\""));
-    let damaged = whole.replace("\"ciphertext\"", "\"cipher\"");
-    fs::write(&file, damaged).unwrap();
-    let refused = custody.get_or_create(ALICE).await.unwrap_err();
-    assert_eq!(refused.code(), "custody_damaged");
-    // One owner's file takes another one's place.
-    fs::write(&file, &whole).unwrap();
-    let place = path.join(format!("eip155-196-{:#x}.json", BOB.address()));
-    fs::copy(&file, &place).unwrap();
-    let refused = custody.get_or_create(BOB).await.unwrap_err();
-    assert_eq!(refused.code(), "custody_other_owner");
-    assert_eq!(custody.get_or_create(ALICE).await, Ok(alice));
-}
-
 /// Anyone may ask for the owner of an address. Questions about a wallet or about an unknown address
-/// read no file twice and open no key: the files here are unreadable and open under no secret.
+/// read no file twice: the files here have become unreadable since.
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_question_about_an_address_costs_neither_files_nor_keys() {
+async fn a_question_about_an_address_costs_no_file() {
     use std::os::unix::fs::PermissionsExt as _;
 
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("wallets");
-    let alice = {
-        let custody = open(&folder, SECRET).unwrap();
-        custody.get_or_create(ALICE).await.unwrap()
-    };
-    let name = |owner: Owner| path.join(format!("eip155-196-{:#x}.json", owner.address()));
-    let whole = fs::read_to_string(name(ALICE)).unwrap();
     let address = |number: u64| Address::from_word(U256::from(number + 1).into());
-    let wallet = |number: u64| address(number + 10_000);
-    // A file like Alice's, with its own address and a key that does not belong to that address.
-    let put = |number: u64| {
-        let mut file: serde_json::Value = serde_json::from_str(&whole).unwrap();
-        let owner = Owner::new(196, address(number));
-        file["owner"] = owner.to_string().into();
-        file["address"] = alloy_primitives::hex::encode(wallet(number)).into();
-        file["crypto"]["mac"] = "00".repeat(32).into();
-        fs::write(name(owner), file.to_string()).unwrap();
-        fs::set_permissions(name(owner), fs::Permissions::from_mode(0o600)).unwrap();
-        owner
-    };
-    for number in 0..200 {
-        put(number);
+    let owner = |number: u64| Owner::new(196, address(number));
+    let other = open(&folder, SECRET).unwrap();
+    let mut wallets = Vec::new();
+    for number in 0..50 {
+        wallets.push(other.get_or_create(owner(number)).await.unwrap());
     }
     let custody = open(&folder, SECRET).unwrap();
-    for number in 0..200 {
+    let unreadable = fs::Permissions::from_mode(0o644);
+    for number in 0..50 {
         // Every later read of the file fails.
-        let owner = Owner::new(196, address(number));
-        fs::set_permissions(name(owner), fs::Permissions::from_mode(0o644)).unwrap();
+        fs::set_permissions(file(&path, owner(number)), unreadable.clone()).unwrap();
     }
-    for number in 0..100 {
-        assert_eq!(custody.wallet_at(address(number + 50_000)).await, Ok(None));
-        let found = custody.wallet_at(wallet(number)).await.unwrap().unwrap();
-        assert_eq!(found.owner, Owner::new(196, address(number)));
+    for wallet in &wallets {
+        assert_eq!(custody.wallet_at(wallet.owner.address()).await, Ok(None));
+        assert_eq!(custody.wallet_at(wallet.address).await, Ok(Some(*wallet)));
     }
+    let refused = custody.find(owner(7)).await.unwrap_err();
+    assert_eq!(refused.code(), "custody_permissions");
     // A wallet that another process has made since is found, and the custody reads only its file.
-    let owner = put(777);
-    let found = custody.wallet_at(wallet(777)).await.unwrap().unwrap();
-    assert_eq!(found.owner, owner);
-    assert_eq!(custody.wallet_at(alice.address).await, Ok(Some(alice)));
+    let late = other.get_or_create(BOB).await.unwrap();
+    assert_eq!(custody.wallet_at(late.address).await, Ok(Some(late)));
+    assert_eq!(
+        custody.wallet_at(wallets[3].address).await,
+        Ok(Some(wallets[3]))
+    );
 }

@@ -39,5 +39,6 @@ mod safes;
 mod sender;
 mod sending;
 mod spend_controls;
+mod wallet_key;
 mod watch_audit;
 mod world;

@@ -309,7 +309,7 @@ pub(crate) fn mandate(max_move_usd: &str) -> Mandate {
 }
 
 fn custody(folder: PathBuf) -> LocalCustody {
-    LocalCustody::open(&folder, "the operator's secret".into()).unwrap()
+    LocalCustody::open_weakly_stretched(&folder, "the operator's secret".into()).unwrap()
 }
 
 pub(crate) fn market(pool: &str, project: &str, asset: Address, apy: &str) -> Market {

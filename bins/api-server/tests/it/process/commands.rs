@@ -143,6 +143,7 @@ fn help_tells_every_command() {
         "wallets list",
         "wallets check",
         "wallets rotate",
+        "wallets adopt",
     ] {
         let arguments: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
         let output = run(&arguments, &[]);

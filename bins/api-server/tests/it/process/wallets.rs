@@ -74,7 +74,7 @@ async fn wallets_are_listed_checked_and_written_under_another_secret() {
     );
 
     let folder = desk.folder.path().join("wallets");
-    let custody = LocalCustody::open(&folder, SECRET.into()).unwrap();
+    let custody = LocalCustody::open_weakly_stretched(&folder, SECRET.into()).unwrap();
     assert_eq!(desk.run(&["list"]).1.trim(), "no sub-wallet");
     let wallet = custody.get_or_create(OWNER).await.unwrap();
     let address = wallet.address.to_string();
@@ -127,11 +127,70 @@ async fn wallets_are_listed_checked_and_written_under_another_secret() {
     std::fs::write(&file, "{}").unwrap();
     let (code, stdout, _) = desk.run(&["check"]);
     assert_eq!(code, 1);
-    assert!(stdout.contains(&format!("{OWNER}: custody_")), "{stdout}");
+    let named = format!("{OWNER}: wallet_file_altered: the wallet's file eip155-196-0x7099");
+    assert!(stdout.contains(&named), "{stdout}");
     assert!(
         stdout.trim().ends_with("1 wallet, 1 cannot be opened"),
         "{stdout}"
     );
+}
+
+/// A key file of the old form, its password, and the account of its key.
+const OLD: &str = include_str!("../../../../../fixtures/keystores/cast.json");
+const OLD_SECRET: &str = "correct horse";
+const OLD_ADDRESS: &str = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_are_taken_over_only_after_they_were_shown() {
+    let desk = Desk::new();
+    std::fs::write(desk.path("old-secret"), OLD_SECRET).unwrap();
+    let folder = desk.folder.path().join("wallets");
+    let custody = LocalCustody::open_weakly_stretched(&folder, SECRET.into()).unwrap();
+    let name = format!("eip155-196-{:#x}.json", OWNER.address());
+    let file = desk.path(&name);
+    std::fs::write(&file, OLD).unwrap();
+    let old_secret = desk.path("old-secret");
+    let adopt = ["adopt", &file, "--secret-file", &old_secret];
+
+    // Not while a server has the folder open, and not without a readable file or the right secret.
+    let (code, _, stderr) = desk.run(&adopt);
+    assert_eq!(code, 2);
+    assert!(stderr.contains("(custody_folder_in_use)"), "{stderr}");
+    drop(custody);
+    let (code, _, stderr) = desk.run(&["adopt", &desk.path("nothing.json")]);
+    assert_eq!(code, 2);
+    assert!(stderr.contains("cannot read the wallet "), "{stderr}");
+    let (code, _, stderr) = desk.run(&["adopt", &file]);
+    assert_eq!(code, 2);
+    assert!(stderr.contains("(wallet_file_altered)"), "{stderr}");
+
+    // Nobody answers the question.
+    let (code, stdout, _) = desk.run(&adopt);
+    assert_eq!(code, 1);
+    let shown = format!(
+        "{name}: wallet {OLD_ADDRESS} of {OWNER}: has no file yet; the old form proves no owner"
+    );
+    assert!(stdout.starts_with(&shown), "{stdout}");
+    assert!(
+        stdout.contains("not confirmed: nothing was changed"),
+        "{stdout}"
+    );
+    assert_eq!(desk.run(&["list"]).1.trim(), "no sub-wallet");
+
+    let confirmed = [&adopt[..], &["--yes"]].concat();
+    let (code, stdout, stderr) = desk.run(&confirmed);
+    assert_eq!(code, 0, "{stderr}");
+    assert!(stdout.starts_with(&shown), "{stdout}");
+    assert!(stdout.trim().ends_with("1 wallet taken over"), "{stdout}");
+    let (code, stdout, _) = desk.run(&["check"]);
+    assert_eq!(code, 0, "{stdout}");
+    assert!(
+        stdout.contains(&format!("{OWNER}: ok: {OLD_ADDRESS}")),
+        "{stdout}"
+    );
+    let (code, stdout, _) = desk.run(&confirmed);
+    assert_eq!(code, 0);
+    assert!(stdout.contains("is there already, and stays"), "{stdout}");
 }
 
 /// While `wallets rotate` has the folder for itself, no server starts.
@@ -194,7 +253,7 @@ async fn a_wallet_is_exported_to_its_owner_once_and_for_good() {
     .unwrap();
     let folder = desk.folder.path().join("wallets");
     // A running server has the folder open.
-    let custody = LocalCustody::open(&folder, SECRET.into()).unwrap();
+    let custody = LocalCustody::open_weakly_stretched(&folder, SECRET.into()).unwrap();
     let wallet = custody.get_or_create(OWNER).await.unwrap();
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -260,7 +319,7 @@ async fn a_wallet_is_exported_to_its_owner_once_and_for_good() {
     assert_eq!(marks(), 1);
     let document = std::fs::read_to_string(&out).unwrap();
     let written: Value = serde_json::from_str(&document).unwrap();
-    assert_eq!(written["format"], "wallet-export-1");
+    assert_eq!(written["format"], "wallet-export-2");
     assert_eq!(written["wallet"], json!(wallet.address));
 
     // The same request again, with the same file or another one, gives the same bytes.
