@@ -19,8 +19,8 @@ use crate::config::{Config, CustodyProvider};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum WalletsCommand {
-    /// List every sub-wallet whose file opens: its owner, its address, when it was made, and when it
-    /// was exported.
+    /// List every sub-wallet whose file opens: its owner, its address, when it was made, and when
+    /// it was exported.
     List {
         /// The TOML file.
         #[arg(long, value_name = "FILE")]
@@ -50,8 +50,8 @@ pub(crate) enum WalletsCommand {
         #[arg(long, value_name = "FILE")]
         secret_file: PathBuf,
     },
-    /// Take over wallets' files that this folder did not write: from a backup, from another folder or
-    /// secret, or of the old form. Shows what it will do, and asks. The server must be stopped.
+    /// Take over wallets' files that this folder did not write: from a backup, from another folder
+    /// or secret, or of the old form. Shows what it will do, and asks. The server must be stopped.
     /// Without an answer it changes nothing and exits with 1.
     Adopt {
         /// The TOML file.

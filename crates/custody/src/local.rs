@@ -4,8 +4,8 @@
 //! operator's secret, together with the owner, the address and the file's name. The secret is
 //! stretched once, when the folder is opened; a file is opened for each use of its key, which takes
 //! less than a millisecond, and no opened key is kept. This module does not decide what a key may
-//! sign: [`Guarded`](crate::Guarded) does. The operator protects the folder and the secret, and makes
-//! the backups.
+//! sign: [`Guarded`](crate::Guarded) does. The operator protects the folder and the secret, and
+//! makes the backups.
 
 mod adopt;
 mod export;
@@ -85,8 +85,8 @@ impl LocalCustody {
         Self::open_locked(folder, secret, Lock::shared, Work::Full)
     }
 
-    /// Like [`Self::open`], but a new folder's secret is hardly stretched: guessing it is hundreds of
-    /// times cheaper than it should be. For tests, which make many folders.
+    /// Like [`Self::open`], but a new folder's secret is hardly stretched: guessing it is hundreds
+    /// of times cheaper than it should be. For tests, which make many folders.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -147,8 +147,8 @@ impl Inner {
         files::names(&self.folder).map_err(CustodyError::io("read the folder of the wallets"))
     }
 
-    /// Reads the files that were not read yet. A file that does not open is the trouble of its owner
-    /// alone: it is named in the log.
+    /// Reads the files that were not read yet. A file that does not open is the trouble of its
+    /// owner alone: it is named in the log.
     fn read_owners(&self) -> Result<(), CustodyError> {
         let names = self.names()?;
         let new: Vec<(String, Owner)> = {

@@ -36,8 +36,8 @@ pub struct Adoption {
     pub address: Address,
     /// Whether the file has the old form.
     pub is_old_form: bool,
-    /// What is wrong with the file in the owner's place, if there is an unusable one. It stays under
-    /// another name.
+    /// What is wrong with the file in the owner's place, if there is an unusable one. It stays
+    /// under another name.
     pub replaces: Option<FileFault>,
     /// Whether the owner has this wallet already: nothing will be written.
     pub is_there: bool,
@@ -46,14 +46,14 @@ pub struct Adoption {
 }
 
 impl LocalCustody {
-    /// Judges files that are to be taken over, and says what that will do. Changes nothing. `secret`
-    /// is the one that the files were written under; stretching it takes about a second for each
-    /// file of the old form, and for each folder that the others come from.
+    /// Judges files that are to be taken over, and says what that will do. Changes nothing.
+    /// `secret` is the one that the files were written under; stretching it takes about a second
+    /// for each file of the old form, and for each folder that the others come from.
     ///
     /// # Errors
     /// [`CustodyError::File`] for a file that does not open or names no owner;
-    /// [`CustodyError::AnotherWallet`] where its owner has another wallet here, or in an earlier one
-    /// of the files; [`CustodyError::AddressTaken`] where its wallet has another owner.
+    /// [`CustodyError::AnotherWallet`] where its owner has another wallet here, or in an earlier
+    /// one of the files; [`CustodyError::AddressTaken`] where its wallet has another owner.
     pub async fn adoptions(
         &self,
         candidates: Vec<Candidate>,
@@ -233,7 +233,8 @@ fn open_current(
     Ok((owner, opened))
 }
 
-/// Opens a file of the old form. Its owner is the one that it claims, in its name or beside its key.
+/// Opens a file of the old form. Its owner is the one that it claims, in its name or beside its
+/// key.
 fn open_old(candidate: &Candidate, secret: &SecretString) -> Result<(Owner, Opened), FileFault> {
     let opened = old_form::open(&candidate.text, secret).map_err(|cause| {
         tracing::warn!(file = candidate.name, %cause, "a file of the old form does not open");

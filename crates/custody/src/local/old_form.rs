@@ -1,7 +1,7 @@
 //! Files of the old form: Web3 Secret Storage, version 3, with the owner as one more member.
 //!
-//! Nothing binds such a key to the owner beside it. So these files open no wallet: an operator takes
-//! them [over](super::adopt) after seeing whose they claim to be.
+//! Nothing binds such a key to the owner beside it. So these files open no wallet: an operator
+//! takes them [over](super::adopt) after seeing whose they claim to be.
 
 use std::path::Path;
 
@@ -43,8 +43,8 @@ pub(super) fn open(text: &str, secret: &SecretString) -> Result<OldWallet, Keyst
     })
 }
 
-/// Confirms that the secret is the one of the old wallets, if the folder has any. So a folder of the
-/// old form does not get another secret by mistake.
+/// Confirms that the secret is the one of the old wallets, if the folder has any. So a folder of
+/// the old form does not get another secret by mistake.
 ///
 /// # Errors
 /// [`CustodyError::WrongSecret`], and files that cannot be read.

@@ -1,8 +1,8 @@
 //! The form of a wallet's file. `docs/WALLETS.md` describes it for a recovery without this program.
 //!
-//! The key is sealed with the name of the form, the file's name, the owner, the address and the time
-//! of the creation: a file that is changed, renamed or put in another one's place does not open. A
-//! file has one spelling, so no byte of it can be changed without a fault.
+//! The key is sealed with the name of the form, the file's name, the owner, the address and the
+//! time of the creation: a file that is changed, renamed or put in another one's place does not
+//! open. A file has one spelling, so no byte of it can be changed without a fault.
 
 use alloy_primitives::{Address, B256, FixedBytes};
 use keystore::Key;

@@ -1,5 +1,5 @@
-//! `docs/wallet_key.py` recovers a wallet's key from its file and the operator's secret, with nothing
-//! of this project.
+//! `docs/wallet_key.py` recovers a wallet's key from its file and the operator's secret, with
+//! nothing of this project.
 
 use std::path::{Path, PathBuf};
 
