@@ -75,6 +75,10 @@ impl<'a> Run<'a> {
 /// they compile.
 pub const FEATURES: &[&str] = &["--features", "judges/foreign"];
 
+/// Adds the examples to a selection. With them, cargo also takes the features that development
+/// dependencies ask for, as it does for tests. So the dependencies are not checked once more.
+pub const AS_IN_TESTS: &[&str] = &["--examples"];
+
 /// The selection of all test binaries, and of the programs that tests and sieges start.
 pub const ALL: &[&str] = &["--tests", "--bins"];
 
