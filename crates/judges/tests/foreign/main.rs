@@ -16,6 +16,8 @@ mod chain_readings;
 mod chains;
 mod contracts;
 mod discovery;
+#[path = "../it/documents.rs"]
+mod documents;
 #[path = "../it/ethers.rs"]
 mod ethers;
 mod execution;
@@ -39,6 +41,7 @@ mod safes;
 mod sender;
 mod sending;
 mod spend_controls;
+mod typed_documents;
 mod wallet_key;
 mod watch_audit;
 mod world;
