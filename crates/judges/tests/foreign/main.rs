@@ -30,6 +30,7 @@ mod figures;
 mod mcp;
 mod onchain;
 mod openapi;
+mod owners;
 mod payments;
 mod perp_orders;
 mod plan_digest;
