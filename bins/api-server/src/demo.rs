@@ -177,6 +177,7 @@ async fn fenced(
     };
     if shown.is_ok() && !once {
         transcript::invite(buyer, out).await?;
+        wallet::invite(&wallets, out)?;
         fence::invite(&stage, out)?;
         shutdown_signal().await;
     }

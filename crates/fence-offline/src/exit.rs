@@ -166,7 +166,7 @@ impl Refused {
         json!({"refused": refused})
     }
 
-    fn to_words(&self) -> String {
+    pub(crate) fn to_words(&self) -> String {
         let mut words = format!(
             "refused: {}: {}\n",
             Printable(&self.check),

@@ -4,6 +4,7 @@ use crate::{
     CommandOutcome, Exit, Refused, output::OutputError, source::SourceError, terminal::AskError,
 };
 use keystore::KeystoreError;
+use serde_json::{Value, json};
 
 /// A refusal by name, or an error with its exit code.
 #[derive(Debug)]
@@ -23,6 +24,33 @@ impl Failure {
     /// An error of a file.
     pub fn file(error: impl std::fmt::Display) -> Self {
         Self::Error(error.to_string(), Exit::File)
+    }
+
+    /// Its exit.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        match self {
+            Self::Refused(_) => Exit::Refused,
+            Self::Error(_, exit) => *exit,
+        }
+    }
+
+    /// Lines for a sentence of another command. The first one has the reason.
+    #[must_use]
+    pub fn to_words(&self) -> String {
+        match self {
+            Self::Refused(refused) => refused.to_words(),
+            Self::Error(error, _) => format!("{error}\n"),
+        }
+    }
+
+    /// As JSON: `{"refused": {…}}` or `{"error": "…"}`.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        match self {
+            Self::Refused(refused) => refused.to_json(),
+            Self::Error(error, _) => json!({"error": error}),
+        }
     }
 
     /// The printed form.

@@ -73,6 +73,5 @@ impl ReadBack {
 
 /// Whether a 404 is the endpoint's own, and not that of a server without this endpoint.
 fn is_unseen(answer: &Answer) -> bool {
-    answer.status == 404
-        && answer.body.pointer("/error/code").and_then(Value::as_str) == Some("grant_not_found")
+    answer.status == 404 && answer.error_code() == Some("grant_not_found")
 }

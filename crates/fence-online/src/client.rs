@@ -3,7 +3,13 @@
 //! The client follows no redirect and bounds the time and size of an answer. It tells refusals from
 //! failures; what an answer means is for each command.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use clap::Args;
 use fence_offline::{
@@ -14,6 +20,10 @@ use serde_json::Value;
 use ureq::{
     Agent,
     tls::{RootCerts, TlsConfig, TlsProvider},
+    unversioned::{
+        resolver::DefaultResolver,
+        transport::{ConnectionDetails, Connector, DefaultConnector, Transport},
+    },
 };
 
 /// An upper bound of any answer of these endpoints.
@@ -33,6 +43,7 @@ pub struct Server {
 /// A client of one server.
 pub(crate) struct Client {
     agent: Agent,
+    connected: Connected,
     base: String,
     /// The address in messages.
     shown: String,
@@ -43,6 +54,48 @@ pub(crate) struct Client {
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) body: Value,
+}
+
+/// The reason why a request has no answer.
+#[derive(Debug)]
+pub(crate) enum Unanswered {
+    /// Nothing was sent, because no connection came about.
+    NotSent(Failure),
+    /// The server may have carried the request out.
+    Lost(Failure),
+}
+
+impl From<Unanswered> for Failure {
+    fn from(unanswered: Unanswered) -> Self {
+        match unanswered {
+            Unanswered::NotSent(failure) | Unanswered::Lost(failure) => failure,
+        }
+    }
+}
+
+/// Whether a connection of this client ever came about, with its TLS handshake. Nothing is sent
+/// before. The kinds of errors do not tell this: the same kind can mean either.
+#[derive(Debug, Clone, Default)]
+struct Connected(Arc<AtomicBool>);
+
+impl Connected {
+    fn is_so(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+/// The last link of the chain of connectors.
+impl<In: Transport> Connector<In> for Connected {
+    type Out = In;
+
+    fn connect(
+        &self,
+        _: &ConnectionDetails<'_>,
+        chained: Option<In>,
+    ) -> Result<Option<In>, ureq::Error> {
+        self.0.fetch_or(chained.is_some(), Ordering::SeqCst);
+        Ok(chained)
+    }
 }
 
 impl Server {
@@ -76,7 +129,7 @@ impl Client {
             .root_certs(RootCerts::PlatformVerifier)
             .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
             .build();
-        let agent = Agent::config_builder()
+        let config = Agent::config_builder()
             .tls_config(tls)
             .max_redirects(0)
             .max_redirects_will_error(false)
@@ -84,21 +137,34 @@ impl Client {
             .timeout_global(Some(PATIENCE))
             .timeout_connect(Some(PATIENCE_TO_CONNECT))
             .user_agent(concat!("fence-cli/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .into();
+            .build();
+        let connected = Connected::default();
+        let connector = DefaultConnector::default().chain(connected.clone());
         Ok(Self {
-            agent,
+            agent: Agent::with_parts(config, connector, DefaultResolver::default()),
+            connected,
             shown: base.clone(),
             base,
         })
     }
 
+    /// The server's address, for messages.
+    pub(crate) fn shown(&self) -> &str {
+        &self.shown
+    }
+
     pub(crate) fn get(&self, path: &str) -> Result<Answer, Failure> {
         let request = self.agent.get(format!("{}{path}", self.base));
-        self.read(request.header("Accept", "application/json").call())
+        let response = request.header("Accept", "application/json").call();
+        Ok(self.read(response)?)
     }
 
     pub(crate) fn post(&self, path: &str, body: &str) -> Result<Answer, Failure> {
+        Ok(self.send(path, body)?)
+    }
+
+    /// Like [`Self::post`]. The error says whether the server may have carried the request out.
+    pub(crate) fn send(&self, path: &str, body: &str) -> Result<Answer, Unanswered> {
         let request = self
             .agent
             .post(format!("{}{path}", self.base))
@@ -110,13 +176,17 @@ impl Client {
     fn read(
         &self,
         response: Result<ureq::http::Response<ureq::Body>, ureq::Error>,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Answer, Unanswered> {
         let unreachable = |error: ureq::Error| {
             let error = error.to_string();
-            Failure::Error(
+            let failure = Failure::Error(
                 format!("{}: {}", Printable(&self.shown), Printable(&error)),
                 Exit::Network,
-            )
+            );
+            match self.connected.is_so() {
+                true => Unanswered::Lost(failure),
+                false => Unanswered::NotSent(failure),
+            }
         };
         let mut response = response.map_err(unreachable)?;
         let status = response.status().as_u16();
@@ -127,19 +197,25 @@ impl Client {
             .read_to_string()
             .map_err(unreachable)?;
         let body = serde_json::from_str(&text).map_err(|_| {
-            Failure::Error(
+            Unanswered::Lost(Failure::Error(
                 format!(
                     "{}: answered {status} with something that is not JSON: is this the service's address?",
                     Printable(&self.shown)
                 ),
                 Exit::Network,
-            )
+            ))
         })?;
         Ok(Answer { status, body })
     }
 }
 
 impl Answer {
+    /// The code of an error in the server's form.
+    pub(crate) fn error_code(&self) -> Option<&str> {
+        let text = |member: &str| self.body.pointer(member).and_then(Value::as_str);
+        text("/error/message").and(text("/error/code"))
+    }
+
     /// The body of a success. Otherwise the server's error: a refusal by name; or for 429 and from
     /// 500 on, a failure of the server, which the caller may repeat.
     pub(crate) fn success(self) -> Result<Value, Failure> {

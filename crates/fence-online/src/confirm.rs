@@ -90,9 +90,10 @@ pub fn confirm(arguments: &Confirm) -> Result<CommandOutcome, Failure> {
 
 /// A grant, and the conditions of its end.
 pub(crate) struct Target {
-    account: Address,
+    pub(crate) account: Address,
     grant_id: B256,
-    is_on_chain: bool,
+    /// Whether delegations on a chain are a part of it.
+    pub(crate) is_on_chain: bool,
     /// Its delegations, if the file has them.
     delegations: Option<ChainGrant>,
     /// The reader of the chain.
@@ -117,6 +118,13 @@ pub(crate) struct Readings {
     service: Option<ReadBack>,
     /// The chain's own state.
     chain: Option<ChainState>,
+}
+
+impl Readings {
+    /// Whether the service has ended the grant.
+    pub(crate) fn is_revoked(&self) -> bool {
+        self.service.as_ref().is_some_and(ReadBack::is_revoked)
+    }
 }
 
 impl Target {
@@ -224,7 +232,8 @@ impl Target {
         CommandOutcome::ok(format!("the permission is gone: {state}\n"))
     }
 
-    fn why_not(&self, read: &Readings) -> String {
+    /// One line: why the permission does not count as ended.
+    pub(crate) fn why_not(&self, read: &Readings) -> String {
         let Some(service) = &read.service else {
             return "the permission is NOT confirmed as gone: the service says that it has never seen this grant".to_owned();
         };
@@ -257,7 +266,7 @@ impl Target {
     /// The transaction that disables the remaining delegations, from the delegations that the
     /// holder signed. The service's transaction is shown only when the file has none, and only if
     /// it calls the manager's disabling function.
-    fn disable(&self, read: &Readings) -> Option<Value> {
+    pub(crate) fn disable(&self, read: &Readings) -> Option<Value> {
         if let Some(delegations) = &self.delegations {
             let already = read.chain.as_ref().map(ChainState::already);
             return delegations

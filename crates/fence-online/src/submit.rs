@@ -8,9 +8,9 @@ use fence_offline::{
     CommandOutcome, Exit, Failure, Printable, document::Document, output, policy::PolicyArguments,
     settings::Settings, summary,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::client::{Client, Server};
+use crate::client::{Client, Server, Unanswered};
 
 /// `grant submit`.
 #[derive(Debug, Args)]
@@ -78,7 +78,10 @@ pub struct SubmitRevocation {
 pub fn submit_revocation(arguments: &SubmitRevocation) -> Result<CommandOutcome, Failure> {
     let client = arguments.server.connect(&Settings::load()?)?;
     let signed = Document::<Revocation>::read(&arguments.input)?.signed()?;
-    let answer = send_revocation(&client, &signed)?;
+    let answer = match send_revocation(&client, &signed) {
+        Ok(answer) => answer,
+        Err(unacknowledged) => return Ok(unacknowledged.outcome(arguments.json)),
+    };
     let kept = keep_receipt(arguments.receipt.as_ref(), &answer);
     let told = if arguments.json {
         CommandOutcome::json(&answer, Exit::Ok)
@@ -144,13 +147,69 @@ pub fn submit_limit(arguments: &SubmitLimit) -> Result<CommandOutcome, Failure> 
     )))
 }
 
+/// Why the service has not acknowledged a revocation.
+#[derive(Debug)]
+pub(crate) enum Unacknowledged {
+    /// Nothing is revoked by it: it was not sent, or the service refuses it.
+    Nothing(Failure),
+    /// The service may have carried it out: its answer was lost or is a failure.
+    Unknown(Failure),
+}
+
+impl Unacknowledged {
+    /// The first line says what is known.
+    fn outcome(self, as_json: bool) -> CommandOutcome {
+        let (words, revoked, failure) = match self {
+            Self::Nothing(failure) => (nothing_revoked(&failure), json!(false), failure),
+            Self::Unknown(failure) => {
+                let words = format!(
+                    "it is UNKNOWN whether anything is revoked: {failure}\nfence-cli revoke confirm reads it back\n"
+                );
+                (words, Value::Null, failure)
+            }
+        };
+        let exit = failure.exit();
+        if as_json {
+            let mut answer = failure.to_json();
+            if let Some(members) = answer.as_object_mut() {
+                members.insert("revoked".to_owned(), revoked);
+            }
+            return CommandOutcome::json(&answer, exit);
+        }
+        CommandOutcome {
+            stdout: words,
+            stderr: String::new(),
+            exit,
+        }
+    }
+}
+
+/// Says that nothing is revoked, in the first line, and why.
+pub(crate) fn nothing_revoked(failure: &Failure) -> String {
+    format!("nothing is revoked: {}", failure.to_words())
+}
+
+/// The code of a full store of revocations: nothing was written.
+const REVOCATIONS_FULL: &str = "revocations_full";
+
+/// Gives a signed revocation to the service, once.
 pub(crate) fn send_revocation(
     client: &Client,
     signed: &Signed<Revocation>,
-) -> Result<Value, Failure> {
-    client
-        .post("/delegation/revocations", &signed.to_json())?
-        .success()
+) -> Result<Value, Unacknowledged> {
+    let answer = client.send("/delegation/revocations", &signed.to_json());
+    let answer = answer.map_err(|unanswered| match unanswered {
+        Unanswered::NotSent(failure) => Unacknowledged::Nothing(failure),
+        Unanswered::Lost(failure) => Unacknowledged::Unknown(failure),
+    })?;
+    // Of the errors from 500 on, only this one says that nothing was written.
+    let is_refused = answer.error_code().is_some_and(|code| {
+        (400..500).contains(&answer.status) || (answer.status == 503 && code == REVOCATIONS_FULL)
+    });
+    answer.success().map_err(|failure| match is_refused {
+        true => Unacknowledged::Nothing(failure),
+        false => Unacknowledged::Unknown(failure),
+    })
 }
 
 /// Keeps the service's receipt, which names the record of the revocation in the grant's log.

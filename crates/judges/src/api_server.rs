@@ -30,7 +30,22 @@ pub struct ApiServerConfig {
 #[derive(Debug)]
 pub struct ApiServer {
     process: Server,
+    binary: PathBuf,
     _folder: TempDir,
+}
+
+/// Builds the binary if it is not up to date.
+async fn binary() -> Result<PathBuf, JudgeError> {
+    static BINARY: OnceCell<PathBuf> = OnceCell::const_new();
+    let binary = BINARY.get_or_try_init(|| build("api-server")).await?;
+    Ok(binary.clone())
+}
+
+fn folder() -> Result<TempDir, JudgeError> {
+    tempfile::tempdir().map_err(|source| JudgeError::File {
+        path: env::temp_dir(),
+        source,
+    })
 }
 
 impl ApiServer {
@@ -43,16 +58,11 @@ impl ApiServer {
     /// # Panics
     /// The service does not start.
     pub async fn start(config: &ApiServerConfig) -> Result<Self, JudgeError> {
-        static BINARY: OnceCell<PathBuf> = OnceCell::const_new();
-        let binary = BINARY.get_or_try_init(|| build("api-server")).await?;
-        let folder = tempfile::tempdir().map_err(|source| JudgeError::File {
-            path: env::temp_dir(),
-            source,
-        })?;
+        let (binary, folder) = (binary().await?, folder()?);
         let file = write(&folder, "service.toml", &config.toml(folder.path()))?;
         write(&folder, "settler.key", Account::SETTLER.private_key)?;
 
-        let mut command = Command::new(binary);
+        let mut command = Command::new(&binary);
         command
             .arg("serve")
             .arg("--config")
@@ -67,8 +77,46 @@ impl ApiServer {
         }
         Ok(Self {
             process: Server::start(command.as_std_mut()).await,
+            binary,
             _folder: folder,
         })
+    }
+
+    /// Builds the binary if it is not up to date, and starts its demo on a free port. Returns when
+    /// the demo has printed the line that contains `last`, with all that it has printed.
+    ///
+    /// # Errors
+    /// The binary cannot be built, or the demo ends before that line.
+    ///
+    /// # Panics
+    /// The demo does not start.
+    pub async fn demo(last: &str) -> Result<(Self, String), JudgeError> {
+        let (binary, folder) = (binary().await?, folder()?);
+        let mut command = Command::new(&binary);
+        command.args(["demo", "--listen", "127.0.0.1:0"]);
+        let process = Server::start(command.as_std_mut()).await;
+        let line = process.wait_for_line(|line| line.contains(last).then_some(()));
+        if line.await.is_none() {
+            let ended = process.ended().await;
+            return Err(JudgeError::Ended {
+                program: "api-server demo".to_owned(),
+                status: ended.code.to_string(),
+                log: ended.stdout + &ended.stderr,
+            });
+        }
+        let printed = process.stdout();
+        let demo = Self {
+            process,
+            binary,
+            _folder: folder,
+        };
+        Ok((demo, printed))
+    }
+
+    /// A command of the same program.
+    #[must_use]
+    pub fn command(&self) -> Command {
+        Command::new(&self.binary)
     }
 
     /// The URL of a path with its query.

@@ -57,7 +57,17 @@ pub(super) async fn show(stage: &FenceStage, out: &mut impl Write) -> Result<(),
 
 /// Prints example requests to the fence.
 pub(super) fn invite(stage: &FenceStage, out: &mut impl Write) -> Result<(), DemoError> {
-    writeln!(out, "\n# the fence's own server")?;
+    writeln!(
+        out,
+        "\n# the fence's own server, and the settings of fence-cli: docs/FENCE-TUTORIAL.md"
+    )?;
+    writeln!(
+        out,
+        "export SVC_FENCE_URL=http://{} SVC_FENCE_PROJECT_ID={} SVC_FENCE_SALT={}",
+        stage.address,
+        FenceStage::PROJECT,
+        FenceStage::SALT
+    )?;
     writeln!(out, "curl http://{}/delegation/status", stage.address)?;
     Ok(out.flush()?)
 }

@@ -34,6 +34,27 @@ pub(super) async fn show(stage: &WalletStage, out: &mut impl Write) -> Result<()
     round.withdrawn(out).await
 }
 
+/// Prints what `docs/owner.mjs` needs: the address of the server, the owner's key, and the
+/// operator's part of an export.
+pub(super) fn invite(stage: &WalletStage, out: &mut impl Write) -> Result<(), DemoError> {
+    writeln!(
+        out,
+        "\n# the sub-wallets' own server, and the owner of step 11: docs/OWNERS.md"
+    )?;
+    writeln!(
+        out,
+        "export API_URL=http://{} OWNER_KEY={}",
+        stage.address, BUYER.key
+    )?;
+    writeln!(out, "# its operator hands a wallet over")?;
+    writeln!(
+        out,
+        "api-server wallets export --config {} --request export-request.json --out export.json",
+        stage.operator.display()
+    )?;
+    Ok(out.flush()?)
+}
+
 struct Round<'a> {
     stage: &'a WalletStage,
     server: Buyer,

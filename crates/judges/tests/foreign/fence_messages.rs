@@ -1,5 +1,7 @@
 //! Messages of the fence, with usual and with extreme values, and our hashes of them.
 
+#![allow(dead_code, reason = "each test file compiles this module for itself")]
+
 use alloy_primitives::{Address, B256, Bytes, U256};
 use delegation_fence::onchain::{Caveat, Delegation};
 use delegation_fence::{
@@ -7,7 +9,6 @@ use delegation_fence::{
 };
 
 /// Well-known keys of local chains.
-#[allow(dead_code, reason = "only the judges that sign use them")]
 pub(crate) const KEYS: [&str; 2] = [
     "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d",
     "0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a",

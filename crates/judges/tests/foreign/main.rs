@@ -16,6 +16,8 @@ mod chain_readings;
 mod chains;
 mod contracts;
 mod discovery;
+#[path = "../it/documents.rs"]
+mod documents;
 #[path = "../it/ethers.rs"]
 mod ethers;
 mod execution;
@@ -28,6 +30,7 @@ mod figures;
 mod mcp;
 mod onchain;
 mod openapi;
+mod owners;
 mod payments;
 mod perp_orders;
 mod plan_digest;
@@ -39,6 +42,7 @@ mod safes;
 mod sender;
 mod sending;
 mod spend_controls;
+mod typed_documents;
 mod wallet_key;
 mod watch_audit;
 mod world;

@@ -10,10 +10,14 @@
 )]
 
 mod differential;
+mod documents;
 mod ethers;
 mod facts;
+#[path = "../foreign/fence_messages.rs"]
+mod fence_messages;
 mod foreign_abi;
 mod plans;
 #[path = "rails/rails.rs"]
 mod rails;
+mod typed_documents;
 mod vectors;

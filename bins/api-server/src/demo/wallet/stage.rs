@@ -1,8 +1,11 @@
 //! A server whose sub-wallets act, and its surroundings: an embedded chain 196 with every contract
 //! that they call.
 
-use std::io;
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
 use std::net::SocketAddr;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -59,6 +62,8 @@ pub(crate) struct WalletStage {
     pub(crate) address: SocketAddr,
     /// The payment chain, on which the wallets act as well.
     pub(crate) chain: DevChain,
+    /// A configuration for `api-server wallets` on the wallets of this server.
+    pub(crate) operator: PathBuf,
     stop: oneshot::Sender<()>,
     server: JoinHandle<Drained>,
     /// The services and files that the server uses. They end with the stage.
@@ -103,6 +108,7 @@ impl WalletStage {
             &wallets,
             SECRET.into(),
         )?);
+        let operator = operator(folder.path(), &wallets, &rpc.url())?;
         config.custody = Some(CustodySection::local(wallets, SECRET.into()));
         config.wallets.chains = vec![xlayer::CHAIN_ID];
         config.wallets.reviewed = Some(folder.path().join("targets.toml"));
@@ -117,6 +123,7 @@ impl WalletStage {
         Ok(Self {
             address,
             chain,
+            operator,
             stop,
             server,
             _around: (rpc, recordings, folder),
@@ -128,4 +135,27 @@ impl WalletStage {
         drop(self.stop);
         drop(self.server.await);
     }
+}
+
+/// Writes the configuration with which the operator's commands find the wallets.
+fn operator(folder: &Path, wallets: &Path, rpc_url: &str) -> io::Result<PathBuf> {
+    let private = |name: &str, text: &str| {
+        let path = folder.join(name);
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(0o600);
+        options.open(&path)?.write_all(text.as_bytes())?;
+        Ok::<_, io::Error>(path.display().to_string())
+    };
+    let secret_file = private("secret", SECRET)?;
+    let settler = private("settler", &GAS_PAYER.key.to_string())?;
+    let path = folder.join("operator.toml");
+    let text = format!(
+        "[payment]\npay_to = \"{}\"\n\n\
+         [settlement]\nmode = \"onchain\"\nrpc_url = \"{rpc_url}\"\nprivate_key_file = \"{settler}\"\n\n\
+         [custody]\nprovider = \"local\"\ndirectory = \"{}\"\nsecret_file = \"{secret_file}\"\n",
+        PAYEE.address,
+        wallets.display()
+    );
+    std::fs::write(&path, text)?;
+    Ok(path)
 }

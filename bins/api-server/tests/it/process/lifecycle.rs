@@ -266,6 +266,34 @@ async fn the_demo_stays_up_and_its_lines_work() {
     );
     let all = buyer.try_get(&all[0], None).await.unwrap();
     assert!(all.text.contains("/generate-meme"), "{}", all.text);
+
+    // What owners and their operator need.
+    let printed = |name: &str| {
+        let words = text.split_whitespace();
+        let mut values = words.filter_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+        values.next().expect(name).to_owned()
+    };
+    let acting = buyer.try_get(&(printed("API_URL") + "/status"), None).await;
+    assert_eq!(acting.unwrap().status, 200);
+    let fence = printed("SVC_FENCE_URL") + "/delegation/status";
+    let fence = buyer.try_get(&fence, None).await.unwrap();
+    assert!(
+        fence.text.contains(&printed("SVC_FENCE_PROJECT_ID")),
+        "{}",
+        fence.text
+    );
+    assert_eq!(printed("SVC_FENCE_SALT").len(), 66);
+    let operator = text.lines().find(|line| line.starts_with("api-server "));
+    let operator: Vec<&str> = operator.unwrap().split(' ').collect();
+    assert_eq!(
+        operator[1..4],
+        ["wallets", "export", "--config"],
+        "{operator:?}"
+    );
+    let listed = run(&["wallets", "list", "--config", operator[4]], &[]);
+    let wallet = text.lines().find(|line| line.contains("sub-wallet   0x"));
+    let wallet = wallet.unwrap().split_whitespace().next_back().unwrap();
+    assert!(listed.ok().stdout.contains(wallet), "{listed:?}");
     demo.stop().await;
 }
 

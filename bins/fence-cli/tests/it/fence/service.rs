@@ -18,6 +18,8 @@ pub(crate) struct State {
     pub(crate) disabled: bool,
     /// If set, the answer to every request.
     pub(crate) fixed: Option<(u16, String)>,
+    /// If set, the answer to a revocation, and whether the revocation is carried out.
+    pub(crate) acknowledgement: Option<(u16, String, bool)>,
     /// If set, the answer to every read of the grant after the revocation.
     pub(crate) read: Option<(u16, String)>,
     pub(crate) status: Option<Value>,
@@ -68,6 +70,10 @@ fn answer(state: &mut State, asked: &HttpRequest) -> (u16, String) {
             (201, answer)
         }
         ("POST", "/delegation/revocations") => {
+            if let Some((status, text, is_done)) = state.acknowledgement.clone() {
+                state.revoked = is_done;
+                return (status, text);
+            }
             state.revoked = true;
             let revocation: Value = serde_json::from_str(body).unwrap();
             let receipt = json!({"state": "revoked", "revoked_at": "2026-11-22T01:00:00Z", "read_back": true,

@@ -8,12 +8,13 @@ use dev_chain::cctp::ATTESTER;
 use dev_chain::iris::{Iris, IrisServer};
 use dev_chain::{DevChain, arbitrum, base, xlayer};
 use judges::{
-    Account, ApiServer, ApiServerConfig, Client, Order, OrderOutcome, ServiceAnswer, Toolchain, run,
+    Account, ApiServer, ApiServerConfig, Client, Order, OrderOutcome, ServiceAnswer, Toolchain,
 };
 use replay::{Recordings, ReplayServer};
 use serde_json::{Value, json};
 
 use super::ground::{Ground, Kind};
+use crate::typed_documents;
 
 const TARGETS: &str = include_str!("../../../../../docs/wallet-targets.example.toml");
 const FEES: &str = include_str!("../../../../../fixtures/vectors/plans/fees.toml");
@@ -173,26 +174,13 @@ impl Shop {
         panic!("an intent does not end: {intent}\n{}", self.service.log());
     }
 
-    /// The payer's signature over typed data, which foundry makes.
+    /// The payer's signature over typed data as it was handed out, made by the code of a browser
+    /// wallet.
     async fn sign(&self, typed: &Value) -> String {
-        let mut typed = typed.clone();
-        let field = |name: &str, kind: &str| json!({ "name": name, "type": kind });
-        typed["types"]["EIP712Domain"] = json!([
-            field("name", "string"),
-            field("version", "string"),
-            field("chainId", "uint256"),
-            field("verifyingContract", "address"),
-        ]);
-        let mut cast = self.toolchain.cast().unwrap();
-        cast.args([
-            "wallet",
-            "sign",
-            "--private-key",
-            Account::BUYER.private_key,
-            "--data",
-        ]);
-        cast.arg(typed.to_string());
-        run(cast, b"").await.unwrap().trim().to_owned()
+        let key = Account::BUYER.private_key;
+        let verdict = typed_documents::sign(&self.toolchain, key, typed).await;
+        assert_eq!(verdict.metamask, verdict.viem, "{typed:#}");
+        verdict.metamask.signature
     }
 
     /// Stops the service as an operator would.

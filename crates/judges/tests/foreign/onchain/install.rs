@@ -6,6 +6,7 @@ use alloy_primitives::{Address, B256, Bytes, address, hex, keccak256};
 use alloy_sol_types::SolValue as _;
 use delegation_fence::Signature;
 use delegation_fence::onchain::{Authorization, IMPLEMENTATION, MANAGER};
+use dev_chain::DevChain;
 use dev_chain::base::CHAIN_ID;
 use judges::{Account, Anvil, JudgeError, Toolchain, judge};
 use keystore::Key;
@@ -17,12 +18,14 @@ pub(crate) const ENFORCER: Address = address!("fe0ce0000000000000000000000000000
 /// The attacker's venue: a contract that makes a call of its own whenever it is called.
 pub(crate) const INTERPOSED: Address = address!("1e00000000000000000000000000000000000001");
 
-/// Deploys the framework's contracts at the addresses on Base where its authors published them.
-/// Their code comes from the authors' package.
-pub(crate) async fn install(toolchain: &Toolchain, chain: &Anvil) {
+/// A contract of the framework: its name, its address on Base, and the arguments of its creation.
+type Published = (&'static str, Address, Vec<u8>);
+
+/// The framework's contracts at the addresses on Base where its authors published them.
+fn contracts() -> [Published; 11] {
     use delegation_fence::onchain as at;
     let entry_point = address!("0000000071727De22E5E9d8BAf0edAc6f37da032");
-    let contracts: [(&str, Address, Vec<u8>); 11] = [
+    [
         (
             "DelegationManager",
             MANAGER,
@@ -50,7 +53,12 @@ pub(crate) async fn install(toolchain: &Toolchain, chain: &Anvil) {
             address!("cdF6aB796408598Cea671d79506d7D48E97a5437"),
             Vec::new(),
         ),
-    ];
+    ]
+}
+
+/// Deploys the framework's contracts. Their code comes from the authors' package.
+pub(crate) async fn install(toolchain: &Toolchain, chain: &Anvil) {
+    let contracts = contracts();
     let names: Vec<_> = contracts.iter().map(|(name, ..)| *name).collect();
     let code: BTreeMap<String, Bytes> = judge(toolchain.node("framework.mjs"), &names)
         .await
@@ -63,6 +71,19 @@ pub(crate) async fn install(toolchain: &Toolchain, chain: &Anvil) {
         let code = runtime_code(name);
         chain.set_code(address, &code).await.unwrap();
     }
+}
+
+/// An embedded chain that has what [`install`] and [`point`] have put on this one: the framework,
+/// the enforcer, and the code of an account.
+pub(crate) async fn embedded(chain: &Anvil, account: Account) -> DevChain {
+    let framework = contracts().map(|(_, address, _)| address);
+    let mut copy = DevChain::builder().base_stage();
+    for contract in framework.into_iter().chain([ENFORCER, account.address]) {
+        let at = json!([contract, "latest"]);
+        let code: Bytes = chain.rpc().call("eth_getCode", at).await.unwrap();
+        copy = copy.code(contract, code);
+    }
+    copy.build().unwrap()
 }
 
 pub(crate) fn sign(account: Account, digest: B256) -> Signature {
