@@ -21,6 +21,7 @@ const LIMITS: Limits = Limits {
     of_owner: 100,
     paid_by_owner: 150,
     of_all: 180,
+    of_chain_wei: U256::MAX,
 };
 
 fn owner(byte: u8) -> Owner {
@@ -164,6 +165,7 @@ async fn sums_beyond_a_column_exhaust_a_budget() {
         of_owner: u64::MAX,
         paid_by_owner: u64::MAX,
         of_all: u64::MAX,
+        of_chain_wei: U256::MAX,
     };
     for key in ["a", "b"] {
         let most = TopUp {

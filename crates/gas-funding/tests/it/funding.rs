@@ -10,7 +10,7 @@ use custody::Owner;
 use dev_chain::{DEV_ACCOUNTS, DevChain, Mining, Reply};
 use gas_funding::{
     Book as _, Budget, CoinPrices, Funder, Funds, GasFunding, Limits, MemoryBook, Need, NotGiven,
-    OwnPayment, PaidTotals, Parts, PortFuture, TopUp,
+    OwnPayment, PaidTotals, Parts, PortFuture, TopUp, Workload,
 };
 use test_support::eventually_every;
 use tx_sender::{
@@ -18,7 +18,11 @@ use tx_sender::{
 };
 
 const PAYER: Address = Address::repeat_byte(0x77);
-const GAS: u64 = 100_000;
+const WORKLOAD: Workload = Workload {
+    gas: 100_000,
+    transactions: 2,
+    input_bytes: 68,
+};
 
 struct InProcess(DevChain);
 
@@ -123,6 +127,7 @@ impl World {
                 most_wei: self.most_wei,
                 of_owner: u64::MAX,
                 of_all: u64::MAX,
+                of_chain_wei: U256::MAX,
             },
             sender: sender.clone(),
             book: Arc::<MemoryBook>::clone(&self.book),
@@ -138,7 +143,8 @@ impl World {
             chain: &self.reader,
             block: self.reader.sealed(0).await.unwrap().block,
             payer,
-            gas: GAS,
+            workload: WORKLOAD,
+            least: U256::ZERO,
             owner,
             account: PAYER,
             payment: Some(OWN),
@@ -201,6 +207,7 @@ async fn the_booked_amount_is_sent() {
         of_owner: 1,
         paid_by_owner: 1,
         of_all: 1,
+        of_chain_wei: U256::MAX,
     };
     world.book.book(booked, limits).await.unwrap();
     let (funding, sender) = world.process();
@@ -258,7 +265,7 @@ async fn a_refused_top_up_has_its_reason() {
     let asked = world.ask(&funding, PAYER, Some(owner())).await;
     assert_eq!(asked, missing(NotGiven::TooLarge));
     let block = world.reader.sealed(0).await.unwrap().block;
-    let lacking = funding.lacking(&world.reader, block, PAYER, GAS).await;
+    let lacking = funding.lacking(&world.reader, block, PAYER, WORKLOAD).await;
     assert_eq!(lacking.unwrap().unwrap().why, NotGiven::TooLarge);
     assert!(world.book.all().is_empty());
 }

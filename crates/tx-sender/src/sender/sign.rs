@@ -36,6 +36,7 @@ impl Driver {
             .collect();
         let mut committed = open.iter().fold(U256::ZERO, |sum, record| {
             sum.saturating_add(record.most_cost())
+                .saturating_add(self.added_fees)
         });
         open.sort_by_key(|record| record.nonce);
         for record in open {

@@ -1,6 +1,8 @@
 //! The work on records without an outcome: closing requests, filling missing nonces, and claiming
 //! nonces.
 
+use std::time::Duration;
+
 use alloy_primitives::U256;
 use tokio::time::Instant;
 
@@ -8,6 +10,9 @@ use super::driver::{Driver, Stop};
 use crate::node::View;
 use crate::record::{NOOP_GAS, cost};
 use crate::{Closing, Hold, Kind, Market, Record, State, first};
+
+/// For how long a tip that the nodes have demanded counts. Then their suggestion counts again.
+const LEAST_TIP_FOR: Duration = Duration::from_secs(600);
 
 impl Driver {
     /// Does everything that is due.
@@ -27,8 +32,16 @@ impl Driver {
         if !records.iter().any(is_open) {
             return Ok(());
         }
-        let (market, balance) = tokio::try_join!(view.market(), view.balance())?;
-        self.balance = balance;
+        let open = || records.iter().filter(|record| is_open(record));
+        let bytes = open().map(|record| record.request.input.len()).max();
+        let gas = open().map(|record| record.request.gas_limit).max();
+        let (market, balance, added_fees) = tokio::try_join!(
+            view.market(),
+            view.balance(),
+            view.added_fees(bytes.unwrap_or_default(), gas.unwrap_or_default()),
+        )?;
+        let market = market.with_least_tip(self.least_tip());
+        (self.balance, self.added_fees) = (balance, added_fees);
         self.clear_the_way(view, market, records).await?;
         self.read_prepared_again(records).await?;
         self.admit(view, market, balance, records).await?;
@@ -164,7 +177,9 @@ impl Driver {
                 (true, Ok(fees)) => cost(&record.request, fees),
                 _ => record.most_cost(),
             };
-            committed = committed.saturating_add(cost);
+            committed = committed
+                .saturating_add(cost)
+                .saturating_add(self.added_fees);
         }
         let mut nonces = Self::nonces(records);
         let mut claimed = Vec::new();
@@ -182,7 +197,7 @@ impl Driver {
                     continue;
                 }
             };
-            let each = cost(&record.request, fees);
+            let each = cost(&record.request, fees).saturating_add(self.added_fees);
             let left = balance.saturating_sub(committed).checked_div(each);
             self.transactions_left = Some(left.map_or(u64::MAX, |left| left.saturating_to()));
             committed = committed.saturating_add(each);
@@ -205,6 +220,14 @@ impl Driver {
             claimed.extend(record.claim(nonce));
         }
         self.write(records, claimed).await
+    }
+
+    /// Returns the tip below which the nodes have lately refused transactions, in wei per gas.
+    fn least_tip(&self) -> u128 {
+        let recent = self
+            .least_tip
+            .filter(|(_, since)| since.elapsed() < LEAST_TIP_FOR);
+        recent.map_or(0, |(tip, _)| tip)
     }
 
     /// Returns the highest price of a unit of gas for a transaction of this kind.
