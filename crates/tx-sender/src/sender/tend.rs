@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::driver::{Driver, Stop};
 use crate::node::View;
 use crate::record::{NOOP_GAS, cost};
-use crate::{Closing, Hold, Kind, Market, Record, State, first};
+use crate::{AboveCap, Closing, Hold, Kind, Market, Record, State, first};
 
 /// For how long a tip that the nodes have demanded counts. Then their suggestion counts again.
 const LEAST_TIP_FOR: Duration = Duration::from_secs(600);
@@ -190,7 +190,9 @@ impl Driver {
             if claimed.len() >= room {
                 break;
             }
-            let fees = match first(market, self.cap(record, Kind::Request)) {
+            let cap = self.cap(record, Kind::Request);
+            let fees = self.least_tip_within(cap).and_then(|()| first(market, cap));
+            let fees = match fees {
                 Ok(fees) => fees,
                 Err(above) => {
                     self.held(above.into());
@@ -228,6 +230,17 @@ impl Driver {
             .least_tip
             .filter(|(_, since)| since.elapsed() < LEAST_TIP_FOR);
         recent.map_or(0, |(tip, _)| tip)
+    }
+
+    /// Checks that the nodes accept a tip below the cap. Otherwise higher fees are of no use.
+    ///
+    /// # Errors
+    /// [`AboveCap`] with the tip that they demand.
+    pub(super) fn least_tip_within(&self, cap: u128) -> Result<(), AboveCap> {
+        match self.least_tip() {
+            needed if needed > cap => Err(AboveCap { needed, cap }),
+            _ => Ok(()),
+        }
     }
 
     /// Returns the highest price of a unit of gas for a transaction of this kind.
