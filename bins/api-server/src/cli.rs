@@ -107,6 +107,7 @@ impl From<WalletsCliError> for Failure {
 
 /// Runs the command on the process's command line.
 pub fn run_cli() -> ExitCode {
+    server_process::forbid_core_dumps();
     server_process::end("api-server", run(Cli::parse().command))
 }
 

@@ -14,8 +14,8 @@ pub use sections::{
     PaymentSection, SettlementMode, SettlementSection, StorageSection, Usd, WalletsSection,
 };
 pub use server_config::{
-    ChainTable, Chains, ConfigError, LogFormat, LogSection, Problem, ServerSection, UpstreamMode,
-    UpstreamTable, Upstreams,
+    ChainTable, Chains, ConfigError, LogFormat, LogSection, OutboundSection, Problem,
+    ServerSection, UpstreamMode, UpstreamTable, Upstreams,
 };
 
 /// The listening address unless `server.listen` sets another.
@@ -55,6 +55,8 @@ pub struct Config {
     /// Keys of the agent rail, so that both servers can share one file. This server reads only
     /// `fee_config`, for verifying submitted plans.
     pub plans: toml::Table,
+    /// The hosts that may be reached without TLS.
+    pub outbound: OutboundSection,
     /// Logging.
     pub log: LogSection,
 }
@@ -162,6 +164,22 @@ impl Configuration for Config {
             }
         }
         self.chains.check(problems);
+        self.check_encryption(problems);
         self.log.check(problems);
+    }
+}
+
+impl Config {
+    /// Checks that connections to other hosts are encrypted.
+    fn check_encryption(&self, problems: &mut Vec<Problem>) {
+        self.outbound.check(problems);
+        self.upstreams.check_encryption(&self.outbound, problems);
+        self.chains.check_encryption(&self.outbound, problems);
+        for (key, url) in self.settlement.urls() {
+            self.outbound.check_url(problems, key, url);
+        }
+        let hosts = self.storage.unencrypted_hosts();
+        let hosts = hosts.iter().map(String::as_str);
+        self.outbound.check_database(problems, "storage.url", hosts);
     }
 }

@@ -326,6 +326,7 @@ mod tests {
             // first transaction. No alert waits for the first of these wallets' events.
             let begins_later = [
                 "svc_sender_",
+                "svc_wallet_actions_held_total",
                 "svc_wallet_actions_total",
                 "svc_wallet_gas_topups_",
             ];

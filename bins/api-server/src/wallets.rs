@@ -17,7 +17,7 @@ pub(crate) use self::{
     intents::{PREFIX as INTENTS_PREFIX, answer as answer_intent},
     open::{acting_chains, mover, open},
     prices::token_usd,
-    refused::{refused, without_effect},
+    refused::{refused, still_held, without_effect},
     sending::{Sending, nodes, with_products},
     unanswered::answer_again,
     view::{intent_view, moved, realised},

@@ -84,6 +84,7 @@ impl From<PolicyError> for Failure {
 
 /// Runs the command on the process's command line.
 pub fn run() -> ExitCode {
+    server_process::forbid_core_dumps();
     server_process::end("mcp-server", execute(Cli::parse().command))
 }
 

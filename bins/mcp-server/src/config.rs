@@ -18,8 +18,8 @@ use url::Url;
 pub use delegation::DelegationSection;
 pub use plans::{PlansSection, PriceSource};
 pub use server_config::{
-    ChainTable, Chains, ConfigError, LogFormat, LogSection, Problem, ServerSection, UpstreamMode,
-    UpstreamTable, Upstreams,
+    ChainTable, Chains, ConfigError, LogFormat, LogSection, OutboundSection, Problem,
+    ServerSection, UpstreamMode, UpstreamTable, Upstreams,
 };
 pub use shares::{ShareTable, SharesSection};
 pub use storage::StorageSection;
@@ -41,6 +41,8 @@ pub struct Config {
     pub upstreams: Upstreams,
     /// RPC endpoints by chain id.
     pub chains: Chains,
+    /// The hosts that may be reached without TLS.
+    pub outbound: OutboundSection,
     /// Logging.
     pub log: LogSection,
     /// Keys of the paid API, so that both servers can share one file; not read here.
@@ -119,6 +121,14 @@ impl Configuration for Config {
             problems.push(Problem::new(key, TEST_NETWORK));
         }
         self.chains.check(problems);
+        self.outbound.check(problems);
+        self.upstreams.check_encryption(&self.outbound, problems);
+        self.chains.check_encryption(&self.outbound, problems);
+        if let Some(delegation) = &self.delegation {
+            let key = "delegation.status_url";
+            self.outbound
+                .check_url(problems, key, &delegation.status_url);
+        }
         self.storage.check(problems);
         self.log.check(problems);
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use calldata_checks::{Block, UtcSeconds};
 use serde_json::{Value, json};
-use tx_sender::{NodeFault, Transport};
+use tx_sender::{AddedFees, NodeFault, Transport};
 
 use crate::ReadFault;
 
@@ -40,12 +40,13 @@ pub enum Estimate {
 /// identified by its hash (EIP-1898), so a node that lags or follows another fork refuses instead
 /// of misleading. Contract calls and code are read from every node, and count when all answers
 /// agree. A wrong node can delay such a reading and cannot decide it. Coin balances, estimates,
-/// prices and receipts come from the first node that answers.
+/// prices, added fees and receipts come from the first node that answers.
 #[derive(Clone)]
 pub struct ChainReader {
     chain_id: u64,
     nodes: Vec<Arc<dyn Transport>>,
     confirmations: u64,
+    added_fees: Arc<AddedFees>,
 }
 
 impl ChainReader {
@@ -57,6 +58,7 @@ impl ChainReader {
             chain_id,
             nodes,
             confirmations,
+            added_fees: Arc::default(),
         }
     }
 

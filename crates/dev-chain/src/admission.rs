@@ -12,6 +12,7 @@ use revm::{context::TxEnv, context_interface::cfg::GasParams};
 
 use crate::{
     evm::{BlockContext, SPEC},
+    rollup::RollupFees,
     state::StateAt,
 };
 
@@ -63,6 +64,8 @@ pub(crate) enum Refusal {
     AlreadyKnown,
     #[error("replacement transaction underpriced")]
     ReplacementUnderpriced,
+    #[error("transaction underpriced: gas tip cap {tip}, minimum needed {least}")]
+    TipTooLow { tip: u128, least: u128 },
 }
 
 /// Longest code that a creating transaction may carry (EIP-3860).
@@ -125,7 +128,8 @@ fn admit_from(
             nonce: transaction.nonce(),
         });
     }
-    let (cost, balance) = (cost(&transaction), state.balance(sender));
+    let cost = cost(&transaction).saturating_add(RollupFees::of(state).total());
+    let balance = state.balance(sender);
     if let Some(overshot) = cost
         .checked_sub(balance)
         .filter(|overshot| !overshot.is_zero())
@@ -157,7 +161,17 @@ pub(crate) fn to_env(transaction: &Recovered<TxEnvelope>) -> TxEnv {
     }
 }
 
-/// The most that the transaction can take from its sender, in wei.
+/// Checks that the transaction offers at least this tip.
+pub(crate) fn check_tip(transaction: &TxEnvelope, least: u128) -> Result<(), Refusal> {
+    let tip = transaction.max_priority_fee_per_gas();
+    let tip = tip.unwrap_or_else(|| transaction.max_fee_per_gas());
+    match tip < least {
+        true => Err(Refusal::TipTooLow { tip, least }),
+        false => Ok(()),
+    }
+}
+
+/// The most that the gas and the value of the transaction can take from its sender, in wei.
 fn cost(transaction: &TxEnvelope) -> U256 {
     U256::from(transaction.gas_limit())
         .saturating_mul(U256::from(transaction.max_fee_per_gas()))

@@ -11,8 +11,9 @@ use alloy_consensus::{
     transaction::{Recovered, TransactionInfo},
 };
 use alloy_eips::{eip4895::Withdrawals, eip7685::EMPTY_REQUESTS_HASH};
-use alloy_primitives::{Address, B256, Bloom, Bytes, Log};
+use alloy_primitives::{Address, B256, Bloom, Bytes, Log, U256};
 use alloy_rpc_types_eth as rpc;
+use serde::Serialize;
 
 use crate::evm::{BENEFICIARY, BlockContext};
 
@@ -22,7 +23,19 @@ pub(crate) struct MinedTransaction {
     pub(crate) transaction: Recovered<TxEnvelope>,
     pub(crate) receipt: ReceiptEnvelope,
     pub(crate) gas_used: u64,
+    /// The fee for its data on Ethereum, in wei.
+    pub(crate) data_fee: U256,
     pub(crate) contract_address: Option<Address>,
+}
+
+/// A receipt as a client sees it.
+#[derive(Debug, Serialize)]
+pub(crate) struct ReceiptAnswer {
+    #[serde(flatten)]
+    receipt: rpc::TransactionReceipt,
+    /// A member of the OP stack. Absent when there is no such fee.
+    #[serde(rename = "l1Fee", skip_serializing_if = "U256::is_zero")]
+    data_fee: U256,
 }
 
 /// A block with all of its content.
@@ -144,7 +157,7 @@ impl Block {
     }
 
     /// `eth_getTransactionReceipt` for the transaction at this index.
-    pub(crate) fn receipt_to_rpc(&self, index: usize) -> Option<rpc::TransactionReceipt> {
+    pub(crate) fn receipt_to_rpc(&self, index: usize) -> Option<ReceiptAnswer> {
         let mined = self.transactions.get(index)?;
         let logs = self.logs_of(index).collect();
         let receipt = Receipt {
@@ -153,7 +166,7 @@ impl Block {
             logs,
         };
         let with_bloom = ReceiptWithBloom::new(receipt, *mined.receipt.logs_bloom());
-        Some(rpc::TransactionReceipt {
+        let receipt = rpc::TransactionReceipt {
             inner: ReceiptEnvelope::from_typed(mined.transaction.tx_type(), with_bloom),
             transaction_hash: *mined.transaction.tx_hash(),
             transaction_index: u64::try_from(index).ok(),
@@ -166,6 +179,10 @@ impl Block {
             from: mined.transaction.signer(),
             to: mined.transaction.to(),
             contract_address: mined.contract_address,
+        };
+        Some(ReceiptAnswer {
+            receipt,
+            data_fee: mined.data_fee,
         })
     }
 

@@ -54,6 +54,7 @@ impl Default for DevChainBuilder {
                 mining: Mining::Auto,
                 clock: system_clock(),
                 legacy: false,
+                least_tip: 0,
             },
             receipt_polls: 0,
             accounts: Vec::new(),

@@ -14,11 +14,12 @@ use crate::{
     abi::MessageTransmitter,
     block::Block,
     builder::DevChainBuilder,
-    contract::Token,
+    contract::{GasPriceOracle, Token},
     error::DevChainError,
     export::ExportedAccount,
     fault::InjectedFault,
     node::{Fate, Node},
+    rollup::GAS_PRICE_ORACLE,
     rpc::{self, Reply},
 };
 
@@ -152,6 +153,28 @@ impl DevChain {
     /// less keep waiting.
     pub fn set_base_fee(&self, wei: u64) {
         self.lock().settings.base_fee = wei;
+    }
+
+    /// Sets the least tip of raw transactions, in wei per gas. A lower one is refused from now on,
+    /// whatever the node suggests.
+    pub fn set_least_tip(&self, wei: u128) {
+        self.lock().settings.least_tip = wei;
+    }
+
+    /// Sets the fees that each transaction costs besides its gas, in wei: for its data on Ethereum,
+    /// and for the operator. Makes a block. Changes nothing else on a chain without
+    /// [`GAS_PRICE_ORACLE`].
+    ///
+    /// # Errors
+    ///
+    /// No caller can cause an error.
+    pub fn set_rollup_fees(&self, data: U256, operator: U256) -> Result<(), DevChainError> {
+        let fees = GasPriceOracle::setFeesCall {
+            feeForData: data,
+            feeOfOperator: operator,
+        };
+        self.call_as(Address::ZERO, GAS_PRICE_ORACLE, &fees)?;
+        Ok(())
     }
 
     /// Removes the newest `depth` blocks and makes as many others and one more, all empty, in their

@@ -19,6 +19,7 @@ pub mod iris;
 mod listener;
 mod node;
 mod pool;
+pub mod rollup;
 mod rpc;
 mod server;
 mod spec;

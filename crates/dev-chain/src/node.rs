@@ -15,16 +15,17 @@ use alloy_consensus::{
     Eip658Value, Receipt, ReceiptEnvelope, Transaction as _, TxEnvelope, transaction::Recovered,
 };
 use alloy_eips::{BlockId, BlockNumberOrTag};
-use alloy_primitives::{Address, B256, Bytes};
+use alloy_primitives::{Address, B256, Bytes, U256};
 use revm::context::{TxEnv, result::ExecutionResult};
 
 use crate::{
-    admission::{Refusal, admit, admit_unlocked, to_env},
+    admission::{Refusal, admit, admit_unlocked, check_tip, to_env},
     block::{Block, MinedTransaction},
     error::{DevChainError, ExecutionError},
     evm::{BlockContext, Checks, execute, free_call},
     fault::Faults,
     pool::Pool,
+    rollup::RollupFees,
     state::{State, StateAt},
 };
 
@@ -56,6 +57,8 @@ pub(crate) struct Settings {
     pub(crate) clock: Clock,
     /// Whether blocks show no base fee, as those of chains without EIP-1559.
     pub(crate) legacy: bool,
+    /// The least tip of raw transactions, in wei per gas.
+    pub(crate) least_tip: u128,
 }
 
 /// A chain with its whole history.
@@ -187,7 +190,9 @@ impl Node {
     /// Accepts a raw transaction and, with [`Mining::Auto`], runs all transactions that have become
     /// ready.
     pub(crate) fn send(&mut self, raw: &[u8]) -> Result<B256, Refusal> {
-        self.take(admit(raw, self.state.latest(), self.next_context())?)
+        let transaction = admit(raw, self.state.latest(), self.next_context())?;
+        check_tip(&transaction, self.settings.least_tip)?;
+        self.take(transaction)
     }
 
     /// [`Node::send`] for a sender that needs no signature.
@@ -245,14 +250,23 @@ impl Node {
                 continue;
             }
             self.pool.remove(&transaction);
-            let env = to_env(&transaction);
+            let (env, fees) = (to_env(&transaction), RollupFees::of(self.state.latest()));
             // A transaction that became invalid while it waited is dropped, as a miner does.
-            let Ok(done) = execute(self.state.latest(), context, env, Checks::Consensus) else {
+            let Ok(mut done) = execute(self.state.latest(), context, env, Checks::Consensus) else {
                 continue;
             };
+            if let Some(sender) = done.state.get_mut(&transaction.signer()) {
+                let Some(left) = sender.info.balance.checked_sub(fees.total()) else {
+                    continue;
+                };
+                sender.info.balance = left;
+            }
             self.state.commit(done.state);
             gas_used = gas_used.saturating_add(done.result.tx_gas_used());
-            mined.push(mined_transaction(transaction, done.result, gas_used));
+            mined.push(MinedTransaction {
+                data_fee: fees.data,
+                ..mined_transaction(transaction, done.result, gas_used)
+            });
         }
         self.append(Block::seal(context, self.head.hash, mined, self.branch));
     }
@@ -386,6 +400,7 @@ fn mined_transaction(
     MinedTransaction {
         receipt: ReceiptEnvelope::from_typed(transaction.tx_type(), receipt.with_bloom()),
         gas_used: result.tx_gas_used(),
+        data_fee: U256::ZERO,
         contract_address: result.created_address(),
         transaction,
     }

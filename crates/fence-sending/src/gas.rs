@@ -2,9 +2,9 @@
 
 mod cost;
 
-use alloy_primitives::Address;
+use alloy_primitives::{Address, U256};
 use delegation_fence::{Admitted, Block};
-use gas_funding::{Funds, Need};
+use gas_funding::{Funds, Need, Workload};
 use tx_sender::TurnFence;
 
 use crate::key::Purpose;
@@ -51,13 +51,13 @@ impl GasRules {
 }
 
 impl Shared {
-    /// Checks that `payer` holds enough coins for this much gas, or tops it up.
+    /// Checks that `payer` holds enough coins for this work, or tops it up.
     pub(crate) async fn fund(
         &self,
         admitted: &Admitted,
         route: &dyn Route,
         payer: Address,
-        (purpose, gas): (Purpose, u64),
+        (purpose, workload): (Purpose, Workload),
         block: Block,
         turn: Option<TurnFence>,
     ) -> Result<Funds, SendingFault> {
@@ -65,7 +65,8 @@ impl Shared {
             chain: &self.chain,
             block,
             payer,
-            gas,
+            workload,
+            least: U256::ZERO,
             owner: route.budget_owner(admitted.account).await?,
             account: admitted.account,
             payment: None,

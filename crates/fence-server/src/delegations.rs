@@ -7,6 +7,7 @@
 mod acknowledged;
 mod chain;
 mod grants;
+mod readings;
 mod submissions;
 
 use std::{fmt, sync::Arc};
@@ -21,6 +22,7 @@ use storage::postgres::Acknowledged;
 use tokio::sync::{Notify, futures::Notified};
 
 use self::acknowledged::Acknowledgement;
+use self::readings::SharedReadings;
 pub use self::{
     chain::OnChain,
     grants::{GrantReceipt, GrantState},
@@ -60,6 +62,8 @@ pub struct Delegations {
     accepted: Notify,
     /// Ends of grants, and limits.
     acknowledged: Acknowledged<Acknowledgement>,
+    /// What was lately read of the chain for callers who pay nothing.
+    readings: SharedReadings,
 }
 
 /// The parts of [`Delegations`].
@@ -118,6 +122,7 @@ impl Delegations {
             delegated,
             accepted: Notify::new(),
             acknowledged: Acknowledged::default(),
+            readings: SharedReadings::default(),
         })
     }
 

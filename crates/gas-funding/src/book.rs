@@ -50,7 +50,7 @@ pub struct TopUp {
     pub micro_usd: u64,
 }
 
-/// The limits of the budgets, in micro US dollars.
+/// The limits of the budgets, in micro US dollars unless the name says otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// The most that one owner may get in a day (UTC).
@@ -59,6 +59,8 @@ pub struct Limits {
     pub paid_by_owner: u64,
     /// The most that all owners together may get in a day (UTC).
     pub of_all: u64,
+    /// The most that all owners together may get on one chain in a day (UTC), in wei.
+    pub of_chain_wei: U256,
 }
 
 /// The book's entry for a key.
@@ -79,6 +81,8 @@ pub enum Budget {
     PaidByOwner,
     /// Limits all owners' top-ups in a day.
     OfAll,
+    /// Limits all owners' top-ups on one chain in a day, in wei.
+    OfChain,
 }
 
 impl Budget {
@@ -89,6 +93,16 @@ impl Budget {
             Self::OfOwner => "gas_topup_budget_usd",
             Self::PaidByOwner => "paid",
             Self::OfAll => "gas_topup_total_usd",
+            Self::OfChain => "gas_topup_total_wei",
+        }
+    }
+}
+
+impl Budget {
+    const fn unit(self) -> &'static str {
+        match self {
+            Self::OfChain => "wei",
+            Self::OfOwner | Self::PaidByOwner | Self::OfAll => "micro dollars",
         }
     }
 }
@@ -98,16 +112,16 @@ impl Budget {
 #[non_exhaustive]
 pub enum BookError {
     /// A budget does not cover the coins.
-    #[error("the budget {} does not cover {asked} micro dollars: {given} of {most} are given", .budget.as_str())]
+    #[error("the budget {} does not cover {asked} {}: {given} of {most} are given", .budget.as_str(), .budget.unit())]
     Budget {
         /// The budget.
         budget: Budget,
-        /// The value of the refused top-up, in micro US dollars.
-        asked: u64,
-        /// The value of the earlier top-ups.
-        given: u64,
+        /// The refused top-up, in the budget's unit.
+        asked: U256,
+        /// The earlier top-ups.
+        given: U256,
         /// The limit.
-        most: u64,
+        most: U256,
     },
     /// The book cannot be read or written. The code names no path.
     #[error("the book of coins for gas cannot be used: {code}")]
@@ -128,7 +142,7 @@ impl BookError {
     }
 }
 
-/// The values of the earlier top-ups, in micro US dollars.
+/// The values of the earlier top-ups, in micro US dollars unless the name says otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Given {
     /// For the owner, in the day.
@@ -137,16 +151,28 @@ struct Given {
     owner_ever: u64,
     /// For all owners, in the day.
     all_today: u64,
+    /// For all owners on the top-up's chain, in the day, in wei.
+    chain_today_wei: U256,
 }
 
 impl Limits {
     /// # Errors
     /// [`BookError::Budget`]
-    fn require(&self, asked: u64, given: Given) -> Result<(), BookError> {
-        for (budget, given, most) in [
-            (Budget::OfOwner, given.owner_today, self.of_owner),
-            (Budget::PaidByOwner, given.owner_ever, self.paid_by_owner),
-            (Budget::OfAll, given.all_today, self.of_all),
+    fn require(&self, top_up: &TopUp, given: Given) -> Result<(), BookError> {
+        let usd = |budget, given: u64, most: u64| {
+            let asked = U256::from(top_up.micro_usd);
+            (budget, asked, U256::from(given), U256::from(most))
+        };
+        for (budget, asked, given, most) in [
+            usd(Budget::OfOwner, given.owner_today, self.of_owner),
+            usd(Budget::PaidByOwner, given.owner_ever, self.paid_by_owner),
+            usd(Budget::OfAll, given.all_today, self.of_all),
+            (
+                Budget::OfChain,
+                top_up.wei,
+                given.chain_today_wei,
+                self.of_chain_wei,
+            ),
         ] {
             if given.saturating_add(asked) > most {
                 return Err(BookError::Budget {

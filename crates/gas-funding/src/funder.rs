@@ -16,6 +16,9 @@ pub struct Funder {
     pub of_owner: u64,
     /// The daily budget of all owners together, in micro US dollars.
     pub of_all: u64,
+    /// The daily budget of all owners together on one chain, in wei. It holds whatever a source of
+    /// prices says.
+    pub of_chain_wei: U256,
 }
 
 /// Whether an account can pay for gas.

@@ -13,8 +13,8 @@ use thiserror::Error;
 use tx_sender::{Lane, Record, Request, Sender, SenderError, State, TurnFence};
 
 use crate::{
-    Book, BookError, CoinPrices, Funder, Funds, Lacking, Limits, NotGiven, PaidTotals, TopUp,
-    worth_at_most,
+    Book, BookError, Budget, CoinPrices, Funder, Funds, Lacking, Limits, NotGiven, PaidTotals,
+    TopUp, worth_at_most,
 };
 
 /// The most transfers to an account for one purpose on one chain.
@@ -59,8 +59,11 @@ pub struct Need<'a> {
     pub block: Block,
     /// The account that pays for the gas.
     pub payer: Address,
-    /// How much gas the transactions need.
-    pub gas: u64,
+    /// What the transactions need.
+    pub workload: Workload,
+    /// The least balance of the payer in wei: what a node has demanded when it refused one of the
+    /// transactions. Zero when none has.
+    pub least: U256,
     /// The owner whose budgets count; `None` when it is unknown.
     pub owner: Option<Owner>,
     /// The account that acts. It may differ from the payer.
@@ -74,6 +77,17 @@ pub struct Need<'a> {
     pub turn: Option<TurnFence>,
     /// Gives the key of the transfer with this number. A key belongs to one transfer for ever.
     pub key: &'a (dyn Fn(u8) -> String + Send + Sync),
+}
+
+/// What transactions of one account need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Workload {
+    /// How much gas they need together.
+    pub gas: u64,
+    /// How many they are.
+    pub transactions: u64,
+    /// The calldata of the largest one, in bytes.
+    pub input_bytes: usize,
 }
 
 /// The payment for the work that needs gas. It counts in addition to the owner's settled payments
@@ -114,7 +128,7 @@ impl GasFunding {
         Self(None)
     }
 
-    /// Returns what the payer lacks for this much gas and would not get. Returns `None` when it
+    /// Returns what the payer lacks for this work and would not get. Returns `None` when it
     /// holds enough or would get the coins. This does not check the budgets; [`Self::fund`] does.
     ///
     /// # Errors
@@ -124,9 +138,9 @@ impl GasFunding {
         chain: &ChainReader,
         block: Block,
         payer: Address,
-        gas: u64,
+        workload: Workload,
     ) -> Result<Option<Lacking>, ReadFault> {
-        let wei = missing(chain, block, payer, gas).await?;
+        let wei = missing(chain, block, payer, workload, U256::ZERO).await?;
         if wei.is_zero() {
             return Ok(None);
         }
@@ -144,7 +158,14 @@ impl GasFunding {
     /// # Errors
     /// The chain, the book or the sender failed. A later call with the same keys continues.
     pub async fn fund(&self, need: Need<'_>) -> Result<Funds, FundingError> {
-        let missing = missing(need.chain, need.block, need.payer, need.gas).await?;
+        let missing = missing(
+            need.chain,
+            need.block,
+            need.payer,
+            need.workload,
+            need.least,
+        )
+        .await?;
         if missing.is_zero() {
             return Ok(Funds::Enough);
         }
@@ -218,13 +239,14 @@ impl Parts {
             of_owner: self.funder.of_owner,
             paid_by_owner: paid.saturating_add(own),
             of_all: self.funder.of_all,
+            of_chain_wei: self.funder.of_chain_wei,
         };
         let booked = match self.book.book(top_up, limits).await {
             Ok(booked) => booked,
             Err(refused @ BookError::Budget { budget, .. }) => {
                 let why = match worth {
-                    Some(_) => NotGiven::BudgetExhausted(budget),
-                    None => NotGiven::PriceUnavailable(budget),
+                    None if budget != Budget::OfChain => NotGiven::PriceUnavailable(budget),
+                    _ => NotGiven::BudgetExhausted(budget),
                 };
                 let account = need.account;
                 tracing::warn!(%owner, %account, chain_id, reason = why.code(), %refused, "an account gets no coins for gas");
@@ -277,17 +299,28 @@ pub const fn arrived(record: &Record) -> U256 {
     }
 }
 
-/// Returns the wei that the payer lacks for this much gas at the highest price expected now.
+/// Returns the wei that the payer lacks for this work at the highest price expected now, and for
+/// the balance that a node has demanded.
 async fn missing(
     chain: &ChainReader,
     block: Block,
     payer: Address,
-    gas: u64,
+    workload: Workload,
+    least: U256,
 ) -> Result<U256, ReadFault> {
+    let Workload {
+        gas,
+        transactions,
+        input_bytes,
+    } = workload;
     let price = chain.gas_price().await?;
+    let each = gas.checked_div(transactions).unwrap_or(gas);
+    let added = chain.added_fees((input_bytes, each), block).await?;
     let needed = U256::from(gas)
         .saturating_mul(U256::from(price))
-        .saturating_mul(U256::from(FEE_MARGIN));
+        .saturating_add(added.saturating_mul(U256::from(transactions)))
+        .saturating_mul(U256::from(FEE_MARGIN))
+        .max(least);
     let balance = chain.balance(payer, block).await?;
     Ok(needed.saturating_sub(balance))
 }

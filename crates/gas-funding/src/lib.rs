@@ -11,6 +11,8 @@ pub use book::{
     SqliteBook, TopUp,
 };
 pub use funder::{Funder, Funds, Lacking, NotGiven};
-pub use funding::{FundingError, GasFunding, MOST_TOP_UPS, Need, OwnPayment, Parts, arrived};
+pub use funding::{
+    FundingError, GasFunding, MOST_TOP_UPS, Need, OwnPayment, Parts, Workload, arrived,
+};
 pub use ports::{CoinPrices, PaidTotals, PortFuture};
 pub use price::worth_at_most;

@@ -2,7 +2,8 @@
 //! file, and by signals.
 
 use std::env;
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
@@ -170,7 +171,10 @@ impl ApiServerConfig {
 
 pub(crate) fn write(folder: &TempDir, name: &str, text: &str) -> Result<PathBuf, JudgeError> {
     let path = folder.path().join(name);
-    fs::write(&path, text).map_err(|source| JudgeError::File {
+    // Some of the files hold keys.
+    let private = Permissions::from_mode(0o600);
+    let written = fs::write(&path, text).and_then(|()| fs::set_permissions(&path, private));
+    written.map_err(|source| JudgeError::File {
         path: path.clone(),
         source,
     })?;

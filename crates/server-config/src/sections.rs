@@ -1,10 +1,12 @@
 //! The sections of the configuration that all servers have, with their defaults and rules.
 
 mod log;
+mod outbound;
 mod server;
 mod upstreams;
 
 pub use log::{LogFormat, LogSection};
+pub use outbound::OutboundSection;
 pub use server::ServerSection;
 pub use upstreams::{ChainTable, Chains, UpstreamMode, UpstreamTable, Upstreams};
 

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod command;
+mod dumps;
 mod edge;
 mod health;
 mod metrics;
@@ -8,6 +9,7 @@ mod metrics;
 pub use command::{
     DemoArguments, Failure, ServeArguments, block_on, end, print, runtime, show, show_findings,
 };
+pub use dumps::forbid_core_dumps;
 pub use edge::limits;
 pub use health::readiness;
 pub use metrics::{

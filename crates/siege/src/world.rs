@@ -3,8 +3,9 @@
 
 mod config;
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -350,7 +351,10 @@ fn chain(accounts: &Accounts) -> Result<DevChain, SiegeError> {
 
 fn write(files: &TempDir, name: &str, text: &str) -> Result<PathBuf, SiegeError> {
     let path = files.path().join(name);
-    match fs::write(&path, text) {
+    // Some of the files hold keys.
+    let private = Permissions::from_mode(0o600);
+    let written = fs::write(&path, text).and_then(|()| fs::set_permissions(&path, private));
+    match written {
         Ok(()) => Ok(path),
         Err(source) => Err(SiegeError::File { path, source }),
     }

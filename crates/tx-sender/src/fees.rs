@@ -69,6 +69,20 @@ impl Market {
         }
     }
 
+    /// Returns the market in which nodes accept no lower tip than this one.
+    #[must_use]
+    pub fn with_least_tip(self, least: u128) -> Self {
+        match self {
+            Self::Dynamic { base, tip } => Self::Dynamic {
+                base,
+                tip: tip.max(least),
+            },
+            Self::Legacy { price } => Self::Legacy {
+                price: price.max(least),
+            },
+        }
+    }
+
     /// Returns the lowest `maxFeePerGas` with which a block would accept a transaction now.
     #[must_use]
     pub const fn least(self) -> u128 {

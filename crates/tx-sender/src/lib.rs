@@ -16,8 +16,8 @@ pub use error::{Hold, SenderError, SignError, StoreError};
 pub use fees::{AboveCap, BUMP_PERMILLE, Fees, Market, first, outbid};
 pub use lane::Lane;
 pub use node::{
-    Head, HttpTransport, InvalidUrl, Mined, Node, NodeFault, NodeFuture, Receipt, Refusal,
-    RpcAnswer, RpcError, RpcNode, Transport, ask, rpc_request,
+    AddedFees, Head, HttpTransport, InvalidUrl, Mined, Node, NodeFault, NodeFuture, Receipt,
+    Refusal, RpcAnswer, RpcError, RpcNode, Transport, ask, rpc_request,
 };
 pub use observe::describe;
 pub use policy::{Chain, Clock, Options, Policy};

@@ -4,6 +4,7 @@ mod http;
 mod json_rpc;
 mod member;
 mod refusal;
+mod rollup;
 mod rpc;
 mod set;
 mod view;
@@ -16,6 +17,7 @@ use thiserror::Error;
 pub use self::http::{HttpTransport, InvalidUrl};
 pub use self::json_rpc::{RpcAnswer, RpcError, Transport, ask, rpc_request};
 pub use self::refusal::Refusal;
+pub use self::rollup::AddedFees;
 pub use self::rpc::RpcNode;
 pub(crate) use self::set::{Canonical, Delivery, Nodes};
 pub(crate) use self::view::View;
@@ -126,6 +128,10 @@ pub trait Node: Send + Sync + 'static {
 
     /// Returns the gas of an empty transfer from the account to itself (`eth_estimateGas`).
     fn noop_gas(&self, account: Address) -> NodeFuture<'_, u64>;
+
+    /// Returns the most that the chain adds to the gas of a transaction with this much calldata and
+    /// gas, in wei, as of the block with this hash ([`AddedFees`]).
+    fn added_fees(&self, transaction: (usize, u64), block: B256) -> NodeFuture<'_, U256>;
 
     /// Sends signed bytes (`eth_sendRawTransaction`).
     fn send(&self, raw: Bytes) -> NodeFuture<'_, ()>;

@@ -165,7 +165,7 @@ impl Driver {
                 Step::Write(moved) => intent = self.write(moved).await?,
                 Step::Leave(moved, pause) => {
                     if moved != intent {
-                        tracing::warn!(intent = %self.id, reason = moved.lacks_gas.as_deref(), "an action waits for gas");
+                        note_hold(&intent, &moved);
                         self.write(moved).await?;
                     }
                     return Ok(Turn::Waits(pause));
@@ -253,6 +253,18 @@ pub(crate) fn note_end(intent: &Intent) {
         metrics::counter!("svc_wallet_actions_total", "operation" => operation, "outcome" => outcome).increment(1);
     }
     tracing::info!(intent = %intent.id, operation, outcome, reason = intent.halted.as_deref(), "action ended");
+}
+
+/// Counts and logs that an intent is held by another cause than before.
+fn note_hold(before: &Intent, after: &Intent) {
+    let reason = |intent: &Intent| intent.held.as_ref().map(|held| held.reason.clone());
+    let Some(now) = reason(after).filter(|now| reason(before).as_ref() != Some(now)) else {
+        return;
+    };
+    let operation = after.operation.as_str();
+    tracing::warn!(intent = %after.id, operation, reason = now, "an action is held");
+    metrics::counter!("svc_wallet_actions_held_total", "operation" => operation, "reason" => now)
+        .increment(1);
 }
 
 /// The result of handling one transaction.

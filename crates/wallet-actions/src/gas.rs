@@ -1,25 +1,25 @@
 //! Gas for wallets: checks that a wallet can pay, and tops it up within the budgets. The principal
 //! never pays for gas.
 
-use alloy_primitives::Address;
-use gas_funding::{Funds, Need, OwnPayment};
+use alloy_primitives::{Address, U256};
+use gas_funding::{Funds, Need, OwnPayment, Workload};
 use tx_sender::TurnFence;
 
 use crate::drive::Fault;
 use crate::{Intent, Refused, Shared};
 
 impl Shared {
-    /// Checks that the wallet has enough coins for this much gas, or that a top-up could cover the
-    /// rest. The budgets are checked later, when coins are sent.
+    /// Checks that the wallet has enough coins for this work, or that a top-up could cover the rest. The budgets are checked later, when coins are sent.
     pub(crate) async fn afford(
         &self,
         chain_id: u64,
         wallet: Address,
-        gas: u64,
+        workload: Workload,
     ) -> Result<(), Refused> {
         let chain = self.chain(chain_id)?;
         let block = chain.sealed(0).await?.block;
-        match self.funding.lacking(chain, block, wallet, gas).await? {
+        let lacking = self.funding.lacking(chain, block, wallet, workload);
+        match lacking.await? {
             None => Ok(()),
             Some(lacking) => Err(Refused::Gas {
                 chain_id,
@@ -30,13 +30,13 @@ impl Shared {
         }
     }
 
-    /// Makes sure that the wallet of the intent has enough coins for this much gas. Tops it up if
-    /// necessary.
+    /// Makes sure that the wallet of the intent has enough coins for this work, and at least this
+    /// many wei. Tops it up if necessary.
     pub(crate) async fn fund(
         &self,
         intent: &Intent,
         chain_id: u64,
-        gas: u64,
+        (workload, least): (Workload, U256),
         turn: Option<TurnFence>,
     ) -> Result<Funds, Fault> {
         let chain = self.chain_of(chain_id)?;
@@ -44,7 +44,8 @@ impl Shared {
             chain,
             block: chain.sealed(0).await?.block,
             payer: intent.wallet,
-            gas,
+            workload,
+            least,
             owner: intent.owner.parse().ok(),
             account: intent.wallet,
             payment: Some(OwnPayment {

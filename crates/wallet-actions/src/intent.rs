@@ -60,10 +60,9 @@ pub struct Intent {
     pub state: State,
     /// Why the intent halted. `None` when it did not halt.
     pub halted: Option<String>,
-    /// Why the next transaction has no gas, while the intent waits for coins. Other intents may use
-    /// the wallet meanwhile. `None` when it does not wait.
+    /// What holds the next transaction up, or the one that was ordered. `None` when nothing does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lacks_gas: Option<String>,
+    pub held: Option<Hold>,
     /// Its transactions, in the order of sending.
     pub steps: Vec<Step>,
     /// The allowance that the action gives. `None` when it gives none.
@@ -84,6 +83,19 @@ pub struct Intent {
     /// When a reorganisation last reopened the intent after its end, in Unix seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reorganised_at: Option<u64>,
+}
+
+/// What holds a transaction of an intent up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hold {
+    /// The stable name of the cause: that of a missing top-up for gas, or that of the hold of the
+    /// sender of transactions ([`tx_sender::Hold::code`]).
+    pub reason: String,
+    /// When the intent was first found to be held by this cause, in Unix seconds.
+    pub since: u64,
+    /// From this Unix second on the chain does not execute the transaction any more, and the action
+    /// ends without it. `None` when the transaction waits until the cause ends.
+    pub until: Option<u64>,
 }
 
 /// The kind of an action.
@@ -328,6 +340,13 @@ impl Intent {
     pub fn has_effect(&self) -> bool {
         let sealed = |step: &Step| matches!(step.status, Status::Sealed { .. });
         self.steps.iter().any(sealed)
+    }
+
+    /// Whether a transaction of this kind completes or clears what the action has done before. It
+    /// is then ordered and sent whatever the time is.
+    pub(crate) fn must_go_on(&self, kind: StepKind) -> bool {
+        let follows = matches!(kind, StepKind::Clear | StepKind::Mint | StepKind::Transfer);
+        follows && self.has_effect()
     }
 
     /// Whether the intent is over without such an effect. A reorganisation may still give it one.

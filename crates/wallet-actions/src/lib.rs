@@ -19,7 +19,7 @@ mod wallet_actions;
 pub use gas_funding::GasFunding;
 pub use id::{IntentId, InvalidIntentId};
 pub use intent::{
-    Allowance, At, Bridge, Expected, IllegalMove, Intent, Operation, State, Status, Step,
+    Allowance, At, Bridge, Expected, Hold, IllegalMove, Intent, Operation, State, Status, Step,
 };
 pub use order::{
     Action, BridgeOrder, Charge, DivestOrder, InvestOrder, Order, Principal, Size, SwapOrder,

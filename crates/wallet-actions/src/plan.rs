@@ -21,6 +21,7 @@ use alloy_primitives::{Address, Bytes, U256};
 use alloy_sol_types::SolCall;
 use chain_reader::{Block, ChainReader, SimulatedCall};
 use custody::Wallet;
+use gas_funding::Workload;
 use serde_json::Value;
 
 pub(crate) use self::account::Account;
@@ -41,6 +42,9 @@ const BEGUN_WITHIN: u64 = 600;
 /// and for calls through several contracts.
 const GAS_OF_APPROVAL: u64 = 120_000;
 const GAS_OF_CALL: u64 = 900_000;
+
+/// The calldata of a mint: a message of 376 bytes with the signatures of its attesters.
+const BYTES_OF_MINT: usize = 1024;
 
 /// An intent under construction.
 pub(crate) struct Draft {
@@ -84,12 +88,16 @@ impl Planner<'_> {
         self.judge(&draft)?;
         let chain = self.shared.chain(draft.chain_id)?;
         let sealed = chain.sealed(0).await?;
-        let gas = self.foresee(chain, &draft, sealed.block).await?;
+        let workload = self.foresee(chain, &draft, sealed.block).await?;
         let wallet = self.wallet.address;
-        self.shared.afford(draft.chain_id, wallet, gas).await?;
+        self.shared.afford(draft.chain_id, wallet, workload).await?;
         if let Some(bridge) = &draft.bridge {
-            let chain_id = bridge.chain_id;
-            self.shared.afford(chain_id, wallet, GAS_OF_CALL).await?;
+            let mint = Workload {
+                gas: GAS_OF_CALL,
+                transactions: 1,
+                input_bytes: BYTES_OF_MINT,
+            };
+            self.shared.afford(bridge.chain_id, wallet, mint).await?;
         }
         self.intent(order, draft)
     }
@@ -116,7 +124,7 @@ impl Planner<'_> {
             not_after,
             state: State::Running,
             halted: None,
-            lacks_gas: None,
+            held: None,
             steps: draft.steps,
             allowance: draft.allowance,
             bridge: draft.bridge,
@@ -151,13 +159,14 @@ impl Planner<'_> {
         Ok(judged?)
     }
 
-    /// Simulates the transactions on top of a block. Returns the gas that they may use together.
+    /// Simulates the transactions on top of a block. Returns what they may need together, with the
+    /// clearing of an allowance.
     async fn foresee(
         &self,
         chain: &ChainReader,
         draft: &Draft,
         block: Block,
-    ) -> Result<u64, Refused> {
+    ) -> Result<Workload, Refused> {
         let here = || {
             draft
                 .steps
@@ -175,8 +184,20 @@ impl Planner<'_> {
             StepKind::Approve | StepKind::ApproveReset | StepKind::Clear => GAS_OF_APPROVAL,
             _ => GAS_OF_CALL,
         };
+        let workload = |gas| Workload {
+            gas,
+            transactions: u64::try_from(calls.len())
+                .unwrap_or_default()
+                .saturating_add(1),
+            input_bytes: calls
+                .iter()
+                .map(|call| call.input.len())
+                .max()
+                .unwrap_or_default(),
+        };
         let Some(outcomes) = chain.simulate(&calls, block).await? else {
-            return Ok(here().map(most).fold(GAS_OF_APPROVAL, u64::saturating_add));
+            let gas = here().map(most).fold(GAS_OF_APPROVAL, u64::saturating_add);
+            return Ok(workload(gas));
         };
         let mut gas = GAS_OF_APPROVAL;
         for (step, outcome) in here().zip(outcomes) {
@@ -194,7 +215,7 @@ impl Planner<'_> {
             }
             gas = gas.saturating_add(outcome.gas_used.saturating_mul(3) / 2);
         }
-        Ok(gas)
+        Ok(workload(gas))
     }
 
     /// Returns the wallet's account on a chain.

@@ -254,6 +254,12 @@ pub(super) const METRICS: [Metric; 37] = [
         help: "ended actions of sub-wallets: `completed`, `partial`, `failed` or `cancelled`. Exists from the first one on",
     },
     Metric {
+        name: "svc_wallet_actions_held_total",
+        kind: Counter,
+        labels: &["operation", "reason"],
+        help: "times that an action of a sub-wallet was held up: its transaction lacks coins for gas, or the sender holds it back (`reason` as in the answer). Exists from the first one on",
+    },
+    Metric {
         name: WALLET_ACTIONS_UNCHARGED,
         kind: Counter,
         labels: &["operation"],

@@ -3,7 +3,7 @@
 //!
 //! The intent is durable before the first signature, and its result before the charge. A call is
 //! charged when a transaction of the sub-wallet is in a block, or is pending when the payment's
-//! window or the call's time ends.
+//! window or the call's time ends and nothing holds it up.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use crate::context::Context;
 use crate::payment::KeptCall;
 use crate::reply::ErrorReply;
 use crate::sources::Wallets;
-use crate::wallets::{intent_view, refused, without_effect};
+use crate::wallets::{intent_view, refused, still_held, without_effect};
 
 /// The source of an action's result.
 const SOURCE: &str = "wallet.intents";
@@ -97,6 +97,9 @@ pub(super) async fn carry_out_since(
     if intent.state.is_over() && !intent.has_effect() {
         return Err(without_effect(&intent));
     }
+    if let Some(held) = still_held(&intent) {
+        return Err(held);
+    }
     let status = match intent.state.is_over() {
         true => Status::Ok,
         false => Status::Accepted,
@@ -118,7 +121,7 @@ fn time_left(since: Instant, actions: &WalletActions, call: &Call) -> Instant {
 }
 
 /// Handles an intent that is not finished when the time is over: cancels it if nothing was signed.
-/// A pending transaction is charged.
+/// A pending transaction is charged unless something holds it up.
 async fn give_up(actions: &WalletActions, intent: &Intent) -> Result<Intent, ErrorReply> {
     let given_up = actions.give_up(&intent.id, "not_begun_in_time").await;
     match given_up.map_err(|error| refused(&error))? {

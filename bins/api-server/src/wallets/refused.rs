@@ -5,6 +5,7 @@ use route_catalog::ErrorCode;
 use serde_json::json;
 use wallet_actions::{FundsRequired, Intent, PlanCause, PlanRefused, Refused};
 
+use super::view::{held, time};
 use crate::reply::ErrorReply;
 
 /// Seconds to wait for a busy wallet.
@@ -90,6 +91,26 @@ fn plan_refused(plan: &PlanRefused) -> ErrorReply {
         Some(seconds) => error.retry_after(seconds),
         None => error,
     }
+}
+
+/// The error of an action that is held up and has had no effect. `None` when nothing holds it up,
+/// or when it has had one. The action continues, and is charged when one of its transactions is in
+/// a block.
+pub(crate) fn still_held(intent: &Intent) -> Option<ErrorReply> {
+    let held = held(intent).filter(|_| !intent.has_effect())?;
+    let message = format!(
+        "no transaction of the action is in a block yet: {}. It continues, and is charged only then",
+        held.reason
+    );
+    let error = ErrorReply::new(ErrorCode::UpstreamUnavailable, message)
+        .detail("reason", held.reason.clone())
+        .detail("intent_id", intent.id.as_str())
+        .detail("sub_wallet", intent.wallet.to_string())
+        .detail("held_since", time(held.since));
+    Some(match held.until {
+        Some(until) => error.detail("held_until", time(until)),
+        None => error,
+    })
 }
 
 /// The error of an action that ended without effect.

@@ -115,6 +115,7 @@ impl Sending {
                 most_wei: U256::from(section.gas_topup_most_wei),
                 of_owner: section.gas_topup_budget_usd.as_micro(),
                 of_all: section.gas_topup_total_usd.as_micro(),
+                of_chain_wei: U256::from(section.gas_topup_total_wei),
             },
             sender: self.sender.clone(),
             book: self.stores.gas_book().await?,

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use readings::defi::realised::{Move, MoveKind};
 use readings::{Decimal, Figure};
 use serde_json::{Map, Value, json};
-use wallet_actions::{Intent, Operation, State, Status, Step, StepKind};
+use wallet_actions::{Hold, Intent, Operation, State, Status, Step, StepKind};
 
 use crate::answer::seconds;
 
@@ -24,6 +24,12 @@ pub(crate) fn intent_view(intent: &Intent) -> Value {
     if let Some(reason) = reason(intent) {
         put("reason", reason.into());
     }
+    if let Some(held) = held(intent) {
+        put("held_since", time(held.since).into());
+        if let Some(until) = held.until {
+            put("held_until", time(until).into());
+        }
+    }
     put("steps", intent.steps.iter().map(step).collect());
     put("result", result(intent));
     // The principal moves from the payer directly to its own sub-wallet, never through an address
@@ -40,6 +46,12 @@ pub(crate) fn intent_view(intent: &Intent) -> Value {
     Value::Object(shown)
 }
 
+/// What holds an action up that continues.
+pub(super) fn held(intent: &Intent) -> Option<&Hold> {
+    let held = intent.held.as_ref();
+    held.filter(|_| !intent.state.is_over())
+}
+
 fn status(intent: &Intent) -> &'static str {
     match intent.state {
         State::Running | State::Following | State::Reopened => "in_progress",
@@ -49,8 +61,8 @@ fn status(intent: &Intent) -> &'static str {
 
 /// The reason why the action failed, or the event that it waits for.
 fn reason(intent: &Intent) -> Option<String> {
-    if !intent.state.is_over() && intent.lacks_gas.is_some() {
-        return intent.lacks_gas.clone();
+    if let Some(held) = held(intent) {
+        return Some(held.reason.clone());
     }
     if intent.state == State::Following && intent.bridge.is_some() && intent.halted.is_none() {
         return Some("awaiting_mint".to_owned());
@@ -206,7 +218,8 @@ fn decimal(text: &str) -> Option<Decimal> {
     text.parse::<Figure>().ok().map(Figure::get)
 }
 
-fn time(unix: u64) -> String {
+/// A time as answers show it.
+pub(super) fn time(unix: u64) -> String {
     let time = i64::try_from(unix)
         .ok()
         .and_then(|unix| Timestamp::from_second(unix).ok());
@@ -233,13 +246,27 @@ mod tests {
     fn an_answer_says_what_an_action_waits_for() {
         let mut waits = intent("following", None);
         waits.halted = Some("step_reverted".to_owned());
-        waits.lacks_gas = Some("gas_budget_exhausted".to_owned());
+        let held = Hold {
+            reason: "gas_budget_exhausted".to_owned(),
+            since: 1_795_219_210,
+            until: None,
+        };
+        waits.held = Some(held.clone());
         let shown = intent_view(&waits);
         assert_eq!(shown["status"], "in_progress");
         assert_eq!(shown["reason"], "gas_budget_exhausted");
+        assert_eq!(shown["held_since"], time(1_795_219_210));
+        assert!(shown.get("held_until").is_none());
+        waits.held = Some(Hold {
+            until: Some(1_795_219_300),
+            ..held
+        });
+        assert_eq!(intent_view(&waits)["held_until"], time(1_795_219_300));
         // Its coins have come, and the allowance is being cleared.
-        waits.lacks_gas = None;
-        assert_eq!(intent_view(&waits)["reason"], "step_reverted");
+        waits.held = None;
+        let shown = intent_view(&waits);
+        assert_eq!(shown["reason"], "step_reverted");
+        assert!(shown.get("held_since").is_none());
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod charging;
 mod expired;
 mod gas;
 mod halts;
+mod held;
 mod in_time;
 mod lies;
 mod payers;

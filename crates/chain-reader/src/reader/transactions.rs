@@ -1,9 +1,9 @@
-//! Reads the receipts of transactions, and the present gas price.
+//! Reads the receipts of transactions, the present gas price, and the fees beside gas.
 
 use alloy_primitives::{Address, B256, U256};
 use calldata_checks::Block;
 use serde_json::json;
-use tx_sender::ask;
+use tx_sender::{NodeFault, ask};
 
 use super::ChainReader;
 use crate::wire::WireReceipt;
@@ -17,6 +17,28 @@ impl ChainReader {
     pub async fn gas_price(&self) -> Result<u128, ReadFault> {
         let price = self.ask::<alloy_primitives::U128>("eth_gasPrice", json!([]));
         Ok(price.await?.to())
+    }
+
+    /// The most that the chain adds to the gas of a transaction with this much calldata and gas, in
+    /// wei, as of a block, from the first node that answers: the fees of a rollup of the OP stack.
+    /// Zero on other chains.
+    ///
+    /// # Errors
+    /// [`ReadFault::Nodes`].
+    pub async fn added_fees(
+        &self,
+        transaction: (usize, u64),
+        block: Block,
+    ) -> Result<U256, ReadFault> {
+        let mut fault = NodeFault::Unreachable;
+        for node in &self.nodes {
+            let asked = self.added_fees.of(node.as_ref(), transaction, block.hash);
+            match asked.await {
+                Ok(fees) => return Ok(fees),
+                Err(other) => fault = other,
+            }
+        }
+        Err(self.fault(fault))
     }
 
     /// The net amount of a token that an account received in a transaction, from its logs: received

@@ -6,6 +6,8 @@ use super::DevChainBuilder;
 use crate::{
     accounts::{BUYER, DEV_ACCOUNTS},
     arbitrum, base, chain_196,
+    contract::Contract,
+    rollup::GAS_PRICE_ORACLE,
     spec::{CctpSpec, DexRouterSpec, LendingSpec, Placement, TokenSpec, VaultSpec},
     xlayer,
 };
@@ -63,8 +65,8 @@ impl DevChainBuilder {
 
     /// The contracts that swap and bridge plans call, on a chain with the id of Base (module
     /// [`base`]): USDC and WETH, the aggregator's router and fee forwarder, a venue between the two
-    /// tokens that the router allows, and both sides of the bridge; 10,000 native coins and 10,000
-    /// USDC for each of [`DEV_ACCOUNTS`].
+    /// tokens that the router allows, both sides of the bridge, and the fees of a rollup, which are
+    /// zero; 10,000 native coins and 10,000 USDC for each of [`DEV_ACCOUNTS`].
     #[must_use]
     pub fn base_stage(self) -> Self {
         DEV_ACCOUNTS
@@ -72,6 +74,7 @@ impl DevChainBuilder {
             .fold(base::RAILS.place(self.funded()), |builder, account| {
                 builder.holder(base::USDC, account.address, U256::from(base::USDC_FUNDS))
             })
+            .contract(GAS_PRICE_ORACLE, Contract::GasPriceOracle)
     }
 
     /// The contracts that wallet actions call on chain 196 (module [`xlayer`]), with

@@ -3,7 +3,7 @@
 
 use delegation_fence::{AccountKind, ClearObstacle, Now, Phase, Rule, State, Transaction};
 use fence_server::DelegationError;
-use gas_funding::Funds;
+use gas_funding::{Funds, Workload};
 use tokio::time::Instant;
 
 use super::{Driver, Snapshot};
@@ -69,7 +69,11 @@ impl Driver {
             Estimate::Gas(needed) if gas.limit(needed, false, overhead).is_some() => {}
             Estimate::Gas(_) | Estimate::Reverts => return Ok(Err(ClearObstacle::Paused)),
         }
-        let least = gas.approval.saturating_add(overhead);
+        let least = Workload {
+            gas: gas.approval.saturating_add(overhead),
+            transactions: 1,
+            input_bytes: call.input.len(),
+        };
         let funds = self.shared.fund(
             admitted,
             route,

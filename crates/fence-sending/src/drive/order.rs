@@ -3,7 +3,7 @@
 
 use calldata_checks::StepKind;
 use delegation_fence::{ClearObstacle, Event, HaltReason, Rule, State, Transaction};
-use gas_funding::Funds;
+use gas_funding::{Funds, Workload};
 use tx_sender::{Lane, Request};
 
 use super::{Driver, Snapshot, Turn};
@@ -72,13 +72,21 @@ impl Driver {
         };
 
         // Before the first step, the payer must hold the gas for all steps and for the clearing.
-        let needed = match transaction {
+        let (purpose, gas, transactions) = match transaction {
             Transaction::Step(StepKind::ApproveReset) => {
-                (Purpose::Steps, shared.gas.of_plan(overhead))
+                (Purpose::Steps, shared.gas.of_plan(overhead), 4)
             }
-            Transaction::Step(_) | Transaction::Swap => (Purpose::Steps, gas_limit),
-            Transaction::Clear(_) => (Purpose::Clearing, gas_limit),
+            Transaction::Step(_) | Transaction::Swap => (Purpose::Steps, gas_limit, 1),
+            Transaction::Clear(_) => (Purpose::Clearing, gas_limit, 1),
         };
+        let largest = admitted.steps.iter().map(|step| step.data.len()).max();
+        let workload = Workload {
+            gas,
+            transactions,
+            // A redemption has the data of a step and its own.
+            input_bytes: call.input.len().saturating_add(largest.unwrap_or_default()),
+        };
+        let needed = (purpose, workload);
         let funds = shared.fund(admitted, route, payer, needed, sealed.block, self.turn);
         match (funds.await?, transaction) {
             (Funds::Enough, _) => {}

@@ -55,6 +55,7 @@ pub(crate) fn funder(most_wei: u64, of_owner: u64) -> Funder {
         most_wei: U256::from(most_wei),
         of_owner,
         of_all: u64::MAX,
+        of_chain_wei: U256::MAX,
     }
 }
 

@@ -130,13 +130,20 @@ impl Delegations {
     ) -> Result<Option<OnChain>, DelegationError> {
         let view = self.store.view(of, grant_id, None).await?;
         Ok(match &view.grant {
-            Some(kept) => self.read_on_chain(kept).await,
+            Some(kept) => self.shared_on_chain(kept).await,
             None => None,
         })
     }
 
+    /// The state of the stored delegations, at most some seconds old: anybody may ask for it.
+    pub(super) async fn shared_on_chain(&self, kept: &KeptGrant) -> Option<OnChain> {
+        let grant = kept.signed.message();
+        let of = (grant.account, grant.grant_id);
+        self.readings.get(of, self.read_on_chain(kept)).await
+    }
+
     /// Reads the state of the stored delegations, independent of the installed policy.
-    pub(super) async fn read_on_chain(&self, kept: &KeptGrant) -> Option<OnChain> {
+    async fn read_on_chain(&self, kept: &KeptGrant) -> Option<OnChain> {
         let grant = ChainGrant::restore(kept.signed.typed_data(), &kept.delegations).ok()?;
         let asked = ChainQuestion {
             account: grant.account(),

@@ -230,7 +230,7 @@ impl Delegations {
             kind: Some(grant.account_kind),
             expires_at: Some(UtcSeconds::from_unix(grant.expires_at)),
             revoked_at,
-            on_chain: self.read_on_chain(kept).await,
+            on_chain: self.shared_on_chain(kept).await,
         })
     }
 

@@ -2,6 +2,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use alloy_primitives::U256;
+
 use super::{Book, BookFuture, Booked, Given, Limits, TopUp, day_of};
 
 /// A book that is not durable. It is for tests in simulated time, which cannot wait for the thread
@@ -39,8 +41,12 @@ impl Book for MemoryBook {
                     owner_today: sum(&|it| it.owner == top_up.owner && it.at >= day),
                     owner_ever: sum(&|it| it.owner == top_up.owner),
                     all_today: sum(&|it| it.at >= day),
+                    chain_today_wei: all
+                        .iter()
+                        .filter(|it| it.chain_id == top_up.chain_id && it.at >= day)
+                        .fold(U256::ZERO, |sum, it| sum.saturating_add(it.wei)),
                 };
-                limits.require(top_up.micro_usd, given).map(|()| Booked {
+                limits.require(&top_up, given).map(|()| Booked {
                     wei: top_up.wei,
                     is_new: true,
                 })

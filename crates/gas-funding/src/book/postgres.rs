@@ -83,7 +83,7 @@ async fn book(
         let wei = U256::from_str_radix(wei, 10).map_err(|error| damaged(BOOK, error))?;
         return Ok(Booked { wei, is_new: false });
     }
-    limits.require(top_up.micro_usd, given(transaction, top_up).await?)?;
+    limits.require(top_up, given(transaction, top_up).await?)?;
     // A concurrent booking of the same key is invisible to this transaction. It makes the insert
     // fail, and the transaction then runs again.
     let sql = "INSERT INTO gas_top_up (key, owner, account, at, chain_id, wei, micro_usd)
@@ -117,12 +117,19 @@ async fn given(transaction: &Transaction<'_>, top_up: &TopUp) -> Result<Given, B
     let sql = "SELECT least(coalesce(sum(micro_usd), 0), 9223372036854775807)::bigint
                FROM gas_top_up WHERE at >= $1";
     let of_all = transaction.query_opt(sql, &[&day]).await?;
-    let (Some(of_owner), Some(of_all)) = (of_owner, of_all) else {
+    let sql = "SELECT coalesce(sum(wei::numeric), 0)::text FROM gas_top_up
+               WHERE at >= $1 AND chain_id = $2";
+    let of_chain = transaction
+        .query_opt(sql, &[&day, &number(top_up.chain_id)])
+        .await?;
+    let (Some(of_owner), Some(of_all), Some(of_chain)) = (of_owner, of_all, of_chain) else {
         return Err(damaged(BOOK, "a sum is missing").into());
     };
+    let wei: &str = get(&of_chain, 0, BOOK)?;
     Ok(Given {
         owner_today: unsigned(&of_owner, 0, BOOK)?,
         owner_ever: unsigned(&of_owner, 1, BOOK)?,
         all_today: unsigned(&of_all, 0, BOOK)?,
+        chain_today_wei: U256::from_str_radix(wei, 10).map_err(|error| damaged(BOOK, error))?,
     })
 }

@@ -121,7 +121,7 @@ fn book(
             is_new: false,
         });
     }
-    limits.require(top_up.micro_usd, given(transaction, top_up)?)?;
+    limits.require(top_up, given(transaction, top_up)?)?;
     transaction
         .prepare_cached(
             "INSERT INTO top_up (key, owner, account, at, chain_id, wei, micro_usd) \
@@ -157,9 +157,20 @@ fn given(transaction: &Transaction<'_>, top_up: &TopUp) -> rusqlite::Result<Give
     let all_today = transaction
         .prepare_cached("SELECT coalesce(sum(micro_usd), 0) FROM top_up WHERE at >= ?1")?
         .query_row([day], |row| unsigned(row, 0))?;
+    let mut chain_today_wei = U256::ZERO;
+    let mut statement =
+        transaction.prepare_cached("SELECT wei FROM top_up WHERE at >= ?1 AND chain_id = ?2")?;
+    let mut rows = statement.query(params![day, number(top_up.chain_id)])?;
+    while let Some(row) = rows.next()? {
+        let wei: Option<String> = row.get(0)?;
+        // An amount that cannot be read leaves nothing of the budget.
+        let wei = wei.map(|wei| U256::from_str_radix(&wei, 10).unwrap_or(U256::MAX));
+        chain_today_wei = chain_today_wei.saturating_add(wei.unwrap_or_default());
+    }
     Ok(Given {
         owner_today,
         owner_ever,
         all_today,
+        chain_today_wei,
     })
 }

@@ -21,6 +21,7 @@ const LIMITS: Limits = Limits {
     of_owner: 100,
     paid_by_owner: 150,
     of_all: 180,
+    of_chain_wei: U256::MAX,
 };
 
 fn owner(byte: u8) -> Owner {
@@ -45,7 +46,7 @@ fn top_up(key: &str, byte: u8, at: u64, micro_usd: u64) -> TopUp {
 
 async fn refuses(book: &dyn Book, top_up: TopUp, limits: Limits) -> (Budget, u64) {
     match book.book(top_up, limits).await {
-        Err(BookError::Budget { budget, given, .. }) => (budget, given),
+        Err(BookError::Budget { budget, given, .. }) => (budget, given.saturating_to()),
         other => panic!("{other:?}"),
     }
 }
@@ -103,6 +104,38 @@ async fn keeps_its_promises(book: &dyn Book) {
             .unwrap()
             .is_new
     );
+    keeps_to_the_limit_in_wei(book).await;
+}
+
+/// A price source that says that a coin is worth nothing gives away no more of it in a day. Other
+/// chains and other days have limits of their own.
+async fn keeps_to_the_limit_in_wei(book: &dyn Book) {
+    let day = 9 * DAY;
+    let worthless = |key: &str, at, chain_id, wei: u64| TopUp {
+        wei: U256::from(wei),
+        chain_id,
+        ..top_up(key, 5, at, 0)
+    };
+    let limits = Limits {
+        of_chain_wei: U256::from(1_000),
+        ..LIMITS
+    };
+    let first = worthless("wei/a", day, 10, 900);
+    assert!(book.book(first, limits).await.unwrap().is_new);
+    let more = worthless("wei/b", day + 1, 10, 101);
+    let refused = book.book(more, limits).await.unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "the budget gas_topup_total_wei does not cover 101 wei: 900 of 1000 are given"
+    );
+    assert_eq!(refused.code(), "gas_budget_exhausted");
+    for fits in [
+        worthless("wei/c", day + 1, 10, 100),
+        worthless("wei/d", day + 1, 42_161, 1_000),
+        worthless("wei/e", day + DAY, 10, 1_000),
+    ] {
+        assert!(book.book(fits, limits).await.unwrap().is_new);
+    }
 }
 
 fn open(path: &Path) -> SqliteBook {
@@ -164,6 +197,7 @@ async fn sums_beyond_a_column_exhaust_a_budget() {
         of_owner: u64::MAX,
         paid_by_owner: u64::MAX,
         of_all: u64::MAX,
+        of_chain_wei: U256::MAX,
     };
     for key in ["a", "b"] {
         let most = TopUp {

@@ -7,10 +7,11 @@ use std::time::Duration;
 use alloy_primitives::{Address, B256, U256};
 use chain_reader::ChainReader;
 use custody::Owner;
-use dev_chain::{DEV_ACCOUNTS, DevChain, Mining, Reply};
+use dev_chain::rollup::GAS_PRICE_ORACLE;
+use dev_chain::{Contract, DEV_ACCOUNTS, DevChain, Mining, Reply};
 use gas_funding::{
     Book as _, Budget, CoinPrices, Funder, Funds, GasFunding, Limits, MemoryBook, Need, NotGiven,
-    OwnPayment, PaidTotals, Parts, PortFuture, TopUp,
+    OwnPayment, PaidTotals, Parts, PortFuture, TopUp, Workload,
 };
 use test_support::eventually_every;
 use tx_sender::{
@@ -18,7 +19,11 @@ use tx_sender::{
 };
 
 const PAYER: Address = Address::repeat_byte(0x77);
-const GAS: u64 = 100_000;
+const WORKLOAD: Workload = Workload {
+    gas: 100_000,
+    transactions: 2,
+    input_bytes: 68,
+};
 
 struct InProcess(DevChain);
 
@@ -74,6 +79,7 @@ struct World {
     book: Arc<MemoryBook>,
     ports: Arc<Ports>,
     most_wei: U256,
+    of_chain_wei: U256,
 }
 
 impl World {
@@ -81,6 +87,7 @@ impl World {
         let builder = DevChain::builder().mining(Mining::Manual);
         let funder = (DEV_ACCOUNTS[2].address, U256::from(10_u64.pow(18)));
         let builder = builder.account(funder.0, funder.1);
+        let builder = builder.contract(GAS_PRICE_ORACLE, Contract::GasPriceOracle);
         let chain = builder.account(PAYER, U256::ZERO).build().unwrap();
         for _ in 0..3 {
             chain.mine();
@@ -96,6 +103,7 @@ impl World {
             book: Arc::default(),
             ports: Arc::new(ports),
             most_wei: U256::MAX,
+            of_chain_wei: U256::MAX,
         }
     }
 
@@ -123,6 +131,7 @@ impl World {
                 most_wei: self.most_wei,
                 of_owner: u64::MAX,
                 of_all: u64::MAX,
+                of_chain_wei: self.of_chain_wei,
             },
             sender: sender.clone(),
             book: Arc::<MemoryBook>::clone(&self.book),
@@ -134,11 +143,23 @@ impl World {
     }
 
     async fn ask(&self, funding: &GasFunding, payer: Address, owner: Option<Owner>) -> Funds {
+        self.demand(funding, payer, owner, U256::ZERO).await
+    }
+
+    /// Asks for the gas of the work, and for at least this balance.
+    async fn demand(
+        &self,
+        funding: &GasFunding,
+        payer: Address,
+        owner: Option<Owner>,
+        least: U256,
+    ) -> Funds {
         let need = Need {
             chain: &self.reader,
             block: self.reader.sealed(0).await.unwrap().block,
             payer,
-            gas: GAS,
+            workload: WORKLOAD,
+            least,
             owner,
             account: PAYER,
             payment: Some(OWN),
@@ -201,6 +222,7 @@ async fn the_booked_amount_is_sent() {
         of_owner: 1,
         paid_by_owner: 1,
         of_all: 1,
+        of_chain_wei: U256::MAX,
     };
     world.book.book(booked, limits).await.unwrap();
     let (funding, sender) = world.process();
@@ -258,7 +280,7 @@ async fn a_refused_top_up_has_its_reason() {
     let asked = world.ask(&funding, PAYER, Some(owner())).await;
     assert_eq!(asked, missing(NotGiven::TooLarge));
     let block = world.reader.sealed(0).await.unwrap().block;
-    let lacking = funding.lacking(&world.reader, block, PAYER, GAS).await;
+    let lacking = funding.lacking(&world.reader, block, PAYER, WORKLOAD).await;
     assert_eq!(lacking.unwrap().unwrap().why, NotGiven::TooLarge);
     assert!(world.book.all().is_empty());
 }
@@ -271,4 +293,62 @@ async fn the_payment_for_the_work_counts_until_it_is_settled() {
     let (funding, _sender) = world.process();
     world.until_enough(&funding).await;
     assert_eq!(world.book.all().len(), 1);
+}
+
+/// The nodes of a rollup demand its fees from the balance, twice as much here: they may rise.
+#[tokio::test(start_paused = true)]
+async fn the_fees_of_a_rollup_are_given_too() {
+    let world = World::new();
+    let (data, operator) = (U256::from(10_u64.pow(12)), U256::from(7));
+    let (funding, _sender) = world.process();
+    world.chain.set_rollup_fees(data, operator).unwrap();
+    world.until_enough(&funding).await;
+    let price = world.reader.gas_price().await.unwrap();
+    let gas = U256::from(WORKLOAD.gas) * U256::from(price);
+    let fees = U256::from(WORKLOAD.transactions) * (data + operator);
+    let balance = world.chain.native_balance(PAYER);
+    assert_eq!(balance, (gas + fees) * U256::from(2));
+    assert_eq!(world.book.all().len(), 1);
+}
+
+/// A node refuses a transaction for lack of coins although the account holds what is counted here.
+#[tokio::test(start_paused = true)]
+async fn the_balance_that_a_node_demands_is_given_in_another_top_up() {
+    let world = World::new();
+    let (funding, _sender) = world.process();
+    world.until_enough(&funding).await;
+    let least = world.chain.native_balance(PAYER) + U256::from(1_000_000);
+    let demand = || world.demand(&funding, PAYER, Some(owner()), least);
+    assert_eq!(demand().await, Funds::Coming);
+    let enough = async || {
+        world.chain.mine();
+        (demand().await == Funds::Enough).then_some(())
+    };
+    eventually_every(Duration::from_secs(1), "the coins come", enough).await;
+    assert_eq!(world.chain.native_balance(PAYER), least);
+    let booked = world.book.all();
+    assert_eq!(booked.len(), 2);
+    assert_eq!(booked[1].wei, U256::from(1_000_000));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_node_demands_is_limited_too() {
+    let mut world = World::new();
+    world.most_wei = U256::from(10_u64.pow(16));
+    let (funding, _sender) = world.process();
+    let lie = U256::from(10_u64.pow(17));
+    let asked = world.demand(&funding, PAYER, Some(owner()), lie).await;
+    assert_eq!(asked, Funds::Missing(NotGiven::TooLarge));
+    world.most_wei = U256::MAX;
+    world.of_chain_wei = U256::from(10_u64.pow(16));
+    // Also without a price: no price would change it.
+    for price in [Some(10), None] {
+        *world.ports.coin_usd.lock().unwrap() = price;
+        let (funding, _sender) = world.process();
+        let asked = world.demand(&funding, PAYER, Some(owner()), lie).await;
+        let why = NotGiven::BudgetExhausted(Budget::OfChain);
+        assert_eq!(asked, Funds::Missing(why));
+        assert_eq!(why.code(), "gas_budget_exhausted");
+    }
+    assert!(world.book.all().is_empty());
 }

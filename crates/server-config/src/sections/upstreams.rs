@@ -8,7 +8,7 @@ use std::time::Duration;
 use secrecy::SecretString;
 use serde::Deserialize;
 
-use super::{check_rpc_url, check_url};
+use super::{OutboundSection, check_rpc_url, check_url};
 use crate::{Problem, lenient, read_secret_file};
 
 /// The names of all upstreams.
@@ -88,6 +88,15 @@ impl Upstreams {
             ] {
                 let key = format!("upstreams.{name}.{key}");
                 read_secret_file(&key, secret, file.as_deref(), problems);
+            }
+        }
+    }
+
+    /// Checks that connections to other hosts are encrypted.
+    pub fn check_encryption(&self, outbound: &OutboundSection, problems: &mut Vec<Problem>) {
+        for (name, table) in &self.0 {
+            for (key, url) in table.urls() {
+                outbound.check_url(problems, &format!("upstreams.{name}.{key}"), url);
             }
         }
     }
@@ -348,6 +357,15 @@ impl Chains {
     pub fn secrets(&self) -> Vec<SecretString> {
         let urls = self.0.values().flat_map(|table| &table.rpc_urls);
         urls.map(|url| url.clone().into()).collect()
+    }
+
+    /// Checks that connections to other hosts are encrypted.
+    pub fn check_encryption(&self, outbound: &OutboundSection, problems: &mut Vec<Problem>) {
+        for (id, table) in &self.0 {
+            for (index, url) in table.rpc_urls.iter().enumerate() {
+                outbound.check_url(problems, &format!("chains.{id}.rpc_urls[{index}]"), url);
+            }
+        }
     }
 
     /// Checks the tables.

@@ -9,6 +9,10 @@
     reason = "test code"
 )]
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
 use secrecy::ExposeSecret;
 use serde::Deserialize;
 use server_config::{
@@ -142,9 +146,9 @@ fn numbers_keep_to_their_range() {
 fn a_secret_file_is_read_unless_the_environment_has_the_secret() {
     let folder = tempfile::tempdir().unwrap();
     let secret = folder.path().join("key");
-    std::fs::write(&secret, " from-file \n").unwrap();
+    private(&secret, " from-file \n", 0o600);
     let empty = folder.path().join("empty");
-    std::fs::write(&empty, " \n").unwrap();
+    private(&empty, " \n", 0o400);
     let text = format!("upstreams.lifi.api_key_file = '{}'", secret.display());
     let config: Config = parse(&text, []).unwrap();
     let key = config.upstreams.table("lifi").api_key.unwrap();
@@ -176,6 +180,31 @@ fn a_secret_file_is_read_unless_the_environment_has_the_secret() {
             said.contains("upstreams.lifi.api_key_file: ") && said.contains(says),
             "{said}"
         );
+    }
+}
+
+/// Writes a file with a mode.
+fn private(path: &Path, text: &str, mode: u32) {
+    std::fs::write(path, text).unwrap();
+    std::fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn a_secret_file_that_others_may_read_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let secret = folder.path().join("key");
+    for mode in [0o604, 0o640, 0o602, 0o660, 0o644, 0o610] {
+        private(&secret, "5ec2e7", mode);
+        let said = refusal(&format!(
+            "upstreams.lifi.api_key_file = '{}'",
+            secret.display()
+        ));
+        let expected = format!(
+            "upstreams.lifi.api_key_file: other users may read or change {}: it has the mode {mode:03o}",
+            secret.display()
+        );
+        assert!(said.contains(&expected), "{said}");
+        assert!(!said.contains("5ec2e7"), "{said}");
     }
 }
 

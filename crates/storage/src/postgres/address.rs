@@ -2,7 +2,10 @@
 
 use std::{fmt, str::FromStr};
 
-use tokio_postgres::{Config, config::Host};
+use tokio_postgres::{
+    Config,
+    config::{Host, SslMode},
+};
 
 use super::PostgresError;
 
@@ -22,6 +25,22 @@ impl Address {
     pub fn is_postgres(url: &str) -> bool {
         url.split_once("://")
             .is_some_and(|(scheme, _)| SCHEMES.contains(&scheme))
+    }
+
+    /// The hosts to which a connection may be without TLS: all hosts of a network, unless the
+    /// address requires TLS.
+    #[must_use]
+    pub fn unencrypted_hosts(&self) -> Vec<String> {
+        if self.config.get_ssl_mode() == SslMode::Require {
+            return Vec::new();
+        }
+        let hosts = self.config.get_hosts().iter();
+        let names = hosts.filter_map(|host| match host {
+            Host::Tcp(name) => Some(name.clone()),
+            #[cfg(unix)]
+            Host::Unix(_) => None,
+        });
+        names.collect()
     }
 
     pub(super) fn config(&self) -> &Config {
@@ -101,6 +120,21 @@ mod tests {
             "postgres://db.example:5433,standby:5432/payments"
         );
         assert!(!format!("{address:?}").contains("secret"));
+    }
+
+    #[test]
+    fn only_an_address_that_requires_tls_is_always_encrypted() {
+        for (options, hosts) in [
+            ("", &["db.example", "10.0.0.1"][..]),
+            ("?sslmode=prefer", &["db.example", "10.0.0.1"]),
+            ("?sslmode=disable", &["db.example", "10.0.0.1"]),
+            ("?sslmode=require", &[]),
+        ] {
+            let url =
+                format!("postgres://svc@db.example,10.0.0.1,%2Frun%2Fpostgres/payments{options}");
+            let address: Address = url.parse().unwrap();
+            assert_eq!(address.unencrypted_hosts(), hosts, "{options}");
+        }
     }
 
     #[test]

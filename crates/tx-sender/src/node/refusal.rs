@@ -1,4 +1,6 @@
-//! The meaning of a node's refusal of a transaction.
+//! The meaning of a node's refusal of a transaction, and the amounts that it states.
+
+use alloy_primitives::U256;
 
 /// Why a node refused a transaction. Nodes hardly have codes for this, only messages. The messages
 /// of geth, reth, erigon, nethermind and besu are known here.
@@ -98,6 +100,40 @@ impl Refusal {
             Self::Unclear
         }
     }
+
+    /// Returns the balance that a refusal for lack of coins demands, in wei. Only the node knows
+    /// it where the chain adds fees to the gas. `None` when the message states none.
+    #[must_use]
+    pub fn needed(message: &str) -> Option<U256> {
+        if Self::read(message) != Self::NoFunds {
+            return None;
+        }
+        // The costs of transactions that wait are in `overshot`, and not in `tx cost`.
+        match (number(message, "balance "), number(message, "overshot ")) {
+            (Some(balance), Some(overshot)) => Some(balance.saturating_add(overshot)),
+            _ => number(message, "want ").or_else(|| number(message, "tx cost ")),
+        }
+    }
+
+    /// Returns the least tip that a refusal of too low fees demands, in wei per gas. `None` when
+    /// the message states none.
+    #[must_use]
+    pub fn least_tip(message: &str) -> Option<u128> {
+        let is_of_tips = message.to_ascii_lowercase().contains("tip");
+        if !is_of_tips || Self::read(message) != Self::FeesTooLow {
+            return None;
+        }
+        number(message, "minimum needed ")?.try_into().ok()
+    }
+}
+
+/// Reads the decimal number that follows the words in a message.
+fn number(message: &str, words: &str) -> Option<U256> {
+    let message = message.to_ascii_lowercase();
+    let (_, rest) = message.split_once(words)?;
+    let end = rest.find(|letter: char| !letter.is_ascii_digit());
+    let digits = rest.get(..end.unwrap_or(rest.len()))?;
+    U256::from_str_radix(Some(digits).filter(|digits| !digits.is_empty())?, 10).ok()
 }
 
 #[cfg(test)]
@@ -151,5 +187,50 @@ mod tests {
         ] {
             assert_eq!(Refusal::read(message), expected, "{message}");
         }
+    }
+
+    #[test]
+    fn the_amounts_of_refusals_are_read() {
+        for (message, needed) in [
+            (
+                "insufficient funds for gas * price + value: balance 70, tx cost 100, overshot 30",
+                Some(100),
+            ),
+            (
+                "insufficient funds for gas * price + value: balance 70, queued cost 50, tx cost 100, overshot 80",
+                Some(150),
+            ),
+            (
+                "insufficient funds for gas * price + value: have 7 want 9",
+                Some(9),
+            ),
+            (
+                "insufficient funds for gas * price + value: address 0x12 have 7 want 9",
+                Some(9),
+            ),
+            ("insufficient funds for gas * price + value", None),
+            ("insufficient funds: want x", None),
+            ("transaction underpriced: have 7 want 9", None),
+        ] {
+            assert_eq!(
+                Refusal::needed(message),
+                needed.map(U256::from),
+                "{message}"
+            );
+        }
+        for (message, tip) in [
+            (
+                "transaction underpriced: gas tip cap 1, minimum needed 5",
+                Some(5),
+            ),
+            ("transaction underpriced: tip needed 1", None),
+            ("intrinsic gas too low: gas 1, minimum needed 5", None),
+            ("insufficient funds for tip: minimum needed 5", None),
+        ] {
+            assert_eq!(Refusal::least_tip(message), tip, "{message}");
+        }
+        // No number is too long to be read as none.
+        let long = format!("insufficient funds: have 1 want {}", "9".repeat(90));
+        assert_eq!(Refusal::needed(&long), None);
     }
 }

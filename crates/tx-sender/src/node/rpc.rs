@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::json_rpc::{RpcAnswer, Transport, ask};
-use super::{Head, Mined, Node, NodeFault, NodeFuture, Receipt};
+use super::{AddedFees, Head, Mined, Node, NodeFault, NodeFuture, Receipt};
 
 /// A node that is asked through a [`Transport`]. Members of answers that have consequences are read
 /// strictly. Other members are ignored.
@@ -18,6 +18,7 @@ pub struct RpcNode {
     transport: Arc<dyn Transport>,
     /// Whether the node has refused batches.
     one_by_one: Arc<AtomicBool>,
+    added_fees: Arc<AddedFees>,
 }
 
 const RECEIPT: &str = "eth_getTransactionReceipt";
@@ -77,6 +78,7 @@ impl RpcNode {
         Self {
             transport,
             one_by_one: Arc::default(),
+            added_fees: Arc::default(),
         }
     }
 
@@ -251,6 +253,13 @@ impl Node for RpcNode {
             let call = json!({ "from": account, "to": account, "value": "0x0" });
             let gas: U64 = self.ask("eth_estimateGas", json!([call])).await?;
             Ok(gas.to())
+        })
+    }
+
+    fn added_fees(&self, transaction: (usize, u64), block: B256) -> NodeFuture<'_, U256> {
+        Box::pin(async move {
+            let node = self.transport.as_ref();
+            self.added_fees.of(node, transaction, block).await
         })
     }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use alloy_primitives::{Address, B256, Bytes};
+use alloy_primitives::{Address, B256, Bytes, U256};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -46,6 +46,10 @@ pub(crate) struct Delivery {
     pub(crate) shown: bool,
     /// The refusal, if every node that answered has refused for the same reason.
     pub(crate) refusal: Option<(Refusal, String)>,
+    /// The balance that the refusal demands, in wei: the lowest one that a node has stated.
+    pub(crate) needed: Option<U256>,
+    /// The tip that the refusal demands, in wei per gas: the lowest one that a node has stated.
+    pub(crate) least_tip: Option<u128>,
     /// Whether every node of the chain has answered. Until then the refusal is not final.
     pub(crate) by_all: bool,
     /// The first failure. It matters when no node has accepted the bytes.
@@ -184,6 +188,7 @@ impl Nodes {
                         balance: Arc::default(),
                         price: Arc::default(),
                         noop_gas: Arc::default(),
+                        added_fees: Arc::default(),
                     });
                 }
                 Err(other) => fault = other,
@@ -318,6 +323,9 @@ impl Nodes {
             let first = kinds.first().cloned();
             delivery.refusal =
                 first.filter(|(first, _)| kinds.iter().all(|(kind, _)| kind == first));
+            let words = kinds.iter().map(|(_, message)| message.as_str());
+            delivery.needed = words.clone().filter_map(Refusal::needed).min();
+            delivery.least_tip = words.filter_map(Refusal::least_tip).min();
         }
         delivery
     }

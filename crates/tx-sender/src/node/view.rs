@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use alloy_primitives::{Address, B256, U256};
-use tokio::sync::OnceCell;
+use tokio::sync::{Mutex, OnceCell};
 
 use super::member::Member;
 use super::{Head, NodeFault};
@@ -33,6 +33,9 @@ pub(crate) struct View {
     pub(super) price: Arc<OnceCell<u128>>,
     /// The gas of an empty transfer to the account itself.
     pub(super) noop_gas: Arc<OnceCell<u64>>,
+    /// The calldata and the gas of the transaction whose added fees were last asked for, and these
+    /// fees.
+    pub(super) added_fees: Arc<Mutex<Option<(usize, u64, U256)>>>,
 }
 
 impl View {
@@ -69,6 +72,28 @@ impl View {
             Some(base) => Market::Dynamic { base, tip: price },
             None => Market::Legacy { price },
         })
+    }
+
+    /// Returns the most that the chain adds to the gas of a transaction with at most this much
+    /// calldata and gas, as of the head. Zero when the node refuses to say it.
+    pub(crate) async fn added_fees(&self, bytes: usize, gas: u64) -> Result<U256, Hold> {
+        let mut last = self.added_fees.lock().await;
+        match *last {
+            Some((most_bytes, most_gas, fees)) if most_bytes >= bytes && most_gas >= gas => {
+                return Ok(fees);
+            }
+            _ => {}
+        }
+        let node = &self.member.node;
+        let ask = || async {
+            match node.added_fees((bytes, gas), self.head.hash).await {
+                Err(NodeFault::Refused { .. }) => Ok(U256::ZERO),
+                fees => fees,
+            }
+        };
+        let fees = self.member.wait(ask).await.map_err(Hold::Nodes)?;
+        *last = Some((bytes, gas, fees));
+        Ok(fees)
     }
 
     /// Returns the gas for an empty transfer to the account itself. It is a quarter more than the

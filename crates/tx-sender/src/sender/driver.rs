@@ -44,6 +44,10 @@ pub(super) struct Driver {
     pub(super) transactions_left: Option<u64>,
     /// The account's balance at the last check, in wei.
     pub(super) balance: U256,
+    /// The most that the chain adds to the gas of one transaction, at the last check, in wei.
+    pub(super) added_fees: U256,
+    /// The least tip that the nodes have demanded, in wei per gas, and when.
+    pub(super) least_tip: Option<(u128, Instant)>,
     /// The deliveries that are running: record, hash, result.
     pub(super) sending: JoinSet<(u64, B256, Delivery)>,
     takeover: Takeover,
@@ -107,6 +111,8 @@ impl Driver {
             elsewhere: false,
             transactions_left: None,
             balance: U256::ZERO,
+            added_fees: U256::ZERO,
+            least_tip: None,
             sending: JoinSet::new(),
             fence: None,
             leased_at: None,

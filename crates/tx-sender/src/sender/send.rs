@@ -32,7 +32,12 @@ impl Driver {
                 continue;
             };
             let pace = self.paces.of(record);
-            let wait = if pace.accepted {
+            // Coins have not come yet, so the nodes would refuse the same bytes again.
+            let lacks_coins = matches!(
+                &pace.hold,
+                Some(Hold::NoGas { balance, .. }) if *balance == self.balance
+            );
+            let wait = if pace.accepted || lacks_coins {
                 self.policy.resend_after
             } else {
                 self.policy.poll_interval
@@ -76,6 +81,10 @@ impl Driver {
     /// Handles a delivery. Returns the record if it changes.
     fn delivered(&mut self, record: &Record, delivery: &Delivery) -> Option<Record> {
         self.paces.delivered(record, delivery);
+        if let (Some((Refusal::FeesTooLow, _)), Some(tip)) = (&delivery.refusal, delivery.least_tip)
+        {
+            self.least_tip = Some((tip, Instant::now()));
+        }
         let hold = self.hold_of(record, delivery);
         self.paces.of(record).hold.clone_from(&hold);
         hold.into_iter().for_each(|hold| self.held(hold));
@@ -111,11 +120,14 @@ impl Driver {
                 let (nonce, message) = (record.nonce.unwrap_or_default(), words.clone());
                 Some(Hold::NoopRefused { nonce, message })
             }
-            Some((Refusal::NoFunds, _)) => Some(Hold::NoGas {
-                account: self.lane.account,
-                needed: record.most_cost(),
-                balance: self.balance,
-            }),
+            Some((Refusal::NoFunds, _)) => {
+                let least = record.most_cost().saturating_add(self.added_fees);
+                Some(Hold::NoGas {
+                    account: self.lane.account,
+                    needed: delivery.needed.map_or(least, |stated| stated.max(least)),
+                    balance: self.balance,
+                })
+            }
             Some((Refusal::Unclear, words)) => Some(Hold::Nodes(NodeFault::Refused {
                 code: 0,
                 message: words.clone(),

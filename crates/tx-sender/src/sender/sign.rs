@@ -36,6 +36,7 @@ impl Driver {
             .collect();
         let mut committed = open.iter().fold(U256::ZERO, |sum, record| {
             sum.saturating_add(record.most_cost())
+                .saturating_add(self.added_fees)
         });
         open.sort_by_key(|record| record.nonce);
         for record in open {
@@ -88,9 +89,10 @@ impl Driver {
         };
         let cap = self.cap(record, kind);
         let bump_after = self.policy.bump_after;
+        let within = self.least_tip_within(cap);
         let pace = self.paces.of(record);
         let Some(newest) = record.newest() else {
-            return Some((kind, first(market, cap)));
+            return Some((kind, within.and_then(|()| first(market, cap))));
         };
         // Higher fees do not help a request that is invalid itself.
         let changes = newest.kind != kind;
@@ -98,8 +100,10 @@ impl Driver {
         let too_low = newest.fees.most() < market.least();
         let refused = pace.is_outbid();
         let is_first = record.nonce == Some(view.count);
-        (changes || refused || (old && (is_first || too_low)))
-            .then(|| (kind, outbid(&record.fees(), market, cap, pace.step)))
+        (changes || refused || (old && (is_first || too_low))).then(|| {
+            let raised = || outbid(&record.fees(), market, cap, pace.step);
+            (kind, within.and_then(|()| raised()))
+        })
     }
 
     /// Handles a record whose fees cannot be raised: the same bytes are sent again. That holds the

@@ -1,13 +1,18 @@
 //! The work on records without an outcome: closing requests, filling missing nonces, and claiming
 //! nonces.
 
+use std::time::Duration;
+
 use alloy_primitives::U256;
 use tokio::time::Instant;
 
 use super::driver::{Driver, Stop};
 use crate::node::View;
 use crate::record::{NOOP_GAS, cost};
-use crate::{Closing, Hold, Kind, Market, Record, State, first};
+use crate::{AboveCap, Closing, Hold, Kind, Market, Record, State, first};
+
+/// For how long a tip that the nodes have demanded counts. Then their suggestion counts again.
+const LEAST_TIP_FOR: Duration = Duration::from_secs(600);
 
 impl Driver {
     /// Does everything that is due.
@@ -27,8 +32,16 @@ impl Driver {
         if !records.iter().any(is_open) {
             return Ok(());
         }
-        let (market, balance) = tokio::try_join!(view.market(), view.balance())?;
-        self.balance = balance;
+        let open = || records.iter().filter(|record| is_open(record));
+        let bytes = open().map(|record| record.request.input.len()).max();
+        let gas = open().map(|record| record.request.gas_limit).max();
+        let (market, balance, added_fees) = tokio::try_join!(
+            view.market(),
+            view.balance(),
+            view.added_fees(bytes.unwrap_or_default(), gas.unwrap_or_default()),
+        )?;
+        let market = market.with_least_tip(self.least_tip());
+        (self.balance, self.added_fees) = (balance, added_fees);
         self.clear_the_way(view, market, records).await?;
         self.read_prepared_again(records).await?;
         self.admit(view, market, balance, records).await?;
@@ -164,7 +177,9 @@ impl Driver {
                 (true, Ok(fees)) => cost(&record.request, fees),
                 _ => record.most_cost(),
             };
-            committed = committed.saturating_add(cost);
+            committed = committed
+                .saturating_add(cost)
+                .saturating_add(self.added_fees);
         }
         let mut nonces = Self::nonces(records);
         let mut claimed = Vec::new();
@@ -175,14 +190,16 @@ impl Driver {
             if claimed.len() >= room {
                 break;
             }
-            let fees = match first(market, self.cap(record, Kind::Request)) {
+            let cap = self.cap(record, Kind::Request);
+            let fees = self.least_tip_within(cap).and_then(|()| first(market, cap));
+            let fees = match fees {
                 Ok(fees) => fees,
                 Err(above) => {
                     self.held(above.into());
                     continue;
                 }
             };
-            let each = cost(&record.request, fees);
+            let each = cost(&record.request, fees).saturating_add(self.added_fees);
             let left = balance.saturating_sub(committed).checked_div(each);
             self.transactions_left = Some(left.map_or(u64::MAX, |left| left.saturating_to()));
             committed = committed.saturating_add(each);
@@ -205,6 +222,25 @@ impl Driver {
             claimed.extend(record.claim(nonce));
         }
         self.write(records, claimed).await
+    }
+
+    /// Returns the tip below which the nodes have lately refused transactions, in wei per gas.
+    fn least_tip(&self) -> u128 {
+        let recent = self
+            .least_tip
+            .filter(|(_, since)| since.elapsed() < LEAST_TIP_FOR);
+        recent.map_or(0, |(tip, _)| tip)
+    }
+
+    /// Checks that the nodes accept a tip below the cap. Otherwise higher fees are of no use.
+    ///
+    /// # Errors
+    /// [`AboveCap`] with the tip that they demand.
+    pub(super) fn least_tip_within(&self, cap: u128) -> Result<(), AboveCap> {
+        match self.least_tip() {
+            needed if needed > cap => Err(AboveCap { needed, cap }),
+            _ => Ok(()),
+        }
     }
 
     /// Returns the highest price of a unit of gas for a transaction of this kind.

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use alloy_primitives::{U256, hex};
 use alloy_signer_local::PrivateKeySigner;
-use dev_chain::{BadAnswer, InjectedFault};
+use dev_chain::rollup::GAS_PRICE_ORACLE;
+use dev_chain::{BadAnswer, Contract, InjectedFault};
 use test_support::pass;
-use tx_sender::{Closing, Fees, Lane, LocalKey, Request};
+use tx_sender::{Closing, Fees, Hold, Lane, LocalKey, Request, Sender};
 
 use crate::support::{BASE_FEE, BURNS, CAP, LANE, REVERTS, World, builder, name, submit, transfer};
 
@@ -172,6 +173,133 @@ async fn a_balance_that_runs_out_while_sending_ends_nothing() {
     submit(&sender, 1).await;
     world.until_held(&sender, Some("no_gas")).await;
     world.blocks(4).await;
+    let record = world.record(&name(1)).await;
+    assert_eq!(
+        (record.state.as_str(), record.attempts.len()),
+        ("sealed", 1)
+    );
+}
+
+/// A world on a rollup, whose nodes demand its fees beside the gas, and an account with this many
+/// wei.
+async fn rollup(wei: U256) -> (World, Sender, Lane) {
+    let chain = builder().contract(GAS_PRICE_ORACLE, Contract::GasPriceOracle);
+    let world = World::on(chain.build().unwrap());
+    let account = PrivateKeySigner::from_bytes(&[0x42; 32].into()).unwrap();
+    let key = LocalKey::from_hex(&hex::encode([0x42; 32]).into()).unwrap();
+    let nodes = vec![world.node.node()];
+    let sender = world.sender_over(world.store.clone(), nodes, std::sync::Arc::new(key));
+    let sender = sender.await;
+    world.fund(account.address(), wei);
+    world.blocks(2).await;
+    let lane = Lane {
+        account: account.address(),
+        ..LANE
+    };
+    (world, sender, lane)
+}
+
+/// The most that a transfer costs at the fees of a first offer.
+fn gas_of_a_transfer() -> U256 {
+    U256::from(21_000) * U256::from(BASE_FEE * 2 + 1_000_000) + U256::from(1)
+}
+
+fn needed(sender: &Sender, lane: Lane) -> Option<U256> {
+    match sender.status(lane).hold {
+        Some(Hold::NoGas { needed, .. }) => Some(needed),
+        _ => None,
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_fees_of_a_rollup_count_before_anything_is_signed() {
+    let (world, sender, lane) = rollup(gas_of_a_transfer()).await;
+    let (data, operator) = (U256::from(10_u64.pow(12)), U256::from(5));
+    world.chain.set_rollup_fees(data, operator).unwrap();
+    sender.submit("poor", lane, transfer(1)).await.unwrap();
+    world.blocks(5).await;
+    let all = gas_of_a_transfer() + data + operator;
+    assert_eq!(needed(&sender, lane), Some(all));
+    assert_eq!(world.record("poor").await.nonce, None);
+    world.fund(lane.account, data + operator);
+    world.blocks(3).await;
+    let record = world.record("poor").await;
+    assert_eq!(
+        (record.state.as_str(), record.attempts.len()),
+        ("sealed", 1)
+    );
+}
+
+/// The chain has fees that its contract does not state. Only the refusal of a node names them.
+#[tokio::test(start_paused = true)]
+async fn a_lane_is_held_by_the_amount_that_a_node_demands() {
+    let (world, sender, lane) = rollup(gas_of_a_transfer()).await;
+    let demanded = gas_of_a_transfer() + U256::from(10_u64.pow(12));
+    let (balance, overshot) = (gas_of_a_transfer(), U256::from(10_u64.pow(12)));
+    let refusal = BadAnswer::Error {
+        code: -32000,
+        message: format!(
+            "insufficient funds for gas * price + value: balance {balance}, tx cost {demanded}, overshot {overshot}"
+        ),
+    };
+    let fault = InjectedFault::new("eth_sendRawTransaction", refusal);
+    world.chain.inject(fault.times(u32::MAX));
+    sender.submit("poor", lane, transfer(1)).await.unwrap();
+    let sends = || world.node.asked.lock().unwrap()["eth_sendRawTransaction"];
+    world.blocks(60).await;
+    assert_eq!(needed(&sender, lane), Some(demanded));
+    // As long as no coins come, the same bytes are sent seldom.
+    let before = sends();
+    assert!(before <= 16, "{before}");
+    world.chain.clear_faults();
+    world.fund(lane.account, overshot);
+    world.blocks(3).await;
+    assert_eq!(world.state("poor").await, "sealed");
+    assert_eq!(sender.status(lane).hold, None);
+}
+
+/// The node suggests a fifth of the tip that it demands.
+#[tokio::test(start_paused = true)]
+async fn a_least_tip_is_met_at_once_and_remembered() {
+    let world = World::new();
+    world.chain.set_least_tip(5_000_000);
+    let sender = world.sender().await;
+    submit(&sender, 1).await;
+    world.blocks(3).await;
+    let record = world.record(&name(1)).await;
+    assert_eq!(
+        (record.state.as_str(), record.attempts.len()),
+        ("sealed", 2)
+    );
+    let [before, after] = [record.attempts[0].fees, record.attempts[1].fees];
+    assert_eq!((before.tip(), after.tip()), (1_000_000, 5_000_000));
+    assert!(after.most() * 1000 >= before.most() * 1125, "{after:?}");
+    submit(&sender, 2).await;
+    world.blocks(2).await;
+    let next = world.record(&name(2)).await;
+    assert_eq!((next.state.as_str(), next.attempts.len()), ("sealed", 1));
+    assert_eq!(next.attempts[0].fees.tip(), 5_000_000);
+    // Later the node's suggestion counts again.
+    world.chain.set_least_tip(0);
+    pass(Duration::from_secs(601)).await;
+    submit(&sender, 3).await;
+    world.blocks(2).await;
+    let later = world.record(&name(3)).await;
+    assert_eq!(later.attempts[0].fees.tip(), 1_000_000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_least_tip_above_the_cap_holds_the_lane() {
+    let world = World::new();
+    world.chain.set_least_tip(CAP + 1);
+    let sender = world.sender().await;
+    submit(&sender, 1).await;
+    world.blocks(30).await;
+    assert_eq!(world.hold(&sender), Some("fees_above_cap"));
+    // No fees below the cap help, so none are raised.
+    assert_eq!(world.record(&name(1)).await.attempts.len(), 1);
+    world.chain.set_least_tip(0);
+    world.blocks(10).await;
     let record = world.record(&name(1)).await;
     assert_eq!(
         (record.state.as_str(), record.attempts.len()),

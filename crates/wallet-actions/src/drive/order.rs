@@ -2,7 +2,7 @@
 
 use alloy_primitives::U256;
 use chain_reader::Estimate;
-use gas_funding::Funds;
+use gas_funding::{Funds, Workload};
 use tx_sender::TurnFence;
 
 use super::{Driver, Fault, Step};
@@ -15,7 +15,7 @@ use crate::{StepKind, intent};
 const MARGIN_PERCENT: u64 = 30;
 
 /// Why an intent has no gas, when coins are on their way to its wallet.
-const COINS_COMING: &str = "gas_topup_pending";
+pub(super) const COINS_COMING: &str = "gas_topup_pending";
 
 /// The most gas that a transaction of an action may use.
 const MOST_GAS: u64 = 4_000_000;
@@ -33,10 +33,7 @@ impl Driver {
         let Some(step) = intent.steps.get(index) else {
             return Ok(Step::Wait(self.shared.pace.look));
         };
-        let must_go_on = matches!(
-            step.kind,
-            StepKind::Clear | StepKind::Mint | StepKind::Transfer
-        ) && intent.has_effect();
+        let must_go_on = intent.must_go_on(step.kind);
         if !must_go_on && self.shared.now() >= intent.not_after {
             return Ok(Step::Write(intent.halt("deadline_passed")?));
         }
@@ -61,23 +58,38 @@ impl Driver {
         let limit = gas
             .saturating_add(gas.saturating_mul(MARGIN_PERCENT).div_ceil(100))
             .min(MOST_GAS);
-        let chain_steps = intent.steps.iter().filter(|other| {
-            other.chain_id == step.chain_id && other.status == intent::Status::Planned
-        });
+        let chain_steps = || {
+            intent.steps.iter().filter(|other| {
+                other.chain_id == step.chain_id && other.status == intent::Status::Planned
+            })
+        };
         // The wallet must also hold the gas of the steps that follow. Otherwise an approval could
         // stay without its call.
-        let later = u64::try_from(chain_steps.count().saturating_sub(1)).unwrap_or_default();
-        let ahead = limit.saturating_add(later.saturating_mul(ahead_gas(step.kind)));
-        match self.shared.fund(intent, step.chain_id, ahead, turn).await? {
+        let transactions = u64::try_from(chain_steps().count()).unwrap_or_default();
+        let later = transactions
+            .saturating_sub(1)
+            .saturating_mul(ahead_gas(step.kind));
+        let ahead = Workload {
+            gas: limit.saturating_add(later),
+            transactions,
+            input_bytes: chain_steps()
+                .map(|step| step.input.len())
+                .max()
+                .unwrap_or_default(),
+        };
+        let funds = self
+            .shared
+            .fund(intent, step.chain_id, (ahead, U256::ZERO), turn);
+        match funds.await? {
             Funds::Enough => Ok(Step::Write(intent.order(index, limit)?)),
             // It is unknown when the coins arrive, and other work of the wallet needs the turn.
             Funds::Coming if must_go_on => {
-                let waits = intent.wait_for_gas(COINS_COMING)?;
+                let waits = intent.wait_for_gas(COINS_COMING, self.shared.now())?;
                 Ok(Step::Leave(waits, self.shared.pace.after_fault))
             }
             Funds::Coming => Ok(Step::Wait(self.shared.pace.look)),
             Funds::Missing(why) if must_go_on => {
-                let waits = intent.wait_for_gas(why.code())?;
+                let waits = intent.wait_for_gas(why.code(), self.shared.now())?;
                 Ok(Step::Leave(waits, self.shared.pace.unfunded))
             }
             Funds::Missing(why) => Ok(Step::Write(intent.halt(why.code())?)),

@@ -1,10 +1,12 @@
 //! Follows a transaction that the sender has got.
 
-use tx_sender::{Inclusion, Lane, Record, Request, State as SenderState, TurnFence};
+use gas_funding::{Funds, Workload};
+use tx_sender::{Hold, Inclusion, Lane, Record, Request, State as SenderState, TurnFence};
 
-use super::{Driver, Fault, Step};
+use super::order::COINS_COMING;
+use super::{Driver, Fault, Step, note_hold};
+use crate::Shared;
 use crate::intent::{At, CANCELLED, Intent, Lost, Status};
-use crate::{Shared, StepKind};
 
 impl Driver {
     /// Gives the transaction to the sender, unless the sender already has a record of it, and waits
@@ -22,10 +24,7 @@ impl Driver {
             return Ok(Step::Wait(self.shared.pace.look));
         };
         let chain = self.shared.chain_of(step.chain_id)?;
-        let ends = matches!(
-            step.kind,
-            StepKind::Principal | StepKind::ApproveReset | StepKind::Approve | StepKind::Call
-        );
+        let ends = !intent.must_go_on(step.kind);
         let request = Request {
             to: step.to,
             value: alloy_primitives::U256::ZERO,
@@ -49,7 +48,19 @@ impl Driver {
             }
             None => sender.submit_in_turn(&key, lane, request, turn).await?,
         };
-        let record = watch.outcome().await?;
+        let record = loop {
+            let look = self.shared.pace.after_fault;
+            if let Ok(ended) = tokio::time::timeout(look, watch.outcome()).await {
+                break ended?;
+            }
+            let until = watch.record().request.not_after;
+            let reason = self.hold_of(intent, lane, turn).await?;
+            let held = intent.hold(reason.map(|reason| (reason, until)), self.shared.now())?;
+            if held != *intent {
+                note_hold(intent, &held);
+                return Ok(Step::Write(held));
+            }
+        };
         Ok(match record.state {
             SenderState::Sealed(inclusion) => {
                 let at = at(inclusion);
@@ -82,6 +93,43 @@ impl Driver {
             }
             _ => Step::Write(intent.leave_unsent(index)?.halt(unsent(&record))?),
         })
+    }
+
+    /// Returns what holds the lane of an ordered transaction up. `None` when nothing does, or when
+    /// another server works on the lane. Sends the coins that the transaction lacks, within the
+    /// budgets: only the refusal of a node shows what a chain charges in the end.
+    async fn hold_of(
+        &self,
+        intent: &Intent,
+        lane: Lane,
+        turn: Option<TurnFence>,
+    ) -> Result<Option<&'static str>, Fault> {
+        let Some(hold) = self.shared.sender.status(lane).hold else {
+            return Ok(None);
+        };
+        let Hold::NoGas { needed, .. } = hold else {
+            return Ok(Some(hold.code()));
+        };
+        // The fees may rise until the coins arrive.
+        let least = needed.saturating_add(needed >> 2);
+        let nothing_more = Workload {
+            gas: 0,
+            transactions: 0,
+            input_bytes: 0,
+        };
+        let funds = self
+            .shared
+            .fund(intent, lane.chain_id, (nothing_more, least), turn);
+        Ok(Some(match funds.await {
+            Ok(Funds::Coming) => COINS_COMING,
+            Ok(Funds::Missing(why)) => why.code(),
+            Ok(Funds::Enough) => hold.code(),
+            Err(fault) if fault.is_turn_lost() => return Err(fault),
+            Err(fault) => {
+                tracing::warn!(intent = %self.id, %fault, "an action gets no coins now");
+                hold.code()
+            }
+        }))
     }
 
     /// Returns the intent with its lost transactions back in `ordered`. `None` when no transaction

@@ -4,7 +4,7 @@
 use alloy_primitives::U256;
 use thiserror::Error;
 
-use super::{At, Intent, State, Status, Step};
+use super::{At, Hold, Intent, State, Status, Step};
 use crate::StepKind;
 
 /// A change that the current record does not allow. Nothing was written.
@@ -103,7 +103,7 @@ impl Intent {
         if let Some(allowance) = &mut next.allowance {
             allowance.left = None;
         }
-        next.lacks_gas = None;
+        next.held = None;
         if self.state.is_over() {
             next.state = State::Reopened;
             next.ended_at = None;
@@ -133,18 +133,31 @@ impl Intent {
             }
         }
         next.halted.get_or_insert_with(|| reason.to_owned());
-        next.lacks_gas = None;
+        next.held = None;
         Ok(next)
     }
 
     /// Records that the next transaction has no gas, and why. Other intents of the wallet can then
     /// run.
-    pub(crate) fn wait_for_gas(&self, reason: &str) -> Moved {
-        let mut next = self.running("left waiting for gas")?;
+    pub(crate) fn wait_for_gas(&self, reason: &str, now: u64) -> Moved {
+        let mut next = self.hold(Some((reason, None)), now)?;
         if next.state == State::Running {
             next.state = State::Following;
         }
-        next.lacks_gas = Some(reason.to_owned());
+        Ok(next)
+    }
+
+    /// Records what holds the intent up and until when, or that nothing does any more.
+    pub(crate) fn hold(&self, held: Option<(&str, Option<u64>)>, now: u64) -> Moved {
+        let mut next = self.running("held")?;
+        next.held = held.map(|(reason, until)| {
+            let known = self.held.as_ref().filter(|known| known.reason == reason);
+            Hold {
+                reason: reason.to_owned(),
+                since: known.map_or(now, |known| known.since),
+                until,
+            }
+        });
         Ok(next)
     }
 
@@ -194,7 +207,7 @@ impl Intent {
                 step.status = Status::Skipped;
             }
         }
-        next.lacks_gas = None;
+        next.held = None;
         Ok(next)
     }
 
@@ -255,7 +268,7 @@ impl Intent {
             (Some(step), Some(status)) => step.status = status,
             _ => return Err(self.illegal(what)),
         }
-        next.lacks_gas = None;
+        next.held = None;
         Ok(next)
     }
 

@@ -160,7 +160,7 @@ async fn until_the_mint_waits(world: &World, process: &Process) -> Intent {
     let asked = order(1, bridge("25", Some(owner().address())));
     let begun = Box::pin(process.actions.begin(&asked)).await.unwrap();
     world.arbitrum.set_base_fee(DEAR);
-    let waits = process.until(&begun, |intent| intent.lacks_gas.is_some());
+    let waits = process.until(&begun, |intent| intent.held.is_some());
     let waits = waits.await;
     assert_eq!(
         steps(&waits)[2..],

@@ -155,6 +155,7 @@ fn funder(of_owner: u64) -> Funder {
         most_wei: U256::from(10_u64.pow(17)),
         of_owner,
         of_all: 1_000_000,
+        of_chain_wei: U256::MAX,
     }
 }
 

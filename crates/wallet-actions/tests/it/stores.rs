@@ -29,7 +29,7 @@ fn intent(id: u8, number: u8, wallet: u8) -> Intent {
         not_after: 900,
         state: State::Running,
         halted: None,
-        lacks_gas: None,
+        held: None,
         steps: Vec::new(),
         allowance: None,
         bridge: None,

@@ -44,13 +44,11 @@ async fn others_go_on(process: &Process, waits: &Intent, reason: &str) {
     pass(Duration::from_secs(1_000)).await;
     let waits = process.actions.find(&waits.id).await.unwrap().unwrap();
     assert_eq!(waits.state, State::Following);
-    assert_eq!(waits.lacks_gas.as_deref(), Some(reason));
+    assert_eq!(waits.held.map(|held| held.reason).as_deref(), Some(reason));
 }
 
 async fn waits_for_gas(process: &Process, begun: &Intent) -> Intent {
-    process
-        .until(begun, |intent| intent.lacks_gas.is_some())
-        .await
+    process.until(begun, |intent| intent.held.is_some()).await
 }
 
 #[tokio::test(start_paused = true)]
@@ -69,7 +67,7 @@ async fn a_mint_without_gas_does_not_keep_the_wallet() {
     world.arbitrum.set_base_fee(USUAL);
     let done = process.end(&begun).await;
     assert_eq!(
-        (done.state, done.lacks_gas.clone()),
+        (done.state, done.held.clone()),
         (State::Completed, None),
         "{:#?}",
         done.steps
@@ -88,6 +86,7 @@ async fn a_mint_whose_coins_never_come_does_not_keep_the_wallet() {
         most_wei: U256::MAX,
         of_owner: u64::MAX,
         of_all: u64::MAX,
+        of_chain_wei: U256::MAX,
     });
     *world.paid.lock().unwrap() = u64::MAX;
     *world.prices.lock().unwrap() = Some(1);
@@ -130,7 +129,7 @@ async fn a_clearing_without_gas_does_not_keep_the_wallet_and_comes_with_the_coin
     assert_eq!(next.state, State::Completed, "{next:#?}");
     let done = process.end(&begun).await;
     assert_eq!(
-        (done.state, done.halted.as_deref(), done.lacks_gas.clone()),
+        (done.state, done.halted.as_deref(), done.held.clone()),
         (State::Failed, Some("no_gas_account"), None)
     );
     assert_eq!(steps(&done)[3], "clear success");

@@ -189,6 +189,10 @@ pub struct WalletsSection {
     pub gas_topup_budget_usd: Usd,
     /// The largest sum of top-ups for all plans in a day.
     pub gas_topup_total_usd: Usd,
+    /// The largest sum of top-ups for all plans on one chain in a day, in wei. It does not depend on
+    /// prices.
+    #[serde(deserialize_with = "lenient::scalar")]
+    pub gas_topup_total_wei: u64,
 }
 
 impl Default for WalletsSection {
@@ -201,6 +205,7 @@ impl Default for WalletsSection {
             gas_topup_most_wei: 500_000_000_000_000,
             gas_topup_budget_usd: Usd::whole(2),
             gas_topup_total_usd: Usd::whole(50),
+            gas_topup_total_wei: 20_000_000_000_000_000,
         }
     }
 }
@@ -235,6 +240,10 @@ impl WalletsSection {
         if self.gas_topup_budget_usd > self.gas_topup_total_usd {
             let message = "expected at most gas_topup_total_usd: one owner cannot get more than all owners together";
             problem(problems, "wallets.gas_topup_budget_usd", message);
+        }
+        if self.gas_topup_most_wei > self.gas_topup_total_wei {
+            let message = "expected at least gas_topup_most_wei: one top-up cannot be more than all on its chain";
+            problem(problems, "wallets.gas_topup_total_wei", message);
         }
         if let Some(key) = &self.gas_account_key
             && tx_sender::LocalKey::from_hex(key).is_err()
@@ -332,14 +341,17 @@ mod tests {
 
     #[test]
     fn the_gas_account_has_limits() {
-        for (of_owner, of_all, key) in [
-            (2, 50, None),
-            (50, 50, None),
-            (10_000, 10_000, None),
-            (51, 50, Some("wallets.gas_topup_budget_usd")),
-            (2, 10_001, Some("wallets.gas_topup_total_usd")),
+        for (of_owner, of_all, of_chain, key) in [
+            (2, 50, 500, None),
+            (50, 50, 501, None),
+            (10_000, 10_000, u64::MAX, None),
+            (51, 50, 500, Some("wallets.gas_topup_budget_usd")),
+            (2, 10_001, 500, Some("wallets.gas_topup_total_usd")),
+            (2, 50, 499, Some("wallets.gas_topup_total_wei")),
         ] {
             let section = WalletsSection {
+                gas_topup_most_wei: 500,
+                gas_topup_total_wei: of_chain,
                 gas_topup_budget_usd: Usd::whole(of_owner),
                 gas_topup_total_usd: Usd::whole(of_all),
                 ..WalletsSection::default()

@@ -218,6 +218,24 @@ impl SettlementSection {
         Some(Web3Signer::new(self.gas_account?, Arc::new(transport)))
     }
 
+    /// The configured URLs by their keys. Each may hold a key of its own.
+    pub(crate) fn urls(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let signer = self.web3signer_url.as_ref();
+        let urls = [
+            (
+                "settlement.facilitator_url",
+                self.facilitator_url.as_deref(),
+            ),
+            ("settlement.okx_base_url", Some(self.okx_base_url.as_str())),
+            ("settlement.rpc_url", self.rpc_url.as_deref()),
+            (
+                "settlement.web3signer_url",
+                signer.map(|url| url.expose_secret()),
+            ),
+        ];
+        urls.into_iter().filter_map(|(key, url)| Some((key, url?)))
+    }
+
     /// Whether this section names the key that pays the gas.
     pub(crate) fn has_key(&self) -> bool {
         self.private_key.is_some() || self.keystore_file.is_some() || self.web3signer_url.is_some()

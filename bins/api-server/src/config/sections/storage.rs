@@ -82,6 +82,12 @@ impl StorageSection {
         url.map_or(USUAL_URL, |url| url.expose_secret())
     }
 
+    /// The hosts of the database that might be reached without TLS.
+    pub(crate) fn unencrypted_hosts(&self) -> Vec<String> {
+        let address = self.url().parse::<Address>();
+        address.map_or_else(|_| Vec::new(), |address| address.unencrypted_hosts())
+    }
+
     /// Whether several servers may share the stores.
     pub(crate) fn is_shared(&self) -> bool {
         Address::is_postgres(self.url())

@@ -210,6 +210,35 @@ fn a_key_that_cannot_be_used_is_named() {
             "chains.1.rpc_urls = ['x']",
             "chains.1.rpc_urls[0]: expected an http",
         ),
+        (
+            "settlement.rpc_url = 'http://node.example/5ec2e7'",
+            "settlement.rpc_url: expected https://: plain http goes to this machine",
+        ),
+        (
+            "settlement.okx_base_url = 'http://10.0.0.1'",
+            "settlement.okx_base_url: expected https://",
+        ),
+        (
+            "upstreams.lifi.base_url = 'http://li.quest/v1'",
+            "upstreams.lifi.base_url: expected https://",
+        ),
+        (
+            "chains.8453.rpc_urls = ['https://a.example', 'http://b.example']",
+            "chains.8453.rpc_urls[1]: expected https://",
+        ),
+        (
+            "storage.url = 'postgres://svc@db.example/payments'",
+            "storage.url: the connection to db.example may be unencrypted: expected ?sslmode=require",
+        ),
+        (
+            "outbound.allow_http_hosts = ['http://db']",
+            "outbound.allow_http_hosts[0]: expected the name or the address of a host",
+        ),
+        ("outbound.allow = []", "outbound.allow: unknown field"),
+        (
+            "wallets.gas_topup_total_wei = 499999999999999",
+            "wallets.gas_topup_total_wei: expected at least gas_topup_most_wei",
+        ),
         ("log.format = 'xml'", "log.format: unknown variant"),
         ("log.filter = 'info=loud'", "log.filter: "),
         ("plans = 1", "plans: "),

@@ -228,7 +228,7 @@ fn the_redeemer_and_its_enforcers_are_shown() {
     assert_eq!(code, 2, "{said}");
     assert!(said.contains("delegation.redeemer_key: expected a private key of 32 bytes"));
     let file = configured.folder.path().join("redeemer");
-    std::fs::write(&file, KEY).unwrap();
+    test_support::private_file(&file, KEY);
     let lines = format!(
         "redeemer_key_file = '{}'\nenforcer = '0xfe0ce00000000000000000000000000000000001'\nproject_id",
         file.display()

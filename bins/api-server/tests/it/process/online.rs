@@ -260,7 +260,7 @@ async fn an_account_without_gas_cannot_settle() {
             0,
         ),
     ] {
-        std::fs::write(&key, &secret).unwrap();
+        test_support::private_file(&key, &secret);
         let (lines, exit) = check(&format!(
             "settlement.mode = 'onchain'\nsettlement.rpc_url = '{rpc_url}'\n\
              settlement.private_key_file = '{}'\n",

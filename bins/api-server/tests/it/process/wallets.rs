@@ -27,8 +27,8 @@ impl Desk {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
-        std::fs::write(path("secret"), SECRET).unwrap();
-        std::fs::write(path("new-secret"), NEW).unwrap();
+        test_support::private_file(path("secret"), SECRET);
+        test_support::private_file(path("new-secret"), NEW);
         let file = format!(
             "{PAYEE}settlement.facilitator_url = 'http://127.0.0.1:9'\n\
              [custody]\nprovider = 'local'\ndirectory = '{}'\nsecret_file = '{}'\n",
@@ -143,7 +143,7 @@ const OLD_ADDRESS: &str = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn files_are_taken_over_only_after_they_were_shown() {
     let desk = Desk::new();
-    std::fs::write(desk.path("old-secret"), OLD_SECRET).unwrap();
+    test_support::private_file(desk.path("old-secret"), OLD_SECRET);
     let folder = desk.folder.path().join("wallets");
     let custody = LocalCustody::open_weakly_stretched(&folder, SECRET.into()).unwrap();
     let name = format!("eip155-196-{:#x}.json", OWNER.address());
@@ -345,7 +345,7 @@ fn verbs_of_keys_that_are_at_turnkey_say_what_to_do_there() {
          api_private_key_file = '{}'\n",
         desk.path("turnkey")
     );
-    std::fs::write(desk.path("turnkey"), "33".repeat(32)).unwrap();
+    test_support::private_file(desk.path("turnkey"), "33".repeat(32));
     std::fs::write(desk.path("api.toml"), file).unwrap();
     for (arguments, says) in [
         (&["list"][..], "dashboard"),
@@ -416,7 +416,7 @@ async fn turnkey_is_asked_online_for_our_identity() {
         let facilitator = online::saying(online::BOTH).await;
         let turnkey = online::saying(answer).await;
         let key = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(key.path(), "33".repeat(32)).unwrap();
+        test_support::private_file(key.path(), "33".repeat(32));
         let (lines, exit) = online::check(&format!(
             "settlement.facilitator_url = '{facilitator}'\n[custody]\nprovider = 'turnkey'\nbase_url = '{turnkey}'\n\
              organization_id = '{ORGANIZATION}'\n\

@@ -91,7 +91,7 @@ impl World {
             wire: wire.clone(),
         });
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("gas.key"), GAS_PAYER.key.to_string()).unwrap();
+        test_support::private_file(folder.path().join("gas.key"), GAS_PAYER.key.to_string());
         Self {
             rpc_url: serve(Arc::new(node)).await,
             facilitator: None,

@@ -70,7 +70,7 @@ fn intent(number: u8, operation: Operation, days_ago: u64, received: u64, plan: 
         not_after: now(),
         state: State::Completed,
         halted: None,
-        lacks_gas: None,
+        held: None,
         steps,
         allowance: approves.then_some(Allowance {
             chain_id: 196,

@@ -90,3 +90,13 @@ async fn without_a_price_of_the_coin_nothing_is_given_and_the_wallets_own_coins_
     let data = stage.done("/auto-withdraw", &withdraw()).await;
     assert_eq!(data["status"], "completed", "{data}");
 }
+
+/// The sum of coins on a chain and a day is limited whatever the coins are worth.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_more_wei_is_given_on_a_chain_in_a_day_than_configured() {
+    let open = Stage::open_with(|config| config.wallets.gas_topup_total_wei = 1_000);
+    let stage = Box::pin(open).await;
+    stage.give_usdc(20_000_000);
+    let refusal = (409, "funds_required", "gas_budget_exhausted");
+    stage.refuses("/auto-withdraw", &withdraw(), refusal).await;
+}

@@ -107,6 +107,18 @@ fn a_key_that_cannot_be_used_is_named() {
             "chains.8453.rpc_urls = ['ws://x']",
             "chains.8453.rpc_urls[0]: expected an http",
         ),
+        (
+            "upstreams.lifi.base_url = 'http://li.quest/v1'",
+            "upstreams.lifi.base_url: expected https://",
+        ),
+        (
+            "chains.8453.rpc_urls = ['http://b.example']",
+            "chains.8453.rpc_urls[0]: expected https://",
+        ),
+        (
+            "outbound.allow_http_hosts = ['db:80']",
+            "outbound.allow_http_hosts[0]: expected the name or the address of a host",
+        ),
         ("log.format = 'xml'", "log.format: unknown variant"),
         ("payment = 1", "payment: "),
     ] {

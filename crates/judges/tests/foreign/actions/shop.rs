@@ -51,7 +51,7 @@ impl Shop {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str, text: &str| {
             let path = folder.path().join(name);
-            std::fs::write(&path, text).unwrap();
+            test_support::private_file(&path, text);
             path.display().to_string()
         };
         let (targets, secret) = (file("targets.toml", TARGETS), file("secret", "a secret"));

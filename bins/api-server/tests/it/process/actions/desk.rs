@@ -113,7 +113,7 @@ impl Desk {
     pub(crate) async fn open_in(world: World, further: &str) -> (Self, Server) {
         let file = |name: &str, text: &str| {
             let path = world.folder.path().join(name);
-            std::fs::write(&path, text).unwrap();
+            test_support::private_file(&path, text);
             path.display().to_string()
         };
         let wallets = world.folder.path().join("wallets");

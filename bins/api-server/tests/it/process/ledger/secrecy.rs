@@ -80,8 +80,8 @@ async fn no_command_prints_the_password_of_the_database() {
 fn the_address_is_read_from_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let secret = folder.path().join("database");
-    let url = format!("postgres://svc:{PASSWORD}@db.example/payments");
-    std::fs::write(&secret, format!("{url}\n")).unwrap();
+    let url = format!("postgres://svc:{PASSWORD}@db.example/payments?sslmode=require");
+    test_support::private_file(&secret, format!("{url}\n"));
     let from_file = desk(&format!("storage.url_file = '{}'", secret.display()));
     let (code, said) = written(&from_file, &["check-config"]);
     assert_eq!(code, 0, "{said}");
@@ -107,7 +107,7 @@ fn the_address_is_read_from_a_file() {
         ),
         ("postgres://svc:5ec2e7passw0rd@host", "it names no database"),
     ] {
-        std::fs::write(&secret, content).unwrap();
+        test_support::private_file(&secret, content);
         let (code, said) = written(&from_file, &["check-config"]);
         assert_eq!(code, 2, "{said}");
         assert!(said.contains(expected), "{said}");
