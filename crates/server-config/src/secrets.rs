@@ -58,8 +58,8 @@ pub fn read_secret_file(
 /// Returns the mode of a file that users other than its owner may read or change. `None` for every
 /// other file, and for one that cannot be read.
 ///
-/// systemd passes credentials to one service alone: in a folder that only this service may open, and
-/// with an access list, which shows in the bits of the group.
+/// systemd passes credentials to one service alone: in a folder that only this service may open,
+/// and with an access list, which shows in the bits of the group.
 #[cfg(unix)]
 fn mode_for_others(path: &Path) -> Option<u32> {
     use std::os::unix::fs::PermissionsExt as _;

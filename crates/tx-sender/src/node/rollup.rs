@@ -46,7 +46,7 @@ impl AddedFees {
             let code: Option<Bytes> = ask(node, "eth_getCode", json!([ORACLE, "latest"])).await?;
             Ok::<_, NodeFault>(code.is_some_and(|code| !code.is_empty()))
         });
-        if !has_fees.await? {
+        if !*has_fees.await? {
             return Ok(U256::ZERO);
         }
         let size = U256::from(input_bytes.saturating_add(HEAD_BYTES));

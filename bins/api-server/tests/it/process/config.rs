@@ -265,6 +265,27 @@ fn a_key_that_cannot_be_used_is_named() {
     );
 }
 
+/// The names come from the file or from the environment.
+#[test]
+fn hosts_of_a_private_network_that_are_named_need_no_tls() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("api.toml");
+    let connections = "settlement.rpc_url = 'http://node.internal:8545/'\n\
+                       storage.url = 'postgres://svc@db/payments'\n";
+    let list = "outbound.allow_http_hosts = ['node.internal', 'db']\n";
+    std::fs::write(&path, format!("{USABLE}{connections}{list}")).unwrap();
+    run_on("check-config", &path, &[]).ok();
+    std::fs::write(&path, format!("{USABLE}{connections}")).unwrap();
+    let variable = "SVC__OUTBOUND__ALLOW_HTTP_HOSTS";
+    run_on("check-config", &path, &[(variable, "node.internal,db")]).ok();
+    let refused = run_on("check-config", &path, &[(variable, "node.internal")]);
+    refused.error(2, &["storage.url: the connection to db may be unencrypted"]);
+    // Nor does a connection to this machine.
+    let here = "storage.url = 'postgres://svc@127.0.0.1/payments'\n";
+    std::fs::write(&path, format!("{USABLE}{here}")).unwrap();
+    run_on("check-config", &path, &[]).ok();
+}
+
 #[test]
 fn every_unusable_value_is_named_at_once() {
     assert_refused(
