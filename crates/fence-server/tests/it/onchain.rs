@@ -133,6 +133,7 @@ pub(crate) async fn delegated_desk(
         prices: None,
         chain: None,
         delegated: Some(Arc::new(node.clone())),
+        strangers_revocations: 1000,
     };
     Delegations::install(parts).await.unwrap()
 }
