@@ -123,7 +123,18 @@ pub(crate) async fn delegated_desk(
     custody: &Custody,
     node: &Node,
 ) -> Delegations {
-    let parts = Parts {
+    let parts = delegated_parts(store, clock, custody, node);
+    Delegations::install(parts).await.unwrap()
+}
+
+/// The parts of such a server, for a test that changes one.
+pub(crate) fn delegated_parts(
+    store: Arc<dyn Store>,
+    clock: &Clock,
+    custody: &Custody,
+    node: &Node,
+) -> Parts {
+    Parts {
         fence: fence().with_service_keys(vec![REDEEMER]),
         plans: policy(),
         budget: BUDGET,
@@ -134,8 +145,7 @@ pub(crate) async fn delegated_desk(
         chain: None,
         delegated: Some(Arc::new(node.clone())),
         strangers_revocations: 1000,
-    };
-    Delegations::install(parts).await.unwrap()
+    }
 }
 
 pub(crate) fn delegated_grant(grant_id: B256) -> Grant {

@@ -83,14 +83,15 @@ pub(super) fn forget(
             Ok([row.get(0)?, row.get(1)?])
         })?
         .collect::<rusqlite::Result<_>>()?;
-    for end in &over {
+    for [account, grant_id] in &over {
         for delete in [
             "DELETE FROM ending WHERE account = ?1 AND grant_id = ?2",
             "DELETE FROM log WHERE account = ?1 AND grant_id = ?2",
         ] {
-            transaction.prepare_cached(delete)?.execute(end)?;
+            transaction
+                .prepare_cached(delete)?
+                .execute([account, grant_id])?;
         }
-        let [account, _] = end;
         transaction
             .prepare_cached(
                 "DELETE FROM account WHERE account = ?1 \
@@ -169,7 +170,8 @@ fn records_of(connection: &Connection, pool: i32, now: UtcSeconds) -> rusqlite::
 
 #[cfg(test)]
 mod tests {
-    use storage::sqlite::Worker;
+    use delegation_fence::TOMBSTONE_SECONDS;
+    use storage::sqlite::{Format, Worker};
 
     use super::*;
     use crate::store::sqlite::{FORMAT, SETTINGS};
@@ -204,5 +206,49 @@ mod tests {
                 assert!(!plan.contains(word), "{plan}");
             }
         }
+    }
+
+    /// The records of an earlier version: a received grant and its end, the end of one that never
+    /// arrived, and the end of all.
+    #[test]
+    fn the_ends_of_an_earlier_version_get_their_places() {
+        const OLD: Format = Format {
+            application_id: FORMAT.application_id,
+            migrations: &[
+                include_str!("../0001.sql"),
+                include_str!("../0002.sql"),
+                include_str!("../0003.sql"),
+            ],
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("service.fence.db");
+        drop(Worker::shared(path.clone(), &OLD, &SETTINGS).unwrap());
+        let connection = Connection::open(&path).unwrap();
+        let [granted, never, all] = [1, 2, 0].map(B256::with_last_byte);
+        let insert = format!(
+            "INSERT INTO permission (account, grant_id, owner, issued_at, signed, received_at) \
+                 VALUES ('a', '{granted}', 'o', 1, '', 1);
+             INSERT INTO ending (account, grant_id, ended_at, seq) \
+                 VALUES ('a', '{granted}', 1, 1), ('a', '{never}', 1, 0), ('a', '{all}', 1, 0);
+             INSERT INTO log (account, grant_id, seq, at, hash, event, record) \
+                 VALUES ('a', '{granted}', 0, 7, '', '', ''), ('a', '{granted}', 1, 1000, '', '', ''), \
+                        ('a', '{never}', 0, 1000, '', '', ''), ('a', '{all}', 0, 1000, '', '', '');"
+        );
+        connection.execute_batch(&insert).unwrap();
+        drop(connection);
+        drop(Worker::shared(path.clone(), &FORMAT, &SETTINGS).unwrap());
+        let connection = Connection::open(path).unwrap();
+        let place = |grant_id: B256| -> (i32, Option<i64>) {
+            let sql = "SELECT pool, kept_until FROM ending WHERE grant_id = ?1";
+            let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+            connection
+                .query_row(sql, [grant_id.to_string()], read)
+                .unwrap()
+        };
+        assert_eq!(place(granted), (0, None));
+        assert_eq!(place(never), (0, Some(number(1000 + TOMBSTONE_SECONDS))));
+        assert_eq!(place(all), (0, None));
+        let postgres = include_str!("../postgres/0002.sql");
+        assert!(postgres.contains(&format!("+ {TOMBSTONE_SECONDS}")));
     }
 }
