@@ -186,6 +186,11 @@ fn an_unusable_value_is_named() {
         ),
         (
             "project_id",
+            "strangers_revocations = 0\nproject_id",
+            "delegation.strangers_revocations: expected at least 1",
+        ),
+        (
+            "project_id",
             "redeemer_key = '0x01'\nproject_id",
             "delegation.redeemer_key: a secret does not belong in this file: set SVC__DELEGATION__REDEEMER_KEY",
         ),

@@ -222,11 +222,12 @@ fn every_difference_has_its_path() {
 #[test]
 fn another_list_of_output_tokens_is_another_policy() {
     let before = edited_policy(|_| {}).unwrap();
-    for edit in [
-        (|policy| drop(policy["output_tokens"].as_array_mut().unwrap().pop())) as fn(&mut Value),
+    let edits: [fn(&mut Value); 3] = [
+        |policy| drop(policy["output_tokens"].as_array_mut().unwrap().pop()),
         |policy| policy["output_tokens"][0]["source"] = "elsewhere".into(),
         |policy| drop(policy.as_object_mut().unwrap().remove("output_tokens")),
-    ] {
+    ];
+    for edit in edits {
         let after = edited_policy(edit).unwrap();
         assert_ne!(after.digest(), before.digest());
         assert!(
