@@ -78,7 +78,7 @@ pub fn require_room_for_stranger(whose: &'static str, kept: u64, most: u64) -> R
     }
     Err(Refusal::new(
         Rule::RevocationsFull,
-        "nothing is revoked: the service has no room for another revocation of an account without a grant and a wallet; keep the signed file, and send it again later or as soon as the grant was received",
+        "nothing is revoked: the service has no room for another revocation of an account without a grant and a wallet; revoke again later, or as soon as the service has received the grant, whose revocation is never refused",
         format_args!("fewer than {most} revocations of {whose}"),
         kept,
     ))
