@@ -223,7 +223,7 @@ impl Mandates {
         // Kept whatever becomes of the write: the mandate is there, and is remembered once.
         self.shared
             .cancelled
-            .claim(cancelled, (), |(), ()| ())
+            .claim(cancelled, (), |_, ()| ())
             .keep();
         let ended = self.end(owner, id).await?;
         let open = ended.watched.open_move().map(|open| open.key.clone());
