@@ -1,7 +1,7 @@
 -- An end of a grant that was never received takes room, and is deleted at `kept_until`; NULL for an
 -- end that is never deleted. `pool` is the room that the account shares with others: 1 of unknown
--- accounts, 2 of accounts that only have delegation code, 0 for an account with a grant or a wallet.
--- `records` is how many records of the log the end has written.
+-- accounts, 2 of accounts that only have delegation code, 0 for an account with a grant or a
+-- wallet. `records` is how many records of the log the end has written.
 ALTER TABLE ending ADD COLUMN kept_until INTEGER;
 ALTER TABLE ending ADD COLUMN pool INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE ending ADD COLUMN records INTEGER NOT NULL DEFAULT 1;

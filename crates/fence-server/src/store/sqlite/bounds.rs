@@ -28,8 +28,8 @@ pub(super) fn require_room_for_grant(
     Ok(delegation_fence::require_room_for_grant(live).map_err(StoreError::from)?)
 }
 
-/// Finds the place of an end. A received grant can always be ended, and so can all grants of a known
-/// account.
+/// Finds the place of an end. A received grant can always be ended, and so can all grants of a
+/// known account.
 ///
 /// # Errors
 /// `too_many_revocations`, `revocations_full`
