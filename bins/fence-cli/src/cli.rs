@@ -80,8 +80,9 @@ pub(crate) enum PolicyCommand {
     Show(policy::OfPolicy),
     /// Print the digest
     Digest(policy::OfPolicy),
-    /// List rules that the author should reconsider
-    Lint(policy::OfPolicy),
+    /// List rules that the author should reconsider, and refuse a policy that no service would use
+    #[command(after_help = EXIT_CODES)]
+    Lint(policy::Lint),
 }
 
 #[derive(Debug, Subcommand)]

@@ -86,7 +86,7 @@ fn of_policy(command: &PolicyCommand) -> CommandOutcome {
     match command {
         PolicyCommand::Show(arguments) => ended(policy::show(arguments), arguments.json),
         PolicyCommand::Digest(arguments) => ended(policy::digest(arguments), arguments.json),
-        PolicyCommand::Lint(arguments) => ended(policy::lint(arguments), arguments.json),
+        PolicyCommand::Lint(arguments) => ended(policy::lint(arguments), arguments.of.json),
     }
 }
 

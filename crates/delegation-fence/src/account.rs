@@ -14,8 +14,8 @@ use calldata_checks::UtcSeconds;
 
 pub use self::{
     room::{
-        MOST_GRANT_DAYS, MOST_GRANTS, MOST_TOMBSTONES, require_room_for_grant,
-        require_room_for_tombstone,
+        MOST_GRANT_DAYS, MOST_GRANTS, MOST_TOMBSTONES, TOMBSTONE_SECONDS, require_room_for_grant,
+        require_room_for_stranger, require_room_for_tombstone,
     },
     standing::{ActiveGrant, EndReason, EndedGrant, Standing},
     tightest::Tightest,

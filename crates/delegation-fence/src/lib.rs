@@ -23,7 +23,8 @@ mod status;
 pub use self::{
     account::{
         Account, ActiveGrant, EndReason, EndedGrant, MOST_GRANT_DAYS, MOST_GRANTS, MOST_TOMBSTONES,
-        Novelty, Standing, Tightest, Use, require_room_for_grant, require_room_for_tombstone,
+        Novelty, Standing, TOMBSTONE_SECONDS, Tightest, Use, require_room_for_grant,
+        require_room_for_stranger, require_room_for_tombstone,
     },
     admit::{
         Admitted, Budget, Confirmation, Foresight, LEAST_LIFE_SECONDS, Landing, Peg, Phase,
@@ -38,7 +39,7 @@ pub use self::{
     message::{AccountKind, Grant, Limit, Message, Order, Revocation, TypedData, primary_type},
     name::Name,
     now::Now,
-    policy::{Advice, Change, Policy, Shape, differences},
+    policy::{Advice, Change, OutputToken, Policy, Shape, differences},
     read_back::ReadBack,
     receipt::RevocationReceipt,
     refusal::Refusal,

@@ -6,6 +6,7 @@
 mod difference;
 mod document;
 mod lint;
+mod reviewed;
 
 use alloy_primitives::{Address, B256, Selector, U256};
 
@@ -51,6 +52,17 @@ pub struct Shape {
     pub selector: Selector,
     /// The function's signature, whose hash the selector is.
     pub signature: String,
+}
+
+/// A token that a swap may end in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutputToken {
+    /// The token, on the policy's chain.
+    pub address: Address,
+    /// Its symbol, for people.
+    pub symbol: String,
+    /// Where its address was read, for people.
+    pub source: String,
 }
 
 impl Policy {
@@ -197,6 +209,13 @@ impl Policy {
             .any(|shape| shape.selector.0 == selector)
     }
 
+    /// The tokens that a swap may end in. Empty for a policy that names none: no swap lies inside
+    /// such a policy, and no server starts with it.
+    #[must_use]
+    pub fn output_tokens(&self) -> Vec<OutputToken> {
+        self.document.output_tokens()
+    }
+
     /// The default life of a grant, in seconds.
     #[must_use]
     pub const fn default_grant_seconds(&self) -> u64 {
@@ -236,7 +255,10 @@ impl Policy {
     /// # let document = vectors["rules_document"]["document"].to_string();
     /// let policy = delegation_fence::Policy::parse(&document)?;
     /// let codes: Vec<_> = policy.lint().iter().map(|advice| advice.code).collect();
-    /// assert_eq!(codes, ["shape_without_fee_leg", "integrator_not_named"]);
+    /// assert_eq!(
+    ///     codes,
+    ///     ["shape_without_fee_leg", "integrator_not_named", "output_tokens_not_named"]
+    /// );
     /// # Ok::<(), delegation_fence::Refusal>(())
     /// ```
     #[must_use]

@@ -104,6 +104,10 @@ rules! {
         FenceNameMismatch = "fence_name_mismatch",
         /// The fence's policy that was read back has another digest than the pinned one.
         FenceDigestMismatch = "fence_digest_mismatch",
+        /// The policy does not list the tokens that a swap may end in.
+        PolicyWithoutOutputTokens = "policy_without_output_tokens",
+        /// The fee configuration does not review the policy's router on its chain.
+        PolicyRouterUnreviewed = "policy_router_unreviewed",
         /// An account of a kind that nothing is sent for.
         AccountKindUnsupported = "account_kind_unsupported",
         /// An account that is not the caller's own.
@@ -198,7 +202,7 @@ rules! {
         FenceNativeValue = "fence_native_value",
         /// The router pays somebody other than the account.
         FenceReceiver = "fence_receiver",
-        /// The output is the input token.
+        /// The output is the input token, or a token that the policy does not list.
         FenceOutputToken = "fence_output_token",
         /// The calldata guarantees no output.
         FenceMinOut = "fence_min_out",
@@ -281,6 +285,8 @@ rules! {
     Unavailable {
         /// The fence's policy cannot be read back.
         FenceUnreadable = "fence_unreadable",
+        /// The revocations of accounts that the service does not know are full.
+        RevocationsFull = "revocations_full",
     }
 }
 

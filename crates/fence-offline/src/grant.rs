@@ -141,6 +141,9 @@ pub struct Inspect {
     /// A grant, revocation, limit or order, signed or not (`-`: standard input)
     #[arg(long = "in", value_name = "FILE")]
     pub input: PathBuf,
+    /// The policy of the grant, whose tokens and units are shown
+    #[command(flatten)]
+    pub policy: PolicyArguments,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -149,15 +152,22 @@ pub struct Inspect {
 /// Prints in words the content of a file and its signer. Nothing is judged.
 ///
 /// # Errors
-/// When the file cannot be read, or holds no message of the fence.
+/// When the file cannot be read, or holds no message of the fence; for a grant also as
+/// [`PolicyArguments::choose`].
 pub fn inspect(arguments: &Inspect) -> Result<CommandOutcome, Failure> {
     let text = source::read(&arguments.input)?;
+    let mut output_tokens = Value::Null;
     let (words, typed_data, about, signer) = match primary_type(&text)? {
         Grant::PRIMARY_TYPE => {
-            let policy = pinned()?;
-            described::<Grant>(&text, |typed_data, signer| {
+            let policy = arguments.policy.choose(&Settings::load()?)?.policy;
+            let grant = described::<Grant>(&text, |typed_data, signer| {
                 summary::of_grant(typed_data, Some(&policy), signer)
-            })?
+            })?;
+            let rules = grant.1.pointer("/message/rulesDigest");
+            if rules.and_then(Value::as_str) == Some(&policy.digest().to_string()) {
+                output_tokens = summary::output_tokens(&policy);
+            }
+            grant
         }
         Revocation::PRIMARY_TYPE => described::<Revocation>(&text, summary::of_revocation)?,
         Limit::PRIMARY_TYPE => described::<Limit>(&text, |typed_data, signer| {
@@ -166,7 +176,7 @@ pub fn inspect(arguments: &Inspect) -> Result<CommandOutcome, Failure> {
         _ => described::<Order>(&text, summary::of_order)?,
     };
     if arguments.json {
-        let answer = json!({"typed_data": typed_data, "hashes": about, "signer": signer.map(|signer| signer.to_string()), "judged": false});
+        let answer = json!({"typed_data": typed_data, "hashes": about, "signer": signer.map(|signer| signer.to_string()), "output_tokens": output_tokens, "judged": false});
         return Ok(CommandOutcome::json(&answer, Exit::Ok));
     }
     let standing = if signer.is_some() {

@@ -15,7 +15,7 @@ use calldata_checks::UtcSeconds;
 use clap::Args;
 use serde_json::{Value, json};
 
-pub(crate) use self::verify::verified;
+pub(crate) use self::verify::{policy as reviewed, verified};
 use self::{answer::plan_of, words::Words};
 pub use self::{
     emit::Emit,

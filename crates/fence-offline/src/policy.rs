@@ -11,7 +11,9 @@ use clap::Args;
 use delegation_fence::{Policy, differences};
 use serde_json::{Value, json};
 
-use crate::{CommandOutcome, Exit, Failure, Printable, Refused, settings::Settings, source, units};
+use crate::{
+    CommandOutcome, Exit, Failure, Printable, Refused, plan, settings::Settings, source, units,
+};
 
 /// The policy that this build pins. It is used when no file is named.
 const PINNED: &str = include_str!("../../../docs/fence-policy.example.json");
@@ -36,6 +38,18 @@ pub struct OfPolicy {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// `policy lint`.
+#[derive(Debug, Args)]
+pub struct Lint {
+    /// The policy, and the form of the answer
+    #[command(flatten)]
+    pub of: OfPolicy,
+    /// Refuse a policy under which a service with this fee configuration (TOML) would not start:
+    /// one without output_tokens, or with a router or fees that the configuration does not review
+    #[arg(long, value_name = "FILE")]
+    pub fees: Option<PathBuf>,
 }
 
 /// A policy, and its differences from the pinned one.
@@ -160,14 +174,18 @@ pub fn digest(arguments: &OfPolicy) -> Result<CommandOutcome, Failure> {
     })
 }
 
-/// `policy lint`: advice for its author.
+/// `policy lint`: advice for its author, and the refusals of a service that would send under it.
 ///
 /// # Errors
-/// As [`PolicyArguments::choose`].
-pub fn lint(arguments: &OfPolicy) -> Result<CommandOutcome, Failure> {
-    let policy = arguments.policy.choose(&Settings::load()?)?.policy;
+/// As [`PolicyArguments::choose`]; with a fee configuration also the names of
+/// [`Policy::require_reviewed`], and a file that cannot be used.
+pub fn lint(arguments: &Lint) -> Result<CommandOutcome, Failure> {
+    let policy = arguments.of.policy.choose(&Settings::load()?)?.policy;
+    if let Some(fees) = &arguments.fees {
+        policy.require_reviewed(&plan::reviewed(fees)?.fees)?;
+    }
     let advice = policy.lint();
-    if arguments.json {
+    if arguments.of.json {
         let advice: Vec<_> = advice
             .iter()
             .map(|advice| json!({"code": advice.code, "message": advice.message}))
@@ -176,6 +194,10 @@ pub fn lint(arguments: &OfPolicy) -> Result<CommandOutcome, Failure> {
         return Ok(CommandOutcome::json(&answer, Exit::Ok));
     }
     let mut said = format!("{} can be enforced\n", policy.name());
+    if arguments.fees.is_some() {
+        let version = Printable(policy.fee_config_version());
+        let _ = writeln!(said, "the fee configuration {version} reviews its router");
+    }
     for advice in &advice {
         let _ = writeln!(said, "{}: {}", advice.code, Printable(&advice.message));
     }
@@ -206,6 +228,14 @@ fn describe(policy: &Policy) -> String {
             shape.selector,
             Printable(&shape.signature)
         );
+    }
+    for (index, token) in policy.output_tokens().iter().enumerate() {
+        let label = if index == 0 { "ends in" } else { "" };
+        let (symbol, source) = (Printable(&token.symbol), Printable(&token.source));
+        let _ = writeln!(said, "{label:18}{symbol} {} ({source})", token.address);
+    }
+    if policy.output_tokens().is_empty() {
+        said.push_str("ends in           no token: output_tokens are not named\n");
     }
     let _ = writeln!(
         said,

@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use alloy_primitives::{Address, U256};
 use calldata_checks::UtcSeconds;
 use delegation_fence::{AccountKind, Grant, Limit, Message, Order, Policy, Revocation, TypedData};
+use serde_json::{Value, json};
 
 use crate::{Printable, units};
 
@@ -57,6 +58,7 @@ pub fn of_grant(
         "who may order",
         format_args!("the holder of the key of {}", grant.delegate),
     );
+    may_end_in(&mut lines, policy);
     lines.add("output goes to", "the account itself, and nowhere else");
     lines.add(
         "how to end it",
@@ -86,6 +88,35 @@ pub fn of_grant(
         lines.add("signed by", signer);
     }
     lines.0 + &screen(typed_data)
+}
+
+/// The tokens that a swap may end in.
+fn may_end_in(lines: &mut Lines, policy: Option<&Policy>) {
+    let Some(policy) = policy else {
+        lines.add(
+            "may end in",
+            "the output_tokens of the policy (its document was not compared)",
+        );
+        return;
+    };
+    let tokens = policy.output_tokens();
+    if tokens.is_empty() {
+        lines.add("may end in", "no token: the policy lists none");
+    }
+    for (index, token) in tokens.iter().enumerate() {
+        let label = if index == 0 { "may end in" } else { "" };
+        let symbol = Printable(&token.symbol);
+        lines.add(label, format_args!("{symbol} {}", token.address));
+    }
+}
+
+/// The tokens that a swap may end in, as JSON.
+pub(crate) fn output_tokens(policy: &Policy) -> Value {
+    let tokens = policy.output_tokens();
+    let each = tokens.iter().map(|token| {
+        json!({"address": token.address.to_string(), "symbol": token.symbol, "source": token.source})
+    });
+    each.collect()
 }
 
 /// A revocation.

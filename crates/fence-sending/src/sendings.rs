@@ -143,6 +143,12 @@ async fn supervise(shared: Arc<Shared>) {
                 "lost revocations cannot be made again now"
             );
         }
+        if let Err(error) = shared.delegations.forget(shared.now()).await {
+            tracing::warn!(
+                code = error.code(),
+                "revocations whose time is over cannot be deleted now"
+            );
+        }
         let since = shared.now().unix();
         let since = since.saturating_sub(shared.pace.watched.as_secs());
         match shared.store().sendings(UtcSeconds::from_unix(since)).await {

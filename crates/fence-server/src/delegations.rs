@@ -10,7 +10,10 @@ mod grants;
 mod readings;
 mod submissions;
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, atomic::AtomicU64},
+};
 
 use alloy_primitives::{Address, B256, U256};
 use calldata_checks::Decimal;
@@ -21,7 +24,6 @@ use delegation_fence::{
 use storage::postgres::Acknowledged;
 use tokio::sync::{Notify, futures::Notified};
 
-use self::acknowledged::Acknowledgement;
 use self::readings::SharedReadings;
 pub use self::{
     chain::OnChain,
@@ -29,8 +31,8 @@ pub use self::{
     submissions::{Ordered, Submitted},
 };
 use crate::{
-    Accounts, Chain, Clocks, DelegationError, Foresee, InstalledPolicy, KeptSubmission, Prices,
-    Store, StoreError, View,
+    Accounts, Chain, Clocks, DelegationError, Foresee, Holder, InstalledPolicy, KeptSubmission,
+    Prices, Store, StoreError, View,
 };
 
 /// How many times a write is tried when other writes about the same account keep coming in between.
@@ -61,9 +63,12 @@ pub struct Delegations {
     delegated: Option<Arc<dyn Chain>>,
     accepted: Notify,
     /// Ends of grants, and limits.
-    acknowledged: Acknowledged<Acknowledgement>,
+    acknowledged: Acknowledged<acknowledged::Key, acknowledged::Kept>,
     /// What was lately read of the chain for callers who pay nothing.
     readings: SharedReadings,
+    strangers_revocations: u64,
+    /// When ends whose time is over were deleted last, in Unix seconds.
+    forgot_at: AtomicU64,
 }
 
 /// The parts of [`Delegations`].
@@ -88,6 +93,9 @@ pub struct Parts {
     /// The chain that enforces delegations. `None` when the service sends for no account that has
     /// them.
     pub delegated: Option<Arc<dyn Chain>>,
+    /// How many revocations of accounts without a grant and a wallet are kept: this many of unknown
+    /// accounts, and as many of accounts that only have delegation code.
+    pub strangers_revocations: u64,
 }
 
 impl Delegations {
@@ -107,6 +115,7 @@ impl Delegations {
             prices,
             chain,
             delegated,
+            strangers_revocations,
         } = parts;
         let now = clocks.now().await;
         store.install(fence.policy().clone(), now.wall).await?;
@@ -123,6 +132,8 @@ impl Delegations {
             accepted: Notify::new(),
             acknowledged: Acknowledged::default(),
             readings: SharedReadings::default(),
+            strangers_revocations,
+            forgot_at: AtomicU64::new(0),
         })
     }
 
@@ -333,13 +344,15 @@ impl Delegations {
         }
     }
 
-    /// The account whose key signs for an account without a known grant.
-    async fn signer_for(&self, account: Address) -> Result<Address, DelegationError> {
+    /// The account whose key signs for an account without a known grant, and whether the service
+    /// knows the account.
+    async fn signer_for(&self, account: Address) -> Result<(Address, Holder), DelegationError> {
         if let Some(owner) = self.accounts.owner(account).await? {
-            return Ok(owner);
+            return Ok((owner, Holder::Known));
         }
         if self.accounts.sends_for(AccountKind::Eoa7702) {
-            return Ok(account);
+            let most = self.strangers_revocations;
+            return Ok((account, Holder::Stranger { most }));
         }
         Err(not_owned(account).into())
     }

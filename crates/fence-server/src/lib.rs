@@ -15,7 +15,7 @@ pub use self::{
         Accounts, Chain, ChainQuestion, Clocks, Foresee, NoAccounts, PortError, PortFuture, Prices,
     },
     store::{
-        Acceptance, Change, Ended, InstalledPolicy, KeptGrant, KeptLimit, KeptSubmission, Lease,
-        PostgresStore, SqliteStore, Store, StoreError, StoreFuture, View, Write,
+        Acceptance, Change, Ended, Holder, InstalledPolicy, KeptGrant, KeptLimit, KeptSubmission,
+        Lease, PostgresStore, SqliteStore, Store, StoreError, StoreFuture, View, Write,
     },
 };

@@ -5,7 +5,7 @@
 //! budgets for gas.
 
 mod change;
-mod kept;
+pub(crate) mod kept;
 mod postgres;
 mod sqlite;
 
@@ -17,7 +17,7 @@ use delegation_fence::{LogEntry, LogRecord, Policy, Refusal, Spent};
 use thiserror::Error;
 
 pub use self::{
-    change::{Acceptance, Change, Write},
+    change::{Acceptance, Change, Holder, Write},
     kept::{Ended, InstalledPolicy, KeptGrant, KeptLimit, KeptSubmission, View},
     postgres::PostgresStore,
     sqlite::SqliteStore,
@@ -168,6 +168,13 @@ pub trait Store: Send + Sync + 'static {
 
     /// Gives a lease back before its end.
     fn give_back(&self, lease: Lease, holder: &str) -> StoreFuture<'_, ()>;
+
+    /// Deletes at most `most` ends whose time is over at `now`, with their logs. Returns how many.
+    /// Their grants were never received, and are over if they were ever signed. A store that keeps
+    /// everything deletes nothing.
+    fn forget(&self, _now: UtcSeconds, _most: u32) -> StoreFuture<'_, u64> {
+        Box::pin(async { Ok(0) })
+    }
 
     /// Names the store's history. A database begins another one when a replica takes over, which
     /// may lack the last commits. `None` where nothing can be lost, and where the database does not

@@ -30,7 +30,7 @@ pub(crate) struct Shared {
     clock: Clock,
     mover: OnceLock<Arc<dyn Mover>>,
     /// The owners and ids of the mandates that this process was asked to cancel.
-    cancelled: Acknowledged<(String, String)>,
+    cancelled: Acknowledged<(String, String), ()>,
 }
 
 /// The terms that an owner requests.
@@ -220,7 +220,11 @@ impl Mandates {
     pub async fn cancel(&self, owner: &str, id: &str) -> Result<Cancelled, WatchError> {
         let cancelled = (owner.to_owned(), id.to_owned());
         self.find(owner, id).await?;
-        self.shared.cancelled.add(cancelled);
+        // Kept whatever becomes of the write: the mandate is there, and is remembered once.
+        self.shared
+            .cancelled
+            .claim(cancelled, (), |_, ()| ())
+            .keep();
         let ended = self.end(owner, id).await?;
         let open = ended.watched.open_move().map(|open| open.key.clone());
         let stopped = match open {
@@ -246,7 +250,7 @@ impl Mandates {
         let Some(cancelled) = self.shared.cancelled.not_in(&history) else {
             return Ok(());
         };
-        for (owner, id) in cancelled {
+        for ((owner, id), ()) in cancelled {
             match self.end(&owner, &id).await {
                 // The store may have lost the mandate, too.
                 Ok(_) | Err(WatchError::NotFound) => {}

@@ -64,6 +64,7 @@ pub(crate) async fn open(
         prices: prices.map(|prices| -> Arc<dyn Prices> { prices }),
         chain: chain.map(|chain| -> Arc<dyn Foresee> { Arc::new(ForeseenByChain::new(chain)) }),
         delegated: routes.chain(),
+        strangers_revocations: u64::from(section.strangers_revocations),
     };
     let delegations = Delegations::install(parts)
         .await

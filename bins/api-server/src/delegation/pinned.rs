@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use alloy_primitives::U256;
-use delegation_fence::{Budget, Domain, Fence, Instance, Name, Policy, Refusal};
+use delegation_fence::{Budget, Domain, Fence, Instance, Name, Policy, Refusal, Rule};
 
 use super::redeemer;
 use crate::config::{Config, DelegationSection, Problem, Usd};
@@ -32,7 +32,6 @@ pub(crate) fn pinned(config: &Config) -> Result<Option<Pinned>, Problem> {
     let project_id = Name::new(&section.project_id)
         .map_err(|refusal| wrong("delegation.project_id", refusal))?;
     let budget = budget(section, policy.input_decimals());
-    let fee_version = policy.fee_config_version().to_owned();
     let instance = Instance {
         domain: Domain::new(policy.chain_id(), salt),
         project_id,
@@ -41,13 +40,7 @@ pub(crate) fn pinned(config: &Config) -> Result<Option<Pinned>, Problem> {
         .map_err(|refusal| wrong("delegation.policy", refusal))?
         .with_service_keys(redeemer::service_keys(config));
     let plans = plans(config.fee_config())?;
-    if plans.fees.version != fee_version {
-        let message = format!(
-            "expected version {fee_version}, which the fence's policy names, observed {}: no plan would be admitted",
-            plans.fees.version
-        );
-        return Err(Problem::new("plans.fee_config", message));
-    }
+    reviewed(fence.policy(), &plans)?;
     Ok(Some(Pinned {
         fence,
         plans,
@@ -71,6 +64,20 @@ fn policy(section: &DelegationSection) -> Result<Policy, Problem> {
         policy.digest()
     );
     Err(Problem::new("delegation.policy_digest", message))
+}
+
+/// Requires a policy under which plans can be sent with these fees.
+fn reviewed(policy: &Policy, plans: &plan_builder::Policy) -> Result<(), Problem> {
+    policy.require_reviewed(&plans.fees).map_err(|refusal| {
+        if refusal.rule != Rule::FenceFeeVersion {
+            return Problem::new("delegation.policy", refusal.to_string());
+        }
+        let message = format!(
+            "expected version {}, which the fence's policy names, observed {}: no plan would be admitted",
+            refusal.expected, refusal.observed
+        );
+        Problem::new("plans.fee_config", message)
+    })
 }
 
 fn plans(path: Option<&Path>) -> Result<plan_builder::Policy, Problem> {

@@ -10,6 +10,7 @@ mod refusals;
 mod requests;
 pub(crate) mod sending;
 mod served;
+mod strangers;
 
 #[path = "../../../../crates/fence-server/tests/it/dying.rs"]
 #[allow(dead_code, reason = "the tests of the stores use all of it")]

@@ -43,6 +43,8 @@ pub struct DelegationSection {
     pub posts_per_minute: Option<toml::Value>,
     /// As `instance_salt`.
     pub gets_per_minute: Option<toml::Value>,
+    /// As `instance_salt`.
+    pub strangers_revocations: Option<toml::Value>,
 }
 
 impl DelegationSection {

@@ -25,7 +25,7 @@ pub fn judge_plan(
 ) -> Result<(), Refusal> {
     judge_origin(policy, account, facts)?;
     judge_targets(policy, facts)?;
-    judge_output(account, facts)?;
+    judge_output(policy, account, facts)?;
     judge_amounts(cap, facts)
 }
 
@@ -125,7 +125,7 @@ fn judge_targets(policy: &Policy, facts: &PlanFacts) -> Result<(), Refusal> {
     ))
 }
 
-fn judge_output(account: Address, facts: &PlanFacts) -> Result<(), Refusal> {
+fn judge_output(policy: &Policy, account: Address, facts: &PlanFacts) -> Result<(), Refusal> {
     same(
         Rule::FenceReceiver,
         "the router pays somebody other than the account",
@@ -137,6 +137,19 @@ fn judge_output(account: Address, facts: &PlanFacts) -> Result<(), Refusal> {
             Rule::FenceOutputToken,
             "the output is the input token",
             "another token",
+            facts.output_token,
+        ));
+    }
+    let listed = policy.output_tokens();
+    if !listed
+        .iter()
+        .any(|token| token.address == facts.output_token)
+    {
+        let symbols: Vec<_> = listed.into_iter().map(|token| token.symbol).collect();
+        return Err(Refusal::new(
+            Rule::FenceOutputToken,
+            "the swap ends in a token that the policy does not list",
+            format_args!("output_tokens of the policy: {}", symbols.join(", ")),
             facts.output_token,
         ));
     }

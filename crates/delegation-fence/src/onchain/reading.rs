@@ -21,6 +21,14 @@ pub struct ChainReading {
 }
 
 impl ChainReading {
+    /// Checks that the account runs the framework's code.
+    ///
+    /// # Errors
+    /// `account_code_mismatch`
+    pub fn require_code(&self) -> Result<(), Refusal> {
+        judge_code(&self.code)
+    }
+
     /// Checks that the router has no allowance yet. At the stock level the redeemer could spend it.
     ///
     /// # Errors
@@ -48,7 +56,7 @@ impl ChainGrant {
     /// that clears an allowance counts too, because no plan may begin whose allowance could not be
     /// cleared.
     pub fn judge(&self, reading: &ChainReading) -> Result<(), Refusal> {
-        judge_code(&reading.code)?;
+        reading.require_code()?;
         same(
             Rule::DelegationNonceMismatch,
             "the account has counted up since it signed the delegations: they count no more",

@@ -5,7 +5,7 @@ use calldata_checks::swap::calldata::IMPLEMENTED;
 use plan_builder::wire::{Digits, Eip55};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-use super::Shape;
+use super::{OutputToken, Shape};
 use crate::{Name, Refusal, Rule};
 
 /// The form of the document.
@@ -32,6 +32,8 @@ pub(super) struct Document {
     pub(super) shapes: Vec<ShapeRecord>,
     pub(super) steps: Vec<String>,
     pub(super) receiver: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) output_tokens: Option<Vec<OutputTokenRecord>>,
     pub(super) grant: GrantLife,
     pub(super) max_plans_in_flight: u64,
     pub(super) capability: Name,
@@ -46,6 +48,15 @@ pub(super) struct InputToken {
     pub(super) address: Eip55,
     pub(super) decimals: u8,
     pub(super) symbol: Plain,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OutputTokenRecord {
+    pub(super) chain: String,
+    pub(super) address: Eip55,
+    pub(super) symbol: Plain,
+    pub(super) source: Plain<200>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,23 +82,26 @@ pub(super) struct GrantLife {
     pub(super) max_days: u64,
 }
 
-/// A text of printable ASCII. It has one Unicode form and hides nothing.
+/// A text of at most `MOST` characters of printable ASCII. It has one Unicode form and hides
+/// nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
-pub(super) struct Plain(String);
+pub(super) struct Plain<const MOST: usize = 64>(String);
 
-impl<'de> Deserialize<'de> for Plain {
+impl<'de, const MOST: usize> Deserialize<'de> for Plain<MOST> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        let fits = (1..=64).contains(&text.len())
+        let fits = (1..=MOST).contains(&text.len())
             && text.trim() == text
             && text.chars().all(|c| c == ' ' || c.is_ascii_graphic());
-        fits.then_some(Self(text))
-            .ok_or_else(|| D::Error::custom("expected 1 to 64 characters of printable ASCII"))
+        fits.then_some(Self(text)).ok_or_else(|| {
+            let expected = format!("expected 1 to {MOST} characters of printable ASCII");
+            D::Error::custom(expected)
+        })
     }
 }
 
-impl std::ops::Deref for Plain {
+impl<const MOST: usize> std::ops::Deref for Plain<MOST> {
     type Target = str;
 
     fn deref(&self) -> &str {
@@ -95,7 +109,7 @@ impl std::ops::Deref for Plain {
     }
 }
 
-impl std::fmt::Display for Plain {
+impl<const MOST: usize> std::fmt::Display for Plain<MOST> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
     }
@@ -158,6 +172,7 @@ impl Document {
         self.require_cap()?;
         self.require_life()?;
         self.require_shapes()?;
+        self.require_output_tokens()?;
         self.chain
             .strip_prefix("eip155:")
             .and_then(|id| {
@@ -234,6 +249,43 @@ impl Document {
             }
         }
         Ok(())
+    }
+
+    /// A listed token is one that a swap can end in: on the policy's chain, and not what the swap
+    /// began with.
+    fn require_output_tokens(&self) -> Result<(), Refusal> {
+        let Some(tokens) = &self.output_tokens else {
+            return Ok(());
+        };
+        if tokens.is_empty() {
+            return Err(refuse("output_tokens", "at least one", "none"));
+        }
+        for (index, token) in tokens.iter().enumerate() {
+            let address = token.address.address();
+            if token.chain != self.chain {
+                return Err(refuse("output_tokens.chain", &self.chain, &token.chain));
+            }
+            if address.is_zero() || address == self.input_token.address.address() {
+                let expected = "a token that is not the input token";
+                return Err(refuse("output_tokens.address", expected, address));
+            }
+            let mut before = tokens.iter().take(index);
+            if before.any(|before| before.address.address() == address) {
+                return Err(refuse("output_tokens.address", "each once", address));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn output_tokens(&self) -> Vec<OutputToken> {
+        let tokens = self.output_tokens.iter().flatten();
+        tokens
+            .map(|token| OutputToken {
+                address: token.address.address(),
+                symbol: token.symbol.to_string(),
+                source: token.source.to_string(),
+            })
+            .collect()
     }
 
     pub(super) fn shapes(&self) -> Vec<Shape> {

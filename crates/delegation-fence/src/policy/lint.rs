@@ -36,6 +36,13 @@ pub(super) fn lint(policy: &Policy) -> Vec<Advice> {
                 .to_owned(),
         );
     }
+    if policy.document.output_tokens.is_none() {
+        note(
+            "output_tokens_not_named",
+            "without `output_tokens` no swap lies inside the policy, and no server starts with it"
+                .to_owned(),
+        );
+    }
     let (default_days, max_days) = (
         policy.default_grant_seconds() / DAY,
         policy.max_grant_seconds() / DAY,

@@ -134,7 +134,11 @@ pub(crate) fn verified(
     Ok((request, verified, policy.fees.version.clone()))
 }
 
-fn policy(path: &Path) -> Result<Policy, SourceError> {
+/// Reads the reviewed fees of a fee configuration.
+///
+/// # Errors
+/// A file that cannot be read or used.
+pub(crate) fn policy(path: &Path) -> Result<Policy, SourceError> {
     let text = source::read(path)?;
     let unusable = |line, why: String| SourceError::NotThat {
         path: path.to_owned(),

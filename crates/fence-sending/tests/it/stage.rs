@@ -18,7 +18,7 @@ use delegation_fence::{
     Submission, admit,
 };
 use dev_chain::{DevChain, Mining, base};
-use fence_server::{Acceptance, Change, Prices, Store as _};
+use fence_server::{Acceptance, Change, Holder, Prices, Store as _};
 use gas_funding::{Funder, MemoryBook};
 use serde_json::Value;
 use test_support::{Fuse, MortalNode, eventually_every, pass};
@@ -226,6 +226,7 @@ impl World {
             grant_id: GRANT,
             ended_at: self.now(),
             signed: None,
+            holder: Holder::Known,
         };
         let at = UtcSeconds::from_unix(self.now());
         self.store.put(wallet().address(), at, change);

@@ -4,39 +4,47 @@
 //! takes over the database, it writes them again, before a plan is confirmed. The memory ends with
 //! the process.
 
+use std::mem::take;
+
 use alloy_primitives::{Address, B256};
 use calldata_checks::UtcSeconds;
-use delegation_fence::Now;
+use delegation_fence::{Now, TOMBSTONE_SECONDS};
+use storage::postgres::Claim;
 
 use super::{
     ATTEMPTS, Delegations,
     grants::{busy, tightest},
 };
-use crate::{Change, DelegationError, StoreError, View, Write};
+use crate::store::kept::tightest_of;
+use crate::{Change, DelegationError, KeptLimit, StoreError, View, Write};
 
-/// A revocation or limit, and when it was written first. Its record in the log is the same when it
-/// is written again.
-#[derive(Debug, Clone)]
-pub(super) struct Acknowledgement {
-    account: Address,
-    change: Change,
-    at: UtcSeconds,
-}
+/// What is remembered under one key: the account, its grant, and whether limits or an end. The ends
+/// in memory are as many as the store's rows at most, and so are the limits.
+pub(super) type Key = (Address, B256, bool);
 
-/// Two are the same when they make the same change to the same account, whenever they came.
-impl PartialEq for Acknowledgement {
-    fn eq(&self, other: &Self) -> bool {
-        (self.account, &self.change) == (other.account, &other.change)
-    }
-}
+/// The end of a grant, or its tightest limits, each with the time of its first write: its record in
+/// the log is the same when it is written again.
+pub(super) type Kept = Vec<(Change, UtcSeconds)>;
 
 impl Delegations {
-    /// Remembers a change that is about to be acknowledged.
-    pub(super) fn acknowledge(&self, account: Address, change: &Change, now: Now) {
-        self.acknowledged.add(Acknowledgement {
-            account,
-            change: change.clone(),
-            at: now.wall,
+    /// Remembers a change while it is written, and from [`Claim::keep`] on.
+    pub(super) fn acknowledge(
+        &self,
+        account: Address,
+        change: &Change,
+        now: Now,
+    ) -> Claim<'_, Key, Kept> {
+        let is_limit = matches!(change, Change::Limit(_));
+        let key = (account, grant_of(change), is_limit);
+        let item = vec![(change.clone(), now.wall)];
+        self.acknowledged.claim(key, item, merge)
+    }
+
+    /// Forgets what no longer matters at `now`: every grant that was issued before is over.
+    pub(super) fn forget_acknowledged(&self, now: UtcSeconds) {
+        self.acknowledged.retain(|items| {
+            items.retain(|(_, at)| at.saturating_add(TOMBSTONE_SECONDS) > now);
+            !items.is_empty()
         });
     }
 
@@ -54,32 +62,42 @@ impl Delegations {
         let Some(acknowledged) = self.acknowledged.not_in(&history) else {
             return Ok(());
         };
-        for item in acknowledged {
-            match self.make_again(&item).await {
-                Err(DelegationError::Refused(refusal)) => {
-                    tracing::error!(account = %item.account, %refusal, "a lost revocation or limit is refused now");
+        for ((account, _, _), items) in acknowledged {
+            for (change, at) in items {
+                match self.make_again(account, change, at).await {
+                    Err(DelegationError::Refused(refusal)) => {
+                        tracing::error!(%account, %refusal, "a lost revocation or limit is refused now");
+                    }
+                    other => other?,
                 }
-                other => other?,
             }
         }
         self.acknowledged.are_in(history);
         Ok(())
     }
 
-    async fn make_again(&self, item: &Acknowledgement) -> Result<(), DelegationError> {
-        let account = item.account;
+    async fn make_again(
+        &self,
+        account: Address,
+        mut change: Change,
+        at: UtcSeconds,
+    ) -> Result<(), DelegationError> {
+        // It had its room when it was acknowledged.
+        if let Change::End { holder, .. } = &mut change {
+            *holder = holder.without_bound();
+        }
         for _ in 0..ATTEMPTS {
-            let view = self.store.view(account, grant_of(&item.change), None);
+            let view = self.store.view(account, grant_of(&change), None);
             let view = view.await?;
-            if !is_missing(&view, &item.change) {
+            if !is_missing(&view, &change) {
                 return Ok(());
             }
             let write = Write {
                 account,
                 version: view.version,
                 lease: None,
-                at: item.at,
-                changes: vec![item.change.clone()],
+                at,
+                changes: vec![change.clone()],
             };
             match self.store.write(write).await {
                 Ok(_) => {
@@ -91,6 +109,44 @@ impl Delegations {
             }
         }
         Err(busy(account))
+    }
+}
+
+/// Adds a change to the remembered ones of its key. The first end of a grant stays, and the latest
+/// end of all grants; of the limits the tightest of each member.
+fn merge(kept: &mut Kept, new: Kept) {
+    for (change, at) in new {
+        match &change {
+            Change::End {
+                grant_id, ended_at, ..
+            } => {
+                let rises = |known: &(Change, UtcSeconds)| matches!(&known.0, Change::End { ended_at: before, .. } if grant_id.is_zero() && before < ended_at);
+                if kept.iter().all(rises) {
+                    *kept = vec![(change, at)];
+                }
+            }
+            _ if kept.iter().any(|(known, _)| *known == change) => {}
+            _ => kept.push((change, at)),
+        }
+    }
+    let limits: Vec<KeptLimit> = kept.iter().filter_map(limit_of).collect();
+    if limits.is_empty() {
+        return;
+    }
+    let tightest = tightest_of(&limits);
+    let all = take(kept).into_iter();
+    *kept = all
+        .filter(|item| limit_of(item).is_some_and(|limit| tightest.contains(&&limit)))
+        .collect();
+}
+
+fn limit_of((change, at): &(Change, UtcSeconds)) -> Option<KeptLimit> {
+    match change {
+        Change::Limit(received) => Some(KeptLimit {
+            signed: received.signed().clone(),
+            received_at: *at,
+        }),
+        _ => None,
     }
 }
 

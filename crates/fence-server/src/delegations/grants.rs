@@ -6,6 +6,8 @@
 //! Every signature is judged before the store is asked. A message that was received before changes
 //! nothing, so a client may repeat each request.
 
+use std::sync::atomic::Ordering;
+
 use alloy_primitives::{Address, B256, U256};
 use calldata_checks::UtcSeconds;
 use delegation_fence::onchain::{GrantFile, SignedDelegation};
@@ -15,7 +17,13 @@ use delegation_fence::{
 };
 
 use super::{ATTEMPTS, Delegations, LOG_PAGE, OnChain, refusal};
-use crate::{Change, DelegationError, StoreError, View, Write};
+use crate::{ChainQuestion, Change, DelegationError, Holder, StoreError, View, Write};
+
+/// How often the revocations whose time is over are deleted, in seconds.
+const FORGET_SECONDS: u64 = 600;
+
+/// How many of them are deleted in one transaction.
+const FORGET_PAGE: u32 = 256;
 
 /// The receipt of a grant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,8 +129,9 @@ impl Delegations {
             let before = tightest(&view);
             let after = account.tighten(&received)?;
             let change = Change::Limit(Box::new(received));
-            self.acknowledge(of, &change, now);
+            let claim = self.acknowledge(of, &change, now);
             if before == after || self.write(&view, change, now).await? {
+                claim.keep();
                 let cap = after.per_swap_cap.map_or(cap, |limit| limit.min(cap));
                 return Ok((after, cap));
             }
@@ -131,13 +140,17 @@ impl Delegations {
     }
 
     /// Receives a revocation, even before its grant, and reads it back. It needs no policy. Another
-    /// revocation of a revoked grant changes nothing, whenever it was signed.
+    /// revocation of a revoked grant changes nothing, whenever it was signed. A revocation of a
+    /// grant that was never received is kept for [`TOMBSTONE_SECONDS`].
     ///
     /// # Errors
     /// The names of
     /// [`Instance::receive_revocation`](delegation_fence::Instance::receive_revocation),
-    /// `account_not_owned`. A store that cannot be used; custody that does not answer, when the
-    /// account is unknown.
+    /// `account_not_owned`; for a grant that was never received `too_many_revocations`, and
+    /// `revocations_full` when the account has no grant and no wallet here. A store that cannot be
+    /// used; custody that does not answer, when the account is unknown.
+    ///
+    /// [`TOMBSTONE_SECONDS`]: delegation_fence::TOMBSTONE_SECONDS
     pub async fn receive_revocation(
         &self,
         signed: Signed<Revocation>,
@@ -147,23 +160,41 @@ impl Delegations {
         let (of, grant_id) = (signed.message().account, signed.message().grant_id);
         for _ in 0..ATTEMPTS {
             let view = self.store.view(of, grant_id, None).await?;
-            let owner = match &view.grant {
-                Some(grant) => grant.owner,
+            let (owner, mut holder) = match &view.grant {
+                Some(grant) => (grant.owner, Holder::Known),
                 None => self.signer_for(of).await?,
             };
             let received = self.judge_revocation(&signed, owner, &view, now)?;
+            let is_ended = is_ended(&view, signed.message());
+            if !is_ended {
+                holder = self.as_the_chain_knows(of, holder).await;
+            }
             let change = Change::End {
                 grant_id,
                 ended_at: signed.message().revoked_at,
                 signed: Some(Box::new(signed.clone())),
+                holder,
             };
-            self.acknowledge(of, &change, now);
-            if is_ended(&view, signed.message()) {
+            let claim = self.acknowledge(of, &change, now);
+            if is_ended {
+                claim.keep();
                 return self.receipt(&received, &view).await;
             }
-            if self.write(&view, change, now).await? {
-                let view = self.store.view(of, grant_id, None).await?;
-                return self.receipt(&received, &view).await;
+            match self.write(&view, change, now).await {
+                Ok(true) => {
+                    claim.keep();
+                    let view = self.store.view(of, grant_id, None).await?;
+                    return self.receipt(&received, &view).await;
+                }
+                Ok(false) => {}
+                Err(error) => {
+                    // A known account's revocation may have been written after all.
+                    let is_unknown = matches!(error, DelegationError::Store(_));
+                    if is_unknown && holder == Holder::Known {
+                        claim.keep();
+                    }
+                    return Err(error);
+                }
             }
         }
         Err(busy(of))
@@ -184,15 +215,33 @@ impl Delegations {
             grant_id,
             ended_at: now.wall.unix(),
             signed: None,
+            holder: Holder::Known,
         };
-        self.acknowledge(account, &change, now);
+        let claim = self.acknowledge(account, &change, now);
         for _ in 0..ATTEMPTS {
             let view = self.store.view(account, grant_id, None).await?;
             if self.write(&view, change.clone(), now).await? {
+                claim.keep();
                 return Ok(());
             }
         }
         Err(busy(account))
+    }
+
+    /// Deletes the revocations of grants that never arrived whose time is over by the machine's
+    /// clock, in pages. A server calls it every few seconds; it works every ten minutes.
+    ///
+    /// # Errors
+    /// A store that cannot be used.
+    pub async fn forget(&self, now: UtcSeconds) -> Result<(), DelegationError> {
+        let last = self.forgot_at.load(Ordering::Relaxed);
+        if now.unix() < last.saturating_add(FORGET_SECONDS) {
+            return Ok(());
+        }
+        while self.store.forget(now, FORGET_PAGE).await? >= u64::from(FORGET_PAGE) {}
+        self.forget_acknowledged(now);
+        self.forgot_at.store(now.unix(), Ordering::Relaxed);
+        Ok(())
     }
 
     /// The present state of a grant, under the installed policy. A revocation shows even when its
@@ -283,6 +332,30 @@ impl Delegations {
         let domain = signed.typed_data().domain();
         self.instance().domain.require(domain)?;
         signed.signer().map(|_| ())
+    }
+
+    /// Finds out whether the chain knows an account that this service does not know. The room of
+    /// unknown accounts costs nothing to fill, and that of accounts with delegation code a
+    /// transaction for each.
+    async fn as_the_chain_knows(&self, account: Address, holder: Holder) -> Holder {
+        let (Holder::Stranger { most }, Some(chain)) = (holder, &self.delegated) else {
+            return holder;
+        };
+        let asked = ChainQuestion {
+            account,
+            hashes: Vec::new(),
+            tokens: Vec::new(),
+            router: self.fence.policy().router(),
+            at_least: 0,
+        };
+        match chain.read(asked).await {
+            Ok(reading) if reading.require_code().is_ok() => Holder::Delegating { most },
+            Ok(_) => holder,
+            Err(error) => {
+                tracing::warn!(%account, %error, "an account's code cannot be read, and it counts as unknown");
+                holder
+            }
+        }
     }
 
     /// Judges the time of a revocation. A revocation of an ended grant may have any time, because

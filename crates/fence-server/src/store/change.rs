@@ -6,7 +6,8 @@ use calldata_checks::UtcSeconds;
 use delegation_fence::onchain::SignedDelegation;
 use delegation_fence::{
     Admitted, Budget, Event, HaltReason, LogEntry, LogEvent, LogHead, LogRecord, MOST_GRANT_DAYS,
-    Order, ReceivedGrant, ReceivedLimit, Refusal, Revocation, Rule, Signed, Transaction,
+    Order, ReceivedGrant, ReceivedLimit, Refusal, Revocation, Rule, Signed, TOMBSTONE_SECONDS,
+    Transaction, require_room_for_stranger,
 };
 
 use super::{Lease, StoreError};
@@ -47,6 +48,96 @@ impl Write {
     }
 }
 
+/// The account of a revocation, as far as the service knows it. An account with a received grant is
+/// known, whatever a write says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holder {
+    /// It has a grant or a wallet here. Its revocations have a bound of their own.
+    Known,
+    /// Only the chain knows it: it runs the code under which an account can delegate. All such
+    /// accounts share room for so many revocations.
+    Delegating {
+        /// The room.
+        most: u64,
+    },
+    /// Anybody with a key. All of them share room for so many revocations.
+    Stranger {
+        /// The room.
+        most: u64,
+    },
+}
+
+impl Holder {
+    /// Sets the room aside, for a revocation that was acknowledged before.
+    #[must_use]
+    pub(crate) const fn without_bound(self) -> Self {
+        match self {
+            Self::Known => Self::Known,
+            Self::Delegating { .. } => Self::Delegating { most: u64::MAX },
+            Self::Stranger { .. } => Self::Stranger { most: u64::MAX },
+        }
+    }
+
+    /// The number of its shared room in the store.
+    pub(super) fn pool(self) -> Option<i32> {
+        self.shared().map(|(pool, _, _)| pool)
+    }
+
+    /// The room that it shares with others: its number in the store, its name and its size.
+    const fn shared(self) -> Option<(i32, &'static str, u64)> {
+        match self {
+            Self::Known => None,
+            Self::Stranger { most } => Some((1, "unknown accounts", most)),
+            Self::Delegating { most } => Some((2, "accounts that have delegation code only", most)),
+        }
+    }
+}
+
+/// How an end of a grant is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The number of the shared room that it takes; 0 for none.
+    pub(super) pool: i32,
+    /// The time, in Unix seconds, at which it is deleted. `None` for the end of a received grant
+    /// and the end of all grants of a known account, which are never deleted.
+    pub(super) kept_until: Option<u64>,
+}
+
+impl Place {
+    /// The place of the end of a received grant.
+    pub(super) const FOR_EVER: Self = Self {
+        pool: 0,
+        kept_until: None,
+    };
+
+    /// The place of an end whose grant was never received, or of all grants. `kept` is how many
+    /// records the holder's shared room has.
+    ///
+    /// # Errors
+    /// `revocations_full`
+    pub(super) fn of(
+        grant_id: B256,
+        holder: Holder,
+        at: UtcSeconds,
+        kept: u64,
+    ) -> Result<Self, Refusal> {
+        let until = at.unix().saturating_add(TOMBSTONE_SECONDS);
+        match holder.shared() {
+            Some((pool, whose, most)) => {
+                require_room_for_stranger(whose, kept, most)?;
+                Ok(Self {
+                    pool,
+                    kept_until: Some(until),
+                })
+            }
+            None => Ok(Self {
+                pool: 0,
+                kept_until: (!grant_id.is_zero()).then_some(until),
+            }),
+        }
+    }
+}
+
 /// One change, with its record in the grant's log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
@@ -64,6 +155,8 @@ pub enum Change {
         ended_at: u64,
         /// The signed revocation of the holder. `None` when the service ends the grant.
         signed: Option<Box<Signed<Revocation>>>,
+        /// Whose room the end takes if its grant was never received.
+        holder: Holder,
     },
     /// An admitted plan.
     Accept(Box<Acceptance>),

@@ -145,7 +145,7 @@ impl View {
 }
 
 /// Selects the tightest limits: for each member, the limit with the lowest value.
-pub(super) fn tightest_of(limits: &[KeptLimit]) -> Vec<&KeptLimit> {
+pub(crate) fn tightest_of(limits: &[KeptLimit]) -> Vec<&KeptLimit> {
     let lowest = |value: fn(&Limit) -> U256| {
         let of = move |kept: &&KeptLimit| value(kept.signed.message());
         // Zero sets no limit.

@@ -19,7 +19,10 @@ use super::{InstalledPolicy, KeptSubmission, Lease, Store, StoreError, StoreFutu
 
 const COMPONENT: Component = Component {
     name: "fence",
-    migrations: &[include_str!("postgres/0001.sql")],
+    migrations: &[
+        include_str!("postgres/0001.sql"),
+        include_str!("postgres/0002.sql"),
+    ],
 };
 
 /// The parameters of a statement.
@@ -175,6 +178,15 @@ impl Store for PostgresStore {
     fn give_back(&self, lease: Lease, holder: &str) -> StoreFuture<'_, ()> {
         let holder = holder.to_owned();
         Box::pin(async move { Ok(write::give_back(&self.postgres, lease, &holder).await?) })
+    }
+
+    fn forget(&self, now: UtcSeconds, most: u32) -> StoreFuture<'_, u64> {
+        Box::pin(async move {
+            let forgotten = self.postgres.transaction("forget", |transaction| {
+                Box::pin(async move { bounds::forget(transaction, now, most).await })
+            });
+            forgotten.await.map_err(|failure: Failure| failure.into())
+        })
     }
 
     fn history(&self) -> StoreFuture<'_, Option<String>> {

@@ -24,6 +24,7 @@ const FORMAT: Format = Format {
         include_str!("0001.sql"),
         include_str!("0002.sql"),
         include_str!("0003.sql"),
+        include_str!("0004.sql"),
     ],
 };
 
@@ -150,6 +151,12 @@ impl Store for SqliteStore {
         let holder = holder.to_owned();
         self.worker.write("give back", move |transaction| {
             Ok(write::give_back(transaction, lease, &holder)?)
+        })
+    }
+
+    fn forget(&self, now: UtcSeconds, most: u32) -> StoreFuture<'_, u64> {
+        self.worker.write("forget", move |transaction| {
+            Ok(bounds::forget(transaction, now, most)?)
         })
     }
 

@@ -2,7 +2,7 @@
 
 use alloy_primitives::{B256, U256};
 use delegation_fence::{Grant, MOST_GRANTS, MOST_TOMBSTONES};
-use fence_server::Change;
+use fence_server::{Change, Holder};
 
 use crate::{
     sample::{ACCOUNT, NOW},
@@ -21,6 +21,7 @@ fn ended(grant_id: B256, ended_at: u64) -> Change {
         grant_id,
         ended_at,
         signed: Some(Box::new(revocation(grant_id, ended_at))),
+        holder: Holder::Known,
     }
 }
 

@@ -88,6 +88,9 @@ impl Store for Dying {
     fn give_back(&self, lease: Lease, holder: &str) -> StoreFuture<'_, ()> {
         self.0.read(|store| store.give_back(lease, holder))
     }
+    fn forget(&self, now: UtcSeconds, most: u32) -> StoreFuture<'_, u64> {
+        self.0.read(|store| store.forget(now, most))
+    }
     fn history(&self) -> StoreFuture<'_, Option<String>> {
         self.0.history()
     }

@@ -19,6 +19,7 @@ mod operations;
 mod racing;
 mod stage;
 mod store;
+mod strangers;
 mod world;
 
 #[path = "../../../plan-builder/tests/it/swap/sample.rs"]

@@ -123,7 +123,18 @@ pub(crate) async fn delegated_desk(
     custody: &Custody,
     node: &Node,
 ) -> Delegations {
-    let parts = Parts {
+    let parts = delegated_parts(store, clock, custody, node);
+    Delegations::install(parts).await.unwrap()
+}
+
+/// The parts of such a server, for a test that changes one.
+pub(crate) fn delegated_parts(
+    store: Arc<dyn Store>,
+    clock: &Clock,
+    custody: &Custody,
+    node: &Node,
+) -> Parts {
+    Parts {
         fence: fence().with_service_keys(vec![REDEEMER]),
         plans: policy(),
         budget: BUDGET,
@@ -133,8 +144,8 @@ pub(crate) async fn delegated_desk(
         prices: None,
         chain: None,
         delegated: Some(Arc::new(node.clone())),
-    };
-    Delegations::install(parts).await.unwrap()
+        strangers_revocations: 1000,
+    }
 }
 
 pub(crate) fn delegated_grant(grant_id: B256) -> Grant {

@@ -141,11 +141,16 @@ pub(crate) fn limit(per_swap_cap: u64) -> Signed<Limit> {
 
 /// A plan of an amount, with its request.
 pub(crate) fn plan(amount: u64) -> (String, String) {
+    plan_into(WETH, amount)
+}
+
+/// A plan that ends in a token, with its request.
+pub(crate) fn plan_into(token: Address, amount: u64) -> (String, String) {
     let arguments = json!({
         "accountProfile": {"kind": "eoa", "address": ACCOUNT, "chainId": BASE},
         "chainId": BASE,
         "fromToken": USDC,
-        "toToken": WETH,
+        "toToken": token,
         "fromAmount": amount.to_string(),
         "slippage": {"maxBps": 50},
     });

@@ -5,7 +5,7 @@ mod plans;
 
 use alloy_primitives::B256;
 use delegation_fence::{Instance, LogEntry, LogEvent, LogRecord, Rule, verify_log};
-use fence_server::{Change, StoreError};
+use fence_server::{Change, Holder, StoreError};
 
 use crate::sample::{ACCOUNT, NOW};
 use crate::stage::{
@@ -24,6 +24,7 @@ fn ended(grant_id: B256, ended_at: u64) -> Change {
         grant_id,
         ended_at,
         signed: Some(Box::new(revocation(grant_id, ended_at))),
+        holder: Holder::Known,
     }
 }
 

@@ -232,6 +232,7 @@ pub(crate) fn desk_parts(
         prices,
         chain: None,
         delegated: None,
+        strangers_revocations: 1000,
     }
 }
 

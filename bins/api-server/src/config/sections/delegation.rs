@@ -59,6 +59,9 @@ pub struct DelegationSection {
     /// The most reading requests of one address in a minute.
     #[serde(deserialize_with = "lenient::scalar")]
     pub gets_per_minute: u32,
+    /// How many revocations are kept of accounts that have no grant and no wallet here.
+    #[serde(deserialize_with = "lenient::scalar")]
+    pub strangers_revocations: u32,
     /// A key of the agent rail, so that both servers can share one file. This server does not read
     /// it.
     pub status_url: Option<toml::Value>,
@@ -86,6 +89,7 @@ impl Default for DelegationSection {
             max_deviation_bps: 200,
             posts_per_minute: 60,
             gets_per_minute: 600,
+            strangers_revocations: 1000,
             status_url: None,
             policy_name: None,
             per_swap_cap_usd: None,
@@ -185,6 +189,10 @@ impl DelegationSection {
         for (key, count) in [
             ("delegation.posts_per_minute", self.posts_per_minute),
             ("delegation.gets_per_minute", self.gets_per_minute),
+            (
+                "delegation.strangers_revocations",
+                self.strangers_revocations,
+            ),
         ] {
             if count == 0 {
                 problem(problems, key, "expected at least 1");

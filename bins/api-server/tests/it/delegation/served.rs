@@ -68,6 +68,7 @@ pub(crate) fn config(folder: &TempDir) -> Config {
     let mut config = Config::default();
     config.server.listen = Some(([127, 0, 0, 1], 0).into());
     config.server.probe_hours = 0;
+    config.server.client_address_header = Some("x-forwarded-for".to_owned());
     config.payment.pay_to = Some(dev_chain::PAYEE.address.into());
     config.settlement.mode = SettlementMode::Facilitator;
     config.settlement.facilitator_url = Some("http://127.0.0.1:9".to_owned());

@@ -78,7 +78,7 @@ async fn a_pinned_policy_is_served_and_outlives_a_restart() {
     let checked = run_on("check-config", &configured.path(), &[]);
     let said = checked.stdout;
     assert!(
-        said.contains("  fence        svc-base-swap-fence.v1 0x"),
+        said.contains("  fence        svc-base-swap-fence.v2 0x"),
         "{said}"
     );
     let policy = delegation_fence::Policy::parse(POLICY).unwrap();
@@ -103,7 +103,32 @@ async fn a_pinned_policy_is_served_and_outlives_a_restart() {
         .section
         .replace(&policy.digest().to_string(), &digest.to_string());
     run_on("serve", &changed.path(), &[])
-        .error(2, &["delegation.policy: the policy svc-base-swap-fence.v1"]);
+        .error(2, &["delegation.policy: the policy svc-base-swap-fence.v2"]);
+}
+
+/// A policy under which a stolen delegate's key could choose the token, and one whose router nobody
+/// has reviewed.
+#[test]
+fn a_policy_under_which_nothing_is_sent_is_refused_at_the_start() {
+    let digest = |text: &str| delegation_fence::Policy::parse(text).unwrap().digest();
+    let mut document: Value = serde_json::from_str(POLICY).unwrap();
+    drop(document.as_object_mut().unwrap().remove("output_tokens"));
+    let unlisted = document.to_string();
+    let router = "0x1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE";
+    let unreviewed = POLICY.replace(router, "0x74a55CaDb12501A3707E9F3C5dfd8b563C6A5940");
+    for (text, says) in [
+        (
+            unlisted,
+            "delegation.policy: policy_without_output_tokens: ",
+        ),
+        (unreviewed, "delegation.policy: policy_router_unreviewed: "),
+    ] {
+        let mut configured = Configured::new();
+        std::fs::write(configured.folder.path().join("policy.json"), &text).unwrap();
+        let (pinned, changed) = (digest(POLICY).to_string(), digest(&text).to_string());
+        configured.section = configured.section.replace(&pinned, &changed);
+        configured.assert_refused(says);
+    }
 }
 
 #[test]
@@ -158,6 +183,11 @@ fn an_unusable_value_is_named() {
             "project_id",
             "posts_per_minute = 0\nproject_id",
             "delegation.posts_per_minute: expected at least 1",
+        ),
+        (
+            "project_id",
+            "strangers_revocations = 0\nproject_id",
+            "delegation.strangers_revocations: expected at least 1",
         ),
         (
             "project_id",

@@ -90,7 +90,7 @@ fn nothing_but_chance_is_replaced() {
         ("   call          success", true),
         ("   principal   ", true),
         ("   private key ", false),
-        ("   policy       svc-base-swap-fence.v1", false),
+        ("   policy       svc-base-swap-fence.v2", false),
     ] {
         let [one, other] = [&one, &other].map(|hash| format!("{row} {hash}"));
         assert_eq!(same(&one, &other), is_replaced, "{row}");

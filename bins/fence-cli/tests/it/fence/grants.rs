@@ -368,3 +368,35 @@ fn inspect_names_the_signer_and_judges_nothing() {
         );
     }
 }
+
+/// The holder sees where a swap may end before anything is signed, and afterwards.
+#[test]
+fn a_grant_shows_the_tokens_that_a_swap_may_end_in() {
+    let desk = Desk::with_signed_grant();
+    let listed = "may end in        WETH 0x4200000000000000000000000000000000000006\n                  cbBTC 0x";
+    let inspected = desk.run("grant inspect --in signed.json");
+    assert!(inspected.ok().stdout.contains(listed), "{inspected:?}");
+    let signed = desk.sign_grant("");
+    assert!(signed.ok().stderr.contains(listed), "{signed:?}");
+    let json = desk.run("grant inspect --in signed.json --json").json();
+    assert_eq!(json["output_tokens"][1]["symbol"], "cbBTC");
+    // The list is the one of the grant's own policy, or none.
+    desk.edit("policy.json", |policy| {
+        let tokens = policy["output_tokens"].as_array_mut().unwrap();
+        tokens.truncate(1);
+    });
+    let inspect = "grant inspect --in signed.json --policy-file policy.json";
+    let other = desk.run(inspect);
+    let unknown =
+        "may end in        the output_tokens of the policy (its document was not compared)";
+    assert!(other.ok().stdout.contains(unknown), "{other:?}");
+    let json = desk.run(&format!("{inspect} --json")).json();
+    assert!(json["output_tokens"].is_null());
+    desk.new_grant("").ok();
+    let own = desk.run("grant inspect --in grant.json --policy-file policy.json");
+    let stdout = &own.ok().stdout;
+    assert!(
+        stdout.contains("WETH 0x") && !stdout.contains("cbBTC"),
+        "{own:?}"
+    );
+}

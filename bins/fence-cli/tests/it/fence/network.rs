@@ -586,7 +586,7 @@ fn submitting_by_hand_does_the_same_in_steps() {
 fn the_status_is_compared_with_the_pinned_policy() {
     let desk = Desk::with_signed_grant();
     let digest = desk.run("policy digest").stdout.trim().to_owned();
-    let good = json!({"present": true, "policy_name": "svc-base-swap-fence.v1", "per_swap_cap_usd": 5000,
+    let good = json!({"present": true, "policy_name": "svc-base-swap-fence.v2", "per_swap_cap_usd": 5000,
         "project_id": PROJECT, "rules_digest": digest});
     let ask = |change: &dyn Fn(&mut Value), more: &str| {
         let mut status = good.clone();

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use test_support::process::run;
 
-use crate::fence::desk::{Desk, Refused as _, pinned_policy, vector};
+use crate::fence::desk::{Desk, Refused as _, pinned_policy, root_file, vector};
 
 #[test]
 fn the_digest_is_that_of_the_vector() {
@@ -24,6 +24,7 @@ fn the_digest_is_that_of_the_vector() {
         "svc-base-swap-fence.v3 can be enforced",
         "shape_without_fee_leg: ",
         "integrator_not_named: ",
+        "output_tokens_not_named: ",
     ] {
         assert!(lint.ok().stdout.contains(part), "{lint:?}");
     }
@@ -39,12 +40,55 @@ fn the_pinned_policy_needs_no_file_and_is_recognised_in_one() {
         "at most           5000 USDC in one swap, fees included; no daily and no total limit",
         "chain             Base (8453)",
         "through           0x1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE",
+        "ends in           WETH 0x4200000000000000000000000000000000000006 (github.com/aave-dao/",
+        "                  cbBTC 0xcbB7C0000aB88B473b1f5aFd9ef808440eed33Bf (",
         "this is the policy that this build of fence-cli pins",
     ] {
         assert!(with.stdout.contains(part), "{part}: {with:?}");
     }
     let lint = desk.run("policy lint");
-    assert_eq!(lint.ok().stdout, "svc-base-swap-fence.v1 can be enforced\n");
+    assert_eq!(lint.ok().stdout, "svc-base-swap-fence.v2 can be enforced\n");
+}
+
+/// The fees of the page with an address of the operator's own.
+fn fees() -> String {
+    let own = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed";
+    root_file("docs/fees.example.toml").replace("0xYOUR_OWN_ADDRESS", own)
+}
+
+/// The names are those of a service that does not start with such a policy.
+#[test]
+fn a_policy_that_no_service_would_use_is_refused_with_the_fees() {
+    let desk = Desk::new();
+    desk.put("fees.toml", &fees());
+    let lint = |fees: &str| {
+        let verb = "policy lint --policy-file policy.json";
+        desk.run(&format!("{verb} --fees {fees}"))
+    };
+    assert_eq!(
+        lint("fees.toml").ok().stdout,
+        "svc-base-swap-fence.v2 can be enforced\nthe fee configuration 2026-11-23 reviews its router\n"
+    );
+    desk.put("old.toml", &fees().replace("2026-11-23", "2026-11-01"));
+    lint("old.toml").refused_by("fence_fee_version");
+    lint("none.toml").error(3, &["none.toml"]);
+    let edits: [(fn(&mut Value), &str); 2] = [
+        (
+            |policy| drop(policy.as_object_mut().unwrap().remove("output_tokens")),
+            "policy_without_output_tokens",
+        ),
+        (
+            |policy| policy["router"] = "0x74a55CaDb12501A3707E9F3C5dfd8b563C6A5940".into(),
+            "policy_router_unreviewed",
+        ),
+    ];
+    for (edit, code) in edits {
+        desk.put("policy.json", &pinned_policy());
+        desk.edit("policy.json", edit);
+        lint("fees.toml").refused_by(code);
+        // Without the fees the same document is only advised about.
+        desk.run("policy lint --policy-file policy.json").ok();
+    }
 }
 
 #[test]
@@ -87,11 +131,11 @@ fn six_broken_policies_have_six_messages() {
     check(String::new(), "policy_malformed");
     check("policy".to_owned(), "policy_malformed");
     check(
-        good.replace("\"version\": 1,", "\"version\": 1, \"version\": 1,"),
+        good.replace("\"version\": 2,", "\"version\": 2, \"version\": 2,"),
         "policy_malformed",
     );
     check(
-        good.replace("\"version\": 1", "\"version\": 1.0"),
+        good.replace("\"version\": 2", "\"version\": 2.0"),
         "policy_malformed",
     );
     check(good.replace("\"router\"", "\"rooter\""), "policy_malformed");
@@ -130,7 +174,7 @@ fn settings_come_from_flag_then_environment_then_file() {
         .args(["policy", "digest", "--json"])
         .env("SVC_FENCE_POLICY_FILE", desk.path("policy.json"));
     let ended = run(&mut command);
-    assert_eq!(ended.json()["policy_name"], "svc-base-swap-fence.v1");
+    assert_eq!(ended.json()["policy_name"], "svc-base-swap-fence.v2");
     desk.put(".config/svc-fence/config.toml", "password = \"hunter2\"\n");
     let ended = desk.run("policy digest");
     ended.error(

@@ -3,7 +3,7 @@
 use alloy_primitives::{Address, B256, U256};
 use delegation_fence::{
     Account, Limit, MOST_GRANTS, MOST_TOMBSTONES, Novelty, Refusal, Rule, Tightest, Use,
-    require_room_for_grant, require_room_for_tombstone,
+    require_room_for_grant, require_room_for_stranger, require_room_for_tombstone,
 };
 
 use crate::attacks::{
@@ -179,4 +179,18 @@ fn an_account_has_so_many_grants_and_tombstones() {
         refusal.message.contains("revoke all grants at once"),
         "{refusal}"
     );
+}
+
+/// All strangers together have so much room. Nobody can take the refusal for a revocation.
+#[test]
+fn strangers_have_room_together() {
+    require_room_for_stranger("unknown accounts", 999, 1_000).unwrap();
+    let refusal = require_room_for_stranger("unknown accounts", 1_000, 1_000).unwrap_err();
+    assert_eq!(refusal.rule, Rule::RevocationsFull);
+    for refusal in [refusal, require_room_for_tombstone(256).unwrap_err()] {
+        assert!(
+            refusal.message.starts_with("nothing is revoked: "),
+            "{refusal}"
+        );
+    }
 }

@@ -5,8 +5,8 @@ use calldata_checks::{BasisPoints, StepKind};
 use delegation_fence::{Budget, Domain, Foresight, Novelty, Order, Phase, Rates, Rule, Spent};
 
 use crate::attacks::{
-    sample::{NOW, STRANGER, USDC, arguments},
-    stage::{Stage, at, delegate, owner, sign, sign_in, stranger},
+    sample::{DAI, NOW, STRANGER, USDC, arguments},
+    stage::{Stage, at, delegate, grant, owner, sign, sign_in, stranger},
 };
 
 #[test]
@@ -16,6 +16,27 @@ fn an_order_by_another_key_is_refused() {
         stage.order = sign(stage.order.message().clone(), &key);
         assert_eq!(stage.refused_by(), Rule::OrderNotByDelegate);
     }
+}
+
+/// Somebody has the delegate's key and signs true orders: for a plan that passes every check and
+/// ends in a token of the thief's own. The policy lists where a swap may end.
+#[test]
+fn a_stolen_delegates_key_ends_in_no_token_of_the_thiefs() {
+    let mut wanted = arguments();
+    wanted["toToken"] = STRANGER.to_string().into();
+    let mut stage = Stage::with(grant(), &wanted);
+    stage.reorder(|order| order.output_token = STRANGER);
+    for phase in [Phase::Begin, Phase::GoOn] {
+        let refusal = stage.admit_in(phase).unwrap_err();
+        assert_eq!(refusal.rule, Rule::FenceOutputToken);
+        assert_eq!(refusal.observed, STRANGER.to_string());
+        assert!(refusal.expected.contains("WETH, cbBTC"), "{refusal}");
+    }
+    // The same plan into a listed token is admitted.
+    wanted["toToken"] = DAI.to_string().into();
+    let mut stage = Stage::with(grant(), &wanted);
+    stage.reorder(|order| order.output_token = DAI);
+    stage.admit().unwrap();
 }
 
 #[test]

@@ -3,7 +3,10 @@
 use delegation_fence::{Policy, Rule, differences};
 use serde_json::{Value, json};
 
-use crate::attacks::stage::{EXAMPLE, edited_policy};
+use crate::attacks::{
+    sample,
+    stage::{EXAMPLE, edited_policy},
+};
 
 fn refused(edit: impl FnOnce(&mut Value)) -> Option<Rule> {
     edited_policy(edit).err().map(|refusal| refusal.rule)
@@ -13,12 +16,16 @@ fn refused(edit: impl FnOnce(&mut Value)) -> Option<Rule> {
 #[test]
 fn the_policy_of_the_examples_is_pinned() {
     let policy = Policy::parse(EXAMPLE).unwrap();
-    assert_eq!(policy.name().as_str(), "svc-base-swap-fence.v1");
+    assert_eq!(policy.name().as_str(), "svc-base-swap-fence.v2");
     assert_eq!(
         policy.digest().to_string(),
-        "0xecde597e5df1aa5fb0ecf3470f882f388f8a15b25f0dbac6ea2ba872d4a2f7dc"
+        "0x9067b0ee2b8b59490509d1a0461a502991d91294cfe41b53d950a1862bc19185"
     );
     assert!(policy.lint().is_empty());
+    let tokens = policy.output_tokens();
+    let symbols: Vec<_> = tokens.iter().map(|token| token.symbol.as_str()).collect();
+    assert_eq!(symbols, ["WETH", "cbBTC", "cbETH", "DAI"]);
+    assert!(tokens.iter().all(|token| token.source.contains(" at ")));
     assert_eq!(policy.per_swap_cap_usd().to_string(), "5000");
     let fees = include_str!("../../../../../docs/fees.example.toml");
     assert!(fees.contains(&format!("version = \"{}\"", policy.fee_config_version())));
@@ -51,7 +58,7 @@ fn the_spelling_of_a_policy_is_not_its_digest() {
 fn a_malformed_policy_is_refused() {
     let malformed = Some(Rule::PolicyMalformed);
     assert_eq!(refused(|_| {}), None);
-    let edits: [fn(&mut Value); 17] = [
+    let edits: [fn(&mut Value); 21] = [
         |policy| policy["extra"] = 1.into(),
         |policy| policy["input_token"]["extra"] = 1.into(),
         |policy| drop(policy.as_object_mut().unwrap().remove("daily_cap")),
@@ -70,6 +77,17 @@ fn a_malformed_policy_is_refused() {
         |policy| policy["input_token"]["symbol"] = "USDC\u{e9}".into(),
         |policy| policy["name"] = "svc\u{200b}fence".into(),
         |policy| policy["name"] = "svc/fence".into(),
+        |policy| policy["output_tokens"] = Value::Null,
+        |policy| policy["output_tokens"][0]["decimals"] = 18.into(),
+        |policy| policy["output_tokens"][0]["source"] = "".into(),
+        |policy| {
+            drop(
+                policy["output_tokens"][0]
+                    .as_object_mut()
+                    .unwrap()
+                    .remove("symbol"),
+            )
+        },
     ];
     for (index, edit) in edits.into_iter().enumerate() {
         assert_eq!(refused(edit), malformed, "{index}");
@@ -85,14 +103,14 @@ fn a_malformed_policy_is_refused() {
         assert_eq!(Policy::parse(text).unwrap_err().rule, Rule::PolicyMalformed);
     }
     for number in ["1.0", "1e0", "5e3"] {
-        let text = EXAMPLE.replace("\"version\": 1", &format!("\"version\": {number}"));
+        let text = EXAMPLE.replace("\"version\": 2", &format!("\"version\": {number}"));
         assert_eq!(
             Policy::parse(&text).unwrap_err().rule,
             Rule::PolicyMalformed,
             "{number}"
         );
     }
-    let twice = EXAMPLE.replace("\"version\": 1", "\"version\": 1, \"version\": 1");
+    let twice = EXAMPLE.replace("\"version\": 2", "\"version\": 2, \"version\": 2");
     let refusal = Policy::parse(&twice).unwrap_err();
     assert_eq!(refusal.rule, Rule::PolicyMalformed);
     assert!(refusal.to_string().contains("$.version"), "{refusal}");
@@ -100,7 +118,7 @@ fn a_malformed_policy_is_refused() {
 
 #[test]
 fn an_unchecked_rule_is_refused() {
-    let edits: [fn(&mut Value); 20] = [
+    let edits: [fn(&mut Value); 24] = [
         |policy| policy["schema"] = "svc.fence.policy/2".into(),
         |policy| policy["chain"] = "eip155:0".into(),
         |policy| policy["chain"] = "eip155:08453".into(),
@@ -124,6 +142,13 @@ fn an_unchecked_rule_is_refused() {
         |policy| policy["shapes"] = json!([]),
         |policy| policy["shapes"][0]["model"] = "A".into(),
         |policy| policy["shapes"][0]["selector"] = "0x4666fc80".into(),
+        |policy| policy["output_tokens"] = json!([]),
+        |policy| policy["output_tokens"][0]["chain"] = "eip155:1".into(),
+        |policy| policy["output_tokens"][1] = policy["output_tokens"][0].clone(),
+        // A swap into what it began with is always refused.
+        |policy| {
+            policy["output_tokens"][0]["address"] = policy["input_token"]["address"].clone();
+        },
     ];
     for (index, edit) in edits.into_iter().enumerate() {
         assert_eq!(refused(edit), Some(Rule::PolicyUnenforceable), "{index}");
@@ -149,7 +174,7 @@ fn an_unchecked_rule_is_refused() {
 fn every_difference_has_its_path() {
     let before = edited_policy(|_| {}).unwrap();
     let after = edited_policy(|policy| {
-        policy["version"] = 2.into();
+        policy["version"] = 3.into();
         policy["grant"]["default_days"] = 30.into();
         policy.as_object_mut().unwrap().remove("integrator");
     })
@@ -171,11 +196,11 @@ fn every_difference_has_its_path() {
         [
             "$.grant.default_days 90 30",
             "$.integrator \"svc\" -",
-            "$.version 1 2"
+            "$.version 2 3"
         ]
     );
     assert!(differences(&before, &before).is_empty());
-    let name = delegation_fence::Name::new("svc-base-swap-fence.v1").unwrap();
+    let name = delegation_fence::Name::new("svc-base-swap-fence.v2").unwrap();
     assert!(before.require_pinned(&name, before.digest()).is_ok());
     assert_eq!(
         after
@@ -190,5 +215,57 @@ fn every_difference_has_its_path() {
             .unwrap_err()
             .rule,
         Rule::FenceDigestMismatch
+    );
+}
+
+/// The listed tokens are part of what the holder signs.
+#[test]
+fn another_list_of_output_tokens_is_another_policy() {
+    let before = edited_policy(|_| {}).unwrap();
+    let edits: [fn(&mut Value); 3] = [
+        |policy| drop(policy["output_tokens"].as_array_mut().unwrap().pop()),
+        |policy| policy["output_tokens"][0]["source"] = "elsewhere".into(),
+        |policy| drop(policy.as_object_mut().unwrap().remove("output_tokens")),
+    ];
+    for edit in edits {
+        let after = edited_policy(edit).unwrap();
+        assert_ne!(after.digest(), before.digest());
+        assert!(
+            differences(&before, &after)[0]
+                .path
+                .starts_with("$.output_tokens")
+        );
+    }
+}
+
+/// A policy that would let a stolen delegate's key choose the token, or that no plan could be sent
+/// under.
+#[test]
+fn a_policy_is_compared_with_the_reviewed_fees() {
+    let fees = sample::policy().fees;
+    let judged = |edit: fn(&mut Value)| {
+        let judged = edited_policy(edit).unwrap().require_reviewed(&fees);
+        judged.err().map(|refusal| refusal.rule)
+    };
+    assert_eq!(judged(|_| {}), None);
+    assert_eq!(
+        judged(|policy| drop(policy.as_object_mut().unwrap().remove("output_tokens"))),
+        Some(Rule::PolicyWithoutOutputTokens)
+    );
+    assert_eq!(
+        judged(|policy| policy["router"] = sample::STRANGER.to_string().into()),
+        Some(Rule::PolicyRouterUnreviewed)
+    );
+    // The same router on a chain that the fees do not name.
+    let elsewhere = |policy: &mut Value| {
+        policy["chain"] = "eip155:4242".into();
+        for token in policy["output_tokens"].as_array_mut().unwrap() {
+            token["chain"] = "eip155:4242".into();
+        }
+    };
+    assert_eq!(judged(elsewhere), Some(Rule::PolicyRouterUnreviewed));
+    assert_eq!(
+        judged(|policy| policy["fee_config_version"] = "another".into()),
+        Some(Rule::FenceFeeVersion)
     );
 }

@@ -32,7 +32,7 @@ fn every_rule_refuses_by_its_own_name() {
     type Edit = fn(&mut PlanFacts);
     let most = U256::from(CAP);
     assert!(facts().approve.amount < most);
-    let edits: [(Rule, Edit); 22] = [
+    let edits: [(Rule, Edit); 23] = [
         (Rule::FenceChain, |facts| facts.chain_id = 1),
         (Rule::FenceAccount, |facts| facts.account = STRANGER),
         (Rule::FenceAccount, |facts| {
@@ -62,6 +62,9 @@ fn every_rule_refuses_by_its_own_name() {
         (Rule::FenceShape, |facts| facts.selector = None),
         (Rule::FenceReceiver, |facts| facts.receiver = STRANGER),
         (Rule::FenceOutputToken, |facts| facts.output_token = USDC),
+        (Rule::FenceOutputToken, |facts| {
+            facts.output_token = STRANGER
+        }),
         (Rule::FenceMinOut, |facts| facts.min_amount_out = U256::ZERO),
         (Rule::FenceApproveCap, |facts| {
             facts.approve.amount = U256::from(CAP + 1)
@@ -141,5 +144,23 @@ fn an_integrator_that_no_policy_names_is_not_judged() {
     assert_eq!(
         refused_by(&named.unwrap(), |_| {}),
         Some(Rule::FenceSpender)
+    );
+}
+
+/// A policy that lists no tokens permits none: otherwise any token would do.
+#[test]
+fn a_swap_ends_in_a_listed_token() {
+    let named = |document: &mut serde_json::Value| {
+        let tokens = document["output_tokens"].as_array_mut().unwrap();
+        tokens.retain(|token| token["symbol"] != "WETH");
+    };
+    let without = edited_policy(named).unwrap();
+    assert_eq!(refused_by(&without, |_| {}), Some(Rule::FenceOutputToken));
+    let none = edited_policy(|document| {
+        drop(document.as_object_mut().unwrap().remove("output_tokens"));
+    });
+    assert_eq!(
+        refused_by(&none.unwrap(), |_| {}),
+        Some(Rule::FenceOutputToken)
     );
 }

@@ -93,6 +93,7 @@ impl World {
             prices: self.prices.clone(),
             chain: None,
             delegated: None,
+            strangers_revocations: 1000,
         });
         let delegations = Arc::new(delegations.await.unwrap());
         let sendings = Sendings::start(Parts {

@@ -15,8 +15,8 @@ use super::{
     read::{self, READ},
 };
 use crate::store::{
-    Acceptance, Change, Lease, StoreError, Write,
-    change::{LastRecord, day_of, next_record},
+    Acceptance, Change, Holder, Lease, StoreError, Write,
+    change::{LastRecord, Place, day_of, next_record},
 };
 
 pub(super) async fn install(
@@ -99,6 +99,7 @@ async fn make(transaction: &Transaction<'_>, write: &Write, change: &Change) -> 
                 &SignedDelegation::list_to_json(delegations),
             ];
             transaction.query(sql, params).await?;
+            bounds::is_known_now(transaction, account).await?;
         }
         Change::Limit(received) => {
             let grant_id = received.limit().grant_id;
@@ -117,9 +118,11 @@ async fn make(transaction: &Transaction<'_>, write: &Write, change: &Change) -> 
             grant_id,
             ended_at,
             signed,
+            holder,
         } => {
             let signed = signed.as_ref().map(|signed| signed.to_json());
-            end(transaction, write, *grant_id, *ended_at, signed.as_deref()).await?;
+            let of = (*grant_id, *ended_at);
+            end(transaction, write, of, signed.as_deref(), *holder).await?;
         }
         Change::Accept(acceptance) => accept(transaction, write, acceptance).await?,
         Change::Event {
@@ -194,20 +197,20 @@ fn taken_is_conflict(inserted: Result<Vec<Row>, PostgresError>, account: Address
 async fn end(
     transaction: &Transaction<'_>,
     write: &Write,
-    grant_id: B256,
-    ended_at: u64,
+    (grant_id, ended_at): (B256, u64),
     signed: Option<&str>,
+    holder: Holder,
 ) -> Done<()> {
     let account = write.account;
     let known = read::ended(transaction, account, grant_id).await?;
     if known.is_some_and(|known| known.stays(grant_id, ended_at)) {
         return Ok(());
     }
+    let place = bounds::place(transaction, account, grant_id, holder, write.at).await?;
+    end_one(transaction, write, (grant_id, ended_at), signed, place).await?;
     if !grant_id.is_zero() {
-        bounds::require_room_for_end(transaction, account, grant_id).await?;
-        return end_one(transaction, write, grant_id, ended_at, signed).await;
+        return Ok(());
     }
-    end_one(transaction, write, grant_id, ended_at, signed).await?;
     let sql = "SELECT g.grant_id FROM fence_grant g
                WHERE g.account = $1 AND g.issued_at <= $2 AND NOT EXISTS (
                    SELECT FROM fence_end e WHERE e.account = g.account AND e.grant_id = g.grant_id
@@ -216,7 +219,8 @@ async fn end(
     let params: Params<'_> = &[&account.as_slice(), &number(ended_at)];
     for row in transaction.query(sql, params).await? {
         let grant_id = read::digest(&row, 0)?;
-        end_one(transaction, write, grant_id, ended_at, None).await?;
+        let of = (grant_id, ended_at);
+        end_one(transaction, write, of, None, Place::FOR_EVER).await?;
     }
     Ok(())
 }
@@ -224,22 +228,26 @@ async fn end(
 async fn end_one(
     transaction: &Transaction<'_>,
     write: &Write,
-    grant_id: B256,
-    ended_at: u64,
+    (grant_id, ended_at): (B256, u64),
     signed: Option<&str>,
+    place: Place,
 ) -> Done<()> {
     let entry = LogEntry::new(write.at, LogEvent::Revoked);
     let seq = append(transaction, write.account, grant_id, entry).await?;
-    let sql = "INSERT INTO fence_end (account, grant_id, ended_at, seq, signed)
-               VALUES ($1, $2, $3, $4, $5)
+    let sql = "INSERT INTO fence_end AS e
+                   (account, grant_id, ended_at, seq, signed, pool, kept_until, records)
+               VALUES ($1, $2, $3, $4, $5, $6, $7, 1)
                ON CONFLICT (account, grant_id) DO UPDATE SET
-                   ended_at = excluded.ended_at, seq = excluded.seq, signed = excluded.signed";
+                   ended_at = excluded.ended_at, seq = excluded.seq, signed = excluded.signed,
+                   pool = excluded.pool, kept_until = excluded.kept_until, records = e.records + 1";
     let params: Params<'_> = &[
         &write.account.as_slice(),
         &grant_id.as_slice(),
         &number(ended_at),
         &number(seq),
         &signed,
+        &place.pool,
+        &place.kept_until.map(number),
     ];
     transaction.query(sql, params).await?;
     Ok(())

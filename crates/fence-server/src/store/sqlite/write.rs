@@ -14,8 +14,8 @@ use super::{
     read::{self, key, text},
 };
 use crate::store::{
-    Acceptance, Change, Lease, StoreError, Write,
-    change::{LastRecord, day_of, next_record},
+    Acceptance, Change, Holder, Lease, StoreError, Write,
+    change::{LastRecord, Place, day_of, next_record},
 };
 
 pub(super) fn install(transaction: &Transaction<'_>, policy: &Policy, at: UtcSeconds) -> Done<()> {
@@ -102,6 +102,7 @@ fn make(transaction: &Transaction<'_>, write: &Write, change: &Change) -> Done<(
                     at,
                     SignedDelegation::list_to_json(delegations),
                 ])?;
+            bounds::is_known_now(transaction, write.account)?;
         }
         Change::Limit(received) => {
             let [account, grant_id] = key(account, received.limit().grant_id);
@@ -116,9 +117,11 @@ fn make(transaction: &Transaction<'_>, write: &Write, change: &Change) -> Done<(
             grant_id,
             ended_at,
             signed,
+            holder,
         } => {
             let signed = signed.as_ref().map(|signed| signed.to_json());
-            end(transaction, write, *grant_id, *ended_at, signed.as_deref())?;
+            let of = (*grant_id, *ended_at);
+            end(transaction, write, of, signed.as_deref(), *holder)?;
         }
         Change::Accept(acceptance) => accept(transaction, write, acceptance)?,
         Change::Event {
@@ -204,20 +207,20 @@ fn taken_is_conflict(inserted: rusqlite::Result<usize>, account: Address) -> Don
 fn end(
     transaction: &Transaction<'_>,
     write: &Write,
-    grant_id: B256,
-    ended_at: u64,
+    (grant_id, ended_at): (B256, u64),
     signed: Option<&str>,
+    holder: Holder,
 ) -> Done<()> {
     let account = write.account;
     let known = read::ended(transaction, account, grant_id)?;
     if known.is_some_and(|known| known.stays(grant_id, ended_at)) {
         return Ok(());
     }
+    let place = bounds::place(transaction, account, grant_id, holder, write.at)?;
+    end_one(transaction, write, (grant_id, ended_at), signed, place)?;
     if !grant_id.is_zero() {
-        bounds::require_room_for_end(transaction, account, grant_id)?;
-        return end_one(transaction, write, grant_id, ended_at, signed);
+        return Ok(());
     }
-    end_one(transaction, write, grant_id, ended_at, signed)?;
     let ids: Vec<B256> = transaction
         .prepare_cached(
             "SELECT grant_id FROM permission WHERE account = ?1 AND issued_at <= ?2 AND grant_id NOT IN \
@@ -228,26 +231,36 @@ fn end(
         })?
         .collect::<rusqlite::Result<_>>()?;
     ids.into_iter()
-        .try_for_each(|id| end_one(transaction, write, id, ended_at, None))
+        .try_for_each(|id| end_one(transaction, write, (id, ended_at), None, Place::FOR_EVER))
 }
 
 fn end_one(
     transaction: &Transaction<'_>,
     write: &Write,
-    grant_id: B256,
-    ended_at: u64,
+    (grant_id, ended_at): (B256, u64),
     signed: Option<&str>,
+    place: Place,
 ) -> Done<()> {
     let entry = LogEntry::new(write.at, LogEvent::Revoked);
     let seq = append(transaction, write.account, grant_id, entry)?;
     let [account, grant_id] = key(write.account, grant_id);
     transaction
         .prepare_cached(
-            "INSERT INTO ending (account, grant_id, ended_at, seq, signed) VALUES (?1, ?2, ?3, ?4, ?5) \
+            "INSERT INTO ending (account, grant_id, ended_at, seq, signed, pool, kept_until, records) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 1) \
              ON CONFLICT (account, grant_id) DO UPDATE SET \
-             ended_at = excluded.ended_at, seq = excluded.seq, signed = excluded.signed",
+             ended_at = excluded.ended_at, seq = excluded.seq, signed = excluded.signed, \
+             pool = excluded.pool, kept_until = excluded.kept_until, records = ending.records + 1",
         )?
-        .execute(params![account, grant_id, number(ended_at), number(seq), signed])?;
+        .execute(params![
+            account,
+            grant_id,
+            number(ended_at),
+            number(seq),
+            signed,
+            place.pool,
+            place.kept_until.map(number),
+        ])?;
     Ok(())
 }
 

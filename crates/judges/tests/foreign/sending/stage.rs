@@ -165,6 +165,7 @@ impl Stage {
             prices: None,
             chain: None,
             delegated: delegated.map(|delegated| -> Arc<dyn fence_server::Chain> { delegated }),
+            strangers_revocations: 1000,
         });
         let delegations = Arc::new(delegations.await.unwrap());
         let policy = fence_policy();

@@ -2,12 +2,13 @@
 
 use alloy_primitives::{B256, U256};
 use delegation_fence::Order;
+use fence_server::Ordered;
 use serde_json::{Value, json};
 
 use super::{AMOUNT, OTHER_ID, SUBMISSIONS, assert_refused, granted};
 use crate::delegation::sample::{NOW, STRANGER};
 use crate::delegation::served::body;
-use crate::delegation::stage::{GRANT_ID, NOBODY, delegate, key, sign};
+use crate::delegation::stage::{GRANT_ID, NOBODY, delegate, key, order, plan_into, sign};
 use crate::delegation::world::ordered;
 
 /// The attacks 11, 18, 21 to 24, 28, 45 and 46 of `docs/THREATS.md` that a body can contain. A dry
@@ -31,7 +32,20 @@ async fn submissions_are_refused_by_name() {
     let mut foreign = usual.clone();
     foreign.order = sign(usual.order.message().clone(), &key(0x77));
     let above = body(&ordered(5_000_000_001, GRANT_ID), None);
+    // A stolen delegate's key orders a swap into a token of the thief's own.
+    let (request, envelope) = plan_into(STRANGER, AMOUNT);
+    let message = Order {
+        output_token: STRANGER,
+        ..order(&envelope, GRANT_ID).message().clone()
+    };
+    let stolen = Ordered {
+        order: sign(message, &delegate()),
+        request,
+        envelope,
+        ..usual.clone()
+    };
     for (submitted, status, code) in [
+        (body(&stolen, None), 403, "fence_output_token"),
         (body(&foreign, None), 403, "order_not_by_delegate"),
         (
             with(|order| order.deadline = NOW - 1),
