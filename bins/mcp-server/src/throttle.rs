@@ -1,13 +1,11 @@
 //! Limits the rate and the concurrency of tool calls, for any toolbox. [`shares`](crate::shares)
 //! and the adapters keep to the limits of the venues.
 
-mod rate;
-
-use governor::clock::{Clock, MonotonicClock};
+use http_edge::rates::clock::{Clock, MonotonicClock};
+use http_edge::rates::{Rate, Rates};
 use plan_builder::Refusal;
 use tokio::sync::Semaphore;
 
-use self::rate::Rates;
 use crate::mcp::{ToolCall, ToolDescription, ToolResult, Toolbox};
 use crate::tools::refused;
 
@@ -52,11 +50,14 @@ impl<T, C: Clock + Clone> Throttle<T, C> {
     /// The limits with another clock.
     fn with_clock(inner: T, limits: CallLimits, clock: C) -> Self {
         let slots = usize::try_from(limits.in_flight).unwrap_or(usize::MAX);
+        let CallLimits {
+            per_second, burst, ..
+        } = limits;
         Self {
             inner,
             limits,
             slots: Semaphore::new(slots.min(Semaphore::MAX_PERMITS)),
-            rates: Rates::new(limits, clock),
+            rates: Rates::new(Rate { per_second, burst }, clock),
         }
     }
 }
@@ -107,7 +108,7 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use governor::clock::FakeRelativeClock;
+    use http_edge::rates::clock::FakeRelativeClock;
     use serde_json::{Value, json};
     use tokio::sync::Notify;
 

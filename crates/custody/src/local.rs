@@ -86,7 +86,8 @@ impl LocalCustody {
     }
 
     /// Like [`Self::open`], but a new folder's secret is hardly stretched: guessing it is hundreds
-    /// of times cheaper than it should be. For tests, which make many folders.
+    /// of times cheaper than it should be. For tests and demos, whose
+    /// wallets hold nothing.
     ///
     /// # Errors
     /// As [`Self::open`].

@@ -9,6 +9,8 @@ mod refusal;
 mod request_id;
 mod server;
 
+pub mod rates;
+
 pub use body::{BodyError, RequestBody, read_body};
 pub use client::ClientAddress;
 pub use descriptors::RESERVED_DESCRIPTORS;

@@ -5,7 +5,6 @@
 //! and get the places of the packages in variables.
 
 use std::fs;
-use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
@@ -48,20 +47,12 @@ pub fn test(
         ("JUDGES_PY_MCP", &packages.python_mcp),
     ];
     let run = Run {
-        binary,
-        arguments: vec!["--test-threads".to_owned(), threads().to_string()],
         variables: variables
             .map(|(name, path)| (name, path.to_string_lossy().into_owned()))
             .to_vec(),
+        ..Run::all(binary)
     };
-    suite::run(vec![run], counts)
-}
-
-/// Returns the number of tests that run at once: two for each processor, because they mostly wait
-/// for the blocks of a chain.
-fn threads() -> usize {
-    let processors = thread::available_parallelism().map_or(1, NonZero::get);
-    processors.saturating_mul(2)
+    suite::run(vec![run.mostly_waiting()], counts)
 }
 
 /// Where the packages are.

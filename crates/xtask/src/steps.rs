@@ -95,8 +95,8 @@ fn quick(session: &mut Session) {
         clippy(&[&all, suite::FEATURES].concat())
     });
     session.step("lints of the servers as they are shipped", |_| {
-        let servers = ["--package", "api-server", "--package", "mcp-server"];
-        clippy(&[&servers[..], &["--no-default-features"]].concat())
+        let programs = ["--workspace", "--lib", "--bins", "--no-default-features"];
+        clippy(&[&programs[..], suite::AS_IN_TESTS, suite::FEATURES].concat())
     });
 }
 
@@ -166,7 +166,8 @@ fn slow(session: &mut Session) {
         Err(reason) => session.skip("pure crates for wasm", &reason.to_string()),
     }
     session.step("docs", |_| {
-        let mut doc = cargo(["doc", "--workspace", "--no-deps", "--locked"]);
+        let mut doc = cargo(["doc", "--workspace", "--no-deps", "--locked", "--lib"]);
+        doc.args(suite::AS_IN_TESTS).args(suite::FEATURES);
         command::run(doc.env("RUSTDOCFLAGS", "--deny warnings"))
     });
     session.step("bans, licences, sources", |_| licences::check(&root()));

@@ -10,6 +10,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
+use std::time::Instant;
 
 use cargo_metadata::{Artifact, Message};
 
@@ -60,6 +61,15 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Lets two tests for each processor run at once: for tests that mostly wait for blocks or a
+    /// database.
+    #[must_use]
+    pub fn mostly_waiting(mut self) -> Self {
+        let threads = processors().saturating_mul(2).to_string();
+        self.arguments.extend(["--test-threads".to_owned(), threads]);
+        self
+    }
+
     fn command(&self) -> Command {
         let mut command = command::program(&self.binary.program);
         command
@@ -74,6 +84,10 @@ impl<'a> Run<'a> {
 /// The features of every build and check of the workspace. Builds with the same features share what
 /// they compile.
 pub const FEATURES: &[&str] = &["--features", "judges/foreign"];
+
+/// Adds the examples to a selection. With them, cargo also takes the features that development
+/// dependencies ask for, as it does for tests. So the dependencies are not checked once more.
+pub const AS_IN_TESTS: &[&str] = &["--examples"];
 
 /// The selection of all test binaries, and of the programs that tests and sieges start.
 pub const ALL: &[&str] = &["--tests", "--bins"];
@@ -142,22 +156,23 @@ pub fn run(runs: Vec<Run<'_>>, counts: &mut Counts) -> Result<(), XtaskError> {
     let ended = Mutex::new((Counts::default(), Ok(())));
     let work = || {
         while let Some(run) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let started = Instant::now();
             let Captured {
                 output,
                 counts,
                 result,
             } = command::capture_tests(&mut run.command());
+            let seconds = started.elapsed().as_secs_f64();
             let mut ended = ended.lock().unwrap_or_else(PoisonError::into_inner);
-            println!("     Running {}\n{output}", run.binary);
+            println!("     Ran {} in {seconds:.1} s\n{output}", run.binary);
             ended.0 += counts;
             if ended.1.is_ok() {
                 ended.1 = result;
             }
         }
     };
-    let workers = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
-        for _ in 0..workers {
+        for _ in 0..processors() {
             scope.spawn(work);
         }
     });
@@ -169,6 +184,10 @@ pub fn run(runs: Vec<Run<'_>>, counts: &mut Counts) -> Result<(), XtaskError> {
         0 => Err(XtaskError::NoTests),
         _ => Ok(()),
     }
+}
+
+fn processors() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
 }
 
 fn largest_first(mut runs: Vec<Run<'_>>) -> Vec<Run<'_>> {

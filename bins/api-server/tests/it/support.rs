@@ -17,10 +17,12 @@ pub mod buyer;
 pub mod facilitator;
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 
-use api_server::config::{Config, SettlementMode};
+use api_server::config::{Config, CustodySection, SettlementMode};
 use api_server::{ApiServer, recorded_clock, replay_upstreams};
+use custody::LocalCustody;
 use data_sources::Clock;
 use dev_chain::{BUYER, DevChain, GAS_PAYER, PAYEE, RpcServer, USDT0};
 use ledger::{Options, SqliteLedger};
@@ -33,6 +35,14 @@ use watch_server::Mover;
 use self::buyer::Buyer;
 
 pub const TOKEN: &str = "0xe538905cf8410324e03A5A23C1c177a474D59b2b";
+
+/// The section of wallets in a folder whose secret is hardly stretched, so that a start does not
+/// take a second.
+pub fn weakly_stretched(folder: impl AsRef<Path>, secret: &str) -> CustodySection {
+    let folder = folder.as_ref();
+    drop(LocalCustody::open_weakly_stretched(folder, secret.into()).unwrap());
+    CustodySection::local(folder.to_owned(), secret.into())
+}
 
 /// A running server and the world around it.
 pub struct World {

@@ -16,6 +16,8 @@ use replay::{Recordings, ReplayServer};
 use tempfile::TempDir;
 use wallet_actions::{BridgeAsk, Burn, PlanCause, Plans as _, StepKind, SwapAsk};
 
+use crate::support::weakly_stretched;
+
 const WALLET: Address = address!("70997970C51812dc3A010C7d01b50e0d17dc79C8");
 const BASE_USDC: Address = address!("833589fCD6eDb6E08f4c7C32D4f71b54bdA02913");
 const BASE_WETH: Address = address!("4200000000000000000000000000000000000006");
@@ -74,9 +76,9 @@ async fn stage(scenario: Option<&str>, change: impl FnOnce(&mut Config)) -> Stag
     replay_upstreams(&mut config, &replay.url());
     let table = config.chains.0.entry("8453".to_owned()).or_default();
     table.rpc_urls = vec![node.url()];
-    config.custody = Some(CustodySection::local(
+    config.custody = Some(weakly_stretched(
         folder.path().join("wallets"),
-        "the operator's secret".into(),
+        "the operator's secret",
     ));
     let fees = fees.to_string_lossy().into_owned();
     config.plans.insert("fee_config".to_owned(), fees.into());

@@ -160,6 +160,11 @@ impl FenceStage {
             .or_default();
         nodes.rpc_urls = vec![rpc.url()];
         nodes.mode = None;
+        // The wallets are deleted with the stage.
+        drop(LocalCustody::open_weakly_stretched(
+            &path("wallets"),
+            SECRET.into(),
+        )?);
         config.custody = Some(CustodySection::local(path("wallets"), SECRET.into()));
         config.wallets.gas_account_key = Some(GAS_ACCOUNT.key.to_string().into());
         config.delegation = Some(DelegationSection {

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use custody::{CustodyError, LocalCustody};
 use data_sources::SystemClock;
 use dev_chain::{
     DEV_ACCOUNTS, DevAccount, DevChain, DevChainError, GAS_PAYER, PAYEE, RpcServer, xlayer,
@@ -44,6 +45,9 @@ pub(crate) enum WalletStageError {
     /// The server.
     #[error("{0}")]
     Serve(#[from] ServeError),
+    /// The wallets.
+    #[error("the wallets: {0}")]
+    Custody(#[from] CustodyError),
     /// Files and sockets.
     #[error("{0}")]
     Io(#[from] io::Error),
@@ -93,10 +97,13 @@ impl WalletStage {
             .or_default();
         nodes.rpc_urls = vec![rpc.url()];
         nodes.mode = None;
-        config.custody = Some(CustodySection::local(
-            folder.path().join("wallets"),
+        let wallets = folder.path().join("wallets");
+        // They are deleted with the stage.
+        drop(LocalCustody::open_weakly_stretched(
+            &wallets,
             SECRET.into(),
-        ));
+        )?);
+        config.custody = Some(CustodySection::local(wallets, SECRET.into()));
         config.wallets.chains = vec![xlayer::CHAIN_ID];
         config.wallets.reviewed = Some(folder.path().join("targets.toml"));
         config.wallets.gas_account_key = Some(GAS_ACCOUNT.key.to_string().into());

@@ -3,13 +3,12 @@
 
 use std::path::Path;
 
-use api_server::config::CustodySection;
 use dev_chain::DevChain;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::World;
 use crate::support::buyer::{Answer, header_of};
+use crate::support::{World, weakly_stretched};
 
 const IDENTIFIER: &str = "8f14e45fceea167a5a36dedd4bea2543";
 
@@ -18,10 +17,7 @@ async fn world(folder: &Path) -> World {
     let wallets = folder.join("wallets");
     let chain = DevChain::with_chain_196_assets().unwrap();
     World::on(chain, move |config, rpc| {
-        config.custody = Some(CustodySection::local(
-            wallets,
-            "the operator's secret".into(),
-        ));
+        config.custody = Some(weakly_stretched(wallets, "the operator's secret"));
         config.wallets.chains = vec![196];
         let table = config.chains.0.entry("196".to_owned()).or_default();
         table.rpc_urls = vec![rpc.to_owned()];

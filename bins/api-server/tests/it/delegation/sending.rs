@@ -8,7 +8,7 @@ use alloy_signer::SignerSync as _;
 use alloy_signer_local::PrivateKeySigner;
 use alloy_sol_types::{SolCall as _, sol};
 use api_server::Config;
-use api_server::config::{CustodySection, DelegationSection};
+use api_server::config::DelegationSection;
 use calldata_checks::{Rail, UtcSeconds};
 use data_sources::SystemClock;
 use delegation_fence::{
@@ -24,7 +24,7 @@ use test_support::eventually;
 use crate::delegation::sample::{Aggregator, Draft};
 pub(crate) use crate::delegation::sample::{BASE, USDC, WETH};
 pub(crate) use crate::delegation::stage::{GRANT_ID, PROJECT};
-use crate::support::World;
+use crate::support::{World, weakly_stretched};
 
 sol! {
     function transfer(address to, uint256 value) external returns (bool);
@@ -107,9 +107,9 @@ impl Round {
             Arc::new(SystemClock),
             recordings,
             move |config: &mut Config, _| {
-                config.custody = Some(CustodySection::local(
+                config.custody = Some(weakly_stretched(
                     path.join("wallets"),
-                    "the operator's secret".into(),
+                    "the operator's secret",
                 ));
                 config.wallets.gas_account_key = Some(DEV_ACCOUNTS[2].key.to_string().into());
                 config.delegation = Some(DelegationSection {

@@ -2,15 +2,14 @@
 
 use std::path::Path;
 
-use api_server::config::CustodySection;
 use api_server::{ApiServer, Config};
 use serde_json::{Value, json};
 
 use crate::routes::shop::{Shop, unavailable};
-use crate::support::World;
+use crate::support::{World, weakly_stretched};
 
 pub(crate) fn custody(config: &mut Config, folder: &Path, secret: &str) {
-    config.custody = Some(CustodySection::local(folder.join("wallets"), secret.into()));
+    config.custody = Some(weakly_stretched(folder.join("wallets"), secret));
 }
 
 /// A server with sub-wallets, and its buyer. Its home chain is the embedded one.

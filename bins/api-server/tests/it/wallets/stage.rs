@@ -9,7 +9,6 @@ use alloy_signer::SignerSync as _;
 use alloy_signer_local::PrivateKeySigner;
 use alloy_sol_types::sol;
 use api_server::Config;
-use api_server::config::CustodySection;
 use data_sources::SystemClock;
 use dev_chain::cctp::ATTESTER;
 use dev_chain::iris::{Iris, IrisServer};
@@ -23,8 +22,8 @@ use test_support::eventually;
 use wallet_actions::{Intent, Store as _};
 use x402_wire::PaymentPayload;
 
-use crate::support::World;
 use crate::support::buyer::{Answer, header_of};
+use crate::support::{World, weakly_stretched};
 use crate::wallets::between::Node;
 
 sol! {
@@ -116,9 +115,9 @@ impl Stage {
             Arc::new(SystemClock),
             recordings,
             move |config, _, replay| {
-                config.custody = Some(CustodySection::local(
+                config.custody = Some(weakly_stretched(
                     path.join("wallets"),
-                    "the operator's secret".into(),
+                    "the operator's secret",
                 ));
                 config.wallets.chains = vec![196, 8453, 42_161];
                 config.wallets.reviewed = Some(path.join("targets.toml"));

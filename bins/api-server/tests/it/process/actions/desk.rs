@@ -10,6 +10,7 @@ use alloy_primitives::{Address, FixedBytes, U256, fixed_bytes, hex};
 use alloy_signer::SignerSync as _;
 use alloy_signer_local::PrivateKeySigner;
 use alloy_sol_types::sol;
+use custody::LocalCustody;
 use dev_chain::{BUYER, DEV_ACCOUNTS, xlayer};
 use serde_json::{Value, json};
 use storage::postgres::{Postgres, PostgresOptions};
@@ -119,6 +120,10 @@ impl Desk {
             std::fs::write(&path, text).unwrap();
             path.display().to_string()
         };
+        let wallets = world.folder.path().join("wallets");
+        let secret = "the operator's secret";
+        // A start takes a second less with it.
+        drop(LocalCustody::open_weakly_stretched(&wallets, secret.into()).unwrap());
         let further = format!(
             r#"
 custody.provider = "local"
@@ -132,8 +137,8 @@ chains.196.confirmations = 0
 chains.196.block_time_ms = 50
 {further}
 "#,
-            wallets = world.folder.path().join("wallets").display(),
-            secret = file("secret", "the operator's secret"),
+            wallets = wallets.display(),
+            secret = file("secret", secret),
             targets = file("targets.toml", TARGETS),
             gas = file("wallet-gas.key", &DEV_ACCOUNTS[4].key.to_string()),
             rpc = world.rpc_url(),

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use alloy_primitives::B256;
-use api_server::config::CustodySection;
 use readings::defi::market::Market;
 use reqwest::Method;
 use watch_server::{Holdings, MoveState, Mover, MoverFuture, Stop};
@@ -14,6 +13,7 @@ use super::{HOUR, audit, body, buy, create, decisions, recorded};
 use test_support::ManualClock;
 
 use crate::routes::shop::{Shop, clock_at};
+use crate::support::weakly_stretched;
 
 /// A wallet that holds a product without a yield. It signs a move at once, or never.
 #[derive(Default)]
@@ -73,9 +73,9 @@ impl Mover for Wallet {
 async fn shop(clock: Arc<ManualClock>, wallet: Option<Wallet>) -> Shop {
     let mut shop = Shop::changed_by_the_clock(clock, |config, _replay| {
         let ledger = config.storage.url().trim_start_matches("sqlite://");
-        config.custody = Some(CustodySection::local(
+        config.custody = Some(weakly_stretched(
             std::path::Path::new(ledger).with_extension("wallets"),
-            "the operator's secret".into(),
+            "the operator's secret",
         ));
     })
     .await;

@@ -1,18 +1,28 @@
 //! The rate of calls for everybody, and a share for each address while that rate is used up.
+//!
+//! The clocks are those of the crate `governor`; [`clock`] has them for users and their tests.
 
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use governor::clock::Clock;
+pub use governor::clock;
+use governor::clock::{Clock, MonotonicClock};
 use governor::middleware::NoOpMiddleware;
 use governor::nanos::Nanos;
 use governor::state::{InMemoryState, NotKeyed, StateStore};
 use governor::{Quota, RateLimiter};
 use hashlink::LruCache;
 
-use super::CallLimits;
+/// A rate of calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rate {
+    /// Calls a second in the long run. 0 counts as 1.
+    pub per_second: u32,
+    /// Calls in a burst. 0 counts as 1.
+    pub burst: u32,
+}
 
 /// The most addresses whose shares are remembered.
 const MOST_ADDRESSES: usize = 65_536;
@@ -25,8 +35,8 @@ const MOST_WAIT: u64 = 3_600;
 
 type Limiter<K, S, C> = RateLimiter<K, S, C, NoOpMiddleware<<C as Clock>::Instant>>;
 
-/// The rates over one clock.
-pub(super) struct Rates<C: Clock> {
+/// The rate of all callers and the shares of their addresses, over one clock.
+pub struct Rates<C: Clock = MonotonicClock> {
     clock: C,
     all: Limiter<NotKeyed, InMemoryState, C>,
     /// `None` where a hundredth of the burst is less than one call.
@@ -34,13 +44,15 @@ pub(super) struct Rates<C: Clock> {
 }
 
 impl<C: Clock + Clone> Rates<C> {
-    /// Unused rates. A limit of 0 counts as 1.
-    pub(super) fn new(limits: CallLimits, clock: C) -> Self {
-        Self::holding(MOST_ADDRESSES, limits, clock)
+    /// Makes an unused allowance of `rate` for all callers, and of a hundredth of it for each
+    /// address.
+    #[must_use]
+    pub fn new(rate: Rate, clock: C) -> Self {
+        Self::holding(MOST_ADDRESSES, rate, clock)
     }
 
-    fn holding(most_addresses: usize, limits: CallLimits, clock: C) -> Self {
-        let [per_second, burst] = [limits.per_second, limits.burst]
+    fn holding(most_addresses: usize, rate: Rate, clock: C) -> Self {
+        let [per_second, burst] = [rate.per_second, rate.burst]
             .map(|limit| NonZeroU32::new(limit).unwrap_or(NonZeroU32::MIN));
         let all = Quota::per_second(per_second).allow_burst(burst);
         let period = Duration::from_secs(SHARE.into()) / per_second.get();
@@ -55,11 +67,12 @@ impl<C: Clock + Clone> Rates<C> {
         }
     }
 
-    /// Takes one call.
+    /// Takes one call of a client.
     ///
     /// # Errors
-    /// The seconds until a call is possible.
-    pub(super) fn take(&self, client: Option<IpAddr>) -> Result<(), u64> {
+    /// The allowance is used up. The number is the seconds until a call is possible, at least 1
+    /// and at most 3,600.
+    pub fn take(&self, client: Option<IpAddr>) -> Result<(), u64> {
         let Err(used_up) = self.all.check() else {
             return Ok(());
         };
@@ -112,12 +125,11 @@ mod tests {
 
     fn rates(most_addresses: usize, burst: u32) -> (Rates<FakeRelativeClock>, FakeRelativeClock) {
         let clock = FakeRelativeClock::default();
-        let limits = CallLimits {
+        let rate = Rate {
             per_second: 100,
             burst,
-            in_flight: 1,
         };
-        let rates = Rates::holding(most_addresses, limits, clock.clone());
+        let rates = Rates::holding(most_addresses, rate, clock.clone());
         while rates.take(None).is_ok() {}
         (rates, clock)
     }
@@ -168,12 +180,11 @@ mod tests {
     #[test]
     fn waits_are_whole_seconds_of_an_hour_at_most() {
         let clock = FakeRelativeClock::default();
-        let limits = CallLimits {
+        let rate = Rate {
             per_second: 0,
             burst: 0,
-            in_flight: 1,
         };
-        let rates = Rates::new(limits, clock.clone());
+        let rates = Rates::new(rate, clock.clone());
         assert_eq!([rates.take(None), rates.take(None)], [Ok(()), Err(1)]);
         clock.advance(Duration::from_millis(1));
         assert_eq!(rates.take(None), Err(1));
