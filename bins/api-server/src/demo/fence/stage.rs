@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_sol_types::{SolCall as _, sol};
 use calldata_checks::{Rail, UtcSeconds};
-use custody::{Custody, CustodyError, Owner};
+use custody::{Custody, CustodyError, LocalCustody, Owner};
 use delegation_fence::{Policy, Refusal as FenceRefusal};
 use dev_chain::{
     BUYER, DEV_ACCOUNTS, DevAccount, DevChain, DevChainError, GAS_PAYER, PAYEE, RpcServer, base,
