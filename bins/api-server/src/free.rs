@@ -19,14 +19,14 @@ use http_edge::Draining;
 use jiff::Timestamp;
 use ledger::Journal;
 use route_catalog::Catalog;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use server_process::{METRICS_MEDIA_TYPE, readiness};
 use settlement::Settler;
 
 pub(crate) use self::dependencies::Dependencies;
 use self::dependencies::{FailedDependency, Look};
 use self::offered::{routes, unpayable};
-use self::rows::{chains, freshness, source_row};
+use self::rows::{chains, freshness, source_row, wallet_files};
 use crate::Sources;
 use crate::answer::seconds;
 use crate::payment::{PaymentProcessor, Worker};
@@ -82,7 +82,15 @@ impl Free {
         match parts.uri.path() {
             "/healthz" => json_now(StatusCode::OK, &json!({ "status": "ok" })),
             "/readyz" => self.readyz(processor).await,
-            "/status" => self.status(processor, sources).await,
+            "/status" => {
+                let status = self.status(processor, sources).await;
+                json_now(StatusCode::OK, &Value::Object(status))
+            }
+            "/status/detail" => {
+                let mut status = self.status(processor, sources).await;
+                status.insert("wallet_files".to_owned(), wallet_files(sources));
+                json_now(StatusCode::OK, &Value::Object(status))
+            }
             "/freshness" => json_now(StatusCode::OK, &freshness(sources, sources.now()).await),
             // The settler's future is large; boxing it keeps the future of every other answer
             // small.
@@ -151,7 +159,7 @@ impl Free {
         &self,
         processor: &PaymentProcessor<S, J, W>,
         sources: &Sources,
-    ) -> Reply {
+    ) -> Map<String, Value> {
         let Look {
             faults,
             aggr_deferred,
@@ -176,23 +184,24 @@ impl Free {
             })
             .map(|(source, mode)| source_row(&source, mode))
             .collect();
-        json_now(
-            StatusCode::OK,
-            &json!({
-                "service": self.catalog.brand(),
-                "version": env!("CARGO_PKG_VERSION"),
-                "started_at": seconds(self.started),
-                "settlement": component("settlement"),
-                "ledger": component("ledger"),
-                "unpayable_schemes": unpayable(&self.catalog, aggr_deferred),
-                "routes": routes(&self.catalog),
-                "upstreams": upstreams,
-                "reviewed_contracts": sources.unreviewed.status(&sources.tokens.okx.reviewed().version),
-                "chains": chains(sources),
-                "probes": sources.probes.document(),
-                "datasets": freshness(sources, sources.now()).await.get("datasets"),
-            }),
-        )
+        let status = json!({
+            "service": self.catalog.brand(),
+            "version": env!("CARGO_PKG_VERSION"),
+            "started_at": seconds(self.started),
+            "settlement": component("settlement"),
+            "ledger": component("ledger"),
+            "unpayable_schemes": unpayable(&self.catalog, aggr_deferred),
+            "routes": routes(&self.catalog),
+            "upstreams": upstreams,
+            "reviewed_contracts": sources.unreviewed.status(&sources.tokens.okx.reviewed().version),
+            "chains": chains(sources),
+            "probes": sources.probes.document(),
+            "datasets": freshness(sources, sources.now()).await.get("datasets"),
+        });
+        match status {
+            Value::Object(status) => status,
+            _ => Map::new(),
+        }
     }
 
     /// Renders the metrics, after setting the gauges that are read on demand.
@@ -218,6 +227,7 @@ impl Free {
         observe::upstreams(upstreams.flat_map(|upstream| upstream.health()));
         sources.measure_limits();
         sources.probes.measure();
+        observe::wallet_faults(&sources.wallets.faults);
         match observe::METRICS.render() {
             Some(text) => {
                 let media_type = HeaderValue::from_static(METRICS_MEDIA_TYPE);

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 use alloy_primitives::B256;
 use clap::{Args, Subcommand, ValueEnum};
+use custody::CustodyError;
 use ledger::{
     AnyLedger, EntryId, EntryRecord, Filter, Journal, LedgerError, PostgresLedger, State,
 };
@@ -189,6 +190,12 @@ pub(crate) enum LedgerCliError {
     NoSource(PathBuf),
     #[error("--from: {0}")]
     Source(LedgerError),
+    #[error(
+        "the ledger is copied, and the records of sub-wallets are not: {0} ({code}); record the wallets \
+         with `wallets adopt` and all files of their folder",
+        code = .0.code()
+    )]
+    Wallets(CustodyError),
     #[error("{0}")]
     Output(#[from] io::Error),
 }

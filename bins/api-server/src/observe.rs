@@ -6,6 +6,7 @@ mod table;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use custody::{FileFault, WalletFaults};
 use data_sources::gauges;
 use data_sources::transport::{HealthState, SourceHealth};
 use ledger::OpenCounts;
@@ -77,6 +78,7 @@ fn start_at_zero() {
     counter!(table::WITHOUT_RECORD).increment(0);
     open_payments(&OpenCounts::default(), 0);
     ledger_bytes(0);
+    wallet_faults(&WalletFaults::default());
     gauge!(table::PAID_CALLS_IN_FLIGHT).increment(0.0);
     // Zero would mean that the account is empty.
     settlements_left(None);
@@ -245,6 +247,20 @@ pub(crate) fn open_payments(counts: &OpenCounts, now: u64) {
 /// Shows the bytes of the ledger on disk.
 pub(crate) fn ledger_bytes(bytes: u64) {
     gauge!(table::LEDGER_BYTES).set(as_float(bytes));
+}
+
+/// Shows how many files of sub-wallets cannot be used, by the codes of their faults.
+pub(crate) fn wallet_faults(faults: &WalletFaults) {
+    let faults = faults.all();
+    let count = |is_counted: &dyn Fn(&str) -> bool| {
+        let counted = faults.iter().filter(|fault| is_counted(fault.code)).count();
+        as_float(u64::try_from(counted).unwrap_or(u64::MAX))
+    };
+    for code in FileFault::CODES {
+        gauge!(table::WALLET_FILES_UNUSABLE, "code" => code).set(count(&|other| other == code));
+    }
+    let others = count(&|code| !FileFault::CODES.contains(&code));
+    gauge!(table::WALLET_FILES_UNUSABLE, "code" => "other").set(others);
 }
 
 /// Shows how many settlements the gas account can still pay. `None` when that is unknown or another

@@ -12,6 +12,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use custody::Custody;
 use data_sources::Clock;
 use fence_sending::Sendings;
 use fence_server::Delegations;
@@ -28,7 +29,7 @@ pub(crate) use self::policy::ledger_options;
 use self::policy::payment_policy;
 pub(crate) use self::reconciler::{Reconciler, reconciler};
 pub(crate) use self::settler::settlement_config;
-pub(crate) use self::stores::{Stores, Transactions, VersionError};
+pub(crate) use self::stores::{CUSTODY, Stores, Transactions, VersionError};
 use crate::Sources;
 use crate::api::{Api, Operations};
 use crate::config::{Config, DelegationSection};
@@ -71,6 +72,11 @@ pub struct ApiServer<S, J> {
 }
 
 impl<S: Settler, J: Journal> ApiServer<S, J> {
+    /// The custodian of sub-wallets' keys, behind its policy.
+    pub(crate) fn custody(&self) -> Option<Arc<dyn Custody>> {
+        self.sources.wallets.custody.clone()
+    }
+
     /// Starts to listen with the given parts.
     ///
     /// # Errors

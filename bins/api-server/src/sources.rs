@@ -181,6 +181,13 @@ impl Sources {
         self
     }
 
+    /// Adds the faults of the files of sub-wallets, if keys are in files.
+    #[must_use]
+    pub(crate) fn with_wallet_faults(mut self, faults: Option<custody::WalletFaults>) -> Self {
+        self.wallets.faults = faults.unwrap_or_default();
+        self
+    }
+
     /// Adds the reviewed products for deposits, and the readers of their chains.
     #[must_use]
     pub(crate) fn with_products(

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use custody::{
-    Adoption, Candidate, Custody as _, CustodyError, ExportRefusal, ExportRequest, Listed,
-    LocalCustody,
+    Adoption, Candidate, CustodyError, ExportRefusal, ExportRequest, Listed, LocalCustody,
+    RecordedCustody,
 };
 use jiff::Timestamp;
 use secrecy::SecretString;
@@ -16,11 +16,13 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 use crate::config::{Config, CustodyProvider};
+use crate::error::ServeError;
+use crate::serve::Stores;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum WalletsCommand {
-    /// List every sub-wallet whose file opens: its owner, its address, when it was made, and when
-    /// it was exported.
+    /// List every recorded sub-wallet whose file opens: its owner, its address, when it was made,
+    /// and when it was exported.
     List {
         /// The TOML file.
         #[arg(long, value_name = "FILE")]
@@ -29,8 +31,9 @@ pub(crate) enum WalletsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Open every sub-wallet with the operator's secret, for example after restoring a backup.
-    /// Exits with 1 if one cannot be opened.
+    /// Open every sub-wallet with the operator's secret, and compare it with the records beside the
+    /// ledger, for example after restoring a backup. Exits with 1 if one cannot be opened, is
+    /// missing or is not recorded.
     Check {
         /// The TOML file.
         #[arg(long, value_name = "FILE")]
@@ -112,6 +115,8 @@ pub(crate) enum WalletsCliError {
     Out { file: PathBuf, kind: io::ErrorKind },
     #[error("--out: {} exists and has other content", .0.display())]
     OutTaken(PathBuf),
+    #[error(transparent)]
+    Records(#[from] ServeError),
     #[error("custody: {0} ({code})", code = .0.code())]
     Custody(#[from] CustodyError),
 }
@@ -147,20 +152,35 @@ impl WalletsCommand {
         if !folder.exists() {
             return Err(WalletsCliError::NoFolder(folder.clone()));
         }
-        let open = || LocalCustody::open(folder, secret.clone());
+        let records = Stores::at(config)?.wallets().await?;
+        let theirs = secret.clone();
+        let open = move |folder: &Path| LocalCustody::open(folder, theirs);
+        let theirs = secret.clone();
+        let open_alone = move |folder: &Path| LocalCustody::open_alone(folder, theirs);
         match self {
             Self::List { json, .. } => {
-                let listed = open()?.list().await?;
+                let wallets = RecordedCustody::open(folder, records, open).await?;
+                let listed = wallets.list().await?;
                 let text = match json {
                     true => Value::from_iter(listed.iter().map(as_json)).to_string(),
                     false => as_text(&listed),
                 };
                 Ok(good(text))
             }
-            Self::Check { .. } => check(&open()?).await,
+            Self::Check { .. } => {
+                let wallets = RecordedCustody::open(folder, records, open).await?;
+                check(&wallets).await
+            }
             Self::Rotate {
                 to, secret_file, ..
-            } => rotate(folder, secret, &to, &secret_file).await,
+            } => {
+                if is_same(&to, folder) {
+                    return Err(WalletsCliError::SameFolder);
+                }
+                let new = secret_of(&secret_file)?;
+                let wallets = RecordedCustody::open(folder, records, open_alone).await?;
+                rotate(&wallets, new, &to).await
+            }
             Self::Adopt {
                 files,
                 secret_file,
@@ -171,12 +191,13 @@ impl WalletsCommand {
                     Some(file) => secret_of(&file)?,
                     None => secret.clone(),
                 };
-                let wallets = LocalCustody::open_alone(folder, secret.clone())?;
+                let wallets = RecordedCustody::restoring(open_alone(folder)?, records);
                 adopt(&wallets, &files, theirs, yes).await
             }
             Self::Export { request, out, .. } => {
                 let brand = config.server.brand.clone();
-                export(&open()?, &request, &out, brand).await
+                let wallets = RecordedCustody::open(folder, records, open).await?;
+                export(&wallets, &request, &out, brand).await
             }
         }
     }
@@ -209,16 +230,10 @@ impl WalletsCommand {
 /// Writes all wallets to the new folder. The old folder is open exclusively: no server runs, and
 /// none can start meanwhile.
 async fn rotate(
-    folder: &Path,
-    secret: &SecretString,
+    wallets: &RecordedCustody,
+    new: SecretString,
     to: &Path,
-    secret_file: &Path,
 ) -> Result<Printed, WalletsCliError> {
-    if is_same(to, folder) {
-        return Err(WalletsCliError::SameFolder);
-    }
-    let new = secret_of(secret_file)?;
-    let wallets = LocalCustody::open_alone(folder, secret.clone())?;
     let rotated = wallets.rotate(to, new).await?;
     Ok(good(format!(
         "{} written to {}, {} there before; all open under the new secret\n\
@@ -232,7 +247,7 @@ async fn rotate(
 
 /// Takes files over, after showing what that will do.
 async fn adopt(
-    wallets: &LocalCustody,
+    wallets: &RecordedCustody,
     files: &[PathBuf],
     secret: SecretString,
     is_confirmed: bool,
@@ -291,7 +306,11 @@ fn announced(adoption: &Adoption) -> String {
         (None, true) => "is there already, and stays".to_owned(),
         (None, false) => "has no file yet".to_owned(),
     };
-    format!("{file}: wallet {address} of {owner}: {place}; {proof}")
+    let recorded = match adoption.is_recorded {
+        true => "its owner's recorded wallet",
+        false => "no wallet of its owner is recorded yet",
+    };
+    format!("{file}: wallet {address} of {owner}: {place}; {proof}; {recorded}")
 }
 
 /// Shows the text and asks. Only `y` and `yes` confirm.
@@ -309,7 +328,7 @@ fn confirm(text: &str) -> Result<bool, WalletsCliError> {
 /// Exports a wallet on the owner's request. The mark of the export is on disk before any byte of
 /// the key is in `out`.
 async fn export(
-    wallets: &LocalCustody,
+    wallets: &RecordedCustody,
     request: &Path,
     out: &Path,
     brand: String,
@@ -359,24 +378,22 @@ fn request_of(document: &str) -> Option<Value> {
     document.get("request").cloned()
 }
 
-async fn check(wallets: &LocalCustody) -> Result<Printed, WalletsCliError> {
-    let (mut text, mut bad) = (String::new(), 0_usize);
-    let owners = wallets.owners().await?;
-    for owner in &owners {
+async fn check(wallets: &RecordedCustody) -> Result<Printed, WalletsCliError> {
+    let (mut text, mut all, mut bad) = (String::new(), 0_usize, 0_usize);
+    for (owner, checked) in wallets.check().await? {
         // Writing to a string cannot fail.
-        let _ = match wallets.find(*owner).await {
+        let _ = match checked {
             Ok(Some(wallet)) => writeln!(text, "{owner}: ok: {}", wallet.address),
-            Ok(None) => {
-                bad = bad.saturating_add(1);
-                writeln!(text, "{owner}: gone")
-            }
+            // A server is making it, or was ended when it began to.
+            Ok(None) => continue,
             Err(error) => {
                 bad = bad.saturating_add(1);
                 writeln!(text, "{owner}: {}: {error}", error.code())
             }
         };
+        all = all.saturating_add(1);
     }
-    let _ = write!(text, "{}, {bad} cannot be opened", count(owners.len()));
+    let _ = write!(text, "{}, {bad} cannot be opened", count(all));
     Ok(Printed {
         text,
         is_good: bad == 0,

@@ -68,6 +68,9 @@ pub enum BenchError {
     /// The large ledger could not be created.
     #[error("the ledger of the measurement: {0}")]
     Ledger(#[from] rusqlite::Error),
+    /// The wallets of the measurement could not be made or opened.
+    #[error("the wallets of the measurement: {0}")]
+    Custody(#[from] custody::CustodyError),
     /// A statement of the measurement failed.
     #[error("the database of the measurement: {0}")]
     Database(#[from] storage::postgres::PostgresError),

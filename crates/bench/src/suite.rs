@@ -17,6 +17,7 @@ mod site;
 mod stores;
 mod tool;
 mod unpaid;
+mod wallets;
 
 use std::time::Duration;
 
@@ -113,11 +114,13 @@ pub enum Group {
     Settling,
     /// Size and start of `fence-cli`.
     Tool,
+    /// Opening the wallets of many owners, in process.
+    Wallets,
 }
 
 impl Group {
     /// All of them, in the order in which they are taken.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Unpaid,
         Self::Paid,
         Self::Growth,
@@ -131,6 +134,7 @@ impl Group {
         Self::Mcp,
         Self::Settling,
         Self::Tool,
+        Self::Wallets,
     ];
 }
 
@@ -156,6 +160,7 @@ pub async fn run(site: &Site, effort: Effort, groups: &[Group]) -> Result<Report
             Group::Mcp => mcp::run(site, effort, &mut report).await?,
             Group::Settling => settling::run(site, effort, &mut report).await?,
             Group::Tool => tool::run(site, &mut report)?,
+            Group::Wallets => wallets::run(effort, &mut report).await?,
         }
     }
     Ok(report)

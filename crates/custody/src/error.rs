@@ -65,6 +65,18 @@ pub enum CustodyError {
         /// Its owner.
         owner: Owner,
     },
+    /// The folder has no wallets, and some are recorded.
+    #[error("the folder of the wallets is empty, and {recorded} of its wallets are recorded")]
+    FolderEmpty {
+        /// How many are recorded.
+        recorded: usize,
+    },
+    /// The records of wallets cannot be read or written. The same request may be repeated.
+    #[error("the records of wallets cannot be used: {code}")]
+    Records {
+        /// The code of the store's error.
+        code: &'static str,
+    },
     /// No wallet has this address.
     #[error("no wallet has the address {0}")]
     UnknownWallet(Address),
@@ -157,6 +169,15 @@ pub enum FileFault {
     /// The file has the old form, in which nothing binds the key to its owner.
     #[error("has the old form, which binds no key to its owner")]
     OldForm,
+    /// There is no file, although the owner's wallet is recorded.
+    #[error("is missing, expected the wallet {expected}")]
+    Missing {
+        /// The recorded wallet.
+        expected: Address,
+    },
+    /// The file is a good one, but no wallet of its owner is recorded.
+    #[error("is unknown: no wallet of its owner is recorded")]
+    Unknown,
     /// The file holds another wallet than is expected.
     #[error("holds the wallet {observed}, expected {expected}")]
     AddressDiffers {
@@ -168,6 +189,16 @@ pub enum FileFault {
 }
 
 impl FileFault {
+    /// The codes of all faults.
+    pub const CODES: [&'static str; 6] = [
+        "wallet_file_missing",
+        "wallet_file_unknown",
+        "wallet_file_altered",
+        "wallet_file_of_another_secret",
+        "wallet_file_old_form",
+        "wallet_address_differs",
+    ];
+
     /// The stable machine-readable name of the fault.
     #[must_use]
     pub const fn code(&self) -> &'static str {
@@ -175,6 +206,8 @@ impl FileFault {
             Self::Altered { .. } => "wallet_file_altered",
             Self::OfAnotherSecret => "wallet_file_of_another_secret",
             Self::OldForm => "wallet_file_old_form",
+            Self::Missing { .. } => "wallet_file_missing",
+            Self::Unknown => "wallet_file_unknown",
             Self::AddressDiffers { .. } => "wallet_address_differs",
         }
     }
@@ -200,6 +233,8 @@ impl CustodyError {
             Self::File { fault, .. } => fault.code(),
             Self::AnotherWallet { .. } => "wallet_address_differs",
             Self::AddressTaken { .. } => "wallet_address_taken",
+            Self::FolderEmpty { .. } => "wallet_folder_empty",
+            Self::Records { .. } => "wallet_records_unavailable",
             Self::UnknownWallet(_) => "custody_unknown_wallet",
             Self::Key(error) => error.code(),
             Self::TypedData => "custody_typed_data",

@@ -42,6 +42,7 @@ impl TransactionSigner for Lent {
                 Err(
                     CustodyError::Interrupted
                     | CustodyError::Io { .. }
+                    | CustodyError::Records { .. }
                     | CustodyError::ProviderUnavailable { .. }
                     | CustodyError::ProviderBusy { .. },
                 ) => Err(SignError::Unavailable),

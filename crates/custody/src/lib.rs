@@ -9,6 +9,8 @@ mod owner;
 mod policy;
 mod port;
 mod purpose;
+mod recorded;
+mod records;
 mod turns;
 
 pub use error::{CustodyError, FileFault};
@@ -20,4 +22,6 @@ pub use owner::{InvalidOwner, Owner};
 pub use policy::{PolicyRefusal, SigningPolicy, Target, TargetsFault, Vault};
 pub use port::{Attestation, Custody, CustodyFuture, Provider, Subject, Wallet};
 pub use purpose::Purpose;
+pub use recorded::{Checked, RecordedCustody, WalletFault, WalletFaults};
+pub use records::{PostgresWalletRecords, SqliteWalletRecords, WalletRecord, WalletRecords};
 pub use turns::{Turn, TurnLost, Turns};

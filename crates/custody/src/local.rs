@@ -129,6 +129,28 @@ impl LocalCustody {
         Ok(custody)
     }
 
+    /// The wallets whose files have opened since this was opened.
+    pub(crate) fn known(&self) -> Vec<(Owner, Address)> {
+        let known = lock(&self.0.known);
+        let wallets = known.wallets.iter();
+        wallets
+            .map(|(address, beside)| (beside.owner, *address))
+            .collect()
+    }
+
+    /// Whether the folder has files of wallets, whatever their content. A missing folder has none.
+    /// Writes nothing.
+    ///
+    /// # Errors
+    /// A folder that cannot be read.
+    pub fn has_wallets(folder: &Path) -> Result<bool, CustodyError> {
+        match files::names(folder) {
+            Ok(names) => Ok(names.iter().any(|name| owner_of_name(name).is_some())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(CustodyError::io("read the folder of the wallets")(error)),
+        }
+    }
+
     /// Runs work that reads files on a blocking thread. The work continues when
     /// its caller has gone.
     fn run<T: Send + 'static>(
@@ -149,7 +171,7 @@ impl Inner {
     }
 
     /// Reads the files that were not read yet. A file that does not open is the trouble of its
-    /// owner alone: it is named in the log.
+    /// owner alone.
     fn read_owners(&self) -> Result<(), CustodyError> {
         let names = self.names()?;
         let new: Vec<(String, Owner)> = {
@@ -170,7 +192,7 @@ impl Inner {
                 Ok(None) => {}
                 Err(error) => {
                     let code = error.code();
-                    tracing::error!(file = name, code, %error, "a wallet's file cannot be used, and its owner gets no other one");
+                    tracing::debug!(file = name, code, %error, "a wallet's file does not open");
                 }
             }
         }
@@ -360,11 +382,11 @@ fn owner_of_name(name: &str) -> Option<Owner> {
 }
 
 /// The time, in Unix seconds.
-fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| since.as_secs())
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -33,7 +33,7 @@ pub struct PathParameter {
 const ADDRESS_PATTERN: &str = "^0x[a-fA-F0-9]{40}$";
 
 /// Every free endpoint.
-pub static FREE_ROUTES: [FreeRoute; 23] = [
+pub static FREE_ROUTES: [FreeRoute; 24] = [
     free("/", "index", "A page for people", "text/html"),
     free(
         "/icon.svg",
@@ -61,6 +61,12 @@ pub static FREE_ROUTES: [FreeRoute; 23] = [
         "/status",
         "status",
         "State of every upstream and dataset",
+        JSON,
+    ),
+    free(
+        "/status/detail",
+        "status_detail",
+        "The same for operators, with the files of sub-wallets that cannot be used",
         JSON,
     ),
     free(

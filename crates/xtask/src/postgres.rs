@@ -22,6 +22,7 @@ pub const SUITES: &[(&str, &[&str])] = &[
     ("storage", &[]),
     ("tx_sender", &["store::", "sharing::in_postgres"]),
     ("watch_server", &[]),
+    ("custody", &["records::"]),
     ("gas_funding", &[]),
     ("wallet_actions", &["store"]),
     ("fence_server", &[]),

@@ -1,5 +1,6 @@
 //! The rows of `/status` and `/freshness` about sources, nodes and datasets.
 
+use custody::WalletFault;
 use data_sources::Mode;
 use data_sources::rpc::EndpointHealth;
 use data_sources::transport::SourceHealth;
@@ -49,6 +50,13 @@ pub(super) fn chains(sources: &Sources) -> Vec<Value> {
         })
     };
     endpoints.map(row).collect()
+}
+
+/// The files of sub-wallets that cannot be used, and whom they belong to.
+pub(super) fn wallet_files(sources: &Sources) -> Value {
+    let faults = sources.wallets.faults.all().into_iter();
+    let row = |fault: WalletFault| json!({ "file": fault.file, "owner": fault.owner.to_string(), "code": fault.code });
+    faults.map(row).collect()
 }
 
 /// The age and the verdict of every dataset, computed now.

@@ -1,15 +1,20 @@
 //! `ledger import`: moves a ledger from a file into a database.
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::time::Duration;
 
+use custody::{
+    CustodyError, PostgresWalletRecords, SqliteWalletRecords, WalletRecord, WalletRecords as _,
+};
+use jiff::Timestamp;
 use ledger::{Journal, LedgerError, PostgresLedger, SqliteLedger};
 use storage::postgres::{Address, Postgres, PostgresOptions};
 use storage::sqlite::path_of;
 
 use super::LedgerCliError;
 use crate::config::Config;
-use crate::serve::ledger_options;
+use crate::serve::{CUSTODY, ledger_options};
 
 /// The time limit of the copy, which is one transaction.
 const COPY: Duration = Duration::from_secs(86_400);
@@ -36,10 +41,40 @@ pub(super) async fn run(
     };
     let postgres = Postgres::new(address, patient).map_err(LedgerError::from)?;
     let lease = Duration::from_secs(config.storage.lease_seconds.into());
-    let target = PostgresLedger::open(postgres, options, lease).await?;
+    let target = PostgresLedger::open(postgres.clone(), options, lease).await?;
     let imported = target.import(source).await;
     target.close().await?;
     let copied = imported?;
     writeln!(out, "copied and compared: {copied}")?;
+    let file = path.with_extension(CUSTODY);
+    if file.exists() {
+        let wallets = import_wallets(file, postgres).await;
+        let wallets = wallets.map_err(LedgerCliError::Wallets)?;
+        writeln!(out, "copied and compared: {wallets} owners of sub-wallets")?;
+    }
     Ok(out.flush()?)
+}
+
+/// Copies the records of which owner has which wallet. A wallet that another record contradicts is
+/// an error.
+async fn import_wallets(file: PathBuf, postgres: Postgres) -> Result<usize, CustodyError> {
+    let from = SqliteWalletRecords::open(file)?;
+    let to = PostgresWalletRecords::open(postgres).await?;
+    let records = from.all().await?;
+    let now = Timestamp::now().as_second().unsigned_abs();
+    for (owner, record) in &records {
+        let WalletRecord::Made(expected) = *record else {
+            to.begin(*owner, now).await?;
+            continue;
+        };
+        let observed = to.finish(*owner, expected, now).await?;
+        if observed != expected {
+            return Err(CustodyError::AnotherWallet {
+                owner: *owner,
+                expected,
+                observed,
+            });
+        }
+    }
+    Ok(records.len())
 }

@@ -26,6 +26,7 @@ pub(super) const PROBE_BROKEN: &str = "svc_probe_broken_sources";
 pub(super) const PROBE_TOLERATED: &str = "svc_probe_tolerated_members";
 pub(super) const UNREVIEWED: &str = "svc_unreviewed_contracts_total";
 pub(super) const DELEGATION_ANSWERS: &str = "svc_delegation_answers_total";
+pub(super) const WALLET_FILES_UNUSABLE: &str = "svc_wallet_files_unusable";
 pub(super) const WALLET_ACTIONS_UNCHARGED: &str = "svc_wallet_actions_uncharged_total";
 pub(super) const WALLET_ACTIONS_REORGANISED: &str = "svc_wallet_actions_reorganised_total";
 
@@ -48,7 +49,7 @@ pub(super) struct Metric {
 use Kind::{Counter, Gauge, Histogram};
 
 /// In the order of the documentation. Crates below this one record some of them.
-pub(super) const METRICS: [Metric; 37] = [
+pub(super) const METRICS: [Metric; 39] = [
     Metric {
         name: UNPAID_CHALLENGES,
         kind: Counter,
@@ -258,6 +259,12 @@ pub(super) const METRICS: [Metric; 37] = [
         kind: Counter,
         labels: &["operation", "reason"],
         help: "times that an action of a sub-wallet was held up: its transaction lacks coins for gas, or the sender holds it back (`reason` as in the answer). Exists from the first one on",
+    },
+    Metric {
+        name: WALLET_FILES_UNUSABLE,
+        kind: Gauge,
+        labels: &["code"],
+        help: "files of sub-wallets that cannot be used, by the code of the fault ([WALLETS](WALLETS.md#local)); `other` for a file that cannot be read. Their owners are refused; the log, `/status/detail` and `wallets check` name them",
     },
     Metric {
         name: WALLET_ACTIONS_UNCHARGED,

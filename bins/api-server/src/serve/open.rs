@@ -1,9 +1,12 @@
 //! Opens the parts of a configuration: stores, settler, custody, upstreams, fence and actions. It
 //! also starts what an earlier process left open. [`ApiServer::run`] serves.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use custody::{Custody, CustodyError, Guarded, LocalCustody, SigningPolicy};
+use custody::{
+    Custody, CustodyError, Guarded, LocalCustody, RecordedCustody, SigningPolicy, WalletFaults,
+};
 use custody_turnkey::TurnkeyCustody;
 use data_sources::{Clock, SystemClock};
 use gas_funding::GasFunding;
@@ -82,7 +85,8 @@ impl ApiServer<AnySettler, AnyLedger> {
         let settler = open_settler(config, &stores, signer, &terms).await?;
         // The list is read even without custody, so that an unusable list is always reported.
         let policy = signing::policy(config)?;
-        let custody = open_custody(config, policy.clone()).await?;
+        let custody = open_custody(config, &stores, policy.clone()).await?;
+        let (custody, faults) = custody.unzip();
         let paid = journal.paid_sums();
         let sources = sources.await.map_err(ServeError::Interrupted)??;
         let sources = wallets::with_products(sources, config, &policy)?;
@@ -92,6 +96,7 @@ impl ApiServer<AnySettler, AnyLedger> {
             Some(custody) => sources.with_custody(Arc::clone(custody)),
             None => sources,
         };
+        let sources = sources.with_wallet_faults(faults);
         let sources = sources.with_store(Arc::new(store));
         let sources = sources.with_mandates(stores.mandates().await?);
         sources.keep_limits().await;
@@ -167,12 +172,13 @@ pub(super) async fn open_settler(
     Ok(AnySettler::connect(settlement, terms).await?)
 }
 
-/// Opens the custodian of sub-wallets' keys, guarded by the signing policy. A wrong secret fails
-/// the start.
+/// Opens the custodian of sub-wallets' keys, guarded by the signing policy, and the faults of its
+/// files. A wrong secret, or an empty folder although wallets are recorded, fails the start.
 async fn open_custody(
     config: &Config,
+    stores: &Stores,
     policy: SigningPolicy,
-) -> Result<Option<Arc<dyn Custody>>, ServeError> {
+) -> Result<Option<(Arc<dyn Custody>, WalletFaults)>, ServeError> {
     let Some(section) = &config.custody else {
         return Ok(None);
     };
@@ -188,17 +194,17 @@ async fn open_custody(
                 ServeError::Provider(Problem::new(&key, fault.to_string()))
             })?;
         let guarded = Guarded::new(connected, policy.clone());
-        return Ok(Some(Arc::new(guarded)));
+        return Ok(Some((Arc::new(guarded), WalletFaults::default())));
     }
     let (Some(folder), Some(secret)) = (section.directory.clone(), section.secret.clone()) else {
         return Err(ServeError::Custody(CustodyError::EmptySecret));
     };
-    // Deriving the key takes a second.
-    let opened = tokio::task::spawn_blocking(move || LocalCustody::open(&folder, secret)).await;
-    let custody = opened.map_err(ServeError::Interrupted)?;
+    let open = move |folder: &Path| LocalCustody::open(folder, secret);
+    let custody = RecordedCustody::open(&folder, stores.wallets().await?, open).await;
     let custody = custody.map_err(ServeError::Custody)?;
+    let faults = custody.faults();
     // Only the guard reaches the keys.
-    Ok(Some(Arc::new(Guarded::new(custody, policy))))
+    Ok(Some((Arc::new(Guarded::new(custody, policy)), faults)))
 }
 
 /// Makes the checks of [`ApiServer::open`] that need nothing opened. Returns the payment terms and

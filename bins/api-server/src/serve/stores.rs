@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use custody::Turns;
+use custody::{PostgresWalletRecords, SqliteWalletRecords, Turns, WalletRecords};
 use gas_funding::{Book, PostgresBook, Predecessors, SqliteBook};
 use ledger::{AnyLedger, PostgresLedger, SqliteLedger};
 use storage::postgres::{Address, Postgres, PostgresError, PostgresOptions};
@@ -26,6 +26,8 @@ const MANDATES: &str = "watch.db";
 const DELEGATIONS: &str = "fence.db";
 const INTENTS: &str = "wallets.db";
 const GAS: &str = "gas.db";
+/// The extension of the file of [`Stores::wallets`].
+pub(crate) const CUSTODY: &str = "custody.db";
 
 /// The place of a server's records. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -180,7 +182,7 @@ impl Stores {
         }
     }
 
-    fn pending_in_files(path: &Path) -> [Result<Option<Migration>, DatabaseError>; 8] {
+    fn pending_in_files(path: &Path) -> [Result<Option<Migration>, DatabaseError>; 9] {
         let beside = |extension: &str| path.with_extension(extension);
         let sender = |of: Transactions| tx_sender::SqliteStore::pending(&beside(of.extension()));
         [
@@ -192,6 +194,7 @@ impl Stores {
             fence_server::SqliteStore::pending(&beside(DELEGATIONS)),
             wallet_actions::SqliteStore::pending(&beside(INTENTS)),
             SqliteBook::pending(&beside(GAS)),
+            SqliteWalletRecords::pending(&beside(CUSTODY)),
         ]
     }
 
@@ -209,6 +212,7 @@ impl Stores {
         all.push(fence_server::PostgresStore::pending(postgres).await);
         all.push(wallet_actions::PostgresStore::pending(postgres).await);
         all.push(PostgresBook::pending(postgres).await);
+        all.push(PostgresWalletRecords::pending(postgres).await);
         all
     }
 
@@ -276,6 +280,20 @@ impl Stores {
             Self::Database(postgres) => {
                 let store = wallet_actions::PostgresStore::open(postgres.clone());
                 Arc::new(store.await.map_err(ServeError::Database)?)
+            }
+        })
+    }
+
+    /// The records of which owner has which wallet. Commands may share the file with a server.
+    pub(crate) async fn wallets(&self) -> Result<Arc<dyn WalletRecords>, ServeError> {
+        Ok(match self {
+            Self::Files(path) => {
+                let records = SqliteWalletRecords::open(path.with_extension(CUSTODY));
+                Arc::new(records.map_err(ServeError::Records)?)
+            }
+            Self::Database(postgres) => {
+                let records = PostgresWalletRecords::open(postgres.clone());
+                Arc::new(records.await.map_err(ServeError::Database)?)
             }
         })
     }

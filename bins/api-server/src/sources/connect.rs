@@ -85,6 +85,7 @@ impl<'a> Connect<'a> {
         let terms = self.config.payment.terms();
         Wallets {
             custody: None,
+            faults: custody::WalletFaults::default(),
             actions: None,
             payer_chain: terms.map_or(0, |terms| terms.network.chain_id()),
             chains: self.config.wallets.chains.clone(),

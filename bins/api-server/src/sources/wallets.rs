@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use alloy_primitives::Address;
 use chain_reader::ChainReader;
-use custody::{Custody, Owner};
+use custody::{Custody, Owner, WalletFaults};
 use wallet_actions::{ListedProduct, WalletActions};
 
 /// The custodian of sub-wallets' keys, if one is configured.
 #[derive(Clone, Default)]
 pub(crate) struct Wallets {
     pub(crate) custody: Option<Arc<dyn Custody>>,
+    /// The files of wallets that cannot be used.
+    pub(crate) faults: WalletFaults,
     /// The executor of actions, if custody and nodes are connected.
     pub(crate) actions: Option<WalletActions>,
     /// The chain of payments. An owner is a payer on it.

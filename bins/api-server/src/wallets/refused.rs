@@ -1,5 +1,6 @@
 //! Errors of actions that were not begun or had no effect.
 
+use custody::FileFault;
 use exact::format_units;
 use route_catalog::ErrorCode;
 use serde_json::json;
@@ -47,7 +48,13 @@ pub(crate) fn refused(refused: &Refused) -> ErrorReply {
             .retry_after(SOON),
         Refused::Unavailable { reason, .. } => {
             tracing::warn!(reason, %refused, "a wallet action cannot begin");
-            ErrorReply::new(ErrorCode::UpstreamUnavailable, message).detail("reason", *reason)
+            let reply =
+                ErrorReply::new(ErrorCode::UpstreamUnavailable, message).detail("reason", *reason);
+            match FileFault::CODES.contains(reason) {
+                // Only the operator can repair a wallet's file.
+                true => reply.retryable(false),
+                false => reply,
+            }
         }
         _ => ErrorReply::new(ErrorCode::Internal, message),
     }

@@ -27,6 +27,7 @@ mod postgres_wallets;
 mod probing;
 mod server;
 mod tripwire;
+mod wallet_files;
 mod wallets;
 mod world;
 

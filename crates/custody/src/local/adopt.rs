@@ -41,6 +41,9 @@ pub struct Adoption {
     pub replaces: Option<FileFault>,
     /// Whether the owner has this wallet already: nothing will be written.
     pub is_there: bool,
+    /// Whether this is the owner's recorded wallet. `false` where nothing was compared with
+    /// records.
+    pub is_recorded: bool,
     key: Key,
     created_at: Option<u64>,
 }
@@ -145,6 +148,7 @@ impl Inner {
             is_old_form,
             replaces,
             is_there,
+            is_recorded: false,
             key: opened.key,
             created_at: opened.created_at,
         })

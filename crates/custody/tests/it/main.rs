@@ -13,6 +13,8 @@ mod export;
 mod files;
 mod guarded;
 mod keep;
+mod recorded;
+mod records;
 #[path = "../../../tx-sender/tests/it/conformance.rs"]
 mod signer_conformance;
 

@@ -58,7 +58,7 @@ const OPERATIONS: [(&str, &str, &str); 45] = [
 ];
 
 /// The operations that are free.
-const FREE: [&str; 23] = [
+const FREE: [&str; 24] = [
     "/",
     "/.well-known/x402",
     "/artifacts/{sha256}",
@@ -82,6 +82,7 @@ const FREE: [&str; 23] = [
     "/payments/{asset}/{payer}/{nonce}",
     "/readyz",
     "/status",
+    "/status/detail",
 ];
 
 async fn ask(world: &World, verb: &str, url: &str) -> Value {

@@ -121,7 +121,7 @@ pub const MEMBERS: &[Member] = &[
     Member {
         name: "custody",
         layer: 4,
-        may_use: &["exact", "keystore", "tx-sender"],
+        may_use: &["exact", "keystore", "storage", "tx-sender"],
         must_not_reach: &[&["revm", "x402-wire"]],
     },
     // A provider of custody, with keys behind a service.
@@ -350,6 +350,7 @@ pub const MEMBERS: &[Member] = &[
         may_use: &[
             "api-server",
             "calldata-checks",
+            "custody",
             "data-sources",
             "dev-chain",
             "http-edge",

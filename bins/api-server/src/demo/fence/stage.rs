@@ -4,12 +4,13 @@
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_sol_types::{SolCall as _, sol};
 use calldata_checks::{Rail, UtcSeconds};
-use custody::{Custody as _, CustodyError, LocalCustody, Owner};
+use custody::{Custody, CustodyError, LocalCustody, Owner};
 use delegation_fence::{Policy, Refusal as FenceRefusal};
 use dev_chain::{
     BUYER, DEV_ACCOUNTS, DevAccount, DevChain, DevChainError, GAS_PAYER, PAYEE, RpcServer, base,
@@ -109,6 +110,7 @@ pub struct FenceStage {
     /// The policy of its fence, which `fence-cli` pins too.
     pub policy: Policy,
     plans: plan_builder::Policy,
+    custody: Option<Arc<dyn Custody>>,
     folder: TempDir,
     stop: oneshot::Sender<()>,
     server: JoinHandle<Drained>,
@@ -180,6 +182,7 @@ impl FenceStage {
 
         let service = ApiServer::open_at(&config, recorded_clock()).await?;
         let address = service.local_addr();
+        let custody = service.custody();
         let (stop, stopped) = oneshot::channel::<()>();
         let server = tokio::spawn(service.run(async move {
             drop(stopped.await);
@@ -189,6 +192,7 @@ impl FenceStage {
             base,
             policy,
             plans,
+            custody,
             folder,
             stop,
             server,
@@ -207,10 +211,8 @@ impl FenceStage {
     /// # Errors
     /// Custody that cannot be used.
     pub async fn wallet_of(&self, owner: Address) -> Result<Address, FenceStageError> {
-        let wallets = self.folder.path().join("wallets");
-        let opened =
-            tokio::task::spawn_blocking(move || LocalCustody::open(&wallets, SECRET.into()));
-        let custody = opened.await.map_err(ServeError::Interrupted)??;
+        let custody = self.custody.as_ref();
+        let custody = custody.ok_or(CustodyError::UnknownWallet(owner))?;
         let wallet = custody.get_or_create(Owner::new(PAID_ON, owner)).await?;
         Ok(wallet.address)
     }

@@ -59,10 +59,19 @@ pub(crate) struct Answer {
 
 impl Buyer {
     pub(crate) fn new() -> Self {
+        Self::with_key(&BUYER.key)
+    }
+
+    /// A buyer with this key. It has no money yet.
+    pub(crate) fn with_key(key: &B256) -> Self {
         Self {
-            signer: PrivateKeySigner::from_bytes(&BUYER.key).unwrap(),
+            signer: PrivateKeySigner::from_bytes(key).unwrap(),
             http: test_support::http_client(),
         }
+    }
+
+    pub(crate) fn address(&self) -> Address {
+        self.signer.address()
     }
 
     /// Sends a `GET`, with or without a payment; `None` when the server ends before it has

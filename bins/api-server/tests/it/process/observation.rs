@@ -28,6 +28,7 @@ async fn the_free_endpoints_answer() {
         ("/healthz", "application/json"),
         ("/readyz", "application/json"),
         ("/status", "application/json"),
+        ("/status/detail", "application/json"),
         ("/freshness", "application/json"),
         ("/metrics", "text/plain"),
         ("/openapi.json", "application/json"),

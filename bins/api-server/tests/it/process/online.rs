@@ -286,7 +286,9 @@ async fn the_tables_that_the_next_start_makes_are_named() {
              version {version}"
         )
     };
-    let others = ["server", "sender", "watch", "fence", "wallets", "gas"];
+    let others = [
+        "server", "sender", "watch", "fence", "wallets", "gas", "custody",
+    ];
     for ours in [
         [missing("ledger", 1), missing("instance", 2)],
         [

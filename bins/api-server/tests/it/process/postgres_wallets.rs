@@ -65,6 +65,33 @@ async fn an_action_of_a_killed_server_is_done_and_charged_by_the_other() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn both_servers_refuse_the_owner_of_a_missing_file_and_nobody_makes_another() {
+    let Some((_database, world)) = world(World::of_wallets().await).await else {
+        return;
+    };
+    let (desk, a) = Desk::open_in(world, LEASE).await;
+    let b = desk.start().await;
+    let at_b = desk.buy_sub_wallet(&b).await;
+    assert_eq!(at_b["sub_wallet"], desk.wallet.to_string());
+    let file = desk.wallet_file(BUYER.address);
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    for server in [&a, &b] {
+        let payment = desk.world.buyer.sign(server, "/sub-wallet", 0).await;
+        let answer = desk.world.buyer.present(server, &payment).await;
+        assert_eq!(answer.error("reason"), "wallet_file_missing");
+    }
+    assert!(!file.exists());
+    desk.restore(&file, &text);
+    for server in [&a, &b] {
+        let again = desk.buy_sub_wallet(server).await;
+        assert_eq!(again["sub_wallet"], desk.wallet.to_string());
+    }
+    a.stop().await;
+    b.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_was_held_up_in_an_action_sends_nothing_afterwards() {
     let Some((_database, world)) = world(World::of_wallets().await).await else {
         return;

@@ -5,7 +5,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use alloy_primitives::{Address, B256, Bytes, address, b256};
 use alloy_signer::SignerSync as _;
 use alloy_signer_local::PrivateKeySigner;
-use custody::{Custody as _, ExportRequest, LocalCustody, Owner};
+use custody::{
+    Custody as _, ExportRequest, LocalCustody, Owner, SqliteWalletRecords, WalletRecords as _,
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use test_support::process::Ended;
@@ -30,8 +32,9 @@ impl Desk {
         test_support::private_file(path("secret"), SECRET);
         test_support::private_file(path("new-secret"), NEW);
         let file = format!(
-            "{PAYEE}settlement.facilitator_url = 'http://127.0.0.1:9'\n\
+            "{PAYEE}settlement.facilitator_url = 'http://127.0.0.1:9'\nstorage.url = 'sqlite://{}'\n\
              [custody]\nprovider = 'local'\ndirectory = '{}'\nsecret_file = '{}'\n",
+            path("service.db").display(),
             path("wallets").display(),
             path("secret").display()
         );
@@ -42,6 +45,14 @@ impl Desk {
     fn path(&self, name: &str) -> String {
         let path = self.folder.path().join(name);
         path.to_str().unwrap().to_owned()
+    }
+
+    /// Records the owner's wallet beside the ledger, as a server does when it makes one.
+    async fn record(&self, wallet: Address) {
+        let file = self.folder.path().join("service.custody.db");
+        let records = SqliteWalletRecords::open(file).unwrap();
+        let recorded = records.finish(OWNER, wallet, 1).await;
+        assert_eq!(recorded.unwrap(), wallet);
     }
 
     /// Runs the command. Returns its exit code, standard output and standard error.
@@ -78,6 +89,14 @@ async fn wallets_are_listed_checked_and_written_under_another_secret() {
     assert_eq!(desk.run(&["list"]).1.trim(), "no sub-wallet");
     let wallet = custody.get_or_create(OWNER).await.unwrap();
     let address = wallet.address.to_string();
+
+    // A file that is not recorded is no wallet.
+    let (code, stdout, _) = desk.run(&["check"]);
+    assert_eq!(code, 1, "{stdout}");
+    let named = format!("{OWNER}: wallet_file_unknown: the wallet's file eip155-196-0x7099");
+    assert!(stdout.contains(&named), "{stdout}");
+    assert_eq!(desk.run(&["list"]).1.trim(), "no sub-wallet");
+    desk.record(wallet.address).await;
 
     let (code, stdout, _) = desk.run(&["list"]);
     assert_eq!(code, 0);
@@ -133,6 +152,25 @@ async fn wallets_are_listed_checked_and_written_under_another_secret() {
         stdout.trim().ends_with("1 wallet, 1 cannot be opened"),
         "{stdout}"
     );
+
+    // A folder that has lost its wallets is no new folder: no command and no server accepts it, and
+    // none writes into it.
+    std::fs::remove_dir_all(&folder).unwrap();
+    std::fs::create_dir(&folder).unwrap();
+    let rotate = ["rotate", "--to", &to, "--secret-file", &new];
+    for verb in [&["list"][..], &["check"], &rotate] {
+        let (code, _, stderr) = desk.run(verb);
+        assert_eq!(code, 2);
+        assert!(stderr.contains("(wallet_folder_empty)"), "{stderr}");
+    }
+    let config = desk.path("api.toml");
+    let listen = [("SVC__SERVER__LISTEN", "127.0.0.1:0")];
+    let output = run(&["serve", "--config", &config], &listen);
+    output.error(
+        2,
+        &["custody: the folder of the wallets is empty, and 1 of its wallets are recorded"],
+    );
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
 }
 
 /// A key file of the old form, its password, and the account of its key.
@@ -255,6 +293,7 @@ async fn a_wallet_is_exported_to_its_owner_once_and_for_good() {
     // A running server has the folder open.
     let custody = LocalCustody::open_weakly_stretched(&folder, SECRET.into()).unwrap();
     let wallet = custody.get_or_create(OWNER).await.unwrap();
+    desk.record(wallet.address).await;
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap()

@@ -1,6 +1,10 @@
 //! The desk of the tests of actions: an owner with a sub-wallet, and the balances of both, in a
 //! world whose servers are killed.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
 use alloy_dyn_abi::TypedData;
 use alloy_primitives::{Address, FixedBytes, U256, fixed_bytes, hex};
 use alloy_signer::SignerSync as _;
@@ -150,7 +154,7 @@ chains.196.block_time_ms = 50
         (desk, server)
     }
 
-    async fn buy_sub_wallet(&self, server: &Server) -> Value {
+    pub(crate) async fn buy_sub_wallet(&self, server: &Server) -> Value {
         let payment = self.world.buyer.sign(server, "/sub-wallet", 0).await;
         let answer = self.world.buyer.present(server, &payment).await;
         assert_eq!(answer.status, 200, "{}", answer.text);
@@ -165,8 +169,24 @@ chains.196.block_time_ms = 50
         }
     }
 
-    fn config(&self) -> std::path::PathBuf {
+    fn config(&self) -> PathBuf {
         self.world.config(&self.further)
+    }
+
+    /// The folder of the wallets' files.
+    pub(crate) fn wallets(&self) -> PathBuf {
+        self.world.folder.path().join("wallets")
+    }
+
+    /// The file of an owner's wallet.
+    pub(crate) fn wallet_file(&self, owner: Address) -> PathBuf {
+        self.wallets().join(format!("eip155-196-{owner:#x}.json"))
+    }
+
+    /// Writes a wallet's file that only the server may read.
+    pub(crate) fn restore(&self, file: &Path, text: &str) {
+        std::fs::write(file, text).unwrap();
+        std::fs::set_permissions(file, Permissions::from_mode(0o600)).unwrap();
     }
 
     pub(crate) async fn start(&self) -> Server {
@@ -203,7 +223,11 @@ chains.196.block_time_ms = 50
     }
 
     pub(crate) fn give_usdg(&self) {
-        let (to, amount) = (self.wallet, U256::from(FUNDS));
+        self.give_usdg_to(self.wallet);
+    }
+
+    pub(crate) fn give_usdg_to(&self, to: Address) {
+        let amount = U256::from(FUNDS);
         let give = transferCall { to, amount };
         let chain = &self.world.chain;
         chain.call_as(BUYER.address, xlayer::USDG, &give).unwrap();
@@ -375,6 +399,13 @@ chains.196.block_time_ms = 50
                 .allowance(xlayer::USDG, self.wallet, spender);
             assert_eq!(left.unwrap(), U256::ZERO, "{context}");
         }
+    }
+
+    /// Asserts that since `before` nothing was sent from the sub-wallet.
+    pub(crate) fn assert_untouched(&self, before: &Standing) {
+        let now = self.standing(&withdraw());
+        let kept = |standing: &Standing| (standing.sent, standing.wallet_usdg);
+        assert_eq!(kept(&now), kept(before));
     }
 
     /// Asserts that nothing was paid unless the sub-wallet has sent a transaction.

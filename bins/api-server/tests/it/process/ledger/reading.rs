@@ -3,6 +3,10 @@
 
 use std::time::Duration;
 
+use alloy_primitives::Address as Account;
+use custody::{
+    Owner, PostgresWalletRecords, SqliteWalletRecords, WalletRecord, WalletRecords as _,
+};
 use ledger::{AnyLedger, Filter, Spent, StoredReceipt};
 use storage::postgres::{Address, Postgres, PostgresOptions};
 use test_support::postgres::Schema;
@@ -390,8 +394,21 @@ async fn a_ledger_moves_from_a_file_into_a_database() {
     assert!(stderr.contains("in use by another server"), "{stderr}");
     let expected = old.entries(&Filter::default(), None, 10).await.unwrap();
     drop(old);
+    // Beside it are the records of two wallets; one of them was being made.
+    let of_wallets = SqliteWalletRecords::open(folder.path().join("old.custody.db")).unwrap();
+    let owners = [1, 2].map(|byte| Owner::new(196, Account::repeat_byte(byte)));
+    let wallet = Account::repeat_byte(9);
+    of_wallets.finish(owners[0], wallet, 1).await.unwrap();
+    of_wallets.begin(owners[1], 1).await.unwrap();
+    drop(of_wallets);
 
     let said = desk.lines(&import);
+    assert_eq!(said[1], "copied and compared: 2 owners of sub-wallets");
+    let copied = PostgresWalletRecords::open(schema.connect()).await.unwrap();
+    let made = Some(WalletRecord::Made(wallet));
+    assert_eq!(copied.find(owners[0]).await.unwrap(), made);
+    let making = Some(WalletRecord::Making);
+    assert_eq!(copied.find(owners[1]).await.unwrap(), making);
     let start = "copied and compared: 3 entries (1 settled, 1 released, 1 undecidable), 2 answers, \
                  1 payers, digest 0x";
     assert!(said[0].starts_with(start), "{said:?}");
@@ -402,4 +419,18 @@ async fn a_ledger_moves_from_a_file_into_a_database() {
     assert_eq!((code, &*stdout), (2, ""));
     assert!(stderr.contains("the ledger is not empty"), "{stderr}");
     ledger.close().await.unwrap();
+
+    // A database that knows another wallet of an owner is not contradicted.
+    let Some(schema) = Schema::new() else { return };
+    let (desk, _) = desk_in(&schema);
+    let contrary = PostgresWalletRecords::open(schema.connect()).await.unwrap();
+    let other = Account::repeat_byte(7);
+    contrary.finish(owners[0], other, 1).await.unwrap();
+    let (code, stdout, stderr) = desk.run(&import);
+    assert_eq!(code, 2, "{stderr}");
+    assert!(stdout.starts_with(start), "{stdout}");
+    assert!(stderr.contains("(wallet_address_differs)"), "{stderr}");
+    assert!(stderr.contains("`wallets adopt`"), "{stderr}");
+    let kept = contrary.find(owners[0]).await.unwrap();
+    assert_eq!(kept, Some(WalletRecord::Made(other)));
 }
