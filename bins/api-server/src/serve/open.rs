@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use custody::{Custody, CustodyError, Guarded, LocalCustody, SigningPolicy};
+use custody::{Bounded, Custody, CustodyError, Guarded, LocalCustody, SigningPolicy};
 use custody_turnkey::TurnkeyCustody;
 use data_sources::{Clock, SystemClock};
 use gas_funding::GasFunding;
@@ -187,8 +187,8 @@ async fn open_custody(
                 let key = format!("custody.{}", fault.member());
                 ServeError::Provider(Problem::new(&key, fault.to_string()))
             })?;
-        let guarded = Guarded::new(connected, policy.clone());
-        return Ok(Some(Arc::new(guarded)));
+        let bounded = Bounded::new(connected, section.bounds());
+        return Ok(Some(Arc::new(Guarded::new(bounded, policy))));
     }
     let (Some(folder), Some(secret)) = (section.directory.clone(), section.secret.clone()) else {
         return Err(ServeError::Custody(CustodyError::EmptySecret));
@@ -198,7 +198,8 @@ async fn open_custody(
     let custody = opened.map_err(ServeError::Interrupted)?;
     let custody = custody.map_err(ServeError::Custody)?;
     // Only the guard reaches the keys.
-    Ok(Some(Arc::new(Guarded::new(custody, policy))))
+    let bounded = Bounded::new(custody, section.bounds());
+    Ok(Some(Arc::new(Guarded::new(bounded, policy))))
 }
 
 /// Makes the checks of [`ApiServer::open`] that need nothing opened. Returns the payment terms and

@@ -19,7 +19,10 @@ use super::{InstalledPolicy, KeptSubmission, Lease, Store, StoreError, StoreFutu
 
 const COMPONENT: Component = Component {
     name: "fence",
-    migrations: &[include_str!("postgres/0001.sql")],
+    migrations: &[
+        include_str!("postgres/0001.sql"),
+        include_str!("postgres/0002.sql"),
+    ],
 };
 
 /// The parameters of a statement.

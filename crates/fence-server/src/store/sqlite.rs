@@ -24,6 +24,7 @@ const FORMAT: Format = Format {
         include_str!("0001.sql"),
         include_str!("0002.sql"),
         include_str!("0003.sql"),
+        include_str!("0004.sql"),
     ],
 };
 

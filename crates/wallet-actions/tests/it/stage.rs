@@ -306,6 +306,7 @@ impl World {
 pub(crate) fn order(number: u8, action: Action) -> Order {
     Order {
         owner: owner_id(),
+        owner_is_key: true,
         payment: payment(number),
         call: String::new(),
         price_micro_usd: PRICE,
