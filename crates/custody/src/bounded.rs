@@ -36,11 +36,17 @@ impl Count {
     #[must_use]
     pub fn of(all: usize, made: impl Iterator<Item = u64>, since: u64) -> Self {
         let new = made.filter(|made| *made >= since);
-        new.fold(Self { all, ..Self::default() }, |count, made| Self {
-            new: count.new.saturating_add(1),
-            first_new: Some(count.first_new.map_or(made, |first| first.min(made))),
-            ..count
-        })
+        new.fold(
+            Self {
+                all,
+                ..Self::default()
+            },
+            |count, made| Self {
+                new: count.new.saturating_add(1),
+                first_new: Some(count.first_new.map_or(made, |first| first.min(made))),
+                ..count
+            },
+        )
     }
 }
 

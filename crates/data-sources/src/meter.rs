@@ -109,8 +109,7 @@ impl Meter {
         let add = |meter: &Self| {
             let more = |count: u32| Some(count.saturating_add(1));
             // The update always returns a value, so the outcome is always `Ok`.
-            let _ =
-                counter(&meter.counts).fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+            let _ = counter(&meter.counts).fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
         };
         // Work without a meter is the server's own work.
         let _ = CURRENT.try_with(add);

@@ -163,10 +163,13 @@ pub(super) async fn with_own(wallets: &Wallets, call: &Call) -> Result<Option<Ca
     if let (Some(custody), Some(_)) = (&wallets.custody, &wallets.actions)
         && acts(call)
     {
-        let found = custody.find(wallets.owner(call.payer)).await;
-        return match found.map_err(|error| unavailable(&error))? {
-            Some(_) => Ok(None),
-            None => Err(ErrorReply::no_sub_wallet()),
+        return match custody.find(wallets.owner(call.payer)).await {
+            Ok(None) => Err(ErrorReply::no_sub_wallet()),
+            Ok(Some(_)) => Ok(None),
+            // A mandate has no later look at the wallet. An action has one, and an action that this
+            // payment has begun before needs none.
+            Err(error) if call.operation == Operation::CreateYieldWatch => Err(unavailable(&error)),
+            Err(_) => Ok(None),
         };
     }
     let takes_own = matches!(

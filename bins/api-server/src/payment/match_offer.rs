@@ -154,12 +154,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         ))
     }
 
-    fn parse(
-        &self,
-        call: &PaidCall,
-        payment: &Payment,
-        proof: &Proof,
-    ) -> Result<Call, Refusal> {
+    fn parse(&self, call: &PaidCall, payment: &Payment, proof: &Proof) -> Result<Call, Refusal> {
         let request = &call.request;
         let max_age = request.max_age.clone();
         let max_age = max_age.map_err(|problem| Refusal::Parameters(vec![problem]))?;

@@ -58,7 +58,9 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 transaction,
                 reason,
             }) => Box::pin(self.failed(claimed, spent, transaction, reason)).await,
-            Ok(Settlement::NotSent { cause }) => Box::pin(self.not_sent(claimed, stays, &cause)).await,
+            Ok(Settlement::NotSent { cause }) => {
+                Box::pin(self.not_sent(claimed, stays, &cause)).await
+            }
             Ok(Settlement::Unknown { transaction, cause }) => {
                 Box::pin(self.unknown(claimed, spent, transaction, cause)).await
             }

@@ -45,10 +45,7 @@ pub struct CustodySection {
     #[serde(default, deserialize_with = "lenient::optional_scalar")]
     pub max_wallets: Option<u32>,
     /// The most sub-wallets that may be made within an hour.
-    #[serde(
-        default = "new_wallets_per_hour",
-        deserialize_with = "lenient::scalar"
-    )]
+    #[serde(default = "new_wallets_per_hour", deserialize_with = "lenient::scalar")]
     pub new_wallets_per_hour: u32,
 }
 

@@ -65,6 +65,18 @@ impl Buyer {
         }
     }
 
+    /// A buyer with a new key.
+    pub(crate) fn stranger() -> Self {
+        Self {
+            signer: PrivateKeySigner::random(),
+            ..Self::new()
+        }
+    }
+
+    pub(crate) fn address(&self) -> Address {
+        self.signer.address()
+    }
+
     /// Sends a `GET`, with or without a payment; `None` when the server ends before it has
     /// answered.
     pub(crate) async fn try_get(&self, url: &str, payment: Option<&str>) -> Option<Answer> {
