@@ -204,16 +204,10 @@ async fn a_deferred_payment_is_not_proven_before_it_is_unsupported() {
 /// not, and so the contract's signature is not proven.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_lying_node_of_two_proves_no_signature_of_a_contract() {
-    let world = |code: Option<&'static [u8]>| {
-        let chain =
-            DevChain::builder()
-                .chain_196_assets()
-                .holder(USDC, WALLET, U256::from(1_000_000));
-        let chain = match code {
-            Some(code) => chain.code(WALLET, code.into()),
-            None => chain,
-        };
-        chain.build().unwrap()
+    let world = |code: &'static [u8]| {
+        let chain = DevChain::builder().chain_196_assets();
+        let chain = chain.holder(USDC, WALLET, U256::from(1_000_000));
+        chain.code(WALLET, code.into()).build().unwrap()
     };
     let (credulous, honest) = (world(&CREDULOUS), world(&REFUSES));
     let served = honest.serve(([127, 0, 0, 1], 0).into()).await.unwrap();
