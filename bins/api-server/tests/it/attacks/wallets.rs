@@ -85,6 +85,16 @@ async fn an_action_makes_no_wallet_and_says_where_one_is_made() {
             "/yield-copilot",
             json!({ "asset": "USDG", "amount": "1", "execute": true }),
         ),
+        (
+            "/yield-watch",
+            json!({
+                "mode": "auto", "expires_at": "2027-01-15T12:00:00Z",
+                "rules": {
+                    "min_apy_delta_bps": 50, "max_slippage_bps": 50, "max_move_usd": "1000",
+                    "allowed_protocols": ["aave-v3"], "check_interval": 3_600,
+                },
+            }),
+        ),
     ] {
         let answer = post(&world.buyer, route, &body).await;
         answer.is_refused(404, "no_sub_wallet");
