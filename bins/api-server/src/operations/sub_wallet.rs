@@ -131,11 +131,11 @@ async fn get_or_create(custody: &dyn Custody, owner: Owner) -> Result<Wallet, Er
         }
         Err(error) => {
             match error {
-                CustodyError::WalletsFull { .. } | CustodyError::TooManyNewWallets { .. } => {
-                    kept.was_not_made();
-                }
                 // It may have been made.
-                _ => kept.stays(),
+                CustodyError::Interrupted
+                | CustodyError::ProviderUnavailable { .. }
+                | CustodyError::ProviderMalformed { .. } => kept.stays(),
+                _ => kept.was_not_made(),
             }
             Err(unavailable(&error))
         }
