@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use alloy_primitives::{Address, B256};
 use http_edge::RequestId;
-use route_catalog::{ErrorCode, Operation, Parameters};
+use route_catalog::{Operation, Parameters};
 use storage::postgres::Condition;
 use wallet_actions::Charge;
 
@@ -37,6 +37,8 @@ pub(crate) struct Call {
 pub(crate) struct CallPayment {
     /// The digest of the authorization, which identifies the payment.
     pub(crate) digest: B256,
+    /// Whether the payer's own key signed it. Otherwise the payer is a contract.
+    pub(crate) by_key: bool,
     /// The transfer that settles the payment.
     pub(crate) charge: Charge,
     /// The Unix second by which the work must end so that the payment can still be settled.
@@ -56,8 +58,9 @@ impl Call {
             .or(self.sub_wallet)
             .ok_or_else(|| {
                 tracing::debug!(payer = %self.payer, operation = %self.operation, "no sub-wallet");
-                let message = "the payer has no sub-wallet; name an address";
-                ErrorReply::new(ErrorCode::NotFound, message).detail("reason", "no_sub_wallet")
+                ErrorReply::no_sub_wallet().message(
+                    "the payer has no sub-wallet: name an address, or make it with GET /sub-wallet",
+                )
             })
     }
 

@@ -142,6 +142,11 @@ impl Configuration for Config {
         self.server.check(problems);
         self.payment.check(problems);
         let has_nodes = !self.settlement_endpoints().is_empty();
+        if self.custody.is_some() && !has_nodes {
+            let message = "is missing: [custody] needs a node of the payment chain, because nobody's wallet moves on the word of a \
+                           facilitator or broker alone";
+            problems.push(Problem::new("settlement.rpc_url", message));
+        }
         self.settlement
             .check(self.payment.settle_budget_seconds, has_nodes, problems);
         if let Some(delegation) = &mut self.delegation {

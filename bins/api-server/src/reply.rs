@@ -67,6 +67,18 @@ impl ErrorReply {
         }
     }
 
+    /// The error for a payer without a sub-wallet, where one is needed.
+    pub(crate) fn no_sub_wallet() -> Self {
+        let message = "the payer has no sub-wallet: GET /sub-wallet makes it, and no other route does; the payment was not used";
+        Self::new(ErrorCode::NoSubWallet, message).detail("made_by", "GET /sub-wallet")
+    }
+
+    /// Replaces the message.
+    pub(crate) fn message(mut self, message: impl Into<String>) -> Self {
+        self.message = message.into();
+        self
+    }
+
     /// Adds a member beside `code` and `message`.
     pub(crate) fn detail(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.details.insert(name.to_owned(), value.into());

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use alloy_primitives::Address;
-use custody::{Owner, Provider, Wallet};
+use custody::{Count, Owner, Provider, Wallet};
 
 use crate::api::{Moment, PrivateKey};
 
@@ -106,6 +106,13 @@ impl Keys {
 
     pub(crate) fn of_owner(&self, owner: Owner) -> Option<Held> {
         self.by_owner.get(&owner).cloned()
+    }
+
+    /// Counts the wallets, and those that were made since a time.
+    pub(crate) fn count(&self, since: u64) -> Count {
+        let made = self.by_owner.values();
+        let made = made.filter_map(|held| held.wallet.created_at);
+        Count::of(self.by_owner.len(), made, since)
     }
 
     /// Replaces the listed data about one key by a later reading.

@@ -4,14 +4,19 @@
 //! Every signature is verified before it is returned. The operator sets the policy of Turnkey
 //! itself, and the other users of the organisation.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use alloy_primitives::{Address, B256, Signature, U256, hex};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use custody::{Attestation, Custody, CustodyError, CustodyFuture, Owner, Purpose, Subject, Wallet};
+use custody::{
+    Attestation, Count, Counted, Custody, CustodyError, CustodyFuture, Owner, Purpose, Subject,
+    Wallet,
+};
 use serde_json::json;
+use tokio::sync::{OnceCell, Semaphore};
 
 use crate::TurnkeyConfigError;
 use crate::api::{AttestationDocument, OnePrivateKey, PrivateKeys, RawSignature};
@@ -20,6 +25,9 @@ use crate::keys::{CURVE, FORMAT, Held, Keys, name_of};
 
 /// Requests to create a key within this time have the same bytes, and so are the same activity.
 const CREATION_STEP_MS: u64 = 5_000;
+
+/// How many keys are created at once. A further creation is refused at once and can be repeated.
+const MOST_CREATIONS: usize = 16;
 
 const LISTING: &str = "to list the keys";
 const READING: &str = "to show a key";
@@ -34,12 +42,25 @@ pub struct TurnkeyCustody(Arc<Inner>);
 struct Inner {
     client: TurnkeyClient,
     known: Mutex<Keys>,
-    /// The number of lists that were begun.
-    begun: AtomicU64,
-    /// The number of the last list that was read. Lists are read one at a time.
-    read: tokio::sync::Mutex<u64>,
-    /// One key is created at a time.
-    creating: tokio::sync::Mutex<()>,
+    /// The last reading of the list that was wanted.
+    wanted: Mutex<Arc<Reading>>,
+    /// The place of the reading that runs: lists are read one at a time.
+    reading: Semaphore,
+    /// The places of creations that run.
+    places: Semaphore,
+    /// The creations that run, by owner.
+    creating: Mutex<HashMap<Owner, Arc<Creation>>>,
+}
+
+/// One creation of an owner's key. All who ask meanwhile share it, its failure included.
+type Creation = OnceCell<Result<(), CustodyError>>;
+
+/// One reading of the list of keys. All who want it before it begins share it, its failure
+/// included.
+#[derive(Default)]
+struct Reading {
+    has_begun: AtomicBool,
+    outcome: OnceCell<Result<(), CustodyError>>,
 }
 
 impl TurnkeyCustody {
@@ -52,9 +73,10 @@ impl TurnkeyCustody {
         Ok(Self(Arc::new(Inner {
             client: TurnkeyClient::new(config)?,
             known: Mutex::default(),
-            begun: AtomicU64::new(0),
-            read: tokio::sync::Mutex::default(),
-            creating: tokio::sync::Mutex::default(),
+            wanted: Mutex::default(),
+            reading: Semaphore::new(1),
+            places: Semaphore::new(MOST_CREATIONS),
+            creating: Mutex::default(),
         })))
     }
 
@@ -72,22 +94,33 @@ impl Inner {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads the list of keys, unless a list was read that began after this call: any number of
-    /// concurrent calls read at most two lists.
+    /// Reads the list of keys as it is after this call. Any number of concurrent calls read at most
+    /// two lists, and wait no longer than that, also when the lists cannot be read.
     async fn refresh(&self) -> Result<(), CustodyError> {
-        let asked = self.begun.load(Ordering::SeqCst);
-        let mut read = self.read.lock().await;
-        if *read > asked {
-            return Ok(());
-        }
-        let number = self.begun.fetch_add(1, Ordering::SeqCst).saturating_add(1);
-        let listed: PrivateKeys = self
-            .client
-            .query(LISTING, "get_private_keys", json!({}))
-            .await?;
-        *self.known() = Keys::of(&listed.private_keys);
-        *read = number;
-        Ok(())
+        let reading = {
+            let mut wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
+            // One that has begun may lack what was created just now.
+            if wanted.has_begun.load(Ordering::SeqCst) {
+                *wanted = Arc::default();
+            }
+            Arc::clone(&wanted)
+        };
+        let read = reading.outcome.get_or_init(|| async {
+            let place = self.reading.acquire().await;
+            let _place = place.map_err(|_| CustodyError::Interrupted)?;
+            // Under the lock, so that nobody joins it from here on.
+            {
+                let _wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
+                reading.has_begun.store(true, Ordering::SeqCst);
+            }
+            let listed: PrivateKeys = self
+                .client
+                .query(LISTING, "get_private_keys", json!({}))
+                .await?;
+            *self.known() = Keys::of(&listed.private_keys);
+            Ok(())
+        });
+        read.await.clone()
     }
 
     async fn held_by(&self, owner: Owner) -> Result<Option<Held>, CustodyError> {
@@ -110,12 +143,19 @@ impl Inner {
         if let Some(held) = self.held_by(owner).await? {
             return Ok(held.wallet);
         }
-        let _one = self.creating.lock().await;
-        // Another task may have created it meanwhile.
-        if let Some(held) = self.held_by(owner).await? {
-            return Ok(held.wallet);
-        }
-        let created = self.create(owner).await;
+        let creation = {
+            let creating = self.creating.lock();
+            let mut creating = creating.unwrap_or_else(PoisonError::into_inner);
+            // Creations that nobody waits for any more are dropped.
+            creating.retain(|_, creation| Arc::strong_count(creation) > 1);
+            Arc::clone(creating.entry(owner).or_default())
+        };
+        let created = creation.get_or_init(|| async {
+            let place = self.places.try_acquire();
+            let _place = place.map_err(|_| CustodyError::ProviderBusy { doing: CREATING })?;
+            self.create(owner).await
+        });
+        let created = created.await.clone();
         // Reads the list whatever the outcome: another server may have created a key first, and a
         // creation whose answer was lost may have succeeded.
         self.refresh().await?;
@@ -286,6 +326,15 @@ impl Custody for TurnkeyCustody {
 
     fn attest(&self, owner: Owner) -> CustodyFuture<'_, Option<Attestation>> {
         Box::pin(self.0.attest(owner))
+    }
+}
+
+impl Counted for TurnkeyCustody {
+    fn count(&self, since: u64) -> CustodyFuture<'_, Count> {
+        Box::pin(async move {
+            self.0.refresh().await?;
+            Ok(self.0.known().count(since))
+        })
     }
 }
 

@@ -10,7 +10,7 @@ use thiserror::Error;
 use crate::{ExportRefusal, Owner, PolicyRefusal};
 
 /// The reason why custody could not do its work. No path, secret or key is repeated.
-#[derive(Debug, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum CustodyError {
     /// The existing wallets were made under another secret.
@@ -146,6 +146,20 @@ pub enum CustodyError {
         /// The signer, if the signature covers the requested data.
         observed: Address,
     },
+    /// As many wallets exist as may exist. No other one is made.
+    #[error("{most} wallets exist, which is the most, and no further one is made")]
+    WalletsFull {
+        /// The most wallets.
+        most: usize,
+    },
+    /// As many wallets were made within an hour as may be made. No other one was made.
+    #[error("{most} wallets were made within an hour, which is the most")]
+    TooManyNewWallets {
+        /// The most wallets of an hour.
+        most: usize,
+        /// Seconds until another one can be made.
+        retry_after_seconds: u64,
+    },
     /// The work was interrupted. It may or may not be done; a repeated request gets the same
     /// answer.
     #[error("the work was cut off")]
@@ -248,6 +262,8 @@ impl CustodyError {
             Self::ApprovalNeeded { .. } => "custody_approval_needed",
             Self::ProviderMalformed { .. } => "custody_provider_malformed",
             Self::OtherSigner { .. } => "custody_other_signer",
+            Self::WalletsFull { .. } => "wallets_full",
+            Self::TooManyNewWallets { .. } => "too_many_new_wallets",
             Self::Interrupted => "custody_interrupted",
         }
     }

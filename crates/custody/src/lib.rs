@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod bounded;
 mod error;
 mod export;
 mod guarded;
@@ -13,6 +14,7 @@ mod recorded;
 mod records;
 mod turns;
 
+pub use bounded::{Bounded, Bounds, Count, Counted};
 pub use error::{CustodyError, FileFault};
 pub use export::{Export, ExportRefusal, ExportRequest};
 pub use guarded::Guarded;

@@ -25,6 +25,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use alloy_primitives::{Address, B256, Signature};
 use keystore::{Key, KeystoreError};
 use secrecy::{ExposeSecret as _, SecretString};
+use tokio::sync::Semaphore;
 
 pub use self::adopt::{Adoption, Candidate};
 pub use self::keep::{Listed, Rotated};
@@ -32,9 +33,13 @@ use self::lock::Lock;
 use self::sealed::Unsealed;
 use self::secret::{Sealer, Work};
 use crate::{
-    Attestation, Custody, CustodyError, CustodyFuture, FileFault, Owner, Provider, Purpose,
-    Subject, Wallet,
+    Attestation, Count, Counted, Custody, CustodyError, CustodyFuture, FileFault, Owner, Provider,
+    Purpose, Subject, Wallet,
 };
+
+/// How many works with files run at once. A work goes on when its caller has gone, so this bounds
+/// the threads that callers can occupy. A work that has not begun ends with its caller.
+const MOST_AT_ONCE: usize = 16;
 
 /// The provider `local`: a folder of key files under the operator's secret. Several processes of
 /// one machine may share the folder. Cheap to clone.
@@ -48,6 +53,8 @@ struct Inner {
     sealer: Sealer,
     /// The facts beside the keys, as far as the folder was read.
     known: Mutex<Known>,
+    /// The places of works that run.
+    places: Arc<Semaphore>,
 }
 
 /// The known wallets of the folder. Nothing in it is secret.
@@ -122,6 +129,7 @@ impl LocalCustody {
             lock: lock(folder)?,
             sealer: Sealer::of_folder(folder, &secret, work)?,
             known: Mutex::default(),
+            places: Arc::new(Semaphore::new(MOST_AT_ONCE)),
         }));
         files::sweep(folder, SystemTime::now())
             .map_err(CustodyError::io("clean the folder of the wallets"))?;
@@ -151,15 +159,21 @@ impl LocalCustody {
         }
     }
 
-    /// Runs work that reads files on a blocking thread. The work continues when
-    /// its caller has gone.
+    /// Runs work that reads files on a blocking thread. Work that has begun continues when its
+    /// caller has gone.
     fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Inner) -> Result<T, CustodyError> + Send + 'static,
     ) -> CustodyFuture<'_, T> {
         let inner = Arc::clone(&self.0);
         Box::pin(async move {
-            let done = tokio::task::spawn_blocking(move || work(&inner)).await;
+            let place = Arc::clone(&inner.places).acquire_owned().await;
+            let place = place.map_err(|_| CustodyError::Interrupted)?;
+            let done = tokio::task::spawn_blocking(move || {
+                let _place = place;
+                work(&inner)
+            })
+            .await;
             done.map_err(|_| CustodyError::Interrupted)?
         })
     }
@@ -363,6 +377,17 @@ impl Custody for LocalCustody {
                 ),
                 evidence: None,
             }))
+        })
+    }
+}
+
+impl Counted for LocalCustody {
+    fn count(&self, since: u64) -> CustodyFuture<'_, Count> {
+        self.run(move |inner| {
+            inner.read_owners()?;
+            let known = lock(&inner.known);
+            let made = known.wallets.values().filter_map(|it| it.created_at);
+            Ok(Count::of(known.names.len(), made, since))
         })
     }
 }

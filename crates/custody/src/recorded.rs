@@ -14,9 +14,9 @@ use secrecy::SecretString;
 
 use crate::local::{lock, now};
 use crate::{
-    Adoption, Attestation, Candidate, Custody, CustodyError, CustodyFuture, Export, ExportRequest,
-    FileFault, Listed, LocalCustody, Owner, Purpose, Rotated, Subject, Wallet, WalletRecord,
-    WalletRecords,
+    Adoption, Attestation, Candidate, Count, Counted, Custody, CustodyError, CustodyFuture, Export,
+    ExportRequest, FileFault, Listed, LocalCustody, Owner, Purpose, Rotated, Subject, Wallet,
+    WalletRecord, WalletRecords,
 };
 
 /// After how many seconds nobody makes a wallet any more whose making was recorded and whose file
@@ -434,6 +434,12 @@ impl Custody for RecordedCustody {
                 None => Ok(None),
             }
         })
+    }
+}
+
+impl Counted for RecordedCustody {
+    fn count(&self, since: u64) -> CustodyFuture<'_, Count> {
+        self.custody.count(since)
     }
 }
 

@@ -70,7 +70,7 @@ pub use self::{
     },
     cached::{Ages, Cached, Failure},
     error::{Error, RequestError, SourceError, SourceErrorKind},
-    meter::{Meter, Usage},
+    meter::{Kept, Meter, Usage},
     provenance::{Clock, ClockFrom, Mode, Provenance, SourceStatus, Sourced, SystemClock},
     rail::VenueConfig,
     slippage::{SlippageError, SlippagePercent},

@@ -1,5 +1,5 @@
-//! Counts the upstream requests of one piece of work. Work that ends without a payment can then be
-//! charged to the caller that caused it.
+//! Counts the upstream requests of one piece of work, and the things that it leaves behind. Work
+//! that ends without a payment can then be charged to the caller that caused it.
 
 use std::{
     future::Future,
@@ -29,7 +29,7 @@ tokio::task_local! {
 /// # async fn run() {
 /// let meter = Meter::new();
 /// meter.scope(work()).await;
-/// assert_eq!(meter.usage(), Usage { upstream_calls: 0, model_calls: 0 });
+/// assert_eq!(meter.usage(), Usage::default());
 /// # }
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -41,6 +41,7 @@ pub struct Meter {
 struct Counts {
     upstream: AtomicU32,
     models: AtomicU32,
+    kept: AtomicU32,
 }
 
 /// The counts of a [`Meter`].
@@ -50,6 +51,8 @@ pub struct Usage {
     pub upstream_calls: u32,
     /// Requests that start work of a model.
     pub model_calls: u32,
+    /// Things that stay for good even when the work ends uncharged.
+    pub kept: u32,
 }
 
 /// The kind of cost of a request.
@@ -80,19 +83,33 @@ impl Meter {
         Usage {
             upstream_calls: self.counts.upstream.load(Ordering::Relaxed),
             model_calls: self.counts.models.load(Ordering::Relaxed),
+            kept: self.counts.kept.load(Ordering::Relaxed),
         }
     }
 
     /// Counts one request in the meter of the running work, if there is one.
     pub(crate) fn count(expense: Expense) {
+        Self::add(|counts| match expense {
+            Expense::Data => &counts.upstream,
+            Expense::Model => &counts.models,
+        });
+    }
+
+    /// Counts something that the running work is about to make and that stays even when the work
+    /// ends uncharged. Counted before it is made: work that is cut off meanwhile may have made it.
+    /// [`Kept::was_not_made`] takes the count back.
+    pub fn count_kept() -> Kept {
+        Self::add(|counts| &counts.kept);
+        Kept {
+            meter: CURRENT.try_with(Clone::clone).ok(),
+        }
+    }
+
+    fn add(counter: impl FnOnce(&Counts) -> &AtomicU32) {
         let add = |meter: &Self| {
-            let counter = match expense {
-                Expense::Data => &meter.counts.upstream,
-                Expense::Model => &meter.counts.models,
-            };
             let more = |count: u32| Some(count.saturating_add(1));
             // The update always returns a value, so the outcome is always `Ok`.
-            let _ = counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+            let _ = counter(&meter.counts).fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
         };
         // Work without a meter is the server's own work.
         let _ = CURRENT.try_with(add);
@@ -111,6 +128,28 @@ impl Meter {
     }
 }
 
+/// One count of a thing that stays.
+#[derive(Debug)]
+#[must_use = "a thing that was not made must not be counted"]
+pub struct Kept {
+    meter: Option<Meter>,
+}
+
+impl Kept {
+    /// Leaves the count as it is: the thing was made, or may have been.
+    pub fn stays(self) {}
+
+    /// Takes the count back.
+    pub fn was_not_made(self) {
+        if let Some(meter) = self.meter {
+            let less = |count: u32| Some(count.saturating_sub(1));
+            let counter = &meter.counts.kept;
+            // The update always returns a value, so the outcome is always `Ok`.
+            let _ = counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,7 +158,22 @@ mod tests {
         Usage {
             upstream_calls,
             model_calls,
+            kept: 0,
         }
+    }
+
+    #[tokio::test]
+    async fn things_that_stay_count_until_it_is_known_that_they_were_not_made() {
+        let meter = Meter::new();
+        let work = async {
+            Meter::count_kept().stays();
+            Meter::count_kept().was_not_made();
+            // Work that is cut off here drops the count's handle, and the count stays.
+            drop(Meter::count_kept());
+        };
+        meter.scope(work).await;
+        Meter::count_kept().stays();
+        assert_eq!(meter.usage().kept, 2);
     }
 
     #[tokio::test]

@@ -231,7 +231,7 @@ impl Account {
         match self.in_flight {
             Some(other) => Err(Refusal::new(
                 Rule::PlanInFlight,
-                "another plan of the account is being sent",
+                "another plan of the person who signed the grant is being sent",
                 "no plan in flight",
                 other,
             )),

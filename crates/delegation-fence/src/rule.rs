@@ -279,7 +279,7 @@ rules! {
     Conflict {
         /// The plan was ordered before, by another order or under another grant.
         OrderAlreadyUsed = "order_already_used",
-        /// Another plan of the account is being sent.
+        /// Another plan of the person who signed the grant is being sent.
         PlanInFlight = "plan_in_flight",
     }
     Unavailable {

@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 use self::document::Document;
 
 /// Why a key file or a key cannot be used.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeystoreError {
     /// The text is not JSON, or a member is missing or malformed.
     #[error("not a key file of Web3 Secret Storage: {0}")]

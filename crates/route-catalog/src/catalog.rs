@@ -131,9 +131,9 @@ impl Catalog {
         error: &str,
         refusal: Option<&Refusal<'_>>,
     ) -> Vec<u8> {
-        self.entry(operation)
-            .pieces
-            .body(resource_query(query), error, refusal)
+        let is_private = operation.is_private(query, b"");
+        let pieces = &self.entry(operation).pieces;
+        pieces.body(resource_query(query), error, refusal, is_private)
     }
 
     /// Returns the URL of a resource as [`Catalog::challenge`] states it. It has the raw query when

@@ -3,7 +3,7 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::json;
-use x402_wire::{Offer, X402_VERSION, push_ascii_escaped};
+use x402_wire::{Offer, Scheme, X402_VERSION, push_ascii_escaped};
 
 use crate::{Next, Offering, Operation, bazaar, render::sorted_ascii_json};
 
@@ -46,13 +46,19 @@ pub(crate) struct ChallengePieces {
     tail_start: String,
     /// From the end of the URL up to the text of the error.
     tail_middle: String,
-    /// `,"unpayable_schemes":[…]`, or nothing when every scheme can be paid.
+    /// `,"unpayable_schemes":[…]` for a public answer, or nothing when every scheme can pay for it.
     unpayable: String,
+    /// The same for an answer about the payer's own wallet.
+    unpayable_private: String,
 }
 
-/// Makes the member of `refusal` that names the schemes that cannot be settled.
-fn unpayable(offering: &Offering) -> String {
-    let schemes: Vec<_> = offering.unpayable.iter().map(|s| s.as_str()).collect();
+/// The schemes whose payments no server can prove to be their payer's: a broker alone can judge
+/// their signatures. They pay for no answer about the payer's own wallet.
+const UNPROVABLE: [Scheme; 1] = [Scheme::AggrDeferred];
+
+/// Makes the member of `refusal` that names the schemes that cannot pay.
+fn unpayable(schemes: &[Scheme]) -> String {
+    let schemes: Vec<_> = schemes.iter().map(|scheme| scheme.as_str()).collect();
     match schemes.is_empty() {
         true => String::new(),
         false => format!(",\"unpayable_schemes\":{}", json!(schemes)),
@@ -83,6 +89,9 @@ impl ChallengePieces {
         let mut tail_start = String::from(r#""resource":{"url":""#);
         push_ascii_escaped(&mut tail_start, base_url);
         push_ascii_escaped(&mut tail_start, route.path);
+        let unproven = UNPROVABLE.iter().copied();
+        let unproven = unproven.filter(|scheme| !offering.unpayable.contains(scheme));
+        let private: Vec<Scheme> = offering.unpayable.iter().copied().chain(unproven).collect();
         let tail_middle = format!(
             r#"","description":{},"mimeType":"application/json"}},"error":""#,
             sorted_ascii_json(&json!(route.summary))
@@ -92,7 +101,8 @@ impl ChallengePieces {
             prefix,
             tail_start,
             tail_middle,
-            unpayable: unpayable(offering),
+            unpayable: unpayable(&offering.unpayable),
+            unpayable_private: unpayable(&private),
         }
     }
 
@@ -107,17 +117,24 @@ impl ChallengePieces {
         header
     }
 
+    /// Makes the body. `is_private`: whether the request is for an answer about the payer's own
+    /// wallet.
     pub(crate) fn body(
         &self,
         query: Option<&str>,
         error: &str,
         refusal: Option<&Refusal<'_>>,
+        is_private: bool,
     ) -> Vec<u8> {
         let mut json = String::with_capacity(self.prefix.len() + self.tail_len(query, error) + 256);
         json.push_str(&self.prefix);
         self.push_tail(&mut json, query, error);
         if let Some(refusal) = refusal {
-            refusal.push_member(&mut json, &self.unpayable);
+            let unpayable = match is_private {
+                true => &self.unpayable_private,
+                false => &self.unpayable,
+            };
+            refusal.push_member(&mut json, unpayable);
         }
         json.push('}');
         json.into_bytes()

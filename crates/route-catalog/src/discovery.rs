@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value as Json, json};
+use x402_wire::Scheme;
 
 use crate::{
     Catalog, Group, Operation, Presence,
@@ -84,6 +85,15 @@ impl Catalog {
                 text,
                 "- Options with scheme `{}` cannot be paid here; pay with another one.",
                 scheme.as_str()
+            );
+        }
+        let deferred = Scheme::AggrDeferred;
+        if !self.offered().unpayable.contains(&deferred) {
+            let _ = writeln!(
+                text,
+                "- Options with scheme `{}` never pay for an answer about the payer's own wallet \
+                 (`payment_not_proven`); pay with another one.",
+                deferred.as_str()
             );
         }
         for group in Group::ALL {

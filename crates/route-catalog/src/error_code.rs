@@ -51,6 +51,9 @@ error_codes! {
     InvalidParams = "invalid_params", 400, false;
     /// The path or the requested identifier is unknown.
     NotFound = "not_found", 404, false;
+    /// The payer has no sub-wallet. `GET /sub-wallet` makes it; no other route does. The payment is
+    /// unused.
+    NoSubWallet = "no_sub_wallet", 404, false;
     /// The path does not take this method; the answer names the methods that it takes.
     MethodNotAllowed = "method_not_allowed", 405, false;
     /// Another request with the same payment is in progress.
@@ -75,6 +78,8 @@ error_codes! {
     CoreDataMissing = "core_data_missing", 503, true;
     /// Every source that could answer is unavailable or disabled.
     UpstreamUnavailable = "upstream_unavailable", 503, true;
+    /// This server makes no further sub-wallets; payers that have one are not affected.
+    WalletsFull = "wallets_full", 503, false;
     /// The settlement was sent and its outcome is not known yet; the same payment fetches it later.
     SettlementPending = "settlement_pending", 503, true;
     /// The payment ledger cannot be read or written, so it is unknown whether the payment was used.

@@ -83,6 +83,13 @@ impl Operation {
         };
         MostCalls { upstream, model }
     }
+
+    /// Whether a call may make something that stays for good even when it ends uncharged: a
+    /// sub-wallet, or a mandate.
+    #[must_use]
+    pub const fn keeps(self) -> bool {
+        matches!(self, Self::SubWallet | Self::CreateYieldWatch)
+    }
 }
 
 #[cfg(test)]

@@ -32,6 +32,8 @@ pub enum Next {
         /// The URL of the payment's state.
         url: String,
     },
+    /// Nothing: no step that the caller takes now can succeed.
+    None,
 }
 
 impl Next {
@@ -43,6 +45,7 @@ impl Next {
             Self::SendSameAgain { .. } => "send_same_again",
             Self::LookUp { .. } => "look_up",
             Self::Wait { .. } => "wait",
+            Self::None => "none",
         }
     }
 
@@ -53,14 +56,14 @@ impl Next {
             Self::SendSameAgain { after_seconds } | Self::Wait { after_seconds, .. } => {
                 Some(*after_seconds)
             }
-            Self::SignNew | Self::LookUp { .. } => None,
+            Self::SignNew | Self::LookUp { .. } | Self::None => None,
         }
     }
 
     fn url(&self) -> Option<&str> {
         match self {
             Self::LookUp { url } | Self::Wait { url, .. } => Some(url),
-            Self::SignNew | Self::SendSameAgain { .. } => None,
+            Self::SignNew | Self::SendSameAgain { .. } | Self::None => None,
         }
     }
 
@@ -104,11 +107,12 @@ impl Next {
                             `send_same_again`: send the same header for the same request, after \
                             `after_seconds`. `look_up`: ask `url` for the state of the payment, \
                             free of charge. `wait`: the payment may still be charged; after \
-                            `after_seconds` ask `url`. A client that signs a new payment only \
+                            `after_seconds` ask `url`. `none`: nothing that the caller does now \
+                            can succeed. A client that signs a new payment only \
                             when told to never pays twice.",
             "properties": {
                 "action": {"type": "string",
-                           "enum": ["sign_new", "send_same_again", "look_up", "wait"]},
+                           "enum": ["sign_new", "send_same_again", "look_up", "wait", "none"]},
                 "after_seconds": {"type": "integer", "minimum": 0},
                 "url": {"type": "string", "format": "uri"},
             },
@@ -132,6 +136,7 @@ mod tests {
         let url = || "https://example.test/payments/\u{20ae}\"".to_owned();
         for next in [
             Next::SignNew,
+            Next::None,
             Next::SendSameAgain { after_seconds: 5 },
             Next::LookUp { url: url() },
             Next::Wait {

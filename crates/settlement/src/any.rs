@@ -197,6 +197,10 @@ impl Settler for AnySettler {
         outcome
     }
 
+    async fn proves_signer(&self, payment: &Payment) -> Result<bool, Cause> {
+        each!(self, settler => settler.proves_signer(payment).await)
+    }
+
     fn pays_gas(&self) -> bool {
         each!(self, settler => settler.pays_gas())
     }

@@ -143,6 +143,10 @@ impl Settler for OnchainSettler {
         }
     }
 
+    async fn proves_signer(&self, payment: &Payment) -> Result<bool, Cause> {
+        self.chain.proves_signer(payment).await
+    }
+
     fn pays_gas(&self) -> bool {
         true
     }

@@ -1,7 +1,7 @@
 //! The port between a server and a settlement: what a settler promises, whoever settles.
 
 use alloy_primitives::{Address, U256};
-use x402_wire::{Authorization, AuthorizationKey, Payment, Scheme};
+use x402_wire::{Authorization, AuthorizationKey, Payment, Scheme, SignatureStanding};
 
 use crate::{Cause, Readiness, Reconciliation, Settlement, Verification};
 
@@ -50,6 +50,18 @@ pub trait Settler: Send + Sync + 'static {
         committed: U256,
         now: u64,
     ) -> impl Future<Output = Verification> + Send;
+
+    /// Whether this process has proof of its own that the payer signed: the signature recovers to
+    /// the payer, or the payer's contract accepts it (EIP-1271) on two nodes when two are
+    /// configured. The word of a facilitator or broker is no proof. The caller has
+    /// [verified](Self::verify) the payment before.
+    ///
+    /// # Errors
+    /// When the chain cannot be read.
+    fn proves_signer(&self, payment: &Payment) -> impl Future<Output = Result<bool, Cause>> + Send {
+        let recovered = payment.check_signature() == Ok(SignatureStanding::Recovered);
+        std::future::ready(Ok(recovered))
+    }
 
     /// Whether settlements are transactions of our own account, which pays their gas.
     fn pays_gas(&self) -> bool {

@@ -187,6 +187,13 @@ impl<B: Settler> Settler for WithChain<B> {
         }
     }
 
+    async fn proves_signer(&self, payment: &Payment) -> Result<bool, Cause> {
+        match &self.chain {
+            Some(chain) => chain.proves_signer(payment).await,
+            None => self.backend.proves_signer(payment).await,
+        }
+    }
+
     async fn settle(&self, payment: &Payment) -> Settlement {
         let outcome = self.backend.settle(payment).await;
         let Some(chain) = self.judge(payment) else {

@@ -9,6 +9,9 @@ use storage::postgres::Condition;
 pub struct Order {
     /// The owner of the wallet. The owner is also the payer.
     pub owner: Owner,
+    /// Whether the owner's own key has signed. Otherwise the owner is a contract, which another
+    /// chain may not have at this address.
+    pub owner_is_key: bool,
     /// The digest of the payment's authorization. It buys one intent.
     pub payment: B256,
     /// The condition that the payment is still claimed for this call. The intent is stored only

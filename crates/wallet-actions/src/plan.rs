@@ -13,6 +13,7 @@ mod listed;
 mod positions;
 mod principal;
 mod product;
+mod recipient;
 mod slippage;
 mod swap;
 mod withdraw;
@@ -80,7 +81,7 @@ impl Planner<'_> {
         let mut draft = match &order.action {
             Action::Swap(asked) => Box::pin(self.swap(order, asked)).await?,
             Action::Bridge(asked) => Box::pin(self.bridge(order, asked)).await?,
-            Action::Withdraw(asked) => Box::pin(self.withdraw(asked)).await?,
+            Action::Withdraw(asked) => Box::pin(self.withdraw(order, asked)).await?,
             Action::Invest(asked) => Box::pin(self.invest(order, asked)).await?,
             Action::Divest(asked) => Box::pin(self.divest(asked)).await?,
         };

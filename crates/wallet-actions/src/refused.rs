@@ -64,6 +64,9 @@ pub enum Refused {
     /// The order is forbidden and can never begin.
     #[error("the order was forbidden: {0}")]
     Forbidden(String),
+    /// The owner has no wallet. Actions make none.
+    #[error("the owner has no sub-wallet")]
+    NoWallet,
     /// The wallet is busy with another intent.
     #[error("the wallet is busy with the intent {0}")]
     Busy(IntentId),
@@ -108,6 +111,7 @@ impl Refused {
             Self::Invalid { .. } => "invalid",
             Self::Plan(plan) => &plan.check,
             Self::Policy(refusal) => refusal.code(),
+            Self::NoWallet => "no_sub_wallet",
             Self::Busy(_) => "action_in_flight",
             Self::Forbidden(_) => "order_forbidden",
         }

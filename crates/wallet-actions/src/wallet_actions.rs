@@ -65,7 +65,7 @@ impl WalletActions {
     }
 
     /// Plans an action, stores its intent, and begins it. A payment that has an intent already gets
-    /// that one.
+    /// that one. It makes no wallet.
     ///
     /// # Errors
     /// [`Refused`]: nothing was signed, and nothing will be.
@@ -76,7 +76,8 @@ impl WalletActions {
         {
             return Ok(known);
         }
-        let wallet = shared.custody.get_or_create(order.owner).await?;
+        let wallet = shared.custody.find(order.owner).await?;
+        let wallet = wallet.ok_or(Refused::NoWallet)?;
         if let Some(running) = shared.store.is_busy(wallet.address).await? {
             return Err(Refused::Busy(running));
         }

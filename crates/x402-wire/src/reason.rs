@@ -72,6 +72,9 @@ reasons! {
     InvalidScheme = "invalid_scheme",
     /// The scheme cannot be settled here.
     UnsupportedScheme = "unsupported_scheme",
+    /// Nothing but the word of a facilitator or broker says that the payer signed. That is not
+    /// enough for what concerns the payer's own wallet.
+    PaymentNotProven = "payment_not_proven",
     /// The message has another protocol version.
     InvalidX402Version = "invalid_x402_version",
     /// The settlement transaction failed on chain.

@@ -64,6 +64,7 @@ pub(super) async fn carry_out_since(
 ) -> Result<Answered, ErrorReply> {
     let order = Order {
         owner: wallets.owner(call.payer),
+        owner_is_key: call.payment.by_key,
         payment: call.payment.digest,
         claim: call.claim.clone(),
         begin_by: Some(call.payment.work_until),

@@ -1,11 +1,11 @@
-//! `GET /sub-wallet`, and the payer's own wallet as the default address of other routes. Looking
-//! the default address up never creates a wallet.
+//! `GET /sub-wallet`, which alone makes wallets, and the payer's own wallet as the default address
+//! of other routes.
 
 use std::collections::BTreeMap;
 
 use alloy_primitives::hex;
-use custody::{CustodyError, Wallet};
-use data_sources::Provenance;
+use custody::{Custody, CustodyError, Owner, Wallet};
+use data_sources::{Meter, Provenance};
 use jiff::Timestamp;
 use route_catalog::{ErrorCode, Operation};
 use serde_json::{Value, json};
@@ -36,10 +36,7 @@ pub(super) async fn answer(
         return Err(no_custody(call));
     };
     let owner = wallets.owner(call.payer);
-    let wallet = custody
-        .get_or_create(owner)
-        .await
-        .map_err(|error| unavailable(&error))?;
+    let wallet = get_or_create(custody.as_ref(), owner).await?;
     let mut report = SourceReport::default();
     report
         .sources
@@ -119,6 +116,32 @@ pub(super) async fn answer(
     Ok(answered)
 }
 
+/// The owner's wallet, made now if there is none. The call pays for a new one even when it ends
+/// uncharged.
+async fn get_or_create(custody: &dyn Custody, owner: Owner) -> Result<Wallet, ErrorReply> {
+    let found = custody.find(owner).await;
+    if let Some(wallet) = found.map_err(|error| unavailable(&error))? {
+        return Ok(wallet);
+    }
+    let kept = Meter::count_kept();
+    match custody.get_or_create(owner).await {
+        Ok(wallet) => {
+            kept.stays();
+            Ok(wallet)
+        }
+        Err(error) => {
+            match error {
+                // It may have been made.
+                CustodyError::Interrupted
+                | CustodyError::ProviderUnavailable { .. }
+                | CustodyError::ProviderMalformed { .. } => kept.stays(),
+                _ => kept.was_not_made(),
+            }
+            Err(unavailable(&error))
+        }
+    }
+}
+
 /// The number of the wallet's transactions on each chain.
 async fn nonces(
     accounts: &Accounts,
@@ -134,8 +157,21 @@ async fn nonces(
 }
 
 /// Adds the payer's sub-wallet to the call if the operation is about that wallet or uses it as the
-/// default address. Never creates a wallet.
+/// default address. Refuses a call that acts with the wallet when there is none, before anything is
+/// read or planned for it. Never creates a wallet.
 pub(super) async fn with_own(wallets: &Wallets, call: &Call) -> Result<Option<Call>, ErrorReply> {
+    if let (Some(custody), Some(_)) = (&wallets.custody, &wallets.actions)
+        && acts(call)
+    {
+        return match custody.find(wallets.owner(call.payer)).await {
+            Ok(None) => Err(ErrorReply::no_sub_wallet()),
+            Ok(Some(_)) => Ok(None),
+            // A mandate has no later look at the wallet. An action has one, and an action that this
+            // payment has begun before needs none.
+            Err(error) if call.operation == Operation::CreateYieldWatch => Err(unavailable(&error)),
+            Err(_) => Ok(None),
+        };
+    }
     let takes_own = matches!(
         call.operation,
         Operation::Portfolio
@@ -165,6 +201,20 @@ pub(super) async fn with_own(wallets: &Wallets, call: &Call) -> Result<Option<Ca
         sub_wallet: wallet.map(|wallet| wallet.address),
         ..call.clone()
     }))
+}
+
+/// Whether the call acts with the payer's wallet, now or later.
+fn acts(call: &Call) -> bool {
+    match call.operation {
+        Operation::AutoSwap
+        | Operation::AutoBridge
+        | Operation::AutoWithdraw
+        | Operation::AutoDefiInvest
+        | Operation::AutoDefiWithdraw => true,
+        Operation::YieldCopilot => call.parameters.boolean("execute").unwrap_or_default(),
+        Operation::CreateYieldWatch => call.parameters.text("mode") == Some("auto"),
+        _ => false,
+    }
 }
 
 /// The error without custody: no wallet can act.
@@ -199,6 +249,24 @@ pub(super) fn no_chain(call: &Call) -> ErrorReply {
 }
 
 fn unavailable(error: &CustodyError) -> ErrorReply {
+    match error {
+        CustodyError::WalletsFull { .. } => {
+            tracing::warn!(code = error.code(), %error, "a payer gets no wallet");
+            let message = "this server makes no further sub-wallets; the payment was not used";
+            return ErrorReply::new(ErrorCode::WalletsFull, message);
+        }
+        CustodyError::TooManyNewWallets {
+            retry_after_seconds,
+            ..
+        } => {
+            tracing::warn!(code = error.code(), %error, "a payer gets no wallet now");
+            let message = "too many sub-wallets were made within an hour; the payment was not used";
+            return ErrorReply::new(ErrorCode::RateLimited, message)
+                .detail("reason", error.code())
+                .retry_after(*retry_after_seconds);
+        }
+        _ => {}
+    }
     tracing::warn!(code = error.code(), %error, "custody cannot answer");
     let reply = ErrorReply::new(ErrorCode::UpstreamUnavailable, "custody cannot answer")
         .detail("reason", error.code());

@@ -65,8 +65,11 @@ async fn realised_by(
     let named = call.parameters.address("address");
     let own = call.sub_wallet;
     let Some(address) = own.filter(|own| named.is_none_or(|named| named == *own)) else {
-        let message = "the payer has no sub-wallet with this address";
-        return Err(ErrorReply::new(ErrorCode::NotFound, message).detail("reason", "no_sub_wallet"));
+        return Err(match own {
+            Some(_) => ErrorReply::no_sub_wallet()
+                .message("the payer's sub-wallet has another address; the payment was not used"),
+            None => ErrorReply::no_sub_wallet(),
+        });
     };
     let Some(actions) = &wallets.actions else {
         return Err(super::sub_wallet::not_acting(wallets, call));

@@ -3,7 +3,7 @@
 
 mod view;
 
-use data_sources::Provenance;
+use data_sources::{Meter, Provenance};
 use jiff::Timestamp;
 use route_catalog::{ErrorCode, Operation, Parameters};
 use serde_json::{Value, json};
@@ -85,9 +85,21 @@ impl Watch<'_> {
                 fault::core_missing("yield_snapshot", "dataset_not_gathered").retryable(false),
             );
         }
-        let made = mandates
-            .create(call.payment.digest, terms, call.claim.clone())
-            .await;
+        // The mandate stays whatever happens to the payment, so a call that makes one pays for it
+        // even when it ends uncharged.
+        let payment = call.payment.digest;
+        let is_there = mandates.is_active(payment).await;
+        let counted = match is_there.map_err(|error| refused(&error, call))? {
+            true => None,
+            false => Some(Meter::count_kept()),
+        };
+        let made = mandates.create(payment, terms, call.claim.clone()).await;
+        if let Some(counted) = counted {
+            match &made {
+                Ok(_) | Err(WatchError::Store(_)) => counted.stays(),
+                Err(_) => counted.was_not_made(),
+            }
+        }
         let kept = made.map_err(|error| refused(&error, call))?;
         Ok(Answered {
             status: Status::Created,

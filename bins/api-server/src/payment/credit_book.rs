@@ -26,6 +26,8 @@ pub(crate) struct CreditPolicy {
     pub(crate) verification: Cost,
     /// One transaction of the service's own that failed.
     pub(crate) transaction: Cost,
+    /// One sub-wallet or mandate that stays although its call ended uncharged.
+    pub(crate) kept: Cost,
     /// The newcomers' pool and the shares of addresses.
     pub(crate) newcomers: Rules,
     /// The most credit that a payer can hold.
@@ -33,7 +35,8 @@ pub(crate) struct CreditPolicy {
 }
 
 impl CreditPolicy {
-    /// The amount to hold for one call: a verification, and every request that its work may make.
+    /// The amount to hold for one call: a verification, every request that its work may make, and
+    /// what its work may leave behind.
     pub(super) fn held_for(&self, operation: Operation) -> Cost {
         let MostCalls { upstream, model } = operation.most_calls();
         let own = match operation.route().work {
@@ -43,6 +46,7 @@ impl CreditPolicy {
         self.verification
             .plus(self.upstream_call.times(upstream))
             .plus(self.model_call.times(model))
+            .plus(self.kept.times(operation.keeps().into()))
             .plus(own)
     }
 
@@ -51,6 +55,12 @@ impl CreditPolicy {
         self.verification
             .plus(self.upstream_call.times(usage.upstream_calls))
             .plus(self.model_call.times(usage.model_calls))
+            .plus(self.stays(usage))
+    }
+
+    /// The part of [`Self::spent`] for what stays. It is due however the call ends uncharged.
+    pub(super) fn stays(&self, usage: Usage) -> Cost {
+        self.kept.times(usage.kept)
     }
 }
 

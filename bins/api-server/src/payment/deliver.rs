@@ -165,6 +165,8 @@ fn error(refusal: Refusal) -> ErrorReply {
             let message = "the payment ledger is not available; send the same payment again, and do not sign a new one";
             ErrorReply::new(ErrorCode::LedgerUnavailable, message).next(&again(LATER))
         }
+        // Nothing that the caller does now makes room.
+        Refusal::Work(error) if error.code() == ErrorCode::WalletsFull => error.next(&Next::None),
         // The payment was released, so it is still good for the same call.
         Refusal::Work(error) if error.code().status() == 503 || error.code().status() == 429 => {
             let after = error.retry_after_seconds().unwrap_or(LATER);

@@ -7,7 +7,7 @@ use alloy_primitives::Address;
 use http_edge::RequestId;
 use ledger::{State, StoredAnswer};
 use route_catalog::{Catalog, Next, Operation, Problem};
-use x402_wire::{AuthorizationKey, HeaderError, Invalid, Mismatch, Network, Reason};
+use x402_wire::{AuthorizationKey, HeaderError, Invalid, Mismatch, Network, Reason, Scheme};
 
 use crate::reply::ErrorReply;
 
@@ -205,6 +205,22 @@ impl Declined {
     pub(super) fn by_settler(reason: Reason, message: Option<String>) -> Self {
         let message = message.unwrap_or_else(|| format!("the payment is not valid: {reason}"));
         Self::new(reason, message)
+    }
+
+    /// Declines a payment for something that concerns the payer's own wallet, because this process
+    /// has no proof that the payer signed.
+    pub(super) fn not_proven(scheme: Scheme) -> Self {
+        let message = match scheme {
+            Scheme::AggrDeferred => {
+                "this route is about the payer's own wallet, and only the broker could say who signed an aggr_deferred \
+                 payment: sign one with scheme exact"
+            }
+            _ => {
+                "this route is about the payer's own wallet, and no node proves here that the payer's contract accepts \
+                 the signature: pay from an account whose own key signs, with scheme exact"
+            }
+        };
+        Self::new(Reason::PaymentNotProven, message)
     }
 
     /// Replaces the advice.

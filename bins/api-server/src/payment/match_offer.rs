@@ -58,7 +58,10 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         if let Some(declined) = elsewhere {
             return Err(self.declined_for_now(call, declined).into());
         }
-        let work = self.parse(call, &payment)?;
+        let work = self.parse(call, &payment, &proof)?;
+        if work.is_private() && !self.can_prove(&proof) {
+            return Err(Declined::not_proven(payment.scheme()).into());
+        }
         Ok(Matched {
             payment,
             work,
@@ -127,6 +130,16 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
     }
 
+    /// Whether this process can prove that the payer signed, perhaps by asking the chain later.
+    /// Nobody else's word is enough for what concerns the payer's own wallet.
+    fn can_prove(&self, proof: &Proof) -> bool {
+        match proof {
+            Proof::Recovered => true,
+            Proof::WalletForm | Proof::PerhapsWallet(_) => self.settler().reads_chain(),
+            Proof::Session => false,
+        }
+    }
+
     /// The refusal of a payment that names another request. That request may still take it.
     fn for_another_request(&self, call: &PaidCall, payload: &PaymentPayload) -> Option<Declined> {
         let paid_for = payload.resource()?;
@@ -141,7 +154,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         ))
     }
 
-    fn parse(&self, call: &PaidCall, payment: &Payment) -> Result<Call, Refusal> {
+    fn parse(&self, call: &PaidCall, payment: &Payment, proof: &Proof) -> Result<Call, Refusal> {
         let request = &call.request;
         let max_age = request.max_age.clone();
         let max_age = max_age.map_err(|problem| Refusal::Parameters(vec![problem]))?;
@@ -158,6 +171,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             payer: payment.payer(),
             payment: CallPayment {
                 digest: payment.key().digest(),
+                by_key: *proof == Proof::Recovered,
                 charge: Charge {
                     chain_id: terms.network.chain_id(),
                     token: terms.asset,

@@ -25,6 +25,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             claimed,
             answer,
             spent,
+            stays,
         } = answered;
         let settle_budget = self.shared.policy.settle_budget_seconds;
         if let Err(late) = claimed.payment.check_window(self.now(), settle_budget) {
@@ -36,7 +37,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         let stored = self.journal().begin_settlement(entry, attempt, self.now());
         if let Err(error) = stored.await {
             tracing::error!(%entry, code = error.code(), %error, "an answer cannot be stored");
-            Box::pin(self.release(claimed.open, error.code(), Cost::ZERO)).await;
+            Box::pin(self.release(claimed.open, error.code(), stays)).await;
             return Err(Refusal::LedgerUnavailable.into());
         }
         // The settler has time limits of its own; this one only guards against a settler that
@@ -57,7 +58,9 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 transaction,
                 reason,
             }) => Box::pin(self.failed(claimed, spent, transaction, reason)).await,
-            Ok(Settlement::NotSent { cause }) => Box::pin(self.not_sent(claimed, &cause)).await,
+            Ok(Settlement::NotSent { cause }) => {
+                Box::pin(self.not_sent(claimed, stays, &cause)).await
+            }
             Ok(Settlement::Unknown { transaction, cause }) => {
                 Box::pin(self.unknown(claimed, spent, transaction, cause)).await
             }
@@ -171,10 +174,11 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         with_receipt(&claimed.payment, &transaction, refused.advising(next)).into()
     }
 
-    async fn not_sent(&self, claimed: Box<Claimed>, cause: &Cause) -> Refusal {
+    /// Ends a call whose settlement this server could not send. The payer pays only for what stays.
+    async fn not_sent(&self, claimed: Box<Claimed>, stays: Cost, cause: &Cause) -> Refusal {
         let entry = claimed.open.id;
         tracing::warn!(%entry, %cause, "a settlement could not be sent");
-        let released = self.release(claimed.open, "settlement_not_sent", Cost::ZERO);
+        let released = self.release(claimed.open, "settlement_not_sent", stays);
         if !released.await {
             return self.pending(&claimed.payment.key(), None);
         }

@@ -76,7 +76,23 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             claimed.open.settlement = Some(expected);
         }
         let (payment, committed) = (&claimed.payment, claimed.committed);
-        Ok(settler.verify(payment, committed, self.now()).await)
+        let verified = settler.verify(payment, committed, self.now()).await;
+        if verified != Verification::Valid || !claimed.work.is_private() {
+            return Ok(verified);
+        }
+        // A facilitator or broker may call anything valid. What concerns the payer's own wallet
+        // needs a proof of this process.
+        Ok(match settler.proves_signer(payment).await {
+            Ok(true) => Verification::Valid,
+            Ok(false) => {
+                let Declined {
+                    reason, message, ..
+                } = Declined::not_proven(payment.scheme());
+                let message = Some(message);
+                Verification::Invalid { reason, message }
+            }
+            Err(cause) => Verification::Unavailable { cause },
+        })
     }
 
     /// Ends a call whose payment would settle, but whose work no credit covers. The payment stays

@@ -19,6 +19,8 @@ pub(super) struct Answered {
     pub(super) answer: PaidAnswer,
     /// The cost of the call if it is not charged after all.
     pub(super) spent: credit::Cost,
+    /// The part of it for what stays.
+    pub(super) stays: credit::Cost,
 }
 
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
@@ -32,7 +34,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         let work = self.shared.worker.answer(&claimed.work, claimed.request);
         let ended = timeout(budget, meter.scope(work)).await;
         let usage = meter.usage();
-        let spent = self.shared.policy.credit.spent(usage);
+        let credit = &self.shared.policy.credit;
+        let (spent, stays) = (credit.spent(usage), credit.stays(usage));
         let operation = claimed.work.operation;
         if spent > self.shared.policy.credit.held_for(operation) {
             tracing::debug!(%operation, ?usage, "the work of a call has cost more than the credit held for it");
@@ -43,6 +46,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                     claimed,
                     answer,
                     spent,
+                    stays,
                 });
             }
             Ok(Err(refusal)) => {

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use custody::{
-    Custody, CustodyError, Guarded, LocalCustody, RecordedCustody, SigningPolicy, WalletFaults,
+    Bounded, Custody, CustodyError, Guarded, LocalCustody, RecordedCustody, SigningPolicy,
+    WalletFaults,
 };
 use custody_turnkey::TurnkeyCustody;
 use data_sources::{Clock, SystemClock};
@@ -193,7 +194,8 @@ async fn open_custody(
                 let key = format!("custody.{}", fault.member());
                 ServeError::Provider(Problem::new(&key, fault.to_string()))
             })?;
-        let guarded = Guarded::new(connected, policy.clone());
+        let bounded = Bounded::new(connected, section.bounds());
+        let guarded = Guarded::new(bounded, policy);
         return Ok(Some((Arc::new(guarded), WalletFaults::default())));
     }
     let (Some(folder), Some(secret)) = (section.directory.clone(), section.secret.clone()) else {
@@ -204,7 +206,8 @@ async fn open_custody(
     let custody = custody.map_err(ServeError::Custody)?;
     let faults = custody.faults();
     // Only the guard reaches the keys.
-    Ok(Some((Arc::new(Guarded::new(custody, policy)), faults)))
+    let bounded = Bounded::new(custody, section.bounds());
+    Ok(Some((Arc::new(Guarded::new(bounded, policy)), faults)))
 }
 
 /// Makes the checks of [`ApiServer::open`] that need nothing opened. Returns the payment terms and

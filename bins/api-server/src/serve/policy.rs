@@ -31,6 +31,7 @@ fn credit_policy(section: &CreditSection) -> CreditPolicy {
         model_call: cost(section.model_call_micro_usd),
         verification: cost(section.verification_micro_usd),
         transaction: cost(section.transaction_micro_usd),
+        kept: cost(section.kept_micro_usd),
         newcomers: Rules {
             pool: Refill {
                 capacity: cost(section.pool_micro_usd),

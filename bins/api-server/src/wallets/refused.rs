@@ -42,6 +42,7 @@ pub(crate) fn refused(refused: &Refused) -> ErrorReply {
         Refused::Policy(policy) => ErrorReply::new(ErrorCode::Unsupported, message)
             .detail("reason", "policy_refused")
             .detail("check", policy.code()),
+        Refused::NoWallet => ErrorReply::no_sub_wallet(),
         Refused::Busy(running) => ErrorReply::new(ErrorCode::RateLimited, message)
             .detail("reason", "action_in_flight")
             .detail("intent_id", running.as_str())

@@ -5,5 +5,7 @@ mod hanging_up;
 mod look_up;
 mod payments;
 mod private_answers;
+mod proof;
 mod recognition;
 mod requests;
+mod wallets;

@@ -26,6 +26,7 @@ mod postgres;
 mod postgres_wallets;
 mod probing;
 mod server;
+mod strangers;
 mod tripwire;
 mod wallet_files;
 mod wallets;

@@ -8,6 +8,7 @@
 )]
 
 mod adopt;
+mod bounded;
 mod conformance;
 mod export;
 mod files;

@@ -124,6 +124,7 @@ pub(crate) fn actions(world: &World, process: &Process, turns: Turns) -> WalletA
 pub(crate) fn withdrawal(number: u8) -> Order {
     Order {
         owner: owner_id(),
+        owner_is_key: true,
         payment: B256::repeat_byte(number),
         call: String::new(),
         price_micro_usd: 0,

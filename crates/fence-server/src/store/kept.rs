@@ -97,8 +97,9 @@ pub struct View {
     pub uses: Vec<Use>,
     /// The requested plan with the digest of its order, if any account has ordered it.
     pub plan: Option<(B256, B256)>,
-    /// A plan of the account that is being sent, with the digest of its order. It is another one
-    /// than the requested plan, if there is one.
+    /// A plan that is being sent, with the digest of its order: of the account, or of another one
+    /// that the person who signed the grant signs for. It is another one than the requested plan,
+    /// if there is one.
     pub in_flight: Option<(B256, B256)>,
 }
 

@@ -22,6 +22,7 @@ const COMPONENT: Component = Component {
     migrations: &[
         include_str!("postgres/0001.sql"),
         include_str!("postgres/0002.sql"),
+        include_str!("postgres/0003.sql"),
     ],
 };
 

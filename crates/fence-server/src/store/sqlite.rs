@@ -25,6 +25,7 @@ const FORMAT: Format = Format {
         include_str!("0002.sql"),
         include_str!("0003.sql"),
         include_str!("0004.sql"),
+        include_str!("0005.sql"),
     ],
 };
 

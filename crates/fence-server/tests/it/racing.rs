@@ -2,9 +2,9 @@
 
 use alloy_primitives::{Address, B256};
 use delegation_fence::{
-    Budget, Event, LogEntry, LogEvent, LogRecord, Rule, Transaction, verify_log,
+    Budget, Event, Grant, LogEntry, LogEvent, LogRecord, Rule, Transaction, verify_log,
 };
-use fence_server::{Change, Store, StoreError, Write};
+use fence_server::{Change, Store, StoreError, View, Write};
 use tokio::task::JoinSet;
 
 use crate::{
@@ -110,6 +110,64 @@ async fn of_two_plans_of_an_account_one_is_accepted() {
     // The loser reads again, and sees the other's plan.
     let view = look(&*two).await;
     assert_eq!(acceptance(&view, 1_000_000_009), Err("plan_in_flight"));
+}
+
+/// A person's sub-wallet and the account whose own key the person holds are two accounts, and have
+/// one turn.
+#[tokio::test]
+async fn of_two_plans_of_one_signer_one_is_accepted_whatever_their_accounts() {
+    let location = StoreLocation::new();
+    let (one, two) = (location.open(), location.open());
+    grant_usual(&*one).await;
+    let other = Address::repeat_byte(0xaa);
+    let unread = two.view(other, GRANT_ID, None).await.unwrap();
+    let of_other = Grant {
+        account: other,
+        ..grant(GRANT_ID)
+    };
+    let granted = Change::Grant(Box::new(received(of_other)), Vec::new());
+    two.write(write(&unread, granted)).await.unwrap();
+
+    let view = look(&*one).await;
+    let views = [view.clone(), two.view(other, GRANT_ID, None).await.unwrap()];
+    let accept = |view: &View, amount| {
+        let accepted = acceptance(&views[0], amount).unwrap();
+        write(view, Change::Accept(Box::new(accepted)))
+    };
+    let (first, second) = tokio::join!(
+        one.write(accept(&views[0], 1_000_000_007)),
+        two.write(accept(&views[1], 1_000_000_008)),
+    );
+    let loser = match (&first, &second) {
+        (Ok(_), Err(error)) => {
+            assert_eq!(*error, StoreError::Conflict { account: other });
+            other
+        }
+        (Err(error), Ok(_)) => {
+            assert_eq!(*error, StoreError::Conflict { account: ACCOUNT });
+            ACCOUNT
+        }
+        both => panic!("{both:?}"),
+    };
+    assert_eq!(one.sendings(at(NOW)).await.unwrap().len(), 1);
+    // Who reads now sees the plan under either account.
+    for account in [ACCOUNT, other] {
+        let seen = one.view(account, GRANT_ID, None).await.unwrap();
+        assert!(seen.in_flight.is_some(), "{account}");
+    }
+    // On the loser's account it stays in the way of a write that has seen it, too.
+    let seen = one.view(loser, GRANT_ID, None).await.unwrap();
+    let forced = one.write(accept(&seen, 1_000_000_009)).await.unwrap_err();
+    assert_eq!(forced, StoreError::Conflict { account: loser });
+    let refused = acceptance(&look(&*two).await, 1_000_000_009);
+    assert_eq!(refused, Err("plan_in_flight"));
+    // Another person's account is not in the way.
+    let stranger = Write {
+        account: Address::repeat_byte(0xbb),
+        version: 0,
+        ..accept(&views[0], 1_000_000_010)
+    };
+    two.write(stranger).await.unwrap();
 }
 
 /// Every account has room of its own, so only the sum of all accounts stops a plan.

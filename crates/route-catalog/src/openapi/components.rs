@@ -327,7 +327,7 @@ fn refusal() -> Json {
             "request_id": {"type": "string"},
             "next": {"$ref": "#/components/schemas/Next"},
             "unpayable_schemes": {"type": "array", "items": {"type": "string"},
-                                  "description": "Schemes of `accepts` that this server cannot settle."},
+                                  "description": "Schemes of `accepts` that cannot pay for this request here."},
         },
         "required": ["code", "reason", "charged", "retryable", "request_id", "next"],
     })

@@ -108,8 +108,9 @@ pub(crate) const SUB_WALLET: Route = Route {
     price: MicroUsd::dollars("0.01"),
     summary: "The payer's sub-wallet",
     description: "The sub-wallet of the payer of this call: address, custody, balances, nonces and \
-                  policy.",
-    refuses: "the custody provider does not answer",
+                  policy. The first call makes it; no other route does.",
+    refuses: "the custody provider does not answer, or the server makes no further wallets \
+              (`wallets_full`, `too_many_new_wallets`)",
     query: &[],
     body: &[],
     constraints: &[],
@@ -130,7 +131,8 @@ pub(crate) const AUTO_SWAP: Route = Route {
                   Charged when a transaction of the sub-wallet is in a block or pending: 200 when \
                   the action has ended, 202 while it continues (`GET /intents/{id}` reports its \
                   end).",
-    refuses: "the sub-wallet lacks funds (409 `funds_required`), or there is no route",
+    refuses: "the payer has no sub-wallet (404 `no_sub_wallet`), it lacks funds (409 `funds_required`), \
+              or there is no route",
     query: &[],
     body: &[
         CHAIN_ID,
@@ -185,7 +187,8 @@ pub(crate) const AUTO_BRIDGE: Route = Route {
     description: "Moves a token of the payer's sub-wallet to another chain. Charged when a \
                   transaction of the sub-wallet is in a block or pending: 200 when the action has \
                   ended, 202 while it continues (`GET /intents/{id}` reports its end).",
-    refuses: "the sub-wallet lacks funds (409 `funds_required`), or the route is outside the supported set",
+    refuses: "the payer has no sub-wallet (404 `no_sub_wallet`), it lacks funds (409 `funds_required`), \
+              or the route is outside the supported set",
     query: &[],
     body: &[
         Parameter::required(
@@ -231,7 +234,8 @@ pub(crate) const AUTO_WITHDRAW: Route = Route {
     description: "Sends a token of the sub-wallet to the payer, and to nobody else. Charged when a \
                   transaction of the sub-wallet is in a block or pending: 200 when the action has \
                   ended, 202 while it continues (`GET /intents/{id}` reports its end).",
-    refuses: "there is nothing to withdraw",
+    refuses: "the payer has no sub-wallet (404 `no_sub_wallet`), there is nothing to withdraw, or the \
+              payer is a contract that the chain does not have at its address",
     query: &[],
     body: &[
         CHAIN_ID,
@@ -264,7 +268,8 @@ pub(crate) const AUTO_DEFI_INVEST: Route = Route {
     description: "Deposits an asset of the sub-wallet into a lending market or a vault. Charged \
                   when a transaction of the sub-wallet is in a block or pending: 200 when the \
                   action has ended, 202 while it continues (`GET /intents/{id}` reports its end).",
-    refuses: "the sub-wallet lacks funds (409 `funds_required`), or the product is paused, frozen or at its cap",
+    refuses: "the payer has no sub-wallet (404 `no_sub_wallet`), it lacks funds (409 `funds_required`), \
+              or the product is paused, frozen or at its cap",
     query: &[],
     body: &[
         CHAIN_ID,
@@ -301,7 +306,7 @@ pub(crate) const AUTO_DEFI_WITHDRAW: Route = Route {
     description: "Withdraws an amount, or a share, of a position back to the sub-wallet. Charged \
                   when a transaction of the sub-wallet is in a block or pending: 200 when the \
                   action has ended, 202 while it continues (`GET /intents/{id}` reports its end).",
-    refuses: "there is no such position",
+    refuses: "the payer has no sub-wallet (404 `no_sub_wallet`), or there is no such position",
     query: &[],
     body: &[
         Parameter::optional(

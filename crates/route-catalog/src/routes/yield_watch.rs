@@ -29,7 +29,8 @@ pub(crate) const YIELD_COPILOT: Route = Route {
                   `/auto-defi-invest`: charged when a transaction is in a block or pending, 202 \
                   while the action continues.",
     refuses: "the yield snapshot is missing, no reviewed product takes the asset or fits the amount and \
-              the risk, or, with `execute`, the sub-wallet lacks funds (409 `funds_required`)",
+              the risk, or, with `execute`, the payer has no sub-wallet (404 `no_sub_wallet`) \
+              or it lacks funds (409 `funds_required`)",
     query: &[],
     body: &[
         Parameter::required("asset", Rule::Symbol, "USDT0", "Asset symbol."),
@@ -68,7 +69,8 @@ pub(crate) const CREATE_YIELD_WATCH: Route = Route {
                   `GET /yield-watch` or the audit. `auto` also moves funds of the payer's \
                   sub-wallet, within the rules and on fresh yields only. The same payment makes \
                   one mandate.",
-    refuses: "the rules are out of bounds, the payer has 20 active mandates, or `auto` has no custody",
+    refuses: "the rules are out of bounds, the payer has 20 active mandates, or `auto` has no custody \
+              or no sub-wallet (404 `no_sub_wallet`)",
     query: &[],
     body: &[
         Parameter::required(

@@ -127,6 +127,32 @@ impl ChainReader {
         })
     }
 
+    /// Whether it is proven that the payer signed the payment: by the recovery of its key, or by
+    /// its code (EIP-1271), on two nodes when two are configured. No proof exists for an
+    /// `aggr_deferred` payment, whose signature only the broker can judge.
+    ///
+    /// # Errors
+    /// When the chain cannot be read by as many nodes as are needed.
+    pub async fn proves_signer(&self, payment: &Payment) -> Result<bool, Cause> {
+        match (payment.scheme(), payment.check_signature()) {
+            (Scheme::Exact, Ok(SignatureStanding::Recovered)) => return Ok(true),
+            (Scheme::Exact, _) => {}
+            _ => return Ok(false),
+        }
+        let signature = payment.wallet_signature();
+        let Some(signature) = signature.as_ref().and_then(unwrap_6492) else {
+            return Ok(false);
+        };
+        self.confirm_for(payment).await?;
+        let call = Erc1271::isValidSignatureCall {
+            hash: payment.digest(),
+            signature,
+        };
+        self.rpc()
+            .is_confirmed_by_two(payment.payer(), &call, &EIP1271_MAGIC)
+            .await
+    }
+
     /// Returns what is wrong with the signature. `None` when neither the payer's code nor its key
     /// finds a fault.
     async fn examine_signature(&self, payment: &Payment) -> Result<Option<Reason>, Cause> {

@@ -5,12 +5,12 @@ use alloy_primitives::{Address, Bytes, U256, address, hex};
 use dev_chain::{
     BUYER, BadAnswer, DEV_ACCOUNTS, DevChain, DevChainBuilder, InjectedFault, USDC as USDC_ADDRESS,
 };
-use settlement::{Facilitator, Settlement, Settler, Verification, WithChain};
+use settlement::{ChainReader, Facilitator, Settlement, Settler, Verification, WithChain};
 use x402_wire::{Network, Reason};
 
-use crate::chain::{builder, invalid, reader, serve};
+use crate::chain::{builder, invalid, options, reader, serve};
 use crate::onchain::{paid, settler};
-use crate::payments::{Draft, NOW, PRICE, USDC, USDG, USDT0, payment, timeouts};
+use crate::payments::{Draft, NOW, PRICE, USDC, USDG, USDT0, payment, terms, timeouts};
 use crate::stage::{Stage, json};
 
 const WALLET: Address = address!("0x00000000000000000000000000000000000a11e7");
@@ -169,4 +169,71 @@ async fn funds_committed_elsewhere_cover_no_second_payment() {
     assert!(composed.reads_chain() && onchain.reads_chain());
     let blind = Facilitator::new(&stage.url(), Network::evm(196), timeouts()).unwrap();
     assert!(!WithChain::new(blind, None, timeouts()).reads_chain());
+}
+
+/// A signature that only code accepts is proven by two nodes when there are two. One of them alone
+/// could lie about the code.
+#[tokio::test]
+async fn two_nodes_prove_the_signature_of_a_contract_when_there_are_two() {
+    let with_code = |code: Option<Bytes>| {
+        let chain = match code {
+            Some(code) => builder().code(WALLET, code),
+            None => builder(),
+        };
+        chain.build().unwrap()
+    };
+    let credulous = || Some(Bytes::from(CREDULOUS));
+    // `revert(0, 0)`
+    let refuses = Some(Bytes::from(hex!("60006000fd")));
+    let chains = [with_code(credulous()), with_code(credulous())];
+    let others = [with_code(refuses), with_code(None)];
+    let mut servers = Vec::new();
+    for chain in chains.iter().chain(&others) {
+        servers.push(serve(chain).await);
+    }
+    let over = |of: &[usize]| {
+        let urls: Vec<_> = of.iter().map(|at| servers[*at].url().into()).collect();
+        ChainReader::over(&urls, &terms(), timeouts(), options()).unwrap()
+    };
+    let draft = Draft {
+        from: WALLET,
+        ..Draft::new(USDC)
+    };
+    let payment = draft.sign();
+    for (nodes, proven) in [
+        (vec![0], true),
+        (vec![0, 1], true),
+        (vec![0, 2], false),
+        (vec![2, 0], false),
+        (vec![0, 3], false),
+        (vec![0, 1, 2], false),
+    ] {
+        let proves = over(&nodes).proves_signer(&payment).await;
+        assert_eq!(proves, Ok(proven), "{nodes:?}");
+    }
+    // A node that does not answer is no witness, and nothing is known then.
+    let reader = over(&[0, 1]);
+    assert_eq!(reader.proves_signer(&payment).await, Ok(true));
+    chains[1].inject(InjectedFault::new("eth_call", BadAnswer::Close).times(1_000));
+    assert!(reader.proves_signer(&payment).await.is_err());
+    chains[1].clear_faults();
+    // A key needs no node.
+    chains[0].inject(InjectedFault::new("eth_call", BadAnswer::Close).times(1_000));
+    let by_key = Draft::new(USDC).sign();
+    assert_eq!(over(&[0]).proves_signer(&by_key).await, Ok(true));
+}
+
+/// The word of a facilitator is no proof.
+#[tokio::test]
+async fn without_a_node_only_a_key_proves_who_signed() {
+    let stage = Stage::open().await;
+    let blind = Facilitator::new(&stage.url(), Network::evm(196), timeouts()).unwrap();
+    let blind = WithChain::new(blind, None, timeouts());
+    assert_eq!(blind.proves_signer(&payment(USDC)).await, Ok(true));
+    let by_contract = Draft {
+        from: WALLET,
+        ..Draft::new(USDC)
+    };
+    assert_eq!(blind.proves_signer(&by_contract.sign()).await, Ok(false));
+    assert!(stage.seen().is_empty());
 }

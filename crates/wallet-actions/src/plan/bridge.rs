@@ -38,6 +38,9 @@ impl Planner<'_> {
         };
         // The wallet sends the mint on the destination chain, so that chain must be configured too.
         self.shared.chain(to_chain)?;
+        if forward_to.is_some() {
+            self.require_owner_on(order, to_chain).await?;
+        }
         let held = self.held(from_chain, token).await?;
         let wanted = amount_of("amount", amount, held.decimals)?;
         let principal = self.bring(order, from_chain, token, held, wanted).await?;

@@ -7,16 +7,21 @@ use serde_json::json;
 use super::{Draft, Planner, amount_of, transfer};
 use crate::intent::{Expected, Operation};
 use crate::refused::FundsRequired;
-use crate::{Refused, WithdrawOrder};
+use crate::{Order, Refused, WithdrawOrder};
 
 impl Planner<'_> {
     /// Plans a transfer to the owner. No other recipient is possible.
-    pub(super) async fn withdraw(&self, asked: &WithdrawOrder) -> Result<Draft, Refused> {
+    pub(super) async fn withdraw(
+        &self,
+        order: &Order,
+        asked: &WithdrawOrder,
+    ) -> Result<Draft, Refused> {
         let &WithdrawOrder {
             chain_id,
             token,
             ref amount,
         } = asked;
+        self.require_owner_on(order, chain_id).await?;
         let held = self.held(chain_id, token).await?;
         let amount = match amount {
             Some(text) => amount_of("amount", text, held.decimals)?,

@@ -41,12 +41,8 @@ impl WalletActions {
         let Action::Invest(asked) = &order.action else {
             return Err(Refused::invalid("action", "expected a deposit"));
         };
-        let wallet = self.shared.custody.get_or_create(order.owner).await?;
-        let planner = Planner {
-            shared: &self.shared,
-            wallet,
-            now: self.shared.now(),
-        };
+        let planner = self.planner(order.owner).await?;
+        let planner = planner.ok_or(Refused::NoWallet)?;
         planner.judge_invest(order, asked).await
     }
 

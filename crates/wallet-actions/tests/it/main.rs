@@ -10,6 +10,7 @@
 )]
 
 mod bridges;
+mod contract_owners;
 mod deposits;
 mod funds;
 mod given_up;

@@ -128,13 +128,28 @@ impl World {
     }
 
     pub(crate) fn with_coins(coins: U256) -> Self {
+        Self::made(coins, [None; 3])
+    }
+
+    /// Makes a world in which the owner is a contract with this code: on X Layer, on Base and on
+    /// Arbitrum.
+    pub(crate) fn of_a_contract(codes: [Option<&'static [u8]>; 3]) -> Self {
+        Self::made(U256::from(10_u64.pow(18)), codes)
+    }
+
+    fn made(coins: U256, codes: [Option<&'static [u8]>; 3]) -> Self {
         let start = Instant::now();
-        let build = |builder: dev_chain::DevChainBuilder, tokens: &[Address]| {
+        let build = |builder: dev_chain::DevChainBuilder,
+                     code: Option<&'static [u8]>,
+                     tokens: &[Address]| {
             let builder = builder
                 .clock(move || NOW + start.elapsed().as_secs())
                 .mining(Mining::Manual)
-                .account(wallet(), coins)
-                .account(owner().address(), U256::ZERO);
+                .account(wallet(), coins);
+            let builder = match code {
+                Some(code) => builder.code(owner().address(), code.into()),
+                None => builder.account(owner().address(), U256::ZERO),
+            };
             let funded = tokens.iter().fold(builder, |builder, token| {
                 builder.holder(*token, owner().address(), U256::from(1_000_000_000_u64))
             });
@@ -145,9 +160,9 @@ impl World {
             chain
         };
         let of_xlayer = [xlayer::USDT0, xlayer::USDG, xlayer::USDC];
-        let xlayer = build(DevChain::builder().xlayer_stage(), &of_xlayer);
-        let base = build(DevChain::builder().base_stage(), &[base::USDC]);
-        let arbitrum = build(DevChain::builder().arbitrum_stage(), &[]);
+        let xlayer = build(DevChain::builder().xlayer_stage(), codes[0], &of_xlayer);
+        let base = build(DevChain::builder().base_stage(), codes[1], &[base::USDC]);
+        let arbitrum = build(DevChain::builder().arbitrum_stage(), codes[2], &[]);
         let iris = Iris::new(ATTESTER)
             .unwrap()
             .watching(base::DOMAIN, &base)
@@ -306,6 +321,7 @@ impl World {
 pub(crate) fn order(number: u8, action: Action) -> Order {
     Order {
         owner: owner_id(),
+        owner_is_key: true,
         payment: payment(number),
         call: String::new(),
         price_micro_usd: PRICE,

@@ -31,6 +31,10 @@ pub struct CreditSection {
     /// The cost of one settlement transaction of the server's own account that moved no money.
     #[serde(deserialize_with = "lenient::scalar")]
     pub transaction_micro_usd: u64,
+    /// The cost of one sub-wallet or mandate that stays although the call that made it ended
+    /// uncharged.
+    #[serde(deserialize_with = "lenient::scalar")]
+    pub kept_micro_usd: u64,
     /// The most that the pool of payers without credit holds. Its spent part survives a restart.
     #[serde(deserialize_with = "lenient::scalar")]
     pub pool_micro_usd: u64,
@@ -55,6 +59,7 @@ impl Default for CreditSection {
             verification_micro_usd: 100,
             model_call_micro_usd: 25_000,
             transaction_micro_usd: 5_000,
+            kept_micro_usd: 5_000,
             pool_micro_usd: 1_000_000,
             pool_refill_micro_usd_per_second: 500,
             address_share_micro_usd: 2_000,
@@ -120,9 +125,14 @@ impl CreditSection {
                 .upstream_call_micro_usd
                 .saturating_mul(calls.upstream.into());
             let models = self.model_call_micro_usd.saturating_mul(calls.model.into());
+            let kept = match operation.keeps() {
+                true => self.kept_micro_usd,
+                false => 0,
+            };
             self.verification_micro_usd
                 .saturating_add(upstream)
                 .saturating_add(models)
+                .saturating_add(kept)
                 .saturating_add(own)
         };
         let all = Operation::ALL.into_iter();
@@ -132,7 +142,7 @@ impl CreditSection {
     }
 
     /// The cost of each kind of uncharged work, by key.
-    fn costs(&self) -> [(&'static str, u64); 4] {
+    fn costs(&self) -> [(&'static str, u64); 5] {
         [
             (
                 "credit.upstream_call_micro_usd",
@@ -141,6 +151,7 @@ impl CreditSection {
             ("credit.verification_micro_usd", self.verification_micro_usd),
             ("credit.model_call_micro_usd", self.model_call_micro_usd),
             ("credit.transaction_micro_usd", self.transaction_micro_usd),
+            ("credit.kept_micro_usd", self.kept_micro_usd),
         ]
     }
 

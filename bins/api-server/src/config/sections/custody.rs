@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use custody::Bounds;
 use custody_turnkey::TurnkeyConfig;
 use secrecy::SecretString;
 use serde::Deserialize;
@@ -40,6 +41,23 @@ pub struct CustodySection {
     /// The file that holds the private half.
     #[serde(default)]
     pub api_private_key_file: Option<PathBuf>,
+    /// The most sub-wallets that may exist. Without it, a number below the provider's own limit.
+    #[serde(default, deserialize_with = "lenient::optional_scalar")]
+    pub max_wallets: Option<u32>,
+    /// The most sub-wallets that may be made within an hour.
+    #[serde(default = "new_wallets_per_hour", deserialize_with = "lenient::scalar")]
+    pub new_wallets_per_hour: u32,
+}
+
+/// The most wallets in the files of one machine, unless the operator sets another number.
+const MOST_LOCAL: u32 = 100_000;
+
+/// The most wallets at Turnkey, unless the operator sets another number. An organisation has at
+/// most 1,000 private keys, and other keys than wallets' count as well.
+const MOST_TURNKEY: u32 = 900;
+
+const fn new_wallets_per_hour() -> u32 {
+    600
 }
 
 /// A kind of custodian.
@@ -75,6 +93,21 @@ impl CustodySection {
             api_public_key: None,
             api_private_key: None,
             api_private_key_file: None,
+            max_wallets: None,
+            new_wallets_per_hour: new_wallets_per_hour(),
+        }
+    }
+
+    /// The most wallets, in all and within an hour.
+    pub(crate) fn bounds(&self) -> Bounds {
+        let most = self.max_wallets.unwrap_or(match self.provider {
+            CustodyProvider::Local => MOST_LOCAL,
+            CustodyProvider::Turnkey => MOST_TURNKEY,
+        });
+        let number = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+        Bounds {
+            most: number(most),
+            new_per_hour: number(self.new_wallets_per_hour),
         }
     }
 
@@ -101,6 +134,17 @@ impl CustodySection {
     }
 
     pub(crate) fn check(&self, problems: &mut Vec<Problem>) {
+        for (key, most) in [
+            ("custody.max_wallets", self.max_wallets),
+            (
+                "custody.new_wallets_per_hour",
+                Some(self.new_wallets_per_hour),
+            ),
+        ] {
+            if most == Some(0) {
+                problem(problems, key, "expected at least 1");
+            }
+        }
         match self.provider {
             CustodyProvider::Local => self.check_local(problems),
             CustodyProvider::Turnkey => self.check_turnkey(problems),

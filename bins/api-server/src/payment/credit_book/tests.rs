@@ -14,6 +14,7 @@ fn refused_calls_spend_at_most_the_pool_whatever_their_operation() {
         model_call: cost(25_000),
         verification: cost(100),
         transaction: cost(5_000),
+        kept: cost(5_000),
         newcomers: Rules {
             pool: refill(POOL),
             address: refill(1),
@@ -29,6 +30,7 @@ fn refused_calls_spend_at_most_the_pool_whatever_their_operation() {
         let usage = Usage {
             upstream_calls: upstream,
             model_calls: model,
+            kept: u32::from(operation.keeps()),
         };
         let spent = policy.spent(usage);
         let spent: u64 = holds.into_iter().map(|hold| hold.spend(spent).pool).sum();

@@ -73,6 +73,7 @@ fn policy(pool: u64) -> PaymentPolicy {
             model_call: cost(2_500),
             verification: cost(VERIFICATION),
             transaction: cost(TRANSACTION),
+            kept: cost(TRANSACTION),
             newcomers: Rules {
                 pool: refill(pool, 1),
                 address: refill(1, 1),

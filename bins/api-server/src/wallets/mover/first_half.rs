@@ -128,6 +128,7 @@ impl MoveRecord {
     pub(super) fn order(&self, owner: Owner, action: Action) -> Order {
         Order {
             owner,
+            owner_is_key: false,
             payment: self.half.payment_of(&self.key),
             claim: None,
             begin_by: None,

@@ -31,6 +31,7 @@ async fn begin(process: &Process, payment: B256) -> Refused {
     };
     let order = Order {
         owner: OWNER,
+        owner_is_key: true,
         payment,
         claim: None,
         begin_by: None,

@@ -70,6 +70,14 @@ impl Buyer {
         }
     }
 
+    /// A buyer with a new key.
+    pub(crate) fn stranger() -> Self {
+        Self {
+            signer: PrivateKeySigner::random(),
+            ..Self::new()
+        }
+    }
+
     pub(crate) fn address(&self) -> Address {
         self.signer.address()
     }

@@ -69,6 +69,32 @@ fn a_missing_key_is_named_with_its_reason() {
     );
 }
 
+/// Without a node, only a facilitator or broker could say who pays.
+#[test]
+fn custody_needs_a_node_of_the_payment_chain() {
+    let custody = "[custody]\nprovider = 'local'\ndirectory = 'wallets'\nsecret_file = 'secret'\n";
+    let says = ["settlement.rpc_url: is missing: [custody] needs a node of the payment chain"];
+    assert_refused(&format!("{USABLE}{custody}"), &[], &says);
+    let broker = format!(
+        "{PAYEE}settlement.mode = 'okx'\nsettlement.okx_api_key = 'a'\nsettlement.okx_secret_key = 'b'\n\
+         settlement.okx_passphrase = 'c'\n{custody}"
+    );
+    assert_refused(&broker, &[], &says);
+    for (line, says) in [
+        (
+            "max_wallets = 0",
+            "custody.max_wallets: expected at least 1",
+        ),
+        (
+            "new_wallets_per_hour = 0",
+            "custody.new_wallets_per_hour: expected at least 1",
+        ),
+    ] {
+        let node = "settlement.rpc_url = 'http://127.0.0.1:9'\n";
+        assert_refused(&format!("{USABLE}{node}{custody}{line}\n"), &[], &[says]);
+    }
+}
+
 #[test]
 fn a_key_that_cannot_be_used_is_named() {
     for (line, says) in [

@@ -40,7 +40,7 @@ pub(crate) async fn saying(text: impl Into<String>) -> String {
     format!("{}/{MARKER}", world::serve(says).await)
 }
 
-async fn node(chain: &DevChain) -> (RpcServer, String) {
+pub(crate) async fn node(chain: &DevChain) -> (RpcServer, String) {
     let rpc = chain.serve(([127, 0, 0, 1], 0).into()).await.unwrap();
     let url = format!("{}?key={MARKER}", rpc.url());
     (rpc, url)

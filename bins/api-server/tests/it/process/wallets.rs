@@ -33,6 +33,7 @@ impl Desk {
         test_support::private_file(path("new-secret"), NEW);
         let file = format!(
             "{PAYEE}settlement.facilitator_url = 'http://127.0.0.1:9'\nstorage.url = 'sqlite://{}'\n\
+             settlement.rpc_url = 'http://127.0.0.1:9'\n\
              [custody]\nprovider = 'local'\ndirectory = '{}'\nsecret_file = '{}'\n",
             path("service.db").display(),
             path("wallets").display(),
@@ -379,6 +380,7 @@ fn verbs_of_keys_that_are_at_turnkey_say_what_to_do_there() {
     let desk = Desk::new();
     let file = format!(
         "{PAYEE}settlement.facilitator_url = 'http://127.0.0.1:9'\n\
+         settlement.rpc_url = 'http://127.0.0.1:9'\n\
          [custody]\nprovider = 'turnkey'\norganization_id = '0a1b2c3d-0000-4000-8000-000000000001'\n\
          api_public_key = '0351a7580833898ea1b183cbd7350a4099078c6ef1c1e18e970cd7683035f25e7d'\n\
          api_private_key_file = '{}'\n",
@@ -430,6 +432,7 @@ async fn turnkey_is_asked_online_for_our_identity() {
         .to_string()
     };
     let other = "0a1b2c3d-0000-4000-8000-00000000000f";
+    let chain = dev_chain::DevChain::with_chain_196_assets().unwrap();
     for (answer, expected, code) in [
         (
             identity(ORGANIZATION),
@@ -453,11 +456,12 @@ async fn turnkey_is_asked_online_for_our_identity() {
         ),
     ] {
         let facilitator = online::saying(online::BOTH).await;
+        let (_node, node) = online::node(&chain).await;
         let turnkey = online::saying(answer).await;
         let key = tempfile::NamedTempFile::new().unwrap();
         test_support::private_file(key.path(), "33".repeat(32));
         let (lines, exit) = online::check(&format!(
-            "settlement.facilitator_url = '{facilitator}'\n[custody]\nprovider = 'turnkey'\nbase_url = '{turnkey}'\n\
+            "settlement.facilitator_url = '{facilitator}'\nsettlement.rpc_url = '{node}'\n[custody]\nprovider = 'turnkey'\nbase_url = '{turnkey}'\n\
              organization_id = '{ORGANIZATION}'\n\
              api_public_key = '0351a7580833898ea1b183cbd7350a4099078c6ef1c1e18e970cd7683035f25e7d'\n\
              api_private_key_file = '{}'\n",

@@ -387,7 +387,7 @@ async fn nothing_is_sold_when_every_chain_fails() {
 async fn the_default_account_is_the_payers_own_wallet() {
     let error = Shop::open()
         .await
-        .refused("/portfolio", 404, "not_found")
+        .refused("/portfolio", 404, "no_sub_wallet")
         .await;
-    assert_eq!(error["reason"], "no_sub_wallet");
+    assert_eq!(error["made_by"], "GET /sub-wallet");
 }

@@ -268,6 +268,8 @@ async fn with_execute_it_answers_like_an_action() {
     };
     shop.world.restart_with(with_custody).await;
     let ask = json!({"asset": "USDT0", "amount": "1000", "execute": true});
+    refused(&shop, &ask, 404, "no_sub_wallet").await;
+    shop.buy("/sub-wallet").await;
     let planned = refused(&shop, &ask, 409, "funds_required").await;
     let invest = json!({
         "chain_id": 196, "protocol": "aave-v3", "asset": "USDT0", "amount": "1000",

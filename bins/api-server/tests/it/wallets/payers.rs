@@ -27,6 +27,9 @@ async fn a_payer_reaches_no_wallet_but_its_own() {
         json!({ "chain_id": "196", "protocol": "aave-v3", "asset": "USDG", "amount": "20" });
     let first = stage.done("/auto-defi-invest", &invest).await;
     let other = Buyer::new(OTHER, stage.world.buyer.base());
+    let payment = other.payment("/sub-wallet").await;
+    let own = other.get_paid("/sub-wallet", &payment).await;
+    assert_eq!(own.status, 200, "{}", own.text);
     let held = || {
         [
             Stage::holds(chain, xlayer::USDG, stage.wallet),

@@ -31,7 +31,7 @@ async fn retries_count_and_waiting_does_not() {
     assert_eq!(calls, 3);
     let upstream = |upstream_calls| Usage {
         upstream_calls,
-        model_calls: 0,
+        ..Usage::default()
     };
     assert_eq!(first.usage(), upstream(3));
     assert_eq!(second.usage(), Usage::default());
@@ -73,8 +73,8 @@ async fn models_count_apart() {
     let meter = Meter::new();
     meter.scope(openai.research("why?")).await.unwrap_err();
     let once = Usage {
-        upstream_calls: 0,
         model_calls: 1,
+        ..Usage::default()
     };
     assert_eq!(meter.usage(), once);
 }

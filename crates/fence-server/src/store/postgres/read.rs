@@ -51,7 +51,7 @@ macro_rules! view_of {
              LEFT JOIN fence_plan p ON p.payload_digest = t.plan
              LEFT JOIN LATERAL (
                  SELECT payload_digest, order_digest FROM fence_plan
-                 WHERE account = t.account AND is_open
+                 WHERE is_open AND (account = t.account OR owner = g.owner)
                  ORDER BY payload_digest IS NOT DISTINCT FROM t.plan, payload_digest LIMIT 1
              ) f ON true"
         )

@@ -165,10 +165,20 @@ async fn accept(transaction: &Transaction<'_>, write: &Write, acceptance: &Accep
     } = acceptance;
     let spent = read::gas_spent_within(transaction, write.account, write.at).await?;
     budget.require_gas(spent).map_err(StoreError::from)?;
+    // A plan of another account has another version, so only this finds one that was accepted since
+    // the account was read.
+    let sql = "SELECT 1 FROM fence_plan p JOIN fence_grant g ON g.owner = p.owner
+               WHERE p.is_open AND g.account = $1 AND g.grant_id = $2 LIMIT 1";
+    let params: Params<'_> = &[&write.account.as_slice(), &admitted.grant_id.as_slice()];
+    if transaction.query_opt(sql, params).await?.is_some() {
+        let account = write.account;
+        return Err(StoreError::Conflict { account }.into());
+    }
     let sql = "INSERT INTO fence_plan
                    (payload_digest, account, grant_id, order_digest, signed, request, envelope,
-                    admitted, accepted_at, gas_micro_usd, is_open, changed_at, amount)
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, true, $9, $11)";
+                    admitted, accepted_at, gas_micro_usd, is_open, changed_at, amount, owner)
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, true, $9, $11,
+                       (SELECT owner FROM fence_grant WHERE account = $2 AND grant_id = $3))";
     let params: Params<'_> = &[
         &admitted.payload_digest.as_slice(),
         &write.account.as_slice(),

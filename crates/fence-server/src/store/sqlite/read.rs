@@ -52,11 +52,14 @@ pub(super) fn view(
         .map(|plan| order_of(moment, plan))
         .transpose()?
         .flatten();
+    let grant = grant(moment, of, grant_id)?;
+    let owner = grant.as_ref().map(|grant| grant.owner);
+    let other_than = plan.map(|(payload_digest, _)| payload_digest);
     Ok(View {
         account: of,
         version,
         grant_id,
-        grant: grant(moment, of, grant_id)?,
+        grant,
         limits: limits(moment, of, grant_id)?
             .into_iter()
             .map(|(_, limit)| limit)
@@ -65,7 +68,7 @@ pub(super) fn view(
         ended_all: ended(moment, of, B256::ZERO)?,
         uses: uses(moment, of, grant_id)?,
         plan,
-        in_flight: in_flight(moment, of, plan.map(|(payload_digest, _)| payload_digest))?,
+        in_flight: in_flight(moment, of, owner, other_than)?,
     })
 }
 
@@ -145,19 +148,25 @@ fn order_of(moment: &Connection, plan: B256) -> rusqlite::Result<Option<(B256, B
         .optional()
 }
 
-/// Reads an open plan of the account other than `plan`, if there is one.
+/// Reads an open plan of the account, or of another one that the same person signs for. Prefers one
+/// other than `plan`.
 fn in_flight(
     moment: &Connection,
     of: Address,
+    owner: Option<Address>,
     plan: Option<B256>,
 ) -> rusqlite::Result<Option<(B256, B256)>> {
+    let owner = owner.map(|owner| owner.to_string()).unwrap_or_default();
     moment
         .prepare_cached(
-            "SELECT payload_digest, order_digest FROM submission WHERE account = ?1 AND is_open = 1 \
+            "SELECT payload_digest, order_digest FROM (\
+               SELECT payload_digest, order_digest FROM submission WHERE account = ?1 AND is_open = 1 \
+               UNION SELECT payload_digest, order_digest FROM submission \
+               WHERE owner = ?3 AND is_open = 1 AND ?3 <> '') \
              ORDER BY payload_digest = ?2, payload_digest LIMIT 1",
         )?
         .query_row(
-            params![of.to_string(), plan.unwrap_or_default().to_string()],
+            params![of.to_string(), plan.unwrap_or_default().to_string(), owner],
             |row| Ok((parsed(row, 0)?, parsed(row, 1)?)),
         )
         .optional()

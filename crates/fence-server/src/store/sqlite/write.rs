@@ -172,12 +172,28 @@ fn accept(transaction: &Transaction<'_>, write: &Write, acceptance: &Acceptance)
     let spent = read::gas_spent(transaction, write.account, write.at)?;
     budget.require_gas(spent).map_err(StoreError::from)?;
     let [account, grant_id] = key(write.account, admitted.grant_id);
+    let owner: Option<String> = transaction
+        .prepare_cached("SELECT owner FROM permission WHERE account = ?1 AND grant_id = ?2")?
+        .query_row([&account, &grant_id], |row| row.get(0))
+        .optional()?;
+    let owner = owner.unwrap_or_default();
+    // A plan of another account has another version, so only this finds one that was accepted since
+    // the account was read.
+    let is_busy: bool = transaction
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM submission WHERE owner = ?1 AND is_open = 1 AND ?1 <> '')",
+        )?
+        .query_row([&owner], |row| row.get(0))?;
+    if is_busy {
+        let account = write.account;
+        return Err(StoreError::Conflict { account }.into());
+    }
     let at = number(write.at.unix());
     let inserted = transaction
         .prepare_cached(
             "INSERT INTO submission (payload_digest, account, grant_id, order_digest, signed, request, envelope, \
-             admitted, accepted_at, gas_micro_usd, is_open, changed_at, amount) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 1, ?9, ?11)",
+             admitted, accepted_at, gas_micro_usd, is_open, changed_at, amount, owner) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 1, ?9, ?11, ?12)",
         )?
         .execute(params![
             admitted.payload_digest.to_string(),
@@ -191,6 +207,7 @@ fn accept(transaction: &Transaction<'_>, write: &Write, acceptance: &Acceptance)
             at,
             number(budget.of_plan),
             admitted.amount.to_string(),
+            owner,
         ]);
     taken_is_conflict(inserted, write.account)
 }

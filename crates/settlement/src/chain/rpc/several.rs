@@ -36,8 +36,16 @@ impl Rpc {
         method: &'static str,
         params: Value,
     ) -> Vec<(Arc<Endpoint>, Result<T, RpcFault>)> {
+        Self::ask_each(self.awake(), method, params).await
+    }
+
+    async fn ask_each<T: DeserializeOwned + Send + 'static>(
+        endpoints: Vec<&Arc<Endpoint>>,
+        method: &'static str,
+        params: Value,
+    ) -> Vec<(Arc<Endpoint>, Result<T, RpcFault>)> {
         let mut asked = JoinSet::new();
-        for (at, endpoint) in self.awake().into_iter().enumerate() {
+        for (at, endpoint) in endpoints.into_iter().enumerate() {
             let (endpoint, params) = (Arc::clone(endpoint), params.clone());
             asked.spawn(async move {
                 let answer = endpoint.alone().ask::<T>(method, params).await;
@@ -165,6 +173,45 @@ impl Rpc {
         }
         let call = RemoteCall::Rpc("eth_call");
         agreed.ok_or_else(|| failure.unwrap_or(Cause::Interrupted { call }))
+    }
+
+    /// Whether a call has the `expected` result now, by every endpoint that answers, and by two of
+    /// them when two are configured. One endpoint could lie. Resting endpoints are asked as well.
+    ///
+    /// Fails when too few endpoints answer and none of them contradicts.
+    pub(crate) async fn is_confirmed_by_two<C: SolCall>(
+        &self,
+        to: Address,
+        call: &C,
+        expected: &C::Return,
+    ) -> Result<bool, Cause>
+    where
+        C::Return: PartialEq,
+    {
+        let needed = self.nodes.0.len().min(2);
+        let request = TransactionRequest::default()
+            .to(to)
+            .input(call.abi_encode().into());
+        let params = json!([request, BlockId::latest()]);
+        let confirmed = self.nodes.0.iter();
+        let confirmed = confirmed.filter(|endpoint| endpoint.is_confirmed());
+        let (mut agreed, mut failure) = (0_usize, None);
+        let answers = Self::ask_each::<Bytes>(confirmed.collect(), "eth_call", params);
+        for (_, answer) in answers.await {
+            match answer.and_then(|data| decoded::<C>(&data)) {
+                Ok(answer) if answer == *expected => agreed = agreed.saturating_add(1),
+                // The account may have no code there, or its code may return something else.
+                Ok(_) | Err(RpcFault::Reverted(_) | RpcFault::Lost(Cause::Malformed { .. })) => {
+                    return Ok(false);
+                }
+                Err(fault) => failure = failure.or(Some(fault.cause())),
+            }
+        }
+        if agreed >= needed {
+            return Ok(true);
+        }
+        let call = RemoteCall::Rpc("eth_call");
+        Err(failure.unwrap_or(Cause::Interrupted { call }))
     }
 
     /// Returns the receipt from the first endpoint that has one.

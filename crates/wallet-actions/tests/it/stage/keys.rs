@@ -35,6 +35,13 @@ impl Keys {
         }
     }
 
+    fn wallet_of(&self, owner: Owner) -> Wallet {
+        let key = Self::of(owner);
+        let address = key.address();
+        self.keys.lock().unwrap().insert(address, (owner, key));
+        known(owner, address)
+    }
+
     fn of(owner: Owner) -> PrivateKeySigner {
         let seed = alloy_primitives::keccak256(owner.to_string());
         PrivateKeySigner::from_bytes(&seed).unwrap()
@@ -61,14 +68,12 @@ const fn known(owner: Owner, address: Address) -> Wallet {
 
 impl Custody for Keys {
     fn get_or_create(&self, owner: Owner) -> CustodyFuture<'_, Wallet> {
-        let key = Self::of(owner);
-        let address = key.address();
-        self.keys.lock().unwrap().insert(address, (owner, key));
-        ready(Ok(known(owner, address)))
+        ready(Ok(self.wallet_of(owner)))
     }
 
+    /// Every owner has a wallet here.
     fn find(&self, owner: Owner) -> CustodyFuture<'_, Option<Wallet>> {
-        ready(Ok(Some(known(owner, Self::of(owner).address()))))
+        ready(Ok(Some(self.wallet_of(owner))))
     }
 
     fn wallet_at(&self, address: Address) -> CustodyFuture<'_, Option<Wallet>> {

@@ -251,6 +251,7 @@ pub(super) fn policy() -> PaymentPolicy {
             model_call: cost(2_500),
             verification: cost(100),
             transaction: cost(500),
+            kept: cost(500),
             newcomers: Rules {
                 pool: refill(3_000, 20),
                 address: refill(1_000, 5),

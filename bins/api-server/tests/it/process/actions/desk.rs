@@ -199,18 +199,6 @@ chains.196.block_time_ms = 50
         start_server(&self.config(), &budget).await
     }
 
-    /// Starts a server that takes the facilitator's word: it has no endpoint of the chain.
-    pub(crate) async fn start_without_chain(&self) -> Server {
-        let path = self.config();
-        let text = std::fs::read_to_string(&path).unwrap();
-        let lines = text.lines();
-        let lines: Vec<_> = lines
-            .filter(|line| !line.starts_with("settlement.rpc_url"))
-            .collect();
-        std::fs::write(&path, lines.join("\n")).unwrap();
-        start_server(&path, &[]).await
-    }
-
     /// Starts a server that may die before it listens.
     pub(crate) fn spawn(&self) -> Server {
         spawn(&self.config())
