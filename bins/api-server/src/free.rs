@@ -82,13 +82,11 @@ impl Free {
         match parts.uri.path() {
             "/healthz" => json_now(StatusCode::OK, &json!({ "status": "ok" })),
             "/readyz" => self.readyz(processor).await,
-            "/status" => {
-                let status = self.status(processor, sources).await;
-                json_now(StatusCode::OK, &Value::Object(status))
-            }
-            "/status/detail" => {
+            path @ ("/status" | "/status/detail") => {
                 let mut status = self.status(processor, sources).await;
-                status.insert("wallet_files".to_owned(), wallet_files(sources));
+                if path == "/status/detail" {
+                    status.insert("wallet_files".to_owned(), wallet_files(sources));
+                }
                 json_now(StatusCode::OK, &Value::Object(status))
             }
             "/freshness" => json_now(StatusCode::OK, &freshness(sources, sources.now()).await),

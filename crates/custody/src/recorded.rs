@@ -63,10 +63,10 @@ impl WalletFaults {
     #[must_use]
     pub fn all(&self) -> Vec<WalletFault> {
         let faults = lock(&self.0);
-        let faults = faults.iter().map(|(owner, code)| WalletFault {
-            owner: *owner,
+        let faults = faults.iter().map(|(&owner, &code)| WalletFault {
+            owner,
             file: owner.file_name(),
-            code: *code,
+            code,
         });
         faults.collect()
     }

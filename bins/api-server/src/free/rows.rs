@@ -55,7 +55,10 @@ pub(super) fn chains(sources: &Sources) -> Vec<Value> {
 /// The files of sub-wallets that cannot be used, and whom they belong to.
 pub(super) fn wallet_files(sources: &Sources) -> Value {
     let faults = sources.wallets.faults.all().into_iter();
-    let row = |fault: WalletFault| json!({ "file": fault.file, "owner": fault.owner.to_string(), "code": fault.code });
+    let row = |WalletFault { owner, file, code }: WalletFault| {
+        let owner = owner.to_string();
+        json!({ "file": file, "owner": owner, "code": code })
+    };
     faults.map(row).collect()
 }
 
