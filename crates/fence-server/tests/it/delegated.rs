@@ -12,7 +12,7 @@ use crate::{
     },
     sample::{ACCOUNT, NOW, USDC, WETH},
     stage::{GRANT_ID, StoreLocation, grant, now, owner, sign},
-    world::{Clock, Custody, code},
+    world::{Clock, Custody, code, ordered},
 };
 
 const AMOUNT: u64 = 1_000_000_007;
@@ -295,7 +295,8 @@ async fn a_server_without_a_redeemer_takes_no_such_grant() {
     assert_eq!(code(refused), "account_kind_unsupported");
 }
 
-/// A file of a server without delegations reads as grants without delegations.
+/// A file of a server without delegations reads as grants without delegations, and an open plan in it
+/// belongs to the person who signed its grant.
 #[tokio::test]
 async fn records_of_an_earlier_version_are_taken_over() {
     let location = StoreLocation::in_file();
@@ -305,10 +306,20 @@ async fn records_of_an_earlier_version_are_taken_over() {
         let desk = crate::world::desk(store, 1, &clock, &Custody::new()).await;
         let signed = sign(grant(GRANT_ID), &owner());
         desk.receive_grant(signed).await.unwrap();
+        desk.submit(&ordered(AMOUNT, GRANT_ID)).await.unwrap();
     }
-    let sql = "ALTER TABLE permission DROP COLUMN delegations; PRAGMA user_version = 2;";
+    let sql = "DROP INDEX submission_open_of_owner; ALTER TABLE submission DROP COLUMN owner; \
+               ALTER TABLE permission DROP COLUMN delegations; PRAGMA user_version = 2;";
     let connection = rusqlite::Connection::open(location.file()).unwrap();
     connection.execute_batch(sql).unwrap();
+    drop(connection);
+    drop(location.open());
+    let connection = rusqlite::Connection::open(location.file()).unwrap();
+    let read = |row: &rusqlite::Row<'_>| row.get::<_, String>(0);
+    let signer: String = connection
+        .query_row("SELECT owner FROM submission WHERE is_open = 1", [], read)
+        .unwrap();
+    assert_eq!(signer, owner().address().to_string());
     drop(connection);
     let view = location.open().view(ACCOUNT, GRANT_ID, None).await.unwrap();
     let kept = view.grant.unwrap();

@@ -128,8 +128,10 @@ async fn of_two_plans_of_one_signer_one_is_accepted_whatever_their_accounts() {
     let granted = Change::Grant(Box::new(received(of_other)), Vec::new());
     two.write(write(&unread, granted)).await.unwrap();
 
-    let view = look(&*one).await;
-    let views = [view.clone(), two.view(other, GRANT_ID, None).await.unwrap()];
+    let views = [
+        look(&*one).await,
+        two.view(other, GRANT_ID, None).await.unwrap(),
+    ];
     let accept = |view: &View, amount| {
         let accepted = acceptance(&views[0], amount).unwrap();
         write(view, Change::Accept(Box::new(accepted)))

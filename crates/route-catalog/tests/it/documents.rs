@@ -207,14 +207,27 @@ fn documents_name_the_schemes_that_cannot_be_paid() {
         request_id: "r",
         next: &Next::SignNew,
     };
-    let unpayable = |catalog: &Catalog| {
-        let body = catalog.challenge_body(Operation::Price, None, "e", Some(&refusal));
+    let unpayable = |catalog: &Catalog, operation, query| {
+        let body = catalog.challenge_body(operation, query, "e", Some(&refusal));
         let body: Value = serde_json::from_slice(&body).unwrap();
         assert_eq!(body["accepts"].as_array().unwrap().len(), 6);
         body["refusal"]["unpayable_schemes"].clone()
     };
-    assert_eq!(unpayable(&partial()), json!(["aggr_deferred"]));
-    assert_eq!(unpayable(catalog()), Value::Null);
+    let address = Some("address=0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984");
+    for (operation, query, is_private) in [
+        (Operation::Price, None, false),
+        (Operation::Portfolio, address, false),
+        // Only a proven payer gets an answer about its own wallet.
+        (Operation::Portfolio, None, true),
+        (Operation::SubWallet, None, true),
+        (Operation::AutoSwap, None, true),
+    ] {
+        let deferred = json!(["aggr_deferred"]);
+        assert_eq!(unpayable(&partial(), operation, query), deferred);
+        let expected = if is_private { deferred } else { Value::Null };
+        let observed = unpayable(catalog(), operation, query);
+        assert_eq!(observed, expected, "{operation} {query:?}");
+    }
     assert!(
         partial()
             .llms_txt()
