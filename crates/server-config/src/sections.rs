@@ -3,10 +3,12 @@
 mod log;
 mod server;
 mod upstreams;
+mod worth;
 
 pub use log::{LogFormat, LogSection};
 pub use server::ServerSection;
 pub use upstreams::{ChainTable, Chains, UpstreamMode, UpstreamTable, Upstreams};
+pub use worth::{WorthChainTable, WorthSection};
 
 use crate::Problem;
 
