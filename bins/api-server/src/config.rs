@@ -15,7 +15,7 @@ pub use sections::{
 };
 pub use server_config::{
     ChainTable, Chains, ConfigError, LogFormat, LogSection, Problem, ServerSection, UpstreamMode,
-    UpstreamTable, Upstreams,
+    UpstreamTable, Upstreams, WorthChainTable, WorthSection,
 };
 
 /// The listening address unless `server.listen` sets another.
@@ -55,6 +55,8 @@ pub struct Config {
     /// Keys of the agent rail, so that both servers can share one file. This server reads only
     /// `fee_config`, for verifying submitted plans.
     pub plans: toml::Table,
+    /// The judgement of what swaps and deposits are worth.
+    pub worth: WorthSection,
     /// Logging.
     pub log: LogSection,
 }
@@ -162,6 +164,7 @@ impl Configuration for Config {
             }
         }
         self.chains.check(problems);
+        self.worth.check(problems);
         self.log.check(problems);
     }
 }

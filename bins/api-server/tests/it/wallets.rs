@@ -12,3 +12,4 @@ mod lies;
 mod payers;
 mod products;
 mod stage;
+mod worth;
