@@ -15,7 +15,7 @@ pub use sections::{
 };
 pub use server_config::{
     ChainTable, Chains, ConfigError, LogFormat, LogSection, OutboundSection, Problem,
-    ServerSection, UpstreamMode, UpstreamTable, Upstreams,
+    ServerSection, UpstreamMode, UpstreamTable, Upstreams, WorthChainTable, WorthSection,
 };
 
 /// The listening address unless `server.listen` sets another.
@@ -57,6 +57,8 @@ pub struct Config {
     pub plans: toml::Table,
     /// The hosts that may be reached without TLS.
     pub outbound: OutboundSection,
+    /// The judgement of what swaps and deposits are worth.
+    pub worth: WorthSection,
     /// Logging.
     pub log: LogSection,
 }
@@ -170,6 +172,7 @@ impl Configuration for Config {
         }
         self.chains.check(problems);
         self.check_encryption(problems);
+        self.worth.check(problems);
         self.log.check(problems);
     }
 }

@@ -73,6 +73,7 @@ fn start_at_zero() {
         counter!(table::WALLET_ACTIONS_UNCHARGED, "operation" => action.as_str()).increment(0);
     }
     counter!(table::WALLET_ACTIONS_REORGANISED).increment(0);
+    data_sources::worth::begin_metric();
     counter!(table::SETTLED).increment(0);
     counter!(table::SETTLED_MICRO_USD).increment(0);
     counter!(table::WITHOUT_RECORD).increment(0);

@@ -99,7 +99,13 @@ pub(crate) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
             boxed(|| approve::answer(context, &tokens.okx, &sources.unreviewed, call)).await
         }
         Operation::Swap => {
-            boxed(|| swap::answer(context, &tokens.okx, &sources.unreviewed, call)).await
+            let sources = swap::Reads {
+                okx: &tokens.okx,
+                unreviewed: &sources.unreviewed,
+                evm: &accounts.evm,
+                worth: &sources.worth,
+            };
+            boxed(|| swap::answer(context, sources, call)).await
         }
         Operation::MarketAlpha => boxed(|| market_alpha::answer(context, &tokens.okx, call)).await,
         Operation::CryptoNews => boxed(|| crypto_news::answer(context, news, call)).await,

@@ -52,6 +52,7 @@ use data_sources::probe::Board;
 use data_sources::rss::Rss;
 use data_sources::sourcify::Sourcify;
 use data_sources::treasury::Treasury;
+use data_sources::worth::WorthJudge;
 use data_sources::x_api::XApi;
 use data_sources::yahoo::Yahoo;
 use data_sources::{Clock, Source, UpstreamSpec};
@@ -64,7 +65,7 @@ pub(crate) use self::accounts::Accounts;
 pub(crate) use self::ai::Ai;
 pub(crate) use self::chain::Chain;
 use self::connect::Connect;
-pub(crate) use self::defi::{Defi, EDITION_FRESH_SECONDS, Edition};
+pub(crate) use self::defi::{Defi, EDITION_FRESH_SECONDS, Edition, USUAL_TOKENS};
 pub(crate) use self::derivatives::Derivatives;
 pub(crate) use self::news::News;
 pub(crate) use self::rails::Rails;
@@ -95,6 +96,8 @@ pub struct Sources {
     pub(crate) tradfi: Tradfi,
     pub(crate) wallets: Wallets,
     pub(crate) rails: Arc<Rails>,
+    /// The judge of what swaps and deposits are worth.
+    pub(crate) worth: WorthJudge,
     /// The datasets that are refreshed on a schedule.
     pub(crate) snapshots: Snapshots,
     /// Earlier readings of tokens.
@@ -121,19 +124,27 @@ impl Sources {
         let defillama = connect.one("defillama", Defillama::new)?;
         let rules = fees::rules(config).map_err(ServeError::Fees)?;
         let fees = rules.map(|rules| rules.policy.fees);
+        let tokens = Tokens::connect(&connect, okx.clone(), defillama.clone())?;
+        let worth = WorthJudge::new(
+            config.worth.rules(),
+            defillama.clone(),
+            tokens.dexscreener.clone(),
+            clock.clone(),
+        );
         Ok(Self {
             context: connect.context(),
             accounts: Accounts::connect(&connect, okx.clone(), evm.clone(), defillama.clone())?,
             ai: Ai::connect(&connect)?,
             chain: Chain::connect(&connect, evm.clone())?,
-            defi: Defi::new(okx.clone(), evm, defillama.clone(), clock),
+            defi: Defi::new(okx.clone(), evm, defillama, clock),
             derivatives: Derivatives::connect(&connect)?,
             news: News::connect(&connect, okx.clone())?,
-            security: Security::connect(&connect, okx.clone())?,
-            tokens: Tokens::connect(&connect, okx, defillama)?,
+            security: Security::connect(&connect, okx)?,
+            tokens,
             tradfi: Tradfi::connect(&connect)?,
             wallets: connect.wallets(),
             rails: Arc::new(Rails::connect(&connect, fees.as_deref())?),
+            worth,
             snapshots: Snapshots::default(),
             memory: Memory::default(),
             unreviewed: Arc::default(),

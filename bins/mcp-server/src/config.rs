@@ -47,6 +47,9 @@ pub struct Config {
     pub log: LogSection,
     /// Keys of the paid API, so that both servers can share one file; not read here.
     pub payment: toml::Table,
+    /// As [`Self::payment`]. What an unsigned plan is worth is bounded by `[swap]` of the fee
+    /// configuration.
+    pub worth: toml::Table,
     /// As [`Self::payment`].
     pub settlement: toml::Table,
     /// The file for the state that outlives a restart.

@@ -26,6 +26,9 @@ pub enum Error {
         /// The upstream's code.
         code: String,
     },
+    /// The aggregator's own guard refused the swap: it would lose more than the limit.
+    #[error("the aggregator refuses the swap, because it would lose more than the limit")]
+    PriceImpact,
     /// The upstream answered that the requested thing does not exist.
     #[error("{message}")]
     NotFound {
@@ -49,6 +52,7 @@ impl Error {
             Self::Source(error) => error.kind.code(),
             Self::NotPriced { .. } => "token_not_priced",
             Self::NoRoute { .. } => "no_route",
+            Self::PriceImpact => "price_impact_too_high",
             Self::NotFound { reason, .. } => reason,
             Self::Request(error) => error.code(),
             Self::Refused(refusal) => refusal.code(),

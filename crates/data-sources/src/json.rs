@@ -166,6 +166,15 @@ impl<'a> Json<'a> {
         }
     }
 
+    /// A flag, or its word as a string: some sources write it either way.
+    pub(crate) fn flag_or_text(&self) -> Read<bool> {
+        match self.text {
+            "\"true\"" => Ok(true),
+            "\"false\"" => Ok(false),
+            _ => self.flag(),
+        }
+    }
+
     /// A number without sign, fraction and exponent.
     pub(crate) fn integer<T: std::str::FromStr>(&self) -> Read<T> {
         let digits = is_digits(self.text);

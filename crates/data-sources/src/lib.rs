@@ -54,6 +54,7 @@ mod tokens;
 pub mod transport;
 pub mod treasury;
 mod wire;
+pub mod worth;
 pub mod x_api;
 pub mod yahoo;
 

@@ -89,6 +89,9 @@ pub struct SwapRequest {
     pub user: Address,
     /// Tolerance in percent.
     pub slippage: SlippagePercent,
+    /// The loss above which the aggregator itself refuses, in basis points. `None` leaves its own
+    /// default.
+    pub max_price_impact_bps: Option<u32>,
 }
 
 impl SwapRequest {
@@ -139,7 +142,17 @@ impl SwapRequest {
             amount,
             user,
             slippage,
+            max_price_impact_bps: None,
         })
+    }
+
+    /// Sets the loss above which the aggregator itself refuses, in basis points.
+    #[must_use]
+    pub fn guarded(self, max_price_impact_bps: u32) -> Self {
+        Self {
+            max_price_impact_bps: Some(max_price_impact_bps),
+            ..self
+        }
     }
 
     /// The request as the judgement of a quote takes it.

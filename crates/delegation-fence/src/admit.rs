@@ -21,7 +21,7 @@ pub use self::{
     budget::{Budget, Spent},
     facts::PlanFacts,
     feasible::Foresight,
-    rates::Rates,
+    rates::{PlanWorth, Rates, WorthTooLow},
     rules::judge_plan,
 };
 use crate::{

@@ -28,7 +28,7 @@ pub use self::{
     },
     admit::{
         Admitted, Budget, Confirmation, Foresight, LEAST_LIFE_SECONDS, Landing, Peg, Phase,
-        PlanFacts, Rates, Spent, Submission, admit, judge_plan,
+        PlanFacts, PlanWorth, Rates, Spent, Submission, WorthTooLow, admit, judge_plan,
     },
     domain::Domain,
     fence::{

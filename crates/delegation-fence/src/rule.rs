@@ -218,6 +218,11 @@ rules! {
         FencePeg = "fence_peg",
         /// The plan promises less than current prices do, by more than the service takes.
         FencePrice = "fence_price",
+        /// The plan's tokens have no prices on which independent sources agree.
+        WorthUnknown = "worth_unknown",
+        /// The plan's minimum is worth less than its input, by more than the operator allows any
+        /// swap.
+        PriceImpactTooHigh = "price_impact_too_high",
         /// The account holds less of the input token than the plan takes.
         BalanceTooLow = "balance_too_low",
         /// A step of the plan would revert on the chain as it is now.

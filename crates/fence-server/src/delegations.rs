@@ -32,7 +32,7 @@ pub use self::{
 };
 use crate::{
     Accounts, Chain, Clocks, DelegationError, Foresee, Holder, InstalledPolicy, KeptSubmission,
-    Prices, Store, StoreError, View,
+    PortError, Prices, Store, StoreError, View,
 };
 
 /// How many times a write is tried when other writes about the same account keep coming in between.
@@ -270,17 +270,25 @@ impl Delegations {
             .into());
         }
         match phase {
-            Phase::Begin => self.require_worth(&admitted).await,
+            // A plan that was worth its input when it was accepted waits for prices.
+            Phase::Begin => match self.require_worth(&admitted).await {
+                Err(DelegationError::Refused(refusal)) if refusal.rule == Rule::WorthUnknown => {
+                    let reason = refusal.observed;
+                    Err(DelegationError::Prices(PortError { reason }))
+                }
+                judged => judged,
+            },
             // Prices do not hold up a plan that has begun: its minimum was judged before its first
             // step.
             Phase::GoOn => Ok(()),
         }
     }
 
-    /// Compares a plan's minimum with the present prices, when prices are read.
+    /// Judges what a plan is worth, by its minimum and the present prices. A server that sends
+    /// nothing reads no prices.
     ///
     /// # Errors
-    /// `fence_price`; prices that cannot be read.
+    /// `worth_unknown`, `fence_price`, `price_impact_too_high`; a chain that cannot be read.
     async fn require_worth(
         &self,
         admitted: &delegation_fence::Admitted,
@@ -288,9 +296,9 @@ impl Delegations {
         let Some(prices) = &self.prices else {
             return Ok(());
         };
-        let rates = prices.rates(admitted).await;
-        let rates = rates.map_err(DelegationError::Prices)?;
-        Ok(admitted.require_worth(&rates, prices.max_deviation())?)
+        let worth = prices.worth(admitted).await;
+        let worth = worth.map_err(DelegationError::Prices)?;
+        Ok(admitted.require_worth(&worth, prices.max_deviation())?)
     }
 
     /// Checks a plan on the chain as it is now, when a chain is read.

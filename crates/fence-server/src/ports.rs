@@ -6,7 +6,7 @@ use std::pin::Pin;
 use alloy_primitives::{Address, B256};
 use calldata_checks::{BasisPoints, Decimal};
 use delegation_fence::onchain::{ChainReading, Level};
-use delegation_fence::{AccountKind, Admitted, Foresight, Now, Rates};
+use delegation_fence::{AccountKind, Admitted, Foresight, Now, PlanWorth};
 use thiserror::Error;
 
 /// The future that a port returns.
@@ -36,10 +36,10 @@ pub trait Clocks: Send + Sync + 'static {
     fn now(&self) -> PortFuture<'_, Now>;
 }
 
-/// The market prices that a plan's minimum is compared with.
+/// The judgement of what a plan is worth.
 pub trait Prices: Send + Sync + 'static {
-    /// The present prices of a plan's two tokens.
-    fn rates<'a>(&'a self, admitted: &'a Admitted) -> PortFuture<'a, Result<Rates, PortError>>;
+    /// Judges what a plan gives, by its minimum and the present prices of its two tokens.
+    fn worth<'a>(&'a self, admitted: &'a Admitted) -> PortFuture<'a, Result<PlanWorth, PortError>>;
 
     /// How far a plan's minimum may lie below the market prices.
     fn max_deviation(&self) -> BasisPoints;

@@ -16,6 +16,7 @@ pub mod symbol;
 pub mod text;
 pub mod token;
 pub mod unreadable;
+pub mod worth;
 
 pub use self::extent::Extent;
 pub use self::figure::{

@@ -70,6 +70,17 @@ error_codes! {
     PayloadTooLarge = "payload_too_large", 413, false;
     /// The request is well formed, but this service does not support it.
     Unsupported = "unsupported", 422, false;
+    /// What goes in or comes out of the exchange has no price on which independent sources agree,
+    /// so nothing is signed.
+    WorthUnknown = "worth_unknown", 422, true;
+    /// Less comes out of the exchange than the limit allows, by the quote's own statement or at the
+    /// prices of independent sources. `max_price_impact_bps` loosens the limit up to the operator's
+    /// ceiling.
+    PriceImpactTooHigh = "price_impact_too_high", 422, false;
+    /// According to the quote, one of the tokens can be bought but not sold.
+    TokenIsHoneypot = "token_is_honeypot", 422, false;
+    /// According to the quote, one of the tokens keeps more of a transfer than the operator allows.
+    TokenTaxTooHigh = "token_tax_too_high", 422, false;
     /// Too many requests; `Retry-After` says when to come back.
     RateLimited = "rate_limited", 429, true;
     /// The request headers are larger than the server accepts.

@@ -16,5 +16,5 @@ pub use log::start_log;
 pub use secrets::read_secret_file;
 pub use sections::{
     ChainTable, Chains, LogFormat, LogSection, OutboundSection, ServerSection, UpstreamMode,
-    UpstreamTable, Upstreams, check_rpc_url, check_url,
+    UpstreamTable, Upstreams, WorthChainTable, WorthSection, check_rpc_url, check_url,
 };

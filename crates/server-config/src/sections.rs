@@ -4,11 +4,13 @@ mod log;
 mod outbound;
 mod server;
 mod upstreams;
+mod worth;
 
 pub use log::{LogFormat, LogSection};
 pub use outbound::OutboundSection;
 pub use server::ServerSection;
 pub use upstreams::{ChainTable, Chains, UpstreamMode, UpstreamTable, Upstreams};
+pub use worth::{WorthChainTable, WorthSection};
 
 use crate::Problem;
 

@@ -27,8 +27,8 @@ pub use order::{
 };
 pub use plan::{DepositPlan, Idle, ListedProduct, Position, PrincipalRequest};
 pub use ports::{
-    Attested, BridgeAsk, BridgePlan, Burn, PlanCause, PlanRefused, PlannedStep, Plans, PortFuture,
-    SwapAsk, SwapPlan,
+    Attested, BridgeAsk, BridgePlan, Burn, DepositAsk, PlanCause, PlanRefused, PlannedStep, Plans,
+    PortFuture, SwapAsk, SwapPlan,
 };
 pub use refused::{FundsRequired, Refused};
 pub use shared::{Pace, Parts};

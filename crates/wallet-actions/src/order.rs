@@ -40,6 +40,9 @@ pub struct Order {
     /// The most slippage of a deposit or of its withdrawal, in basis points. It can only narrow the
     /// general limits. A swap has its own slippage.
     pub max_slippage_bps: Option<u64>,
+    /// The most of a swap's or deposit's worth that may be lost, in basis points. It tightens the
+    /// operator's limit, or loosens it up to the operator's ceiling. `None` means the operator's.
+    pub max_price_impact_bps: Option<u32>,
 }
 
 /// A transfer from the owner's account that is still to come.

@@ -13,12 +13,17 @@ use crate::StepKind;
 /// The future that a port returns.
 pub type PortFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Builds and checks the transactions of swaps and bridges. An implementation checks the bytes of
-/// every plan that it returns. This crate checks the recipients and the remaining balances, and
-/// does not check the encoding of a route.
+/// Builds and checks the transactions of swaps and bridges, and judges what deposits are worth. An
+/// implementation checks the bytes of every plan that it returns, and what a swap is worth. This
+/// crate checks the recipients and the remaining balances, and does not check the encoding of a
+/// route.
 pub trait Plans: Send + Sync + 'static {
-    /// Plans the transactions of a swap.
+    /// Plans the transactions of a swap. A swap is planned only when its worth was judged and
+    /// holds.
     fn swap(&self, ask: SwapAsk) -> PortFuture<'_, Result<SwapPlan, PlanRefused>>;
+
+    /// Judges what a deposit is worth. Returns the evidence of the judgement, for the answer.
+    fn judge_deposit(&self, ask: DepositAsk) -> PortFuture<'_, Result<Value, PlanRefused>>;
 
     /// Plans the transactions of a bridge on its source chain.
     fn bridge(&self, ask: BridgeAsk) -> PortFuture<'_, Result<BridgePlan, PlanRefused>>;
@@ -47,6 +52,29 @@ pub struct SwapAsk {
     pub slippage_pct: String,
     /// The same slippage in basis points.
     pub slippage_bps: u64,
+    /// The decimals of the input token, by its contract.
+    pub from_decimals: u8,
+    /// The decimals of the output token, by its contract.
+    pub to_decimals: u8,
+    /// The same as [`Order::max_price_impact_bps`](crate::Order::max_price_impact_bps).
+    pub max_price_impact_bps: Option<u32>,
+}
+
+/// A deposit to judge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DepositAsk {
+    /// The chain.
+    pub chain_id: u64,
+    /// The deposited asset.
+    pub asset: Address,
+    /// The decimals of the asset, by its contract.
+    pub decimals: u8,
+    /// The deposit, in the asset's smallest unit.
+    pub amount: U256,
+    /// The worth of the shares in the asset's smallest unit, by the product's own conversion.
+    pub worth: U256,
+    /// The same as [`Order::max_price_impact_bps`](crate::Order::max_price_impact_bps).
+    pub max_price_impact_bps: Option<u32>,
 }
 
 /// A planned and checked swap.
@@ -160,4 +188,7 @@ pub enum PlanCause {
     NoRoute,
     /// The bytes of the quote fail a check.
     Refused,
+    /// What comes out is not worth what goes in, or nobody can tell. `check` is the code of the
+    /// judgement of worth.
+    Worth,
 }

@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use readings::Figure;
 use readings::defi::market::Market;
 use thiserror::Error;
 use yield_watch::{Mandate, MoveKey, MoveOutcome, Position, Proposal, Snapshot};
@@ -85,6 +86,8 @@ pub struct Holdings {
     pub position: Position,
     /// The ids of the markets into which the wallet could move.
     pub reachable: BTreeSet<String>,
+    /// The estimated cost of a move, in dollars.
+    pub cost_usd: Figure,
 }
 
 /// The state of a move.

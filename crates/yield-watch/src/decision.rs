@@ -2,13 +2,15 @@
 //! again.
 
 use jiff::{SignedDuration, Timestamp};
-use readings::Decimal;
 use readings::defi::{grade::Appetite, market::Market};
+use readings::{Decimal, Figure};
 use rust_decimal::prelude::ToPrimitive as _;
 use serde::{Deserialize, Serialize};
 
 use crate::{MoveKey, Pool, Position, Proposal, Rules};
 
+/// The seconds of a year of 365 days.
+const YEAR_SECONDS: u64 = 31_536_000;
 /// How many basis points one percent has.
 const BPS_OF_PERCENT: i64 = 100;
 
@@ -34,6 +36,24 @@ impl Snapshot {
     }
 }
 
+/// The bounds of a move, and what is compared with them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MoveBounds {
+    /// The most moves in any 24 hours, by the rules.
+    pub max_moves_per_day: u32,
+    /// How many moves of the mandate have begun in the last 24 hours.
+    pub moved_within_day: u32,
+    /// The fewest dollars that a move must gain, by the rules.
+    pub min_gain_usd: Figure,
+    /// The most dollars of one move, by the rules.
+    pub max_move_usd: Figure,
+    /// The seconds until the mandate's end.
+    pub seconds_left: u64,
+    /// The estimated cost of a move, in dollars.
+    pub cost_usd: Figure,
+}
+
 /// All inputs of a decision. A record of the audit contains all of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -55,6 +75,10 @@ pub struct Inputs {
     /// The position of the wallet's money. Only a mandate that acts has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<Position>,
+    /// The bounds of a move. Only a mandate that acts has them, once its wallet was read. Records
+    /// of earlier versions have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bounds: Option<MoveBounds>,
 }
 
 /// The decision of a check.
@@ -64,7 +88,7 @@ pub enum Decision {
     /// The best market yields enough more than the compared one, or the wallet of a mandate that
     /// acts holds idle money.
     Opportunity,
-    /// The gain is too small.
+    /// The gain is too small, or the mandate has made its moves of the day.
     NoChange,
     /// The snapshot is too old, so nothing is decided.
     StaleData,
@@ -96,10 +120,41 @@ impl Inputs {
             Some(Position::Held { pool, .. }) => gains && pool.pool != best.pool,
             None => gains,
         };
-        match is_opportunity {
+        match is_opportunity && self.is_within_bounds() {
             true => Decision::Opportunity,
             false => Decision::NoChange,
         }
+    }
+
+    /// Whether a move is within its bounds. A mandate that only notifies has none.
+    fn is_within_bounds(&self) -> bool {
+        self.bounds.as_ref().is_none_or(|bounds| {
+            bounds.moved_within_day < bounds.max_moves_per_day
+                && self
+                    .gain_usd()
+                    .is_some_and(|gain| gain >= bounds.min_gain_usd.0)
+        })
+    }
+
+    /// Returns how many dollars a move gains until the mandate's end, at present yields and after
+    /// its cost. `None` without bounds or without something to move, and when it overflows.
+    #[must_use]
+    pub fn gain_usd(&self) -> Option<Decimal> {
+        let (bounds, best) = (self.bounds.as_ref()?, self.best.as_ref()?);
+        let (moved, present) = match self.position.as_ref()? {
+            Position::Idle { idle_usd } => (idle_usd, Decimal::ZERO),
+            Position::Held { pool, amount_usd } => (amount_usd, pool.apy_pct.0),
+            Position::Unread { .. } => return None,
+        };
+        let moved = moved.0.min(bounds.max_move_usd.0);
+        let more_pct = best.apy_pct.0.checked_sub(present)?;
+        let a_year = moved
+            .checked_mul(more_pct)?
+            .checked_div(Decimal::ONE_HUNDRED)?;
+        let lasting = a_year
+            .checked_mul(Decimal::from(bounds.seconds_left))?
+            .checked_div(Decimal::from(YEAR_SECONDS))?;
+        lasting.checked_sub(bounds.cost_usd.0)
     }
 
     /// Returns the market with which the best one is compared: the baseline, or the wallet's
@@ -114,8 +169,14 @@ impl Inputs {
 
     /// Whether the inputs state the rules of a mandate.
     pub(crate) fn is_under(&self, rules: &Rules) -> bool {
+        let bounds_are = |bounds: &MoveBounds| {
+            bounds.max_moves_per_day == rules.max_moves_per_day
+                && bounds.min_gain_usd == rules.min_gain_usd
+                && bounds.max_move_usd == rules.max_move_usd
+        };
         self.allowed_protocols == rules.allowed_protocols
             && self.min_apy_delta_bps == rules.min_apy_delta_bps
+            && self.bounds.as_ref().is_none_or(bounds_are)
     }
 
     /// Returns the move that an opportunity of a mandate that acts requests under `key`, within the
@@ -214,6 +275,7 @@ mod tests {
             baseline,
             best,
             position: None,
+            bounds: None,
         }
     }
 
@@ -314,6 +376,46 @@ mod tests {
     }
 
     #[test]
+    fn a_move_must_gain_enough_after_its_cost_and_has_a_limit_a_day() {
+        let figure = |text: &str| text.parse::<Figure>().unwrap();
+        // Ten percent of 1,000 dollars are 100 in a year, and five percent were 50.
+        let decided = |held: bool, moved: u32, days: u64, cost: &str, least: &str| {
+            let mut inputs = inputs(None, pool("10"));
+            inputs.position = Some(match held {
+                true => Position::Held {
+                    pool: Pool {
+                        pool: "q".to_owned(),
+                        ..pool("5").unwrap()
+                    },
+                    amount_usd: figure("5000"),
+                },
+                false => Position::Idle {
+                    idle_usd: figure("5000"),
+                },
+            });
+            inputs.bounds = Some(MoveBounds {
+                max_moves_per_day: 2,
+                moved_within_day: moved,
+                min_gain_usd: figure(least),
+                max_move_usd: figure("1000"),
+                seconds_left: days * 86_400,
+                cost_usd: figure(cost),
+            });
+            inputs.decide()
+        };
+        let (moves, stays) = (Decision::Opportunity, Decision::NoChange);
+        assert_eq!(decided(false, 0, 365, "0.5", "99.5"), moves);
+        assert_eq!(decided(false, 0, 365, "0.51", "99.5"), stays);
+        assert_eq!(decided(true, 0, 365, "0.5", "49.5"), moves);
+        assert_eq!(decided(true, 0, 365, "0.5", "49.51"), stays);
+        // A day of five percent is 14 cents.
+        assert_eq!(decided(true, 0, 1, "0", "0.13"), moves);
+        assert_eq!(decided(true, 0, 1, "0.05", "0.13"), stays);
+        assert_eq!(decided(true, 1, 365, "0", "1"), moves);
+        assert_eq!(decided(true, 2, 365, "0", "1"), stays);
+    }
+
+    #[test]
     fn only_markets_of_low_risk_and_of_the_protocols_are_compared() {
         let rules = Rules {
             min_apy_delta_bps: 50,
@@ -321,6 +423,8 @@ mod tests {
             max_move_usd: "1".parse().unwrap(),
             allowed_protocols: vec!["aave-v3".to_owned()],
             check_interval: 3_600,
+            max_moves_per_day: 1,
+            min_gain_usd: "1".parse().unwrap(),
         };
         let markets = [
             market("other", "morpho-blue", "9", Grade::A, "no"),

@@ -9,7 +9,7 @@ mod rules;
 mod watched;
 
 pub use self::audit::{AuditEntry, AuditError, AuditHead, AuditRecord, Event, verify};
-pub use self::decision::{Decision, Inputs, Snapshot, best_allowed};
+pub use self::decision::{Decision, Inputs, MoveBounds, Snapshot, best_allowed};
 pub use self::mandate::{Ended, MAX_ACTIVE, MAX_DAYS, Mandate, Mode, State};
 pub use self::pool::Pool;
 pub use self::position::{MoveKey, MoveOutcome, Position, Proposal};

@@ -146,6 +146,8 @@ mod tests {
                 max_move_usd: Figure(Decimal::ONE),
                 allowed_protocols: vec!["aave-v3".to_owned()],
                 check_interval: 3_600,
+                max_moves_per_day: 1,
+                min_gain_usd: Figure(Decimal::ONE),
             },
             mode: Mode::Notify,
             created_at: at("2026-11-21T00:00:00Z"),

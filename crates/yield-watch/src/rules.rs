@@ -11,6 +11,8 @@ const MAX_INTERVAL_SECONDS: u64 = 180 * 86_400;
 const MAX_DELTA_BPS: u32 = 100_000;
 /// The largest allowed slippage, in basis points.
 const MAX_SLIPPAGE_BPS: u32 = 5_000;
+/// The most moves in a day.
+const MAX_MOVES: u32 = 24;
 /// The most protocols of one mandate.
 const MAX_PROTOCOLS: usize = 32;
 /// The most bytes of a protocol's slug.
@@ -31,6 +33,24 @@ pub struct Rules {
     pub allowed_protocols: Vec<String>,
     /// The seconds between checks.
     pub check_interval: u64,
+    /// The most moves in any 24 hours. A mandate that only notifies records it, and does not use
+    /// it.
+    #[serde(default = "one_move")]
+    pub max_moves_per_day: u32,
+    /// The fewest dollars that a move must gain until the mandate's end, at present yields and
+    /// after its cost. A mandate that only notifies records it, and does not use it.
+    #[serde(default = "one_dollar")]
+    pub min_gain_usd: Figure,
+}
+
+/// The default of [`Rules::max_moves_per_day`].
+const fn one_move() -> u32 {
+    1
+}
+
+/// The default of [`Rules::min_gain_usd`].
+const fn one_dollar() -> Figure {
+    Figure(Decimal::ONE)
 }
 
 /// A rule that is out of bounds.
@@ -77,6 +97,16 @@ impl Rules {
                 "rules.check_interval",
                 "3600 to 15552000 seconds",
             ),
+            (
+                (1..=MAX_MOVES).contains(&self.max_moves_per_day),
+                "rules.max_moves_per_day",
+                "1 to 24",
+            ),
+            (
+                !self.min_gain_usd.0.is_sign_negative() || self.min_gain_usd.0.is_zero(),
+                "rules.min_gain_usd",
+                "0 or more",
+            ),
         ];
         let broken = rules.into_iter().filter(|(holds, ..)| !holds);
         broken
@@ -96,6 +126,8 @@ mod tests {
             max_move_usd: Figure(Decimal::from(1_000)),
             allowed_protocols: vec!["aave-v3".to_owned()],
             check_interval: 3_600,
+            max_moves_per_day: 1,
+            min_gain_usd: Figure(Decimal::ONE),
         }
     }
 
@@ -107,9 +139,21 @@ mod tests {
             max_slippage_bps: 5_000,
             allowed_protocols: vec!["a".repeat(64); 32],
             check_interval: 15_552_000,
+            max_moves_per_day: 24,
+            min_gain_usd: Figure(Decimal::ZERO),
             ..rules()
         };
         assert_eq!(widest.problems(), []);
+    }
+
+    /// Mandates that were stored before these rules existed are bounded by their defaults.
+    #[test]
+    fn missing_bounds_of_moves_have_defaults() {
+        let mut stored = serde_json::to_value(rules()).unwrap();
+        let members = stored.as_object_mut().unwrap();
+        members.remove("max_moves_per_day").unwrap();
+        members.remove("min_gain_usd").unwrap();
+        assert_eq!(serde_json::from_value::<Rules>(stored).unwrap(), rules());
     }
 
     #[test]
@@ -120,6 +164,8 @@ mod tests {
             max_move_usd: Figure(Decimal::ZERO),
             allowed_protocols: vec!["Aave V3".to_owned()],
             check_interval: 3_599,
+            max_moves_per_day: 0,
+            min_gain_usd: Figure(Decimal::NEGATIVE_ONE),
         };
         let paths: Vec<_> = none_holds.problems().iter().map(|one| one.path).collect();
         assert_eq!(
@@ -130,6 +176,8 @@ mod tests {
                 "rules.max_move_usd",
                 "rules.allowed_protocols",
                 "rules.check_interval",
+                "rules.max_moves_per_day",
+                "rules.min_gain_usd",
             ]
         );
     }

@@ -3,13 +3,17 @@
 //! The caller stores the records and the changed mandate together. Nothing here reads a clock, a
 //! store or a wallet.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
+use readings::Figure;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AuditEntry, AuditError, AuditHead, AuditRecord, Decision, Ended, Inputs, Mandate, MoveKey,
-    MoveOutcome, Pool, Position, Proposal, Snapshot, State,
+    AuditEntry, AuditError, AuditHead, AuditRecord, Decision, Ended, Inputs, Mandate, MoveBounds,
+    MoveKey, MoveOutcome, Pool, Position, Proposal, Snapshot, State,
 };
+
+/// The time in which moves are counted.
+const DAY: SignedDuration = SignedDuration::from_hours(24);
 
 /// A mandate, with all data on which its next record depends. A record counts only once it is
 /// stored together with the state after it.
@@ -25,6 +29,9 @@ pub struct Watched {
     opportunity: Option<AnnouncedOpportunity>,
     open_move: Option<Proposal>,
     last_move: Option<(MoveKey, MoveOutcome)>,
+    /// When the moves of the last day were requested, except those that never began.
+    #[serde(default)]
+    moves: Vec<Timestamp>,
 }
 
 /// The last opportunity, which the owner can read.
@@ -53,6 +60,8 @@ pub struct Reading {
     /// The position of the wallet's money. A mandate that acts needs it. A mandate that only
     /// notifies must not have it.
     pub position: Option<Position>,
+    /// The estimated cost of a move, in dollars. `None` when the wallet was not read.
+    pub cost_usd: Option<Figure>,
 }
 
 impl Watched {
@@ -71,6 +80,7 @@ impl Watched {
             opportunity: None,
             open_move: None,
             last_move: None,
+            moves: Vec::new(),
         };
         let record = watched.append(entry)?;
         Ok((watched, record))
@@ -137,6 +147,8 @@ impl Watched {
         if !self.may_check(at) {
             return Ok(Vec::new());
         }
+        self.moves.retain(|moved| at.duration_since(*moved) < DAY);
+        let bounds = reading.cost_usd.map(|cost| self.bounds(at, cost));
         let rules = &self.mandate.rules;
         let inputs = Inputs {
             checked_at: at,
@@ -146,6 +158,7 @@ impl Watched {
             baseline: self.baseline.clone(),
             best: reading.best,
             position: reading.position,
+            bounds,
         };
         let seq = self.head.next_seq;
         let decision = inputs.decide();
@@ -165,8 +178,23 @@ impl Watched {
         if let Some(proposal) = proposal {
             records.push(self.append(AuditEntry::asked(&proposal, at))?);
             self.open_move = Some(proposal);
+            self.moves.push(at);
         }
         Ok(records)
+    }
+
+    /// The bounds of a move at `at`.
+    fn bounds(&self, at: Timestamp, cost_usd: Figure) -> MoveBounds {
+        let rules = &self.mandate.rules;
+        let left = self.mandate.expires_at.duration_since(at).as_secs();
+        MoveBounds {
+            max_moves_per_day: rules.max_moves_per_day,
+            moved_within_day: u32::try_from(self.moves.len()).unwrap_or(u32::MAX),
+            min_gain_usd: rules.min_gain_usd,
+            max_move_usd: rules.max_move_usd,
+            seconds_left: u64::try_from(left).unwrap_or_default(),
+            cost_usd,
+        }
     }
 
     /// Records the end of the open move. Returns no record when no move is open.
@@ -184,6 +212,10 @@ impl Watched {
         let at = now.max(self.recorded_at);
         let record = self.append(AuditEntry::concluded(&open.key, &outcome, at))?;
         self.open_move = None;
+        // A move that never began does not count.
+        if let MoveOutcome::Refused { .. } | MoveOutcome::Stopped { .. } = outcome {
+            self.moves.pop();
+        }
         self.last_move = Some((open.key, outcome));
         Ok(Some(record))
     }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use calldata_checks::{BasisPoints, UtcSeconds};
+use calldata_checks::UtcSeconds;
 use data_sources::Clock;
 use data_sources::defillama::Defillama;
+use data_sources::worth::WorthJudge;
 use delegation_fence::Now;
 use fence_sending::{ChainClocks, ForeseenByChain};
 use fence_server::{Clocks, Delegations, Foresee, Parts, PortFuture, Prices};
@@ -22,7 +23,7 @@ pub(crate) async fn open(
     config: &Config,
     stores: &Stores,
     routes: &Routes,
-    defillama: Defillama,
+    (defillama, worth): (Defillama, WorthJudge),
     clock: Arc<dyn Clock>,
 ) -> Result<Option<Arc<Delegations>>, ServeError> {
     let pinned = pinned(config).map_err(ServeError::Delegation)?;
@@ -30,14 +31,14 @@ pub(crate) async fn open(
         return Ok(None);
     };
     let policy = pinned.fence.policy();
-    // A deviation of 100 % limits nothing, and a server that sends nothing compares no prices.
-    let is_bounded = section.max_deviation() < BasisPoints::MAX;
+    // A server that sends nothing judges no worth.
     let chain = match routes.is_empty() {
         true => None,
         false => Some(sending::reader(config, section, policy.chain_id())?),
     };
-    let prices = chain.clone().filter(|_| is_bounded).map(|chain| {
+    let prices = chain.clone().map(|chain| {
         Arc::new(TokenPrices {
+            worth,
             defillama,
             chain,
             clock: Arc::clone(&clock),

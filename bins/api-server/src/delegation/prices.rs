@@ -1,4 +1,4 @@
-//! The prices against which a delegated plan's minimum is checked.
+//! The judgement of what a delegated plan is worth.
 
 use std::sync::Arc;
 
@@ -6,20 +6,24 @@ use alloy_primitives::{Address, address};
 use calldata_checks::{BasisPoints, Decimal};
 use data_sources::Clock;
 use data_sources::defillama::Defillama;
-use delegation_fence::{Admitted, Rates};
+use data_sources::worth::{WorthJudge, side};
+use delegation_fence::{Admitted, PlanWorth, Rates, WorthTooLow};
 use fence_sending::ChainReader;
 use fence_server::{PortError, PortFuture, Prices};
+use readings::worth::{Exchange, Stated};
 
 use crate::wallets::token_usd;
 
-/// The price source's name for the policy's chain.
+/// The name of the policy's chain at the source of the coin's price.
 const PLATFORM: &str = "base";
 
 /// The chain's coin as a token, at the address where every OP stack chain has it.
 const WRAPPED_COIN: Address = address!("4200000000000000000000000000000000000006");
 
-/// Token prices of DefiLlama, with the output token's decimals from the chain.
+/// The judge of worth, with the output token's decimals from the chain, and the price of the
+/// chain's coin from DefiLlama.
 pub(super) struct TokenPrices {
+    pub(super) worth: WorthJudge,
     pub(super) defillama: Defillama,
     pub(super) chain: ChainReader,
     pub(super) clock: Arc<dyn Clock>,
@@ -28,12 +32,39 @@ pub(super) struct TokenPrices {
 }
 
 impl TokenPrices {
-    /// The price of a whole token in US dollars. A stale or doubtful price is an error.
-    async fn usd(&self, token: Address) -> Result<Decimal, PortError> {
-        let price = token_usd(&self.defillama, self.clock.as_ref(), PLATFORM, token).await;
-        price.map_err(|reason| PortError {
-            reason: format!("{token}: {reason}"),
-        })
+    /// Judges a plan by its minimum. The error says why there is no judgement.
+    async fn judged(&self, admitted: &Admitted, decimals: u8) -> Result<PlanWorth, String> {
+        let (chain_id, input, output) = (admitted.chain_id, admitted.token, admitted.landing.token);
+        let rates = Rates {
+            input_usd: self.usd(chain_id, input).await?,
+            input_decimals: self.input_decimals,
+            output_usd: self.usd(chain_id, output).await?,
+            output_decimals: decimals,
+        };
+        // The quote is the delegate's own claim. Only the minimum is enforced.
+        let exchange = Exchange {
+            chain_id,
+            input: side(input, admitted.amount, self.input_decimals),
+            output: side(output, admitted.landing.at_least, decimals),
+            stated: Stated::default(),
+            max_price_impact_bps: None,
+        };
+        let holds = match self.worth.judge(&exchange).await {
+            Ok(_) => Ok(()),
+            Err(unworthy) => {
+                let compared = unworthy.compared();
+                let (expected, observed) = compared.ok_or_else(|| unworthy.to_string())?;
+                Err(WorthTooLow { expected, observed })
+            }
+        };
+        Ok(PlanWorth::Judged { rates, holds })
+    }
+
+    async fn usd(&self, chain_id: u64, token: Address) -> Result<Decimal, String> {
+        let price = self.worth.price(chain_id, token).await;
+        let usd = price.map_err(|unworthy| unworthy.to_string())?.usd;
+        let exact = usd.to_string().parse();
+        exact.map_err(|_| format!("{token}: its price has too many digits"))
     }
 
     async fn decimals(&self, token: Address) -> Result<u8, PortError> {
@@ -48,20 +79,22 @@ impl TokenPrices {
 }
 
 impl Prices for TokenPrices {
-    fn rates<'a>(&'a self, admitted: &'a Admitted) -> PortFuture<'a, Result<Rates, PortError>> {
+    fn worth<'a>(&'a self, admitted: &'a Admitted) -> PortFuture<'a, Result<PlanWorth, PortError>> {
         Box::pin(async move {
-            let output = admitted.landing.token;
-            Ok(Rates {
-                input_usd: self.usd(admitted.token).await?,
-                input_decimals: self.input_decimals,
-                output_usd: self.usd(output).await?,
-                output_decimals: self.decimals(output).await?,
-            })
+            let decimals = self.decimals(admitted.landing.token).await?;
+            let judged = self.judged(admitted, decimals).await;
+            Ok(judged.unwrap_or_else(|reason| PlanWorth::Unknown { reason }))
         })
     }
 
     fn native_usd(&self) -> PortFuture<'_, Result<Decimal, PortError>> {
-        Box::pin(self.usd(WRAPPED_COIN))
+        Box::pin(async move {
+            let clock = self.clock.as_ref();
+            let price = token_usd(&self.defillama, clock, PLATFORM, WRAPPED_COIN).await;
+            price.map_err(|reason| PortError {
+                reason: format!("{WRAPPED_COIN}: {reason}"),
+            })
+        })
     }
 
     fn max_deviation(&self) -> BasisPoints {

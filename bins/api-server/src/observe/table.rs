@@ -1,6 +1,7 @@
 //! Every metric of this server as one table, for the recorder and for `docs/OPERATIONS.md`. A test
 //! compares the document with it.
 
+use data_sources::worth::JUDGEMENTS;
 use metrics::{describe_counter, describe_gauge, describe_histogram};
 use server_process::{BUILD_INFO, HTTP_ANSWERS};
 
@@ -49,7 +50,7 @@ pub(super) struct Metric {
 use Kind::{Counter, Gauge, Histogram};
 
 /// In the order of the documentation. Crates below this one record some of them.
-pub(super) const METRICS: [Metric; 39] = [
+pub(super) const METRICS: [Metric; 40] = [
     Metric {
         name: UNPAID_CHALLENGES,
         kind: Counter,
@@ -277,6 +278,12 @@ pub(super) const METRICS: [Metric; 39] = [
         kind: Counter,
         labels: &[],
         help: "ended actions of sub-wallets that a reorganisation changed",
+    },
+    Metric {
+        name: JUDGEMENTS,
+        kind: Counter,
+        labels: &["result"],
+        help: "judgements of what swaps, deposits and delegated plans are worth. `result` is `holds`, or the code of the refusal: `worth_unknown` means that the sources of prices did not allow a judgement",
     },
     Metric {
         name: "svc_wallet_gas_topups_micro_usd_total",

@@ -75,6 +75,10 @@ pub(super) async fn carry_out_since(
         principal: principal(&call.parameters)?,
         deadline: call.parameters.timestamp_ms("deadline").map(|ms| ms / 1000),
         max_slippage_bps: None,
+        max_price_impact_bps: call
+            .parameters
+            .integer("max_price_impact_bps")
+            .and_then(|bps| u32::try_from(bps).ok()),
     };
     let until = time_left(since, actions, call);
     let begun = Box::pin(actions.begin(&order)).await;

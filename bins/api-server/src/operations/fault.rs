@@ -34,6 +34,7 @@ pub(crate) fn reply(error: &Error) -> ErrorReply {
         }
         Error::NoRoute { .. } => ErrorReply::new(ErrorCode::Unsupported, error.to_string())
             .detail("reason", error.code()),
+        Error::PriceImpact => ErrorReply::new(ErrorCode::PriceImpactTooHigh, error.to_string()),
         Error::Request(request) => invalid(request),
         Error::Refused(_) => ErrorReply::new(
             ErrorCode::UpstreamUnavailable,

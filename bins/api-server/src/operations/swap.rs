@@ -1,11 +1,19 @@
 //! `POST /swap`: a quote and the judged calldata of a swap on the home chain.
+//!
+//! Nothing is signed here. A swap that is not worth its input, or of which nobody can tell, is
+//! answered with a warning under the code with which a signed one is refused.
 
+use alloy_primitives::Address;
+use data_sources::evm::EvmReader;
 use data_sources::okx::Okx;
-use data_sources::{SwapRequest, Trim};
+use data_sources::worth::{WorthJudge, side};
+use data_sources::{NATIVE_COIN, SwapQuote, SwapRequest, Trim};
+use readings::defi::chains::gas_coin;
+use readings::worth::{Exchange, Side};
 use serde_json::{Value, json};
 
 use super::fault;
-use crate::answer::{Answered, Method, Object, Origin, Unavailable, seconds};
+use crate::answer::{Answered, Method, Object, Origin, Unavailable, Warning, seconds};
 use crate::call::Call;
 use crate::context::Context;
 use crate::reply::ErrorReply;
@@ -14,12 +22,26 @@ use crate::reviewed::Unreviewed;
 /// For how many seconds a quote counts as fresh. It ages with every block.
 const FRESH_SECONDS: u64 = 15;
 
+/// The decimals of the home chain's coin, and of its wrapped token.
+const COIN_DECIMALS: u8 = 18;
+
+/// The sources that the route reads.
+#[derive(Clone, Copy)]
+pub(super) struct Reads<'a> {
+    pub(super) okx: &'a Okx,
+    pub(super) unreviewed: &'a Unreviewed,
+    pub(super) evm: &'a EvmReader,
+    pub(super) worth: &'a WorthJudge,
+}
+
 pub(super) async fn answer(
     context: &Context,
-    okx: &Okx,
-    unreviewed: &Unreviewed,
+    sources: Reads<'_>,
     call: &Call,
 ) -> Result<Answered, ErrorReply> {
+    let Reads {
+        okx, unreviewed, ..
+    } = sources;
     let parameters = &call.parameters;
     let request = SwapRequest::parse(
         parameters.address("fromToken").unwrap_or_default(),
@@ -37,6 +59,7 @@ pub(super) async fn answer(
         .map_err(|error| fault::reply(&error))?;
     let source = found.source();
     let quote = found.value;
+    let warnings = warnings(sources, &quote).await;
     let mut unavailable = Vec::new();
     for (missing, field) in [
         (
@@ -104,11 +127,55 @@ pub(super) async fn answer(
         ],
         sources: found.sources,
         unavailable,
+        warnings,
         as_of: Some(context.now()),
         fresh_seconds: FRESH_SECONDS,
         none: &[],
         ..Answered::default()
     })
+}
+
+/// Judges what the swap is worth, as if it were signed.
+async fn warnings(sources: Reads<'_>, quote: &SwapQuote) -> Vec<Warning> {
+    let SwapRequest {
+        from_token,
+        to_token,
+        amount,
+        ..
+    } = quote.request;
+    let whole = async |token, atoms| match decimals(sources, quote.chain_id, token).await {
+        Some(decimals) => side(token, atoms, decimals),
+        None => Side {
+            token,
+            amount: None,
+        },
+    };
+    let exchange = Exchange {
+        chain_id: quote.chain_id,
+        input: whole(from_token, amount).await,
+        output: whole(to_token, quote.amount_out).await,
+        stated: quote.stated(),
+        max_price_impact_bps: None,
+    };
+    let judged = sources.worth.judge(&exchange).await;
+    let warning = judged.err().map(|unworthy| Warning {
+        code: unworthy.code(),
+        message: unworthy.to_string(),
+    });
+    warning.into_iter().collect()
+}
+
+/// A token's decimals: reviewed ones, or those that its contract states. The aggregator's own
+/// statement would let it choose the worth of its output.
+async fn decimals(sources: Reads<'_>, chain_id: u64, token: Address) -> Option<u8> {
+    if let Some(reviewed) = sources.okx.reviewed().source_token(token) {
+        return Some(reviewed.decimals);
+    }
+    if token == NATIVE_COIN || gas_coin(chain_id).is_some_and(|coin| coin.token == token) {
+        return Some(COIN_DECIMALS);
+    }
+    let facts = sources.evm.token_facts(chain_id, &[token]).await;
+    facts.ok()?.value.get(&token)?.decimals
 }
 
 /// The aggregator's share of an output that exceeds the quote. The least output stays untouched.

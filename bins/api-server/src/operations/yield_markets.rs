@@ -16,10 +16,8 @@ use crate::context::Context;
 use crate::reply::ErrorReply;
 use crate::snapshots::yield_pools;
 use crate::source_report::SourceReport;
-use crate::sources::{Defi, EDITION_FRESH_SECONDS};
+use crate::sources::{Defi, EDITION_FRESH_SECONDS, USUAL_TOKENS};
 
-/// The tokens for which OKX is asked when the call names no asset.
-const USUAL_TOKENS: [&str; 3] = ["USDT0", "USDG", "USDC"];
 /// The unavailable field when a source beside the edition fails: its readings, and the rows that
 /// only it has.
 const BESIDE: &str = "markets[].also_reported";

@@ -203,6 +203,8 @@ fn terms(parameters: &Parameters, owner: String) -> Option<Terms> {
             max_move_usd: rules.text("max_move_usd")?.parse().ok()?,
             allowed_protocols: rules.lines("allowed_protocols")?.to_vec(),
             check_interval: rules.integer("check_interval")?,
+            max_moves_per_day: small("max_moves_per_day")?,
+            min_gain_usd: rules.text("min_gain_usd")?.parse().ok()?,
         },
         mode: match parameters.text("mode")? {
             "auto" => Mode::Auto,

@@ -168,7 +168,10 @@ fn error(refusal: Refusal) -> ErrorReply {
         // Nothing that the caller does now makes room.
         Refusal::Work(error) if error.code() == ErrorCode::WalletsFull => error.next(&Next::None),
         // The payment was released, so it is still good for the same call.
-        Refusal::Work(error) if error.code().status() == 503 || error.code().status() == 429 => {
+        Refusal::Work(error)
+            if matches!(error.code().status(), 429 | 503)
+                || error.code() == ErrorCode::WorthUnknown =>
+        {
             let after = error.retry_after_seconds().unwrap_or(LATER);
             error.next(&again(after))
         }

@@ -22,6 +22,10 @@ use crate::source_report::SourceReport;
 /// For how many seconds an edition counts as fresh.
 pub(crate) const EDITION_FRESH_SECONDS: u64 = yield_pools::PACE.fresh.as_secs();
 
+/// The tokens for which OKX is asked when nothing else names one.
+pub(crate) const USUAL_TOKENS: [&str; 3] = ["USDT0", "USDG", "USDC"];
+/// The greatest age of what OKX states about products.
+const STATED_AGE: Duration = Duration::from_secs(600);
 /// The greatest age of reserves that are shown with an edition.
 const RESERVES_AGE: Duration = Duration::from_secs(60);
 /// The time limit of a call for the reserves.
@@ -97,8 +101,29 @@ impl Defi {
     }
 
     /// The rows of an edition, plus the reserves of Aave on chain 196, which the edition does not
+    /// list, with what OKX states about them on `chains`. A source that does not answer is left
+    /// out.
+    pub(crate) async fn confirmed(&self, edition: &Edition, chains: &[u64]) -> Arc<Vec<Market>> {
+        let tokens = USUAL_TOKENS.map(str::to_owned);
+        let mut markets = self.with_reserves(edition).await;
+        for chain_id in chains {
+            let asked = self.okx.products(*chain_id, &tokens, Some(STATED_AGE));
+            let Ok(Ok(stated)) = tokio::time::timeout(RESERVES_PATIENCE, asked).await else {
+                continue;
+            };
+            let rows = stated.value.iter().filter_map(Market::of_quoted).collect();
+            let known = markets.len();
+            let mut merged = market::merged(markets.to_vec(), rows);
+            // What only OKX lists confirms nothing. New rows are at the end.
+            merged.truncate(known);
+            markets = Arc::new(merged);
+        }
+        markets
+    }
+
+    /// The rows of an edition, plus the reserves of Aave on chain 196, which the edition does not
     /// list. If no node answers, only the edition's rows.
-    pub(crate) async fn with_reserves(&self, edition: &Edition) -> Arc<Vec<Market>> {
+    async fn with_reserves(&self, edition: &Edition) -> Arc<Vec<Market>> {
         let asked = self.aave.markets(Some(RESERVES_AGE));
         let Ok(Ok(reserves)) = tokio::time::timeout(RESERVES_PATIENCE, asked).await else {
             return edition.markets.clone();

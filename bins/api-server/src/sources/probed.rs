@@ -6,12 +6,12 @@ use std::time::Duration;
 use data_sources::probe::{Found, Probed, probe_all};
 use route_catalog::Operation;
 use route_catalog::Operation::{
-    AllTokens, Approve, AutoBridge, AutoSwap, CryptoNews, DefiAnalytics, FilteredNews,
-    FundingRates, GenerateMeme, HlTransactionHistory, HyperliquidAccount, HyperliquidMarket,
-    IdleCapital, KolSentiment, LlmResearch, MarketAlpha, MegaReport, Portfolio, Price, RwaPulse,
-    SupportedTokens, Swap, TokenAlpha, TokenDeepDive, TokenDetails, TokenSecurity, TradfiData,
-    TrendingAltcoins, TwitterSummary, TxExplainer, VetToken, YieldAlpha, YieldFarmingActive,
-    YieldFarmingHistorical, YieldMarkets, YieldRecommendations,
+    AllTokens, Approve, AutoBridge, AutoDefiInvest, AutoSwap, CryptoNews, DefiAnalytics,
+    FilteredNews, FundingRates, GenerateMeme, HlTransactionHistory, HyperliquidAccount,
+    HyperliquidMarket, IdleCapital, KolSentiment, LlmResearch, MarketAlpha, MegaReport, Portfolio,
+    Price, RwaPulse, SupportedTokens, Swap, TokenAlpha, TokenDeepDive, TokenDetails, TokenSecurity,
+    TradfiData, TrendingAltcoins, TwitterSummary, TxExplainer, VetToken, YieldAlpha,
+    YieldFarmingActive, YieldFarmingHistorical, YieldMarkets, YieldRecommendations,
 };
 
 use super::Sources;
@@ -134,7 +134,17 @@ const READERS: &[(&str, &[Operation])] = &[
     ("coingecko.trending", &[TrendingAltcoins, MegaReport]),
     ("coingecko.", CATALOGUES),
     ("coinpaprika.", CATALOGUES),
-    ("dexscreener.pairs", &[Price, VetToken, TokenDeepDive]),
+    (
+        "dexscreener.pairs",
+        &[
+            Price,
+            VetToken,
+            TokenDeepDive,
+            Swap,
+            AutoSwap,
+            AutoDefiInvest,
+        ],
+    ),
     ("dexscreener.search", &[TokenDetails, TokenDeepDive]),
     (
         "defillama.coins",
@@ -145,6 +155,9 @@ const READERS: &[(&str, &[Operation])] = &[
             Portfolio,
             IdleCapital,
             YieldRecommendations,
+            Swap,
+            AutoSwap,
+            AutoDefiInvest,
         ],
     ),
     ("defillama.chart", &[YieldFarmingHistorical]),

@@ -40,9 +40,9 @@ impl Yields for Sources {
                     taken_at: Timestamp::from_second(taken_at.as_second()).unwrap_or(taken_at),
                     max_age_seconds: EDITION_FRESH_SECONDS,
                 },
-                markets: match self.wallets.actions {
-                    // Products that wallets can move into are read from the chain as well.
-                    Some(_) => self.defi.with_reserves(&edition).await,
+                markets: match self.wallets.custody {
+                    // A move needs two sources that agree on the yields.
+                    Some(_) => self.defi.confirmed(&edition, &self.wallets.chains).await,
                     None => edition.markets.clone(),
                 },
             })

@@ -20,8 +20,10 @@ use alloy_primitives::Address;
 use custody::{Owner, TurnLost, Turns};
 use readings::Decimal;
 use readings::defi::market::Market;
+use readings::worth::Unworthy;
 use wallet_actions::{
-    Action, GivenUp, Intent, Order, PortFuture, Refused, State, StoreError, WalletActions,
+    Action, GivenUp, Intent, Order, PlanCause, PortFuture, Refused, State, StoreError,
+    WalletActions,
 };
 use watch_server::{Holdings, MoveState, Mover, MoverError, MoverFuture, Stop, Yields};
 use yield_watch::{Mandate, MoveKey, MoveOutcome, Proposal};
@@ -43,6 +45,10 @@ pub trait TokenPrices: Send + Sync + 'static {
     /// The price of a whole token in US dollars. `None` when the price is unavailable, old or
     /// doubtful.
     fn usd(&self, chain_id: u64, token: Address) -> PortFuture<'_, Option<Decimal>>;
+
+    /// The price of this much gas on a chain now, in US dollars. `None` when the gas or the chain's
+    /// coin has no price.
+    fn gas_usd(&self, chain_id: u64, gas: u64) -> PortFuture<'_, Option<Decimal>>;
 }
 
 /// Moves the money of acting mandates within their owners' sub-wallets.
@@ -270,8 +276,13 @@ fn last_transaction(intent: &Intent) -> Option<alloy_primitives::B256> {
 }
 
 /// Whether the reason of the refusal can pass, so that the same order may be accepted later.
-const fn is_passing(refused: &Refused) -> bool {
-    matches!(refused, Refused::Busy(_) | Refused::Unavailable { .. })
+/// Sources that have no price now may have one soon.
+fn is_passing(refused: &Refused) -> bool {
+    match refused {
+        Refused::Busy(_) | Refused::Unavailable { .. } => true,
+        Refused::Plan(plan) => plan.cause == PlanCause::Worth && plan.check == Unworthy::UNKNOWN,
+        _ => false,
+    }
 }
 
 /// The stable name of a refusal's reason.

@@ -1,10 +1,12 @@
 //! Plans of swaps and bridges. Each is built from a quote, judged by the checks of its rail, and
-//! judged again from its own bytes. Only the steps of the second judgement are returned.
+//! judged again from its own bytes. Only the steps of the second judgement are returned. A swap or
+//! deposit whose worth does not hold has no plan.
 
 mod bridge;
 mod home_swap;
 mod refused;
 mod swap;
+mod worth;
 
 use std::sync::Arc;
 
@@ -13,11 +15,13 @@ use calldata_checks::{CheckReport, Rail, Step, UtcSeconds};
 use data_sources::Clock;
 use data_sources::defillama::Defillama;
 use data_sources::okx::Okx;
+use data_sources::worth::WorthJudge;
 use plan_builder::{Moment, Refusal, Request, Verified};
+use readings::worth::Stated;
 use serde_json::{Value, json};
 use wallet_actions::{
-    Attested, BridgeAsk, BridgePlan, Burn, PlanRefused, PlannedStep, Plans, PortFuture, StepKind,
-    SwapAsk, SwapPlan,
+    Attested, BridgeAsk, BridgePlan, Burn, DepositAsk, PlanRefused, PlannedStep, Plans, PortFuture,
+    StepKind, SwapAsk, SwapPlan,
 };
 
 use crate::Sources;
@@ -32,6 +36,7 @@ use crate::sources::Rails;
 pub struct WalletPlans {
     okx: Okx,
     defillama: Defillama,
+    worth: WorthJudge,
     rails: Arc<Rails>,
     unreviewed: Arc<Unreviewed>,
     /// Without rules only swaps on the home chain are planned.
@@ -50,6 +55,7 @@ impl WalletPlans {
         Ok(Self {
             okx: sources.tokens.okx.clone(),
             defillama: sources.accounts.defillama.clone(),
+            worth: sources.worth.clone(),
             rails: Arc::clone(&sources.rails),
             unreviewed: Arc::clone(&sources.unreviewed),
             rules,
@@ -100,8 +106,19 @@ impl Plans for WalletPlans {
                 return self.home_swap(&ask).await;
             }
             let planned = self.lifi_swap(&ask).await;
-            planned.map_err(|refusal| refused::by_rail(&refusal))
+            let mut plan = planned.map_err(|refusal| refused::by_rail(&refusal))?;
+            let judged = self
+                .judge_swap(&ask, plan.quoted, Stated::default())
+                .await?;
+            if let Value::Object(evidence) = &mut plan.evidence {
+                evidence.insert("worth".to_owned(), judged);
+            }
+            Ok(plan)
         })
+    }
+
+    fn judge_deposit(&self, ask: DepositAsk) -> PortFuture<'_, Result<Value, PlanRefused>> {
+        Box::pin(self.worth_of_deposit(ask))
     }
 
     fn bridge(&self, ask: BridgeAsk) -> PortFuture<'_, Result<BridgePlan, PlanRefused>> {

@@ -7,6 +7,7 @@ use alloy_primitives::{Address, U256};
 use calldata_checks::Decimal;
 use data_sources::Clock;
 use data_sources::defillama::Defillama;
+use data_sources::evm::EvmReader;
 use fence_server::worth_micro_usd;
 use gas_funding::{CoinPrices, PortFuture};
 use readings::Figure;
@@ -15,6 +16,8 @@ use readings::defi::chains::gas_coin;
 use super::TokenPrices;
 use crate::Sources;
 
+/// Millionths of a dollar in one.
+const MICRO: u32 = 1_000_000;
 /// The greatest age of a price.
 const PRICE_AGE: Duration = Duration::from_secs(60);
 
@@ -33,6 +36,10 @@ pub(crate) async fn token_usd(
     if let Some(weakness) = quote.value.weakness(clock.now()) {
         return Err(format!("{weakness:?}"));
     }
+    // A missing certainty is no certainty.
+    if quote.value.certainty_ratio.is_none() {
+        return Err("its source states no certainty".to_owned());
+    }
     let price = quote.value.price_usd.to_string().parse();
     price.map_err(|_| "it has too many digits".to_owned())
 }
@@ -40,6 +47,7 @@ pub(crate) async fn token_usd(
 /// Prices of tokens, and of the coins that pay gas. Each coin has the price of its wrapped token.
 pub struct NativePrices {
     defillama: Defillama,
+    evm: EvmReader,
     clock: Arc<dyn Clock>,
 }
 
@@ -49,6 +57,7 @@ impl NativePrices {
     pub fn new(sources: &Sources) -> Self {
         Self {
             defillama: sources.accounts.defillama.clone(),
+            evm: sources.accounts.evm.clone(),
             clock: Arc::clone(sources.context.clock()),
         }
     }
@@ -70,6 +79,15 @@ impl TokenPrices for NativePrices {
             });
             let price: Figure = price.ok()?.to_string().parse().ok()?;
             Some(price.0)
+        })
+    }
+
+    fn gas_usd(&self, chain_id: u64, gas: u64) -> PortFuture<'_, Option<readings::Decimal>> {
+        Box::pin(async move {
+            let price = self.evm.gas_price(chain_id).await.ok()?.value;
+            let wei = price.checked_mul(U256::from(gas))?;
+            let micro = self.micro_usd(chain_id, wei).await?;
+            readings::Decimal::from(micro).checked_div(readings::Decimal::from(MICRO))
         })
     }
 }

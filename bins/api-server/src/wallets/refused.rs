@@ -9,6 +9,14 @@ use wallet_actions::{FundsRequired, Intent, PlanCause, PlanRefused, Refused};
 use super::view::{held, time};
 use crate::reply::ErrorReply;
 
+/// The error codes of the judgement of worth.
+const WORTH_CODES: [ErrorCode; 4] = [
+    ErrorCode::WorthUnknown,
+    ErrorCode::PriceImpactTooHigh,
+    ErrorCode::TokenIsHoneypot,
+    ErrorCode::TokenTaxTooHigh,
+];
+
 /// Seconds to wait for a busy wallet.
 const SOON: u64 = 5;
 
@@ -82,15 +90,22 @@ fn funds_required(required: &FundsRequired) -> ErrorReply {
 }
 
 fn plan_refused(plan: &PlanRefused) -> ErrorReply {
+    if let (PlanCause::Worth, Some(code)) = (plan.cause, worth_code(&plan.check)) {
+        let error = ErrorReply::new(code, plan.message.clone());
+        return match plan.retry_after {
+            Some(seconds) => error.retry_after(seconds),
+            None => error,
+        };
+    }
     let code = match plan.cause {
         PlanCause::Unavailable => ErrorCode::UpstreamUnavailable,
         PlanCause::NoRoute => ErrorCode::NotFound,
-        PlanCause::Refused => ErrorCode::Unsupported,
+        PlanCause::Refused | PlanCause::Worth => ErrorCode::Unsupported,
     };
     let reason = match plan.cause {
         PlanCause::Unavailable => "quote_unavailable",
         PlanCause::NoRoute => "no_route",
-        PlanCause::Refused => "check_failed",
+        PlanCause::Refused | PlanCause::Worth => "check_failed",
     };
     let error = ErrorReply::new(code, plan.message.clone())
         .detail("reason", reason)
@@ -119,6 +134,12 @@ pub(crate) fn still_held(intent: &Intent) -> Option<ErrorReply> {
         Some(until) => error.detail("held_until", time(until)),
         None => error,
     })
+}
+
+/// The error code of a judgement of worth, by its name.
+fn worth_code(name: &str) -> Option<ErrorCode> {
+    let mut codes = WORTH_CODES.into_iter();
+    codes.find(|code| code.code() == name)
 }
 
 /// The error of an action that ended without effect.

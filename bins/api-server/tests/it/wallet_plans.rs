@@ -107,6 +107,9 @@ fn swap(chain_id: u64) -> SwapAsk {
         atoms: U256::from(1_000_000_007_u64),
         slippage_pct: "0.5".to_owned(),
         slippage_bps: 50,
+        from_decimals: 6,
+        to_decimals: 18,
+        max_price_impact_bps: None,
     }
 }
 

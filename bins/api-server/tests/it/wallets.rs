@@ -13,3 +13,4 @@ mod lies;
 mod payers;
 mod products;
 mod stage;
+mod worth;

@@ -17,6 +17,8 @@ use crate::{
 pub(super) const SOURCE: &str = "okx.swap";
 /// OKX's code for "insufficient liquidity".
 const NO_LIQUIDITY: &str = "82000";
+/// OKX's code for a loss above `priceImpactProtectionPercent`.
+const IMPACT_GUARD: &str = "82112";
 const MAX_HOPS: usize = 64;
 const MAX_TEXT_CHARS: usize = 48;
 
@@ -29,13 +31,14 @@ impl Okx {
     pub async fn swap(&self, request: &SwapRequest) -> Result<Sourced<SwapQuote>, Error> {
         let reviewed = &self.config.reviewed;
         let path = format!(
-            "/api/v6/dex/aggregator/swap?chainIndex={}&amount={}&fromTokenAddress={}&toTokenAddress={}&slippagePercent={}&userWalletAddress={}",
+            "/api/v6/dex/aggregator/swap?chainIndex={}&amount={}&fromTokenAddress={}&toTokenAddress={}&slippagePercent={}&userWalletAddress={}{}",
             reviewed.chain_id,
             request.amount,
             lower(request.from_token),
             lower(request.to_token),
             request.slippage,
             lower(request.user),
+            impact_guard(request.max_price_impact_bps),
         );
         let (data, provenance) =
             self.ask(SOURCE, &path, None)
@@ -43,6 +46,9 @@ impl Okx {
                 .map_err(|error| match error.kind {
                     SourceErrorKind::Business { code, .. } if code == NO_LIQUIDITY => {
                         Error::NoRoute { code }
+                    }
+                    SourceErrorKind::Business { code, .. } if code == IMPACT_GUARD => {
+                        Error::PriceImpact
                     }
                     kind => Error::Source(SourceError {
                         source: SOURCE,
@@ -111,6 +117,14 @@ struct Quote {
     gas_limit: Option<u64>,
 }
 
+/// The parameter of the aggregator's own guard. Without a limit its default holds, 90 percent.
+fn impact_guard(max_bps: Option<u32>) -> String {
+    let percent = |bps: u32| exact::format_units(U256::from(bps), 2);
+    max_bps.map_or_else(String::new, |bps| {
+        format!("&priceImpactProtectionPercent={}", percent(bps))
+    })
+}
+
 struct QuotedToken {
     address: Address,
     standing: TokenStanding,
@@ -131,7 +145,8 @@ impl Quote {
             output: result.member("toTokenAmount")?.digits()?,
             price_impact_pct: result
                 .find("priceImpactPercent")
-                .and_then(|impact| signed_decimal(&impact)),
+                .map(|impact| signed_decimal(&impact))
+                .transpose()?,
             route: result
                 .find("dexRouterList")
                 .map(|list| route(&list))
@@ -180,6 +195,7 @@ impl Quote {
 impl QuotedToken {
     fn read(token: &Json<'_>) -> Result<Self, SourceErrorKind> {
         let address = token.member("tokenContractAddress")?.address()?;
+        // A danger that cannot be read must not pass as unknown: the answer is refused.
         let standing = TokenStanding {
             symbol: token
                 .find("tokenSymbol")
@@ -189,21 +205,25 @@ impl QuotedToken {
                 .find("decimal")
                 .and_then(|n| n.digits().ok())
                 .and_then(|n| u8::try_from(n).ok()),
-            is_honeypot: token.find("isHoneyPot").and_then(|flag| flag.flag().ok()),
+            is_honeypot: token
+                .find("isHoneyPot")
+                .map(|flag| flag.flag_or_text())
+                .transpose()?,
             tax_rate: token
                 .find("taxRate")
-                .and_then(|rate| rate.decimal_text().ok()),
+                .map(|rate| rate.decimal_text())
+                .transpose()?,
         };
         Ok(Self { address, standing })
     }
 }
 
-/// A plain decimal with an optional minus sign. The figure is only shown: no decision depends on
-/// it.
-fn signed_decimal(json: &Json<'_>) -> Option<String> {
-    let text = json.text().ok()?;
-    exact::DecimalText::parse(text.strip_prefix('-').unwrap_or(&text)).ok()?;
-    Some(text)
+/// A plain decimal with an optional minus sign.
+fn signed_decimal(json: &Json<'_>) -> Result<String, SourceErrorKind> {
+    let text = json.text()?;
+    exact::DecimalText::parse(text.strip_prefix('-').unwrap_or(&text))
+        .map_err(|_| json.malformed("a string with a decimal number"))?;
+    Ok(text)
 }
 
 /// Venues and shares for people. They decide nothing: the calldata does.
@@ -232,10 +252,10 @@ mod tests {
     use crate::NATIVE_COIN;
 
     #[test]
-    fn impact_is_shown_only_when_it_is_a_number() {
+    fn an_impact_that_is_no_number_is_an_error() {
         let of = |value: Value| {
             let raw = serde_json::value::to_raw_value(&value).unwrap();
-            signed_decimal(&Json::of(&raw, "$"))
+            signed_decimal(&Json::of(&raw, "$")).ok()
         };
         assert_eq!(of(json!("-0.12")).as_deref(), Some("-0.12"));
         assert_eq!(of(json!("1e-7")), None);

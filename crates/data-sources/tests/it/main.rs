@@ -21,3 +21,4 @@ mod rails;
 mod security;
 mod support;
 mod tokens;
+mod worth;

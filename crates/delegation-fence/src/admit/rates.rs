@@ -58,12 +58,69 @@ impl Rates {
     }
 }
 
+/// What a plan is worth, by its minimum and the prices on which independent sources agree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PlanWorth {
+    /// The plan's tokens have no such prices.
+    Unknown {
+        /// The reason. It contains no secret.
+        reason: String,
+    },
+    /// The plan was judged.
+    Judged {
+        /// The present prices of the plan's two tokens.
+        rates: Rates,
+        /// Whether the minimum is worth the input, within the operator's limit for any swap.
+        holds: Result<(), WorthTooLow>,
+    },
+}
+
+/// The loss of a plan that is worth too little.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorthTooLow {
+    /// The limit.
+    pub expected: String,
+    /// The loss.
+    pub observed: String,
+}
+
 impl Admitted {
-    /// Checks that the plan's minimum is worth its input at these prices, less the deviation.
+    /// Checks what the plan is worth: its minimum is within `max_deviation` of the present prices,
+    /// and within the operator's limit for any swap.
     ///
     /// # Errors
-    /// `fence_price`; prices without a usable figure refuse as well.
-    pub fn require_worth(&self, rates: &Rates, max_deviation: BasisPoints) -> Result<(), Refusal> {
+    /// `worth_unknown`; `fence_price`, also for prices without a usable figure;
+    /// `price_impact_too_high`.
+    pub fn require_worth(
+        &self,
+        worth: &PlanWorth,
+        max_deviation: BasisPoints,
+    ) -> Result<(), Refusal> {
+        match worth {
+            PlanWorth::Unknown { reason } => Err(Refusal::new(
+                Rule::WorthUnknown,
+                "nobody can tell what the plan is worth",
+                "prices of both tokens on which independent sources agree",
+                reason,
+            )),
+            PlanWorth::Judged { rates, holds } => {
+                self.require_price(rates, max_deviation)?;
+                holds.as_ref().map_err(|too_low| {
+                    let message = "the plan's minimum is worth too little";
+                    let WorthTooLow { expected, observed } = too_low;
+                    Refusal::new(Rule::PriceImpactTooHigh, message, expected, observed)
+                })?;
+                Ok(())
+            }
+        }
+    }
+
+    /// Checks that the minimum is worth the input at these prices, less the deviation.
+    fn require_price(&self, rates: &Rates, max_deviation: BasisPoints) -> Result<(), Refusal> {
+        // A deviation of 100 % limits nothing.
+        if max_deviation == BasisPoints::MAX {
+            return Ok(());
+        }
         let least = rates.least_output(self.amount, max_deviation);
         if least.is_some_and(|least| self.landing.at_least >= least) {
             return Ok(());

@@ -6,7 +6,7 @@ use std::time::Duration;
 use alloy_primitives::{Address, U256};
 use alloy_sol_types::{SolCall as _, sol};
 use calldata_checks::{BasisPoints, Decimal};
-use delegation_fence::{Admitted, Rates, State};
+use delegation_fence::{Admitted, PlanWorth, Rates, State};
 use dev_chain::{DEV_ACCOUNTS, base};
 use fence_server::{PortError, PortFuture, Prices};
 use gas_funding::Funder;
@@ -24,13 +24,17 @@ sol! {
 struct Coin;
 
 impl Prices for Coin {
-    fn rates<'a>(&'a self, _: &'a Admitted) -> PortFuture<'a, Result<Rates, PortError>> {
+    fn worth<'a>(&'a self, _: &'a Admitted) -> PortFuture<'a, Result<PlanWorth, PortError>> {
         Box::pin(async {
-            Ok(Rates {
+            let rates = Rates {
                 input_usd: "0.0001".parse().unwrap(),
                 input_decimals: 6,
                 output_usd: "2500".parse().unwrap(),
                 output_decimals: 18,
+            };
+            Ok(PlanWorth::Judged {
+                rates,
+                holds: Ok(()),
             })
         })
     }

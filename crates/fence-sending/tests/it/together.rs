@@ -13,11 +13,11 @@ use custody::{
 };
 use delegation_fence::State;
 use dev_chain::base;
-use serde_json::json;
+use serde_json::{Value, json};
 use test_support::Fuse;
 use wallet_actions::{
-    Action, Attested, BridgeAsk, BridgePlan, Burn, Intent, Order, PlanRefused, Plans, PortFuture,
-    SwapAsk, SwapPlan, WalletActions, WithdrawOrder,
+    Action, Attested, BridgeAsk, BridgePlan, Burn, DepositAsk, Intent, Order, PlanRefused, Plans,
+    PortFuture, SwapAsk, SwapPlan, WalletActions, WithdrawOrder,
 };
 
 use crate::gas::{empty, funder};
@@ -83,6 +83,10 @@ impl Plans for NoPlans {
         panic!("no plan is asked for")
     }
 
+    fn judge_deposit(&self, _: DepositAsk) -> PortFuture<'_, Result<Value, PlanRefused>> {
+        panic!("no judgement is asked for")
+    }
+
     fn bridge(&self, _: BridgeAsk) -> PortFuture<'_, Result<BridgePlan, PlanRefused>> {
         panic!("no plan is asked for")
     }
@@ -139,6 +143,7 @@ pub(crate) fn withdrawal(number: u8) -> Order {
         claim: None,
         begin_by: None,
         max_slippage_bps: None,
+        max_price_impact_bps: None,
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use alloy_primitives::{Address, B256};
 use calldata_checks::{BasisPoints, UtcSeconds};
 use delegation_fence::{
-    AccountKind, Admitted, Fence, Foresight, LogRecord, Now, Rates, verify_log,
+    AccountKind, Admitted, Fence, Foresight, LogRecord, Now, PlanWorth, Rates, verify_log,
 };
 use fence_server::{
     Accounts, Clocks, DelegationError, Delegations, Foresee, Ordered, Parts, PortError, PortFuture,
@@ -108,7 +108,7 @@ impl Market {
 }
 
 impl Prices for Market {
-    fn rates<'a>(&'a self, _: &'a Admitted) -> PortFuture<'a, Result<Rates, PortError>> {
+    fn worth<'a>(&'a self, _: &'a Admitted) -> PortFuture<'a, Result<PlanWorth, PortError>> {
         let output = *self.0.lock().unwrap();
         let rates = output.map(|output| Rates {
             input_usd: "1".parse().unwrap(),
@@ -116,10 +116,16 @@ impl Prices for Market {
             output_usd: output.parse().unwrap(),
             output_decimals: 18,
         });
-        let rates = rates.ok_or_else(|| PortError {
-            reason: "the market is closed".to_owned(),
-        });
-        Box::pin(async move { rates })
+        let worth = match rates {
+            Some(rates) => PlanWorth::Judged {
+                rates,
+                holds: Ok(()),
+            },
+            None => PlanWorth::Unknown {
+                reason: "the market is closed".to_owned(),
+            },
+        };
+        Box::pin(async move { Ok(worth) })
     }
 
     fn max_deviation(&self) -> BasisPoints {

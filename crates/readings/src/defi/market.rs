@@ -251,6 +251,14 @@ impl Market {
             && same_asset
     }
 
+    /// Whether another source states a yield for the market that agrees with this one.
+    #[must_use]
+    pub fn is_confirmed(&self) -> bool {
+        self.also_reported
+            .iter()
+            .any(|other| other.source != self.source && !self.differs_from(other.apy_pct.0))
+    }
+
     /// Whether a yield differs much from both the base and the yield that counts. Other sources
     /// state one of the two.
     fn differs_from(&self, apy_pct: Decimal) -> bool {

@@ -16,10 +16,14 @@ pub const TOLERANCE_PCT: Decimal = Decimal::TWO;
 pub const CONTRADICTION_PCT: Decimal = Decimal::from_parts(5, 0, 0, false, 0);
 /// An older price confirms nothing about the present.
 pub const MAX_AGE_SECONDS: i64 = 600;
-/// A price confirms nothing when its own source is less certain of it than this (0 to 1).
-const LEAST_CERTAINTY: Decimal = Decimal::from_parts(8, 0, 0, false, 1);
-/// When pools have fewer dollars, anybody can move their price.
-const LEAST_LIQUIDITY_USD: Decimal = Decimal::ONE_THOUSAND;
+/// The bounds of a shown price.
+const BOUNDS: Bounds = Bounds {
+    max_age_seconds: MAX_AGE_SECONDS,
+    least_certainty: Decimal::from_parts(8, 0, 0, false, 1),
+    // When pools have fewer dollars, anybody can move their price.
+    least_liquidity_usd: Decimal::ONE_THOUSAND,
+    needs_support: false,
+};
 /// The digits of a price that is computed from two others.
 const DERIVED_DIGITS: u32 = 15;
 
@@ -108,24 +112,43 @@ impl Consensus {
     }
 }
 
+/// What a quote must have to count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// The greatest age, in seconds.
+    pub max_age_seconds: i64,
+    /// The least certainty of the source itself, from 0 to 1.
+    pub least_certainty: Decimal,
+    /// The fewest dollars in the pools.
+    pub least_liquidity_usd: Decimal,
+    /// Whether the source must state a certainty or a liquidity. Without one, nothing supports the
+    /// price: a missing certainty is no certainty.
+    pub needs_support: bool,
+}
+
 impl Quote {
     /// Returns why the quote confirms nothing at `now`. `None` when it can confirm.
     #[must_use]
     pub fn weakness(&self, now: Timestamp) -> Option<Weakness> {
+        self.weakness_within(&BOUNDS, now)
+    }
+
+    /// Returns why the quote does not count at `now` within these bounds. `None` when it counts.
+    #[must_use]
+    pub fn weakness_within(&self, bounds: &Bounds, now: Timestamp) -> Option<Weakness> {
         let age = |as_of: Timestamp| now.duration_since(as_of).as_secs();
         match self.as_of {
             None => return Some(Weakness::Untimed),
-            Some(as_of) if age(as_of) > MAX_AGE_SECONDS => return Some(Weakness::Old),
+            Some(as_of) if age(as_of) > bounds.max_age_seconds => return Some(Weakness::Old),
             Some(_) => {}
         }
-        if self
-            .certainty_ratio
-            .is_some_and(|ratio| ratio.get() < LEAST_CERTAINTY)
-        {
+        let unsure = |ratio: Figure| ratio.get() < bounds.least_certainty;
+        let is_supported = self.certainty_ratio.is_some() || self.liquidity_usd.is_some();
+        if self.certainty_ratio.is_some_and(unsure) || (bounds.needs_support && !is_supported) {
             return Some(Weakness::Unsure);
         }
         self.liquidity_usd
-            .is_some_and(|usd| usd.get() < LEAST_LIQUIDITY_USD)
+            .is_some_and(|usd| usd.get() < bounds.least_liquidity_usd)
             .then_some(Weakness::Thin)
     }
 }
@@ -196,7 +219,7 @@ fn of_most(quotes: &[Quote]) -> Option<&Quote> {
 
 /// Returns the difference between the highest and the lowest, in percent of the lowest. An overflow
 /// counts as the greatest difference.
-fn spread_pct(prices: &[Decimal]) -> Option<Decimal> {
+pub(crate) fn spread_pct(prices: &[Decimal]) -> Option<Decimal> {
     let (low, high) = (prices.iter().min()?, prices.iter().max()?);
     Some(crate::percent_change(*low, *high).unwrap_or(Decimal::MAX))
 }

@@ -45,7 +45,7 @@ pub fn pool_impact<'a>(pairs: impl IntoIterator<Item = &'a DexPair>) -> Option<P
     let deepest = pairs
         .into_iter()
         .filter(|pair| pair.liquidity_usd.is_some())
-        .max_by_key(|pair| pair.liquidity_usd)?;
+        .max_by_key(|pair| pair.depth_usd().or(pair.liquidity_usd))?;
     let (side, side_basis) = smaller_side(deepest)?;
     let row = |usd: u32| {
         let size = Decimal::from(usd);
@@ -67,15 +67,9 @@ pub fn pool_impact<'a>(pairs: impl IntoIterator<Item = &'a DexPair>) -> Option<P
 /// Returns the dollars on the smaller side. Where liquidity is concentrated, the sides are far from
 /// equal, and the smaller one runs out first.
 fn smaller_side(pair: &DexPair) -> Option<(Decimal, &'static str)> {
-    let stated = || {
-        let usd = pair.price_usd?.get();
-        let base = pair.base_reserve?.get().checked_mul(usd)?;
-        let quote_usd = usd.checked_div(pair.price_native?.get())?;
-        let quote = pair.quote_reserve?.get().checked_mul(quote_usd)?;
-        Some(base.min(quote))
-    };
     let half = || pair.liquidity_usd?.get().checked_div(Decimal::TWO);
-    let found = stated()
+    let found = pair
+        .smaller_side_usd()
         .map(|side| (side, "reserves"))
         .or_else(|| Some((half()?, "half_of_liquidity")))?;
     (found.0 > Decimal::ZERO).then_some(found)

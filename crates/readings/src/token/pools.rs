@@ -32,7 +32,8 @@ pub struct DexPair {
     pub price_usd: Option<Figure>,
     /// Quote tokens for one whole base token.
     pub price_native: Option<Figure>,
-    /// Dollars in the pool.
+    /// Dollars in the pool, as the source states them. Anybody can inflate them with a token of its
+    /// own: [`DexPair::depth_usd`] is what counts.
     pub liquidity_usd: Option<Figure>,
     /// Whole base tokens in the pool.
     pub base_reserve: Option<Figure>,
@@ -69,7 +70,7 @@ pub struct DexToken {
 pub struct DexPrice {
     /// Dollars for one whole token, above zero.
     pub price_usd: Figure,
-    /// Dollars in the pool.
+    /// The same as [`DexPair::depth_usd`].
     pub liquidity_usd: Figure,
     /// The same as [`DexPair::traded_within_seconds`].
     pub traded_within_seconds: Option<u64>,
@@ -104,8 +105,9 @@ pub fn platform_of(chain_id: u64) -> Option<&'static str> {
     })
 }
 
-/// Returns the price of the token at `address` on `platform`, from the pair with the most dollars
-/// in it. In a pair whose quote token it is, the price is derived from both prices of the pair.
+/// Returns the price of the token at `address` on `platform`, from the pair of which sales can take
+/// the most dollars. In a pair whose quote token it is, the price is derived from both prices of
+/// the pair.
 #[must_use]
 pub fn spot(platform: &str, address: &str, pairs: &[DexPair]) -> Option<DexPrice> {
     pairs
@@ -123,6 +125,26 @@ impl DexPair {
         traded_at(self.traded_within_seconds, seen)
     }
 
+    /// Returns the dollars that sales can take out of the pool: its smaller side, doubled, and no
+    /// more than the source states. `None` when a side is unknown.
+    ///
+    /// The other side may be any number of a token that its own issuer has printed.
+    #[must_use]
+    pub fn depth_usd(&self) -> Option<Figure> {
+        let depth = self.smaller_side_usd()?.checked_mul(Decimal::TWO)?;
+        let stated = self.liquidity_usd.map_or(depth, Figure::get);
+        Some(Figure(depth.min(stated).round_dp(2)))
+    }
+
+    /// Returns the dollars on the smaller side. `None` when a side is unknown.
+    pub(super) fn smaller_side_usd(&self) -> Option<Decimal> {
+        let usd = self.price_usd?.get();
+        let base = self.base_reserve?.get().checked_mul(usd)?;
+        let usd_of_quote = usd.checked_div(self.price_native?.get())?;
+        let quote = self.quote_reserve?.get().checked_mul(usd_of_quote)?;
+        Some(base.min(quote))
+    }
+
     fn price_of(&self, address: &str) -> Option<DexPrice> {
         let usd = self.price_usd?.get();
         let price = if self.base.address == address {
@@ -133,7 +155,7 @@ impl DexPair {
         } else {
             return None;
         };
-        let liquidity_usd = self.liquidity_usd?;
+        let liquidity_usd = self.depth_usd()?;
         (price > Decimal::ZERO).then_some(DexPrice {
             price_usd: Figure(price),
             liquidity_usd,
@@ -143,8 +165,8 @@ impl DexPair {
 }
 
 /// Returns the token of `pairs` that has exactly the symbol `query` and the most dollars in its
-/// pools. It gets the price of its deepest pool and the volume of all its pools. Other tokens with
-/// the symbol become its alternatives.
+/// pools ([`DexPair::depth_usd`]). It gets the price of its deepest pool and the volume of all its
+/// pools. Other tokens with the symbol become its alternatives.
 ///
 /// Leaves out imitations, tokens with little liquidity, and tokens whose deepest pool has no known
 /// trade within a day. No token gets a rank, because a pool does not say which token a symbol
@@ -174,10 +196,10 @@ pub fn deepest(query: &SymbolKey, pairs: &[DexPair], seen: Timestamp) -> Option<
 
 /// Makes a coin of one token's pairs. Also returns the dollars in the token's pools.
 fn coin(pairs: &[&DexPair], seen: Timestamp) -> Option<(Figure, Coin)> {
-    let deepest = pairs.iter().max_by_key(|pair| pair.liquidity_usd)?;
+    let deepest = pairs.iter().max_by_key(|pair| pair.depth_usd())?;
     // A price without a known recent trade does not count.
     let traded = deepest.traded_at(seen)?;
-    let liquidity = sum(pairs, |pair| pair.liquidity_usd)?;
+    let liquidity = sum(pairs, DexPair::depth_usd)?;
     if liquidity.get() < LEAST_LIQUIDITY_USD {
         return None;
     }
@@ -228,6 +250,18 @@ mod tests {
 
     fn pair(base: (&str, &str), price: &str, native: &str, liquidity: Option<&str>) -> DexPair {
         let figure = |text: &str| text.parse::<Figure>().ok();
+        // Both sides hold half of the dollars.
+        let half = liquidity
+            .and_then(figure)
+            .map(|usd| usd.get() / Decimal::TWO);
+        let side = |price: Option<Decimal>| Some(Figure(half?.checked_div(price?)?));
+        let (usd, in_quote) = (
+            figure(price).map(Figure::get),
+            figure(native).map(Figure::get),
+        );
+        let of_quote = usd
+            .zip(in_quote)
+            .and_then(|(usd, native)| usd.checked_div(native));
         DexPair {
             platform: "xlayer".to_owned(),
             pair: "0x33".to_owned(),
@@ -241,8 +275,8 @@ mod tests {
             change_1h_pct: None,
             change_24h_pct: None,
             market_cap_usd: None,
-            base_reserve: None,
-            quote_reserve: None,
+            base_reserve: side(usd),
+            quote_reserve: side(of_quote),
             fdv_usd: None,
         }
     }
@@ -268,6 +302,28 @@ mod tests {
         assert_eq!(price.liquidity_usd.to_string(), "2345678.9");
         assert_eq!(spot("base", "0xa", &pairs), None);
         assert_eq!(spot("xlayer", "0xc", &pairs), None);
+    }
+
+    /// A stranger fills one side of a pool with a token of its own, and states a price.
+    #[test]
+    fn what_one_side_holds_is_no_liquidity() {
+        let figure = |text: &str| text.parse::<Figure>().ok();
+        let honest = pair(("0xa", "WOKB"), "118.42", "118.42", Some("2345678.9"));
+        let lopsided = DexPair {
+            base_reserve: figure("10000"),
+            quote_reserve: figure("0.40"),
+            ..pair(("0xa", "WOKB"), "5000", "5000", Some("50000000"))
+        };
+        assert_eq!(lopsided.depth_usd(), figure("0.8"));
+        let price = spot("xlayer", "0xa", &[lopsided.clone(), honest]).unwrap();
+        assert_eq!(price.price_usd.to_string(), "118.42");
+        // A side that the source does not name supports nothing.
+        let unknown = DexPair {
+            quote_reserve: None,
+            ..lopsided
+        };
+        assert_eq!(unknown.depth_usd(), None);
+        assert_eq!(spot("xlayer", "0xa", &[unknown]), None);
     }
 
     #[test]

@@ -29,6 +29,13 @@ const PRODUCT_ID: Parameter = Parameter::optional(
     "One product of the protocol.",
 );
 
+const MAX_PRICE_IMPACT: Parameter = Parameter::optional(
+    "max_price_impact_bps",
+    Rule::Integer { min: 0, max: 9_999 },
+    "100",
+    "The most of the worth that may be lost, in basis points. Tightens the operator's limit, or loosens it up to the operator's ceiling.",
+);
+
 /// An EIP-3009 `TransferWithAuthorization` from the payer to its own sub-wallet, in the form of the
 /// scheme `exact`.
 pub(super) const PRINCIPAL_AUTH: Parameter = Parameter::optional(
@@ -132,7 +139,7 @@ pub(crate) const AUTO_SWAP: Route = Route {
                   the action has ended, 202 while it continues (`GET /intents/{id}` reports its \
                   end).",
     refuses: "the payer has no sub-wallet (404 `no_sub_wallet`), it lacks funds (409 `funds_required`), \
-              or there is no route",
+              there is no route, or the output is not worth the input or nobody can tell (422)",
     query: &[],
     body: &[
         CHAIN_ID,
@@ -158,6 +165,7 @@ pub(crate) const AUTO_SWAP: Route = Route {
             "1",
             "Slippage tolerance in percent.",
         ),
+        MAX_PRICE_IMPACT,
         PRINCIPAL_AUTH,
         Parameter::optional(
             "deadline",
@@ -269,7 +277,8 @@ pub(crate) const AUTO_DEFI_INVEST: Route = Route {
                   when a transaction of the sub-wallet is in a block or pending: 200 when the \
                   action has ended, 202 while it continues (`GET /intents/{id}` reports its end).",
     refuses: "the payer has no sub-wallet (404 `no_sub_wallet`), it lacks funds (409 `funds_required`), \
-              or the product is paused, frozen or at its cap",
+              the product is paused, frozen or at its cap, or the shares are not worth the deposit or \
+              nobody can tell (422)",
     query: &[],
     body: &[
         CHAIN_ID,
@@ -283,6 +292,7 @@ pub(crate) const AUTO_DEFI_INVEST: Route = Route {
         AMOUNT,
         PRODUCT_ID,
         Parameter::optional("min_shares", Rule::Amount, "25", "Least shares to accept."),
+        MAX_PRICE_IMPACT,
         PRINCIPAL_AUTH,
     ],
     constraints: &[],

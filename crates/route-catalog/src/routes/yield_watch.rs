@@ -112,6 +112,21 @@ pub(crate) const CREATE_YIELD_WATCH: Route = Route {
                     "3600",
                     "Seconds between checks, at least one hour.",
                 ),
+                Parameter::defaulted(
+                    "max_moves_per_day",
+                    Rule::Integer { min: 1, max: 24 },
+                    "1",
+                    "Most moves in any 24 hours.",
+                ),
+                Parameter::defaulted(
+                    "min_gain_usd",
+                    Rule::Decimal {
+                        min: "0",
+                        max: "1000000",
+                    },
+                    "1",
+                    "Fewest dollars that a move gains until the mandate's end, at present yields and after its cost.",
+                ),
             ]),
             "",
             "The bounds of the mandate.",

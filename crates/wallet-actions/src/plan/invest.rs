@@ -1,11 +1,12 @@
 //! Plans a deposit into a reviewed product.
 
 use exact::format_units;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{Draft, Planner};
+use super::deposit::Deposit;
+use super::{Draft, Planner, Product};
 use crate::intent::{Allowance, Operation};
-use crate::{InvestOrder, Order, Refused};
+use crate::{DepositAsk, InvestOrder, Order, Refused};
 
 impl Planner<'_> {
     /// Plans the missing principal, the exact approval and the deposit.
@@ -32,6 +33,9 @@ impl Planner<'_> {
             .deposit_in(&product, held, amount, min_shares.as_deref())
             .await?;
         let wanted = deposit.amount;
+        let judged = self
+            .judge_worth(order, &product, held.decimals, &deposit)
+            .await?;
         let principal = self
             .bring(order, chain_id, product.asset, held, wanted)
             .await?;
@@ -64,6 +68,7 @@ impl Planner<'_> {
                 "shares_before_atoms": shares.balance.to_string(),
                 "decimals": shares.decimals,
                 "min_shares_atoms": at_least.map(|at_least| at_least.to_string()),
+                "judged": judged,
             }),
         })
     }
@@ -80,11 +85,15 @@ impl Planner<'_> {
         let held = self.held(chain_id, product.asset).await?;
         let least = asked.min_shares.as_deref();
         let account = self.account(chain_id)?;
-        let deposit = account.deposit_in(&product, held, &asked.amount, least);
+        let deposit = account
+            .deposit_in(&product, held, &asked.amount, least)
+            .await?;
+        self.judge_worth(order, &product, held.decimals, &deposit)
+            .await?;
         let mut draft = Draft {
             operation: Operation::Invest,
             chain_id,
-            steps: vec![deposit.await?.call],
+            steps: vec![deposit.call],
             allowance: None,
             bridge: None,
             not_after: None,
@@ -92,5 +101,24 @@ impl Planner<'_> {
         };
         self.limit_slippage(order, &mut draft).await?;
         self.judge(&draft)
+    }
+
+    /// Judges what the shares of a deposit are worth. Returns the evidence.
+    async fn judge_worth(
+        &self,
+        order: &Order,
+        product: &Product,
+        decimals: u8,
+        deposit: &Deposit,
+    ) -> Result<Value, Refused> {
+        let ask = DepositAsk {
+            chain_id: product.chain_id,
+            asset: product.asset,
+            decimals,
+            amount: deposit.amount,
+            worth: deposit.worth,
+            max_price_impact_bps: order.max_price_impact_bps,
+        };
+        Ok(self.shared.plans.judge_deposit(ask).await?)
     }
 }

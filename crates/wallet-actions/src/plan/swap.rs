@@ -55,6 +55,9 @@ impl Planner<'_> {
             atoms: wanted,
             slippage_pct: slippage_pct.clone(),
             slippage_bps,
+            from_decimals: held.decimals,
+            to_decimals: bought.decimals,
+            max_price_impact_bps: order.max_price_impact_bps,
         };
         let swap = self.shared.plans.swap(ask).await?;
         let mut steps: Vec<_> = principal.into_iter().collect();

@@ -332,6 +332,7 @@ pub(crate) fn order(number: u8, action: Action) -> Order {
         claim: None,
         begin_by: None,
         max_slippage_bps: None,
+        max_price_impact_bps: None,
     }
 }
 

@@ -6,6 +6,7 @@
 //! the state of the move.
 
 use jiff::{SignedDuration, Timestamp};
+use readings::Figure;
 use readings::defi::market::Market;
 use tokio::time::timeout;
 use yield_watch::{
@@ -110,10 +111,10 @@ impl Worker {
     async fn read(&self, kept: &Kept) -> Reading {
         let mandate = kept.watched.mandate();
         let edition = self.yields.latest().await;
-        let (best, position) = match mandate.mode {
+        let (best, position, cost_usd) = match mandate.mode {
             Mode::Notify => {
                 let markets = edition.iter().flat_map(|edition| edition.markets.iter());
-                (best_allowed(markets, &mandate.rules), None)
+                (best_allowed(markets, &mandate.rules), None, None)
             }
             Mode::Auto => self.wallet(kept, edition.as_ref()).await,
         };
@@ -122,36 +123,44 @@ impl Worker {
             snapshot: edition.map(|edition| edition.snapshot),
             best,
             position,
+            cost_usd,
         }
     }
 
-    /// Returns the best market into which the wallet can move, and the position of its money. The
-    /// wallet is not asked when the yields are missing or too old for a decision.
+    /// Returns the best market into which the wallet can move, the position of its money, and the
+    /// cost of a move. Only yields on which two sources agree count. The wallet is not asked when
+    /// the yields are missing or too old for a decision.
     async fn wallet(
         &self,
         kept: &Kept,
         edition: Option<&Edition>,
-    ) -> (Option<Pool>, Option<Position>) {
+    ) -> (Option<Pool>, Option<Position>, Option<Figure>) {
         let unread = |reason: &str| Position::Unread {
             reason: reason.to_owned(),
         };
         let mandate = kept.watched.mandate();
         let now = self.shared.now();
         let Some(edition) = edition.filter(|edition| edition.snapshot.is_fresh(now)) else {
-            return (None, Some(unread("no_fresh_yields")));
+            return (None, Some(unread("no_fresh_yields")), None);
         };
         let Some(mover) = self.shared.mover() else {
-            return (None, Some(unread("no_chain_connected")));
+            return (None, Some(unread("no_chain_connected")), None);
         };
-        let held = mover.held(mandate, &edition.markets);
+        let confirmed: Vec<Market> = edition
+            .markets
+            .iter()
+            .filter(|market| market.is_confirmed())
+            .cloned()
+            .collect();
+        let held = mover.held(mandate, &confirmed);
         match timeout(self.pace.patience, held).await {
             Ok(Ok(holdings)) => {
                 let reachable = |market: &&Market| holdings.reachable.contains(&market.pool);
-                let best = best_allowed(edition.markets.iter().filter(reachable), &mandate.rules);
-                (best, Some(holdings.position))
+                let best = best_allowed(confirmed.iter().filter(reachable), &mandate.rules);
+                (best, Some(holdings.position), Some(holdings.cost_usd))
             }
-            Ok(Err(error)) => (None, Some(unread(&error.reason))),
-            Err(_) => (None, Some(unread("wallet_timeout"))),
+            Ok(Err(error)) => (None, Some(unread(&error.reason)), None),
+            Err(_) => (None, Some(unread("wallet_timeout")), None),
         }
     }
 

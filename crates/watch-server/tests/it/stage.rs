@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use alloy_primitives::B256;
 use jiff::Timestamp;
 use readings::defi::grade::Grade;
-use readings::defi::market::Market;
+use readings::defi::market::{Market, Other};
 use tempfile::TempDir;
 use watch_server::{
     Clock, Edition, EditionFuture, Holdings, Kept, Mandates, MoveState, Mover, MoverError,
@@ -40,6 +40,8 @@ pub fn terms(mode: Mode) -> Terms {
             max_move_usd: "1000".parse().unwrap(),
             allowed_protocols: vec!["aave-v3".to_owned()],
             check_interval: 3_600,
+            max_moves_per_day: 24,
+            min_gain_usd: "0".parse().unwrap(),
         },
         mode,
         expires_at: begin() + jiff::SignedDuration::from_hours(24),
@@ -62,7 +64,11 @@ pub fn market(pool: &str, apy: &str) -> Market {
         risk_grade: Grade::A,
         why: Vec::new(),
         source: "defillama",
-        also_reported: Vec::new(),
+        also_reported: vec![Other {
+            source: "okx.defi",
+            pool: "1".to_owned(),
+            apy_pct: apy.parse().unwrap(),
+        }],
         underlying: Vec::new(),
         single_asset: Some(true),
         reward_known: true,
@@ -183,6 +189,7 @@ impl Mover for Wallet {
                 idle_usd: "0".parse().unwrap(),
             }),
             reachable: markets.iter().map(|market| market.pool.clone()).collect(),
+            cost_usd: "0".parse().unwrap(),
         })
     }
 

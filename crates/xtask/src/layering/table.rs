@@ -191,7 +191,7 @@ pub const MEMBERS: &[Member] = &[
     Member {
         name: "server-config",
         layer: 3,
-        may_use: &[],
+        may_use: &["readings"],
         must_not_reach: &[STORAGE, &["hyper", "reqwest"]],
     },
     Member {

@@ -17,6 +17,8 @@ fn mandate() -> Mandate {
             max_move_usd: "1000".parse().unwrap(),
             allowed_protocols: vec!["aave-v3".to_owned()],
             check_interval: 3_600,
+            max_moves_per_day: 24,
+            min_gain_usd: "0".parse().unwrap(),
         },
         mode: Mode::Notify,
         created_at: at("2026-11-21T00:00:00Z"),
@@ -46,6 +48,7 @@ fn inputs(checked_at: &str, baseline: Option<&str>, best: &str) -> Inputs {
         baseline: baseline.map(pool),
         best: Some(pool(best)),
         position: None,
+        bounds: None,
     }
 }
 

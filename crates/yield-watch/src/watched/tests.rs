@@ -30,6 +30,8 @@ fn mandate(mode: Mode) -> Mandate {
             max_move_usd: "1000".parse().unwrap(),
             allowed_protocols: vec!["aave-v3".to_owned()],
             check_interval: 3_600,
+            max_moves_per_day: 24,
+            min_gain_usd: "0".parse().unwrap(),
         },
         mode,
         created_at: at("00:00:00"),
@@ -48,6 +50,7 @@ fn reading(time: &str, apy: &str, position: Option<Position>) -> Reading {
             max_age_seconds: 7_200,
         }),
         best: Some(pool("best", apy)),
+        cost_usd: position.as_ref().map(|_| Figure::default()),
         position,
     }
 }
@@ -208,4 +211,47 @@ fn the_expiry_is_recorded_when_it_is_due() {
     assert_eq!(record.decision, Event::Expired);
     let ended = watched.mandate().ended.unwrap();
     assert_eq!((ended.state, ended.at), (State::Expired, at("12:00:00")));
+}
+
+/// A mandate moves no more often than its rules allow, and a move that never began does not count.
+#[test]
+fn a_day_has_a_limit_of_moves() {
+    let mut mandate = mandate(Mode::Auto);
+    mandate.rules.max_moves_per_day = 1;
+    mandate.expires_at = "2026-11-23T00:00:00Z".parse().unwrap();
+    let (mut watched, created) = Watched::create(mandate).unwrap();
+    let mut records = vec![created];
+    let later = |time: &str, day: u32| {
+        let mut reading = reading("01:00:00", "6", held("5"));
+        reading.at = format!("2026-11-{day}T{time}Z").parse().unwrap();
+        reading.snapshot.as_mut().unwrap().taken_at = reading.at;
+        reading
+    };
+    let refused = MoveOutcome::Refused {
+        reason: "product_paused".to_owned(),
+    };
+    let mut decided = Vec::new();
+    for (time, day, outcome) in [
+        ("01:00:00", 21, Some(refused)),
+        ("02:00:00", 21, Some(moved("900"))),
+        ("03:00:00", 21, None),
+        ("01:59:59", 22, None),
+        ("02:00:00", 22, Some(moved("900"))),
+    ] {
+        let reading = later(time, day);
+        let now = reading.at;
+        records.extend(watched.check(reading).unwrap());
+        decided.push(watched.last_decision().unwrap());
+        assert_eq!(
+            watched.open_move().is_some(),
+            outcome.is_some(),
+            "{day} {time}"
+        );
+        if let Some(outcome) = outcome {
+            records.extend(watched.conclude(outcome, now).unwrap());
+        }
+    }
+    let (moves, stays) = (Decision::Opportunity, Decision::NoChange);
+    assert_eq!(decided, [moves, moves, stays, stays, moves]);
+    assert_eq!(verify(&values(&records)), Ok(watched.head()));
 }

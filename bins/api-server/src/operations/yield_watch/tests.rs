@@ -34,6 +34,7 @@ fn reading(time: &str, best: Pool) -> Reading {
         }),
         best: Some(best),
         position: None,
+        cost_usd: None,
     }
 }
 

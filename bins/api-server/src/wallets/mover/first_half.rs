@@ -139,6 +139,7 @@ impl MoveRecord {
             principal: None,
             deadline: Some(self.valid_until),
             max_slippage_bps: Some(u64::from(self.max_slippage_bps)),
+            max_price_impact_bps: None,
         }
     }
 

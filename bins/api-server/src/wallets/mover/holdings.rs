@@ -17,10 +17,14 @@ use super::{WalletMover, owner_of, reason_of, unknown};
 /// The least amount in dollars that is moved: for less, gas would cost more than the move earns.
 const DUST_USD: i64 = 1;
 
+/// The gas of a move: two approvals, a withdrawal and a deposit, with room for proxies.
+const MOVE_GAS: u64 = 2_040_000;
+
 /// Money in one place.
 struct Money {
     /// The product that holds it; `None` when it is idle.
     pool: Option<Pool>,
+    chain_id: u64,
     usd: Decimal,
     /// The products that it could move into: those of the same asset and chain.
     reachable: BTreeSet<String>,
@@ -63,6 +67,7 @@ impl WalletMover {
         }
         match chosen(places, markets, &mandate.rules) {
             Some(money) => Ok(Holdings {
+                cost_usd: self.cost_of_move(money.chain_id).await?,
                 position: match money.pool {
                     Some(pool) => Position::Held {
                         pool,
@@ -80,6 +85,7 @@ impl WalletMover {
                     idle_usd: Figure(Decimal::ZERO),
                 },
                 reachable: self.all_reachable(markets),
+                cost_usd: Figure(Decimal::ZERO),
             }),
         }
     }
@@ -103,6 +109,13 @@ impl WalletMover {
         usd(atoms, decimals, price).ok_or_else(|| unknown("amount_out_of_range"))
     }
 
+    /// The estimated cost of a move on a chain. Without one nobody can tell what a move gains.
+    async fn cost_of_move(&self, chain_id: u64) -> Result<Figure, MoverError> {
+        let cost = self.prices.gas_usd(chain_id, MOVE_GAS).await;
+        cost.map(Figure)
+            .ok_or_else(|| unknown("gas_price_unavailable"))
+    }
+
     fn money(
         &self,
         markets: &[Market],
@@ -115,6 +128,7 @@ impl WalletMover {
         let reachable = same.filter_map(|product| market_of_product(markets, &product));
         Money {
             pool,
+            chain_id: asset.0,
             usd,
             reachable: reachable.map(|market| market.pool.clone()).collect(),
         }

@@ -24,6 +24,9 @@ impl WalletPlans {
             self.okx.reviewed(),
         )
         .map_err(|error| refused::by_source(&error.into()))?;
+        let limits = &self.worth.rules().limits;
+        let (impact, _) = limits.of_caller(ask.max_price_impact_bps);
+        let request = request.guarded(impact);
         if request.amount != ask.atoms {
             return Err(PlanRefused {
                 cause: PlanCause::Refused,
@@ -40,6 +43,9 @@ impl WalletPlans {
             refused::by_source(&error)
         };
         let quote = self.okx.swap(&request).await.map_err(refuse)?.value;
+        let worth = self
+            .judge_swap(ask, quote.amount_out, quote.stated())
+            .await?;
         let approval = self.okx.approval(ask.from_token, ask.atoms);
         let approval = approval.await.map_err(refuse)?.value;
         let reset = step::approval(
@@ -76,6 +82,7 @@ impl WalletPlans {
                 "reviewed_version": quote.reviewed_version,
                 "trailing_bytes": quote.trailing_bytes,
                 "price_impact_pct": quote.price_impact_pct,
+                "worth": worth,
             }),
         })
     }

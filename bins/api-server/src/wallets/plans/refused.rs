@@ -53,6 +53,7 @@ pub(super) fn by_source(error: &Error) -> PlanRefused {
         | Error::NotPriced { .. }
         | Error::Request(_) => (PlanCause::NoRoute, None),
         Error::Refused(_) => (PlanCause::Refused, None),
+        Error::PriceImpact => (PlanCause::Worth, None),
     };
     PlanRefused {
         cause,

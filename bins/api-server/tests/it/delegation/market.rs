@@ -15,23 +15,28 @@ use crate::delegation::sample::{USDC, WETH};
 use crate::delegation::sending::{AMOUNT, Round, now, sign};
 use crate::delegation::stage::GRANT_ID;
 
-/// A source of prices: a dollar for USDC; for WETH the price that a test sets, or no answer.
+/// A source of prices: a dollar for USDC; for WETH the price and the confidence that a test sets,
+/// or no answer.
 #[derive(Clone)]
 struct Source {
     url: String,
     weth: Arc<Mutex<Option<f64>>>,
+    confidence: Arc<Mutex<Option<f64>>>,
 }
 
 impl Source {
     fn start() -> Self {
         let weth: Arc<Mutex<Option<f64>>> = Arc::default();
         let shared = Arc::clone(&weth);
+        let confidence = Arc::new(Mutex::new(Some(0.99)));
+        let stated = Arc::clone(&confidence);
         let url = answer_http(move |request| {
             let asked = request.target.to_lowercase();
             let coin = |token: Address, price: f64| {
                 let key = format!("base:{token:#x}");
                 asked.contains(&format!("{token:#x}")).then(|| {
-                    json!({ key: { "price": price, "timestamp": now(), "confidence": 0.99, "symbol": "T", "decimals": 18 } })
+                    let confidence = *stated.lock().unwrap();
+                    json!({ key: { "price": price, "timestamp": now(), "confidence": confidence, "symbol": "T", "decimals": 18 } })
                 })
             };
             let coins = match *shared.lock().unwrap() {
@@ -41,7 +46,11 @@ impl Source {
             let body = json!({ "coins": coins.unwrap_or(json!({})) });
             (200, body.to_string())
         });
-        Self { url, weth }
+        Self {
+            url,
+            weth,
+            confidence,
+        }
     }
 
     fn set_price(&self, weth: Option<f64>) {
@@ -114,7 +123,7 @@ async fn a_plan_is_compared_with_the_market_prices() {
     let before = log(&round).await;
 
     for (number, price, tells) in [
-        (2, None, "prices_unavailable"),
+        (2, None, "worth_unknown"),
         // The output is worth less, so more of it is due.
         (3, Some(fair * 0.9), "fence_price"),
         (4, Some(fair), "admitted"),
@@ -141,6 +150,70 @@ async fn a_plan_is_compared_with_the_market_prices() {
     let (plan, digest) = round.ordered(6, &delegate).await;
     assert_eq!(submitted(&round, &plan).await.0, 202);
     assert_eq!(round.ended(&digest).await["state"], "done");
+}
+
+/// The holder of a stolen delegate's key orders a plan into a token of its own. Every check of the
+/// plan's bytes holds, and `max_deviation_bps` limits nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stolen_delegate_s_key_buys_no_token_that_nobody_prices() {
+    let source = Source::start();
+    let url = source.url.clone();
+    let pools: Arc<Mutex<Value>> = Arc::new(Mutex::new(json!([])));
+    let told = Arc::clone(&pools);
+    let pools_url = answer_http(move |_| (200, told.lock().unwrap().to_string()));
+    let (mut round, delegate) = granted(move |config| {
+        config.delegation.as_mut().unwrap().max_deviation_bps = 10_000;
+        for (name, key, url) in [
+            ("defillama", "coins_url", url),
+            ("dexscreener", "base_url", pools_url),
+        ] {
+            let table = config.upstreams.0.get_mut(name).unwrap();
+            assert!(table.set_url(key, url));
+            table.mode = None;
+        }
+    })
+    .await;
+    let (plan, _) = round.ordered(1, &delegate).await;
+    let least = plan["envelope"]["payload"]["quote"]["to_amount_min"].as_str();
+    let least: f64 = least.unwrap().parse().unwrap();
+    let fair = f64::from(u32::try_from(AMOUNT).unwrap()) / 1e6 / (least / 1e18);
+    // The thief's own pool: a million of its token, and forty cents.
+    let own_pool = json!([{
+        "chainId": "base", "pairAddress": "0x0101010101010101010101010101010101010101",
+        "baseToken": { "address": WETH, "symbol": "T", "name": "T" },
+        "quoteToken": { "address": USDC, "symbol": "USDC", "name": "USDC" },
+        "priceNative": fair.to_string(), "priceUsd": fair.to_string(),
+        "txns": { "m5": { "buys": 9, "sells": 9 } },
+        "liquidity": { "usd": 1e9, "base": 1_000_000, "quote": 0.4 },
+    }]);
+    let before = round.base.transactions().len();
+    for (number, price, confidence, pool, tells) in [
+        (2, None, Some(0.99), json!([]), "worth_unknown"),
+        (3, None, Some(0.99), own_pool.clone(), "worth_unknown"),
+        (4, Some(fair), None, json!([]), "worth_unknown"),
+        (5, Some(fair), None, own_pool, "worth_unknown"),
+        (6, Some(fair), Some(0.5), json!([]), "worth_unknown"),
+        (
+            7,
+            Some(fair * 0.9),
+            Some(0.99),
+            json!([]),
+            "price_impact_too_high",
+        ),
+        (8, Some(fair), Some(0.99), json!([]), "admitted"),
+    ] {
+        source.set_price(price);
+        *source.confidence.lock().unwrap() = confidence;
+        *pools.lock().unwrap() = pool;
+        // A new process knows no earlier price.
+        round.restart(|_| {}).await;
+        let (plan, _) = round.ordered(number, &delegate).await;
+        assert_eq!(tried(&round, &plan).await, tells, "{number}");
+        if tells != "admitted" {
+            assert_eq!(submitted(&round, &plan).await, (403, tells.to_owned()));
+            assert_eq!(round.base.transactions().len(), before, "{number}");
+        }
+    }
 }
 
 /// The machine's clock may be slow, by mistake or by attack. The later one of this clock and the

@@ -102,7 +102,7 @@ impl Round {
         std::fs::write(folder.path().join("fees.toml"), FEES).unwrap();
         let rpc = base.serve(([127, 0, 0, 1], 0).into()).await.unwrap();
         let (path, node) = (folder.path().to_owned(), rpc.url());
-        let recordings = Recordings::embedded().unwrap();
+        let recordings = Recordings::embedded().unwrap().at(now());
         let start = World::at(
             Arc::new(SystemClock),
             recordings,

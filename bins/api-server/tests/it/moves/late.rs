@@ -42,6 +42,7 @@ async fn begin(process: &Process, payment: B256) -> Refused {
         principal: None,
         deadline: None,
         max_slippage_bps: None,
+        max_price_impact_bps: None,
     };
     process.actions.begin(&order).await.unwrap_err()
 }

@@ -8,9 +8,10 @@ use api_server::TokenPrices;
 use jiff::Timestamp;
 use readings::defi::market::Market;
 use readings::{Decimal, Figure};
+use serde_json::Value;
 use wallet_actions::{
-    Attested, BridgeAsk, BridgePlan, Burn, PlanCause, PlanRefused, Plans, PortFuture, SwapAsk,
-    SwapPlan,
+    Attested, BridgeAsk, BridgePlan, Burn, DepositAsk, PlanCause, PlanRefused, Plans, PortFuture,
+    SwapAsk, SwapPlan,
 };
 use watch_server::{Edition, EditionFuture, Yields};
 use yield_watch::Snapshot;
@@ -24,7 +25,11 @@ impl TestYields {
     pub(crate) fn set(&self, pool: &str, apy: &str) {
         let mut markets = self.0.lock().unwrap();
         let market = markets.iter_mut().find(|market| market.pool == pool);
-        market.unwrap().apy_pct = apy.parse().unwrap();
+        let market = market.unwrap();
+        market.apy_pct = apy.parse().unwrap();
+        for other in &mut market.also_reported {
+            other.apy_pct = market.apy_pct;
+        }
     }
 
     pub(crate) fn edition(&self, taken_at: Timestamp) -> Edition {
@@ -70,6 +75,10 @@ impl TokenPrices for TestPrices {
     fn usd(&self, _: u64, _: Address) -> PortFuture<'_, Option<Decimal>> {
         Box::pin(std::future::ready(*self.0.lock().unwrap()))
     }
+
+    fn gas_usd(&self, _: u64, _: u64) -> PortFuture<'_, Option<Decimal>> {
+        Box::pin(std::future::ready(Some(Decimal::ZERO)))
+    }
 }
 
 /// A port that finds no swap and no bridge.
@@ -87,6 +96,10 @@ fn no_plan<T>() -> Result<T, PlanRefused> {
 impl Plans for Nothing {
     fn swap(&self, _: SwapAsk) -> PortFuture<'_, Result<SwapPlan, PlanRefused>> {
         Box::pin(async { no_plan() })
+    }
+
+    fn judge_deposit(&self, _: DepositAsk) -> PortFuture<'_, Result<Value, PlanRefused>> {
+        Box::pin(async { Ok(Value::Null) })
     }
 
     fn bridge(&self, _: BridgeAsk) -> PortFuture<'_, Result<BridgePlan, PlanRefused>> {

@@ -16,7 +16,7 @@ use dev_chain::{DevChain, MINTER, RpcServer, xlayer};
 use jiff::Timestamp;
 use readings::Decimal;
 use readings::defi::grade::Grade;
-use readings::defi::market::Market;
+use readings::defi::market::{Market, Other};
 use tempfile::TempDir;
 use test_support::eventually;
 use tx_sender::{
@@ -267,6 +267,7 @@ impl World {
             baseline: None,
             best: best_allowed(markets.iter().filter(within), &mandate.rules),
             position: Some(holdings.position),
+            bounds: None,
         };
         inputs.proposal(MoveKey::new(&mandate.id, seq), &mandate.rules)
     }
@@ -299,6 +300,8 @@ pub(crate) fn mandate(max_move_usd: &str) -> Mandate {
             max_move_usd: max_move_usd.parse().unwrap(),
             allowed_protocols: vec!["aave-v3".to_owned(), "stata".to_owned()],
             check_interval: 3_600,
+            max_moves_per_day: 24,
+            min_gain_usd: "0".parse().unwrap(),
         },
         mode: Mode::Auto,
         created_at: Timestamp::from_second(i64::try_from(NOW).unwrap()).unwrap(),
@@ -328,7 +331,11 @@ pub(crate) fn market(pool: &str, project: &str, asset: Address, apy: &str) -> Ma
         risk_grade: Grade::A,
         why: Vec::new(),
         source: "defillama",
-        also_reported: Vec::new(),
+        also_reported: vec![Other {
+            source: "okx.defi",
+            pool: "1".to_owned(),
+            apy_pct: apy.parse().unwrap(),
+        }],
         underlying: vec![asset.to_string()],
         single_asset: Some(true),
         reward_known: true,

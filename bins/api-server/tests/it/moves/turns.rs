@@ -43,6 +43,10 @@ impl TokenPrices for Silent {
     fn usd(&self, _: u64, _: Address) -> PortFuture<'_, Option<Decimal>> {
         Box::pin(std::future::pending())
     }
+
+    fn gas_usd(&self, _: u64, _: u64) -> PortFuture<'_, Option<Decimal>> {
+        Box::pin(std::future::pending())
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -36,6 +36,8 @@ fn rules() -> Value {
         "max_move_usd": "1000",
         "allowed_protocols": ["aave-v3"],
         "check_interval": 3_600,
+        "max_moves_per_day": 24,
+        "min_gain_usd": "0",
     })
 }
 

@@ -232,6 +232,11 @@ async fn incomplete_quotes_are_malformed() {
         with(|row| row["tx"]["data"] = json!("0xf2c4269")),
         with(|row| row["routerResult"]["toTokenAmount"] = json!("1e18")),
         with(|row| row["tx"]["maxSpendAmount"] = json!("-1")),
+        // A danger that cannot be read must not pass as unknown.
+        with(|row| row["routerResult"]["priceImpactPercent"] = json!("1e2")),
+        with(|row| row["routerResult"]["toToken"]["isHoneyPot"] = json!("yes")),
+        with(|row| row["routerResult"]["fromToken"]["isHoneyPot"] = json!(1)),
+        with(|row| row["routerResult"]["toToken"]["taxRate"] = json!("99%")),
         json!({"code": "0", "data": [], "msg": ""}),
     ] {
         assert_eq!(outcome(&broken).await, "upstream_malformed");
@@ -248,7 +253,7 @@ async fn flags_of_the_aggregator_are_passed_on_and_absence_stays_absence() {
             .unwrap()
             .remove("isHoneyPot");
         row["routerResult"]["fromToken"]["taxRate"] = json!("");
-        row["routerResult"]["priceImpactPercent"] = json!("1e2");
+        row["routerResult"]["priceImpactPercent"] = json!(null);
         row["tx"].as_object_mut().unwrap().remove("gas");
     });
     let (okx, _server) = answering(answer(&flagged)).await;
@@ -274,16 +279,31 @@ async fn no_route_and_other_business_failures_keep_their_codes() {
     );
 
     let (okx, _server) = answering(answer(
-        &json!({"code": 82112, "data": [], "msg": "value\u{202e} difference"}),
+        &json!({"code": 82003, "data": [], "msg": "value\u{202e} difference"}),
     ))
     .await;
     let error = okx.swap(&request()).await.unwrap_err();
     assert_eq!(
         error.to_string(),
-        "okx.swap: business code 82112: value difference"
+        "okx.swap: business code 82003: value difference"
     );
     let (okx, _server) = answering(ResponseTemplate::new(404)).await;
     assert_eq!(code(okx.swap(&request()).await), "upstream_http_status");
+}
+
+/// The aggregator has a guard of its own, which is 90 percent unless it is asked for less.
+#[tokio::test]
+async fn the_aggregator_s_own_guard_is_asked_for_and_its_refusal_has_a_name() {
+    let refusal = json!({"code": "82112", "data": [], "msg": "value difference"});
+    let (okx, server) = answering(answer(&refusal)).await;
+    for (bps, percent) in [(300, "3"), (5, "0.05"), (1_000, "10")] {
+        let error = okx.swap(&request().guarded(bps)).await.unwrap_err();
+        assert_eq!(error.code(), "price_impact_too_high");
+        let requests = server.received_requests().await.unwrap();
+        let query = requests.last().unwrap().url.query().unwrap();
+        let guard = format!("&priceImpactProtectionPercent={percent}");
+        assert!(query.ends_with(&guard), "{query}");
+    }
 }
 
 #[test]

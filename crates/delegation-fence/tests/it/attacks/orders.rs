@@ -2,7 +2,9 @@
 
 use alloy_primitives::{Address, B256, U256};
 use calldata_checks::{BasisPoints, StepKind};
-use delegation_fence::{Budget, Domain, Foresight, Novelty, Order, Phase, Rates, Rule, Spent};
+use delegation_fence::{
+    Budget, Domain, Foresight, Novelty, Order, Phase, PlanWorth, Rates, Rule, Spent, WorthTooLow,
+};
 
 use crate::attacks::{
     sample::{DAI, NOW, STRANGER, USDC, arguments},
@@ -242,12 +244,39 @@ fn a_plan_that_promises_less_than_its_input_is_worth_is_refused() {
         (fair, rates("1", "0"), false),
     ] {
         admitted.landing.at_least = at_least;
-        let rule = admitted.require_worth(&rates, two_percent).err();
+        let judged = PlanWorth::Judged {
+            rates,
+            holds: Ok(()),
+        };
+        let rule = admitted.require_worth(&judged, two_percent).err();
         let rule = rule.map(|refusal| refusal.rule);
         assert_eq!(rule, (!worth).then_some(Rule::FencePrice), "{rates:?}");
+        // A deviation of everything limits nothing.
+        let unlimited = admitted.require_worth(&judged, BasisPoints::MAX);
+        assert_eq!(unlimited, Ok(()));
+    }
+    let judged = |holds| PlanWorth::Judged {
+        rates: rates("1", "2500"),
+        holds,
+    };
+    // The operator's limit for any swap holds as well.
+    admitted.landing.at_least = fair;
+    let too_low = judged(Err(WorthTooLow {
+        expected: "at most 100 basis points".to_owned(),
+        observed: "200".to_owned(),
+    }));
+    let refused = admitted.require_worth(&too_low, two_percent).unwrap_err();
+    assert_eq!(refused.rule, Rule::PriceImpactTooHigh);
+    // Without prices there is no judgement, whatever the limits are.
+    let unknown = PlanWorth::Unknown {
+        reason: "no source has a price".to_owned(),
+    };
+    for limit in [two_percent, BasisPoints::MAX] {
+        let refused = admitted.require_worth(&unknown, limit).unwrap_err();
+        assert_eq!(refused.rule, Rule::WorthUnknown);
     }
     admitted.amount = U256::MAX;
-    let beyond = admitted.require_worth(&rates("1", "2500"), two_percent);
+    let beyond = admitted.require_worth(&judged(Ok(())), two_percent);
     assert_eq!(beyond.unwrap_err().rule, Rule::FencePrice);
 }
 

@@ -59,8 +59,8 @@ async fn a_plan_is_compared_with_the_prices_until_it_has_begun() {
         assert_eq!(tried, "fence_price");
     }
     market.change(None);
-    assert_eq!(code(desk.try_out(&plan).await), "prices_unavailable");
-    assert_eq!(code(desk.submit(&plan).await), "prices_unavailable");
+    assert_eq!(code(desk.try_out(&plan).await), "worth_unknown");
+    assert_eq!(code(desk.submit(&plan).await), "worth_unknown");
     market.change(Some(near));
     desk.try_out(&plan).await.unwrap();
     let kept = desk.submit(&plan).await.unwrap().kept;
@@ -81,7 +81,12 @@ async fn a_plan_is_compared_with_the_prices_until_it_has_begun() {
     }
     assert_eq!(
         world.log(GRANT_ID).await,
-        ["granted", "refused fence_price", "admitted"]
+        [
+            "granted",
+            "refused fence_price",
+            "refused worth_unknown",
+            "admitted"
+        ]
     );
 }
 

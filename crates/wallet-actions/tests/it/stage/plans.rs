@@ -9,8 +9,8 @@ use dev_chain::iris::Iris;
 use dev_chain::{arbitrum, base};
 use serde_json::Value;
 use wallet_actions::{
-    Attested, BridgeAsk, BridgePlan, Burn, PlanCause, PlanRefused, PlannedStep, Plans, PortFuture,
-    StepKind, SwapAsk, SwapPlan,
+    Attested, BridgeAsk, BridgePlan, Burn, DepositAsk, PlanCause, PlanRefused, PlannedStep, Plans,
+    PortFuture, StepKind, SwapAsk, SwapPlan,
 };
 
 use super::{approveCall, depositForBurnCall, snwapCall};
@@ -66,6 +66,11 @@ impl Plans for TestPlans {
             evidence: Value::Null,
         };
         Box::pin(async move { refused.map_or(Ok(plan), Err) })
+    }
+
+    fn judge_deposit(&self, _: DepositAsk) -> PortFuture<'_, Result<Value, PlanRefused>> {
+        let refused = self.refuses.lock().unwrap().clone();
+        Box::pin(async move { refused.map_or(Ok(Value::Null), Err) })
     }
 
     fn bridge(&self, ask: BridgeAsk) -> PortFuture<'_, Result<BridgePlan, PlanRefused>> {

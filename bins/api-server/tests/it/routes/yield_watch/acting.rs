@@ -40,6 +40,7 @@ impl Mover for Wallet {
                 amount_usd: "250".parse().unwrap(),
             },
             reachable: markets.iter().map(|market| market.pool.clone()).collect(),
+            cost_usd: "0".parse().unwrap(),
         })
     }
 

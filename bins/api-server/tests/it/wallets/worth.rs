@@ -1,0 +1,296 @@
+//! Tests of what exchanges are worth. The aggregator is honest about a ruinous quote, calls a token
+//! a trap, or says nothing, and the sources of prices lie or are silent: nothing is signed, and
+//! nothing is charged.
+
+use std::sync::{Arc, Mutex};
+
+use api_server::Config;
+use dev_chain::{base, xlayer};
+use serde_json::{Value, json};
+
+use crate::wallets::between::Liar;
+use crate::wallets::stage::Stage;
+
+/// Changes an answer. The first argument is the path with its query.
+type Turn = Box<dyn Fn(&str, &mut Value) + Send>;
+
+/// An upstream between the server and the recordings whose answers a test changes.
+#[derive(Clone, Default)]
+struct Turned(Arc<Mutex<Option<Turn>>>);
+
+impl Turned {
+    async fn telling(&self) -> (Arc<Liar>, String) {
+        let turn = Arc::clone(&self.0);
+        Liar::telling(move |path, answer| {
+            if let Some(turn) = turn.lock().unwrap().as_ref() {
+                turn(path, answer);
+            }
+        })
+        .await
+    }
+
+    fn tells(&self, turn: impl Fn(&str, &mut Value) + Send + 'static) {
+        *self.0.lock().unwrap() = Some(Box::new(turn));
+    }
+}
+
+/// A stage whose aggregator of the home chain and whose DefiLlama say what a test wants.
+struct Market {
+    stage: Stage,
+    aggregator: Turned,
+    prices: Turned,
+}
+
+impl Market {
+    async fn open() -> Self {
+        let (aggregator, prices) = (Turned::default(), Turned::default());
+        let (okx, okx_url) = aggregator.telling().await;
+        let (llama, llama_url) = prices.telling().await;
+        let change = move |config: &mut Config| {
+            let table = config.upstreams.0.get_mut("okx").unwrap();
+            okx.hears(table.base_url.replace(okx_url).unwrap());
+            let table = config.upstreams.0.get_mut("defillama").unwrap();
+            llama.hears(table.coins_url.replace(llama_url).unwrap());
+        };
+        let stage = Box::pin(Stage::over("", |config, _| change(config))).await;
+        stage.give_usdg(1_000_000_000);
+        stage.give_usdc(1_000_000_000);
+        Self {
+            stage,
+            aggregator,
+            prices,
+        }
+    }
+
+    /// Asserts that the action is refused with this code, and is neither charged nor signed.
+    async fn refuses(&self, route: &str, body: &Value, code: &str) -> Value {
+        let before = (self.stage.world.paid(), self.stage.sent().len());
+        let answer = self.stage.post(route, body).await;
+        answer.is_refused(422, code);
+        let error = answer.body()["error"].clone();
+        assert_eq!(error["charged"], false, "{error}");
+        let after = (self.stage.world.paid(), self.stage.sent().len());
+        assert_eq!(before, after, "{error}");
+        error
+    }
+}
+
+fn swap() -> Value {
+    json!({
+        "chain_id": "196", "from_token": xlayer::USDG.to_string(), "to_token": xlayer::WOKB.to_string(),
+        "amount": "100", "slippage": "1",
+    })
+}
+
+/// Makes the aggregator's quote this many times worse, in its amounts and in its calldata.
+fn divide(answer: &mut Value, by: u128) {
+    let row = &mut answer["data"][0];
+    let number = |value: &Value| value.as_str().unwrap().parse::<u128>().unwrap();
+    let out = number(&row["routerResult"]["toTokenAmount"]);
+    let least = number(&row["tx"]["minReceiveAmount"]);
+    row["routerResult"]["toTokenAmount"] = (out / by).to_string().into();
+    row["tx"]["minReceiveAmount"] = (least / by).to_string().into();
+    let data = row["tx"]["data"].as_str().unwrap();
+    let turned = data
+        .replace(&format!("{least:064x}"), &format!("{:064x}", least / by))
+        .replace(&format!("{out:040x}"), &format!("{:040x}", out / by));
+    assert!(by == 1 || turned != data, "{data}");
+    row["tx"]["data"] = turned.into();
+}
+
+/// The aggregator is honest about itself: its amounts are a sixth or a thirtieth of the price, and
+/// its router pays that.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_ruinous_quote_is_refused_and_one_at_the_price_is_carried_out() {
+    let market = Box::pin(Market::open()).await;
+    let router = |impact: Value| json!({ "priceImpactPercent": impact });
+    let token = |member: &str, value: Value| json!({ "toToken": { member: value } });
+    let of_input = |member: &str, value: Value| json!({ "fromToken": { member: value } });
+    let too_high = "price_impact_too_high";
+    for (by, said, code) in [
+        (6, router("-83.33".into()), too_high),
+        (30, router(Value::Null), too_high),
+        (30, router("-0.05".into()), too_high),
+        (1, router("-3.01".into()), too_high),
+        (1, token("isHoneyPot", true.into()), "token_is_honeypot"),
+        (1, token("isHoneyPot", "true".into()), "token_is_honeypot"),
+        (1, of_input("isHoneyPot", true.into()), "token_is_honeypot"),
+        (1, token("taxRate", "0.99".into()), "token_tax_too_high"),
+        (1, of_input("taxRate", "0.011".into()), "token_tax_too_high"),
+    ] {
+        let told = said.clone();
+        market.aggregator.tells(move |path, answer| {
+            if path.contains("/aggregator/swap") {
+                divide(answer, by);
+                merge(&mut answer["data"][0]["routerResult"], &told);
+            }
+        });
+        let error = market.refuses("/auto-swap", &swap(), code).await;
+        assert_eq!(error["retryable"], false, "{said}: {error}");
+    }
+    market.aggregator.tells(|path, answer| {
+        if path.contains("/aggregator/swap") {
+            assert!(path.contains("priceImpactProtectionPercent=3"), "{path}");
+            merge(
+                &mut answer["data"][0]["routerResult"],
+                &json!({ "priceImpactPercent": null }),
+            );
+        }
+    });
+    let done = market.stage.done("/auto-swap", &swap()).await;
+    assert_eq!(done["status"], "completed", "{done}");
+    let worth = &done["result"]["judged"]["worth"];
+    assert_eq!(worth["limit_bps"], 300, "{done}");
+    assert_eq!(
+        worth["input_price"]["quotes"][0]["source"],
+        "defillama.coins"
+    );
+}
+
+/// Lays `over` over `value`, member by member.
+fn merge(value: &mut Value, over: &Value) {
+    match over {
+        Value::Object(members) => {
+            for (name, member) in members {
+                merge(&mut value[name], member);
+            }
+        }
+        over => *value = over.clone(),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_tightens_the_limit_and_does_not_pass_the_ceiling() {
+    let market = Box::pin(Market::open()).await;
+    let with = |limit: u32| {
+        let mut body = swap();
+        body["max_price_impact_bps"] = limit.into();
+        body
+    };
+    // The recorded quote is twelve basis points below the prices.
+    let error = market
+        .refuses("/auto-swap", &with(5), "price_impact_too_high")
+        .await;
+    assert!(
+        error["message"].as_str().unwrap().contains("limit is 5"),
+        "{error}"
+    );
+    market.aggregator.tells(|path, answer| {
+        if path.contains("/aggregator/swap") {
+            // The loss is five percent.
+            let row = &answer["data"][0]["routerResult"]["toTokenAmount"];
+            let out: u128 = row.as_str().unwrap().parse().unwrap();
+            assert!(path.contains("priceImpactProtectionPercent="), "{path}");
+            divide_by_parts(answer, out);
+        }
+    });
+    market
+        .refuses("/auto-swap", &swap(), "price_impact_too_high")
+        .await;
+    // The operator's ceiling is ten percent, whatever a caller asks for.
+    let answer = market.stage.post("/auto-swap", &with(600)).await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    market.aggregator.tells(|path, answer| {
+        if path.contains("/aggregator/swap") {
+            divide(answer, 2);
+        }
+    });
+    market
+        .refuses("/auto-swap", &with(9_999), "price_impact_too_high")
+        .await;
+}
+
+/// Makes the quote five percent worse.
+fn divide_by_parts(answer: &mut Value, out: u128) {
+    let row = &mut answer["data"][0];
+    let least: u128 = row["tx"]["minReceiveAmount"]
+        .as_str()
+        .unwrap()
+        .parse()
+        .unwrap();
+    let worse = |amount: u128| amount / 100 * 95;
+    // The least output follows from the quoted one.
+    let (new_out, new_least) = (worse(out), worse(out) * 99 / 100);
+    row["routerResult"]["toTokenAmount"] = new_out.to_string().into();
+    row["tx"]["minReceiveAmount"] = new_least.to_string().into();
+    let data = row["tx"]["data"].as_str().unwrap();
+    let turned = data
+        .replace(&format!("{least:064x}"), &format!("{new_least:064x}"))
+        .replace(&format!("{out:040x}"), &format!("{new_out:040x}"));
+    row["tx"]["data"] = turned.into();
+}
+
+/// Swaps on other chains go through another aggregator, and deposits through none.
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_price_that_counts_nothing_is_signed() {
+    let mut market = Box::pin(Market::open()).await;
+    let on_base = json!({
+        "chain_id": "8453", "from_token": base::USDC.to_string(), "to_token": base::WETH.to_string(),
+        "amount": "100", "slippage": "0.5",
+    });
+    let invest =
+        json!({ "chain_id": "196", "protocol": "aave-v3", "asset": "USDG", "amount": "5" });
+    let lies: [fn(&mut Value); 3] = [
+        // A missing confidence is no confidence.
+        |row| drop(row.as_object_mut().unwrap().remove("confidence")),
+        |row| row["confidence"] = json!(0.5),
+        |row| row["timestamp"] = json!(row["timestamp"].as_i64().unwrap() - 400),
+    ];
+    for lie in lies {
+        market.prices.tells(move |_, answer| {
+            let coins = answer["coins"].as_object_mut().unwrap();
+            coins.values_mut().for_each(lie);
+        });
+        // A new process knows no earlier price.
+        Box::pin(market.stage.world.restart()).await;
+        for (route, body) in [
+            ("/auto-swap", &swap()),
+            ("/auto-swap", &on_base),
+            ("/auto-defi-invest", &invest),
+        ] {
+            let error = market.refuses(route, body, "worth_unknown").await;
+            assert_eq!(error["retryable"], true, "{error}");
+            assert_eq!(error["next"]["action"], "send_same_again", "{error}");
+        }
+    }
+}
+
+/// The price of one source says that the swap is ruinous; the quote says that it is not.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_swap_through_the_router_of_another_chain_is_judged_as_well() {
+    let market = Box::pin(Market::open()).await;
+    let on_base = json!({
+        "chain_id": "8453", "from_token": base::USDC.to_string(), "to_token": base::WETH.to_string(),
+        "amount": "100", "slippage": "0.5",
+    });
+    let weth = format!("base:{:#x}", base::WETH);
+    market.prices.tells(move |_, answer| {
+        if let Some(row) = answer["coins"].get_mut(&weth) {
+            row["price"] = json!(250);
+        }
+    });
+    market
+        .refuses("/auto-swap", &on_base, "price_impact_too_high")
+        .await;
+}
+
+/// On chain 196 one source suffices alone, but not against another one.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_source_that_lies_alone_is_contradicted() {
+    let market = Box::pin(Market::open()).await;
+    let wokb = format!("xlayer:{:#x}", xlayer::WOKB);
+    market.prices.tells(move |_, answer| {
+        if let Some(row) = answer["coins"].get_mut(&wokb) {
+            // At this price a thirtieth of the output would be enough.
+            row["price"] = json!(118.41 * 30.0);
+        }
+    });
+    market.aggregator.tells(|path, answer| {
+        if path.contains("/aggregator/swap") {
+            divide(answer, 30);
+        }
+    });
+    let error = market.refuses("/auto-swap", &swap(), "worth_unknown").await;
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("contradict each other"), "{error}");
+}
