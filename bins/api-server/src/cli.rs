@@ -94,6 +94,7 @@ impl From<LedgerCliError> for Failure {
             | LedgerCliError::Damaged { .. }
             | LedgerCliError::NoEntry(_)
             | LedgerCliError::NoIdentifier(_)
+            | LedgerCliError::Wallets(_)
             | LedgerCliError::Output(_) => Self::other(error),
         }
     }

@@ -7,14 +7,14 @@ use std::path::Path;
 ///
 /// # Panics
 /// When the file cannot be written.
+#[expect(clippy::expect_used, reason = "a test says what it needs by panicking")]
 pub fn private_file(path: impl AsRef<Path>, text: impl AsRef<[u8]>) {
     let path = path.as_ref();
-    fs::write(path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    fs::write(path, text).expect("a file that can be written");
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
 
-        fs::set_permissions(path, fs::Permissions::from_mode(0o600))
-            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        fs::set_permissions(path, fs::Permissions::from_mode(0o600)).expect("a file of this user");
     }
 }

@@ -184,9 +184,8 @@ async fn a_missing_a_foreign_and_an_altered_file_have_names_and_refuse_their_own
     // Nothing is written under another secret while a wallet is not in order.
     drop((custody, restarted));
     let open = |folder: &std::path::Path| LocalCustody::open_alone(folder, SECRET.into());
-    let alone = RecordedCustody::open(&stage.path(), Arc::clone(&stage.records), open);
-    let to = stage.top.path().join("rotated");
-    let alone = alone.await.unwrap();
+    let alone = RecordedCustody::open(&stage.path(), Arc::clone(&stage.records), open).await;
+    let (alone, to) = (alone.unwrap(), stage.top.path().join("rotated"));
     let rotated = alone.rotate(&to, "another secret".into()).await;
     assert_eq!(rotated.unwrap_err().code(), "wallet_file_altered");
     assert!(!to.exists());

@@ -72,17 +72,14 @@ fn a_policy_that_no_service_would_use_is_refused_with_the_fees() {
     desk.put("old.toml", &fees().replace("2026-11-23", "2026-11-01"));
     lint("old.toml").refused_by("fence_fee_version");
     lint("none.toml").error(3, &["none.toml"]);
-    let edits: [(fn(&mut Value), &str); 2] = [
-        (
-            |policy| drop(policy.as_object_mut().unwrap().remove("output_tokens")),
-            "policy_without_output_tokens",
-        ),
-        (
-            |policy| policy["router"] = "0x74a55CaDb12501A3707E9F3C5dfd8b563C6A5940".into(),
-            "policy_router_unreviewed",
-        ),
-    ];
-    for (edit, code) in edits {
+    type Edit = fn(&mut Value);
+    let unlisted: Edit = |policy| drop(policy.as_object_mut().unwrap().remove("output_tokens"));
+    let unreviewed: Edit =
+        |policy| policy["router"] = "0x74a55CaDb12501A3707E9F3C5dfd8b563C6A5940".into();
+    for (edit, code) in [
+        (unlisted, "policy_without_output_tokens"),
+        (unreviewed, "policy_router_unreviewed"),
+    ] {
         desk.put("policy.json", &pinned_policy());
         desk.edit("policy.json", edit);
         lint("fees.toml").refused_by(code);

@@ -1,15 +1,18 @@
 //! Attacks 20, 22, 45 and 46, as far as the order decides them: one plan, one order, once.
 
-use alloy_primitives::{Address, B256, U256};
+use alloy_primitives::{Address, B256, U256, address};
 use calldata_checks::{BasisPoints, StepKind};
 use delegation_fence::{
     Budget, Domain, Foresight, Novelty, Order, Phase, PlanWorth, Rates, Rule, Spent, WorthTooLow,
 };
 
 use crate::attacks::{
-    sample::{DAI, NOW, STRANGER, USDC, arguments},
+    sample::{NOW, STRANGER, USDC, arguments},
     stage::{Stage, at, delegate, grant, owner, sign, sign_in, stranger},
 };
+
+/// A token that the shipped policy lists, and that no sample pays or wants.
+const DAI: Address = address!("0x50c5725949A6F0c72E6C4a641F24049A917DB0Cb");
 
 #[test]
 fn an_order_by_another_key_is_refused() {
