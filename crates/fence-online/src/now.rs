@@ -199,7 +199,7 @@ impl Attempt<'_> {
         insert(json, "counts_until", json!(until.to_string()));
         let shown = path.display().to_string();
         // Writing to a string cannot fail.
-        let _ = match output::write(&path, format!("{text}\n").as_bytes(), false) {
+        let _ = match keep_once(&path, &format!("{text}\n")) {
             Ok(()) => {
                 insert(json, "signed", json!(shown));
                 writeln!(
@@ -280,8 +280,20 @@ fn insert(json: &mut Value, member: &str, value: Value) {
     }
 }
 
+/// Writes a file, unless it has this text already: two runs within one second sign the same.
+fn keep_once(path: &Path, text: &str) -> Result<(), output::OutputError> {
+    match output::write(path, text.as_bytes(), false) {
+        Err(output::OutputError::Exists { .. })
+            if source::read(path).is_ok_and(|kept| kept == text) =>
+        {
+            Ok(())
+        }
+        written => written,
+    }
+}
+
 /// The file for a signed revocation: beside its grant, with the time of the signature in its name,
-/// so that it replaces nothing.
+/// so that no other one is there.
 fn beside(grant: &Path, signed_at: u64) -> PathBuf {
     if source::is_stdin(grant) {
         return PathBuf::from(format!("revocation-{signed_at}.json"));

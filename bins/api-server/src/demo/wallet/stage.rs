@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use alloy_primitives::{Address, address};
 use custody::{CustodyError, LocalCustody};
 use data_sources::SystemClock;
 use dev_chain::{
@@ -31,6 +32,9 @@ use crate::serve::ApiServer;
 const TARGETS: &str = include_str!("../../../../../docs/wallet-targets.example.toml");
 /// The secret that encrypts the demo's wallets, which are deleted with their folder.
 const SECRET: &str = "the secret of a demo";
+/// The payee in the operator's configuration, which refuses accounts whose keys everybody has. The
+/// commands on wallets pay nobody.
+const OPERATORS_PAYEE: Address = address!("5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed");
 /// The account that pays the gas of sub-wallets.
 const GAS_ACCOUNT: DevAccount = DEV_ACCOUNTS[4];
 /// A base fee as low as on rollups, because an owner's top-ups are limited to what it has paid.
@@ -153,7 +157,7 @@ fn operator(folder: &Path, wallets: &Path, rpc_url: &str) -> io::Result<PathBuf>
         "[payment]\npay_to = \"{}\"\n\n\
          [settlement]\nmode = \"onchain\"\nrpc_url = \"{rpc_url}\"\nprivate_key_file = \"{settler}\"\n\n\
          [custody]\nprovider = \"local\"\ndirectory = \"{}\"\nsecret_file = \"{secret_file}\"\n",
-        PAYEE.address,
+        OPERATORS_PAYEE,
         wallets.display()
     );
     std::fs::write(&path, text)?;

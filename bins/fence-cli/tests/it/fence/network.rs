@@ -369,7 +369,6 @@ fn a_refusal_of_the_service_has_revoked_nothing() {
     assert_eq!(told["revoked"], false);
 
     for (status, code) in [(503, "revocations_full"), (429, "rate_limited")] {
-        let before = kept(&desk).len();
         let said = ask(status, code, "");
         assert_eq!(said.code, 4, "{said:?}");
         let first = format!("nothing is revoked: the server answered {status}: {code}: no\n");
@@ -379,8 +378,8 @@ fn a_refusal_of_the_service_has_revoked_nothing() {
                 .contains("fence-cli revoke submit --in signed.revocation-"),
             "{said:?}"
         );
-        // Two runs in one second sign the same file.
-        assert!(kept(&desk).len() > before || before > 0, "{said:?}");
+        // Two runs within one second sign the same, and keep it once.
+        assert!(!kept(&desk).is_empty(), "{said:?}");
     }
 }
 
