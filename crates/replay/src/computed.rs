@@ -11,6 +11,8 @@ use alloy_primitives::{Address, U256, hex};
 use alloy_sol_types::SolCall;
 use serde_json::Value;
 
+use crate::recordings::RECORDED_AT;
+
 use self::{
     abi::{approveCall, dagSwapByOrderIdCall},
     quote::Quote,
@@ -45,6 +47,8 @@ mod abi {
     }
 }
 
+/// For so long after the recording a server counts as one that serves recordings at their own time.
+const OWN_TIME_SECONDS: u64 = 86_400;
 /// The time from a request to the deadline of its computed swap, in seconds.
 const SWAP_SECONDS: u64 = 600;
 /// One hundred percent, in the smallest unit of a percentage with six fraction digits.
@@ -61,6 +65,8 @@ pub(crate) enum Computed {
     Approve { answer: Value, spender: Address },
     /// `swap`: the recorded route and rate with the amount, wallet and slippage of the request.
     Swap(Box<Swap>),
+    /// `prices`: the recorded prices, as old as when they were recorded.
+    Prices { answer: Value },
     /// `lifi_quote`: the recorded legs and rate, with the other members from the request.
     Quote(Box<Quote>),
 }
@@ -87,6 +93,10 @@ impl Computed {
                     .parse()
                     .ok()?;
                 Some(Self::Approve { answer, spender })
+            }
+            "prices" => {
+                let has_coins = answer.get("coins").is_some_and(Value::is_object);
+                has_coins.then_some(Self::Prices { answer })
             }
             "swap" => {
                 let data = hex::decode(answer.pointer("/data/0/tx/data")?.as_str()?).ok()?;
@@ -126,6 +136,7 @@ impl Computed {
                 set(&mut answer, "/data/0/data", hex::encode_prefixed(data))?;
                 Some(answer.to_string())
             }
+            Self::Prices { answer } => Some(prices(answer, now).to_string()),
             Self::Swap(swap) => swap.answer(query, now),
             Self::Quote(quote) => quote.answer(query),
         }
@@ -168,6 +179,21 @@ impl Swap {
     }
 }
 
+/// Moves the times of prices with the time at which they are served. Recordings that are served at
+/// their own time keep them, however long the server runs.
+fn prices(answer: &Value, now: u64) -> Value {
+    let mut answer = answer.clone();
+    let moved = now.saturating_sub(RECORDED_AT);
+    let coins = answer.get_mut("coins").and_then(Value::as_object_mut);
+    let rows = coins.into_iter().flat_map(|coins| coins.values_mut());
+    for time in rows.filter_map(|row| row.get_mut("timestamp")) {
+        if let Some(recorded) = time.as_u64().filter(|_| moved >= OWN_TIME_SECONDS) {
+            *time = recorded.saturating_add(moved).into();
+        }
+    }
+    answer
+}
+
 fn set(answer: &mut Value, place: &str, value: String) -> Option<()> {
     *answer.pointer_mut(place)? = Value::String(value);
     Some(())
@@ -200,6 +226,22 @@ mod tests {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect()
+    }
+
+    #[test]
+    fn prices_are_as_old_as_when_they_were_recorded() {
+        let text = recorded("defillama_coins/price_usdg.json");
+        let computed = Computed::read("prices", text).unwrap();
+        let key = "/coins/xlayer:0x4ae46a509f6b1d9056937ba4500cb143933d2dc8/timestamp";
+        let served = |now: u64| {
+            let answer = computed.answer(&query(&[]), now).unwrap();
+            let answer: Value = serde_json::from_str(&answer).unwrap();
+            answer.pointer(key).unwrap().as_u64().unwrap()
+        };
+        let own = served(RECORDED_AT);
+        assert_eq!(served(RECORDED_AT + 3_600), own);
+        assert_eq!(served(RECORDED_AT + 700_000), own + 700_000);
+        assert!(Computed::read("prices", "{}").is_none());
     }
 
     #[test]

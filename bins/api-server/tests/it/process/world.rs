@@ -42,6 +42,8 @@ pub(crate) struct World {
     facilitator: Option<Facilitator>,
     upstream_url: String,
     pub(crate) folder: TempDir,
+    /// The source of prices, for worlds of wallets. No gate and no tripwire is before it.
+    prices: Option<ReplayServer>,
     /// The address of a database that replaces the file.
     pub(crate) database: Option<String>,
 }
@@ -71,8 +73,9 @@ impl World {
         // has paid.
         chain.set_base_fee(1_000_000);
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-        let recordings = Recordings::embedded().unwrap().at(now.as_secs());
-        let mut world = Self::over(chain, recordings).await;
+        let recordings = || Recordings::embedded().unwrap().at(now.as_secs());
+        let mut world = Self::over(chain, recordings()).await;
+        world.prices = Some(ReplayServer::start(recordings()).await.unwrap());
         world.facilitator = Some(Facilitator::open(&world.chain, world.wire.clone()).await);
         world
     }
@@ -101,6 +104,7 @@ impl World {
             wire,
             upstream,
             folder,
+            prices: None,
             database: None,
         }
     }
@@ -139,7 +143,7 @@ datasets.yields = false
 {others_off}{further}
 "#,
             payee = PAYEE,
-            others_off = others_off(),
+            others_off = self.others_off(),
             settler = self.settler(),
             rpc = self.rpc_url,
             storage = self.storage(),
@@ -147,6 +151,20 @@ datasets.yields = false
         );
         std::fs::write(&path, text).unwrap();
         path
+    }
+
+    /// Switches off all upstreams but the aggregator, and the source of prices if there is one.
+    fn others_off(&self) -> String {
+        let specs = api_server::Sources::specs();
+        let others = specs.iter().filter(|spec| spec.name != "okx");
+        let lines = others.map(|spec| match (spec.name, &self.prices) {
+            ("defillama", Some(prices)) => format!(
+                "upstreams.defillama.coins_url = \"{}/coins.llama.fi\"\nupstreams.defillama.mode = \"replay\"\n",
+                prices.url()
+            ),
+            (name, _) => format!("upstreams.{name}.enabled = false\n"),
+        });
+        lines.collect()
     }
 
     fn storage(&self) -> String {
@@ -305,13 +323,4 @@ pub(crate) fn json(status: u16, body: Bytes) -> Response<Full<Bytes>> {
         .status(status)
         .header(CONTENT_TYPE, "application/json");
     response.body(Full::new(body)).unwrap()
-}
-
-/// Switches off all upstreams but the aggregator.
-fn others_off() -> String {
-    api_server::Sources::specs()
-        .iter()
-        .filter(|spec| spec.name != "okx")
-        .map(|spec| format!("upstreams.{}.enabled = false\n", spec.name))
-        .collect()
 }

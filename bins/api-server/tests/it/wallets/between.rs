@@ -130,7 +130,11 @@ impl Handler for Liar {
         let asked = self.http.request(head.method, format!("{origin}{target}"));
         let truth = asked.body(body).send().await.unwrap();
         let status = truth.status().as_u16();
-        let mut told: Value = serde_json::from_slice(&truth.bytes().await.unwrap()).unwrap();
+        let truth = truth.bytes().await.unwrap();
+        // What is no JSON is passed on as it is.
+        let Ok(mut told) = serde_json::from_slice::<Value>(&truth) else {
+            return reply(status, truth.to_vec());
+        };
         (self.turn)(&target, &mut told);
         reply(status, told.to_string().into_bytes())
     }

@@ -3,13 +3,16 @@
 //! nothing is charged.
 
 use std::sync::{Arc, Mutex};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use api_server::Config;
 use dev_chain::{base, xlayer};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::wallets::between::Liar;
 use crate::wallets::stage::Stage;
+
+const TARGETS: &str = include_str!("../../../../../docs/wallet-targets.example.toml");
 
 /// Changes an answer. The first argument is the path with its query.
 type Turn = Box<dyn Fn(&str, &mut Value) + Send>;
@@ -29,6 +32,20 @@ impl Turned {
         .await
     }
 
+    /// Tells prices of the present with a further change. The recorded ones have their own time.
+    fn prices(&self, change: impl Fn(&mut Map<String, Value>) + Send + 'static) {
+        self.tells(move |_, answer| {
+            let Some(coins) = answer["coins"].as_object_mut() else {
+                return;
+            };
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+            for row in coins.values_mut() {
+                row["timestamp"] = now.as_secs().saturating_sub(45).into();
+            }
+            change(coins);
+        });
+    }
+
     fn tells(&self, turn: impl Fn(&str, &mut Value) + Send + 'static) {
         *self.0.lock().unwrap() = Some(Box::new(turn));
     }
@@ -39,11 +56,21 @@ struct Market {
     stage: Stage,
     aggregator: Turned,
     prices: Turned,
+    _folder: tempfile::TempDir,
 }
 
 impl Market {
     async fn open() -> Self {
         let (aggregator, prices) = (Turned::default(), Turned::default());
+        prices.prices(|_| {});
+        // WOKB can be bought only when it can be withdrawn.
+        let folder = tempfile::tempdir().unwrap();
+        let targets = folder.path().join("targets.toml");
+        let wokb = format!(
+            "\n[[targets]]\nchain_id = 196\ncontract = \"{}\"\nselectors = [\"0xa9059cbb\"]\nwhat = \"WOKB: transfer\"\n",
+            xlayer::WOKB
+        );
+        std::fs::write(&targets, format!("{TARGETS}{wokb}")).unwrap();
         let (okx, okx_url) = aggregator.telling().await;
         let (llama, llama_url) = prices.telling().await;
         let change = move |config: &mut Config| {
@@ -51,6 +78,7 @@ impl Market {
             okx.hears(table.base_url.replace(okx_url).unwrap());
             let table = config.upstreams.0.get_mut("defillama").unwrap();
             llama.hears(table.coins_url.replace(llama_url).unwrap());
+            config.wallets.reviewed = Some(targets);
         };
         let stage = Box::pin(Stage::over("", |config, _| change(config))).await;
         stage.give_usdg(1_000_000_000);
@@ -59,6 +87,7 @@ impl Market {
             stage,
             aggregator,
             prices,
+            _folder: folder,
         }
     }
 
@@ -237,10 +266,9 @@ async fn without_a_price_that_counts_nothing_is_signed() {
         |row| row["timestamp"] = json!(row["timestamp"].as_i64().unwrap() - 400),
     ];
     for lie in lies {
-        market.prices.tells(move |_, answer| {
-            let coins = answer["coins"].as_object_mut().unwrap();
-            coins.values_mut().for_each(lie);
-        });
+        market
+            .prices
+            .prices(move |coins| coins.values_mut().for_each(lie));
         // A new process knows no earlier price.
         Box::pin(market.stage.world.restart()).await;
         for (route, body) in [
@@ -264,8 +292,8 @@ async fn a_swap_through_the_router_of_another_chain_is_judged_as_well() {
         "amount": "100", "slippage": "0.5",
     });
     let weth = format!("base:{:#x}", base::WETH);
-    market.prices.tells(move |_, answer| {
-        if let Some(row) = answer["coins"].get_mut(&weth) {
+    market.prices.prices(move |coins| {
+        if let Some(row) = coins.get_mut(&weth) {
             row["price"] = json!(250);
         }
     });
@@ -279,8 +307,8 @@ async fn a_swap_through_the_router_of_another_chain_is_judged_as_well() {
 async fn a_source_that_lies_alone_is_contradicted() {
     let market = Box::pin(Market::open()).await;
     let wokb = format!("xlayer:{:#x}", xlayer::WOKB);
-    market.prices.tells(move |_, answer| {
-        if let Some(row) = answer["coins"].get_mut(&wokb) {
+    market.prices.prices(move |coins| {
+        if let Some(row) = coins.get_mut(&wokb) {
             // At this price a thirtieth of the output would be enough.
             row["price"] = json!(118.41 * 30.0);
         }
