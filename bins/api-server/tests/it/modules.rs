@@ -173,9 +173,14 @@ fn keys_of_wallets_are_reached_through_the_policy_only() {
     };
     let all = files(&source());
     let opened: BTreeSet<_> = all.iter().filter(opens).collect();
-    // The demo's stage makes a wallet beside a server, and the operator's commands list and rewrite
-    // files. Neither signs.
-    let expected = ["serve/open.rs", "demo/fence/stage.rs", "wallets_cli.rs"];
+    // The demos make their folders and a wallet beside a server, and the operator's commands list
+    // and rewrite files. Neither signs.
+    let expected = [
+        "serve/open.rs",
+        "demo/fence/stage.rs",
+        "demo/wallet/stage.rs",
+        "wallets_cli.rs",
+    ];
     let expected = expected.map(|file| source().join(file));
     assert_eq!(opened, expected.iter().collect());
     let [open, others @ ..] = expected.map(|path| code(&fs::read_to_string(path).unwrap()));
