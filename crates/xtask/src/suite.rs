@@ -66,7 +66,8 @@ impl<'a> Run<'a> {
     #[must_use]
     pub fn mostly_waiting(mut self) -> Self {
         let threads = processors().saturating_mul(2).to_string();
-        self.arguments.extend(["--test-threads".to_owned(), threads]);
+        self.arguments
+            .extend(["--test-threads".to_owned(), threads]);
         self
     }
 
