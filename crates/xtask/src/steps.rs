@@ -49,10 +49,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Task::Postgres => {
             let mut session = single();
             session.step("stores on PostgreSQL", |counts| {
-                let targets = postgres::SUITES.iter();
-                let targets = targets.flat_map(|(target, _)| ["--test", target]);
-                let selection: Vec<&str> = ["--lib"].into_iter().chain(targets).collect();
-                postgres::test(&suite::build(&root(), &selection)?, counts)
+                postgres::test(&suite::build(&root(), suite::ALL)?, counts)
             });
             session.finish(true, None)
         }
