@@ -167,6 +167,11 @@ fn slow(session: &mut Session) {
     session.step("docs", |_| {
         let mut doc = cargo(["doc", "--workspace", "--no-deps", "--locked", "--lib"]);
         doc.args(suite::AS_IN_TESTS).args(suite::FEATURES);
+        doc.args(
+            WITHOUT_LIBRARY
+                .map(|program| ["--bin", program])
+                .as_flattened(),
+        );
         command::run(doc.env("RUSTDOCFLAGS", "--deny warnings"))
     });
     session.step("bans, licences, sources", |_| licences::check(&root()));
@@ -232,6 +237,17 @@ fn remote_signers(counts: &mut Counts) -> Result<(), XtaskError> {
     command::run_tests(&mut on("test"), counts)?;
     command::run(on("build").args(["--all-features", "--example", "api-server"]))
 }
+
+/// The programs that are not named like the library of their package, and so have pages of their
+/// own.
+const WITHOUT_LIBRARY: [&str; 6] = [
+    "baseline-402",
+    "baseline-mcp",
+    "baseline-paid",
+    "dev-node",
+    "paid-server",
+    "plan-server",
+];
 
 /// The benchmark's baseline that is a separate workspace.
 const X402_AXUM: &str = "crates/bench-x402-axum/Cargo.toml";
