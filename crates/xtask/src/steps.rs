@@ -49,10 +49,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Task::Postgres => {
             let mut session = single();
             session.step("stores on PostgreSQL", |counts| {
-                let targets = postgres::SUITES.iter();
-                let targets = targets.flat_map(|(target, _)| ["--test", target]);
-                let selection: Vec<&str> = ["--lib"].into_iter().chain(targets).collect();
-                postgres::test(&suite::build(&root(), &selection)?, counts)
+                postgres::test(&suite::build(&root(), suite::ALL)?, counts)
             });
             session.finish(true, None)
         }
@@ -96,7 +93,9 @@ fn quick(session: &mut Session) {
     });
     session.step("lints of the servers as they are shipped", |_| {
         let programs = ["--workspace", "--lib", "--bins", "--no-default-features"];
-        clippy(&[&programs[..], suite::AS_IN_TESTS, suite::FEATURES].concat())
+        // They use the parts of the demo.
+        let others = ["--exclude", "bench", "--exclude", "fence-cli"];
+        clippy(&[&programs[..], &others, suite::AS_IN_TESTS, suite::FEATURES].concat())
     });
 }
 
@@ -168,6 +167,11 @@ fn slow(session: &mut Session) {
     session.step("docs", |_| {
         let mut doc = cargo(["doc", "--workspace", "--no-deps", "--locked", "--lib"]);
         doc.args(suite::AS_IN_TESTS).args(suite::FEATURES);
+        doc.args(
+            WITHOUT_LIBRARY
+                .map(|program| ["--bin", program])
+                .as_flattened(),
+        );
         command::run(doc.env("RUSTDOCFLAGS", "--deny warnings"))
     });
     session.step("bans, licences, sources", |_| licences::check(&root()));
@@ -233,6 +237,17 @@ fn remote_signers(counts: &mut Counts) -> Result<(), XtaskError> {
     command::run_tests(&mut on("test"), counts)?;
     command::run(on("build").args(["--all-features", "--example", "api-server"]))
 }
+
+/// The programs that are not named like the library of their package, and so have pages of their
+/// own.
+const WITHOUT_LIBRARY: [&str; 6] = [
+    "baseline-402",
+    "baseline-mcp",
+    "baseline-paid",
+    "dev-node",
+    "paid-server",
+    "plan-server",
+];
 
 /// The benchmark's baseline that is a separate workspace.
 const X402_AXUM: &str = "crates/bench-x402-axum/Cargo.toml";

@@ -61,8 +61,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Lets two tests for each processor run at once: for tests that mostly wait for blocks or a
-    /// database.
+    /// Lets two tests for each processor run at once: for tests that mostly wait for blocks.
     #[must_use]
     pub fn mostly_waiting(mut self) -> Self {
         let threads = processors().saturating_mul(2).to_string();
