@@ -68,8 +68,8 @@ pub(crate) fn report(config: &Config, terms: &Terms, offering: &Offering) -> Str
     {
         line("targets", &crate::signing::summary(&policy));
     }
-    if let Ok(Some(rules)) = crate::fees::rules(config) {
-        let fees = &rules.policy.fees;
+    if let Ok(Some(policy)) = crate::fees::policy(config) {
+        let fees = &policy.fees;
         let chains: Vec<String> = fees.chains.iter().map(|c| c.chain_id.to_string()).collect();
         let text = format!(
             "fees {}: wallets also swap on {}, and bridge USDC",

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use plan_builder::{FeeDocument, LifeSeconds, Policy, ReviewedFees, SimulationMode};
 use serde::Deserialize;
-use server_config::lenient;
+use server_config::{PRICE_SOURCE_MOVED, lenient};
 
 use crate::config::{Config, Problem};
 
@@ -23,23 +23,15 @@ struct Read {
     simulation: Option<String>,
     #[serde(deserialize_with = "lenient::boolean")]
     allow_unread_accounts: bool,
-    price_source: Option<String>,
+    price_source: Option<toml::Value>,
 }
 
-/// The rules with which plans of wallets' actions are built and verified.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PlanRules {
-    pub(crate) policy: Policy,
-    /// Whether the tokens of a swap get a second price from a source other than the aggregator.
-    pub(crate) priced: bool,
-}
-
-/// Reads the rules of a configuration. `None` when it names no fees or there are no wallets;
+/// Reads the policy with which plans of wallets' actions are built and verified. `None` when it names no fees or there are no wallets;
 /// nothing is planned then.
 ///
 /// # Errors
 /// A [`Problem`] that names the key.
-pub(crate) fn rules(config: &Config) -> Result<Option<PlanRules>, Problem> {
+pub(crate) fn policy(config: &Config) -> Result<Option<Policy>, Problem> {
     let (Some(_), Some(path)) = (&config.custody, config.fee_config()) else {
         return Ok(None);
     };
@@ -71,12 +63,10 @@ pub(crate) fn rules(config: &Config) -> Result<Option<PlanRules>, Problem> {
         policy.simulation = SimulationMode::from_word(&word).ok_or_else(wrong)?;
     }
     policy.allow_unread_accounts = read.allow_unread_accounts;
-    let priced = match read.price_source.as_deref() {
-        None => false,
-        Some("defillama") => true,
-        Some(_) => return Err(Problem::new("plans.price_source", "expected \"defillama\"")),
-    };
-    Ok(Some(PlanRules { policy, priced }))
+    if read.price_source.is_some() {
+        return Err(Problem::new("plans.price_source", PRICE_SOURCE_MOVED));
+    }
+    Ok(Some(policy))
 }
 
 /// Reads the reviewed fees from a file.

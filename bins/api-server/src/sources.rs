@@ -122,8 +122,8 @@ impl Sources {
         let okx = connect.okx()?;
         let evm = connect.evm()?;
         let defillama = connect.one("defillama", Defillama::new)?;
-        let rules = fees::rules(config).map_err(ServeError::Fees)?;
-        let fees = rules.map(|rules| rules.policy.fees);
+        let policy = fees::policy(config).map_err(ServeError::Fees)?;
+        let fees = policy.map(|policy| policy.fees);
         let tokens = Tokens::connect(&connect, okx.clone(), defillama.clone())?;
         let worth = WorthJudge::new(
             config.worth.rules(),

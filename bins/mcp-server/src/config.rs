@@ -16,10 +16,10 @@ use server_config::Configuration;
 use url::Url;
 
 pub use delegation::DelegationSection;
-pub use plans::{PlansSection, PriceSource};
+pub use plans::PlansSection;
 pub use server_config::{
     ChainTable, Chains, ConfigError, LogFormat, LogSection, OutboundSection, Problem,
-    ServerSection, UpstreamMode, UpstreamTable, Upstreams,
+    ServerSection, UpstreamMode, UpstreamTable, Upstreams, WorthSection,
 };
 pub use shares::{ShareTable, SharesSection};
 pub use storage::StorageSection;
@@ -35,6 +35,8 @@ pub struct Config {
     pub server: ServerSection,
     /// Plans and the recipients of their fees.
     pub plans: PlansSection,
+    /// The judgement of what swaps are worth.
+    pub worth: WorthSection,
     /// The reader of the fence, and the expected record.
     pub delegation: Option<DelegationSection>,
     /// One table for each upstream.
@@ -47,9 +49,6 @@ pub struct Config {
     pub log: LogSection,
     /// Keys of the paid API, so that both servers can share one file; not read here.
     pub payment: toml::Table,
-    /// As [`Self::payment`]. What an unsigned plan is worth is bounded by `[swap]` of the fee
-    /// configuration.
-    pub worth: toml::Table,
     /// As [`Self::payment`].
     pub settlement: toml::Table,
     /// The file for the state that outlives a restart.
@@ -106,6 +105,7 @@ impl Configuration for Config {
         self.upstreams.read_secret_files(problems);
         self.server.check(problems);
         self.plans.check(problems);
+        self.worth.check(problems);
         if !plans::is_brand(self.brand()) {
             let key = match self.plans.brand {
                 Some(_) => "plans.brand",

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use data_sources::gauges;
+use data_sources::{gauges, worth};
 use metrics::{
     Counter, Gauge, Histogram, counter, describe_counter, describe_gauge, describe_histogram,
     gauge, histogram,
@@ -51,6 +51,11 @@ fn describe() {
         "time from a call's message to its result"
     );
     describe_counter!(HTTP_ANSWERS, "answers by status");
+    describe_counter!(
+        worth::JUDGEMENTS,
+        "judgements of what swaps are worth, by result"
+    );
+    worth::begin_metric();
 }
 
 /// The dispatcher's counters, each looked up once.

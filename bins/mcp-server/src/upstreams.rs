@@ -14,6 +14,7 @@ use std::time::Duration;
 use calldata_checks::FeePolicy;
 use data_sources::circle::Circle;
 use data_sources::defillama::Defillama;
+use data_sources::dexscreener::Dexscreener;
 use data_sources::fence_status::FenceReader;
 use data_sources::hyperliquid::Hyperliquid;
 use data_sources::lifi::Lifi;
@@ -21,13 +22,14 @@ use data_sources::polymarket::Polymarket;
 use data_sources::probe::Board;
 use data_sources::rpc::RpcReader;
 use data_sources::transport::{Transport, TransportError};
+use data_sources::worth::WorthJudge;
 use data_sources::{Clock, QuotaStore, Source};
 use plan_builder::ports::Simulator as _;
 use plan_builder::swap::whitelist;
 use thiserror::Error;
 
 use crate::check::online::off_the_whitelist;
-use crate::config::{Config, PriceSource};
+use crate::config::Config;
 use crate::tools::Pinned;
 
 /// An upstream that cannot be set up.
@@ -51,8 +53,11 @@ struct Adapters {
     polymarket: Polymarket,
     hyperliquid: Hyperliquid,
     rpc: RpcReader,
-    /// Prices from another source than the aggregator, if they are configured.
-    prices: Option<Defillama>,
+    /// The sources of prices that are independent of the aggregator.
+    defillama: Defillama,
+    dexscreener: Dexscreener,
+    /// The judge of what swaps are worth, by these sources.
+    worth: WorthJudge,
     /// The reviewed fee configuration, set once.
     fees: OnceLock<FeePolicy>,
     /// Reviewed legs that the routers refused at the last comparison.
@@ -61,6 +66,8 @@ struct Adapters {
     probed: Board,
 }
 
+/// What the tools read of the sources of prices.
+const PRICES: [&str; 2] = ["defillama.coins", "dexscreener.pairs"];
 /// The time between two comparisons with the routers' whitelists.
 const NEXT_LOOK: Duration = Duration::from_secs(6 * 3600);
 /// The time until the next comparison after one in which a node failed.
@@ -91,17 +98,16 @@ impl Upstreams {
             configs::hyperliquid(table("hyperliquid")),
             clock.clone(),
         );
-        let prices = config
-            .plans
-            .price_source
-            .map(|PriceSource::Defillama| {
-                Defillama::new(
-                    &transport,
-                    configs::source(&table("defillama")),
-                    clock.clone(),
-                )
-            })
-            .transpose();
+        let defillama = Defillama::new(&transport, source("defillama"), clock.clone())
+            .map_err(at("upstreams.defillama"))?;
+        let dexscreener = Dexscreener::new(&transport, source("dexscreener"), clock.clone())
+            .map_err(at("upstreams.dexscreener"))?;
+        let worth = WorthJudge::new(
+            config.worth.rules(),
+            defillama.clone(),
+            dexscreener.clone(),
+            clock.clone(),
+        );
         let rpc = RpcReader::new(&transport, configs::rpc(config), clock.clone());
         Ok(Self(Arc::new(Adapters {
             lifi: lifi.map_err(at("upstreams.lifi"))?,
@@ -109,7 +115,9 @@ impl Upstreams {
             polymarket: polymarket.map_err(at("upstreams.polymarket"))?,
             hyperliquid: hyperliquid.map_err(at("upstreams.hyperliquid"))?,
             rpc: rpc.map_err(at("chains"))?,
-            prices: prices.map_err(at("upstreams.defillama"))?,
+            defillama,
+            dexscreener,
+            worth,
             fees: OnceLock::new(),
             refused_legs: Mutex::default(),
             probed: Board::default(),
@@ -201,7 +209,9 @@ impl Adapters {
             polymarket,
             hyperliquid,
             rpc: _,
-            prices: _,
+            defillama: _,
+            dexscreener: _,
+            worth: _,
             fees: _,
             refused_legs: _,
             probed: _,

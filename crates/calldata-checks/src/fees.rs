@@ -21,7 +21,7 @@ pub use self::{
 /// use alloy_primitives::{B256, Selector, U256, address};
 /// use calldata_checks::fees::{
 ///     BasisPoints, BridgeCaps, FeeModel, FeePolicy, FeeRecipient, ReviewedChain, ReviewedLeg,
-///     Rounding, SwapPricePolicy,
+///     Rounding,
 /// };
 ///
 /// let recipient = |role: &str, address, bps| FeeRecipient {
@@ -49,7 +49,7 @@ pub use self::{
 ///             vec![Selector::from([0x5f, 0x3b, 0xd1, 0xc8])],
 ///         )],
 ///     }],
-///     swap: SwapPricePolicy::default(),
+///     deny_tools: Vec::new(),
 ///     pm_builder_code: B256::ZERO,
 ///     pm_max_builder_fee: FeePolicy::PM_MAX_BUILDER_FEE,
 ///     perp_builder: None,
@@ -80,8 +80,8 @@ pub struct FeePolicy {
     pub recipients: Vec<FeeRecipient>,
     /// The reviewed contracts, per chain.
     pub chains: Vec<ReviewedChain>,
-    /// The limits of a swap's price.
-    pub swap: SwapPricePolicy,
+    /// The aggregator's keys of exchanges that are never asked.
+    pub deny_tools: Vec<String>,
     /// The attribution code of prediction-market orders; zero when absent.
     pub pm_builder_code: B256,
     /// The most that the venue may charge for that code.
@@ -246,21 +246,6 @@ impl ReviewedLeg {
     }
 }
 
-/// The operator's limits of a swap's price.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct SwapPricePolicy {
-    /// The most that the output's worth may be below the input's by the quote's own values, fees
-    /// included.
-    pub max_price_impact: Option<BasisPoints>,
-    /// The most that the output's worth may be below the input's by an independent price, fees
-    /// included.
-    pub max_price_deviation: Option<BasisPoints>,
-    /// Whether a plan requires an independent price.
-    pub price_required: bool,
-    /// The aggregator's keys of exchanges that are never asked.
-    pub deny_tools: Vec<String>,
-}
-
 /// The builder fee of perpetuals orders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PerpBuilder {
@@ -325,7 +310,7 @@ mod tests {
             rounding: Rounding::Floor,
             recipients: Vec::new(),
             chains: Vec::new(),
-            swap: SwapPricePolicy::default(),
+            deny_tools: Vec::new(),
             pm_builder_code: B256::ZERO,
             pm_max_builder_fee: FeePolicy::PM_MAX_BUILDER_FEE,
             perp_builder: None,

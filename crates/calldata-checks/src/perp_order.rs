@@ -51,7 +51,7 @@ pub const ACTION_CANONICAL: &str = "perp_action_canonical";
 /// use calldata_checks::{Commitment, DigestStanding, UtcSeconds, judge};
 /// # use alloy_primitives::{Address, B256};
 /// # use calldata_checks::fees::{
-/// #     BasisPoints, BridgeCaps, FeeModel, FeePolicy, Rounding, SwapPricePolicy,
+/// #     BasisPoints, BridgeCaps, FeeModel, FeePolicy, Rounding,
 /// # };
 /// # use calldata_checks::perp_order::{
 /// #     AGENT_TYPE, COMPUTED, CONNECTION_ID_FORMULA, Collateral, DOMAIN_TYPE, Domain, ENDPOINT,
@@ -62,7 +62,7 @@ pub const ACTION_CANONICAL: &str = "perp_action_canonical";
 /// #     version: "2026-11-01".to_owned(), fee_model: FeeModel::ForwarderV2,
 /// #     integrator: "svc".to_owned(), aggregate_cap: BasisPoints::new(60).unwrap(),
 /// #     rounding: Rounding::Floor, recipients: Vec::new(), chains: Vec::new(),
-/// #     swap: SwapPricePolicy::default(), pm_builder_code: B256::ZERO,
+/// #     deny_tools: Vec::new(), pm_builder_code: B256::ZERO,
 /// #     pm_max_builder_fee: FeePolicy::PM_MAX_BUILDER_FEE, perp_builder: None,
 /// #     perp_max_trigger_slippage: BasisPoints::new(1_000).unwrap(),
 /// #     perp_price_band: FeePolicy::PERP_PRICE_BAND, perp_assets: Vec::new(),

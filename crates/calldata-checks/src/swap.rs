@@ -8,18 +8,14 @@
 
 pub mod calldata;
 pub mod checks;
-mod price;
 mod read;
 
 use alloy_primitives::{Address, Selector, U256};
 
-pub use self::{
-    price::{MAX_PRICE_AGE_SECONDS, PriceReading},
-    read::decode,
-};
+pub use self::read::decode;
 use crate::{
     BasisPoints, Commitment, Decimal, Steps, UtcSeconds,
-    fees::{FeeSplit, ReviewedLeg, Rounding, SwapPricePolicy},
+    fees::{FeeSplit, ReviewedLeg, Rounding},
 };
 
 /// The facts of the plan's bytes, with the request, the quote and the review. Two parts carry no
@@ -151,14 +147,7 @@ impl SwapFacts {
     /// values.
     #[must_use]
     pub fn price_impact(&self) -> Option<BasisPoints> {
-        price::lost(self.quoted.from_usd?, self.quoted.to_usd?)
-    }
-
-    /// Computes by how much an output is worth less than the input, by the independent price.
-    #[must_use]
-    pub fn price_deviation(&self, output: U256) -> Option<BasisPoints> {
-        let reading = self.quoted.price?;
-        reading.deviation(self.asked.from_amount, output)
+        loss(self.quoted.from_usd?, self.quoted.to_usd?)
     }
 }
 
@@ -221,8 +210,6 @@ pub struct SwapQuoted {
     pub from_usd: Option<Decimal>,
     /// The quote's value of the expected output in US dollars.
     pub to_usd: Option<Decimal>,
-    /// The prices of another source.
-    pub price: Option<PriceReading>,
     /// The time at which the quote was received.
     pub read_at: UtcSeconds,
 }
@@ -248,8 +235,6 @@ pub struct ReviewedSwap {
     pub router: Address,
     /// The aggregator's fee forwarder.
     pub forwarder: Address,
-    /// The limits of the price.
-    pub price: SwapPricePolicy,
 }
 
 /// The fee leg: the router's call of the reviewed forwarder, with the calldata of that call
@@ -311,6 +296,45 @@ impl ExchangeLeg {
     }
 }
 
+/// Computes by how much `received` is less than `spent`, rounded up; `None` when `spent` is zero.
+///
+/// ```
+/// use calldata_checks::swap::loss;
+///
+/// let bps = loss("1000".parse()?, "994.5".parse()?).map(|loss| loss.get());
+/// assert_eq!(bps, Some(55));
+/// # Ok::<(), calldata_checks::DecimalError>(())
+/// ```
+#[must_use]
+pub fn loss(spent: Decimal, received: Decimal) -> Option<BasisPoints> {
+    let scale = spent.scale().max(received.scale());
+    let whole = U256::from(BasisPoints::MAX.get());
+    let kept = received.atoms(scale)?.checked_mul(whole)?;
+    let kept = kept.checked_div(spent.atoms(scale)?)?;
+    BasisPoints::new(u16::try_from(whole.saturating_sub(kept)).ok()?)
+}
+
 fn checked_sum(amounts: impl IntoIterator<Item = U256>) -> Option<U256> {
     amounts.into_iter().try_fold(U256::ZERO, U256::checked_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loss_is_rounded_up() {
+        let decimal = |text: &str| text.parse::<Decimal>().unwrap();
+        for (spent, received, bps) in [
+            ("1000", "1000", Some(0)),
+            ("1000", "1001.5", Some(0)),
+            ("1000", "994.5", Some(55)),
+            ("1000", "994.4999", Some(56)),
+            ("1000", "0", Some(10_000)),
+            ("0", "1", None),
+        ] {
+            let found = loss(decimal(spent), decimal(received)).map(BasisPoints::get);
+            assert_eq!(found, bps, "{spent} {received}");
+        }
+    }
 }

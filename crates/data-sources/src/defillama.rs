@@ -7,7 +7,6 @@
 mod chains;
 mod chart;
 pub(crate) mod coins;
-mod pair;
 mod pools;
 mod protocols;
 
@@ -46,7 +45,7 @@ pub struct Defillama {
     chains: Cached<(), Arc<Vec<ChainTvl>>>,
     charts: Cached<String, Arc<Vec<Point>>>,
     /// Prices, by chain and token.
-    coins: Cached<(&'static str, Address), Quote>,
+    coins: Cached<(&'static str, Address), coins::Coin>,
     /// The last list of pools, with the tag that asks whether it has changed.
     last_pools: Arc<Mutex<Option<Tagged>>>,
 }

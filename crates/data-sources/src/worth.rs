@@ -4,13 +4,17 @@
 //! no price; the judgement decides whether the others suffice. Each judgement is counted by its
 //! result in the metric `svc_worth_judgements_total`.
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt::Write as _, sync::Arc, time::Duration};
 
 use alloy_primitives::{Address, U256};
-use calldata_checks::okx::NATIVE_COIN;
+use calldata_checks::{BasisPoints, okx::NATIVE_COIN};
 use metrics::counter;
+use plan_builder::{
+    Judgement, Refusal,
+    ports::{self, SwapAsk},
+};
 use readings::{
-    Figure,
+    Decimal, Figure,
     defi::chains::gas_coin,
     token::{
         consensus::Quote,
@@ -42,6 +46,8 @@ pub fn begin_metric() {
     }
 }
 
+/// The decimals of a chain's coin, and of its wrapped token.
+const COIN_DECIMALS: u8 = 18;
 /// The source of exchange pairs.
 const PAIRS: &str = "dexscreener.pairs";
 /// A kept answer may be this old. The age of the price itself is judged by the rules.
@@ -121,6 +127,72 @@ impl WorthJudge {
         })
     }
 
+    /// The question to the aggregator, with its own guard set to the limit for this caller.
+    #[must_use]
+    pub fn guarded(&self, ask: &SwapAsk) -> SwapAsk {
+        let asked = ask.max_price_impact.map(|bps| bps.get().into());
+        let (most, _) = self.rules.limits.of_caller(asked);
+        SwapAsk {
+            max_price_impact: u16::try_from(most).ok().and_then(BasisPoints::new),
+            ..ask.clone()
+        }
+    }
+
+    /// Judges a quote for an unsigned plan. `decimals` are those of the input and the output token,
+    /// as far as somebody else than the aggregator states them. Without prices the judgement is
+    /// unknown, and says why.
+    ///
+    /// # Errors
+    /// The refusal of a swap that breaks a limit, under the code of its [`Unworthy`].
+    pub async fn judge_quote(
+        &self,
+        ask: &SwapAsk,
+        quote: &ports::SwapQuote,
+        decimals: [Option<u8>; 2],
+    ) -> Result<Judgement, Refusal> {
+        let [of_input, of_output] = decimals;
+        let whole = |token, atoms, decimals: Option<u8>| match decimals {
+            Some(decimals) => side(token, atoms, decimals),
+            None => Side {
+                token,
+                amount: None,
+            },
+        };
+        let exchange = Exchange {
+            chain_id: ask.chain_id,
+            input: whole(ask.from_token, ask.from_amount, of_input),
+            output: whole(ask.to_token, quote.to_amount, of_output),
+            stated: stated(quote.price_impact()),
+            max_price_impact_bps: ask.max_price_impact.map(|bps| bps.get().into()),
+        };
+        match self.judge(&exchange).await {
+            Ok(worth) => {
+                let least = whole(ask.to_token, quote.to_amount_min, of_output);
+                Ok(Judgement::output_price(true, &described(&worth, &least)))
+            }
+            Err(unknown @ Unworthy::Unknown(_)) => {
+                Ok(Judgement::output_price(false, &unknown.to_string()))
+            }
+            Err(unworthy) => {
+                let refusal = Refusal::new(unworthy.code(), unworthy.to_string());
+                Err(match unworthy.compared() {
+                    Some((expected, observed)) => refusal.comparing(expected, observed),
+                    None => refusal,
+                })
+            }
+        }
+    }
+
+    /// The decimals of a token: 18 for a chain's own wrapped coin, otherwise what DefiLlama states.
+    pub async fn decimals(&self, chain_id: u64, token: Address) -> Option<u8> {
+        if gas_coin(chain_id).is_some_and(|coin| coin.token == token) {
+            return Some(COIN_DECIMALS);
+        }
+        let platform = Defillama::platform(chain_id)?;
+        let stated = self.defillama.token_decimals(platform, token, Some(KEPT));
+        stated.await.ok().flatten()
+    }
+
     /// The quotes of the chain's sources. The chain's own coin has the price of its wrapped token.
     async fn quotes(&self, chain_id: u64, token: Address) -> Vec<Quote> {
         let token = match (token == NATIVE_COIN, gas_coin(chain_id)) {
@@ -192,6 +264,60 @@ pub fn side(token: Address, atoms: U256, decimals: u8) -> Side {
     }
 }
 
+/// What a quote says about itself that states a loss, and nothing about its tokens.
+#[must_use]
+pub fn stated(impact: Option<BasisPoints>) -> Stated {
+    Stated {
+        impact_pct: impact.map(|bps| Figure(-Decimal::new(bps.get().into(), 2))),
+        ..Stated::default()
+    }
+}
+
+/// The evidence of a judgement that holds, in one line.
+fn described(worth: &Worth, least: &Side) -> String {
+    let Worth {
+        input_usd,
+        output_usd,
+        loss_bps,
+        limit_bps,
+        input_price,
+        output_price,
+    } = worth;
+    let least_usd = least
+        .amount
+        .and_then(|amount| amount.get().checked_mul(output_price.usd.get()))
+        .map_or_else(String::new, |usd| {
+            let usd = Figure(usd.round_dp(6));
+            format!("; the minimum is worth {usd} USD")
+        });
+    let (input, output) = (supported(input_price), supported(output_price));
+    format!(
+        "{input_usd} USD in, {output_usd} USD out: {loss_bps} basis points less, at most {limit_bps}{least_usd}; \
+         input at {input}; output at {output}"
+    )
+}
+
+/// A price with the quotes that support it, each with its time, liquidity and confidence.
+fn supported(price: &AgreedPrice) -> String {
+    let quotes: Vec<String> = price.quotes.iter().map(supporting).collect();
+    format!("{} USD ({})", price.usd, quotes.join("; "))
+}
+
+fn supporting(quote: &Quote) -> String {
+    let mut text = quote.source.to_owned();
+    // Writing to a string cannot fail.
+    if let Some(as_of) = quote.as_of {
+        let _ = write!(text, " of {as_of:.0}");
+    }
+    if let Some(liquidity) = quote.liquidity_usd {
+        let _ = write!(text, ", liquidity {liquidity} USD");
+    }
+    if let Some(certainty) = quote.certainty_ratio {
+        let _ = write!(text, ", confidence {certainty}");
+    }
+    text
+}
+
 impl SwapQuote {
     /// What the quote says about itself, for the judgement of worth.
     #[must_use]
@@ -210,11 +336,10 @@ impl TokenStanding {
         StatedToken {
             is_honeypot: self.is_honeypot,
             // A tax with more digits than a figure has is not a small one.
-            tax_ratio: self.tax_rate.as_ref().map(|rate| {
-                rate.as_str()
-                    .parse()
-                    .unwrap_or(Figure(readings::Decimal::MAX))
-            }),
+            tax_ratio: self
+                .tax_rate
+                .as_ref()
+                .map(|rate| rate.as_str().parse().unwrap_or(Figure(Decimal::MAX))),
         }
     }
 }

@@ -8,7 +8,7 @@ use calldata_checks::{Assertion, CheckReport, Rail};
 use serde::{Deserialize, Serialize, Serializer, de::DeserializeOwned};
 
 use crate::{
-    AccountKind,
+    AccountKind, Judgement,
     device::DeviceDisplay,
     digest,
     exports::Exports,
@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// The version of this form of envelope.
-pub(crate) const SCHEMA_VERSION: &str = "1.2";
+pub(crate) const SCHEMA_VERSION: &str = "1.3";
 
 /// The whole document of a plan. Without `submission.payload_digest` it is the preimage of the
 /// digest.
@@ -42,6 +42,9 @@ pub(crate) struct Body<'a, P, F> {
     pub(crate) exports: Option<Exports>,
     pub(crate) fee_attribution: F,
     pub(crate) intent_digest: Word,
+    /// What the service judged by quotes and prices of that moment. Only swaps have one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) judgements: Vec<Judgement>,
     /// The checks for which there was nothing to judge. They are not assertions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) not_established: Vec<NotEstablished<'a>>,

@@ -8,6 +8,7 @@ mod digest;
 mod edit;
 mod envelope;
 mod exports;
+mod judgement;
 pub mod perp_order;
 mod plan;
 pub mod pm_order;
@@ -28,6 +29,7 @@ pub use self::{
     account_kind::AccountKind,
     arguments::Problem,
     exports::ExportSet,
+    judgement::{Judgement, JudgementResult},
     plan::{Request, rail_of_plan, verify, verify_with},
     policy::{
         FeeConfigError, FeeDocument, FeeProblem, LifeSeconds, Moment, Policy, ReviewedFees,

@@ -40,7 +40,7 @@ pub use self::{
     bridge::{BridgeFeeReading, BridgeFees},
     orders::{PerpAsset, PerpVenue, PmBuilderFee, PmMarket, PmToken, PmVenue},
     simulator::{NoSimulator, SimulatedCall, SimulatedLog, Simulator},
-    swap::{IndependentPrice, SwapAsk, SwapQuote, SwapQuotes},
+    swap::{SwapAsk, SwapQuote, SwapQuotes},
 };
 
 /// The failure of a port. It can be stored with the quotes, and converts to a

@@ -33,6 +33,9 @@ pub(crate) trait RailPlan {
     /// message that is hashed in it) sets this to false.
     const DECLARED_CANONICAL: bool = true;
 
+    /// Whether a plan states what the output is worth. Other rails state no judgement.
+    const JUDGES_WORTH: bool = false;
+
     /// Decodes the payload's own bytes and compares them with the request, the readings and the
     /// policy.
     fn facts(

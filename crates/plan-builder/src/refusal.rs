@@ -74,6 +74,12 @@ impl Refusal {
     pub const RATE_LIMITED: &'static str = "rate_limited";
     /// The system gave no random bytes. Every plan needs some.
     pub const ENTROPY_UNAVAILABLE: &'static str = "entropy_unavailable";
+    /// A swap loses more than its limit, by its quote's own statement or by independent prices.
+    pub const PRICE_IMPACT: &'static str = "price_impact_too_high";
+    /// A token can be bought but not sold.
+    pub const HONEYPOT: &'static str = "token_is_honeypot";
+    /// A token keeps more of a transfer than is allowed.
+    pub const TOKEN_TAX: &'static str = "token_tax_too_high";
     /// The text is not a plan of this rail: it is not JSON, or has a missing, unknown or duplicate
     /// member.
     pub const PLAN_MALFORMED: &'static str = "plan_malformed";
@@ -126,6 +132,18 @@ impl Refusal {
         (
             Self::ENTROPY_UNAVAILABLE,
             "the system gave no random bytes; try again later",
+        ),
+        (
+            Self::PRICE_IMPACT,
+            "the swap loses more than its limit (`[worth]`, or `maxPriceImpactBps`), by its quote's own statement or at independent prices",
+        ),
+        (
+            Self::HONEYPOT,
+            "according to the quote, a token can be bought but not sold",
+        ),
+        (
+            Self::TOKEN_TAX,
+            "according to the quote, a token keeps more of a transfer than `[worth]` allows",
         ),
         (
             Self::PLAN_MALFORMED,

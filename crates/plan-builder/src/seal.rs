@@ -6,7 +6,7 @@ use calldata_checks::{CheckReport, Commitment, DigestStanding, Rail, UtcSeconds,
 use serde::Serialize;
 
 use crate::{
-    Moment, Policy, Refusal,
+    Judgement, Moment, Policy, Refusal,
     device::DeviceDisplay,
     digest,
     envelope::{
@@ -78,6 +78,7 @@ pub(crate) struct Judged<'a, R: RailPlan> {
     valid_until: UtcSeconds,
     report: CheckReport,
     terms: Terms<R::Fees>,
+    judgements: Vec<Judgement>,
     simulation: Option<Simulation>,
 }
 
@@ -111,8 +112,15 @@ impl<'a, R: RailPlan> Judged<'a, R> {
             valid_until,
             report,
             terms,
+            judgements: Vec::new(),
             simulation: None,
         })
+    }
+
+    /// States what the service judged beyond the checks.
+    pub(crate) fn stating(mut self, judgement: Judgement) -> Self {
+        self.judgements.push(judgement);
+        self
     }
 
     /// Simulates the steps, as the policy says.
@@ -147,6 +155,7 @@ impl<'a, R: RailPlan> Judged<'a, R> {
                 artifact_id,
                 valid_until: self.valid_until,
                 created_millis: self.moment.now_millis,
+                judgements: self.judgements,
                 simulation: self.simulation,
             },
         )?;
@@ -180,6 +189,7 @@ pub(crate) struct Labels {
     pub(crate) artifact_id: String,
     pub(crate) valid_until: UtcSeconds,
     pub(crate) created_millis: u64,
+    pub(crate) judgements: Vec<Judgement>,
     pub(crate) simulation: Option<Simulation>,
 }
 
@@ -221,10 +231,12 @@ pub(crate) fn body<'a, R: RailPlan>(
         artifact_id: labels.artifact_id,
         assertions: envelope::assertions(report),
         device_display,
-        disclosure: disclosure.map(|disclosure| disclosure.examined(as_planned)),
+        disclosure: disclosure
+            .map(|disclosure| disclosure.examined(as_planned).judged(&labels.judgements)),
         exports,
         fee_attribution: fees,
         intent_digest: Word(intent_digest::<R>(request).ok_or_else(unwritable)?),
+        judgements: labels.judgements,
         not_established: envelope::not_established(report),
         payload,
         rail: RailRecord(rail_of::<R>()),

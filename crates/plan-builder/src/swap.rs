@@ -36,7 +36,8 @@ use crate::{
 /// # Errors
 /// `chain_unsupported` for a chain that is not reviewed, before the aggregator is asked; the
 /// quote's failure (`quote_unavailable`, `quote_malformed`, `rate_limited`, `route_unsupported`,
-/// `token_unsupported`); the first check that does not hold, by name; `simulation_as_planned`.
+/// `token_unsupported`); the first check that does not hold, by name; the refusal of
+/// [`SwapQuotes::judge_worth`]; `simulation_as_planned`.
 ///
 /// # Example
 /// `examples/agent.rs` makes a plan of a quote. Without a quote there is a refusal:
@@ -85,10 +86,9 @@ pub async fn build<Q: SwapQuotes + ?Sized, S: Simulator + ?Sized>(
     let chain = reviewed_chain(request, policy)
         .map_err(|failure| Refusal::from(failure).at("$.chainId"))?;
     let mut ask = ask(request, chain, policy)?;
-    let quote = quotes.quote(&ask).await?;
-    let price = quotes.independent_price(&ask).await;
+    let mut quote = quotes.quote(&ask).await?;
     let judged = |quote: &SwapQuote| {
-        let payload = SwapPayload::compose(request, chain, quote, price.as_ref());
+        let payload = SwapPayload::compose(request, chain, quote);
         Judged::<SwapRail>::judge(request, payload, policy, moment)
     };
     let plan = match judged(&quote) {
@@ -100,12 +100,14 @@ pub async fn build<Q: SwapQuotes + ?Sized, S: Simulator + ?Sized>(
                 let Ok(other) = quotes.quote(&ask).await else {
                     return Err(refusal);
                 };
-                judged(&other)?
+                quote = other;
+                judged(&quote)?
             }
         },
         plan => plan?,
     };
-    plan.simulate(simulator).await?.seal()
+    let worth = quotes.judge_worth(&ask, &quote).await?;
+    plan.stating(worth).simulate(simulator).await?.seal()
 }
 
 /// Returns the key of the exchange that a quote uses, if a leg of the quote is not reviewed. `None`
@@ -138,6 +140,8 @@ impl RailPlan for SwapRail {
     type Fees = FeeAttribution;
     type Facts = SwapFacts;
 
+    const JUDGES_WORTH: bool = true;
+
     fn facts(
         request: &SwapRequest,
         payload: &SwapPayload,
@@ -147,7 +151,7 @@ impl RailPlan for SwapRail {
         reviewed_chain(request, policy)?;
         decode(
             request.asked(),
-            payload.readings(),
+            payload.quote.as_read(),
             payload.chain_id,
             &wire::steps(&payload.steps),
             &policy.fees,
@@ -191,6 +195,7 @@ impl RailPlan for SwapRail {
             to_token: facts.asked().to_token,
             from_amount: facts.asked().from_amount,
             quoted_amount_out: facts.quoted().to_amount,
+            quoted_price_impact: facts.price_impact(),
             min_amount_out: facts.min_amount_out(),
             receiver: facts.receiver(),
             spender: facts.steps().approve.spender,
@@ -283,7 +288,7 @@ fn ask(request: &SwapRequest, chain: &ReviewedChain, policy: &Policy) -> Result<
             .into_iter()
             .map(str::to_owned)
             .collect(),
-        deny_tools: policy.fees.swap.deny_tools.clone(),
-        max_price_impact: policy.fees.swap.max_price_impact,
+        deny_tools: policy.fees.deny_tools.clone(),
+        max_price_impact: request.max_price_impact_bps,
     })
 }

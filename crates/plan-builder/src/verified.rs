@@ -7,14 +7,14 @@
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use calldata_checks::{
-    CheckReport, Rail, Step, UtcSeconds,
+    BasisPoints, CheckReport, Rail, Step, UtcSeconds,
     bridge::{TransferSpeed, account::DestinationControl},
     perp_order,
     pm_order::{DecodedApproval, Domain, Order, PmBuilder},
     swap::{Distribution, ExchangeLeg},
 };
 
-use crate::AccountKind;
+use crate::{AccountKind, Judgement};
 
 /// Readings that the verifier made itself, to be judged instead of those that a plan states. They
 /// must have been made at the time of the verification.
@@ -57,6 +57,7 @@ pub struct Verified {
     pub(crate) chain_id: u64,
     pub(crate) report: CheckReport,
     pub(crate) plan_report: CheckReport,
+    pub(crate) judgements: Vec<Judgement>,
     pub(crate) plan: VerifiedPlan,
 }
 
@@ -120,6 +121,13 @@ impl Verified {
         &self.plan_report
     }
 
+    /// Returns what the plan says that its maker judged beyond the checks. These are the plan's own
+    /// statements: nothing here was verified but their form, and a forger may state others.
+    #[must_use]
+    pub fn judgements(&self) -> &[Judgement] {
+        &self.judgements
+    }
+
     /// The content, by rail.
     #[must_use]
     pub const fn plan(&self) -> &VerifiedPlan {
@@ -176,6 +184,9 @@ pub struct VerifiedSwap {
     /// The output that the quote expects, as the plan claims. No calldata contains it, and a forger
     /// may state another one.
     pub quoted_amount_out: U256,
+    /// By how much that output is worth less than the input by the quote's own values, as the plan
+    /// claims. `None` when it claims no values.
+    pub quoted_price_impact: Option<BasisPoints>,
     /// The least output. The router reverts below it. Only a request with `minAmountOut` limits it:
     /// a verified plan is the requested plan, not a good price.
     pub min_amount_out: U256,

@@ -10,7 +10,7 @@ use calldata_checks::{
 use serde_json::Value;
 
 use crate::{
-    OwnReadings, Policy, Refusal, Verified, digest,
+    Judgement, OwnReadings, Policy, Refusal, Verified, digest,
     envelope::Body,
     rail::{RailPlan, ReadAgain, Terms, rail_of},
     seal::{self, Labels, intent_digest, unwritable},
@@ -75,10 +75,11 @@ pub(crate) fn verify<R: RailPlan>(
         artifact_id: given.artifact_id,
         valid_until: given.valid_until.0,
         created_millis,
+        judgements: given.judgements,
         simulation: given.simulation,
     };
     judge_labels::<R>(request, &given.payload, policy, &labels)?;
-    let valid_until = labels.valid_until;
+    let (valid_until, judgements) = (labels.valid_until, labels.judgements.clone());
     let read_again = R::read_again(&facts, &given.payload, own)?;
     let (account, account_kind, chain_id) = (terms.account, terms.kind, terms.chain_id);
     let plan = R::content(&given.payload, facts, labels.simulation.as_ref())
@@ -108,6 +109,7 @@ pub(crate) fn verify<R: RailPlan>(
         chain_id,
         report: established,
         plan_report: report,
+        judgements,
         plan,
     })
 }
@@ -145,6 +147,7 @@ fn judge_labels<R: RailPlan>(
     labels: &Labels,
 ) -> Result<(), Refusal> {
     judge_artifact_id::<R>(&labels.artifact_id)?;
+    judge_statements::<R>(&labels.judgements)?;
     let simulation = labels.simulation.as_ref();
     let Some(evm) = R::evm(request, payload) else {
         return match simulation {
@@ -162,6 +165,23 @@ fn judge_labels<R: RailPlan>(
         let life = (R::read_at(payload), labels.valid_until);
         simulation.judge(evm.steps.len(), evm.effect, life)
     })
+}
+
+/// Compares the names, meanings and forms of the plan's judgements. Nobody can repeat their results.
+fn judge_statements<R: RailPlan>(given: &[Judgement]) -> Result<(), Refusal> {
+    let is_stated = match given {
+        [] => !R::JUDGES_WORTH,
+        [only] => R::JUDGES_WORTH && *only == only.rewritten(),
+        _ => false,
+    };
+    let expected = match R::JUDGES_WORTH {
+        true => "the judgement of the output's worth, in the form of this crate",
+        false => "none",
+    };
+    match is_stated {
+        true => Ok(()),
+        false => Err(rebuilt("judgements", expected, "others")),
+    }
 }
 
 /// Refuses a plan that is valid for longer after its reading than any plan may be.

@@ -13,7 +13,7 @@ use serde::{
     de::{Error, Visitor},
 };
 
-pub(crate) use self::convert::{As, Wire};
+pub(crate) use self::convert::As;
 pub use self::eip55::Eip55;
 
 /// Reads a text, without a copy when the input allows it.

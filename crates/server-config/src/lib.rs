@@ -15,6 +15,7 @@ pub use load::{Configuration, environment, load, parse};
 pub use log::start_log;
 pub use secrets::read_secret_file;
 pub use sections::{
-    ChainTable, Chains, LogFormat, LogSection, OutboundSection, ServerSection, UpstreamMode,
-    UpstreamTable, Upstreams, WorthChainTable, WorthSection, check_rpc_url, check_url,
+    ChainTable, Chains, LogFormat, LogSection, OutboundSection, PRICE_SOURCE_MOVED, ServerSection,
+    UpstreamMode, UpstreamTable, Upstreams, WorthChainTable, WorthSection, check_rpc_url,
+    check_url,
 };

@@ -10,7 +10,7 @@ pub use log::{LogFormat, LogSection};
 pub use outbound::OutboundSection;
 pub use server::ServerSection;
 pub use upstreams::{ChainTable, Chains, UpstreamMode, UpstreamTable, Upstreams};
-pub use worth::{WorthChainTable, WorthSection};
+pub use worth::{PRICE_SOURCE_MOVED, WorthChainTable, WorthSection};
 
 use crate::Problem;
 

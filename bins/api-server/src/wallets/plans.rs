@@ -13,11 +13,9 @@ use std::sync::Arc;
 use alloy_primitives::Bytes;
 use calldata_checks::{CheckReport, Rail, Step, UtcSeconds};
 use data_sources::Clock;
-use data_sources::defillama::Defillama;
 use data_sources::okx::Okx;
-use data_sources::worth::WorthJudge;
-use plan_builder::{Moment, Refusal, Request, Verified};
-use readings::worth::Stated;
+use data_sources::worth::{WorthJudge, stated};
+use plan_builder::{Moment, Policy, Refusal, Request, Verified};
 use serde_json::{Value, json};
 use wallet_actions::{
     Attested, BridgeAsk, BridgePlan, Burn, DepositAsk, PlanRefused, PlannedStep, Plans, PortFuture,
@@ -27,7 +25,7 @@ use wallet_actions::{
 use crate::Sources;
 use crate::config::Config;
 use crate::error::ServeError;
-use crate::fees::{self, PlanRules};
+use crate::fees;
 use crate::reviewed::Unreviewed;
 use crate::sources::Rails;
 
@@ -35,12 +33,11 @@ use crate::sources::Rails;
 /// other one, Circle for bridges.
 pub struct WalletPlans {
     okx: Okx,
-    defillama: Defillama,
     worth: WorthJudge,
     rails: Arc<Rails>,
     unreviewed: Arc<Unreviewed>,
-    /// Without rules only swaps on the home chain are planned.
-    rules: Option<PlanRules>,
+    /// Without a policy only swaps on the home chain are planned.
+    policy: Option<Policy>,
     clock: Arc<dyn Clock>,
 }
 
@@ -51,14 +48,13 @@ impl WalletPlans {
     /// [`ServeError`] names the key of the fee configuration, or of another rule of plans, that
     /// cannot be used.
     pub fn new(config: &Config, sources: &Sources) -> Result<Self, ServeError> {
-        let rules = fees::rules(config).map_err(ServeError::Fees)?;
+        let policy = fees::policy(config).map_err(ServeError::Fees)?;
         Ok(Self {
             okx: sources.tokens.okx.clone(),
-            defillama: sources.accounts.defillama.clone(),
             worth: sources.worth.clone(),
             rails: Arc::clone(&sources.rails),
             unreviewed: Arc::clone(&sources.unreviewed),
-            rules,
+            policy,
             clock: Arc::clone(sources.context.clock()),
         })
     }
@@ -80,8 +76,8 @@ impl WalletPlans {
         })
     }
 
-    fn rules(&self, rail: Rail) -> Result<&PlanRules, Refusal> {
-        self.rules.as_ref().ok_or_else(|| {
+    fn policy(&self, rail: Rail) -> Result<&Policy, Refusal> {
+        self.policy.as_ref().ok_or_else(|| {
             let message = format!(
                 "this server plans no {}: plans.fee_config is not set",
                 rail.as_str()
@@ -94,7 +90,7 @@ impl WalletPlans {
 impl std::fmt::Debug for WalletPlans {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("WalletPlans")
-            .field("rules", &self.rules)
+            .field("policy", &self.policy)
             .finish_non_exhaustive()
     }
 }
@@ -106,10 +102,8 @@ impl Plans for WalletPlans {
                 return self.home_swap(&ask).await;
             }
             let planned = self.lifi_swap(&ask).await;
-            let mut plan = planned.map_err(|refusal| refused::by_rail(&refusal))?;
-            let judged = self
-                .judge_swap(&ask, plan.quoted, Stated::default())
-                .await?;
+            let (mut plan, impact) = planned.map_err(|refusal| refused::by_rail(&refusal))?;
+            let judged = self.judge_swap(&ask, plan.quoted, stated(impact)).await?;
             if let Value::Object(evidence) = &mut plan.evidence {
                 evidence.insert("worth".to_owned(), judged);
             }

@@ -228,8 +228,8 @@ fn rules_that_cannot_be_used_end_the_start_by_their_key() {
         ),
         (
             "price_source",
-            "oracle".to_owned(),
-            "plans.price_source: expected \"defillama\"",
+            "defillama".to_owned(),
+            "plans.price_source: no such key: the sources of prices are worth.chains.N.independent",
         ),
         (
             "simulation",

@@ -13,7 +13,7 @@ use crate::throttle::CallLimits;
 pub(super) const BRAND_RULE: &str = "expected 1 to 32 characters of a-z, 0-9 and _, the first a letter: every tool's name starts with it";
 
 /// `[plans]`: the life of plans, the recipients of their fees, and the limits on calls.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PlansSection {
     /// The prefix of every tool's name; `server.brand` when absent.
@@ -41,8 +41,8 @@ pub struct PlansSection {
     /// whether the account is a contract.
     #[serde(deserialize_with = "lenient::boolean")]
     pub allow_unread_accounts: bool,
-    /// The source of an independent price of a swap's tokens; none when absent.
-    pub price_source: Option<PriceSource>,
+    /// An earlier key, which is refused with its present place.
+    pub price_source: Option<toml::Value>,
     /// The most tool calls a second, in the long run and for all callers together.
     #[serde(deserialize_with = "lenient::scalar")]
     pub calls_per_second: u32,
@@ -54,14 +54,6 @@ pub struct PlansSection {
     pub calls_in_flight: u32,
     /// The callers' shares of the upstreams' limits.
     pub shares: SharesSection,
-}
-
-/// A source of prices that is not the aggregator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum PriceSource {
-    /// DefiLlama's current prices, without a key.
-    Defillama,
 }
 
 impl Default for PlansSection {
@@ -116,6 +108,12 @@ impl PlansSection {
         if SimulationMode::from_word(&self.simulation).is_none() {
             let expected = "expected \"required\", \"preferred\" or \"off\"";
             problems.push(Problem::new("plans.simulation", expected));
+        }
+        if self.price_source.is_some() {
+            problems.push(Problem::new(
+                "plans.price_source",
+                server_config::PRICE_SOURCE_MOVED,
+            ));
         }
         for (key, seconds) in [
             ("plans.swap_valid_seconds", self.swap_valid_seconds),

@@ -22,7 +22,7 @@ pub(super) struct Plan {
     pub(super) fee_attribution: Fees,
     pub(super) intent_digest: B256,
     #[serde(default)]
-    pub(super) not_established: Vec<NotEstablished>,
+    pub(super) judgements: Vec<Judgement>,
     pub(super) payload: Payload,
     pub(super) simulation: Option<Simulation>,
     pub(super) submission: Submission,
@@ -44,11 +44,12 @@ pub(super) struct Assertion {
     pub(super) result: String,
 }
 
-/// A check that had nothing to judge.
+/// What the server judged by prices of that moment.
 #[derive(Debug, Clone, Deserialize)]
-pub(super) struct NotEstablished {
+pub(super) struct Judgement {
     pub(super) name: String,
-    pub(super) why: String,
+    pub(super) observed: String,
+    pub(super) result: String,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -138,8 +139,8 @@ impl Plan {
         })
     }
 
-    /// Checks that every assertion is present and holds. The demo reads no prices, so one check has
-    /// nothing to judge.
+    /// Checks that every assertion is present and holds, and that the server could judge what the
+    /// swap is worth.
     pub(super) fn judge(&self, account: Address) -> Result<(), Broken> {
         Broken::unless_equal(
             1,
@@ -148,12 +149,13 @@ impl Plan {
             &self.account_binding.address,
         )?;
         Broken::unless_equal(1, "the number of assertions", &12, &self.assertions.len())?;
-        let open = self.not_established.iter().map(|open| open.name.as_str());
+        let judged = self.judgements.iter();
+        let judged = judged.map(|judged| format!("{} {}", judged.name, judged.result));
         Broken::unless_equal(
             1,
-            "what is not established",
-            &"agg_output_price_bound".to_owned(),
-            &open.collect::<Vec<_>>().join(", "),
+            "what the swap is worth",
+            &"agg_output_price_bound holds".to_owned(),
+            &judged.collect::<Vec<_>>().join(", "),
         )?;
         let kinds: Vec<_> = self
             .payload
@@ -279,9 +281,10 @@ pub(super) mod tests {
         check("the number of assertions", |plan| {
             drop(plan.assertions.pop())
         });
-        check("what is not established", |plan| {
-            drop(plan.not_established.pop())
+        check("what the swap is worth", |plan| {
+            plan.judgements[0].result = "unknown".to_owned()
         });
+        check("what the swap is worth", |plan| drop(plan.judgements.pop()));
         check("an assertion", |plan| {
             plan.assertions[7].result = "fail".to_owned()
         });

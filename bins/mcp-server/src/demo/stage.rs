@@ -117,6 +117,11 @@ impl Stage {
                 "lifi": table("li.quest/v1"),
                 "circle": table("iris-api.circle.com"),
                 "hyperliquid": table("api.hyperliquid.xyz"),
+                "dexscreener": table("api.dexscreener.com"),
+                "defillama": {
+                    "mode": "replay",
+                    "coins_url": upstreams.base_url("coins.llama.fi"),
+                },
                 "polymarket": {
                     "mode": "replay",
                     "clob_url": upstreams.base_url("clob.polymarket.com"),

@@ -76,15 +76,17 @@ async fn ask(server: &Running, page: &mut Page<'_, impl Write>) -> Result<Plan, 
     page.row("valid until", &plan.valid_until)?;
     page.row("digest", plan.submission.payload_digest)?;
     let names = plan.assertions.iter().map(|assertion| assertion.name.len());
-    let open = plan.not_established.iter().map(|open| open.name.len());
-    let width = names.chain(open).max().unwrap_or_default();
+    let judged = plan.judgements.iter().map(|judged| judged.name.len());
+    let width = names.chain(judged).max().unwrap_or_default();
     for assertion in &plan.assertions {
         let (name, observed) = (&assertion.name, &assertion.observed);
         page.line(format_args!("   [x] {name:width$}  {observed}"))?;
     }
-    for open in &plan.not_established {
-        let (name, why) = (&open.name, &open.why);
-        page.line(format_args!("   [ ] {name:width$}  not established: {why}"))?;
+    for judged in &plan.judgements {
+        let (name, result, observed) = (&judged.name, &judged.result, &judged.observed);
+        page.line(format_args!(
+            "   [~] {name:width$}  {result}, as the server judged: {observed}"
+        ))?;
     }
     Ok(plan)
 }

@@ -61,6 +61,22 @@ pub(super) fn plan(rail: Rail) -> Value {
                     "additionalProperties": false,
                 },
             },
+            "judgements": {
+                "type": "array",
+                "description": "of a swap: what this server judged by prices of that moment; its own statement, which no verifier can repeat",
+                "minItems": 1,
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "name": { "type": "string" },
+                        "establishes": { "type": "string" },
+                        "result": { "enum": ["holds", "unknown"] },
+                        "observed": { "type": "string" },
+                    },
+                    "required": ["name", "establishes", "result", "observed"],
+                    "additionalProperties": false,
+                },
+            },
             "device_display": {
                 "type": "object",
                 "description": "what a hardware wallet can show of each step or message, and the digests to compare (ERC-8213)",

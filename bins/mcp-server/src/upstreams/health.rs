@@ -8,7 +8,7 @@ use data_sources::transport::SourceHealth;
 use data_sources::{Mode, Source};
 use serde_json::Value;
 
-use super::{Adapters, NEXT_LOOK, NEXT_TRY, Upstreams};
+use super::{Adapters, NEXT_LOOK, NEXT_TRY, PRICES, Upstreams};
 use crate::http::{Health, Limits as Left, Observed};
 
 impl Health for Upstreams {
@@ -19,7 +19,8 @@ impl Health for Upstreams {
             polymarket,
             hyperliquid,
             rpc,
-            prices,
+            defillama,
+            dexscreener,
             ..
         } = self.0.as_ref();
         let venues = [
@@ -35,12 +36,10 @@ impl Health for Upstreams {
                 seen.map(|seen| observe(venue.mode(), seen, ""))
             })
             .collect();
-        if let Some(prices) = prices {
-            let (mode, health) = (prices.source().mode(), prices.source().health());
-            let asked = health
-                .into_iter()
-                .filter(|seen| seen.source == "defillama.coins");
-            observed.extend(asked.map(|seen| observe(mode, seen, "")));
+        for prices in [defillama.source(), dexscreener.source()] {
+            let asked = prices.health().into_iter();
+            let asked = asked.filter(|seen| PRICES.contains(&seen.source));
+            observed.extend(asked.map(|seen| observe(prices.mode(), seen, "")));
         }
         for endpoint in rpc.health() {
             let of = format!("[{}#{}]", endpoint.chain_id, endpoint.position);

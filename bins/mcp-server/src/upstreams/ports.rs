@@ -3,19 +3,45 @@
 use alloy_primitives::{Address, B256, Bytes, U256};
 use calldata_checks::Step;
 use plan_builder::ports::{
-    Accounts, BridgeFeeReading, BridgeFees, IndependentPrice, PerpAsset, PerpVenue, PmBuilderFee,
-    PmMarket, PmVenue, PortError, SimulatedCall, Simulator, SwapAsk, SwapQuote, SwapQuotes,
+    Accounts, BridgeFeeReading, BridgeFees, PerpAsset, PerpVenue, PmBuilderFee, PmMarket, PmVenue,
+    PortError, SimulatedCall, Simulator, SwapAsk, SwapQuote, SwapQuotes,
 };
+use plan_builder::{Judgement, Refusal};
 
 use super::Upstreams;
 
 impl SwapQuotes for Upstreams {
     async fn quote(&self, ask: &SwapAsk) -> Result<SwapQuote, PortError> {
-        self.0.lifi.quote(ask).await
+        self.0.lifi.quote(&self.0.worth.guarded(ask)).await
     }
 
-    async fn independent_price(&self, ask: &SwapAsk) -> Option<IndependentPrice> {
-        self.0.prices.as_ref()?.independent_price(ask).await
+    async fn judge_worth(&self, ask: &SwapAsk, quote: &SwapQuote) -> Result<Judgement, Refusal> {
+        let decimals = [
+            self.decimals(ask.chain_id, ask.from_token).await,
+            self.decimals(ask.chain_id, ask.to_token).await,
+        ];
+        self.0.worth.judge_quote(ask, quote, decimals).await
+    }
+}
+
+/// The calldata of `decimals()`.
+const DECIMALS: Bytes = Bytes::from_static(&[0x31, 0x3c, 0xe5, 0x67]);
+/// The most decimals that are believed: more than any token has.
+const MAX_DECIMALS: u8 = 36;
+
+impl Upstreams {
+    /// The decimals of a token: those that its contract states when there is a node of the chain,
+    /// otherwise those of the sources of prices. The aggregator's own statement would let it choose
+    /// the worth of its output.
+    async fn decimals(&self, chain_id: u64, token: Address) -> Option<u8> {
+        match self.0.rpc.call(chain_id, token, DECIMALS).await {
+            Ok(Some(word)) if word.len() == 32 => {
+                let stated = u8::try_from(U256::from_be_slice(&word)).ok();
+                stated.filter(|decimals| *decimals <= MAX_DECIMALS)
+            }
+            Ok(_) => None,
+            Err(_) => self.0.worth.decimals(chain_id, token).await,
+        }
     }
 }
 

@@ -2,26 +2,25 @@
 
 use std::time::Duration;
 
-use data_sources::defillama::Defillama;
 use data_sources::hyperliquid::Hyperliquid;
 use data_sources::lifi::Lifi;
 use data_sources::polymarket::Polymarket;
 use data_sources::probe::{Found, Probed, Question, Rail, Terms, probe_all};
 use data_sources::{Clock, Source, SystemClock};
 
-use super::Upstreams;
+use super::{PRICES, Upstreams};
 
-/// DefiLlama's prices. The tools read nothing else of DefiLlama.
-struct Prices<'a>(&'a Defillama);
+/// A source of prices. The tools read nothing else of it.
+struct Prices<'a>(&'a dyn Probed);
 
 impl Probed for Prices<'_> {
     fn source(&self) -> Option<&Source> {
-        Some(self.0.source())
+        self.0.source()
     }
 
     fn questions(&self) -> Vec<Question<'_>> {
         let mut questions = self.0.questions();
-        questions.retain(|question| question.sources.contains(&"defillama.coins"));
+        questions.retain(|asked| asked.sources.iter().any(|source| PRICES.contains(source)));
         questions
     }
 }
@@ -64,7 +63,7 @@ struct Rails<'a> {
     lifi: Rail<'a, Lifi>,
     polymarket: Rail<'a, Polymarket>,
     hyperliquid: Rail<'a, Hyperliquid>,
-    prices: Option<Prices<'a>>,
+    prices: [Prices<'a>; 2],
 }
 
 impl<'a> Rails<'a> {
@@ -83,7 +82,7 @@ impl<'a> Rails<'a> {
                 adapter: &all.hyperliquid,
                 terms,
             },
-            prices: all.prices.as_ref().map(Prices),
+            prices: [Prices(&all.defillama), Prices(&all.dexscreener)],
         }
     }
 
@@ -96,7 +95,7 @@ impl<'a> Rails<'a> {
             &self.hyperliquid,
             &all.rpc,
         ];
-        adapters.extend(self.prices.as_ref().map(|prices| -> &dyn Probed { prices }));
+        adapters.extend(self.prices.iter().map(|prices| -> &dyn Probed { prices }));
         adapters
     }
 }
@@ -105,7 +104,7 @@ impl<'a> Rails<'a> {
 fn serves(source: &str) -> Vec<&'static str> {
     let upstream = source.split('.').next().unwrap_or_default();
     match upstream {
-        "lifi" | "defillama" => vec!["prepare_swap"],
+        "lifi" | "defillama" | "dexscreener" => vec!["prepare_swap"],
         "circle" => vec!["prepare_bridge"],
         "polymarket" => vec!["prepare_pm_order"],
         "hyperliquid" => vec!["prepare_perp_order"],

@@ -43,8 +43,8 @@ fn documented() -> &'static str {
     output
 }
 
-/// Removes what differs from run to run: the plan's digest and expiry, and the empty blocks, which
-/// the chain may make at any time.
+/// Removes what differs from run to run: the plan's digest and expiry, the times of prices, and the
+/// empty blocks, which the chain may make at any time.
 fn without_chance(text: &str) -> String {
     let mut digests = text
         .lines()
@@ -61,6 +61,13 @@ fn without_chance(text: &str) -> String {
         Some((before, after)) if after.contains(", gas ") => {
             let (_, after) = after.split_once(',').unwrap();
             format!("{before} block [n],{after}")
+        }
+        _ if line.contains("agg_output_price_bound") => {
+            let words = line.split(' ').map(|word| {
+                let time = word.trim_end_matches(',').parse::<UtcSeconds>();
+                if time.is_ok() { "[time]," } else { word }
+            });
+            words.collect::<Vec<_>>().join(" ")
         }
         _ => line.to_owned(),
     });

@@ -107,7 +107,7 @@ mod tests {
     use alloy_primitives::{Address, B256};
 
     use super::*;
-    use crate::fees::{BridgeCaps, FeeModel, FeeRecipient, SwapPricePolicy};
+    use crate::fees::{BridgeCaps, FeeModel, FeeRecipient};
 
     fn charging(rounding: Rounding, rates: &[u16]) -> FeePolicy {
         let recipients = rates.iter().enumerate().map(|(index, bps)| FeeRecipient {
@@ -123,7 +123,7 @@ mod tests {
             rounding,
             recipients: recipients.collect(),
             chains: Vec::new(),
-            swap: SwapPricePolicy::default(),
+            deny_tools: Vec::new(),
             pm_builder_code: B256::ZERO,
             pm_max_builder_fee: FeePolicy::PM_MAX_BUILDER_FEE,
             perp_builder: None,

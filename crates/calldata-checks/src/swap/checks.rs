@@ -1,7 +1,6 @@
-//! The checks of a swap: the twelve of the rail in their order, then the output's worth.
+//! The twelve checks of a swap, in their order.
 
 mod fees;
-mod price;
 mod route;
 
 use std::fmt::Display;
@@ -29,9 +28,6 @@ pub const MIN_OUT: &str = "agg_min_out_slippage_bound";
 pub const TOKENS: &str = "agg_token_amount_bound";
 /// Name of the check of targets, spenders and native value.
 pub const TARGETS: &str = "agg_targets_value_bound";
-
-/// Name of the check of the output's worth.
-pub const OUTPUT_PRICE: &str = "agg_output_price_bound";
 
 impl crate::engine::sealed::Sealed for SwapFacts {}
 
@@ -97,11 +93,6 @@ impl Facts for SwapFacts {
             name: commitment::ARTIFACT_EXPIRY,
             establishes: commitment::ARTIFACT_EXPIRY_ESTABLISHES,
             judge: route::artifact_expiry,
-        },
-        Check {
-            name: OUTPUT_PRICE,
-            establishes: "the quoted output is worth no less than the operator demands, by the quote's own values or an independent price: observed says by which",
-            judge: price::output_price_bound,
         },
     ];
 }

@@ -33,7 +33,7 @@ use crate::{Commitment, Failure, FeePolicy, Step, Steps, Violation, fees::Review
 /// use calldata_checks::{Commitment, DigestStanding, Step, StepKind, UtcSeconds, judge, step};
 /// # use calldata_checks::fees::{
 /// #     BasisPoints, BridgeCaps, FeeModel, FeePolicy, FeeRecipient, ReviewedChain, ReviewedLeg,
-/// #     Rounding, SwapPricePolicy,
+/// #     Rounding,
 /// # };
 ///
 /// # let recipient = |role: &str, address, bps| FeeRecipient {
@@ -61,7 +61,7 @@ use crate::{Commitment, Failure, FeePolicy, Step, Steps, Violation, fees::Review
 /// #             vec![Selector::from([0x5f, 0x3b, 0xd1, 0xc8])],
 /// #         )],
 /// #     }],
-/// #     swap: SwapPricePolicy::default(),
+/// #     deny_tools: Vec::new(),
 /// #     pm_builder_code: B256::ZERO,
 /// #     pm_max_builder_fee: FeePolicy::PM_MAX_BUILDER_FEE,
 /// #     perp_builder: None,
@@ -88,7 +88,7 @@ use crate::{Commitment, Failure, FeePolicy, Step, Steps, Violation, fees::Review
 /// #     to_token: weth, from_amount: gross, sender: account, receiver: account, to_amount: expected,
 /// #     to_amount_min: least, approval_address: chain.router, call_to: chain.router,
 /// #     call_from: Some(account), call_chain_id: 8453, call_value: U256::ZERO, from_usd: None,
-/// #     to_usd: None, price: None, read_at: now,
+/// #     to_usd: None, read_at: now,
 /// # };
 /// # let leg = |to, sending, receiving, amount, data: Bytes| SwapData {
 /// #     callTo: to, approveTo: to, sendingAssetId: sending, receivingAssetId: receiving,
@@ -126,9 +126,8 @@ use crate::{Commitment, Failure, FeePolicy, Step, Steps, Violation, fees::Review
 /// assert_eq!((facts.receiver(), facts.total_fees()), (account, Some(fee)));
 /// assert_eq!((facts.exchanged(), facts.left_in_router()), (gross - fee, Some(U256::ZERO)));
 /// assert!(facts.legs().iter().all(|leg| leg.is_reviewed()));
-/// assert_eq!((facts.price_impact(), facts.price_deviation(least)), (None, None)); // no price
-/// let report = judge(&facts)?;
-/// assert_eq!(report.not_established()[0].name, "agg_output_price_bound"); // no price
+/// assert_eq!(facts.price_impact(), None); // the quote states no values
+/// assert_eq!(judge(&facts)?.assertions().len(), 12);
 ///
 /// // The output goes to somebody else.
 /// let hostile = swapTokensMultipleV3ERC20ToERC20Call { _receiver: exchange, ..call.clone() };
@@ -321,7 +320,6 @@ fn reviewed(
         aggregate_cap: policy.aggregate_cap,
         router: chain.router,
         forwarder: chain.forwarder,
-        price: policy.swap.clone(),
     })
 }
 

@@ -18,6 +18,18 @@ use crate::{
 };
 
 const SOURCE: &str = "defillama.coins";
+
+/// The chains whose tokens are priced, by this source's names.
+const CHAINS: [(u64, &str); 8] = [
+    (1, "ethereum"),
+    (10, "optimism"),
+    (56, "bsc"),
+    (137, "polygon"),
+    (196, "xlayer"),
+    (8453, "base"),
+    (42161, "arbitrum"),
+    (43114, "avax"),
+];
 /// How far a time of the source may be ahead of our clock.
 const AHEAD: Duration = Duration::from_secs(300);
 
@@ -33,9 +45,28 @@ struct Row {
     timestamp: i64,
     #[serde(default, deserialize_with = "Figure::lenient")]
     confidence: Option<Figure>,
+    #[serde(default)]
+    decimals: Option<u8>,
+}
+
+/// A token as the source describes it.
+#[derive(Clone, Debug)]
+pub(super) struct Coin {
+    quote: Quote,
+    decimals: Option<u8>,
 }
 
 impl Defillama {
+    /// A chain's name at this source, for [`Defillama::token_price`]; `None` for a chain without
+    /// one.
+    #[must_use]
+    pub fn platform(chain_id: u64) -> Option<&'static str> {
+        let mut chains = CHAINS.iter();
+        chains
+            .find(|(id, _)| *id == chain_id)
+            .map(|(_, name)| *name)
+    }
+
     /// The price of a token on `platform`, a chain as this source calls it (`xlayer`, `base`).
     ///
     /// # Errors
@@ -47,6 +78,31 @@ impl Defillama {
         token: Address,
         max_age: Option<Duration>,
     ) -> Result<Sourced<Quote>, Error> {
+        let coin = self.coin(platform, token, max_age).await?;
+        Ok(coin.map(|coin| coin.quote))
+    }
+
+    /// The decimals of a token, as the source states them with its price.
+    ///
+    /// # Errors
+    ///
+    /// As [`Defillama::token_price`].
+    pub async fn token_decimals(
+        &self,
+        platform: &'static str,
+        token: Address,
+        max_age: Option<Duration>,
+    ) -> Result<Option<u8>, Error> {
+        let coin = self.coin(platform, token, max_age).await?;
+        Ok(coin.value.decimals)
+    }
+
+    async fn coin(
+        &self,
+        platform: &'static str,
+        token: Address,
+        max_age: Option<Duration>,
+    ) -> Result<Sourced<Coin>, Error> {
         let this = self.clone();
         let fetch = move || async move {
             let coin = format!("{platform}:{token:#x}");
@@ -57,24 +113,24 @@ impl Defillama {
                 .at("coins_url")
                 .timeout(Duration::from_secs(4));
             let now = this.source.now();
-            let quote: Sourced<Quote> = this
+            let found: Sourced<Coin> = this
                 .source
                 .ask(ask, |reply| {
-                    match quote(read_json(&reply.body)?, &coin, now)? {
-                        Some(quote) => Ok(quote),
+                    match read(read_json(&reply.body)?, &coin, now)? {
+                        Some(found) => Ok(found),
                         None => Err(Fault::Answer(Error::NotPriced { token })),
                     }
                 })
                 .await?;
-            let as_of = quote.value.as_of;
-            Ok(quote.as_of(as_of))
+            let as_of = found.value.quote.as_of;
+            Ok(found.as_of(as_of))
         };
         self.coins.get((platform, token), max_age, fetch).await
     }
 }
 
-/// The price of `coin`. `None` when the source leaves the coin out, because it knows no price.
-fn quote(body: Body, coin: &str, now: Timestamp) -> Result<Option<Quote>, SourceErrorKind> {
+/// The row of `coin`. `None` when the source leaves the coin out, because it knows no price.
+fn read(body: Body, coin: &str, now: Timestamp) -> Result<Option<Coin>, SourceErrorKind> {
     let malformed = |expected, observed: String| SourceErrorKind::Malformed {
         path: format!("$.coins.{coin}"),
         expected,
@@ -98,11 +154,14 @@ fn quote(body: Body, coin: &str, now: Timestamp) -> Result<Option<Quote>, Source
     });
     let as_of =
         seen.ok_or_else(|| malformed("a past time in seconds", row.timestamp.to_string()))?;
-    Ok(Some(Quote {
-        source: SOURCE,
-        price_usd: price,
-        as_of: Some(as_of),
-        liquidity_usd: None,
-        certainty_ratio: row.confidence,
+    Ok(Some(Coin {
+        quote: Quote {
+            source: SOURCE,
+            price_usd: price,
+            as_of: Some(as_of),
+            liquidity_usd: None,
+            certainty_ratio: row.confidence,
+        },
+        decimals: row.decimals,
     }))
 }

@@ -9,7 +9,7 @@ use std::{
 use calldata_checks::{UtcSeconds, bridge, swap};
 use clap::Args;
 use plan_builder::{
-    FeeDocument, Policy, Refusal, Request, SimulationMode, Verified, rail_of_plan,
+    FeeDocument, JudgementResult, Policy, Refusal, Request, SimulationMode, Verified, rail_of_plan,
     verify as verify_plan,
 };
 use serde_json::{Value, json};
@@ -177,6 +177,10 @@ fn accepted(
     let names: Vec<_> = checks.iter().map(|check| check.name).collect();
     let open = verified.report().not_established();
     let not_established: Vec<_> = open.iter().map(|check| check.name).collect();
+    let stated = verified.judgements().iter().map(|judged| {
+        json!({"name": judged.name(), "result": judged.result(), "observed": judged.observed()})
+    });
+    let judgements: Vec<_> = stated.collect();
     let answer = json!({"verified": {
         "rail": verified.rail().as_str(),
         "payload_digest": verified.payload_digest(),
@@ -187,6 +191,7 @@ fn accepted(
         "plan": json_of(&words),
         "checks": names,
         "not_established": not_established,
+        "judgements": judgements,
         "notes": notes(verified),
     }});
     CommandOutcome::json(&answer, Exit::Ok)
@@ -211,23 +216,32 @@ const NO_LEAST_OUTPUT: &str = "a verified plan is the requested plan, not a good
 const ACCOUNT_NOT_READ: &str = "only the plan states who holds the address on the other chain: \
     read the account yourself before you sign";
 
-/// The checks, the transaction, and the basis of the judgement; the word *verified* comes last.
+/// The checks, the plan's own statements, the transaction, and the basis of the judgement; the word *verified* comes last.
 fn describe(words: &Words, verified: &Verified, basis: &Basis) -> String {
     let passed = verified.report().assertions().iter();
     let open = verified.report().not_established().iter();
-    let rows = passed.map(|check| ("pass", check));
-    let rows = rows.chain(open.map(|check| ("open", check)));
-    let names = rows.clone().map(|(_, check)| check.name.len());
-    let width = names.max().unwrap_or_default();
+    let checks = passed.map(|check| ("pass", check));
+    let checks = checks.chain(open.map(|check| ("open", check)));
+    let checks =
+        checks.map(|(result, check)| (result, check.name, check.observed.as_str().to_owned()));
+    let stated = verified.judgements().iter().map(|judged| {
+        let result = match judged.result() {
+            JudgementResult::Holds => "holds",
+            JudgementResult::Unknown => "unknown",
+        };
+        let observed = format!(
+            "{result}, as the plan says of itself: {}",
+            judged.observed()
+        );
+        ("said", judged.name(), observed)
+    });
+    let rows: Vec<_> = checks.chain(stated).collect();
+    let width = rows.iter().map(|(_, name, _)| name.len()).max();
+    let width = width.unwrap_or_default();
     let mut text = String::new();
     // Writing to a string cannot fail.
-    for (result, check) in rows {
-        let _ = writeln!(
-            text,
-            "{result}  {:width$}  {}",
-            check.name,
-            Printable(check.observed.as_str())
-        );
+    for (result, name, observed) in rows {
+        let _ = writeln!(text, "{result}  {name:width$}  {}", Printable(&observed));
     }
     let described = lines(words);
     let _ = writeln!(text, "\n{described}");

@@ -168,7 +168,7 @@ impl FeeDocument {
         let cap = problems.bps(self.aggregate_cap_bps, "aggregate_cap_bps");
         let recipients = recipients(&self.recipients, cap, problems);
         let chains = chains(self.chains, problems);
-        let swap = self.swap.unwrap_or_default().review(problems);
+        let deny_tools = self.swap.unwrap_or_default().review(problems);
         let perpetuals = self.perpetuals.unwrap_or_default().review(problems);
         let bridge_caps = bridge_caps(&self.bridge.unwrap_or_default(), problems);
         let (pm_builder_code, pm_max_builder_fee) = pm_builder(self.prediction_market, problems)?;
@@ -180,7 +180,7 @@ impl FeeDocument {
             rounding: rounding?,
             recipients,
             chains,
-            swap,
+            deny_tools,
             pm_builder_code,
             pm_max_builder_fee,
             perp_builder: perpetuals.builder,

@@ -6,9 +6,10 @@ use alloy_primitives::{Address, B256, Bytes, U256};
 use calldata_checks::Step;
 
 use super::{
-    Accounts, BridgeFeeReading, BridgeFees, IndependentPrice, PerpAsset, PerpVenue, PmBuilderFee,
-    PmMarket, PmVenue, PortError, SimulatedCall, Simulator, SwapAsk, SwapQuote, SwapQuotes,
+    Accounts, BridgeFeeReading, BridgeFees, PerpAsset, PerpVenue, PmBuilderFee, PmMarket, PmVenue,
+    PortError, SimulatedCall, Simulator, SwapAsk, SwapQuote, SwapQuotes,
 };
+use crate::{Judgement, Refusal};
 
 /// The future of a port's companion.
 pub type PortFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -21,8 +22,12 @@ pub trait DynSwapQuotes: Send + Sync {
     /// [`SwapQuotes::quote`]
     fn boxed_quote<'a>(&'a self, ask: &'a SwapAsk) -> PortAnswer<'a, SwapQuote>;
 
-    /// [`SwapQuotes::independent_price`]
-    fn boxed_price<'a>(&'a self, ask: &'a SwapAsk) -> PortFuture<'a, Option<IndependentPrice>>;
+    /// [`SwapQuotes::judge_worth`]
+    fn boxed_worth<'a>(
+        &'a self,
+        ask: &'a SwapAsk,
+        quote: &'a SwapQuote,
+    ) -> PortFuture<'a, Result<Judgement, Refusal>>;
 }
 
 impl<P: SwapQuotes> DynSwapQuotes for P {
@@ -30,8 +35,12 @@ impl<P: SwapQuotes> DynSwapQuotes for P {
         Box::pin(self.quote(ask))
     }
 
-    fn boxed_price<'a>(&'a self, ask: &'a SwapAsk) -> PortFuture<'a, Option<IndependentPrice>> {
-        Box::pin(self.independent_price(ask))
+    fn boxed_worth<'a>(
+        &'a self,
+        ask: &'a SwapAsk,
+        quote: &'a SwapQuote,
+    ) -> PortFuture<'a, Result<Judgement, Refusal>> {
+        Box::pin(self.judge_worth(ask, quote))
     }
 }
 
@@ -40,8 +49,8 @@ impl SwapQuotes for dyn DynSwapQuotes + '_ {
         self.boxed_quote(ask).await
     }
 
-    async fn independent_price(&self, ask: &SwapAsk) -> Option<IndependentPrice> {
-        self.boxed_price(ask).await
+    async fn judge_worth(&self, ask: &SwapAsk, quote: &SwapQuote) -> Result<Judgement, Refusal> {
+        self.boxed_worth(ask, quote).await
     }
 }
 
@@ -252,7 +261,7 @@ macro_rules! through_pointer {
 
 through_pointers! { SwapQuotes {
     async fn quote(ask: &SwapAsk) -> Result<SwapQuote, PortError>;
-    async fn independent_price(ask: &SwapAsk) -> Option<IndependentPrice>;
+    async fn judge_worth(ask: &SwapAsk, quote: &SwapQuote) -> Result<Judgement, Refusal>;
 }}
 through_pointers! { BridgeFees {
     async fn fees(source: u32, destination: u32, forward: bool) -> Result<BridgeFeeReading, PortError>;

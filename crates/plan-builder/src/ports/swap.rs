@@ -1,13 +1,16 @@
-//! The port to an aggregator's quotes, and to prices from another source.
+//! The port to an aggregator's quotes, and to the judgement of what they are worth.
 
 use std::future::Future;
 
 use alloy_primitives::{Address, Bytes, U256};
-use calldata_checks::{BasisPoints, Decimal, UtcSeconds, swap::PriceReading};
+use calldata_checks::{BasisPoints, Decimal, UtcSeconds, swap::loss};
 use serde::{Deserialize, Serialize};
 
 use super::PortError;
-use crate::wire::{As, Digits, Eip55, Exact, Hex, Time, Wire};
+use crate::{
+    Judgement, Refusal,
+    wire::{As, Digits, Eip55, Exact, Hex, Time},
+};
 
 /// Swap quotes of the aggregator.
 ///
@@ -20,26 +23,25 @@ pub trait SwapQuotes: Send + Sync {
     /// [`PortError`]
     fn quote(&self, ask: &SwapAsk) -> impl Future<Output = Result<SwapQuote, PortError>> + Send;
 
-    /// Reads the prices of both tokens from a source that is not the aggregator. `None` when no
-    /// source is configured or a price is unknown. The plan then says that no independent price was
-    /// read.
-    fn independent_price(
+    /// Judges what a quoted swap is worth, by prices that are independent of the quote
+    /// ([`Judgement::output_price`]). The plan states the judgement, and no verifier can repeat it.
+    /// By default nobody judges, and the plan says so.
+    ///
+    /// # Errors
+    /// The refusal of a swap that breaks a limit: [`Refusal::PRICE_IMPACT`], [`Refusal::HONEYPOT`],
+    /// [`Refusal::TOKEN_TAX`].
+    fn judge_worth(
         &self,
         _ask: &SwapAsk,
-    ) -> impl Future<Output = Option<IndependentPrice>> + Send {
-        async { None }
+        _quote: &SwapQuote,
+    ) -> impl Future<Output = Result<Judgement, Refusal>> + Send {
+        async {
+            Ok(Judgement::output_price(
+                false,
+                "no source of prices was asked",
+            ))
+        }
     }
-}
-
-/// The prices of a swap's two tokens.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct IndependentPrice {
-    /// The name of the source (`defillama`).
-    pub source: String,
-    /// The prices.
-    #[serde(with = "As::<PriceRecord>")]
-    pub reading: PriceReading,
 }
 
 /// The parameters of a quote.
@@ -65,8 +67,8 @@ pub struct SwapAsk {
     pub allow_tools: Vec<String>,
     /// The exchanges that the aggregator must not use, by its keys.
     pub deny_tools: Vec<String>,
-    /// The most that the output's worth may be below the input's. `None` for the aggregator's own
-    /// limit.
+    /// The most that the output's worth may be below the input's, if the caller sets it. The
+    /// operator's limit otherwise.
     pub max_price_impact: Option<BasisPoints>,
 }
 
@@ -146,35 +148,11 @@ pub struct SwapQuote {
     pub read_at: UtcSeconds,
 }
 
-/// The prices of both tokens, in their form of the wire.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PriceRecord {
-    as_of: Time,
-    from_decimals: u8,
-    from_usd: Exact,
-    to_decimals: u8,
-    to_usd: Exact,
-}
-
-impl Wire<PriceReading> for PriceRecord {
-    fn of(reading: &PriceReading) -> Self {
-        Self {
-            as_of: Time(reading.as_of),
-            from_decimals: reading.from_decimals,
-            from_usd: Exact(reading.from_usd),
-            to_decimals: reading.to_decimals,
-            to_usd: Exact(reading.to_usd),
-        }
-    }
-
-    fn value(self) -> PriceReading {
-        PriceReading {
-            from_usd: self.from_usd.0,
-            from_decimals: self.from_decimals,
-            to_usd: self.to_usd.0,
-            to_decimals: self.to_decimals,
-            as_of: self.as_of.0,
-        }
+impl SwapQuote {
+    /// Computes by how much the expected output is worth less than the input by the quote's own
+    /// values. `None` when the quote states none.
+    #[must_use]
+    pub fn price_impact(&self) -> Option<BasisPoints> {
+        loss(self.from_usd?, self.to_usd?)
     }
 }

@@ -8,7 +8,10 @@ use alloy_primitives::U256;
 use calldata_checks::{BasisPoints, FeePolicy, swap::SwapFacts};
 use serde::{Deserialize, Serialize};
 
-use crate::wire::{Digits, Eip55, Text};
+use crate::{
+    Judgement, JudgementResult,
+    wire::{Digits, Eip55, Text},
+};
 
 /// The basis of the minimum: the aggregator's own quote, and not a market price.
 const QUOTE_RELATIVE: &str = "quote_relative";
@@ -47,10 +50,6 @@ struct LegRecord {
 struct MinimumOutput {
     amount: Digits,
     basis: Text,
-    /// How far the minimum is below the input's worth at an independent price. Absent without such
-    /// a price.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    below_independent_price_bps: Option<u16>,
     /// How far the minimum is below the output that the quote expects, rounded up.
     below_quote_bps: u16,
     /// `minAmountOut` of the request.
@@ -68,7 +67,6 @@ impl Disclosure {
         let minimum = facts.min_amount_out();
         let expected = facts.quoted().to_amount;
         let below = expected.checked_sub(minimum).unwrap_or_default();
-        let deviation = facts.price_deviation(minimum);
         Self {
             legs: facts
                 .legs()
@@ -87,12 +85,11 @@ impl Disclosure {
             minimum_output: MinimumOutput {
                 amount: Digits(minimum),
                 basis: Cow::Borrowed(QUOTE_RELATIVE),
-                below_independent_price_bps: deviation.map(BasisPoints::get),
                 below_quote_bps: BasisPoints::at_least_of(below, expected).get(),
                 caller_minimum: facts.asked().min_amount_out.map(Digits),
                 quote_price_impact_bps: facts.price_impact().map(BasisPoints::get),
             },
-            notes: notes(facts, policy, deviation.is_some()),
+            notes: notes(facts, policy),
             transfer_fees: Cow::Borrowed(NOT_EXAMINED),
         }
         .examined(false)
@@ -108,23 +105,30 @@ impl Disclosure {
         }
         self
     }
+
+    /// Returns the disclosure with a note when the service could not judge what the swap is worth.
+    pub(crate) fn judged(mut self, judgements: &[Judgement]) -> Self {
+        if judgements
+            .iter()
+            .any(|judged| judged.result() == JudgementResult::Unknown)
+        {
+            self.notes.push(Cow::Borrowed(WORTH_UNKNOWN_NOTE));
+        }
+        self
+    }
 }
 
+const WORTH_UNKNOWN_NOTE: &str = "What the swap is worth could not be judged (worth_unknown; judgements says why): compare the \
+    expected output with a source of your own, or set minAmountOut.";
 const NOT_EXAMINED_NOTE: &str = "Nobody examined whether one of the tokens takes a fee on its own transfers. Such an input \
     token lets the call revert; such an output token can deliver less than the minimum, because the router compares the \
     minimum before it transfers the output.";
 
-fn notes(facts: &SwapFacts, policy: &FeePolicy, priced: bool) -> Vec<Text> {
+fn notes(facts: &SwapFacts, policy: &FeePolicy) -> Vec<Text> {
     let mut notes: Vec<Text> = vec![Cow::Borrowed(
         "The minimum output is relative to the aggregator's own quote (quote_relative): it bounds what the execution may \
          lose against that quote, and does not say that the quote is a good price.",
     )];
-    if !priced {
-        notes.push(Cow::Borrowed(
-            "No independent price of both tokens was read: compare the expected output with a source of your own, or set \
-             minAmountOut.",
-        ));
-    }
     for (at, leg) in facts.legs().iter().enumerate() {
         if leg
             .review

@@ -2,17 +2,12 @@
 
 use std::borrow::Cow;
 
-use calldata_checks::{
-    Step, StepKind,
-    fees::ReviewedChain,
-    step,
-    swap::{PriceReading, SwapQuoted},
-};
+use calldata_checks::{Step, StepKind, fees::ReviewedChain, step, swap::SwapQuoted};
 use serde::{Deserialize, Serialize};
 
 use super::SwapRequest;
 use crate::{
-    ports::{IndependentPrice, SwapQuote},
+    ports::SwapQuote,
     wire::{Digits, Eip55, Exact, Label, StepRecord, Text, Time},
 };
 
@@ -21,9 +16,6 @@ use crate::{
 #[serde(deny_unknown_fields)]
 pub(crate) struct SwapPayload {
     pub(super) chain_id: u64,
-    /// Prices from a source that is not the aggregator. Absent when none were read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    independent_price: Option<PriceRecord>,
     pub(super) quote: QuoteRecord,
     pub(super) steps: Vec<StepRecord>,
 }
@@ -62,28 +54,10 @@ pub(crate) struct QuoteRecord {
     tool: Label,
 }
 
-/// The prices of both tokens, each in US dollars for a whole token.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PriceRecord {
-    as_of: Time,
-    from_decimals: u8,
-    from_usd: Exact,
-    /// The name of the source, as a label.
-    source: Label,
-    to_decimals: u8,
-    to_usd: Exact,
-}
-
 impl SwapPayload {
     /// Puts the reset of the allowance and the approval for the reviewed router before the quote's
     /// unchanged transaction.
-    pub(super) fn compose(
-        request: &SwapRequest,
-        chain: &ReviewedChain,
-        quote: &SwapQuote,
-        price: Option<&IndependentPrice>,
-    ) -> Self {
+    pub(super) fn compose(request: &SwapRequest, chain: &ReviewedChain, quote: &SwapQuote) -> Self {
         let approval =
             |kind, amount| step::approval(kind, request.from_token, chain.router, amount);
         let steps = [
@@ -98,7 +72,6 @@ impl SwapPayload {
         ];
         Self {
             chain_id: request.chain_id,
-            independent_price: price.map(PriceRecord::from),
             quote: quote.into(),
             steps: steps.iter().map(StepRecord::from).collect(),
         }
@@ -106,49 +79,15 @@ impl SwapPayload {
 }
 
 impl SwapPayload {
-    /// The quote and the prices in the form of the checks.
-    pub(super) fn readings(&self) -> SwapQuoted {
-        let price = self.independent_price.as_ref();
-        SwapQuoted {
-            price: price.map(PriceRecord::reading),
-            ..self.quote.as_read()
-        }
-    }
-
     /// The calldata of the call, if the plan has one.
     pub(super) fn call_data(&self) -> Option<&[u8]> {
         self.steps.last().map(|step| step.data.0.as_ref())
     }
 }
 
-impl PriceRecord {
-    const fn reading(&self) -> PriceReading {
-        PriceReading {
-            from_usd: self.from_usd.0,
-            from_decimals: self.from_decimals,
-            to_usd: self.to_usd.0,
-            to_decimals: self.to_decimals,
-            as_of: self.as_of.0,
-        }
-    }
-}
-
-impl From<&IndependentPrice> for PriceRecord {
-    fn from(price: &IndependentPrice) -> Self {
-        let reading = price.reading;
-        Self {
-            as_of: Time(reading.as_of),
-            from_decimals: reading.from_decimals,
-            from_usd: Exact(reading.from_usd),
-            source: Label::of(&price.source),
-            to_decimals: reading.to_decimals,
-            to_usd: Exact(reading.to_usd),
-        }
-    }
-}
-
 impl QuoteRecord {
-    fn as_read(&self) -> SwapQuoted {
+    /// The quote in the form of the checks.
+    pub(super) fn as_read(&self) -> SwapQuoted {
         SwapQuoted {
             integrator: self.integrator.clone().into_owned(),
             from_chain_id: self.from_chain_id,
@@ -167,7 +106,6 @@ impl QuoteRecord {
             call_value: self.call_value.0,
             from_usd: self.from_usd.map(|worth| worth.0),
             to_usd: self.to_usd.map(|worth| worth.0),
-            price: None,
             read_at: self.read_at.0,
         }
     }

@@ -49,6 +49,12 @@ static MIN_AMOUNT_OUT: Argument<U256> = Argument::amount_or_integer(
     "minAmountOut",
     "the least output that is accepted, in the output token's smallest unit; refused if the quote guarantees less",
 );
+static MAX_PRICE_IMPACT_BPS: Argument<u64> = Argument::integer(
+    "maxPriceImpactBps",
+    "the most that the swap may lose at present prices, in basis points; without it the operator's limit, which it tightens, or loosens up to the operator's ceiling",
+    0,
+    10_000,
+);
 static EXPORTS: Argument<Vec<&'static str>> = Argument::choices(
     "exports",
     "also give the steps in these forms: wallet_sendCalls (EIP-5792), a Safe Transaction Builder batch",
@@ -64,6 +70,7 @@ pub(crate) const PROPERTIES: &[Property] = &[
     Property::required(&FROM_AMOUNT),
     Property::required_object(&SLIPPAGE),
     Property::optional(&MIN_AMOUNT_OUT),
+    Property::optional(&MAX_PRICE_IMPACT_BPS),
     Property::optional(&EXPORTS),
 ];
 
@@ -85,6 +92,12 @@ pub struct SwapRequest {
     pub(super) from_amount: Digits,
     /// The input token.
     pub(super) from_token: Address,
+    /// The most that the swap may lose at present prices.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "optional_bps_number"
+    )]
+    pub(super) max_price_impact_bps: Option<BasisPoints>,
     /// The least output that is accepted, in the output token's smallest unit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) min_amount_out: Option<Digits>,
@@ -159,6 +172,16 @@ impl SwapRequest {
         self.with(MIN_AMOUNT_OUT.name, Digits(least))
     }
 
+    /// Returns the request with the most that the swap may lose at present prices. It tightens the
+    /// limits of the service that makes the plan, or loosens them up to that service's ceiling.
+    ///
+    /// # Errors
+    /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
+    /// one in JSON.
+    pub fn with_max_price_impact(&self, most: BasisPoints) -> Result<Self, Refusal> {
+        self.with(MAX_PRICE_IMPACT_BPS.name, most.get())
+    }
+
     /// Returns the request with the steps in further forms.
     ///
     /// # Errors
@@ -227,6 +250,7 @@ impl SwapRequest {
             .object(&SLIPPAGE)
             .and_then(|slippage| slippage.required(&MAX_BPS));
         let min_amount_out = reader.optional(&MIN_AMOUNT_OUT);
+        let max_price_impact_bps = reader.optional(&MAX_PRICE_IMPACT_BPS);
         let exports = reader.optional(&EXPORTS);
         refuse_safe_batch(reader, outcome, account_profile, exports.as_ref());
         if from_token.is_some() && from_token == to_token {
@@ -242,9 +266,13 @@ impl SwapRequest {
             exports: ExportSet::from_words(&exports?.unwrap_or_default()),
             from_amount: Digits(from_amount?),
             from_token: from_token?,
+            max_price_impact_bps: match max_price_impact_bps? {
+                None => None,
+                Some(bps) => Some(basis_points(bps)?),
+            },
             min_amount_out: min_amount_out?.map(Digits),
             slippage: Slippage {
-                max_bps: u16::try_from(max_bps?).ok().and_then(BasisPoints::new)?,
+                max_bps: basis_points(max_bps?)?,
             },
             to_token: to_token?,
         })
@@ -295,6 +323,17 @@ fn nothing_chosen(exports: &ExportSet) -> bool {
 
 fn export_words<S: Serializer>(exports: &ExportSet, serializer: S) -> Result<S::Ok, S::Error> {
     exports.words().serialize(serializer)
+}
+
+fn basis_points(number: u64) -> Option<BasisPoints> {
+    u16::try_from(number).ok().and_then(BasisPoints::new)
+}
+
+fn optional_bps_number<S: Serializer>(
+    bps: &Option<BasisPoints>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    bps.map(BasisPoints::get).serialize(serializer)
 }
 
 fn bps_number<S: Serializer>(bps: &BasisPoints, serializer: S) -> Result<S::Ok, S::Error> {

@@ -5,10 +5,9 @@
 //! forged plans of bridges are tested inside the crate, beside the tests of its Safes.
 
 use alloy_primitives::U256;
-use calldata_checks::swap::PriceReading;
 use plan_builder::{
-    Policy, Refusal, Request, Verified, VerifiedPlan,
-    ports::{IndependentPrice, NoSimulator, PortError, SwapAsk, SwapQuote, SwapQuotes},
+    Judgement, JudgementResult, Policy, Refusal, Request, Verified, VerifiedPlan,
+    ports::{NoSimulator, PortError, SwapAsk, SwapQuote, SwapQuotes},
     swap, verify,
 };
 use serde_json::json;
@@ -24,7 +23,7 @@ fn open(verified: &Verified) -> Vec<&'static str> {
     open.map(|check| check.name).collect()
 }
 
-/// A source that quotes one unit for the whole input, with prices by which that is fair.
+/// A source that quotes one unit for the whole input, and a judge who calls that fair.
 struct Robber;
 
 impl SwapQuotes for Robber {
@@ -38,33 +37,19 @@ impl SwapQuotes for Robber {
         Ok(draft.finish())
     }
 
-    async fn independent_price(&self, ask: &SwapAsk) -> Option<IndependentPrice> {
+    async fn judge_worth(&self, ask: &SwapAsk, _: &SwapQuote) -> Result<Judgement, Refusal> {
         assert_eq!(ask.from_amount, U256::from(1_000_000_007));
-        Some(IndependentPrice {
-            source: "elsewhere".to_owned(),
-            reading: PriceReading {
-                from_usd: "0.000000000000001".parse().unwrap(),
-                from_decimals: 6,
-                to_usd: "1000001".parse().unwrap(),
-                to_decimals: 18,
-                as_of: sample::now(),
-            },
-        })
+        let fair = "1000 USD in, 1000 USD out";
+        Ok(Judgement::output_price(true, fair))
     }
-}
-
-/// Makes the policy of an operator who requires an independent price and limits both prices.
-fn demanding() -> Policy {
-    sample::policy_with(|fees| {
-        fees["swap"] = json!({
-            "price_required": true, "max_price_deviation_bps": 50, "max_price_impact_bps": 50,
-        });
-    })
 }
 
 #[test]
 fn a_swap_for_nothing_verifies_and_its_price_is_not_established() {
-    let (request, policy) = (sample::parse(&sample::arguments()).unwrap(), demanding());
+    let (request, policy) = (
+        sample::parse(&sample::arguments()).unwrap(),
+        sample::policy(),
+    );
     let at = sample::moment();
     let plan = sample::ready(swap::build(&request, &Robber, &NoSimulator, &policy, &at)).unwrap();
     let verified = verify(&Request::Swap(request), plan.json(), sample::now(), &policy).unwrap();
@@ -72,8 +57,13 @@ fn a_swap_for_nothing_verifies_and_its_price_is_not_established() {
         panic!("{verified:?}");
     };
     assert_eq!(swap.min_amount_out, U256::ONE);
-    let of_the_price = ["agg_min_out_slippage_bound", "agg_output_price_bound"];
-    assert_eq!(open(&verified), of_the_price);
+    assert_eq!(open(&verified), ["agg_min_out_slippage_bound"]);
+    // The judgement is the plan's own statement, and no assertion.
+    let [judged] = verified.judgements() else {
+        panic!("{verified:?}");
+    };
+    assert_eq!(judged.result(), JudgementResult::Holds);
+    assert_eq!(verified.plan_report().assertions().len(), 12);
     // By the plan's own report, everything holds.
     assert!(verified.plan_report().not_established().is_empty());
     let why = verified.report().not_established()[0].observed.as_str();
@@ -88,7 +78,7 @@ fn a_least_output_of_the_request_is_established() {
     let honest = sample::build(&arguments, |_| {}).unwrap();
     let policy = sample::policy();
     let verified = verify(&request, honest.json(), sample::now(), &policy).unwrap();
-    assert_eq!(open(&verified), ["agg_output_price_bound"]);
+    assert_eq!(open(&verified), [""; 0]);
     let cheaper = sample::build(&arguments, |draft| {
         draft.quote.to_amount_min -= U256::ONE;
         draft.call._minAmountOut -= U256::ONE;

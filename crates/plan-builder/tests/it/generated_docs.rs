@@ -5,7 +5,7 @@ use std::{fmt::Write as _, path::Path};
 use calldata_checks::{
     Facts, bridge::BridgeFacts, perp_order::PerpOrderFacts, pm_order::PmOrderFacts, swap::SwapFacts,
 };
-use plan_builder::Refusal;
+use plan_builder::{Judgement, Refusal};
 
 #[test]
 fn generated_docs_are_those_of_the_tables() {
@@ -31,6 +31,15 @@ plans look like is in [PLANS.md](PLANS.md).
 ",
     );
     table::<SwapFacts>(&mut text, "Swap (`svc_prepare_swap`)");
+    let judged = Judgement::output_price(true, "");
+    write!(
+        text,
+        "\nA swap plan also states a judgement ([PLANS.md](PLANS.md#judgements)). It is no check, and no verifier can repeat it.\n\n\
+         | Judgement | Establishes for whoever believes the server |\n|---|---|\n| `{}` | {} |\n",
+        judged.name(),
+        judged.establishes()
+    )
+    .unwrap();
     table::<BridgeFacts>(&mut text, "Bridge (`svc_prepare_bridge`)");
     table::<PmOrderFacts>(
         &mut text,

@@ -236,7 +236,6 @@ impl Call {
             call_value: U256::ZERO,
             from_usd: None,
             to_usd: None,
-            price: None,
             read_at: NOW,
         };
         let commitment = Commitment {

@@ -70,10 +70,10 @@ fn the_vector_with_a_minimum_is_built_and_its_minimum_is_established() {
         let open = verified.report().not_established().iter();
         open.map(|check| check.name).collect()
     };
-    assert_eq!(open(&request, sealed.json()), ["agg_output_price_bound"]);
+    assert_eq!(open(&request, sealed.json()), [""; 0]);
     assert_eq!(
         open(&self::request(Rail::Swap), &read("swap.plan.json")),
-        ["agg_min_out_slippage_bound", "agg_output_price_bound"]
+        ["agg_min_out_slippage_bound"]
     );
 }
 
@@ -155,7 +155,40 @@ fn a_plan_has_one_digest() {
         }
         let mut plan: Value = serde_json::from_str(&text).unwrap();
         plan["not_established"] = json!([]);
+        if rail != Rail::Swap {
+            plan["judgements"] = json!([]);
+        }
         assert!(verify(&request(rail), &reseal(plan).to_string(), now, &policy()).is_err());
+    }
+}
+
+/// A judgement is the plan's own statement. Its name, its meaning and its place are not.
+#[test]
+fn a_plan_states_the_judgement_of_its_rail_and_no_other() {
+    let now = UtcSeconds::from_unix(NOW + 10);
+    let swap: Value = serde_json::from_str(&read("swap.plan.json")).unwrap();
+    let judged = &swap["judgements"];
+    let [mut other, mut twice] = [judged.clone(), judged.clone()];
+    other[0]["name"] = json!("agg_price_is_fair");
+    twice.as_array_mut().unwrap().push(judged[0].clone());
+    let mut hidden = judged.clone();
+    hidden[0]["observed"] = json!("fair\u{202e}");
+    for (rail, judgements) in [
+        (Rail::Swap, json!([])),
+        (Rail::Swap, other),
+        (Rail::Swap, twice),
+        (Rail::Swap, hidden),
+        (Rail::Bridge, judged.clone()),
+        (Rail::PmOrder, judged.clone()),
+        (Rail::PerpOrder, judged.clone()),
+    ] {
+        let text = read(&format!("{}.plan.json", rail.as_str()));
+        let mut plan: Value = serde_json::from_str(&text).unwrap();
+        plan["judgements"] = judgements;
+        let refusal = verify(&request(rail), &reseal(plan).to_string(), now, &policy());
+        let refusal = refusal.unwrap_err();
+        assert_eq!(refusal.check, Refusal::PLAN_REBUILT, "{rail:?}");
+        assert!(refusal.message.contains("judgements"), "{refusal}");
     }
 }
 
@@ -200,6 +233,7 @@ fn labels(rail: Rail) -> &'static [&'static str] {
     match rail {
         Rail::Swap => &[
             "/artifact_id",
+            "/judgements/0/observed",
             "/payload/quote/call_from",
             "/payload/quote/read_at",
             "/payload/quote/source",

@@ -44,8 +44,9 @@ pub enum NoPrice {
         /// The sources.
         sources: Vec<&'static str>,
     },
-    /// The amount at the price has no figure: it is zero or has too many digits.
-    #[error("{token}: the amount at its price is no figure")]
+    /// The amount at the price has no figure: it is zero, has too many digits, or nobody knows the
+    /// decimals of the token.
+    #[error("{token}: its amount in whole tokens is zero, has too many digits or is not known")]
     Incomputable {
         /// The token.
         token: Address,

@@ -10,6 +10,10 @@ use crate::{Problem, lenient};
 /// One hundred percent, in basis points.
 const ALL_BPS: u32 = 10_000;
 
+/// The refusal of `plans.price_source`, an earlier key.
+pub const PRICE_SOURCE_MOVED: &str =
+    "no such key: the sources of prices are worth.chains.N.independent";
+
 /// The accepted ages of a price, in seconds. A younger price would never be had, and an older one
 /// says nothing about the present.
 const AGES: std::ops::RangeInclusive<u32> = 30..=3_600;

@@ -11,7 +11,7 @@ use super::{WalletPlans, evidence, request, steps, unreadable};
 
 impl WalletPlans {
     pub(super) async fn circle_bridge(&self, ask: &BridgeAsk) -> Result<BridgePlan, Refusal> {
-        let policy = &self.rules(Rail::Bridge)?.policy;
+        let policy = self.policy(Rail::Bridge)?;
         // A plan mints to its own account, because a wallet's key has the same address on every
         // chain.
         if ask.recipient != ask.wallet {

@@ -54,6 +54,17 @@ fn a_plan_is_accepted_with_every_check_and_its_observation() {
             let line = rows.lines().find(|line| line.contains(&name)).unwrap();
             assert!(line.starts_with("open  ") && line.ends_with(&why), "{line}");
         }
+        // A judgement is the plan's own statement, and the tool says that.
+        for row in plan["judgements"].as_array().into_iter().flatten() {
+            let (name, observed) = (text(&row["name"]), text(&row["observed"]));
+            let line = rows.lines().find(|line| line.contains(&name)).unwrap();
+            assert!(line.starts_with("said  "), "{line}");
+            let said = format!(
+                "{}, as the plan says of itself: {observed}",
+                text(&row["result"])
+            );
+            assert!(line.ends_with(&said), "{line}");
+        }
         let digest = text(&plan["submission"]["payload_digest"]);
         let last = format!(
             "verified: {rail} plan {digest}\nvalid until {}\n",
@@ -192,13 +203,12 @@ fn every_rail_is_verified_and_json_says_the_same() {
             let rows = plan[member].as_array().into_iter().flatten();
             rows.map(|row| &row["name"]).collect()
         };
-        // The recorded swap was quoted without values, and the test read no price.
-        let unjudged = names("not_established");
-        assert_eq!(unjudged.is_empty(), rail != "swap");
-        let (mut open, names): (Vec<_>, Vec<_>) = names("assertions")
+        assert!(names("not_established").is_empty());
+        let judged = names("judgements");
+        assert_eq!(judged.is_empty(), rail != "swap");
+        let (open, names): (Vec<_>, Vec<_>) = names("assertions")
             .into_iter()
             .partition(|name| stated(rail).contains(&name.as_str().unwrap()));
-        open.extend(unjudged);
         assert!(names.len() >= 8);
         let verified = &json.json()["verified"];
         for (member, expected) in [
@@ -213,6 +223,9 @@ fn every_rail_is_verified_and_json_says_the_same() {
         ] {
             assert_eq!(&verified[member], expected, "{rail} {member}");
         }
+        let stated = verified["judgements"].as_array().unwrap().iter();
+        let stated: Vec<_> = stated.map(|row| &row["name"]).collect();
+        assert_eq!(stated, judged, "{rail}");
         assert!(verified["plan"].as_array().unwrap().len() >= 8);
         for name in names.into_iter().chain(open) {
             assert!(text.stdout.contains(name.as_str().unwrap()), "{name}");

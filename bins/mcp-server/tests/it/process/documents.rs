@@ -58,8 +58,6 @@ fn the_example_shows_the_defaults() {
             "{server:?} {:?} {:?} {:?} {:?}",
             PlansSection {
                 shares: SharesSection::default(),
-                // The key has no default.
-                price_source: None,
                 ..config.plans.clone()
             },
             Rail::ALL.map(|rail| config.plans.shares.rules(rail)),

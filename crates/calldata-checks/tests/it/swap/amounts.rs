@@ -2,12 +2,10 @@
 
 use alloy_primitives::{Address, B256, U256};
 use alloy_sol_types::SolCall as _;
-use calldata_checks::{
-    BasisPoints, Decimal, DigestStanding, UtcSeconds, step::approveCall, swap::PriceReading,
-};
+use calldata_checks::{BasisPoints, DigestStanding, UtcSeconds, step::approveCall};
 
 use crate::swap::sample::{
-    DAI, FORWARDER, GROSS, NOW, ROUTER, STRANGER, Sample, USDC, WETH, attacks, leg, price, worth,
+    DAI, FORWARDER, GROSS, NOW, ROUTER, STRANGER, Sample, USDC, WETH, attacks, leg,
 };
 
 attacks! {
@@ -122,17 +120,6 @@ attacks! {
 
     a_plan_that_outlives_a_market_makers_quote: "artifact_expiry_committed", "the plan outlives the quote of one of its exchanges"
         => |s| s.policy.chains[0].legs[0].max_life_seconds = Some(299);
-    impact_above_the_operators: "agg_output_price_bound", "the quoted output is worth too much less than the input, by the quote's own values"
-        => |s| { worth(s, "1000", "969.9"); s.policy.swap.max_price_impact = BasisPoints::new(300); };
-    output_below_an_independent_price: "agg_output_price_bound", "the quoted output is worth too much less than the input, by an independent price"
-        => |s| { s.quoted.price = Some(price("3400")); s.policy.swap.max_price_deviation = BasisPoints::new(0); s.quoted.to_amount -= U256::from(6_000_000_000_000_000u64);
-                 s.quoted.to_amount_min = s.quoted.to_amount; s.call._minAmountOut = s.quoted.to_amount; };
-    no_independent_price_where_one_is_required: "agg_output_price_bound", "there is no independent price of both tokens"
-        => |s| s.policy.swap.price_required = true;
-    independent_price_of_nothing: "agg_output_price_bound", "there is no independent price of both tokens"
-        => |s| { s.policy.swap.price_required = true; s.quoted.price = Some(PriceReading { from_usd: Decimal::ZERO, ..price("3400") }); };
-    independent_price_of_another_time: "agg_output_price_bound", "the independent price is not of the quote's time"
-        => |s| s.quoted.price = Some(PriceReading { as_of: UtcSeconds::from_unix(NOW - 901), ..price("3400") });
 
     stale: "artifact_expiry_committed", "the plan is no longer valid"
         => |s| s.commitment.now = UtcSeconds::from_unix(NOW + 300);
@@ -140,63 +127,6 @@ attacks! {
         => |s| s.commitment.valid_until = UtcSeconds::from_unix(NOW + 661);
     another_digest: "payload_digest_committed", "the plan is not the one that was sealed"
         => |s| s.commitment.digest = DigestStanding::Recomputed { claimed: B256::ZERO, computed: B256::repeat_byte(1) };
-}
-
-/// A limit that is not configured does not apply; a configured limit applies to the basis point.
-#[test]
-fn the_configured_limits_of_the_price_apply() {
-    let mut sample = Sample::new();
-    worth(&mut sample, "1000", "10");
-    sample.quoted.price = Some(price("1"));
-    assert_eq!(
-        price_not_established(&sample),
-        "below the input's value, by the quote's own values: 9900 bps, no limit configured; by an independent price: 9998 bps, no limit configured"
-    );
-
-    worth(&mut sample, "1000", "970");
-    sample.quoted.price = Some(price("3400"));
-    sample.policy.swap.max_price_impact = BasisPoints::new(300);
-    sample.policy.swap.price_required = true;
-    // 0.3 WETH at 3,400 are worth more than 1,000 USDC.
-    sample.policy.swap.max_price_deviation = BasisPoints::new(0);
-    let report = sample.judge().unwrap();
-    assert_eq!(
-        report.assertions().last().unwrap().observed.as_str(),
-        "below the input's value, by the quote's own values: 300 <= 300 bps; by an independent price: 0 <= 0 bps"
-    );
-    assert!(report.not_established().is_empty());
-    sample.policy.swap.max_price_impact = BasisPoints::new(299);
-    assert_eq!(sample.judge().unwrap_err().check, "agg_output_price_bound");
-}
-
-/// The check does not pass on unknown prices: it is no assertion then, and the report says so.
-#[test]
-fn an_unknown_price_is_not_asserted() {
-    let mut sample = Sample::new();
-    let unknown = "below the input's value, by the quote's own values: unknown; by an independent price: unknown";
-    assert_eq!(price_not_established(&sample), unknown);
-    sample.policy.swap.max_price_impact = BasisPoints::new(300);
-    sample.policy.swap.max_price_deviation = BasisPoints::new(300);
-    assert_eq!(price_not_established(&sample), unknown);
-    // The other source alone judges a quote without own values, and the report says so.
-    sample.quoted.price = Some(price("3400"));
-    let report = sample.judge().unwrap();
-    assert!(report.not_established().is_empty());
-    assert_eq!(
-        report.assertions().last().unwrap().observed.as_str(),
-        "below the input's value, by the quote's own values: unknown; by an independent price: 0 <= 300 bps"
-    );
-}
-
-fn price_not_established(sample: &Sample) -> String {
-    let report = sample.judge().unwrap();
-    let name = "agg_output_price_bound";
-    assert!(report.assertions().iter().all(|check| check.name != name));
-    let [open] = report.not_established() else {
-        panic!("one check has nothing to judge");
-    };
-    assert_eq!(open.name, name);
-    open.observed.as_str().to_owned()
 }
 
 #[test]

@@ -5,12 +5,10 @@ use alloy_sol_types::SolCall as _;
 use calldata_checks::{
     BasisPoints, CheckReport, Commitment, DigestStanding, Failure, FeePolicy, Step, StepKind,
     UtcSeconds,
-    fees::{
-        BridgeCaps, FeeModel, FeeRecipient, ReviewedChain, ReviewedLeg, Rounding, SwapPricePolicy,
-    },
+    fees::{BridgeCaps, FeeModel, FeeRecipient, ReviewedChain, ReviewedLeg, Rounding},
     judge, step,
     swap::{
-        self, PriceReading, SwapAsked, SwapFacts, SwapQuoted,
+        self, SwapAsked, SwapFacts, SwapQuoted,
         calldata::{
             FeeDistribution, SwapData, forwardERC20FeesCall, swapTokensMultipleV3ERC20ToERC20Call,
         },
@@ -105,7 +103,6 @@ impl Sample {
                 call_value: U256::ZERO,
                 from_usd: None,
                 to_usd: None,
-                price: None,
                 read_at: UtcSeconds::from_unix(NOW),
             },
             plan_chain_id: BASE,
@@ -204,7 +201,7 @@ pub(crate) fn free() -> FeePolicy {
         rounding: Rounding::Floor,
         recipients: Vec::new(),
         chains: Vec::new(),
-        swap: SwapPricePolicy::default(),
+        deny_tools: Vec::new(),
         pm_builder_code: B256::ZERO,
         pm_max_builder_fee: FeePolicy::PM_MAX_BUILDER_FEE,
         perp_builder: None,
@@ -243,23 +240,6 @@ pub(crate) fn part(recipient: Address, amount: u64) -> FeeDistribution {
     FeeDistribution {
         recipient,
         amount: U256::from(amount),
-    }
-}
-
-/// Sets the quote's values of the input and the expected output, in US dollars.
-pub(crate) fn worth(sample: &mut Sample, from: &str, to: &str) {
-    sample.quoted.from_usd = Some(from.parse().unwrap());
-    sample.quoted.to_usd = Some(to.parse().unwrap());
-}
-
-/// Makes an independent price: one dollar for USDC, and this price for WETH.
-pub(crate) fn price(weth: &str) -> PriceReading {
-    PriceReading {
-        from_usd: "1".parse().unwrap(),
-        from_decimals: 6,
-        to_usd: weth.parse().unwrap(),
-        to_decimals: 18,
-        as_of: UtcSeconds::from_unix(NOW),
     }
 }
 

@@ -1,10 +1,11 @@
-//! `[[chains]]` and `[swap]`: the contracts that a swap may touch, and the limits of its price.
+//! `[[chains]]` and `[swap]`: the contracts that a swap may touch, and the exchanges that it may not
+//! use.
 
 use std::collections::BTreeSet;
 
 use alloy_primitives::{Address, Selector};
 use calldata_checks::{
-    fees::{ReviewedChain, ReviewedLeg, SwapPricePolicy},
+    fees::{ReviewedChain, ReviewedLeg},
     swap::calldata::IMPLEMENTED,
 };
 use exact::address::ConfiguredAddress;
@@ -37,33 +38,47 @@ struct LegTable {
     max_life_seconds: Option<u64>,
 }
 
-/// `[swap]`: the limits of a swap's price, and the exchanges that the aggregator must not use.
+/// `[swap]`: the exchanges that the aggregator must not use. The limits of a swap's price are in the
+/// server's own configuration, and their earlier keys are refused with their present place.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SwapTable {
-    max_price_impact_bps: Option<u64>,
-    max_price_deviation_bps: Option<u64>,
-    #[serde(default)]
-    price_required: bool,
+    max_price_impact_bps: Option<serde_json::Value>,
+    max_price_deviation_bps: Option<serde_json::Value>,
+    price_required: Option<serde_json::Value>,
     #[serde(default)]
     deny_tools: Vec<String>,
 }
 
 impl SwapTable {
-    pub(super) fn review(self, problems: &mut Problems) -> SwapPricePolicy {
+    /// Returns the exchanges that are never asked.
+    pub(super) fn review(self, problems: &mut Problems) -> Vec<String> {
         problems.check(
             self.deny_tools.len() <= MOST_TOOLS
                 && self.deny_tools.iter().all(|tool| is_tool_key(tool)),
             "swap.deny_tools",
             "at most 32 keys of exchanges as the aggregator writes them (a-z, 0-9, - and _)",
         );
-        let mut bps = |value: Option<u64>, key| value.and_then(|value| problems.bps(value, key));
-        SwapPricePolicy {
-            max_price_impact: bps(self.max_price_impact_bps, "swap.max_price_impact_bps"),
-            max_price_deviation: bps(self.max_price_deviation_bps, "swap.max_price_deviation_bps"),
-            price_required: self.price_required,
-            deny_tools: self.deny_tools,
+        for (moved, key, place) in [
+            (
+                self.max_price_impact_bps,
+                "swap.max_price_impact_bps",
+                "no such key: it is max_price_impact_bps of [worth] in the server's configuration",
+            ),
+            (
+                self.max_price_deviation_bps,
+                "swap.max_price_deviation_bps",
+                "no such key: it is max_deviation_bps of [worth] in the server's configuration",
+            ),
+            (
+                self.price_required,
+                "swap.price_required",
+                "no such key: the sources of prices are in [worth] of the server's configuration, and a plan says when they have none",
+            ),
+        ] {
+            problems.check(moved.is_none(), key, place);
         }
+        self.deny_tools
     }
 }
 

@@ -3,12 +3,12 @@
 use std::fmt::Debug;
 
 use alloy_primitives::{Address, B256, Bytes, U256};
-use calldata_checks::{BasisPoints, UtcSeconds, swap::PriceReading};
+use calldata_checks::{BasisPoints, UtcSeconds};
 use plan_builder::{
-    Refusal,
+    Judgement, Refusal,
     ports::{
-        BridgeFees, IndependentPrice, PerpVenue, PmBuilderFee, PmVenue, PortError, PortErrorReason,
-        SimulatedCall, SimulatedLog, SwapAsk, SwapQuotes,
+        BridgeFees, PerpVenue, PmBuilderFee, PmVenue, PortError, PortErrorReason, SimulatedCall,
+        SimulatedLog, SwapAsk, SwapQuotes,
     },
 };
 use serde::{Serialize, de::DeserializeOwned};
@@ -54,16 +54,8 @@ fn quotes_and_readings_read_back() {
     quote.to_amount = U256::MAX;
     quote.from_usd = Some("0.5".parse().unwrap());
     kept(quote);
-    kept(IndependentPrice {
-        source: "defillama".to_owned(),
-        reading: PriceReading {
-            from_usd: "1".parse().unwrap(),
-            from_decimals: 6,
-            to_usd: "2500.5".parse().unwrap(),
-            to_decimals: 18,
-            as_of: read_at,
-        },
-    });
+    let judged = Judgement::output_price(true, "1000 USD in, 995 USD out");
+    assert_eq!(kept(judged)["result"], "holds");
     for forward in [false, true] {
         kept(ready(recorded.fees(6, 3, forward)).unwrap());
     }

@@ -4,13 +4,10 @@
 use std::sync::Mutex;
 
 use alloy_primitives::{Address, Bytes, U256};
-use calldata_checks::{BasisPoints, UtcSeconds, swap::PriceReading};
+use calldata_checks::{BasisPoints, UtcSeconds};
 use plan_builder::{
-    Policy, Refusal, Request, Sealed,
-    ports::{
-        Accounts, IndependentPrice, NoSimulator, PortError, PortErrorReason, SwapAsk, SwapQuote,
-        SwapQuotes,
-    },
+    Judgement, Policy, Refusal, Request, Sealed,
+    ports::{Accounts, NoSimulator, PortError, PortErrorReason, SwapAsk, SwapQuote, SwapQuotes},
     swap::{self, whitelist},
     verify,
 };
@@ -26,7 +23,8 @@ use crate::swap::sample::{
 struct Fond {
     /// Whether the aggregator has no other exchange.
     only: bool,
-    price: Option<&'static str>,
+    /// What its swaps are judged to be worth. The aggregator then uses the reviewed exchange.
+    worth: Option<Result<Judgement, Refusal>>,
     asked: Mutex<Vec<SwapAsk>>,
 }
 
@@ -36,7 +34,7 @@ impl SwapQuotes for Fond {
         let mut draft = Draft::of(ask);
         draft.quote.from_usd = Some("1000".parse().unwrap());
         draft.quote.to_usd = Some("995".parse().unwrap());
-        if self.price.is_some() {
+        if self.worth.is_some() {
             return Ok(draft.finish());
         }
         if !ask.deny_tools.iter().any(|tool| tool == "odos") {
@@ -54,17 +52,11 @@ impl SwapQuotes for Fond {
         Ok(draft.finish())
     }
 
-    async fn independent_price(&self, _: &SwapAsk) -> Option<IndependentPrice> {
-        Some(IndependentPrice {
-            source: "elsewhere".to_owned(),
-            reading: PriceReading {
-                from_usd: "1".parse().unwrap(),
-                from_decimals: 6,
-                to_usd: self.price?.parse().unwrap(),
-                to_decimals: 18,
-                as_of: UtcSeconds::from_unix(NOW),
-            },
-        })
+    async fn judge_worth(&self, ask: &SwapAsk, quote: &SwapQuote) -> Result<Judgement, Refusal> {
+        assert_eq!(ask.from_amount, quote.from_amount);
+        self.worth
+            .clone()
+            .unwrap_or_else(|| Ok(Judgement::output_price(false, "no prices")))
     }
 }
 
@@ -90,7 +82,7 @@ fn reviewed() -> Policy {
 fn reviewed_with(edit: impl FnOnce(&mut Value)) -> Policy {
     policy_with(|fees| {
         fees["chains"][0]["legs"][0]["tools"] = json!(["sushiswap"]);
-        fees["swap"] = json!({"deny_tools": ["bebop"], "max_price_impact_bps": 300});
+        fees["swap"] = json!({"deny_tools": ["bebop"]});
         edit(fees);
     })
 }
@@ -105,7 +97,7 @@ fn an_exchange_that_is_not_reviewed_is_denied_in_a_second_request() {
     assert_eq!(denied, [vec!["bebop"], vec!["bebop", "odos"]]);
     for ask in asked.iter() {
         assert_eq!(ask.allow_tools, ["sushiswap"]);
-        assert_eq!(ask.max_price_impact, BasisPoints::new(300));
+        assert_eq!(ask.max_price_impact, None);
     }
 }
 
@@ -119,64 +111,95 @@ fn without_another_quote_the_refusal_is_that_of_the_first_one() {
     assert_eq!(refusal.check, "agg_targets_value_bound");
     assert_eq!(quotes.asked.lock().unwrap().len(), 2);
 
-    // The builder does not ask again to exclude an exchange that the operator excludes already.
-    let policy = reviewed_with(|fees| {
-        fees["integrator"] = json!("other");
-        fees["swap"] = json!({"max_price_impact_bps": 49, "max_price_deviation_bps": 0});
-    });
+    // The builder does not ask again when another check than that of the exchange fails.
+    let policy = reviewed_with(|fees| fees["integrator"] = json!("other"));
     let quotes = Fond {
-        price: Some("3400"),
+        worth: Some(Err(too_much())),
         ..Fond::default()
     };
-    assert_eq!(
-        built(&quotes, &policy).unwrap_err().check,
-        "agg_output_price_bound"
-    );
+    let refusal = built(&quotes, &policy).unwrap_err();
+    assert_eq!(refusal.check, Refusal::PRICE_IMPACT);
     assert_eq!(quotes.asked.lock().unwrap().len(), 1);
 }
 
+fn too_much() -> Refusal {
+    Refusal::new(Refusal::PRICE_IMPACT, "the swap loses too much").comparing(300, 9_000)
+}
+
 #[test]
-fn an_independent_price_is_in_the_plan_and_bounds_it() {
+fn a_judgement_of_worth_is_in_the_plan_or_refuses_it() {
     let request = Request::Swap(parse(&arguments()).unwrap());
-    // The swap gives 0.3 WETH for 1,000.000007 USDC. At a price of 3,330 the output is worth 999,
-    // at 3,300 it is worth 990.
-    for (price, most, accepted) in [
-        ("3330", 10, false),
-        ("3330", 11, true),
-        ("3300", 100, false),
-    ] {
-        let bounded =
-            |most: u16| reviewed_with(|fees| fees["swap"]["max_price_deviation_bps"] = json!(most));
-        let policy = bounded(most);
+    let policy = reviewed();
+    let judged = |worth| {
         let quotes = Fond {
-            price: Some(price),
+            worth: Some(worth),
             ..Fond::default()
         };
-        match built(&quotes, &policy) {
-            Err(refusal) => {
-                assert!(!accepted, "{refusal}");
-                assert_eq!(refusal.check, "agg_output_price_bound");
-            }
-            Ok(sealed) => {
-                assert!(accepted);
-                let plan = json_of(&sealed);
-                assert_eq!(plan["payload"]["independent_price"]["to_usd"], "3330");
-                assert_eq!(
-                    plan["disclosure"]["minimum_output"],
-                    json!({
-                        "amount": "298500000000000000",
-                        "basis": "quote_relative",
-                        "below_independent_price_bps": 60,
-                        "below_quote_bps": 50,
-                        "quote_price_impact_bps": 50,
-                    })
-                );
-                verify(&request, sealed.json(), now(), &policy).unwrap();
-                // A verifier with a stricter policy refuses the same plan by the same name.
-                let refusal = verify(&request, sealed.json(), now(), &bounded(10)).unwrap_err();
-                assert_eq!(refusal.check, "agg_output_price_bound");
-            }
-        }
+        built(&quotes, &policy)
+    };
+    let note = |plan: &Value| {
+        let notes = plan["disclosure"]["notes"].as_array().unwrap();
+        notes
+            .iter()
+            .any(|note| note.as_str().unwrap().contains("worth_unknown"))
+    };
+    for (holds, result) in [(true, "holds"), (false, "unknown")] {
+        let worth = Judgement::output_price(holds, "1000 USD in,\u{202e} 995 USD out");
+        let sealed = judged(Ok(worth.clone())).unwrap();
+        let plan = json_of(&sealed);
+        assert_eq!(plan["schema_version"], "1.3");
+        assert_eq!(plan["assertions"].as_array().unwrap().len(), 12);
+        assert_eq!(
+            plan["judgements"],
+            json!([{
+                "establishes": worth.establishes(),
+                "name": "agg_output_price_bound",
+                "observed": "1000 USD in, 995 USD out",
+                "result": result,
+            }])
+        );
+        // Only a plan whose worth is unknown says so in words.
+        assert_eq!(note(&plan), !holds);
+        assert_eq!(
+            plan["disclosure"]["minimum_output"]["quote_price_impact_bps"],
+            50
+        );
+        let verified = verify(&request, sealed.json(), now(), &policy).unwrap();
+        assert_eq!(verified.judgements(), [worth]);
+    }
+    let refusal = judged(Err(too_much())).unwrap_err();
+    assert_eq!(refusal, too_much());
+}
+
+#[test]
+fn the_callers_limit_of_the_impact_is_asked_for_and_is_part_of_the_request() {
+    let quotes = Fond::default();
+    let plain = parse(&arguments()).unwrap();
+    let request = plain
+        .with_max_price_impact(BasisPoints::new(500).unwrap())
+        .unwrap();
+    let mut written = arguments();
+    written["maxPriceImpactBps"] = json!(500);
+    assert_eq!(parse(&written).unwrap(), request);
+    let policy = reviewed();
+    let sealed = ready(swap::build(
+        &request,
+        &quotes,
+        &NoSimulator,
+        &policy,
+        &moment(),
+    ))
+    .unwrap();
+    for ask in quotes.asked.lock().unwrap().iter() {
+        assert_eq!(ask.max_price_impact, BasisPoints::new(500));
+    }
+    let refusal = verify(&Request::Swap(plain), sealed.json(), now(), &policy).unwrap_err();
+    assert_eq!(refusal.check, Refusal::INTENT_DIGEST);
+    for wrong in [json!(10_001), json!(-1), json!("3 %")] {
+        written["maxPriceImpactBps"] = wrong;
+        let refusal = parse(&written).unwrap_err();
+        let path = refusal.request_path.as_deref();
+        assert_eq!(path, Some("$.maxPriceImpactBps"));
     }
 }
 

@@ -15,9 +15,12 @@ use calldata_checks::{
         FeeDistribution, SwapData, forwardERC20FeesCall, swapTokensMultipleV3ERC20ToERC20Call,
     },
 };
-use plan_builder::ports::{
-    Accounts, BridgeFeeReading, BridgeFees, PerpAsset, PerpVenue, PmBuilderFee, PmMarket, PmToken,
-    PmVenue, PortError, SwapAsk, SwapQuote, SwapQuotes,
+use plan_builder::{
+    Judgement, Refusal,
+    ports::{
+        Accounts, BridgeFeeReading, BridgeFees, PerpAsset, PerpVenue, PmBuilderFee, PmMarket,
+        PmToken, PmVenue, PortError, SwapAsk, SwapQuote, SwapQuotes,
+    },
 };
 
 sol! {
@@ -125,6 +128,14 @@ impl SwapQuotes for Recorded {
             to_usd: None,
             read_at: self.read_at,
         })
+    }
+
+    /// Judges by prices of 1 and 2,500 USD.
+    async fn judge_worth(&self, _: &SwapAsk, _: &SwapQuote) -> Result<Judgement, Refusal> {
+        let observed = "1000 USD in, 994.5 USD out: 55 basis points less, at most 300; the minimum is worth 989.5275 USD; \
+                        input at 1 USD (defillama.coins of 2026-09-21T14:13:15Z, confidence 0.99); \
+                        output at 2500 USD (defillama.coins of 2026-09-21T14:13:15Z, confidence 0.99)";
+        Ok(Judgement::output_price(true, observed))
     }
 }
 

@@ -50,12 +50,16 @@ impl Venues {
              upstreams.circle.base_url = '{}'\n\
              upstreams.polymarket.clob_url = '{}'\n\
              upstreams.polymarket.gamma_url = '{}'\n\
-             upstreams.hyperliquid.base_url = '{}'\n",
+             upstreams.hyperliquid.base_url = '{}'\n\
+             upstreams.defillama.coins_url = '{}'\n\
+             upstreams.dexscreener.base_url = '{}'\n",
             url("li.quest"),
             url("iris-api.circle.com"),
             url("clob.polymarket.com"),
             url("gamma-api.polymarket.com"),
             url("api.hyperliquid.xyz"),
+            url("coins.llama.fi"),
+            url("api.dexscreener.com"),
         )
     }
 
@@ -67,12 +71,16 @@ impl Venues {
              upstreams.lifi = {{ mode = 'replay', base_url = '{}/v1' }}\n\
              upstreams.circle = {{ mode = 'replay', base_url = '{}' }}\n\
              upstreams.polymarket = {{ mode = 'replay', clob_url = '{}', gamma_url = '{}' }}\n\
-             upstreams.hyperliquid = {{ mode = 'replay', base_url = '{}' }}\n",
+             upstreams.hyperliquid = {{ mode = 'replay', base_url = '{}' }}\n\
+             upstreams.defillama = {{ mode = 'replay', coins_url = '{}' }}\n\
+             upstreams.dexscreener = {{ mode = 'replay', base_url = '{}' }}\n",
             url("li.quest"),
             url("iris-api.circle.com"),
             url("clob.polymarket.com"),
             url("gamma-api.polymarket.com"),
             url("api.hyperliquid.xyz"),
+            url("coins.llama.fi"),
+            url("api.dexscreener.com"),
         )
     }
 }
@@ -84,7 +92,13 @@ fn recordings() -> tempfile::TempDir {
     let (recorded, paid) = (digits(RECORDED_RECIPIENT), digits(RECIPIENT));
     let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/upstreams");
     let copies = tempfile::tempdir().unwrap();
-    for venue in ["circle", "hyperliquid", "lifi", "polymarket"] {
+    for venue in [
+        "circle",
+        "defillama_coins",
+        "hyperliquid",
+        "lifi",
+        "polymarket",
+    ] {
         let copy = copies.path().join(venue);
         fs::create_dir(&copy).unwrap();
         for file in fs::read_dir(recordings.join(venue)).unwrap() {
