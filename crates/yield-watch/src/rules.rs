@@ -12,7 +12,7 @@ const MAX_DELTA_BPS: u32 = 100_000;
 /// The largest allowed slippage, in basis points.
 const MAX_SLIPPAGE_BPS: u32 = 5_000;
 /// The most moves in a day.
-const MAX_MOVES: u32 = 24;
+pub const MAX_MOVES: u32 = 24;
 /// The most protocols of one mandate.
 const MAX_PROTOCOLS: usize = 32;
 /// The most bytes of a protocol's slug.

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use route_catalog::{ErrorCode, Operation, Parameters};
 use serde_json::{Value, json};
 use watch_server::{Mandates, MoveStop, Terms, WatchError};
-use yield_watch::{MAX_ACTIVE, Mode, Problem, Rules};
+use yield_watch::{MAX_ACTIVE, Mode, Rules};
 
 use super::{fault, sub_wallet};
 use crate::answer::{Answered, Method, Status, seconds};
@@ -77,8 +77,14 @@ impl Watch<'_> {
         let terms = terms(&call.parameters, owner).ok_or_else(|| {
             ErrorReply::new(ErrorCode::InvalidParams, "the parameters are unreadable")
         })?;
-        if terms.mode == Mode::Auto && self.wallets.custody.is_none() {
-            return Err(sub_wallet::no_custody(call));
+        if terms.mode == Mode::Auto {
+            if self.wallets.custody.is_none() {
+                return Err(sub_wallet::no_custody(call));
+            }
+            let broken = self.wallets.mandates.broken_by(&terms.rules);
+            if !broken.is_empty() {
+                return Err(invalid(broken));
+            }
         }
         if !self.gathers {
             return Err(
@@ -217,7 +223,10 @@ fn terms(parameters: &Parameters, owner: String) -> Option<Terms> {
 fn refused(error: &WatchError, call: &Call) -> ErrorReply {
     let code = error.code();
     match error {
-        WatchError::Invalid(problems) => invalid(problems),
+        WatchError::Invalid(problems) => {
+            let problems = problems.iter();
+            invalid(problems.map(|problem| (problem.path, problem.expected)))
+        }
         WatchError::NotFound => {
             let message = "the payer of this call has no mandate with this id";
             ErrorReply::new(ErrorCode::NotFound, message).detail("reason", "mandate_not_found")
@@ -244,17 +253,22 @@ fn refused(error: &WatchError, call: &Call) -> ErrorReply {
     }
 }
 
-fn invalid(problems: &[Problem]) -> ErrorReply {
-    let problem = |problem: &Problem| {
+/// Refuses rules, each by its path and with what is expected.
+fn invalid<T: std::fmt::Display>(
+    problems: impl IntoIterator<Item = (&'static str, T)>,
+) -> ErrorReply {
+    let problem = |(path, expected): (&str, T)| {
         json!({
-            "path": format!("body.{}", problem.path),
+            "path": format!("body.{path}"),
             "code": "invalid",
-            "message": format!("expected {}", problem.expected),
+            "message": format!("expected {expected}"),
         })
     };
     let message = "the parameters are not valid; the payment was not used";
-    ErrorReply::new(ErrorCode::InvalidParams, message)
-        .detail("problems", problems.iter().map(problem).collect::<Vec<_>>())
+    ErrorReply::new(ErrorCode::InvalidParams, message).detail(
+        "problems",
+        problems.into_iter().map(problem).collect::<Vec<_>>(),
+    )
 }
 
 fn bad_cursor() -> ErrorReply {

@@ -6,7 +6,11 @@ use std::sync::Arc;
 use alloy_primitives::Address;
 use chain_reader::ChainReader;
 use custody::{Custody, Owner, WalletFaults};
+use readings::{Decimal, Figure};
 use wallet_actions::{ListedProduct, WalletActions};
+use yield_watch::Rules;
+
+use crate::config::WalletsSection;
 
 /// The custodian of sub-wallets' keys, if one is configured.
 #[derive(Clone, Default)]
@@ -20,10 +24,44 @@ pub(crate) struct Wallets {
     pub(crate) payer_chain: u64,
     /// The chains whose balances are shown.
     pub(crate) chains: Vec<u64>,
+    /// The operator's limits of mandates that act.
+    pub(crate) mandates: MandateLimits,
     /// The products of the reviewed list. They are known without custody as well.
     pub(crate) reviewed: Arc<[ListedProduct]>,
     /// The readable chains of those products, by id.
     pub(crate) readers: BTreeMap<u64, ChainReader>,
+}
+
+/// The operator's limits of mandates that act.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct MandateLimits {
+    max_moves_per_day: u32,
+    min_gain_usd: Figure,
+}
+
+impl MandateLimits {
+    pub(super) fn of(section: &WalletsSection) -> Self {
+        let gain = Decimal::try_from_i128_with_scale(section.min_gain_usd.as_micro().into(), 6);
+        Self {
+            max_moves_per_day: section.max_moves_per_day,
+            min_gain_usd: Figure(gain.unwrap_or(Decimal::MAX).normalize()),
+        }
+    }
+
+    /// The rules beyond the limits, each by its path and with what is expected.
+    pub(crate) fn broken_by(&self, rules: &Rules) -> Vec<(&'static str, String)> {
+        let (most, least) = (self.max_moves_per_day, self.min_gain_usd);
+        let mut broken = Vec::new();
+        if rules.max_moves_per_day > most {
+            let expected = format!("at most {most}, the limit of this server");
+            broken.push(("rules.max_moves_per_day", expected));
+        }
+        if rules.min_gain_usd.get() < least.get() {
+            let expected = format!("at least {least}, the limit of this server");
+            broken.push(("rules.min_gain_usd", expected));
+        }
+        broken
+    }
 }
 
 impl Wallets {

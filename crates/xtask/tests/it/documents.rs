@@ -136,6 +136,37 @@ fn paths_of_the_architecture_and_of_how_to_add_something_exist() {
     }
 }
 
+/// Each row of the way to a signature names functions and links files. Every function is in one of
+/// the files of its row.
+#[test]
+fn judges_before_a_signature_are_where_the_architecture_says() {
+    let text = fs::read_to_string(root().join("docs/ARCHITECTURE.md")).unwrap();
+    let (_, section) = text
+        .split_once("\n## From a request to a signature\n")
+        .unwrap();
+    let (section, _) = section.split_once("\n## ").unwrap();
+    let (mut faults, mut checked) = (Vec::new(), 0);
+    for row in section.lines().filter(|line| line.starts_with('|')) {
+        let files = links(row).filter(|link| link.ends_with(".rs"));
+        let files: String = files
+            .map(|link| fs::read_to_string(root().join("docs").join(link)).unwrap())
+            .collect();
+        let is_function = |word: &&str| word.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+        for function in row.split('`').skip(1).step_by(2).filter(is_function) {
+            checked += 1;
+            let is_there = ["(", "<"].iter().any(|after| {
+                let signature = format!("fn {function}{after}");
+                files.contains(&signature)
+            });
+            if !is_there {
+                faults.push(format!("{function}: {row}"));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+    assert!(checked > 35, "{checked}");
+}
+
 #[test]
 fn broken_links_are_found() {
     let document = root().join("docs/ARCHITECTURE.md");

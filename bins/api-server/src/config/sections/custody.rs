@@ -237,6 +237,11 @@ pub struct WalletsSection {
     /// prices are.
     #[serde(deserialize_with = "lenient::scalar")]
     pub gas_topup_total_wei: u64,
+    /// The most moves a day that a mandate may allow itself.
+    #[serde(deserialize_with = "lenient::scalar")]
+    pub max_moves_per_day: u32,
+    /// The fewest dollars that a mandate may demand of a move as its gain.
+    pub min_gain_usd: Usd,
 }
 
 impl Default for WalletsSection {
@@ -250,6 +255,8 @@ impl Default for WalletsSection {
             gas_topup_budget_usd: Usd::whole(2),
             gas_topup_total_usd: Usd::whole(50),
             gas_topup_total_wei: 20_000_000_000_000_000,
+            max_moves_per_day: yield_watch::MAX_MOVES,
+            min_gain_usd: Usd::whole(0),
         }
     }
 }
@@ -288,6 +295,10 @@ impl WalletsSection {
         if self.gas_topup_most_wei > self.gas_topup_total_wei {
             let message = "expected at least gas_topup_most_wei: one top-up cannot be more than all on its chain";
             problem(problems, "wallets.gas_topup_total_wei", message);
+        }
+        if !(1..=yield_watch::MAX_MOVES).contains(&self.max_moves_per_day) {
+            let message = format!("expected 1 to {}", yield_watch::MAX_MOVES);
+            problem(problems, "wallets.max_moves_per_day", message);
         }
         if let Some(key) = &self.gas_account_key
             && tx_sender::LocalKey::from_hex(key).is_err()

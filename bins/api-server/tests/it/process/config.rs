@@ -267,6 +267,10 @@ fn a_key_that_cannot_be_used_is_named() {
             "wallets.gas_topup_total_wei = 499999999999999",
             "wallets.gas_topup_total_wei: expected at least gas_topup_most_wei",
         ),
+        (
+            "wallets.max_moves_per_day = 25",
+            "wallets.max_moves_per_day: expected 1 to 24",
+        ),
         ("log.format = 'xml'", "log.format: unknown variant"),
         ("log.filter = 'info=loud'", "log.filter: "),
         ("plans = 1", "plans: "),

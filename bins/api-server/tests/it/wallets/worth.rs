@@ -322,3 +322,78 @@ async fn a_source_that_lies_alone_is_contradicted() {
     let message = error["message"].as_str().unwrap();
     assert!(message.contains("contradict each other"), "{error}");
 }
+
+/// Nothing is signed for `/swap`, so the answer has the calldata, and says in words what speaks
+/// against signing it.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unsigned_swap_warns_under_the_code_of_the_refusal() {
+    let mut market = Box::pin(Market::open()).await;
+    // Another amount is another purchase.
+    let body = |amount: usize| {
+        json!({
+            "fromToken": xlayer::USDG.to_string(), "toToken": xlayer::WOKB.to_string(),
+            "amount": amount.to_string(),
+            "userWalletAddress": "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
+        })
+    };
+    let router = |impact: Value| json!({ "priceImpactPercent": impact });
+    let token = |member: &str, value: Value| json!({ "toToken": { member: value } });
+    let cases = [
+        (1, json!({}), None),
+        (1, router(Value::Null), None),
+        (1, router("-97.5".into()), Some("price_impact_too_high")),
+        (30, router(Value::Null), Some("price_impact_too_high")),
+        (30, router("-0.05".into()), Some("price_impact_too_high")),
+        (
+            1,
+            token("isHoneyPot", true.into()),
+            Some("token_is_honeypot"),
+        ),
+        (
+            1,
+            token("isHoneyPot", "true".into()),
+            Some("token_is_honeypot"),
+        ),
+        (
+            1,
+            token("taxRate", "0.99".into()),
+            Some("token_tax_too_high"),
+        ),
+    ];
+    for (at, (by, said, code)) in cases.into_iter().enumerate() {
+        let told = said.clone();
+        market.aggregator.tells(move |path, answer| {
+            if path.contains("/aggregator/swap") {
+                divide(answer, by);
+                merge(&mut answer["data"][0]["routerResult"], &told);
+            }
+        });
+        let answer = market.stage.post("/swap", &body(100 + at)).await.body();
+        assert_eq!(warned(&answer).as_deref(), code, "{by} {said}: {answer}");
+    }
+    market.aggregator.tells(|_, _| {});
+    market.prices.prices(|coins| {
+        for row in coins.values_mut() {
+            drop(row.as_object_mut().unwrap().remove("confidence"));
+        }
+    });
+    // A new process knows no earlier price.
+    Box::pin(market.stage.world.restart()).await;
+    let answer = market.stage.post("/swap", &body(200)).await.body();
+    assert_eq!(
+        warned(&answer).as_deref(),
+        Some("worth_unknown"),
+        "{answer}"
+    );
+}
+
+/// The code of an answer's only warning, which has a text, too. The plan is there either way.
+fn warned(answer: &Value) -> Option<String> {
+    assert!(answer["data"]["tx"]["data"].is_string(), "{answer}");
+    let warnings = answer["meta"]["warnings"].as_array();
+    let warnings = warnings.map(Vec::as_slice).unwrap_or_default();
+    assert!(warnings.len() < 2, "{answer}");
+    let warning = warnings.first()?;
+    assert!(warning["message"].as_str().unwrap().len() > 20, "{answer}");
+    Some(warning["code"].as_str().unwrap().to_owned())
+}

@@ -34,6 +34,15 @@ fn a_key_that_cannot_be_used_is_named() {
             "plans.swap_valid_seconds: expected 30 to 600",
         ),
         (
+            "plans.price_source = 'defillama'",
+            "plans.price_source: no such key: the sources of prices are worth.chains.N.independent",
+        ),
+        ("worth.agree = 1", "worth.agree: expected at least 2"),
+        (
+            "worth.chains.8453.independent = ['lifi']",
+            "worth.chains.8453.independent: lifi quotes swaps",
+        ),
+        (
             "plans.bridge_valid_seconds = 601",
             "plans.bridge_valid_seconds: expected 30 to 600",
         ),
@@ -162,6 +171,24 @@ fn without_a_reviewed_fee_configuration_nothing_starts() {
         &["line 2: unknown field `versions`"],
         &good.replacen("version", "versions", 1),
     );
+    // What a swap may lose has another place now.
+    for (key, place) in [
+        (
+            "max_price_impact_bps = 300",
+            "max_price_impact_bps of [worth]",
+        ),
+        (
+            "max_price_deviation_bps = 300",
+            "max_deviation_bps of [worth]",
+        ),
+        ("price_required = false", "[worth]"),
+    ] {
+        let (name, _) = key.split_once(' ').unwrap();
+        fees(
+            &[&format!("swap.{name}: no such key: "), place],
+            &format!("{good}\n[swap]\n{key}\n"),
+        );
+    }
     fees(
         &["aggregate_cap_bps: "],
         &good.replace("aggregate_cap_bps = 60", "aggregate_cap_bps = 54"),

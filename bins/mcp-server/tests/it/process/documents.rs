@@ -55,12 +55,13 @@ fn the_example_shows_the_defaults() {
         let mut server = config.server.clone();
         server.listen = None;
         format!(
-            "{server:?} {:?} {:?} {:?} {:?}",
+            "{server:?} {:?} {:?} {:?} {:?} {:?}",
             PlansSection {
                 shares: SharesSection::default(),
                 ..config.plans.clone()
             },
             Rail::ALL.map(|rail| config.plans.shares.rules(rail)),
+            config.worth.rules(),
             config.log.format,
             config.brand()
         )

@@ -2,6 +2,7 @@
 //! real adapters.
 
 pub(crate) mod stage;
+mod worth;
 
 use calldata_checks::{Rail, UtcSeconds};
 use plan_builder::{FeeDocument, Policy, Request, verify};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use alloy_primitives::B256;
+use api_server::{Config, config::Usd};
 use readings::defi::market::Market;
 use reqwest::Method;
 use watch_server::{Holdings, MoveState, Mover, MoverFuture, Stop};
@@ -70,16 +71,17 @@ impl Mover for Wallet {
     }
 }
 
+fn with_custody(config: &mut Config) {
+    let ledger = config.storage.url().trim_start_matches("sqlite://");
+    config.custody = Some(weakly_stretched(
+        std::path::Path::new(ledger).with_extension("wallets"),
+        "the operator's secret",
+    ));
+}
+
 /// A server with custody. If there is a wallet, the server is restarted with it.
 async fn shop(clock: Arc<ManualClock>, wallet: Option<Wallet>) -> Shop {
-    let mut shop = Shop::changed_by_the_clock(clock, |config, _replay| {
-        let ledger = config.storage.url().trim_start_matches("sqlite://");
-        config.custody = Some(weakly_stretched(
-            std::path::Path::new(ledger).with_extension("wallets"),
-            "the operator's secret",
-        ));
-    })
-    .await;
+    let mut shop = Shop::changed_by_the_clock(clock, |config, _replay| with_custody(config)).await;
     if let Some(wallet) = wallet {
         shop.world.mover = Some(Arc::new(wallet));
         shop.world.restart().await;
@@ -152,4 +154,42 @@ async fn a_cancellation_stops_a_move_that_is_not_signed() {
         "move_stopped",
     ];
     assert_eq!(decisions(&records), expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mandate_that_acts_keeps_to_the_operators_limits() {
+    let shop = Shop::changed_by_the_clock(clock_at(0), |config, _replay| {
+        with_custody(config);
+        config.wallets.max_moves_per_day = 2;
+        config.wallets.min_gain_usd = Usd::micro(2_500_000);
+    })
+    .await;
+    let buyer = &shop.world.buyer;
+    let before = shop.world.paid();
+    let refused = create(buyer, &body("auto", 24 * HOUR)).await;
+    refused.is_refused(400, "invalid_params");
+    let problems = refused.body()["error"]["problems"].clone();
+    let said: Vec<_> = problems.as_array().unwrap().iter().collect();
+    let [moves, gain] = said.as_slice() else {
+        panic!("{problems}");
+    };
+    assert_eq!(moves["path"], "body.rules.max_moves_per_day");
+    assert_eq!(
+        moves["message"],
+        "expected at most 2, the limit of this server"
+    );
+    assert_eq!(gain["path"], "body.rules.min_gain_usd");
+    assert_eq!(
+        gain["message"],
+        "expected at least 2.5, the limit of this server"
+    );
+    assert_eq!(shop.world.paid(), before);
+    // A mandate that only notifies records the rules, and does not use them.
+    assert_eq!(create(buyer, &body("notify", 24 * HOUR)).await.status, 201);
+    let mut within = body("auto", 24 * HOUR);
+    within["rules"]["max_moves_per_day"] = 2.into();
+    within["rules"]["min_gain_usd"] = "2.5".into();
+    // The limits hold, and this server has nothing that could move the wallet.
+    let answer = create(buyer, &within).await;
+    assert_eq!(answer.body()["error"]["reason"], "no_chain_connected");
 }

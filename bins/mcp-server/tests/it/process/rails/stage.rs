@@ -30,8 +30,13 @@ pub(crate) struct Venues {
 
 impl Venues {
     pub(crate) fn open() -> Self {
+        Self::changed(|_, text| text)
+    }
+
+    /// Venues whose recordings a test changes, each by its file and its text.
+    pub(super) fn changed(change: impl Fn(&str, String) -> String) -> Self {
         let runtime = Runtime::new().unwrap();
-        let folder = recordings();
+        let folder = recordings(change);
         let recordings = Recordings::load(folder.path()).unwrap();
         let replay = runtime.block_on(ReplayServer::start(recordings)).unwrap();
         Self {
@@ -87,7 +92,7 @@ impl Venues {
 
 /// The recorded answers of the rails' venues. The recorded recipient of the fees is replaced by one
 /// that the server accepts.
-fn recordings() -> tempfile::TempDir {
+fn recordings(change: impl Fn(&str, String) -> String) -> tempfile::TempDir {
     let digits = |address: Address| hex::encode(address);
     let (recorded, paid) = (digits(RECORDED_RECIPIENT), digits(RECIPIENT));
     let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/upstreams");
@@ -104,6 +109,7 @@ fn recordings() -> tempfile::TempDir {
         for file in fs::read_dir(recordings.join(venue)).unwrap() {
             let file = file.unwrap();
             let text = fs::read_to_string(file.path()).unwrap();
+            let text = change(&file.file_name().to_string_lossy(), text);
             fs::write(copy.join(file.file_name()), text.replace(&recorded, &paid)).unwrap();
         }
     }
@@ -112,7 +118,10 @@ fn recordings() -> tempfile::TempDir {
 
 impl Stage {
     pub(super) fn open() -> Self {
-        let venues = Venues::open();
+        Self::over(Venues::open())
+    }
+
+    pub(super) fn over(venues: Venues) -> Self {
         let configured = Configured::new(&venues.configuration());
         let server = configured.serve();
         let address = server.address();

@@ -1,0 +1,112 @@
+//! Tests of what a swap is worth, through the real binary: the plan states the judgement, or there
+//! is no plan. The sources of prices say what a test wants; the aggregator's quote is always the
+//! recorded one, which says that it is fair.
+
+use calldata_checks::Rail;
+use serde_json::{Value, json};
+use test_support::wait;
+
+use super::REQUESTS;
+use super::stage::{Stage, Venues};
+
+const TOOL: &str = "svc_prepare_swap";
+
+/// The recorded request for 1,000 USDC into WETH, with a limit of the caller.
+fn arguments(max_price_impact_bps: Option<u64>) -> String {
+    let (_, text) = REQUESTS
+        .iter()
+        .find(|(rail, _)| *rail == Rail::Swap)
+        .unwrap();
+    let mut arguments: Value = serde_json::from_str(text).unwrap();
+    if let Some(bps) = max_price_impact_bps {
+        arguments["maxPriceImpactBps"] = json!(bps);
+    }
+    arguments.to_string()
+}
+
+/// A server whose DefiLlama states this row for WETH, beside its present price and time.
+fn stage(edit: impl Fn(&mut Value)) -> Stage {
+    Stage::over(Venues::changed(|file, text| {
+        if file != "price_base_weth.json" {
+            return text;
+        }
+        let mut answer: Value = serde_json::from_str(&text).unwrap();
+        let row = answer["coins"].as_object_mut().unwrap();
+        row.values_mut().for_each(&edit);
+        answer.to_string()
+    }))
+}
+
+fn priced(weth: u32) -> Stage {
+    stage(move |row| row["price"] = json!(weth))
+}
+
+#[test]
+fn a_plan_states_what_the_swap_is_worth() {
+    let stage = priced(2_500);
+    let plan = stage.call(TOOL, &arguments(None))["structuredContent"].clone();
+    assert_eq!(plan["schema_version"], "1.3");
+    assert_eq!(plan["assertions"].as_array().unwrap().len(), 12);
+    let [judged] = plan["judgements"].as_array().unwrap().as_slice() else {
+        panic!("{plan}");
+    };
+    assert_eq!(judged["name"], "agg_output_price_bound");
+    assert_eq!(judged["result"], "holds");
+    let observed = judged["observed"].as_str().unwrap();
+    for part in [
+        "1000 USD in, 994.5 USD out: 55 basis points less, at most 300",
+        "the minimum is worth 989.5275 USD",
+        "input at 1 USD (defillama.coins of ",
+        "output at 2500 USD (defillama.coins of ",
+        ", confidence 0.99)",
+    ] {
+        assert!(observed.contains(part), "{part}: {observed}");
+    }
+    assert!(!plan["disclosure"].to_string().contains("worth_unknown"));
+    wait(stage.server.stop());
+}
+
+#[test]
+fn a_quote_that_is_not_worth_its_input_gives_no_plan() {
+    // At this price the output is worth 954.72 dollars.
+    let stage = priced(2_400);
+    let refused = stage.refusal(TOOL, &arguments(None));
+    assert_eq!(refused["check"], "price_impact_too_high");
+    assert_eq!(refused["expected"], "at most 300 basis points");
+    assert_eq!(refused["observed"], "453");
+    // A caller may lose more than that on purpose, or less than the operator allows.
+    let plan = stage.call(TOOL, &arguments(Some(453)))["structuredContent"].clone();
+    assert_eq!(plan["judgements"][0]["result"], "holds", "{plan}");
+    for bps in [0, 54, 452] {
+        let refused = stage.refusal(TOOL, &arguments(Some(bps)));
+        assert_eq!(refused["check"], "price_impact_too_high", "{bps}");
+    }
+    wait(stage.server.stop());
+
+    // The operator's ceiling is ten percent, whatever a caller asks for.
+    let stage = priced(2_000);
+    let refused = stage.refusal(TOOL, &arguments(Some(10_000)));
+    assert_eq!(refused["check"], "price_impact_too_high");
+    assert_eq!(refused["expected"], "at most 1000 basis points");
+    wait(stage.server.stop());
+}
+
+#[test]
+fn a_plan_whose_worth_nobody_knows_says_so() {
+    let silent: [fn(&mut Value); 3] = [
+        // A missing confidence is no confidence.
+        |row| drop(row.as_object_mut().unwrap().remove("confidence")),
+        |row| row["confidence"] = json!(0.5),
+        |row| row["price"] = Value::Null,
+    ];
+    for edit in silent {
+        let stage = stage(edit);
+        let plan = stage.call(TOOL, &arguments(None))["structuredContent"].clone();
+        let judged = &plan["judgements"][0];
+        assert_eq!(judged["result"], "unknown", "{plan}");
+        assert!(judged["observed"].as_str().unwrap().len() > 20, "{judged}");
+        let notes = plan["disclosure"]["notes"].to_string();
+        assert!(notes.contains("worth_unknown"), "{notes}");
+        wait(stage.server.stop());
+    }
+}
