@@ -84,6 +84,8 @@ pub struct Observed {
     pub mode: Mode,
     /// Its health.
     pub health: SourceHealth,
+    /// Whether plans are made without it, too: a source of prices.
+    pub is_optional: bool,
 }
 
 impl Observed {
@@ -167,7 +169,8 @@ impl Operations {
                 .filter(|seen| seen.health.state != HealthState::Disabled)
         };
         let works = |seen: &&Observed| !NO_USE.contains(&seen.health.state);
-        let is_ready = enabled().any(|seen| works(&seen)) || enabled().next().is_none();
+        let venues = || enabled().filter(|seen| !seen.is_optional);
+        let is_ready = venues().any(|seen| works(&seen)) || venues().next().is_none();
         let concerns = self.health.concerns();
         let reasons = enabled()
             .filter(|seen| !works(seen))

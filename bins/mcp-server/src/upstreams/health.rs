@@ -94,6 +94,7 @@ impl Health for Upstreams {
 fn observe(mode: Mode, seen: SourceHealth, of: &str) -> Observed {
     Observed {
         id: format!("{}{of}", seen.source),
+        is_optional: PRICES.contains(&seen.source),
         mode,
         health: seen,
     }

@@ -25,7 +25,7 @@ impl SwapQuotes for Upstreams {
 }
 
 /// The calldata of `decimals()`.
-const DECIMALS: Bytes = Bytes::from_static(&[0x31, 0x3c, 0xe5, 0x67]);
+const DECIMALS: [u8; 4] = [0x31, 0x3c, 0xe5, 0x67];
 /// The most decimals that are believed: more than any token has.
 const MAX_DECIMALS: u8 = 36;
 
@@ -34,7 +34,7 @@ impl Upstreams {
     /// otherwise those of the sources of prices. The aggregator's own statement would let it choose
     /// the worth of its output.
     async fn decimals(&self, chain_id: u64, token: Address) -> Option<u8> {
-        match self.0.rpc.call(chain_id, token, DECIMALS).await {
+        match self.0.rpc.call(chain_id, token, DECIMALS.into()).await {
             Ok(Some(word)) if word.len() == 32 => {
                 let stated = u8::try_from(U256::from_be_slice(&word)).ok();
                 stated.filter(|decimals| *decimals <= MAX_DECIMALS)

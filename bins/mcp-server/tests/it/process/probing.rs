@@ -17,7 +17,9 @@ fn configured(root: &str) -> Configured {
          upstreams.circle.base_url = '{root}/iris-api.circle.com'
          upstreams.polymarket.clob_url = '{root}/clob.polymarket.com'
          upstreams.polymarket.gamma_url = '{root}/gamma-api.polymarket.com'
-         upstreams.hyperliquid.base_url = '{root}/api.hyperliquid.xyz'"
+         upstreams.hyperliquid.base_url = '{root}/api.hyperliquid.xyz'
+         upstreams.defillama.coins_url = '{root}/coins.llama.fi'
+         upstreams.dexscreener.base_url = '{root}/api.dexscreener.com'"
     ))
 }
 
@@ -51,6 +53,8 @@ fn the_venues_are_asked_and_their_answers_kept() {
     };
     for (source, tool) in [
         ("lifi.quote", "prepare_swap"),
+        ("defillama.coins", "prepare_swap"),
+        ("dexscreener.pairs", "prepare_swap"),
         ("circle.fees", "prepare_bridge"),
         ("polymarket.gamma", "prepare_pm_order"),
         ("hyperliquid.meta", "prepare_perp_order"),
