@@ -97,7 +97,7 @@ impl WorthJudge {
         let result = judged.as_ref().map_or_else(Unworthy::code, |_| HOLDS);
         counter!(JUDGEMENTS, "result" => result).increment(1);
         if let Err(unworthy) = &judged {
-            tracing::info!(code = unworthy.code(), %unworthy, "an exchange does not hold its worth");
+            tracing::debug!(code = unworthy.code(), %unworthy, "an exchange does not hold its worth");
         }
         judged
     }
