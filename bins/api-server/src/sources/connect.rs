@@ -89,7 +89,7 @@ impl<'a> Connect<'a> {
             actions: None,
             payer_chain: terms.map_or(0, |terms| terms.network.chain_id()),
             chains: self.config.wallets.chains.clone(),
-            mandates: MandateLimits::of(&self.config.wallets),
+            mandates: super::wallets::MandateLimits::of(&self.config.wallets),
             reviewed: Arc::default(),
             readers: BTreeMap::new(),
         }
