@@ -13,12 +13,9 @@ mod protocols;
 use std::sync::{Arc, Mutex};
 
 use alloy_primitives::Address;
-use readings::{
-    defi::{
-        history::Point,
-        tvl::{ChainTvl, Protocol},
-    },
-    token::consensus::Quote,
+use readings::defi::{
+    history::Point,
+    tvl::{ChainTvl, Protocol},
 };
 
 pub use self::pools::PoolList;
