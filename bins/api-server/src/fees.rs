@@ -26,8 +26,8 @@ struct Read {
     price_source: Option<toml::Value>,
 }
 
-/// Reads the policy with which plans of wallets' actions are built and verified. `None` when it names no fees or there are no wallets;
-/// nothing is planned then.
+/// Reads the policy with which plans of wallets' actions are built and verified. `None` when the
+/// configuration names no fees or there are no wallets; nothing is planned then.
 ///
 /// # Errors
 /// A [`Problem`] that names the key.

@@ -167,7 +167,7 @@ fn judge_labels<R: RailPlan>(
     })
 }
 
-/// Compares the names, meanings and forms of the plan's judgements. Nobody can repeat their results.
+/// Compares names, meanings and forms of the plan's judgements. Nobody can repeat their results.
 fn judge_statements<R: RailPlan>(given: &[Judgement]) -> Result<(), Refusal> {
     let is_stated = match given {
         [] => !R::JUDGES_WORTH,

@@ -216,7 +216,8 @@ const NO_LEAST_OUTPUT: &str = "a verified plan is the requested plan, not a good
 const ACCOUNT_NOT_READ: &str = "only the plan states who holds the address on the other chain: \
     read the account yourself before you sign";
 
-/// The checks, the plan's own statements, the transaction, and the basis of the judgement; the word *verified* comes last.
+/// The checks, the plan's own statements, the transaction, and the basis of the judgement; the word
+/// *verified* comes last.
 fn describe(words: &Words, verified: &Verified, basis: &Basis) -> String {
     let passed = verified.report().assertions().iter();
     let open = verified.report().not_established().iter();

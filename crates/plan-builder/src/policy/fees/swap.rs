@@ -1,5 +1,5 @@
-//! `[[chains]]` and `[swap]`: the contracts that a swap may touch, and the exchanges that it may not
-//! use.
+//! `[[chains]]` and `[swap]`: the contracts that a swap may touch, and the exchanges that it may
+//! not use.
 
 use std::collections::BTreeSet;
 
@@ -38,8 +38,8 @@ struct LegTable {
     max_life_seconds: Option<u64>,
 }
 
-/// `[swap]`: the exchanges that the aggregator must not use. The limits of a swap's price are in the
-/// server's own configuration, and their earlier keys are refused with their present place.
+/// `[swap]`: the exchanges that the aggregator must not use. The limits of a swap's price are in
+/// the server's own configuration, and their earlier keys are refused with their present place.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SwapTable {
