@@ -3,6 +3,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::time::UNIX_EPOCH;
 
 use alloy_primitives::{Address, U256};
 use alloy_sol_types::SolCall;
@@ -70,7 +71,7 @@ impl Stage {
             chain,
             rpc,
             policy: Policy::new(document.review()?),
-            aggregator: ReplayServer::start(Recordings::embedded()?).await?,
+            aggregator: ReplayServer::start(recorded()?).await?,
             folder: tempfile::tempdir()?,
         };
         stage.write("fees.toml", FEES)?;
@@ -85,7 +86,7 @@ impl Stage {
 
     /// The server over an aggregator that lies.
     pub(super) async fn serve_deceived(&self) -> Result<(Running, ReplayServer), DemoError> {
-        let liar = ReplayServer::start(Recordings::embedded()?.with_scenario(LIE)).await?;
+        let liar = ReplayServer::start(recorded()?.with_scenario(LIE)).await?;
         let running = Running::start(&self.config(ANYWHERE, &liar)?).await?;
         Ok((running, liar))
     }
@@ -117,7 +118,8 @@ impl Stage {
                 "lifi": table("li.quest/v1"),
                 "circle": table("iris-api.circle.com"),
                 "hyperliquid": table("api.hyperliquid.xyz"),
-                "dexscreener": table("api.dexscreener.com"),
+                // Its recordings have no pair of the embedded exchange.
+                "dexscreener": {"enabled": false},
                 "defillama": {
                     "mode": "replay",
                     "coins_url": upstreams.base_url("coins.llama.fi"),
@@ -163,6 +165,12 @@ impl Running {
         drop(self.stop);
         drop(self.task.await);
     }
+}
+
+/// The recordings. Their prices are as old as when they were recorded.
+fn recorded() -> Result<Recordings, DemoError> {
+    let now = UNIX_EPOCH.elapsed().map_err(std::io::Error::other)?;
+    Ok(Recordings::embedded()?.at(now.as_secs()))
 }
 
 /// The arguments of the agent.

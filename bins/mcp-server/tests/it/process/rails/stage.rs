@@ -37,7 +37,7 @@ impl Venues {
     pub(super) fn changed(change: impl Fn(&str, String) -> String) -> Self {
         let runtime = Runtime::new().unwrap();
         let folder = recordings(change);
-        let recordings = Recordings::load(folder.path()).unwrap();
+        let recordings = Recordings::load(folder.path()).unwrap().at(now());
         let replay = runtime.block_on(ReplayServer::start(recordings)).unwrap();
         Self {
             replay,
