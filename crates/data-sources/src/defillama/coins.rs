@@ -45,8 +45,9 @@ struct Row {
     timestamp: i64,
     #[serde(default, deserialize_with = "Figure::lenient")]
     confidence: Option<Figure>,
+    /// A whole number. The price counts without it, too.
     #[serde(default)]
-    decimals: Option<u8>,
+    decimals: Option<serde_json::Value>,
 }
 
 /// A token as the source describes it.
@@ -162,6 +163,8 @@ fn read(body: Body, coin: &str, now: Timestamp) -> Result<Option<Coin>, SourceEr
             liquidity_usd: None,
             certainty_ratio: row.confidence,
         },
-        decimals: row.decimals,
+        decimals: row
+            .decimals
+            .and_then(|decimals| u8::try_from(decimals.as_u64()?).ok()),
     }))
 }
