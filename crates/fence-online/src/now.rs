@@ -10,11 +10,11 @@ use std::{
 };
 
 use alloy_primitives::Address;
-use calldata_checks::UtcSeconds;
 use clap::Args;
 use delegation_fence::{
     AccountKind, Grant, REVOCATION_SKEW_SECONDS, Revocation, Signed, TypedData,
 };
+use exact::UtcSeconds;
 use fence_offline::{
     CommandOutcome, Exit, Failure, Printable,
     document::{Document, Signing},

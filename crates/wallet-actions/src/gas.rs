@@ -9,8 +9,8 @@ use crate::drive::Fault;
 use crate::{Intent, Refused, Shared};
 
 impl Shared {
-    /// Checks that the wallet has enough coins for this work, or that a top-up could cover the rest.
-    /// The budgets are checked later, when coins are sent.
+    /// Checks that the wallet has enough coins for this work, or that a top-up could cover the
+    /// rest. The budgets are checked later, when coins are sent.
     pub(crate) async fn afford(
         &self,
         chain_id: u64,

@@ -295,8 +295,8 @@ async fn a_server_without_a_redeemer_takes_no_such_grant() {
     assert_eq!(code(refused), "account_kind_unsupported");
 }
 
-/// A file of a server without delegations reads as grants without delegations, and an open plan in it
-/// belongs to the person who signed its grant.
+/// A file of a server without delegations reads as grants without delegations, and an open plan in
+/// it belongs to the person who signed its grant.
 #[tokio::test]
 async fn records_of_an_earlier_version_are_taken_over() {
     let location = StoreLocation::in_file();

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use alloy_primitives::U256;
 use tokio::time::Instant;
 
 use crate::node::Delivery;
@@ -36,6 +37,12 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
+    /// Whether the nodes refused the bytes for lack of coins, and the account still has the
+    /// balance of then: they would refuse the same bytes again.
+    pub(crate) fn lacks_coins(&self, now: U256) -> bool {
+        matches!(&self.hold, Some(Hold::NoGas { balance, .. }) if *balance == now)
+    }
+
     /// Whether nodes require higher fees for the transaction.
     pub(crate) const fn is_outbid(&self) -> bool {
         matches!(

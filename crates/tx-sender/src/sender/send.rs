@@ -32,12 +32,7 @@ impl Driver {
                 continue;
             };
             let pace = self.paces.of(record);
-            // Coins have not come yet, so the nodes would refuse the same bytes again.
-            let lacks_coins = matches!(
-                &pace.hold,
-                Some(Hold::NoGas { balance, .. }) if *balance == self.balance
-            );
-            let wait = if pace.accepted || lacks_coins {
+            let wait = if pace.accepted || pace.lacks_coins(self.balance) {
                 self.policy.resend_after
             } else {
                 self.policy.poll_interval

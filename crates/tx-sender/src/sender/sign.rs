@@ -94,9 +94,9 @@ impl Driver {
         let Some(newest) = record.newest() else {
             return Some((kind, within.and_then(|()| first(market, cap))));
         };
-        // Higher fees do not help a request that is invalid itself.
+        // Higher fees do not help a request that is invalid itself, or that lacks coins.
         let changes = newest.kind != kind;
-        let old = pace.newest_since.elapsed() >= bump_after;
+        let old = pace.newest_since.elapsed() >= bump_after && !pace.lacks_coins(self.balance);
         let too_low = newest.fees.most() < market.least();
         let refused = pace.is_outbid();
         let is_first = record.nonce == Some(view.count);

@@ -172,7 +172,7 @@ async fn a_balance_that_runs_out_while_sending_ends_nothing() {
         .inject(InjectedFault::new("eth_sendRawTransaction", refusal).times(5));
     submit(&sender, 1).await;
     world.until_held(&sender, Some("no_gas")).await;
-    world.blocks(4).await;
+    world.blocks(40).await;
     let record = world.record(&name(1)).await;
     assert_eq!(
         (record.state.as_str(), record.attempts.len()),

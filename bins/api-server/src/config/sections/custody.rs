@@ -233,8 +233,8 @@ pub struct WalletsSection {
     pub gas_topup_budget_usd: Usd,
     /// The largest sum of top-ups for all plans in a day.
     pub gas_topup_total_usd: Usd,
-    /// The largest sum of top-ups for all plans on one chain in a day, in wei. It holds whatever the
-    /// prices are.
+    /// The largest sum of top-ups for all plans on one chain in a day, in wei. It holds whatever
+    /// the prices are.
     #[serde(deserialize_with = "lenient::scalar")]
     pub gas_topup_total_wei: u64,
     /// The most moves a day that a mandate may allow itself.

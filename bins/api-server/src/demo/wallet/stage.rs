@@ -156,8 +156,10 @@ fn operator(folder: &Path, wallets: &Path, rpc_url: &str) -> io::Result<PathBuf>
     let text = format!(
         "[payment]\npay_to = \"{}\"\n\n\
          [settlement]\nmode = \"onchain\"\nrpc_url = \"{rpc_url}\"\nprivate_key_file = \"{settler}\"\n\n\
+         [storage]\nurl = \"{}\"\n\n\
          [custody]\nprovider = \"local\"\ndirectory = \"{}\"\nsecret_file = \"{secret_file}\"\n",
         OPERATORS_PAYEE,
+        ledger_url(folder),
         wallets.display()
     );
     std::fs::write(&path, text)?;

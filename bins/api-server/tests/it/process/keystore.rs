@@ -16,7 +16,8 @@ const FILE: &str = include_str!("../../../../../fixtures/keystores/cast.json");
 const PASSWORD: &str = "correct horse";
 const ONCHAIN: &str = "settlement.mode = 'onchain'\nsettlement.rpc_url = 'http://127.0.0.1:9'\n";
 
-/// A key file of some mode, a private file with its password, and the configuration lines that name them.
+/// A key file of some mode, a private file with its password, and the configuration lines that
+/// name them.
 struct Files {
     _folder: TempDir,
     key: PathBuf,

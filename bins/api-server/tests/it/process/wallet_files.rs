@@ -1,6 +1,6 @@
-//! Whoever can write into the folder of the wallets, or restores an old copy of it or of its records,
-//! takes no money and gives no owner another wallet: the server refuses the owner of the file by the
-//! fault's name, and nobody else.
+//! Whoever can write into the folder of the wallets, or restores an old copy of it or of its
+//! records, takes no money and gives no owner another wallet: the server refuses the owner of the
+//! file by the fault's name, and nobody else.
 
 use std::fs;
 
@@ -26,7 +26,7 @@ impl Stage {
         let (desk, server) = Desk::open().await;
         desk.endow();
         let thief = Buyer::with_key(&B256::repeat_byte(0x77));
-        desk.give_usdg_to(thief.address());
+        desk.give_a_dollar(thief.address());
         let wallet = sub_wallet(&thief, &server).await;
         let wallet = wallet.body()["data"]["sub_wallet"].clone();
         let stage = Self {
@@ -172,7 +172,7 @@ async fn an_emptied_folder_refuses_the_start_and_old_records_refuse_their_owner(
     let server = desk.start().await;
     desk.endow();
     let thief = Buyer::with_key(&B256::repeat_byte(0x77));
-    desk.give_usdg_to(thief.address());
+    desk.give_a_dollar(thief.address());
     let wallet = sub_wallet(&thief, &server).await.body()["data"]["sub_wallet"].clone();
     server.stop().await;
     let stage = Stage {
@@ -218,7 +218,7 @@ async fn a_kill_while_wallets_are_made_leads_to_a_start_with_the_wallets_that_we
         let payers: Vec<Buyer> = payers.collect();
         let mut calls = JoinSet::new();
         for payer in &payers {
-            desk.give_usdg_to(payer.address());
+            desk.give_a_dollar(payer.address());
             let payment = payer.sign(&server, "/sub-wallet", 0).await;
             let (payer, url) = (payer.clone(), server.url("/sub-wallet"));
             calls.spawn(async move {

@@ -146,6 +146,16 @@ const UNNAMED: &[(&str, &str)] = &[
 /// route, and the case.
 const UNSEEN: &[(&str, &str, &str)] = &[
     (
+        "defillama.coins",
+        "/swap",
+        "for the judgement of worth, whose sources no answer names",
+    ),
+    ("defillama.coins", "/auto-swap", "the same"),
+    ("defillama.coins", "/auto-defi-invest", "the same"),
+    ("dexscreener.pairs", "/swap", "the same"),
+    ("dexscreener.pairs", "/auto-swap", "the same"),
+    ("dexscreener.pairs", "/auto-defi-invest", "the same"),
+    (
         "lifi.quote",
         "/auto-swap",
         "on every chain but the home chain",

@@ -114,6 +114,7 @@ pub const RESERVED: &[Reserved] = &[
             "storage",
             "ledger",
             "tx-sender",
+            "custody",
             "fence-server",
             "gas-funding",
             "wallet-actions",

@@ -11,7 +11,7 @@ use alloy_signer::SignerSync as _;
 use alloy_signer_local::PrivateKeySigner;
 use alloy_sol_types::sol;
 use custody::LocalCustody;
-use dev_chain::{BUYER, DEV_ACCOUNTS, xlayer};
+use dev_chain::{BUYER, DEV_ACCOUNTS, USDT0, xlayer};
 use serde_json::{Value, json};
 use storage::postgres::{Postgres, PostgresOptions};
 use wallet_actions::{Intent, PostgresStore, SqliteStore, Store};
@@ -211,14 +211,19 @@ chains.196.block_time_ms = 50
     }
 
     pub(crate) fn give_usdg(&self) {
-        self.give_usdg_to(self.wallet);
+        self.give(self.wallet, FUNDS, xlayer::USDG);
     }
 
-    pub(crate) fn give_usdg_to(&self, to: Address) {
-        let amount = U256::from(FUNDS);
+    /// Gives another payer a dollar of the first option's asset.
+    pub(crate) fn give_a_dollar(&self, payer: Address) {
+        self.give(payer, 1_000_000, USDT0);
+    }
+
+    fn give(&self, to: Address, amount: u64, token: Address) {
+        let amount = U256::from(amount);
         let give = transferCall { to, amount };
         let chain = &self.world.chain;
-        chain.call_as(BUYER.address, xlayer::USDG, &give).unwrap();
+        chain.call_as(BUYER.address, token, &give).unwrap();
         chain.mine();
     }
 
