@@ -2,11 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use bench::exchange::HttpAnswer;
+use bytes::Bytes;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use super::{Buyer, DELEGATED_KIND, NextStep, SOON, VALID_SECONDS, brief, state};
+use super::{Buyer, DELEGATED_KIND, NextStep, SOON, VALID_SECONDS, brief, intent, state};
 use crate::SiegeError;
 use crate::chance::Chance;
 use crate::client::{Client, Request};
@@ -21,8 +23,16 @@ pub(super) struct Buying<'a> {
     pub(super) client: &'a mut Client,
     pub(super) chance: &'a mut Chance,
     pub(super) target: String,
+    /// The body of an action. Empty for a GET.
+    pub(super) body: Bytes,
     pub(super) number: usize,
+    /// The last answer to the payment.
+    pub(super) last: Option<HttpAnswer>,
 }
+
+/// How often an action is sent again although the server says that its payment has begun it and
+/// can no longer pay for it.
+const TRIES: u32 = 3;
 
 impl Buying<'_> {
     /// Pays until there is an answer, no step helps, or the siege is over.
@@ -35,8 +45,10 @@ impl Buying<'_> {
         for _ in 0..self.buyer.hang_ups {
             self.hang_up(&payment).await;
         }
+        let mut begun: u32 = 0;
         loop {
             let told = self.present(&payment).await;
+            begun = begun.saturating_add(u32::from(self.intent().is_some()));
             match told {
                 NextStep::Answered => {
                     self.stands(End::Answered(payment.key));
@@ -62,6 +74,10 @@ impl Buying<'_> {
                         return Ok(());
                     }
                 }
+                NextStep::LookUp(_) if begun > TRIES => {
+                    self.stands(End::Declined("begun, and unpaid".to_owned()));
+                    return Ok(());
+                }
                 NextStep::LookUp(after) => {
                     if after > SOON {
                         self.stands(End::Waiting);
@@ -74,7 +90,10 @@ impl Buying<'_> {
                     }
                 }
                 NextStep::Refused(why) => {
-                    self.stands(End::Refused(why));
+                    self.stands(match self.body.is_empty() {
+                        true => End::Refused(why),
+                        false => End::Declined(why),
+                    });
                     return Ok(());
                 }
             }
@@ -85,8 +104,8 @@ impl Buying<'_> {
     /// that.
     async fn offer(&mut self) -> Option<Offer> {
         loop {
-            let request = self.buyer.addressed(Request::get(&self.target));
-            let answer = self.client.send(&request).await;
+            let unpaid = Request::with_body(&self.target, self.body.clone());
+            let answer = self.client.send(&self.buyer.addressed(unpaid)).await;
             let seen = match &answer {
                 Ok(answer) => brief(answer),
                 Err(error) => error.to_string(),
@@ -104,7 +123,10 @@ impl Buying<'_> {
 
     fn sign(&mut self, offer: &Offer) -> Result<Signed, SiegeError> {
         let wallet = &self.buyer.wallet;
-        let payment = wallet.sign(offer, &self.target, VALID_SECONDS, self.chance)?;
+        let mut payment = wallet.sign(offer, &self.target, VALID_SECONDS, self.chance)?;
+        if !self.body.is_empty() {
+            payment = payment.of_action(self.body.clone());
+        }
         self.field.record.signed(self.number, payment.key);
         Ok(payment)
     }
@@ -140,7 +162,9 @@ impl Buying<'_> {
                     let record = &self.field.record;
                     record.answered("buyer", payment.key, &self.target, &answer);
                     let step = NextStep::by(&answer);
-                    (format!("{}, told {step:?}", brief(&answer)), step)
+                    let seen = format!("{}, told {step:?}", brief(&answer));
+                    self.last = Some(answer);
+                    (seen, step)
                 }
                 // Repeating the same payment never charges twice, whatever has happened.
                 Err(error) => (error.to_string(), NextStep::Again(SOON)),
@@ -207,6 +231,11 @@ impl Buying<'_> {
             self.stands(End::Answered(payment.key));
         }
         Ok(())
+    }
+
+    /// The intent that a refusal names: the action of this payment, which has begun.
+    fn intent(&self) -> Option<String> {
+        intent(self.last.as_ref()?).filter(|_| !self.body.is_empty())
     }
 
     fn stands(&self, end: End) {
