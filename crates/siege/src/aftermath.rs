@@ -35,7 +35,7 @@ pub async fn decided(
         while let Some(ended) = buyers.try_join_next() {
             ended.map_err(std::io::Error::other)??;
         }
-        let mut quiet = buyers.is_empty() && orders_ended(field).await;
+        let mut quiet = orders_ended(field).await && buyers.is_empty();
         for server in &field.apis {
             let open = open_payments(*server).await;
             quiet &= !open.is_empty() && open.values().all(|count| *count == 0);
@@ -61,7 +61,7 @@ pub async fn testimonies(field: &Field) -> Vec<Testimony> {
 }
 
 /// Asks what became of the orders whose end nobody has seen. Returns whether all have ended.
-async fn orders_ended(field: &Field) -> bool {
+pub async fn orders_ended(field: &Field) -> bool {
     let open = {
         let seen = field.record.seen();
         let orders = seen.orders.iter().enumerate();
@@ -74,36 +74,30 @@ async fn orders_ended(field: &Field) -> bool {
     let mut ended = true;
     for (number, path) in open {
         let answer = from_anywhere(field, &path).await;
-        match answer
-            .as_ref()
-            .map(fate)
-            .unwrap_or(Err("no answer".to_owned()))
-        {
-            Ok(fate) => {
+        match answer.as_ref().and_then(fate) {
+            Some(fate) => {
                 if let Some(order) = field.record.seen().orders.get_mut(number) {
                     order.fate = fate;
                 }
             }
-            Err(_) => ended = false,
+            None => ended = false,
         }
     }
     ended
 }
 
-/// Reads what became of an action or a delegated plan. The error is the state of one that goes on.
-fn fate(answer: &HttpAnswer) -> Result<Fate, String> {
+/// Reads what became of an action or a delegated plan. `None` when it goes on, or when the answer
+/// does not say.
+fn fate(answer: &HttpAnswer) -> Option<Fate> {
     if answer.status == StatusCode::NOT_FOUND {
-        return Ok(Fate::Undone);
+        return Some(Fate::Undone);
     }
     let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     let text = |name| body.get(name).and_then(Value::as_str);
-    let state = text("status")
-        .or(text("state"))
-        .unwrap_or("without a state");
-    match state {
-        "completed" | "partial" | "done" => Ok(Fate::Done),
-        "failed" | "cancelled" | "halted_clean" | "halted_dirty" => Ok(Fate::Undone),
-        open => Err(open.to_owned()),
+    match text("status").or(text("state"))? {
+        "completed" | "partial" | "done" => Some(Fate::Done),
+        "failed" | "cancelled" | "halted_clean" | "halted_dirty" => Some(Fate::Undone),
+        _ => None,
     }
 }
 
@@ -170,16 +164,13 @@ mod tests {
                 body: body.to_string().into(),
             })
         };
-        assert_eq!(read(200, json!({"status": "completed"})), Ok(Fate::Done));
-        assert_eq!(read(200, json!({"state": "done"})), Ok(Fate::Done));
-        assert_eq!(
-            read(200, json!({"state": "halted_clean"})),
-            Ok(Fate::Undone)
-        );
-        assert_eq!(read(404, json!({"error": {}})), Ok(Fate::Undone));
-        let open = read(200, json!({"status": "in_progress"}));
-        assert_eq!(open, Err("in_progress".to_owned()));
-        assert_eq!(read(503, json!({})), Err("without a state".to_owned()));
+        assert_eq!(read(200, json!({"status": "completed"})), Some(Fate::Done));
+        assert_eq!(read(200, json!({"state": "done"})), Some(Fate::Done));
+        let halted = read(200, json!({"state": "halted_clean"}));
+        assert_eq!(halted, Some(Fate::Undone));
+        assert_eq!(read(404, json!({"error": {}})), Some(Fate::Undone));
+        assert_eq!(read(200, json!({"status": "in_progress"})), None);
+        assert_eq!(read(503, json!({})), None);
     }
 
     #[test]

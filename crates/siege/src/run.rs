@@ -9,7 +9,7 @@ use api_server::Sources;
 use tokio::task::JoinSet;
 
 use crate::SiegeError;
-use crate::aftermath::{decided, revocations, testimonies};
+use crate::aftermath::{decided, orders_ended, revocations, testimonies};
 use crate::bank::{Money, THIEF};
 use crate::buyer::{self, Buyer};
 use crate::cast::Cast;
@@ -62,12 +62,15 @@ pub async fn hold(programs: &Path, scale: Scale, seed: u64) -> Result<SiegeOutco
     let (rich, poor, refusing) = (cast.rich, cast.poor, cast.refusing);
     let field = Field::new(apis, rail, seed, rich, poor, refusing, robber);
     let field = Arc::new(field);
+    // The owners' money is moved once, so nothing fails before that.
+    weather.calm_down();
     warm_up(&field, &cast.buyers).await?;
     owner::sub_wallet(&cast.robber, &field).await?;
     for owner in &mut cast.owners {
         owner.settle_in(&field, &world.bank).await?;
     }
     field.appoint(cast.owners);
+    weather.rise();
 
     let mut buyers = JoinSet::new();
     for buyer in cast.buyers {
@@ -103,6 +106,7 @@ pub async fn hold(programs: &Path, scale: Scale, seed: u64) -> Result<SiegeOutco
     field.enter(Phase::Over);
     all(buyers).await?;
 
+    orders_ended(&field).await;
     let testimonies = testimonies(&field).await;
     let revocations = revocations(&field).await;
     let purses = purses(&field, &world, at_first)?;
