@@ -168,7 +168,7 @@ impl Bank {
     pub fn endow(&self, owner: Address, wallet: Address) -> Result<(), SiegeError> {
         for (chain, tokens) in [
             (&self.chain, &[USDG, USDT0][..]),
-            (&self.base, &[base::USDC]),
+            (&self.base, &[base::USDC][..]),
         ] {
             for token in tokens {
                 let value = U256::from(ENDOWMENT);

@@ -164,8 +164,18 @@ impl World {
             ..
         } = scale;
         let bank = Bank::new(chain(accounts)?, base_chain(accounts)?);
-        let rpc = node::open(bank.chain().clone(), weather.clone()).await?;
-        let base_rpc = node::open(bank.base().clone(), weather.clone()).await?;
+        let mut nodes = Vec::new();
+        for (name, chain) in [
+            ("node", bank.chain()),
+            ("second node", bank.chain()),
+            ("node of base", bank.base()),
+            ("second node of base", bank.base()),
+        ] {
+            nodes.push(node::open(name, chain.clone(), weather.clone()).await?);
+        }
+        let url = |number: usize| nodes.get(number).map(|node| format!("http://{node}"));
+        let [rpc, second, base_rpc, second_base] =
+            [0, 1, 2, 3].map(|number| url(number).unwrap_or_default());
         // The fence compares the times of grants and orders with those of the blocks.
         let base = bank.base().clone();
         tokio::spawn(async move {
@@ -225,7 +235,7 @@ impl World {
         let custody = Custody {
             files: files.path().to_owned(),
             secret,
-            base: format!("http://{base_rpc}"),
+            nodes: [[rpc.clone(), second], [base_rpc, second_base]],
             policy_digest: plans.policy().digest().to_string(),
         };
         let mut apis = Vec::new();
@@ -233,7 +243,7 @@ impl World {
             let config = ApiConfig {
                 terms: terms(0),
                 settles: settles.clone(),
-                rpc: format!("http://{rpc}"),
+                rpc: rpc.clone(),
                 proxy: format!("http://{proxy}"),
                 storage: storage.clone(),
                 key: key.clone(),

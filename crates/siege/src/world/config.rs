@@ -40,8 +40,8 @@ pub(super) struct Custody {
     pub(super) files: PathBuf,
     /// The file with the operator's secret.
     pub(super) secret: PathBuf,
-    /// The node of the chain on which delegates trade.
-    pub(super) base: String,
+    /// The nodes of the chain of payments, and of the one on which delegates trade.
+    pub(super) nodes: [[String; 2]; 2],
     /// The digest of the fence's policy.
     pub(super) policy_digest: String,
 }
@@ -119,12 +119,13 @@ filter = "off"
         }
         for (id, [url, _]) in PUBLIC_ENDPOINTS {
             // Sub-wallets act on the siege's own chains.
-            let (url, further) = match id {
-                xlayer::CHAIN_ID => (rpc.clone(), OWN_CHAIN),
-                base::CHAIN_ID => (self.custody.base.clone(), OWN_CHAIN),
+            let [of_home, of_base] = &self.custody.nodes;
+            let (urls, further) = match id {
+                xlayer::CHAIN_ID => (of_home.join("\", \""), OWN_CHAIN),
+                base::CHAIN_ID => (of_base.join("\", \""), OWN_CHAIN),
                 _ => (through(proxy, url), ""),
             };
-            let _ = writeln!(text, "\n[chains.{id}]\nrpc_urls = [\"{url}\"]\n{further}");
+            let _ = writeln!(text, "\n[chains.{id}]\nrpc_urls = [\"{urls}\"]\n{further}");
         }
         text.push_str(&self.custody.to_toml());
         text
@@ -267,7 +268,7 @@ mod tests {
             custody: Custody {
                 files: "/siege".into(),
                 secret: "/siege/secret".into(),
-                base: "http://127.0.0.1:4".to_owned(),
+                nodes: [4, 5].map(|port| [port, 6].map(|port| format!("http://127.0.0.1:{port}"))),
                 policy_digest: "0x00".to_owned(),
             },
         };
