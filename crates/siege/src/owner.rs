@@ -257,8 +257,11 @@ pub async fn keep_ordering(owner: Owner, field: Arc<Field>) -> Result<(), SiegeE
     let mut client = field.client();
     let plans = EmbeddedPlans::new(crate::bank::PAYEE)?;
     while matches!(field.phase(), Phase::Peace | Phase::Siege) {
-        owner.delegate(&field, &plans, &mut chance).await?;
-        owner.order(&field, &mut client, &mut chance).await?;
+        // The plans and the actions of one owner have turns, so each kind keeps the other one off.
+        match chance.percent(40) {
+            true => owner.delegate(&field, &plans, &mut chance).await?,
+            false => owner.order(&field, &mut client, &mut chance).await?,
+        }
         let pause = chance.millis(PAUSE.0, PAUSE.1);
         if !field.sleep(pause).await {
             break;
