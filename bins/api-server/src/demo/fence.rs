@@ -13,7 +13,7 @@ use alloy_primitives::{Address, B256, U256};
 use calldata_checks::UtcSeconds;
 use delegation_fence::{AccountKind, Grant, Revocation, VerifiedLog, verify_log};
 use dev_chain::{BUYER, DEV_ACCOUNTS, DevAccount, base};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use self::messages::{now, project, sign};
 pub use self::plans::{EmbeddedPlan, EmbeddedPlans};
