@@ -7,7 +7,7 @@ use alloy_primitives::{Address, Bytes, U256, address};
 use alloy_signer_local::PrivateKeySigner;
 use alloy_sol_types::{SolCall as _, sol};
 use api_server::config::DelegationSection;
-use api_server::{Config, EmbeddedPlan, EmbeddedPlans, FenceStage};
+use api_server::{Config, EmbeddedPlan, EmbeddedPlans};
 use calldata_checks::{Rail, UtcSeconds};
 use data_sources::SystemClock;
 use delegation_fence::{
@@ -30,6 +30,7 @@ sol! {
 
 pub(crate) const FEES: &str = include_str!("../../../../../fixtures/vectors/plans/fees.toml");
 const POLICY: &str = include_str!("../../../../../docs/fence-policy.example.json");
+pub(crate) const SALT: &str = "0x1111111111111111111111111111111111111111111111111111111111111111";
 /// The recipient of the reviewed fee.
 const OWN: Address = address!("90F79bf6EB2c4f870365E785982E1f101E93b906");
 pub(crate) const AMOUNT: u64 = 1_000_000_007;
@@ -106,7 +107,7 @@ impl Round {
                 config.wallets.gas_account_key = Some(DEV_ACCOUNTS[2].key.to_string().into());
                 config.delegation = Some(DelegationSection {
                     project_id: PROJECT.to_owned(),
-                    instance_salt: FenceStage::SALT.to_string(),
+                    instance_salt: SALT.to_owned(),
                     policy: Some(path.join("policy.json")),
                     policy_digest: policy().digest().to_string(),
                     max_deviation_bps: 10_000,
