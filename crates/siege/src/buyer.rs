@@ -23,6 +23,10 @@ use crate::record::{End, Phase};
 /// so short that its window ends while the siege still watches.
 pub const VALID_SECONDS: u64 = 40;
 
+/// How long the payment of an action is valid, in seconds: an action may take a minute, and one
+/// whose payment ends before that is not begun.
+pub const ACTION_SECONDS: u64 = 90;
+
 /// The beginning of the names of buyers whose accounts have delegated to code.
 pub const DELEGATED_KIND: &str = "delegated";
 

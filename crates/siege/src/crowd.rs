@@ -15,6 +15,7 @@ use tokio::task::JoinSet;
 
 use crate::SiegeError;
 use crate::field::{Attacker, Field};
+use crate::owner;
 
 /// A target whose answer costs little.
 pub const CHEAP: &str = "/all-tokens?limit=2";
@@ -116,7 +117,7 @@ pub fn gather(field: &Arc<Field>) -> Crowd {
     join("revocations before a grant", pace(2, 100, 400), |a| {
         Box::pin(fence::tombstones(a))
     });
-    join("a stolen delegate's key", pace(1, 800, 2_500), |a| {
+    join(owner::THIEF, pace(1, 800, 2_500), |a| {
         Box::pin(fence::stolen_key(a))
     });
     join("rail flood", pace(4, 10, 40), |a| Box::pin(rail::flood(a)));

@@ -320,7 +320,8 @@ impl Attacker {
         let Some(offer) = self.field.offer_of(&mut self.client, &unpaid).await else {
             return Ok(());
         };
-        let payment = wallet.sign(&offer, target, self.valid_seconds, &mut self.chance)?;
+        let seconds = crate::buyer::ACTION_SECONDS;
+        let payment = wallet.sign(&offer, target, seconds, &mut self.chance)?;
         self.pay(&payment.of_action(unpaid.body), target).await;
         Ok(())
     }

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use alloy_primitives::{Address, B256, U256};
 use api_server::{EmbeddedPlan, EmbeddedPlans, FenceStage};
-use bench::exchange::HttpAnswer;
 use bytes::Bytes;
 use delegation_fence::{AccountKind, Grant, Message, Name, Order as FenceOrder, Signed};
 use dev_chain::{USDG, USDT0, base};
@@ -15,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::SiegeError;
 use crate::bank::{Bank, Token};
-use crate::buyer::{Buyer, intent};
+use crate::buyer::{Buyer, brief, intent};
 use crate::chance::Chance;
 use crate::client::{CLIENT_ADDRESS, Client, Request};
 use crate::field::Field;
@@ -24,6 +23,13 @@ use crate::record::{End, Fate, Order, Phase};
 
 /// The most that a delegate may swap at once: 100 USDC.
 pub const CAP: u64 = 100_000_000;
+
+/// Who orders: an owner, its delegate, and the thief of the delegate's key.
+pub const OWNER: &str = "honest owners' actions";
+/// See [`OWNER`].
+pub const DELEGATE: &str = "honest delegates' plans";
+/// See [`OWNER`].
+pub const THIEF: &str = "a stolen delegate's key";
 
 /// The least part of a swap's worth that an owner gets, in percent. It allows for the slippage that
 /// the owner permits and for the loss that the server's judgement of worth permits.
@@ -133,6 +139,8 @@ impl Owner {
             .buyer
             .order(field, client, chance, target, body)
             .await?;
+        let seen = last.as_ref().map_or("no answer".to_owned(), brief);
+        field.record.crowd(OWNER, seen);
         let fate = match (last.as_ref().and_then(intent), end) {
             (Some(id), _) => Fate::At(format!("/intents/{id}")),
             (None, End::Declined(_)) => Fate::Undone,
@@ -140,7 +148,7 @@ impl Owner {
         };
         field.record.seen().orders.push(Order {
             owner: self.address(),
-            by: "its owner",
+            by: OWNER,
             gives: (Token::paid_with(from), U256::from(atoms)),
             gets: (Token::paid_with(gets.0), gets.1),
             fate,
@@ -158,12 +166,10 @@ impl Owner {
         let amount = chance.below(10_000_000).saturating_add(10_000_000);
         let plan = plans.plan(self.wallet, amount).await?;
         let order = plan.order(self.wallet, self.grant_id)?;
-        self.submit(field, "its delegate", amount, &plan, order)
-            .await?;
-        Ok(())
+        self.submit(field, DELEGATE, amount, &plan, order).await
     }
 
-    /// Signs an order of a plan with the delegate's key, and submits it. Returns the answer.
+    /// Signs an order of a plan with the delegate's key, submits it, and records the answer.
     ///
     /// # Errors
     /// When the order cannot be signed.
@@ -174,7 +180,7 @@ impl Owner {
         amount: u64,
         plan: &EmbeddedPlan,
         order: FenceOrder,
-    ) -> Result<Option<HttpAnswer>, SiegeError> {
+    ) -> Result<(), SiegeError> {
         let digest = order.payload_digest;
         let body = plan.submission(&signed(order, &self.delegate)?)?;
         // Whatever the answer is, the server says later what became of the plan.
@@ -191,7 +197,10 @@ impl Owner {
         });
         let request = Request::post("/delegation/submissions", body.to_string());
         let request = request.with(CLIENT_ADDRESS, self.buyer.address.clone());
-        Ok(field.client().send(&request).await.ok())
+        let answer = field.client().send(&request).await;
+        let seen = answer.as_ref().map_or("no answer".to_owned(), brief);
+        field.record.crowd(by, seen);
+        Ok(())
     }
 }
 

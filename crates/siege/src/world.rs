@@ -14,7 +14,7 @@ use alloy_primitives::{Address, Bytes, U256, address, hex};
 use api_server::EmbeddedPlans;
 use bench::process::Server;
 use custody::LocalCustody;
-use dev_chain::{DevChain, GAS_PAYER, USDC, USDG, USDT0, base};
+use dev_chain::{DEV_ACCOUNTS, DevAccount, DevChain, GAS_PAYER, USDC, USDG, USDT0, base};
 use postgres_cluster::Cluster;
 use tempfile::TempDir;
 
@@ -37,6 +37,8 @@ const BLOCK_TIME: Duration = Duration::from_secs(1);
 
 /// The contracts and functions that the wallets' keys may call.
 const TARGETS: &str = include_str!("../../../docs/wallet-targets.example.toml");
+/// The key that would redeem delegations. Without one a fence keeps no revocations of strangers.
+const REDEEMER: DevAccount = DEV_ACCOUNTS[5];
 /// The operator's secret.
 const SECRET: &str = "the secret of a siege";
 /// The folder of the wallets' files.
@@ -232,6 +234,8 @@ impl World {
             &files.path().join(WALLETS),
             SECRET.into(),
         )?);
+        let redeemer = hex::encode_prefixed(REDEEMER.key);
+        write(&files, "redeemer.key", &redeemer)?;
         let custody = Custody {
             files: files.path().to_owned(),
             secret,

@@ -8,7 +8,9 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use super::{Buyer, DELEGATED_KIND, NextStep, SOON, VALID_SECONDS, brief, intent, state};
+use super::{
+    ACTION_SECONDS, Buyer, DELEGATED_KIND, NextStep, SOON, VALID_SECONDS, brief, intent, state,
+};
 use crate::SiegeError;
 use crate::chance::Chance;
 use crate::client::{Client, Request};
@@ -123,7 +125,11 @@ impl Buying<'_> {
 
     fn sign(&mut self, offer: &Offer) -> Result<Signed, SiegeError> {
         let wallet = &self.buyer.wallet;
-        let mut payment = wallet.sign(offer, &self.target, VALID_SECONDS, self.chance)?;
+        let seconds = match self.body.is_empty() {
+            true => VALID_SECONDS,
+            false => ACTION_SECONDS,
+        };
+        let mut payment = wallet.sign(offer, &self.target, seconds, self.chance)?;
         if !self.body.is_empty() {
             payment = payment.of_action(self.body.clone());
         }

@@ -7,9 +7,10 @@ use dev_chain::base;
 
 use crate::SiegeError;
 use crate::bank::{PAYEE, THIEF};
+use crate::buyer::brief;
 use crate::client::{CLIENT_ADDRESS, Request};
 use crate::field::Attacker;
-use crate::owner::{CAP, Owner, address, project, signed};
+use crate::owner::{self, CAP, Owner, address, project, signed};
 use crate::payment::{Wallet, now};
 
 type Acted = Result<Attacker, SiegeError>;
@@ -37,7 +38,7 @@ pub(super) async fn tombstones(mut attacker: Attacker) -> Acted {
             attacker.field.record.seen().revoked.insert(path);
             "acknowledged".to_owned()
         }
-        Ok(answer) => answer.status.as_u16().to_string(),
+        Ok(answer) => brief(&answer),
         Err(_) => "no answer".to_owned(),
     };
     attacker.field.record.crowd(attacker.name, outcome);
@@ -103,13 +104,9 @@ pub(super) async fn stolen_key(mut attacker: Attacker) -> Acted {
         }
         _ => ordered(honest.plan(owner.wallet, amount).await?, owner)?,
     };
-    let answer = owner
-        .submit(&field, "the thief", amount, &plan, order)
+    owner
+        .submit(&field, owner::THIEF, amount, &plan, order)
         .await?;
-    let outcome = answer.map_or("no answer".to_owned(), |answer| {
-        answer.status.as_u16().to_string()
-    });
-    field.record.crowd(attacker.name, outcome);
     Ok(attacker)
 }
 

@@ -6,6 +6,7 @@ use alloy_primitives::{Address, U256};
 
 use super::{Evidence, Finding, Purse};
 use crate::bank::Token;
+use crate::owner::{DELEGATE, OWNER, THIEF};
 use crate::record::{Fate, Order};
 use crate::world::STRANGERS_REVOCATIONS;
 
@@ -57,7 +58,7 @@ pub(super) fn money(evidence: &Evidence) -> Finding {
             .filter(|order| order.by == by && order.fate == Fate::Done);
         done.count()
     };
-    let (own, delegates, thiefs) = (done("its owner"), done("its delegate"), done("the thief"));
+    let (own, delegates, thiefs) = (done(OWNER), done(DELEGATE), done(THIEF));
     if evidence.purses.is_empty() || own == 0 || delegates == 0 {
         broken.push("no owner's or no delegate's order was carried out".to_owned());
     }

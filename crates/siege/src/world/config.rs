@@ -164,6 +164,7 @@ project_id = "{project}"
 instance_salt = "{salt}"
 policy = "{files}/policy.json"
 policy_digest = "{policy_digest}"
+redeemer_key_file = "{files}/redeemer.key"
 strangers_revocations = {STRANGERS_REVOCATIONS}
 "#,
             home = xlayer::CHAIN_ID,

@@ -3,6 +3,7 @@
 use super::*;
 use crate::bank::Token;
 use crate::judge::owners::{MONEY, ONE_WALLET, REVOCATIONS, WALLETS_PAID};
+use crate::owner::{DELEGATE, OWNER as ORDERER, THIEF};
 use crate::record::{Fate, Order};
 use crate::world::STRANGERS_REVOCATIONS;
 
@@ -23,10 +24,10 @@ pub(super) fn orders() -> Vec<Order> {
         fate,
     };
     vec![
-        order("its owner", Fate::Done),
-        order("its delegate", Fate::Done),
-        order("the thief", Fate::Undone),
-        order("its owner", Fate::Unknown("no answer".to_owned())),
+        order(ORDERER, Fate::Done),
+        order(DELEGATE, Fate::Done),
+        order(THIEF, Fate::Undone),
+        order(ORDERER, Fate::Unknown("no answer".to_owned())),
     ]
 }
 
@@ -80,7 +81,7 @@ fn a_thief_that_has_anything_is_caught() {
 /// When nobody's order was carried out, the promise does not count as kept.
 #[test]
 fn a_siege_without_an_order_is_caught() {
-    for by in ["its owner", "its delegate"] {
+    for by in [ORDERER, DELEGATE] {
         let broken = broken(|evidence| evidence.seen.orders.retain(|order| order.by != by));
         assert_eq!(names(&broken)[0], MONEY);
     }
