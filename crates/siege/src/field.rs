@@ -6,11 +6,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use bench::exchange::HttpAnswer;
 use http::HeaderValue;
 use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::SiegeError;
+use crate::buyer::{ACTION_SECONDS, brief};
 use crate::chance::Chance;
 use crate::client::{CLIENT_ADDRESS, Client, Request};
 use crate::owner::Owner;
@@ -271,6 +273,17 @@ impl Attacker {
 
     /// Sends a payment with a request to the next server, and records the answer.
     pub async fn pay(&mut self, payment: &Signed, target: &str) {
+        let status = |answer: &HttpAnswer| answer.status.as_u16().to_string();
+        self.present(payment, target, status).await;
+    }
+
+    /// Sends a payment with a request to the next server, and records the answer in these words.
+    async fn present(
+        &mut self,
+        payment: &Signed,
+        target: &str,
+        words: impl FnOnce(&HttpAnswer) -> String,
+    ) {
         let request = match target == payment.target {
             true => payment.request(),
             false => payment.request_of(target),
@@ -282,7 +295,7 @@ impl Attacker {
             Ok(answer) => {
                 let record = &self.field.record;
                 record.answered(self.name, payment.key, target, &answer);
-                answer.status.as_u16().to_string()
+                words(&answer)
             }
             Err(_) => "no answer".to_owned(),
         };
@@ -320,9 +333,9 @@ impl Attacker {
         let Some(offer) = self.field.offer_of(&mut self.client, &unpaid).await else {
             return Ok(());
         };
-        let seconds = crate::buyer::ACTION_SECONDS;
-        let payment = wallet.sign(&offer, target, seconds, &mut self.chance)?;
-        self.pay(&payment.of_action(unpaid.body), target).await;
+        let payment = wallet.sign(&offer, target, ACTION_SECONDS, &mut self.chance)?;
+        let payment = payment.of_action(unpaid.body);
+        self.present(&payment, target, brief).await;
         Ok(())
     }
 }

@@ -141,9 +141,11 @@ impl Owner {
             .await?;
         let seen = last.as_ref().map_or("no answer".to_owned(), brief);
         field.record.crowd(OWNER, seen);
+        // A payment that is refused itself may have begun the action before.
+        let begun = last.as_ref().map(|answer| answer.status) == Some(StatusCode::PAYMENT_REQUIRED);
         let fate = match (last.as_ref().and_then(intent), end) {
             (Some(id), _) => Fate::At(format!("/intents/{id}")),
-            (None, End::Declined(_)) => Fate::Undone,
+            (None, End::Declined(_)) if !begun => Fate::Undone,
             (None, end) => Fate::Unknown(format!("{end:?}")),
         };
         field.record.seen().orders.push(Order {

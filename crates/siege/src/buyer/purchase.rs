@@ -35,6 +35,8 @@ pub(super) struct Buying<'a> {
 /// How often an action is sent again although the server says that its payment has begun it and
 /// can no longer pay for it.
 const TRIES: u32 = 3;
+/// How long the payment of an action may be sent.
+const WINDOW: Duration = Duration::from_secs(ACTION_SECONDS);
 
 impl Buying<'_> {
     /// Pays until there is an answer, no step helps, or the siege is over.
@@ -47,7 +49,7 @@ impl Buying<'_> {
         for _ in 0..self.buyer.hang_ups {
             self.hang_up(&payment).await;
         }
-        let mut begun: u32 = 0;
+        let (mut begun, mut signed) = (0_u32, Instant::now());
         loop {
             let told = self.present(&payment).await;
             begun = begun.saturating_add(u32::from(self.intent().is_some()));
@@ -70,18 +72,23 @@ impl Buying<'_> {
                     }
                     self.field.replaced(&payment);
                     payment = self.sign(&offer)?;
+                    signed = Instant::now();
                 }
                 NextStep::Again(after) => {
                     if !self.field.sleep(after).await {
                         return Ok(());
                     }
                 }
-                NextStep::LookUp(_) if begun > TRIES => {
+                // Its payment has begun the action and can no longer pay for it. A new one would
+                // begin it again.
+                NextStep::LookUp(_)
+                    if self.is_action() && (begun > TRIES || signed.elapsed() > WINDOW) =>
+                {
                     self.stands(End::Declined("begun, and unpaid".to_owned()));
                     return Ok(());
                 }
                 NextStep::LookUp(after) => {
-                    if after > SOON {
+                    if after > SOON || self.is_action() {
                         self.stands(End::Waiting);
                     }
                     if !self.field.sleep(after).await {
@@ -92,9 +99,9 @@ impl Buying<'_> {
                     }
                 }
                 NextStep::Refused(why) => {
-                    self.stands(match self.body.is_empty() {
-                        true => End::Refused(why),
-                        false => End::Declined(why),
+                    self.stands(match self.is_action() {
+                        true => End::Declined(why),
+                        false => End::Refused(why),
                     });
                     return Ok(());
                 }
@@ -125,12 +132,12 @@ impl Buying<'_> {
 
     fn sign(&mut self, offer: &Offer) -> Result<Signed, SiegeError> {
         let wallet = &self.buyer.wallet;
-        let seconds = match self.body.is_empty() {
-            true => VALID_SECONDS,
-            false => ACTION_SECONDS,
+        let seconds = match self.is_action() {
+            true => ACTION_SECONDS,
+            false => VALID_SECONDS,
         };
         let mut payment = wallet.sign(offer, &self.target, seconds, self.chance)?;
-        if !self.body.is_empty() {
+        if self.is_action() {
             payment = payment.of_action(self.body.clone());
         }
         self.field.record.signed(self.number, payment.key);
@@ -239,9 +246,13 @@ impl Buying<'_> {
         Ok(())
     }
 
+    fn is_action(&self) -> bool {
+        !self.body.is_empty()
+    }
+
     /// The intent that a refusal names: the action of this payment, which has begun.
     fn intent(&self) -> Option<String> {
-        intent(self.last.as_ref()?).filter(|_| !self.body.is_empty())
+        intent(self.last.as_ref()?).filter(|_| self.is_action())
     }
 
     fn stands(&self, end: End) {
