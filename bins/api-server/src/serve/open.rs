@@ -195,8 +195,8 @@ async fn open_custody(
                 ServeError::Provider(Problem::new(&key, fault.to_string()))
             })?;
         let bounded = Bounded::new(connected, section.bounds());
-        let guarded = Guarded::new(bounded, policy);
-        return Ok(Some((Arc::new(guarded), WalletFaults::default())));
+        let guarded = Arc::new(Guarded::new(bounded, policy));
+        return Ok(Some((guarded, WalletFaults::default())));
     }
     let (Some(folder), Some(secret)) = (section.directory.clone(), section.secret.clone()) else {
         return Err(ServeError::Custody(CustodyError::EmptySecret));

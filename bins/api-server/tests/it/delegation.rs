@@ -26,3 +26,10 @@ mod stage;
 #[path = "../../../../crates/fence-server/tests/it/world.rs"]
 #[allow(dead_code, reason = "the tests of the operations use all of it")]
 mod world;
+
+/// Lets the seconds pass in which free readings of the chain are shared.
+async fn after_the_shared_seconds() {
+    tokio::time::pause();
+    tokio::time::advance(std::time::Duration::from_secs(4)).await;
+    tokio::time::resume();
+}

@@ -184,7 +184,7 @@ fn keys_of_wallets_are_reached_through_the_policy_only() {
     let expected = expected.map(|file| source().join(file));
     assert_eq!(opened, expected.iter().collect());
     let [open, others @ ..] = expected.map(|path| code(&fs::read_to_string(path).unwrap()));
-    assert!(open.contains("Arc::new(Guarded::new(custody, policy))"));
+    assert!(open.contains("Arc::new(Guarded::new(bounded, policy))"));
     for other in others {
         assert!(
             !other.contains("lend(") && !other.contains("Subject::") && !other.contains(".sign(")

@@ -109,8 +109,10 @@ pub fn agreed_price(
         }
     }
     let needed = rules.limits.agree;
+    // Of several largest groups the one that begins first, in the order of the sources.
     let agreeing = counting
         .iter()
+        .rev()
         .map(|quote| agreeing_with(quote, &counting))
         .max_by_key(Vec::len)
         .unwrap_or_default();

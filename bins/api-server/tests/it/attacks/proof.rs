@@ -1,16 +1,14 @@
 //! Attacks on what concerns a payer's own wallet: a facilitator, a broker or a node that says of a
 //! payment that somebody else has signed it.
 
-use std::path::PathBuf;
-
 use alloy_primitives::{U256, address, hex};
-use api_server::Config;
-use api_server::config::{CustodySection, SettlementMode};
+use api_server::config::SettlementMode;
 use dev_chain::{DevChain, USDC};
 use reqwest::Method;
 use serde_json::{Value, json};
 use x402_wire::Scheme;
 
+use crate::attacks::{custody, wallets_in};
 use crate::support::World;
 use crate::support::buyer::{Answer, header_of};
 use crate::support::facilitator::{Facilitator, success, valid};
@@ -45,14 +43,6 @@ fn private_calls() -> Vec<(Method, &'static str, Option<Value>)> {
         ),
         (Method::GET, "/portfolio", None),
     ]
-}
-
-fn custody(config: &mut Config, wallets: PathBuf, rpc: &str) {
-    config.custody = Some(CustodySection::local(wallets, "a secret".into()));
-    config.wallets.chains = vec![196];
-    let table = config.chains.0.entry("196".to_owned()).or_default();
-    table.rpc_urls = vec![rpc.to_owned()];
-    table.mode = None;
 }
 
 /// Sends a call with a payment in the buyer's name whose signature `forge` replaces.
@@ -92,12 +82,6 @@ fn is_not_proven(answer: &Answer, target: &str) {
     assert_eq!(*unpayable, json!(["aggr_deferred"]), "{target}");
 }
 
-fn wallets_in(folder: &std::path::Path) -> usize {
-    let files = std::fs::read_dir(folder).unwrap();
-    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
-    names.filter(|name| name.starts_with("eip155-")).count()
-}
-
 /// Without a node, only a recovered key proves who pays.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_facilitator_that_calls_66_random_bytes_valid_speaks_for_nobody() {
@@ -117,7 +101,7 @@ async fn a_facilitator_that_calls_66_random_bytes_valid_speaks_for_nobody() {
         is_not_proven(&answer, call.1);
     }
     assert!(facilitator.verified().is_empty() && facilitator.settled().is_empty());
-    assert_eq!(wallets_in(&folder.path().join("wallets")), 0);
+    assert_eq!(wallets_in(folder.path()), 0);
     // The payer itself is served: its key is recovered here.
     let payment = world.buyer.payment("/sub-wallet").await;
     let served = world.buyer.get_paid("/sub-wallet", &payment).await;
@@ -142,7 +126,7 @@ async fn with_a_node_66_random_bytes_are_no_signature_of_an_account_without_code
         assert_eq!(answer.status, 402, "{}: {}", call.1, answer.text);
     }
     assert!(facilitator.settled().is_empty());
-    assert_eq!(wallets_in(&folder.path().join("wallets")), 0);
+    assert_eq!(wallets_in(folder.path()), 0);
 }
 
 /// The broker says "valid" to whatever calls itself a session key's signature.
@@ -179,7 +163,7 @@ async fn a_deferred_payment_speaks_for_nobody_even_with_a_node() {
         is_not_proven(&answer, call.1);
     }
     assert!(broker.verified().is_empty() && broker.settled().is_empty());
-    assert_eq!(wallets_in(&folder.path().join("wallets")), 0);
+    assert_eq!(wallets_in(folder.path()), 0);
     // Public answers are sold to it as before, also on a route whose default is private.
     let address = world.buyer.address();
     let public = format!("/portfolio?address={address}");
@@ -230,9 +214,6 @@ async fn one_lying_node_of_two_proves_no_signature_of_a_contract() {
             true => assert_eq!(answer.status, 200, "{}", answer.text),
             false => answer.is_refused(402, "payment_not_proven"),
         }
-        assert_eq!(
-            wallets_in(&folder.path().join("wallets")),
-            usize::from(proven)
-        );
+        assert_eq!(wallets_in(folder.path()), usize::from(proven));
     }
 }

@@ -1,28 +1,19 @@
 //! Attacks on the making of wallets and mandates: by strangers that are charged nothing, and in
 //! crowds.
 
-use std::path::{Path, PathBuf};
-
 use alloy_primitives::{Address, U256};
 use api_server::Config;
-use api_server::config::{CustodySection, SettlementMode};
+use api_server::config::SettlementMode;
 use dev_chain::{DEV_ACCOUNTS, DevAccount, DevChain, USDT0};
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::attacks::{custody, wallets_in};
 use crate::support::World;
 use crate::support::buyer::{Answer, Buyer, header_of};
 use crate::support::facilitator::{Facilitator, Say, valid};
 
 const USDG: &str = "0x4ae46a509F6b1D9056937BA4500cb143933D2dc8";
-
-fn custody(config: &mut Config, wallets: PathBuf, rpc: &str) {
-    config.custody = Some(CustodySection::local(wallets, "a secret".into()));
-    config.wallets.chains = vec![196];
-    let table = config.chains.0.entry("196".to_owned()).or_default();
-    table.rpc_urls = vec![rpc.to_owned()];
-    table.mode = None;
-}
 
 /// A chain on which these accounts hold a dollar.
 fn chain(holders: &[Address]) -> DevChain {
@@ -31,12 +22,6 @@ fn chain(holders: &[Address]) -> DevChain {
         chain.holder(USDT0, *holder, U256::from(1_000_000))
     };
     holders.iter().fold(chain, hold).build().unwrap()
-}
-
-fn wallets_in(folder: &Path) -> usize {
-    let files = std::fs::read_dir(folder.join("wallets")).unwrap();
-    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
-    names.filter(|name| name.starts_with("eip155-")).count()
 }
 
 async fn bought(buyer: &Buyer, target: &str) -> Answer {

@@ -15,6 +15,7 @@ use fence_online::{
     Confirm, RevokeNow, Status, SubmitGrant, confirm, revoke_now, status, submit_grant,
 };
 
+use crate::delegation::after_the_shared_seconds;
 use crate::delegation::onchain::{Node, account, delegated_grant, file};
 use crate::delegation::sample::{ACCOUNT, NOW};
 use crate::delegation::served::Served;
@@ -141,7 +142,7 @@ async fn a_permission_is_given_seen_and_ended_from_the_command_line() {
 
 /// The holder names no endpoint of its own, so the service's statement counts. The permission has
 /// ended only when a sealed block shows that every delegation is disabled.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test]
 async fn the_end_for_an_own_account_waits_for_the_chain() {
     let node = Node::new(Level::Stock);
     let served = Served::delegated(&node).await;
@@ -182,6 +183,7 @@ async fn the_end_for_an_own_account_waits_for_the_chain() {
         assert!(said.stdout.contains("0x49934047"), "{}", said.stdout);
         let next = hashes.next().unwrap();
         node.change(|said| said.disabled.push(next));
+        after_the_shared_seconds().await;
     }
     let said = confirmed().await;
     let gone = "the permission is gone: revoked at the service, and its delegations are disabled in a sealed block, by the service's word";

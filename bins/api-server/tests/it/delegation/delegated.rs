@@ -4,6 +4,7 @@ use delegation_fence::onchain::{Delegation, GrantFile, Level};
 use delegation_fence::{Grant, Revocation, RevocationReceipt};
 use serde_json::{Value, json};
 
+use crate::delegation::after_the_shared_seconds;
 use crate::delegation::onchain::{
     ChainAnswers, LEVELS, Node, REDEEMER, account, delegated_grant, delegated_order, delegations,
     edited, file,
@@ -198,6 +199,7 @@ async fn the_end_is_read_back_from_the_chain_too() {
         assert!(call["data"].as_str().unwrap().starts_with("0x49934047"));
 
         node.change(|answers| answers.is_away = true);
+        after_the_shared_seconds().await;
         let read = served.get(&path).await.ok(200);
         let on_chain = &read["on_chain"];
         assert_eq!(
@@ -213,6 +215,7 @@ async fn the_end_is_read_back_from_the_chain_too() {
             *answers = ChainAnswers::fresh();
             answers.disabled = hashes;
         });
+        after_the_shared_seconds().await;
         let again = served.post("/delegation/revocations", signed).await;
         assert_eq!(RevocationReceipt::parse(&again.text), Ok(receipt));
         let over = json!({"disabled": true, "block_hash": block});

@@ -33,7 +33,8 @@ const POLICY: &str = include_str!("../../../../../docs/fence-policy.example.json
 pub(crate) const SALT: &str = "0x1111111111111111111111111111111111111111111111111111111111111111";
 /// The recipient of the reviewed fee.
 const OWN: Address = address!("90F79bf6EB2c4f870365E785982E1f101E93b906");
-pub(crate) const AMOUNT: u64 = 1_000_000_007;
+/// The worth of the sample's quote at the recorded price of WETH, 2,500 USD, and the fee of 1 %.
+pub(crate) const AMOUNT: u64 = 760_000_007;
 
 pub(crate) fn now() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);

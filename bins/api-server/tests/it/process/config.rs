@@ -75,11 +75,13 @@ fn custody_needs_a_node_of_the_payment_chain() {
     let custody = "[custody]\nprovider = 'local'\ndirectory = 'wallets'\nsecret_file = 'secret'\n";
     let says = ["settlement.rpc_url: is missing: [custody] needs a node of the payment chain"];
     assert_refused(&format!("{USABLE}{custody}"), &[], &says);
-    let broker = format!(
-        "{PAYEE}settlement.mode = 'okx'\nsettlement.okx_api_key = 'a'\nsettlement.okx_secret_key = 'b'\n\
-         settlement.okx_passphrase = 'c'\n{custody}"
-    );
-    assert_refused(&broker, &[], &says);
+    let broker = format!("{PAYEE}settlement.mode = 'okx'\n{custody}");
+    let keys = [
+        ("SVC__SETTLEMENT__OKX_API_KEY", "a"),
+        ("SVC__SETTLEMENT__OKX_SECRET_KEY", "b"),
+        ("SVC__SETTLEMENT__OKX_PASSPHRASE", "c"),
+    ];
+    assert_refused(&broker, &keys, &says);
     for (line, says) in [
         (
             "max_wallets = 0",

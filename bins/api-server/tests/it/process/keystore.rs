@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use dev_chain::{DevChain, GAS_PAYER};
 use tempfile::TempDir;
+use test_support::private_file;
 
 use crate::process::config::{PAYEE, assert_refused, run_on};
 use crate::process::online;
@@ -15,7 +16,7 @@ const FILE: &str = include_str!("../../../../../fixtures/keystores/cast.json");
 const PASSWORD: &str = "correct horse";
 const ONCHAIN: &str = "settlement.mode = 'onchain'\nsettlement.rpc_url = 'http://127.0.0.1:9'\n";
 
-/// A key file, a file with its password, and the configuration lines that name them.
+/// A key file of some mode, a private file with its password, and the configuration lines that name them.
 struct Files {
     _folder: TempDir,
     key: PathBuf,
@@ -24,16 +25,12 @@ struct Files {
 
 fn files(mode: u32, password: &str) -> Files {
     let folder = tempfile::tempdir().unwrap();
-    let write = |name: &str, text: &str| {
-        let path = folder.path().join(name);
-        fs::write(&path, text).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-        path
-    };
-    let key = write("gas.json", FILE);
-    let password = write("gas.password", &format!("{password}\n"));
+    let [key, secret] = ["gas.json", "gas.password"].map(|name| folder.path().join(name));
+    private_file(&key, FILE);
+    fs::set_permissions(&key, fs::Permissions::from_mode(mode)).unwrap();
+    private_file(&secret, format!("{password}\n"));
     let line = |name: &str, path: &Path| format!("settlement.{name} = '{}'\n", path.display());
-    let lines = line("keystore_file", &key) + &line("keystore_password_file", &password);
+    let lines = line("keystore_file", &key) + &line("keystore_password_file", &secret);
     Files {
         _folder: folder,
         key,

@@ -96,7 +96,7 @@ fn the_environment_wins_over_the_file() {
     std::fs::write(&path, format!("{USABLE}server.listen = 'nowhere'")).unwrap();
     let payee = "0x000000000000000000000000000000000000bEEF";
     let secrets = folder.path().join("secret");
-    std::fs::write(&secrets, format!("{:x}\n", GAS_PAYER.key)).unwrap();
+    test_support::private_file(&secrets, format!("{:x}\n", GAS_PAYER.key));
     let output = run_on(
         "check-config",
         &path,
