@@ -97,16 +97,16 @@ pub fn gather(field: &Arc<Field>) -> Crowd {
     join("slow heads", pace(20, 100, 500), |a| {
         Box::pin(sockets::slow(a))
     });
-    join("half-open connections", pace(1, 500, 1_000), |a| {
+    join("half-open connections", pace(1, 1_000, 2_000), |a| {
         Box::pin(sockets::half_open(a))
     });
-    join("wallets of strangers", pace(2, 150, 600), |a| {
+    join("wallets of strangers", pace(1, 300, 1_000), |a| {
         Box::pin(wallets::strangers(a))
     });
-    join("actions without a wallet", pace(1, 300, 1_000), |a| {
+    join("actions without a wallet", pace(1, 800, 2_500), |a| {
         Box::pin(wallets::walletless(a))
     });
-    join("actions without funds", pace(1, 300, 1_000), |a| {
+    join("actions without funds", pace(1, 800, 2_500), |a| {
         Box::pin(wallets::without_funds(a))
     });
     join(
@@ -114,10 +114,10 @@ pub fn gather(field: &Arc<Field>) -> Crowd {
         pace(1, 800, 2_000),
         |a| Box::pin(wallets::robber(a)),
     );
-    join("revocations before a grant", pace(2, 100, 400), |a| {
+    join("revocations before a grant", pace(1, 200, 600), |a| {
         Box::pin(fence::tombstones(a))
     });
-    join(owner::THIEF, pace(1, 800, 2_500), |a| {
+    join(owner::THIEF, pace(1, 1_500, 4_000), |a| {
         Box::pin(fence::stolen_key(a))
     });
     join("rail flood", pace(4, 10, 40), |a| Box::pin(rail::flood(a)));

@@ -273,17 +273,11 @@ impl Attacker {
 
     /// Sends a payment with a request to the next server, and records the answer.
     pub async fn pay(&mut self, payment: &Signed, target: &str) {
-        let status = |answer: &HttpAnswer| answer.status.as_u16().to_string();
         self.present(payment, target, status).await;
     }
 
     /// Sends a payment with a request to the next server, and records the answer in these words.
-    async fn present(
-        &mut self,
-        payment: &Signed,
-        target: &str,
-        words: impl FnOnce(&HttpAnswer) -> String,
-    ) {
+    async fn present(&mut self, payment: &Signed, target: &str, words: fn(&HttpAnswer) -> String) {
         let request = match target == payment.target {
             true => payment.request(),
             false => payment.request_of(target),
@@ -338,6 +332,10 @@ impl Attacker {
         self.present(&payment, target, brief).await;
         Ok(())
     }
+}
+
+fn status(answer: &HttpAnswer) -> String {
+    answer.status.as_u16().to_string()
 }
 
 #[cfg(test)]
