@@ -28,7 +28,7 @@ use thiserror::Error;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-pub use self::fence::{EmbeddedPlan, FenceStage, FenceStageError};
+pub use self::fence::{EmbeddedPlan, EmbeddedPlans, FenceStage, FenceStageError};
 use self::wallet::{WalletStage, WalletStageError};
 use crate::Sources;
 use crate::config::{ChainTable, Config, LogSection, SettlementMode, UpstreamMode, UpstreamTable};

@@ -37,7 +37,9 @@ mod wallets_cli;
 pub use cli::run_cli;
 pub use config::{Config, ConfigError};
 #[cfg(feature = "demo")]
-pub use demo::{EmbeddedPlan, FenceStage, FenceStageError, recorded_clock, replay_upstreams};
+pub use demo::{
+    EmbeddedPlan, EmbeddedPlans, FenceStage, FenceStageError, recorded_clock, replay_upstreams,
+};
 pub use error::ServeError;
 pub use serve::{ApiServer, Parts, serve, serve_signed_by};
 pub use server_config::start_log;

@@ -1,13 +1,15 @@
 //! The chain of the siege: the facilitator settles on it, and the judge reads the payments from it.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use alloy_primitives::{Address, B256, Bytes, U256, hex};
 use alloy_sol_types::{SolCall as _, SolEvent as _, sol};
-use dev_chain::{DevChain, GAS_PAYER, USDC, USDG, USDT0};
+use dev_chain::{DEV_ACCOUNTS, DevAccount, DevChain, GAS_PAYER, USDC, USDG, USDT0, base, xlayer};
 use serde_json::{Value, json};
 use x402_wire::Scheme;
 
+use crate::SiegeError;
 use crate::payment::Key;
 
 /// The payee. It is no account of local chains, because `serve` refuses such a payee.
@@ -19,10 +21,63 @@ sol! {
     function transferWithAuthorization(
         address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature
     ) external;
+    function transfer(address to, uint256 value) external returns (bool);
 }
+
+/// The account in whose favour attackers lie.
+pub const THIEF: Address = Address::new(hex!("00000000000000000000000000000000000badad"));
+
+/// The account that gives sub-wallets their coins.
+const RICH_IN_COINS: DevAccount = DEV_ACCOUNTS[6];
 
 /// The payee after a restart with other terms.
 pub const OTHER_PAYEE: Address = Address::new(hex!("fB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"));
+
+/// A token on one of the chains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Token {
+    /// The id of the chain.
+    pub chain: u64,
+    /// Its contract.
+    pub contract: Address,
+}
+
+impl Token {
+    /// A token of the chain of payments.
+    pub const fn paid_with(contract: Address) -> Self {
+        let chain = xlayer::CHAIN_ID;
+        Self { chain, contract }
+    }
+
+    /// A token of the chain on which delegates trade.
+    pub const fn traded(contract: Address) -> Self {
+        let chain = base::CHAIN_ID;
+        Self { chain, contract }
+    }
+}
+
+impl fmt::Display for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of chain {}", self.contract, self.chain)
+    }
+}
+
+/// The tokens that owners have.
+pub const TOKENS: [Token; 5] = [
+    Token::paid_with(USDT0),
+    Token::paid_with(USDC),
+    Token::paid_with(USDG),
+    Token::traded(base::USDC),
+    Token::traded(base::WETH),
+];
+
+/// Amounts of tokens.
+pub type Money = BTreeMap<Token, U256>;
+
+/// How much of a token an owner moves into its sub-wallet, in the smallest unit.
+const ENDOWMENT: u64 = 300_000_000;
+/// The coins for gas that a sub-wallet gets on each chain: a tenth of a coin.
+const COINS: &str = "0x16345785d8a0000";
 
 /// A payment that reached a facilitator.
 #[derive(Debug, Clone)]
@@ -82,21 +137,72 @@ pub struct Charge {
     pub amount: u64,
 }
 
-/// The chain, with the questions and actions that a siege needs.
+/// The chain of payments and the one on which delegates trade, with the questions and actions that
+/// a siege needs.
 #[derive(Debug, Clone)]
 pub struct Bank {
     chain: DevChain,
+    base: DevChain,
 }
 
 impl Bank {
-    /// Wraps a chain.
-    pub fn new(chain: DevChain) -> Self {
-        Self { chain }
+    /// Wraps the chain of payments, and the one on which delegates trade.
+    pub fn new(chain: DevChain, base: DevChain) -> Self {
+        Self { chain, base }
     }
 
-    /// Returns the chain itself.
+    /// Returns the chain of payments.
     pub fn chain(&self) -> &DevChain {
         &self.chain
+    }
+
+    /// Returns the chain on which delegates trade.
+    pub fn base(&self) -> &DevChain {
+        &self.base
+    }
+
+    /// Moves tokens of an owner into its sub-wallet, and gives the sub-wallet coins for gas.
+    ///
+    /// # Errors
+    /// When the owner has too little.
+    pub fn endow(&self, owner: Address, wallet: Address) -> Result<(), SiegeError> {
+        for (chain, tokens) in [
+            (&self.chain, &[USDG, USDT0][..]),
+            (&self.base, &[base::USDC][..]),
+        ] {
+            for token in tokens {
+                let value = U256::from(ENDOWMENT);
+                let transfer = transferCall { to: wallet, value };
+                chain.call_as(owner, *token, &transfer)?;
+            }
+            let coins = json!({ "from": RICH_IN_COINS.address, "to": wallet, "value": COINS });
+            let sent = chain.request("eth_sendTransaction", json!([coins]));
+            sent.map_err(|refused| SiegeError::NotReady {
+                what: "coins for a sub-wallet",
+                observed: refused.to_string(),
+            })?;
+            chain.mine();
+        }
+        Ok(())
+    }
+
+    /// Returns what these accounts have together.
+    ///
+    /// # Errors
+    /// When a chain cannot be read.
+    pub fn money(&self, accounts: &[Address]) -> Result<Money, SiegeError> {
+        let mut money = Money::new();
+        for token in TOKENS {
+            let chain = match token.chain {
+                base::CHAIN_ID => &self.base,
+                _ => &self.chain,
+            };
+            let sum = money.entry(token).or_default();
+            for account in accounts {
+                *sum = sum.saturating_add(chain.balance_of(token.contract, *account)?);
+            }
+        }
+        Ok(money)
     }
 
     /// Checks that a payment would move money now.
@@ -267,7 +373,8 @@ mod tests {
         let chain = [USDT0, USDC, USDG].into_iter().fold(chain, |chain, token| {
             chain.holder(token, wallet.address(), funds)
         });
-        let bank = Bank::new(chain.build().unwrap());
+        let base = DevChain::builder().base_stage().build().unwrap();
+        let bank = Bank::new(chain.build().unwrap(), base);
         let mut settled = Vec::new();
         for _ in 0..6 {
             let signed = wallet.sign(&offer(), "/", 60, &mut chance).unwrap();

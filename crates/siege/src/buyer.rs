@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bench::exchange::HttpAnswer;
+use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
 use serde_json::Value;
 
@@ -16,11 +17,15 @@ use crate::chance::Chance;
 use crate::client::{CLIENT_ADDRESS, Client, Request};
 use crate::field::Field;
 use crate::payment::Wallet;
-use crate::record::Phase;
+use crate::record::{End, Phase};
 
 /// How long a payment is valid, in seconds: longer than the work and the settlement may take, and
 /// so short that its window ends while the siege still watches.
 pub const VALID_SECONDS: u64 = 40;
+
+/// How long the payment of an action is valid, in seconds: an action may take a minute, and one
+/// whose payment ends before that is not begun.
+pub const ACTION_SECONDS: u64 = 90;
 
 /// The beginning of the names of buyers whose accounts have delegated to code.
 pub const DELEGATED_KIND: &str = "delegated";
@@ -77,7 +82,8 @@ impl NextStep {
 
     /// Reads the next step from an answer to a call with a payment.
     pub fn by(answer: &HttpAnswer) -> Self {
-        if answer.status == StatusCode::OK {
+        // An action that goes on is accepted.
+        if matches!(answer.status, StatusCode::OK | StatusCode::ACCEPTED) {
             return Self::Answered;
         }
         let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
@@ -128,23 +134,54 @@ impl Buyer {
         chance: &mut Chance,
     ) -> Result<(), SiegeError> {
         let target = chance.pick(&self.targets).cloned().unwrap_or_default();
-        let number = field.record.wanted(&self.name, &target);
-        Buying {
+        let bought = self.order(field, client, chance, &target, Bytes::new());
+        bought.await.map(drop)
+    }
+
+    /// Buys one request once, however long that takes. A body makes it an action, which the server
+    /// may decline. Returns the end and the last answer.
+    ///
+    /// # Errors
+    /// When a payment cannot be signed.
+    pub async fn order(
+        &self,
+        field: &Arc<Field>,
+        client: &mut Client,
+        chance: &mut Chance,
+        target: &str,
+        body: Bytes,
+    ) -> Result<(End, Option<HttpAnswer>), SiegeError> {
+        let number = field.record.wanted(&self.name, target);
+        let mut buying = Buying {
             buyer: self,
             field,
             client,
             chance,
-            target,
+            target: target.to_owned(),
+            body,
             number,
-        }
-        .run()
-        .await
+            last: None,
+        };
+        buying.run().await?;
+        let last = buying.last;
+        let end = field.record.end(number);
+        Ok((end, last))
     }
 
     /// Adds the buyer's address to a request.
     fn addressed(&self, request: Request) -> Request {
         request.with(CLIENT_ADDRESS, self.address.clone())
     }
+}
+
+/// Returns the intent that an answer about an action names.
+pub fn intent(answer: &HttpAnswer) -> Option<String> {
+    let body: Value = serde_json::from_slice(&answer.body).ok()?;
+    let id = ["/data/intent_id", "/error/intent_id"].map(|pointer| body.pointer(pointer));
+    id.into_iter()
+        .flatten()
+        .find_map(Value::as_str)
+        .map(str::to_owned)
 }
 
 /// Returns the state in an answer of `GET /payments/…`.

@@ -1,11 +1,11 @@
 //! The participants of a siege, drawn from its seed.
 
-use alloy_primitives::Address;
-use http::HeaderValue;
+use alloy_primitives::{Address, keccak256};
 
 use crate::SiegeError;
 use crate::buyer::{Buyer, DELEGATED_KIND};
 use crate::chance::Chance;
+use crate::owner::{Owner, address};
 use crate::payment::Wallet;
 use crate::world::Accounts;
 
@@ -19,6 +19,8 @@ const FLAKY: u8 = 4;
 const CONTRACTS: u8 = 2;
 /// How many honest buyers have accounts that have delegated to code.
 const DELEGATED: u8 = 2;
+/// How many honest owners have sub-wallets.
+const OWNERS: u8 = 3;
 /// How many honest buyers send each payment to all servers at once.
 const AT_ALL: u8 = 4;
 
@@ -34,6 +36,10 @@ const KEPT: [&str; 2] = ["/all-tokens?limit=3", "/all-tokens?limit=5"];
 pub struct Cast {
     /// The honest buyers.
     pub buyers: Vec<Buyer>,
+    /// The honest owners of sub-wallets.
+    pub owners: Vec<Owner>,
+    /// A payer with a sub-wallet, whose file is exchanged for the one of an owner.
+    pub robber: Buyer,
     /// Wallets with money, for attackers.
     pub rich: Vec<Wallet>,
     /// Wallets with enough money for one cheap call, for attackers.
@@ -72,14 +78,14 @@ impl Cast {
             (AT_ALL_KIND, at_all, &usual, 0),
         ] {
             for (number, wallet) in (0_u8..).zip(wallets(count)?) {
-                let address = format!("10.0.{}.{number}", kind.len());
+                let from = format!("10.0.{}.{number}", kind.len());
                 buyers.push(Buyer {
                     name: format!("{kind} buyer {number}"),
                     wallet: match kind {
                         "contract" => wallet.of_contract(),
                         _ => wallet,
                     },
-                    address: HeaderValue::try_from(address).unwrap_or(HeaderValue::from_static("")),
+                    address: address(from),
                     targets: targets.clone(),
                     steady: kind == "steady",
                     hang_ups,
@@ -87,11 +93,33 @@ impl Cast {
                 });
             }
         }
+        let acting = |name: String, wallet: Wallet, place: u8| Buyer {
+            address: address(format!("10.8.0.{place}")),
+            name,
+            wallet,
+            targets: Vec::new(),
+            steady: false,
+            hang_ups: 0,
+            at_all: false,
+        };
+        let (rich, poor, refusing) = (wallets(3)?, wallets(8)?, wallets(2)?);
+        let mut owners = Vec::new();
+        for (number, wallet) in (0..).zip(wallets(OWNERS)?) {
+            owners.push(Owner {
+                buyer: acting(format!("owner {number}"), wallet, number),
+                delegate: Wallet::draw(&mut Chance::of(seed, &format!("delegate {number}")))?,
+                grant_id: keccak256(format!("grant {seed} {number}")),
+                wallet: Address::ZERO,
+            });
+        }
+        let robber = Wallet::draw(&mut Chance::of(seed, "robber"))?;
         Ok(Self {
             buyers,
-            rich: wallets(3)?,
-            poor: wallets(8)?,
-            refusing: wallets(2)?,
+            owners,
+            robber: acting("robber".to_owned(), robber, u8::MAX),
+            rich,
+            poor,
+            refusing,
         })
     }
 
@@ -112,7 +140,13 @@ impl Cast {
             delegated: delegated.map(|buyer| buyer.wallet.address()).collect(),
             refusing: self.refusing.iter().map(Wallet::address).collect(),
             contracts: buyers.clone().filter_map(Wallet::contract).collect(),
-            rich: buyers.chain(&self.rich).map(Wallet::address).collect(),
+            rich: buyers
+                .chain(&self.rich)
+                .chain([&self.robber.wallet])
+                .map(Wallet::address)
+                .chain(self.owners.iter().map(Owner::address))
+                .collect(),
+            owners: self.owners.iter().map(Owner::address).collect(),
             poor: self.poor.iter().map(Wallet::address).collect(),
         }
     }

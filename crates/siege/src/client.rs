@@ -72,6 +72,14 @@ impl Request {
         .with(http::header::CONTENT_TYPE, json)
     }
 
+    /// Makes a POST with JSON, or a GET when the body is empty.
+    pub fn with_body(target: impl Into<String>, body: Bytes) -> Self {
+        match body.is_empty() {
+            true => Self::get(target),
+            false => Self::post(target, body),
+        }
+    }
+
     /// Adds a header.
     #[must_use]
     pub fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {

@@ -1,9 +1,11 @@
 //! The hostile crowd. Each attack goes on until the crowd leaves, at a limited pace.
 
+mod fence;
 mod payments;
 pub mod rail;
 mod requests;
 mod sockets;
+mod wallets;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -13,6 +15,7 @@ use tokio::task::JoinSet;
 
 use crate::SiegeError;
 use crate::field::{Attacker, Field};
+use crate::owner;
 
 /// A target whose answer costs little.
 pub const CHEAP: &str = "/all-tokens?limit=2";
@@ -93,6 +96,29 @@ pub fn gather(field: &Arc<Field>) -> Crowd {
     });
     join("slow heads", pace(20, 100, 500), |a| {
         Box::pin(sockets::slow(a))
+    });
+    join("half-open connections", pace(1, 1_000, 2_000), |a| {
+        Box::pin(sockets::half_open(a))
+    });
+    join("wallets of strangers", pace(1, 300, 1_000), |a| {
+        Box::pin(wallets::strangers(a))
+    });
+    join("actions without a wallet", pace(1, 800, 2_500), |a| {
+        Box::pin(wallets::walletless(a))
+    });
+    join("actions without funds", pace(1, 800, 2_500), |a| {
+        Box::pin(wallets::without_funds(a))
+    });
+    join(
+        "a wallet's file in another place",
+        pace(1, 800, 2_000),
+        |a| Box::pin(wallets::robber(a)),
+    );
+    join("revocations before a grant", pace(1, 200, 600), |a| {
+        Box::pin(fence::tombstones(a))
+    });
+    join(owner::THIEF, pace(1, 1_500, 4_000), |a| {
+        Box::pin(fence::stolen_key(a))
     });
     join("rail flood", pace(4, 10, 40), |a| Box::pin(rail::flood(a)));
     join("rail, other tools", pace(2, 20, 80), |a| {

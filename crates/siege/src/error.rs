@@ -3,7 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
+use api_server::FenceStageError;
 use bench::BenchError;
+use custody::CustodyError;
 use postgres_cluster::ClusterError;
 
 /// Why a siege could not be held. A broken promise is a finding and no error.
@@ -38,6 +40,12 @@ pub enum SiegeError {
     /// A signature could not be made.
     #[error("signing: {0}")]
     Signing(#[from] alloy_signer::Error),
+    /// A plan or a message of the fence could not be made.
+    #[error("a plan of the siege: {0}")]
+    Plan(#[source] Box<FenceStageError>),
+    /// The folder of the wallets could not be made.
+    #[error("the wallets of the siege: {0}")]
+    Wallets(#[source] Box<CustodyError>),
     /// A server did not answer correctly before the siege.
     #[error("{what}: {observed}")]
     NotReady {
@@ -46,6 +54,18 @@ pub enum SiegeError {
         /// The result that was observed instead.
         observed: String,
     },
+}
+
+impl From<FenceStageError> for SiegeError {
+    fn from(error: FenceStageError) -> Self {
+        Self::Plan(Box::new(error))
+    }
+}
+
+impl From<CustodyError> for SiegeError {
+    fn from(error: CustodyError) -> Self {
+        Self::Wallets(Box::new(error))
+    }
 }
 
 impl From<BenchError> for SiegeError {

@@ -3,15 +3,19 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use bench::exchange::HttpAnswer;
 use http::HeaderValue;
+use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::SiegeError;
+use crate::buyer::{ACTION_SECONDS, brief};
 use crate::chance::Chance;
 use crate::client::{CLIENT_ADDRESS, Client, Request};
+use crate::owner::Owner;
 use crate::payment::{Offer, Signed, Wallet};
 use crate::record::{Phase, Record};
 
@@ -32,6 +36,11 @@ pub struct Field {
     pub poor: Vec<Wallet>,
     /// Keys with money whose accounts have delegated to code that refuses every signature.
     pub refusing: Vec<Wallet>,
+    /// The owners of sub-wallets, as soon as they have them. The thief of their delegates' keys
+    /// knows all of it.
+    owners: OnceLock<Vec<Owner>>,
+    /// The payer whose wallet's file is exchanged for the one of an owner.
+    pub robber: Wallet,
     phase: watch::Sender<Phase>,
     offers: Mutex<HashMap<String, Offer>>,
     heard: Mutex<Vec<Signed>>,
@@ -54,6 +63,7 @@ impl Field {
         rich: Vec<Wallet>,
         poor: Vec<Wallet>,
         refusing: Vec<Wallet>,
+        robber: Wallet,
     ) -> Self {
         Self {
             apis,
@@ -63,6 +73,8 @@ impl Field {
             rich,
             poor,
             refusing,
+            owners: OnceLock::new(),
+            robber,
             phase: watch::Sender::new(Phase::Peace),
             offers: Mutex::default(),
             heard: Mutex::default(),
@@ -70,6 +82,17 @@ impl Field {
             disturbed: Mutex::default(),
             turns: AtomicUsize::new(0),
         }
+    }
+
+    /// Tells everybody who owns sub-wallets. Counts once.
+    pub fn appoint(&self, owners: Vec<Owner>) {
+        // A second call changes nothing.
+        let _ = self.owners.set(owners);
+    }
+
+    /// Returns the owners of sub-wallets. Empty before they have them.
+    pub fn owners(&self) -> &[Owner] {
+        self.owners.get().map_or(&[], Vec::as_slice)
     }
 
     /// Returns the current phase.
@@ -143,6 +166,12 @@ impl Field {
     /// Returns the price of a request. Asks the server once for each route. `None` when the server
     /// does not state a price.
     pub async fn offer(&self, client: &mut Client, target: &str) -> Option<Offer> {
+        self.offer_of(client, &Request::get(target)).await
+    }
+
+    /// Like [`Self::offer`], for any request without a payment.
+    async fn offer_of(&self, client: &mut Client, unpaid: &Request) -> Option<Offer> {
+        let target = unpaid.target.as_str();
         let route = target.split('?').next().unwrap_or_default().to_owned();
         let known = {
             let offers = self.offers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -151,7 +180,7 @@ impl Field {
         let offer = match known {
             Some(offer) => offer,
             None => {
-                let answer = client.send(&Request::get(target)).await.ok()?;
+                let answer = client.send(unpaid).await.ok()?;
                 let offer = Offer::of(&answer)?;
                 let mut offers = self.offers.lock().unwrap_or_else(PoisonError::into_inner);
                 offers.insert(route, offer.clone());
@@ -244,14 +273,23 @@ impl Attacker {
 
     /// Sends a payment with a request to the next server, and records the answer.
     pub async fn pay(&mut self, payment: &Signed, target: &str) {
-        let request = self.addressed(payment.request_of(target));
+        self.present(payment, target, status).await;
+    }
+
+    /// Sends a payment with a request to the next server, and records the answer in these words.
+    async fn present(&mut self, payment: &Signed, target: &str, words: fn(&HttpAnswer) -> String) {
+        let request = match target == payment.target {
+            true => payment.request(),
+            false => payment.request_of(target),
+        };
+        let request = self.addressed(request);
         self.client.go_on();
         self.field.record.sent(payment.key);
         let outcome = match self.client.send(&request).await {
             Ok(answer) => {
                 let record = &self.field.record;
                 record.answered(self.name, payment.key, target, &answer);
-                answer.status.as_u16().to_string()
+                words(&answer)
             }
             Err(_) => "no answer".to_owned(),
         };
@@ -273,6 +311,31 @@ impl Attacker {
         let payment = wallet.sign(&offer, target, self.valid_seconds, &mut self.chance)?;
         Ok(Some(payment))
     }
+
+    /// Pays from a wallet for an action, and records the answer. Does nothing when the server
+    /// states no price.
+    ///
+    /// # Errors
+    /// When the payment cannot be signed.
+    pub async fn order(
+        &mut self,
+        wallet: &Wallet,
+        target: &str,
+        body: &Value,
+    ) -> Result<(), SiegeError> {
+        let unpaid = self.addressed(Request::post(target, body.to_string()));
+        let Some(offer) = self.field.offer_of(&mut self.client, &unpaid).await else {
+            return Ok(());
+        };
+        let payment = wallet.sign(&offer, target, ACTION_SECONDS, &mut self.chance)?;
+        let payment = payment.of_action(unpaid.body);
+        self.present(&payment, target, brief).await;
+        Ok(())
+    }
+}
+
+fn status(answer: &HttpAnswer) -> String {
+    answer.status.as_u16().to_string()
 }
 
 #[cfg(test)]
@@ -282,7 +345,9 @@ mod tests {
     fn field(servers: u16) -> Field {
         let address = |port| SocketAddr::from(([127, 0, 0, 1], port));
         let apis = (1..=servers).map(address).collect();
-        Field::new(apis, address(9), 1, Vec::new(), Vec::new(), Vec::new())
+        let robber = Wallet::draw(&mut Chance::of(1, "robber")).unwrap();
+        let [rich, poor, refusing] = [(); 3].map(|()| Vec::new());
+        Field::new(apis, address(9), 1, rich, poor, refusing, robber)
     }
 
     #[test]

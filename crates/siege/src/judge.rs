@@ -1,6 +1,7 @@
 //! Judges from the observations alone whether the promises were kept.
 
 mod findings;
+mod owners;
 mod quotas;
 #[cfg(test)]
 mod tests;
@@ -9,7 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 
-use crate::bank::Charge;
+use alloy_primitives::Address;
+
+use crate::bank::{Charge, Money};
 use crate::payment::Key;
 use crate::record::Seen;
 use crate::upstreams::{Quota, UpstreamCall};
@@ -24,6 +27,14 @@ pub struct Evidence {
     /// The statements of each server of the paid API about the payments at the end. The order is
     /// the one of the addresses at which the servers ask upstreams.
     pub testimonies: Vec<Testimony>,
+    /// The state of each stranger's revocation that was acknowledged, by the path that shows it.
+    pub revocations: BTreeMap<String, String>,
+    /// What each owner of a sub-wallet had before the siege and has after it.
+    pub purses: Vec<Purse>,
+    /// What the account has in whose favour attackers lie.
+    pub stolen: Money,
+    /// The owners whose wallets have a file.
+    pub wallet_owners: Vec<Address>,
     /// The requests that the upstreams got.
     pub calls: Vec<UpstreamCall>,
     /// The limits of the upstreams.
@@ -36,6 +47,17 @@ pub struct Evidence {
     pub footprints: Vec<Footprint>,
     /// The tolerated deviations.
     pub tolerance: Tolerance,
+}
+
+/// The money of an owner, in its account and its sub-wallet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Purse {
+    /// The owner.
+    pub owner: Address,
+    /// What it had before its first call.
+    pub at_first: Money,
+    /// What it has after it.
+    pub at_end: Money,
 }
 
 /// The statements of a server of the paid API about the payments.
@@ -144,6 +166,10 @@ pub fn judge(evidence: &Evidence) -> Vec<Finding> {
         findings::owners(sent, &evidence.testimonies),
         quotas::quotas(&evidence.calls, &evidence.quotas),
         findings::idle_work(evidence),
+        owners::money(evidence),
+        owners::one_wallet(&evidence.seen.told),
+        owners::wallets_paid(evidence),
+        owners::revocations(&evidence.revocations),
         findings::plans(&evidence.seen.plans),
     ];
     for footprint in &evidence.footprints {

@@ -13,6 +13,7 @@ pub mod facilitator;
 pub mod field;
 pub mod judge;
 pub mod node;
+pub mod owner;
 pub mod payment;
 pub mod record;
 pub mod run;

@@ -28,20 +28,25 @@ const STRUCK: [&str; 5] = [
 /// The call that sends a transaction.
 const SEND: &str = "eth_sendRawTransaction";
 
-/// Serves the chain with failures.
+/// Serves the chain with failures. Nodes of other names fail at other calls.
 ///
 /// # Errors
 /// When no port is available.
-pub async fn open(chain: DevChain, weather: Arc<Weather>) -> io::Result<SocketAddr> {
+pub async fn open(
+    name: &'static str,
+    chain: DevChain,
+    weather: Arc<Weather>,
+) -> io::Result<SocketAddr> {
     let (count, chain) = (AtomicU64::new(0), Arc::new(chain));
     wire::serve(move |asked| {
         let number = count.fetch_add(1, Ordering::Relaxed);
-        answer(chain.clone(), weather.clone(), number, asked)
+        let event = format!("{name} {number}");
+        answer(chain.clone(), weather.clone(), event, asked)
     })
     .await
 }
 
-async fn answer(chain: Arc<DevChain>, weather: Arc<Weather>, number: u64, asked: Asked) -> Reply {
+async fn answer(chain: Arc<DevChain>, weather: Arc<Weather>, event: String, asked: Asked) -> Reply {
     let text = String::from_utf8_lossy(&asked.body);
     let calls = serde_json::from_slice::<Value>(&asked.body).ok();
     // All calls of a batch have the same method.
@@ -60,7 +65,7 @@ async fn answer(chain: Arc<DevChain>, weather: Arc<Weather>, number: u64, asked:
     if !STRUCK.contains(&method) || weather.spares_request(&text) {
         return ask(&chain, &asked.body);
     }
-    let mut chance = weather.chance(&format!("node {number}"));
+    let mut chance = weather.chance(&event);
     match chance.below(100) {
         0..2 => Reply::Silence,
         2..4 => Reply::Drop,

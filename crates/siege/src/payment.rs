@@ -7,6 +7,7 @@ use alloy_primitives::{Address, B256, U256, hex, keccak256};
 use alloy_signer::SignerSync as _;
 use alloy_signer_local::PrivateKeySigner;
 use bench::exchange::{HttpAnswer, PAYMENT_REQUIRED, PAYMENT_SIGNATURE};
+use bytes::Bytes;
 use http::HeaderValue;
 use serde_json::{Value, json};
 use x402_wire::{
@@ -104,6 +105,8 @@ pub struct Signed {
     pub key: Key,
     /// The request that it pays for.
     pub target: String,
+    /// The body of that request. Empty for a GET.
+    body: Bytes,
     payment: Value,
 }
 
@@ -117,7 +120,18 @@ impl Signed {
 
     /// Returns the request that the payment pays for, with the payment.
     pub fn request(&self) -> Request {
-        self.request_of(&self.target)
+        Request::with_body(&self.target, self.body.clone()).with(PAYMENT_SIGNATURE, self.header())
+    }
+
+    /// Returns the payment for a request with this body. Its identifier gets the caller the answer
+    /// again.
+    #[must_use]
+    pub fn of_action(self, body: Bytes) -> Self {
+        let id = format!("siege-{}", self.key.nonce);
+        Self {
+            body,
+            ..self.named(&id)
+        }
     }
 
     /// Returns another request, with the payment.
@@ -188,6 +202,11 @@ impl Wallet {
         Some((self.contract?, self.signer.address()))
     }
 
+    /// Returns the key.
+    pub fn signer(&self) -> &PrivateKeySigner {
+        &self.signer
+    }
+
     /// Returns the address of the payer.
     pub fn address(&self) -> Address {
         self.contract.unwrap_or(self.signer.address())
@@ -241,6 +260,7 @@ impl Wallet {
                 nonce: authorization.nonce,
             },
             target: target.to_owned(),
+            body: Bytes::new(),
             payment: json!({
                 "x402Version": 2,
                 "resource": offer.resource,
@@ -254,7 +274,8 @@ impl Wallet {
     }
 }
 
-fn now() -> u64 {
+/// This machine's time, in Unix seconds.
+pub fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.unwrap_or_default().as_secs()
 }

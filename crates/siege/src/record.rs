@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use alloy_primitives::{B256, keccak256};
+use alloy_primitives::{Address, B256, U256, keccak256};
 use bench::exchange::HttpAnswer;
+use serde_json::Value;
 use x402_wire::SettlementResponse;
 
+use crate::bank::Token;
 use crate::payment::Key;
 
 /// One purchase of an honest buyer, and its end.
@@ -34,6 +36,37 @@ pub enum End {
     Answered(Key),
     /// It was refused, and repeating the call would not help. The text is the status and the code.
     Refused(String),
+    /// An action was not carried out for this payment, and nothing may be charged for it. Owners
+    /// accept that. The text is the status and the code.
+    Declined(String),
+}
+
+/// An order to a sub-wallet, and what it explains of its owner's money.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Order {
+    /// The owner of the sub-wallet.
+    pub owner: Address,
+    /// Who ordered it.
+    pub by: &'static str,
+    /// What it takes from the sub-wallet at most.
+    pub gives: (Token, U256),
+    /// What the sub-wallet or its owner has at least when it is carried out.
+    pub gets: (Token, U256),
+    /// What became of it.
+    pub fate: Fate,
+}
+
+/// What became of an order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fate {
+    /// A server says at this path what became of it.
+    At(String),
+    /// It was carried out.
+    Done,
+    /// It was not carried out.
+    Undone,
+    /// Nobody can say: it may have been carried out.
+    Unknown(String),
 }
 
 /// A 200 answer of a paid route.
@@ -85,6 +118,12 @@ pub struct Seen {
     pub crowd: BTreeMap<(&'static str, String), u64>,
     /// The results of honest agents' requests for plans. An empty text stands for a plan.
     pub plans: Vec<String>,
+    /// The wallet that each payer was told at some time.
+    pub told: BTreeSet<(Address, Address)>,
+    /// The orders to sub-wallets.
+    pub orders: Vec<Order>,
+    /// Where the servers show strangers' revocations that they have acknowledged.
+    pub revoked: BTreeSet<String>,
 }
 
 impl Record {
@@ -113,7 +152,10 @@ impl Record {
             transaction: receipt.and_then(|receipt| receipt.transaction.parse().ok()),
             body: keccak256(&answer.body),
         };
-        self.seen().served.push(served);
+        let told = told(key.payer, target, answer);
+        let mut seen = self.seen();
+        seen.served.push(served);
+        seen.told.extend(told);
     }
 
     /// Records an answer to the crowd, or that none came.
@@ -153,10 +195,26 @@ impl Record {
         }
     }
 
+    /// Returns how a purchase stands.
+    pub fn end(&self, purchase: usize) -> End {
+        let seen = self.seen();
+        let found = seen.purchases.get(purchase);
+        found.map_or(End::Open("nothing yet".to_owned()), |found| {
+            found.end.clone()
+        })
+    }
+
     /// Records how a purchase stands, or how it ended.
     pub fn stands(&self, purchase: usize, end: End) {
         if let Some(purchase) = self.seen().purchases.get_mut(purchase) {
             purchase.end = end;
         }
     }
+}
+
+/// Reads the wallet that a payer was told.
+fn told(payer: Address, target: &str, answer: &HttpAnswer) -> Option<(Address, Address)> {
+    let body: Value = serde_json::from_slice(&answer.body).ok()?;
+    let wallet = body.pointer("/data/sub_wallet")?.as_str()?.parse().ok()?;
+    (target == "/sub-wallet").then_some((payer, wallet))
 }

@@ -9,12 +9,14 @@ use api_server::Sources;
 use tokio::task::JoinSet;
 
 use crate::SiegeError;
-use crate::aftermath::{decided, testimonies};
+use crate::aftermath::{decided, orders_ended, revocations, testimonies};
+use crate::bank::{Money, THIEF};
 use crate::buyer::{self, Buyer};
 use crate::cast::Cast;
 use crate::chance::Chance;
 use crate::field::Field;
-use crate::judge::{self, Evidence, Finding, Footprint, Held};
+use crate::judge::{self, Evidence, Finding, Footprint, Held, Purse};
+use crate::owner::{self, Owner};
 use crate::record::{End, Phase};
 use crate::scale::Scale;
 use crate::upstreams;
@@ -46,14 +48,29 @@ const REST: Duration = Duration::from_secs(6);
 /// # Errors
 /// When the siege could not be held.
 pub async fn hold(programs: &Path, scale: Scale, seed: u64) -> Result<SiegeOutcome, SiegeError> {
-    let cast = Cast::draw(seed, scale.servers)?;
+    let mut cast = Cast::draw(seed, scale.servers)?;
     let weather = Arc::new(Weather::new(seed, cast.steady()));
     let begun = Instant::now();
-    let mut world = World::open(programs, &cast.accounts(), scale, weather.clone()).await?;
+    let accounts = cast.accounts();
+    let mut world = World::open(programs, &accounts, scale, weather.clone()).await?;
+    let mut at_first = Vec::new();
+    for owner in &cast.owners {
+        at_first.push(world.bank.money(&[owner.address()])?);
+    }
     let (apis, rail) = (world.apis(), world.rail.address());
-    let field = Field::new(apis, rail, seed, cast.rich, cast.poor, cast.refusing);
+    let robber = cast.robber.wallet.clone();
+    let (rich, poor, refusing) = (cast.rich, cast.poor, cast.refusing);
+    let field = Field::new(apis, rail, seed, rich, poor, refusing, robber);
     let field = Arc::new(field);
+    // The owners' money is moved once, so nothing fails before that.
+    weather.calm_down();
     warm_up(&field, &cast.buyers).await?;
+    owner::sub_wallet(&cast.robber, &field).await?;
+    for owner in &mut cast.owners {
+        owner.settle_in(&field, &world.bank).await?;
+    }
+    field.appoint(cast.owners);
+    weather.rise();
 
     let mut buyers = JoinSet::new();
     for buyer in cast.buyers {
@@ -63,6 +80,9 @@ pub async fn hold(programs: &Path, scale: Scale, seed: u64) -> Result<SiegeOutco
             USUAL_EVERY
         };
         buyers.spawn(buyer::keep_buying(buyer, field.clone(), every));
+    }
+    for owner in field.owners() {
+        buyers.spawn(owner::keep_ordering(owner.clone(), field.clone()));
     }
     let mut agents = JoinSet::new();
     for number in 1..=AGENTS {
@@ -86,7 +106,12 @@ pub async fn hold(programs: &Path, scale: Scale, seed: u64) -> Result<SiegeOutco
     field.enter(Phase::Over);
     all(buyers).await?;
 
+    orders_ended(&field).await;
     let testimonies = testimonies(&field).await;
+    let revocations = revocations(&field).await;
+    let purses = purses(&field, &world, at_first)?;
+    let stolen = world.bank.money(&[THIEF])?;
+    let wallet_owners = world.wallet_owners()?;
     tokio::time::sleep(REST).await;
     let end = world.held()?;
     let seen = field.record.seen().clone();
@@ -98,6 +123,10 @@ pub async fn hold(programs: &Path, scale: Scale, seed: u64) -> Result<SiegeOutco
     let evidence = Evidence {
         charges: world.bank.charges(),
         testimonies,
+        revocations,
+        purses,
+        stolen,
+        wallet_owners,
         calls: world.upstreams.calls(),
         quotas: upstreams::quotas(&Sources::specs()),
         failed_transactions: world.failed_transactions(),
@@ -113,6 +142,20 @@ pub async fn hold(programs: &Path, scale: Scale, seed: u64) -> Result<SiegeOutco
         findings: judge::judge(&evidence),
         crowd: answered,
     })
+}
+
+/// Combines what the owners had at first with what they have now in their accounts and sub-wallets.
+fn purses(field: &Field, world: &World, at_first: Vec<Money>) -> Result<Vec<Purse>, SiegeError> {
+    let mut purses = Vec::new();
+    for (owner, at_first) in field.owners().iter().zip(at_first) {
+        let at_end = world.bank.money(&[owner.address(), owner.wallet])?;
+        purses.push(Purse {
+            owner: owner.address(),
+            at_first,
+            at_end,
+        });
+    }
+    Ok(purses)
 }
 
 /// Combines the measurements: the memory under the crowd and the descriptors before it, and both at
@@ -155,7 +198,8 @@ async fn kill_and_start(
             let before = chance.millis(0, millis);
             tokio::time::sleep(before).await;
             field.interrupted(Duration::ZERO);
-            world.kill_and_start_api(server)?;
+            let owner = field.owners().first().map(Owner::address);
+            world.kill_and_start_api(server, field.robber.address(), owner.unwrap_or_default())?;
             field.interrupted(effect);
             if server == 0 {
                 world.kill_and_start_rail()?;

@@ -15,8 +15,10 @@ use serde_json::Value;
 use self::quotas::family;
 pub use self::quotas::{DAILY, Quota, quotas};
 use crate::SiegeError;
-use crate::bank::PAYEE;
+use crate::bank::{PAYEE, THIEF};
+use crate::chance::Chance;
 use crate::client::{Client, Request};
+use crate::payment::now;
 use crate::weather::Weather;
 use crate::wire::{self, Asked, Reply};
 
@@ -42,8 +44,13 @@ pub struct UpstreamCall {
     pub asked_at: usize,
 }
 
-/// The hosts on which honest buyers and agents depend.
-const KEPT_SELLING: [&str; 2] = ["web3.okx.com", "li.quest"];
+/// The hosts on which honest buyers, owners and agents depend.
+const KEPT_SELLING: [&str; 3] = ["web3.okx.com", "li.quest", "coins.llama.fi"];
+
+/// The route of the aggregator that quotes the swaps of sub-wallets, and the one that names whom a
+/// wallet approves. It lies about half of them while the crowd is there.
+const QUOTE: &str = "/dex/aggregator/swap";
+const APPROVAL: &str = "/dex/aggregator/approve-transaction";
 
 /// The hosts of models. Only the crowd uses them.
 const MODELS: [&str; 5] = [
@@ -90,7 +97,8 @@ impl Upstreams {
     ) -> Result<Self, SiegeError> {
         let calls: Arc<Mutex<Vec<UpstreamCall>>> = Arc::default();
         let proxy = Arc::new(Proxy {
-            replay: ReplayServer::start(Recordings::embedded()?).await?,
+            // Quotes and prices are of today.
+            replay: ReplayServer::start(Recordings::embedded()?.at(now())).await?,
             weather,
             calls: calls.clone(),
             start,
@@ -134,6 +142,27 @@ impl Proxy {
         };
         if self.weather.is_calm() {
             return self.recorded(&asked, is_model).await;
+        }
+        if [QUOTE, APPROVAL]
+            .iter()
+            .any(|route| asked.target.contains(route))
+        {
+            let mut chance = self.weather.chance(&format!("quote {number}"));
+            return match (chance.percent(50), self.recorded(&asked, false).await) {
+                (
+                    true,
+                    Reply::Whole {
+                        status,
+                        headers,
+                        body,
+                    },
+                ) => Reply::Whole {
+                    status,
+                    headers,
+                    body: falsified(&body, &mut chance),
+                },
+                (_, reply) => reply,
+            };
         }
         let may_hold = !KEPT_SELLING.contains(&path.split(['/', '?']).next().unwrap_or_default());
         let mut chance = self.weather.chance(&format!("upstream {number}"));
@@ -183,6 +212,74 @@ impl Proxy {
             body,
         }
     }
+}
+
+/// Makes a lie of the aggregator's answer about a swap or an approval: another router or spender, a
+/// ruinous price, other calldata, or a worthless token.
+fn falsified(body: &Bytes, chance: &mut Chance) -> Bytes {
+    let Ok(mut answer) = serde_json::from_slice::<Value>(body) else {
+        return body.clone();
+    };
+    let thief = THIEF.to_string();
+    let Some(row) = answer.pointer_mut("/data/0") else {
+        return body.clone();
+    };
+    if let Some(spender) = row.get_mut("dexContractAddress") {
+        *spender = thief.clone().into();
+        return answer.to_string().into();
+    }
+    let ruinous = chance.below(40).saturating_add(2);
+    let stolen = format!("0xa9059cbb{:0>64}{:064x}", hex::encode(THIEF), 1_000_000);
+    let (pointer, lie): (_, Value) = match chance.below(5) {
+        0 => ("/tx/to", thief.into()),
+        1 => ("/routerResult/toToken/isHoneyPot", true.into()),
+        2 => ("/tx/data", stolen.into()),
+        3 => return divided(answer, ruinous, true),
+        _ => return divided(answer, ruinous, false),
+    };
+    if let Some(member) = row.pointer_mut(pointer) {
+        *member = lie;
+    }
+    answer.to_string().into()
+}
+
+/// Makes a quote this many times worse: in its amounts and its calldata, or in the calldata alone.
+fn divided(mut answer: Value, by: u64, openly: bool) -> Bytes {
+    let number =
+        |answer: &Value, pointer: &str| answer.pointer(pointer)?.as_str()?.parse::<u128>().ok();
+    let (out, least) = (
+        "/data/0/routerResult/toTokenAmount",
+        "/data/0/tx/minReceiveAmount",
+    );
+    let data = "/data/0/tx/data";
+    let (Some(promised), Some(minimum), Some(call)) = (
+        number(&answer, out),
+        number(&answer, least),
+        answer.pointer(data).and_then(Value::as_str),
+    ) else {
+        return answer.to_string().into();
+    };
+    let by = u128::from(by);
+    let call = call
+        .replace(
+            &format!("{minimum:064x}"),
+            &format!("{:064x}", minimum / by),
+        )
+        .replace(
+            &format!("{promised:040x}"),
+            &format!("{:040x}", promised / by),
+        );
+    let mut lies = vec![(data, call)];
+    if openly {
+        lies.push((out, (promised / by).to_string()));
+        lies.push((least, (minimum / by).to_string()));
+    }
+    for (pointer, lie) in lies {
+        if let Some(member) = answer.pointer_mut(pointer) {
+            *member = lie.into();
+        }
+    }
+    answer.to_string().into()
 }
 
 /// Removes all citations from the answer of a model, so that the server does not sell it.
@@ -257,6 +354,7 @@ fn weight(host: &str, body: &[u8]) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn too_many_requests_come_with_and_without_a_time() {
@@ -271,6 +369,26 @@ mod tests {
             assert_eq!(status, 429);
             assert_eq!(told.map(|told| told.to_str().unwrap()), after);
         }
+    }
+
+    #[test]
+    fn a_lie_about_a_quote_is_another_quote() {
+        let quote = json!({"data": [{
+            "routerResult": {"toTokenAmount": "1000", "toToken": {"isHoneyPot": false}},
+            "tx": {"to": "0x7c5b", "minReceiveAmount": "990", "data": format!("0xf2c42696{:064x}", 990)},
+        }]});
+        let approval = json!({"data": [{"dexContractAddress": "0x8b77", "data": "0x095ea7b3"}]});
+        let mut lies = std::collections::BTreeSet::new();
+        let mut chance = Chance::of(1, "lies");
+        for honest in [quote, approval] {
+            let honest = Bytes::from(honest.to_string());
+            for _ in 0..100 {
+                let lie = falsified(&honest, &mut chance);
+                assert_ne!(lie, honest);
+                lies.insert(lie);
+            }
+        }
+        assert!(lies.len() > 5);
     }
 
     #[test]

@@ -37,6 +37,11 @@ impl Weather {
         }
     }
 
+    /// Lets failures happen.
+    pub fn rise(&self) {
+        self.calm.store(false, Ordering::Relaxed);
+    }
+
     /// Stops all failures.
     pub fn calm_down(&self) {
         self.calm.store(true, Ordering::Relaxed);
@@ -123,5 +128,7 @@ mod tests {
         assert!(!weather.spares_request(&receipt(&of_other)));
         weather.calm_down();
         assert!(weather.spares(other) && weather.spares_request(&call(other)));
+        weather.rise();
+        assert!(!weather.spares(other) && !weather.spares_request(&call(other)));
     }
 }

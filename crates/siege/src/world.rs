@@ -11,14 +11,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use alloy_primitives::{Address, Bytes, U256, address, hex};
+use api_server::EmbeddedPlans;
 use bench::process::Server;
-use dev_chain::{DevChain, GAS_PAYER, USDC, USDG, USDT0};
+use custody::LocalCustody;
+use dev_chain::{DEV_ACCOUNTS, DevAccount, DevChain, GAS_PAYER, USDC, USDG, USDT0, base};
 use postgres_cluster::Cluster;
 use tempfile::TempDir;
 
-use self::config::{ApiConfig, LISTEN, rail_config, terms};
+use self::config::{ApiConfig, Custody, LISTEN, rail_config, terms};
 use crate::SiegeError;
-use crate::bank::Bank;
+use crate::bank::{Bank, PAYEE};
 use crate::judge::Held;
 use crate::scale::{Scale, Settlement};
 use crate::upstreams::Upstreams;
@@ -29,6 +31,21 @@ use crate::{facilitator, node};
 const RICH: u64 = 1_000_000_000;
 /// The balance of an account that can pay once. It is the price of the crowd's cheapest call.
 const POOR: u64 = 2_000;
+
+/// The time between two blocks of the chain on which delegates trade.
+const BLOCK_TIME: Duration = Duration::from_secs(1);
+
+/// The contracts and functions that the wallets' keys may call.
+const TARGETS: &str = include_str!("../../../docs/wallet-targets.example.toml");
+/// The key that would redeem delegations. Without one a fence keeps no revocations of strangers.
+const REDEEMER: DevAccount = DEV_ACCOUNTS[5];
+/// The operator's secret.
+const SECRET: &str = "the secret of a siege";
+/// The folder of the wallets' files.
+const WALLETS: &str = "wallets";
+
+/// How many revocations of strangers the servers keep. A siege fills this room.
+pub const STRANGERS_REVOCATIONS: usize = 40;
 
 /// The size of the pool for newcomers, in millionths of a dollar.
 pub const POOL_MICRO_USD: u64 = 120_000;
@@ -48,6 +65,8 @@ pub struct Accounts {
     pub poor: Vec<Address>,
     /// Contract wallets with their owners. They are among the rich accounts.
     pub contracts: Vec<(Address, Address)>,
+    /// Owners of sub-wallets. They are among the rich accounts, and have money on Base as well.
+    pub owners: Vec<Address>,
     /// Rich accounts that have delegated (EIP-7702) to code that accepts every signature.
     pub delegated: Vec<Address>,
     /// Rich accounts that have delegated to code that refuses every signature.
@@ -113,6 +132,8 @@ pub struct World {
     settlement: Settlement,
     programs: PathBuf,
     files: TempDir,
+    /// The robber's own wallet file, while another one is in its place.
+    robbers: Option<String>,
     /// The database, when there are several servers. It is dropped after them.
     _cluster: Option<Cluster>,
 }
@@ -144,8 +165,27 @@ impl World {
             settlement,
             ..
         } = scale;
-        let bank = Bank::new(chain(accounts)?);
-        let rpc = node::open(bank.chain().clone(), weather.clone()).await?;
+        let bank = Bank::new(chain(accounts)?, base_chain(accounts)?);
+        let mut nodes = Vec::new();
+        for (name, chain) in [
+            ("node", bank.chain()),
+            ("second node", bank.chain()),
+            ("node of base", bank.base()),
+            ("second node of base", bank.base()),
+        ] {
+            nodes.push(node::open(name, chain.clone(), weather.clone()).await?);
+        }
+        let url = |number: usize| nodes.get(number).map(|node| format!("http://{node}"));
+        let [rpc, second, base_rpc, second_base] =
+            [0, 1, 2, 3].map(|number| url(number).unwrap_or_default());
+        // The fence compares the times of grants and orders with those of the blocks.
+        let base = bank.base().clone();
+        tokio::spawn(async move {
+            loop {
+                base.mine();
+                tokio::time::sleep(BLOCK_TIME).await;
+            }
+        });
         let facilitator = facilitator::open(bank.clone(), weather.clone()).await?;
         let callers = servers.saturating_add(1);
         let upstreams = Upstreams::open(callers, weather.clone(), Instant::now()).await?;
@@ -184,16 +224,35 @@ impl World {
                 LEASE.as_secs()
             ),
         };
+        let plans = EmbeddedPlans::new(PAYEE)?;
+        write(&files, "fees.toml", plans.fees())?;
+        write(&files, "targets.toml", TARGETS)?;
+        write(&files, "policy.json", EmbeddedPlans::policy_document())?;
+        let secret = write(&files, "operator.secret", SECRET)?;
+        // The wallets are deleted with the siege, so guessing their secret may be cheap.
+        drop(LocalCustody::open_weakly_stretched(
+            &files.path().join(WALLETS),
+            SECRET.into(),
+        )?);
+        let redeemer = hex::encode_prefixed(REDEEMER.key);
+        write(&files, "redeemer.key", &redeemer)?;
+        let custody = Custody {
+            files: files.path().to_owned(),
+            secret,
+            nodes: [[rpc.clone(), second], [base_rpc, second_base]],
+            policy_digest: plans.policy().digest().to_string(),
+        };
         let mut apis = Vec::new();
         for (number, proxy) in (1..=servers).zip(&mut proxies) {
             let config = ApiConfig {
                 terms: terms(0),
                 settles: settles.clone(),
-                rpc: format!("http://{rpc}"),
+                rpc: rpc.clone(),
                 proxy: format!("http://{proxy}"),
                 storage: storage.clone(),
                 key: key.clone(),
                 servers,
+                custody: custody.clone(),
             };
             let name = match servers {
                 1 => "api-server".to_owned(),
@@ -207,7 +266,6 @@ impl World {
                 kills: 0,
             });
         }
-        write(&files, "fees.toml", &bench::swap::fees())?;
         let storage = files.path().join("rail.db");
         let proxy = proxies.next().map(|proxy| format!("http://{proxy}"));
         let rail = rail_config(&proxy.unwrap_or_default(), &storage);
@@ -221,6 +279,7 @@ impl World {
             settlement,
             programs: programs.to_owned(),
             files,
+            robbers: None,
             _cluster: cluster,
         })
     }
@@ -231,13 +290,58 @@ impl World {
         servers.map(|api| api.server.address()).collect()
     }
 
+    /// Returns the owners whose wallets have a file.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn wallet_owners(&self) -> Result<Vec<Address>, SiegeError> {
+        let mut owners = Vec::new();
+        for entry in fs::read_dir(self.files.path().join(WALLETS))? {
+            let name = entry?.file_name();
+            let name = name.to_string_lossy();
+            let owner = name.strip_prefix("eip155-196-").unwrap_or_default();
+            owners.extend(owner.trim_end_matches(".json").parse::<Address>().ok());
+        }
+        Ok(owners)
+    }
+
+    /// Puts the wallet's file of `owner` in the place of the robber's, or the robber's back. Every
+    /// other time the file says that it is the robber's.
+    fn exchange_wallet_files(
+        &mut self,
+        robber: Address,
+        owner: Address,
+        kills: u32,
+    ) -> Result<(), SiegeError> {
+        let name = |owner: Address| format!("{WALLETS}/eip155-196-{owner:#x}.json");
+        let text = match self.robbers.take() {
+            Some(own) => own,
+            None => {
+                let read = |owner| fs::read_to_string(self.files.path().join(name(owner)));
+                self.robbers = Some(read(robber)?);
+                let theirs = read(owner)?;
+                match kills % 4 {
+                    1 => theirs.replace(&owner.to_string(), &robber.to_string()),
+                    _ => theirs,
+                }
+            }
+        };
+        write(&self.files, &name(robber), &text).map(drop)
+    }
+
     /// Kills a server of the paid API, and starts it again at the same address. If it is the only
     /// server, every other start has another payee and another order of the assets. Several servers
-    /// keep their terms, which can only change for all of them together.
+    /// keep their terms, which can only change for all of them together. While the first server is
+    /// down, the wallet's file of the robber is exchanged for the one of an owner, or put back.
     ///
     /// # Errors
     /// When the server does not start again.
-    pub fn kill_and_start_api(&mut self, number: usize) -> Result<(), SiegeError> {
+    pub fn kill_and_start_api(
+        &mut self,
+        number: usize,
+        robber: Address,
+        owner: Address,
+    ) -> Result<(), SiegeError> {
         let is_alone = self.apis.len() == 1;
         let Some(api) = self.apis.get_mut(number) else {
             return Ok(());
@@ -246,9 +350,16 @@ impl World {
         if is_alone {
             api.config.terms = terms(api.kills);
         }
+        let kills = api.kills;
         let config = listening_at(&api.server, &api.config.to_toml());
         let config = write(&self.files, &api_file(&api.name), &config)?;
         api.server.kill()?;
+        if number == 0 {
+            self.exchange_wallet_files(robber, owner, kills)?;
+        }
+        let Some(api) = self.apis.get_mut(number) else {
+            return Ok(());
+        };
         api.server = start(&self.programs, "api-server", &config)?;
         Ok(())
     }
@@ -314,8 +425,19 @@ fn listening_at(server: &Server, config: &str) -> String {
     config.replace(LISTEN, &format!("listen = \"{}\"", server.address()))
 }
 
+/// The chain on which delegates trade.
+fn base_chain(accounts: &Accounts) -> Result<DevChain, SiegeError> {
+    let builder = DevChain::builder().base_stage();
+    let owners = accounts.owners.iter();
+    let builder = owners.fold(builder, |builder, owner| {
+        builder.holder(base::USDC, *owner, U256::from(RICH))
+    });
+    Ok(builder.build()?)
+}
+
+/// The chain of payments, on which sub-wallets act.
 fn chain(accounts: &Accounts) -> Result<DevChain, SiegeError> {
-    let mut builder = DevChain::builder().chain_196_assets();
+    let mut builder = DevChain::builder().xlayer_stage();
     for (wallet, owner) in &accounts.contracts {
         builder = builder.wallet(*wallet, *owner);
     }

@@ -2,22 +2,22 @@
 //! and the log. Each step is checked before it is printed.
 
 mod messages;
+mod plans;
 mod quotes;
 mod stage;
 
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
+use alloy_primitives::{Address, B256, U256};
 use calldata_checks::UtcSeconds;
-use delegation_fence::{
-    AccountKind, Grant, LEAST_LIFE_SECONDS, Order, Revocation, VerifiedLog, verify_log,
-};
+use delegation_fence::{AccountKind, Grant, Revocation, VerifiedLog, verify_log};
 use dev_chain::{BUYER, DEV_ACCOUNTS, DevAccount, base};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use self::messages::{now, project, sign};
-pub use self::stage::{EmbeddedPlan, FenceStage, FenceStageError};
+pub use self::plans::{EmbeddedPlan, EmbeddedPlans};
+pub use self::stage::{FenceStage, FenceStageError};
 use super::DemoError;
 use super::buyer::{Buyer, BuyerAnswer, BuyerError};
 use super::transcript::{dollars, ether, member, settled, step};
@@ -154,36 +154,9 @@ impl<'a> Round<'a> {
     /// Makes a plan now, with its order, as the body of a submission.
     async fn ordered(&self, number: u8) -> Result<(Value, B256), DemoError> {
         let plan = self.stage.plan(self.wallet, AMOUNT).await?;
-        let broken = || step(number, "a plan", &plan.envelope);
-        let envelope: Value = serde_json::from_str(&plan.envelope).map_err(|_| broken())?;
-        let arguments: Value = serde_json::from_str(&plan.arguments).map_err(|_| broken())?;
-        let text = |pointer: &str| {
-            let found = envelope.pointer(pointer).and_then(Value::as_str);
-            found.ok_or_else(broken)
-        };
-        let call: Bytes = text("/payload/steps/2/data")?
-            .parse()
-            .map_err(|_| broken())?;
-        let digest = text("/submission/payload_digest")?;
-        let digest: B256 = digest.parse().map_err(|_| broken())?;
-        let least = text("/payload/quote/to_amount_min")?;
-        let end: UtcSeconds = text("/valid_until")?.parse().map_err(|_| broken())?;
-        let order = Order {
-            account: self.wallet,
-            grant_id: self.grant_id,
-            payload_digest: digest,
-            call_hash: keccak256(&call),
-            output_token: base::WETH,
-            min_amount_out: least.parse().map_err(|_| broken())?,
-            deadline: end.unix().saturating_sub(LEAST_LIFE_SECONDS),
-        };
-        let signed: Value =
-            serde_json::from_str(&sign(number, order, AGENT)?.to_json()).map_err(|_| broken())?;
-        let body = json!({
-            "account": self.wallet.to_string(), "grant_id": self.grant_id.to_string(),
-            "request": arguments, "envelope": envelope,
-            "order": signed.get("typed_data"), "signature": signed.get("signature"),
-        });
+        let order = plan.order(self.wallet, self.grant_id)?;
+        let digest = order.payload_digest;
+        let body = plan.submission(&sign(number, order, AGENT)?)?;
         Ok((body, digest))
     }
 

@@ -2,11 +2,15 @@
 
 use std::time::{Duration, Instant};
 
+use bench::exchange::HttpAnswer;
+use bytes::Bytes;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use super::{Buyer, DELEGATED_KIND, NextStep, SOON, VALID_SECONDS, brief, state};
+use super::{
+    ACTION_SECONDS, Buyer, DELEGATED_KIND, NextStep, SOON, VALID_SECONDS, brief, intent, state,
+};
 use crate::SiegeError;
 use crate::chance::Chance;
 use crate::client::{Client, Request};
@@ -21,8 +25,18 @@ pub(super) struct Buying<'a> {
     pub(super) client: &'a mut Client,
     pub(super) chance: &'a mut Chance,
     pub(super) target: String,
+    /// The body of an action. Empty for a GET.
+    pub(super) body: Bytes,
     pub(super) number: usize,
+    /// The last answer to the payment.
+    pub(super) last: Option<HttpAnswer>,
 }
+
+/// How often an action is sent again although the server says that its payment has begun it and
+/// can no longer pay for it.
+const TRIES: u32 = 3;
+/// How long the payment of an action may be sent.
+const WINDOW: Duration = Duration::from_secs(ACTION_SECONDS);
 
 impl Buying<'_> {
     /// Pays until there is an answer, no step helps, or the siege is over.
@@ -35,8 +49,10 @@ impl Buying<'_> {
         for _ in 0..self.buyer.hang_ups {
             self.hang_up(&payment).await;
         }
+        let (mut begun, mut signed) = (0_u32, Instant::now());
         loop {
             let told = self.present(&payment).await;
+            begun = begun.saturating_add(u32::from(self.intent().is_some()));
             match told {
                 NextStep::Answered => {
                     self.stands(End::Answered(payment.key));
@@ -56,14 +72,23 @@ impl Buying<'_> {
                     }
                     self.field.replaced(&payment);
                     payment = self.sign(&offer)?;
+                    signed = Instant::now();
                 }
                 NextStep::Again(after) => {
                     if !self.field.sleep(after).await {
                         return Ok(());
                     }
                 }
+                // Its payment has begun the action and can no longer pay for it. A new one would
+                // begin it again.
+                NextStep::LookUp(_)
+                    if self.is_action() && (begun > TRIES || signed.elapsed() > WINDOW) =>
+                {
+                    self.stands(End::Declined("begun, and unpaid".to_owned()));
+                    return Ok(());
+                }
                 NextStep::LookUp(after) => {
-                    if after > SOON {
+                    if after > SOON || self.is_action() {
                         self.stands(End::Waiting);
                     }
                     if !self.field.sleep(after).await {
@@ -74,7 +99,10 @@ impl Buying<'_> {
                     }
                 }
                 NextStep::Refused(why) => {
-                    self.stands(End::Refused(why));
+                    self.stands(match self.is_action() {
+                        true => End::Declined(why),
+                        false => End::Refused(why),
+                    });
                     return Ok(());
                 }
             }
@@ -85,8 +113,8 @@ impl Buying<'_> {
     /// that.
     async fn offer(&mut self) -> Option<Offer> {
         loop {
-            let request = self.buyer.addressed(Request::get(&self.target));
-            let answer = self.client.send(&request).await;
+            let unpaid = Request::with_body(&self.target, self.body.clone());
+            let answer = self.client.send(&self.buyer.addressed(unpaid)).await;
             let seen = match &answer {
                 Ok(answer) => brief(answer),
                 Err(error) => error.to_string(),
@@ -104,7 +132,14 @@ impl Buying<'_> {
 
     fn sign(&mut self, offer: &Offer) -> Result<Signed, SiegeError> {
         let wallet = &self.buyer.wallet;
-        let payment = wallet.sign(offer, &self.target, VALID_SECONDS, self.chance)?;
+        let seconds = match self.is_action() {
+            true => ACTION_SECONDS,
+            false => VALID_SECONDS,
+        };
+        let mut payment = wallet.sign(offer, &self.target, seconds, self.chance)?;
+        if self.is_action() {
+            payment = payment.of_action(self.body.clone());
+        }
         self.field.record.signed(self.number, payment.key);
         Ok(payment)
     }
@@ -140,7 +175,9 @@ impl Buying<'_> {
                     let record = &self.field.record;
                     record.answered("buyer", payment.key, &self.target, &answer);
                     let step = NextStep::by(&answer);
-                    (format!("{}, told {step:?}", brief(&answer)), step)
+                    let seen = format!("{}, told {step:?}", brief(&answer));
+                    self.last = Some(answer);
+                    (seen, step)
                 }
                 // Repeating the same payment never charges twice, whatever has happened.
                 Err(error) => (error.to_string(), NextStep::Again(SOON)),
@@ -207,6 +244,15 @@ impl Buying<'_> {
             self.stands(End::Answered(payment.key));
         }
         Ok(())
+    }
+
+    fn is_action(&self) -> bool {
+        !self.body.is_empty()
+    }
+
+    /// The intent that a refusal names: the action of this payment, which has begun.
+    fn intent(&self) -> Option<String> {
+        intent(self.last.as_ref()?).filter(|_| self.is_action())
     }
 
     fn stands(&self, end: End) {

@@ -1,10 +1,11 @@
 //! Attacks with connections that send little or nothing.
 
-use std::net::SocketAddr;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use tokio::io::AsyncWriteExt as _;
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
 use crate::SiegeError;
 use crate::field::Attacker;
@@ -40,6 +41,38 @@ pub(super) async fn idle(mut attacker: Attacker) -> Acted {
     let time = attacker.chance.millis(500, 4_000);
     attacker.field.linger(time).await;
     Ok(attacker)
+}
+
+/// The address of the stranger that holds half-open connections. Every other caller of the siege
+/// has the address of a proxy, which this machine is to the servers.
+const STRANGER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(127, 0, 0, 66)), 0);
+
+/// Opens connections from one address, begins a head on each, and holds them.
+pub(super) async fn half_open(mut attacker: Attacker) -> Acted {
+    let server = server(&mut attacker);
+    let mut open = Vec::with_capacity(IDLE);
+    for _ in 0..IDLE {
+        let begun = tokio::time::timeout(Duration::from_secs(1), begin(server));
+        let outcome = match begun.await {
+            Ok(Ok(stream)) => {
+                open.push(stream);
+                "open"
+            }
+            Ok(Err(_)) | Err(_) => "refused",
+        };
+        attacker.field.record.crowd(attacker.name, outcome);
+    }
+    let time = attacker.chance.millis(500, 4_000);
+    attacker.field.linger(time).await;
+    Ok(attacker)
+}
+
+async fn begin(server: SocketAddr) -> io::Result<TcpStream> {
+    let socket = TcpSocket::new_v4()?;
+    socket.bind(STRANGER)?;
+    let mut stream = socket.connect(server).await?;
+    stream.write_all(b"GET /status HTTP/1.1\r\nhost: ").await?;
+    Ok(stream)
 }
 
 /// Sends a head byte by byte.

@@ -86,7 +86,7 @@ pub(super) fn purchases_ended(purchases: &[Purchase], may_wait: bool) -> Finding
         let key = purchase.keys.last().map(Key::to_string);
         let key = key.unwrap_or_else(|| "no authorization".to_owned());
         match &purchase.end {
-            End::Answered(_) => {}
+            End::Answered(_) | End::Declined(_) => {}
             End::Waiting => {
                 waiting = waiting.saturating_add(1);
                 if !may_wait {

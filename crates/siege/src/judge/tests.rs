@@ -1,10 +1,12 @@
 //! Tests of the judgement: an invented siege without a breach, and one breach of each promise.
 
 mod budgets;
+mod owners;
 
-use alloy_primitives::{Address, B256};
+use alloy_primitives::{Address, B256, U256};
 
 use super::findings::*;
+use super::owners::WALLETS_PAID;
 use super::*;
 use crate::record::{End, Purchase, Served};
 
@@ -57,6 +59,8 @@ fn peaceful() -> Evidence {
         peace: vec![Duration::from_millis(10); 100],
         siege: vec![Duration::from_millis(25); 100],
         plans: vec![String::new()],
+        told: [(owners::OWNER, owners::WALLET)].into(),
+        orders: owners::orders(),
         ..Seen::default()
     };
     let states = [
@@ -75,6 +79,10 @@ fn peaceful() -> Evidence {
                 .into(),
             open: [("in_flight".to_owned(), 0), ("unknown".to_owned(), 0)].into(),
         }],
+        revocations: [("/delegation/grants/1".to_owned(), "revoked".to_owned())].into(),
+        purses: vec![owners::purse()],
+        stolen: [(owners::TOKEN, U256::ZERO)].into(),
+        wallet_owners: vec![owners::OWNER, Address::repeat_byte(9)],
         calls: (0..30).map(call).collect(),
         failed_transactions: 0,
         pool: 100_000,
@@ -182,6 +190,13 @@ fn a_purchase_without_an_end_is_caught() {
     }
     let strictly = broken(|evidence| evidence.tolerance.waiting = false);
     assert_eq!(names(&strictly), [PURCHASES_ENDED]);
+    // An owner accepts that an action is declined, but not that it is charged.
+    let declined = |number: usize| {
+        let end = End::Declined("422".to_owned());
+        broken(|evidence| evidence.seen.purchases[number].end = end)
+    };
+    assert_eq!(declined(1), []);
+    assert_eq!(names(&declined(0)), [CHARGES_ANSWERED]);
 }
 
 #[test]
@@ -284,8 +299,9 @@ fn each_server_has_to_know_every_payment() {
         second(evidence).open.insert("in_flight".to_owned(), 1);
     });
     assert_eq!(names(&busy), [OWNERS]);
+    // Nobody has a pool for newcomers then, either.
     let nobody = broken(|evidence| evidence.testimonies.clear());
-    assert_eq!(names(&nobody), [CHARGES_KNOWN]);
+    assert_eq!(names(&nobody), [CHARGES_KNOWN, WALLETS_PAID]);
 }
 
 #[test]

@@ -3,11 +3,12 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use api_server::Sources;
+use api_server::{FenceStage, Sources};
 use data_sources::evm::PUBLIC_ENDPOINTS;
+use dev_chain::{base, xlayer};
 use x402_wire::Asset;
 
-use super::{POOL_MICRO_USD, REFILL_MICRO_USD};
+use super::{POOL_MICRO_USD, REFILL_MICRO_USD, STRANGERS_REVOCATIONS, WALLETS};
 use crate::bank::{OTHER_PAYEE, PAYEE};
 use crate::upstreams::DAILY;
 
@@ -29,6 +30,20 @@ pub(super) struct ApiConfig {
     pub(super) key: PathBuf,
     /// How many servers share the budgets of the upstreams.
     pub(super) servers: usize,
+    pub(super) custody: Custody,
+}
+
+/// The sub-wallets and the fence, which all servers share.
+#[derive(Debug, Clone)]
+pub(super) struct Custody {
+    /// The folder with the rules, the fees and the wallets.
+    pub(super) files: PathBuf,
+    /// The file with the operator's secret.
+    pub(super) secret: PathBuf,
+    /// The nodes of the chain of payments, and of the one on which delegates trade.
+    pub(super) nodes: [[String; 2]; 2],
+    /// The digest of the fence's policy.
+    pub(super) policy_digest: String,
 }
 
 impl ApiConfig {
@@ -103,10 +118,58 @@ filter = "off"
             }
         }
         for (id, [url, _]) in PUBLIC_ENDPOINTS {
-            let url = through(proxy, url);
-            let _ = writeln!(text, "\n[chains.{id}]\nrpc_urls = [\"{url}\"]");
+            // Sub-wallets act on the siege's own chains.
+            let [of_home, of_base] = &self.custody.nodes;
+            let (urls, further) = match id {
+                xlayer::CHAIN_ID => (of_home.join("\", \""), OWN_CHAIN),
+                base::CHAIN_ID => (of_base.join("\", \""), OWN_CHAIN),
+                _ => (through(proxy, url), ""),
+            };
+            let _ = writeln!(text, "\n[chains.{id}]\nrpc_urls = [\"{urls}\"]\n{further}");
         }
+        text.push_str(&self.custody.to_toml());
         text
+    }
+}
+
+/// The times of the siege's chains: a transaction counts as soon as it is in a block.
+const OWN_CHAIN: &str = "confirmations = 0\nblock_time_ms = 50";
+
+impl Custody {
+    fn to_toml(&self) -> String {
+        let Self {
+            files,
+            secret,
+            policy_digest,
+            ..
+        } = self;
+        let (files, secret) = (files.display(), secret.display());
+        let (project, salt) = (FenceStage::PROJECT, FenceStage::SALT);
+        format!(
+            r#"
+[custody]
+provider = "local"
+directory = "{files}/{WALLETS}"
+secret_file = "{secret}"
+
+[wallets]
+chains = [{home}, {base}]
+reviewed = "{files}/targets.toml"
+
+[plans]
+fee_config = "{files}/fees.toml"
+
+[delegation]
+project_id = "{project}"
+instance_salt = "{salt}"
+policy = "{files}/policy.json"
+policy_digest = "{policy_digest}"
+redeemer_key_file = "{files}/redeemer.key"
+strangers_revocations = {STRANGERS_REVOCATIONS}
+"#,
+            home = xlayer::CHAIN_ID,
+            base = base::CHAIN_ID,
+        )
     }
 }
 
@@ -203,6 +266,12 @@ mod tests {
             storage: "url = \"sqlite:///x.db\"".to_owned(),
             key: "/x.key".into(),
             servers: 2,
+            custody: Custody {
+                files: "/siege".into(),
+                secret: "/siege/secret".into(),
+                nodes: [4, 5].map(|port| [port, 6].map(|port| format!("http://127.0.0.1:{port}"))),
+                policy_digest: "0x00".to_owned(),
+            },
         };
         for text in [
             api.to_toml(),

@@ -379,7 +379,9 @@ pub const MEMBERS: &[Member] = &[
         may_use: &[
             "api-server",
             "bench",
+            "custody",
             "data-sources",
+            "delegation-fence",
             "dev-chain",
             "postgres-cluster",
             "replay",

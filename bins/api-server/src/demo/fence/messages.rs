@@ -2,12 +2,11 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use alloy_signer::SignerSync as _;
 use alloy_signer_local::PrivateKeySigner;
-use delegation_fence::{Domain, Message, Name, Signature, Signed, TypedData};
-use dev_chain::{DevAccount, base};
+use delegation_fence::{Message, Name, Signed};
+use dev_chain::DevAccount;
 
-use super::FenceStage;
+use super::{EmbeddedPlans, FenceStage};
 use crate::demo::DemoError;
 use crate::demo::buyer::BuyerError;
 use crate::demo::transcript::step;
@@ -18,15 +17,9 @@ pub(super) fn sign<M: Message>(
     message: M,
     by: DevAccount,
 ) -> Result<Signed<M>, DemoError> {
-    let domain = Domain::new(base::CHAIN_ID, FenceStage::SALT);
-    let refused = |refusal| step(number, "a message of the fence", refusal);
-    let typed_data = TypedData::new(domain, message).map_err(refused)?;
     let key = PrivateKeySigner::from_bytes(&by.key).map_err(|_| BuyerError::Sign)?;
-    let signature = key
-        .sign_hash_sync(&typed_data.digest())
-        .map_err(|_| BuyerError::Sign)?;
-    let signature = Signature::from_bytes(&signature.as_bytes()).map_err(refused)?;
-    Ok(Signed::new(typed_data, signature))
+    EmbeddedPlans::sign(message, &key)
+        .map_err(|refusal| step(number, "a message of the fence", refusal))
 }
 
 /// The project that the stage's fence serves.

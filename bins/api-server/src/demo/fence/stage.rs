@@ -5,19 +5,16 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_sol_types::{SolCall as _, sol};
-use calldata_checks::{Rail, UtcSeconds};
 use custody::{Custody, CustodyError, LocalCustody, Owner};
 use delegation_fence::{Policy, Refusal as FenceRefusal};
 use dev_chain::{
     BUYER, DEV_ACCOUNTS, DevAccount, DevChain, DevChainError, GAS_PAYER, PAYEE, RpcServer, base,
 };
 use http_edge::Drained;
-use plan_builder::ports::NoSimulator;
-use plan_builder::{FeeConfigError, FeeDocument, Moment, Refusal, Request, swap};
+use plan_builder::{FeeConfigError, Refusal};
 use replay::{RecordingError, Recordings, ReplayServer};
 use secrecy::SecretString;
 use serde_json::{Value, json};
@@ -26,7 +23,7 @@ use thiserror::Error;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use super::quotes::EmbeddedQuotes;
+use super::plans::{EmbeddedPlan, EmbeddedPlans};
 use crate::config::{Config, CustodySection, DelegationSection, SettlementMode};
 use crate::demo::{ledger_url, recorded_clock, replay_upstreams};
 use crate::error::ServeError;
@@ -37,11 +34,6 @@ sol! {
     function transfer(address to, uint256 value) external returns (bool);
 }
 
-/// The policy that `fence-cli` pins.
-const POLICY: &str = include_str!("../../../../../docs/fence-policy.example.json");
-/// Reviewed fees of the embedded chain's contracts. Their version is the one that the policy names.
-const FEES: &str = include_str!("../../../../../fixtures/vectors/plans/fees.toml");
-const VERSION_OF_FEES: &str = "2026-11-01";
 /// The secret that encrypts the demo's wallets, which are deleted with their folder.
 const SECRET: &str = "the secret of a demo";
 /// A thousandth of a coin: more than the gas of several plans.
@@ -65,9 +57,12 @@ pub enum FenceStageError {
     /// Files and sockets.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// The policy.
-    #[error("the policy: {0}")]
-    Policy(Box<FenceRefusal>),
+    /// The policy, or a message of the fence.
+    #[error("the fence: {0}")]
+    Fence(Box<FenceRefusal>),
+    /// A plan without this member.
+    #[error("the envelope has no usable {0}")]
+    Envelope(&'static str),
     /// The fees.
     #[error("the fee configuration: {0}")]
     Fees(#[from] FeeConfigError),
@@ -91,15 +86,6 @@ impl From<Refusal> for FenceStageError {
     }
 }
 
-/// A plan as the agent rail returns it to an agent.
-#[derive(Debug, Clone)]
-pub struct EmbeddedPlan {
-    /// The `arguments` of the tool call.
-    pub arguments: String,
-    /// The envelope, byte for byte.
-    pub envelope: String,
-}
-
 /// A running server with `[delegation]` and `[custody]`. Its clock runs; only recorded data keeps
 /// its time.
 pub struct FenceStage {
@@ -109,7 +95,7 @@ pub struct FenceStage {
     pub base: DevChain,
     /// The policy of its fence, which `fence-cli` pins too.
     pub policy: Policy,
-    plans: plan_builder::Policy,
+    plans: EmbeddedPlans,
     custody: Option<Arc<dyn Custody>>,
     folder: TempDir,
     stop: oneshot::Sender<()>,
@@ -129,14 +115,14 @@ impl FenceStage {
     /// # Errors
     /// [`FenceStageError`]
     pub async fn open() -> Result<Self, FenceStageError> {
-        let policy =
-            Policy::parse(POLICY).map_err(|refusal| FenceStageError::Policy(Box::new(refusal)))?;
-        let fees = FEES.replace(VERSION_OF_FEES, policy.fee_config_version());
-        let document: FeeDocument = toml::from_str(&fees)?;
-        let plans = plan_builder::Policy::new(document.review()?);
+        let plans = EmbeddedPlans::new(PAYEE.address)?;
+        let policy = plans.policy().clone();
         let folder = tempfile::tempdir()?;
-        std::fs::write(folder.path().join("policy.json"), POLICY)?;
-        std::fs::write(folder.path().join("fees.toml"), fees)?;
+        std::fs::write(
+            folder.path().join("policy.json"),
+            EmbeddedPlans::policy_document(),
+        )?;
+        std::fs::write(folder.path().join("fees.toml"), plans.fees())?;
 
         let anywhere = SocketAddr::from(([127, 0, 0, 1], 0));
         let paid_on = DevChain::with_chain_196_assets()?.serve(anywhere).await?;
@@ -252,12 +238,7 @@ impl FenceStage {
         account: Address,
         amount: u64,
     ) -> Result<EmbeddedPlan, FenceStageError> {
-        let arguments = json!({
-            "accountProfile": {"kind": "eoa", "address": account, "chainId": base::CHAIN_ID},
-            "chainId": base::CHAIN_ID, "fromToken": base::USDC, "toToken": base::WETH,
-            "fromAmount": amount.to_string(), "slippage": {"maxBps": 50},
-        });
-        self.plan_for(&arguments).await
+        self.plans.plan(account, amount).await
     }
 
     /// Makes the plan for the `arguments` of the tool.
@@ -265,29 +246,7 @@ impl FenceStage {
     /// # Errors
     /// The plan builder's refusal.
     pub async fn plan_for(&self, arguments: &Value) -> Result<EmbeddedPlan, FenceStageError> {
-        let arguments = arguments.to_string();
-        let Request::Swap(request) = Request::parse(Rail::Swap, &arguments)? else {
-            return Err(io::Error::other("the arguments are of another rail").into());
-        };
-        let mut entropy = [0; 32];
-        getrandom::fill(&mut entropy).map_err(|error| io::Error::other(error.to_string()))?;
-        let since = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
-        let quotes = EmbeddedQuotes {
-            fees: &self.plans.fees,
-            read_at: UtcSeconds::from_unix(since.as_secs()),
-            transaction_id: B256::from(entropy),
-        };
-        let moment = Moment {
-            now_millis: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
-            entropy,
-        };
-        let sealed = swap::build(&request, &quotes, &NoSimulator, &self.plans, &moment).await?;
-        Ok(EmbeddedPlan {
-            arguments,
-            envelope: sealed.json().to_owned(),
-        })
+        self.plans.plan_for(arguments).await
     }
 
     /// Stops the server in order.

@@ -3,17 +3,15 @@
 
 use std::sync::Arc;
 
-use alloy_primitives::{Address, Bytes, U256, address, keccak256};
-use alloy_signer::SignerSync as _;
+use alloy_primitives::{Address, Bytes, U256, address};
 use alloy_signer_local::PrivateKeySigner;
 use alloy_sol_types::{SolCall as _, sol};
-use api_server::Config;
 use api_server::config::DelegationSection;
+use api_server::{Config, EmbeddedPlan, EmbeddedPlans};
 use calldata_checks::{Rail, UtcSeconds};
 use data_sources::SystemClock;
 use delegation_fence::{
-    AccountKind, Domain, Grant, Message, Name, Order, Policy, Revocation, Signature, Signed,
-    TypedData, verify_log,
+    AccountKind, Grant, Message, Name, Order, Policy, Revocation, Signed, verify_log,
 };
 use dev_chain::{BUYER, DEV_ACCOUNTS, DevChain, RpcServer, base};
 use plan_builder::{FeeDocument, Moment, Request, ports::NoSimulator, swap};
@@ -50,12 +48,7 @@ pub(crate) fn policy() -> Policy {
 }
 
 pub(crate) fn sign<M: Message>(message: M, key: &PrivateKeySigner) -> Signed<M> {
-    let typed_data = TypedData::new(Domain::new(BASE, SALT.parse().unwrap()), message).unwrap();
-    let signature = key.sign_hash_sync(&typed_data.digest()).unwrap();
-    Signed::new(
-        typed_data,
-        Signature::from_bytes(&signature.as_bytes()).unwrap(),
-    )
+    EmbeddedPlans::sign(message, key).unwrap()
 }
 
 pub(crate) struct Round {
@@ -253,29 +246,16 @@ pub(crate) async fn ordered(
     };
     let quotes = Aggregator::new(edit);
     let sealed = swap::build(&request, &quotes, &NoSimulator, &plans, &moment).await;
-    let envelope: Value = serde_json::from_str(sealed.unwrap().json()).unwrap();
-    let text = |value: &Value| value.as_str().unwrap().to_owned();
-    let call: Bytes = text(&envelope["payload"]["steps"][2]["data"])
-        .parse()
-        .unwrap();
-    let digest = text(&envelope["submission"]["payload_digest"]);
-    let order = Order {
-        account,
-        grant_id: GRANT_ID,
-        payload_digest: digest.parse().unwrap(),
-        call_hash: keccak256(&call),
-        output_token: WETH,
-        min_amount_out: text(&envelope["payload"]["quote"]["to_amount_min"])
-            .parse()
-            .unwrap(),
-        deadline: at + 50,
+    let plan = EmbeddedPlan {
+        arguments: arguments.to_string(),
+        envelope: sealed.unwrap().json().to_owned(),
     };
-    let signed: Value = serde_json::from_str(&sign(order, delegate).to_json()).unwrap();
-    let body = json!({
-        "account": account.to_string(), "grant_id": GRANT_ID.to_string(),
-        "request": arguments, "envelope": envelope,
-        "order": signed["typed_data"], "signature": signed["signature"],
-    });
+    let order = Order {
+        deadline: at + 50,
+        ..plan.order(account, GRANT_ID).unwrap()
+    };
+    let digest = order.payload_digest.to_string();
+    let body = plan.submission(&sign(order, delegate)).unwrap();
     (body, digest)
 }
 
