@@ -202,6 +202,12 @@ pub(super) const METRICS: [Metric; 40] = [
         help: "open connections",
     },
     Metric {
+        name: "svc_connections_refused_total",
+        kind: Counter,
+        labels: &[],
+        help: "connections that were closed at once: their address had `max_connections_per_address` open",
+    },
+    Metric {
         name: "svc_facilitator_seconds",
         kind: Histogram,
         labels: &["call", "outcome"],
