@@ -6,7 +6,6 @@ use secrecy::SecretString;
 
 use super::Conduct;
 use crate::{
-    Caller,
     budget::{Families, QuotaSpec},
     provenance::Mode,
     transport::Limits,
@@ -91,7 +90,8 @@ pub struct SourceConfig {
     /// Whether these servers count their calls in one store: a quota is then that of all of them,
     /// and only budgets are divided.
     pub quotas_are_shared: bool,
-    /// The percentage of every budget and quota that is not for newcomers ([`Caller`]).
+    /// The percentage of every budget and quota that is not for newcomers
+    /// ([`Caller`](crate::Caller)).
     pub reserved_percent: u8,
 }
 
