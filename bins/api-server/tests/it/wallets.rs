@@ -2,7 +2,7 @@
 //! chains that have the real contracts.
 
 mod actions;
-mod between;
+pub(crate) mod between;
 mod charging;
 mod expired;
 mod gas;

@@ -81,7 +81,12 @@ impl Driver {
             self.least_tip = Some((tip, Instant::now()));
         }
         let hold = self.hold_of(record, delivery);
-        self.paces.of(record).hold.clone_from(&hold);
+        let pace = self.paces.of(record);
+        pace.hold.clone_from(&hold);
+        if pace.lacks_coins(self.balance) {
+            // The bytes begin to wait for a block when the coins are there.
+            pace.newest_since = Instant::now();
+        }
         hold.into_iter().for_each(|hold| self.held(hold));
         let mut next = record.clone();
         if delivery.shown && record.state == State::Signed {

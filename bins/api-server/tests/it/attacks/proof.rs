@@ -12,6 +12,7 @@ use crate::attacks::{custody, wallets_in};
 use crate::support::World;
 use crate::support::buyer::{Answer, header_of};
 use crate::support::facilitator::{Facilitator, success, valid};
+use crate::wallets::between::Node;
 
 const TX: &str = "0xabababababababababababababababababababababababababababababababab";
 
@@ -184,24 +185,33 @@ async fn a_deferred_payment_is_not_proven_before_it_is_unsupported() {
     is_not_proven(&answer, call.1);
 }
 
-/// Two nodes serve the chain. The first one lies about the code of a contract; the second one does
-/// not, and so the contract's signature is not proven.
+/// Two nodes serve the chain. The first one lies about the answers of a contract; the second one
+/// does not, and so the contract's signature is not proven.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_lying_node_of_two_proves_no_signature_of_a_contract() {
-    let world = |code: &'static [u8]| {
+    let chain = |code: &'static [u8]| {
         let chain = DevChain::builder().chain_196_assets();
         let chain = chain.holder(USDC, WALLET, U256::from(1_000_000));
         chain.code(WALLET, code.into()).build().unwrap()
     };
-    let (credulous, honest) = (world(&CREDULOUS), world(&REFUSES));
-    let served = honest.serve(([127, 0, 0, 1], 0).into()).await.unwrap();
-    for (second, proven) in [(None, true), (Some(served.url()), false)] {
+    let (credulous, honest) = (chain(&CREDULOUS), chain(&REFUSES));
+    let liar = Node::of(&honest);
+    let other = credulous.clone();
+    liar.meddle(move |method, params| match method {
+        "eth_call" => other.request(method, json!([params[0], "latest"])).ok(),
+        _ => None,
+    });
+    let lying = liar.serve().await;
+    for (chain, first, proven) in [(credulous, None, true), (honest, Some(lying), false)] {
         let folder = tempfile::tempdir().unwrap();
         let wallets = folder.path().join("wallets");
-        let world = World::on(credulous.clone(), move |config, rpc| {
+        let world = World::on(chain, move |config, rpc| {
             custody(config, wallets, rpc);
-            let table = config.chains.0.entry("196".to_owned()).or_default();
-            table.rpc_urls.extend(second);
+            if let Some(first) = first {
+                config.settlement.rpc_url = Some(first.clone());
+                let table = config.chains.0.entry("196".to_owned()).or_default();
+                table.rpc_urls.insert(0, first);
+            }
         })
         .await;
         let call = (Method::GET, "/sub-wallet", None);
