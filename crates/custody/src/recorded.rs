@@ -134,15 +134,17 @@ impl RecordedCustody {
         self.faults.clone()
     }
 
-    /// The wallets whose files open and are recorded, by owner.
+    /// The wallets whose files are recorded and have no fault that is known, by owner.
     ///
     /// # Errors
     /// As [`LocalCustody::list`].
     pub async fn list(&self) -> Result<Vec<Listed>, CustodyError> {
         let mut listed = self.custody.list().await?;
-        let made = lock(&self.made);
-        listed.retain(|it| made.wallets.get(&it.owner) == Some(&it.address));
-        drop(made);
+        let (made, faults) = (lock(&self.made), lock(&self.faults.0));
+        listed.retain(|it| {
+            made.wallets.get(&it.owner) == Some(&it.address) && !faults.contains_key(&it.owner)
+        });
+        drop((made, faults));
         Ok(listed)
     }
 

@@ -45,6 +45,13 @@ fn revocation() -> Signed<Revocation> {
     sign(message, &owner())
 }
 
+/// Lets the seconds pass in which free readings of the chain are shared.
+async fn after_the_shared_seconds() {
+    tokio::time::pause();
+    tokio::time::advance(std::time::Duration::from_secs(4)).await;
+    tokio::time::resume();
+}
+
 #[tokio::test]
 async fn a_permission_is_over_when_the_chain_says_so_too() {
     for level in LEVELS {
@@ -70,6 +77,7 @@ async fn a_permission_is_over_when_the_chain_says_so_too() {
             (false, Some(world.node.block()))
         );
         desk.receive_revocation(revocation()).await.unwrap();
+        after_the_shared_seconds().await;
         let grant = ChainGrant::restore(file.signed.typed_data(), &file.delegations).unwrap();
         for hash in grant.ending() {
             let read = desk.on_chain(account(), GRANT_ID).await.unwrap().unwrap();
@@ -79,12 +87,14 @@ async fn a_permission_is_over_when_the_chain_says_so_too() {
             let next = grant.disable_each(&[]);
             assert!(next.contains(&read.disable.unwrap()));
             world.node.change(|answers| answers.disabled.push(hash));
+            after_the_shared_seconds().await;
         }
         let read = desk.on_chain(account(), GRANT_ID).await.unwrap().unwrap();
         assert_eq!((read.disabled, read.disable), (true, None));
         assert_eq!(read.block, Some(world.node.block()));
         // A delegation that is enabled again is in force on the chain.
         world.node.change(|answers| answers.disabled.clear());
+        after_the_shared_seconds().await;
         let read = desk.on_chain(account(), GRANT_ID).await.unwrap().unwrap();
         assert!(!read.disabled && read.disable.is_some());
         assert_eq!(desk.on_chain(account(), B256::ZERO).await, Ok(None));
@@ -309,6 +319,9 @@ async fn records_of_an_earlier_version_are_taken_over() {
         desk.submit(&ordered(AMOUNT, GRANT_ID)).await.unwrap();
     }
     let sql = "DROP INDEX submission_open_of_owner; ALTER TABLE submission DROP COLUMN owner; \
+               DROP INDEX ending_over; DROP INDEX ending_of_account; DROP INDEX ending_of_pool; \
+               DROP INDEX permission_issued; ALTER TABLE ending DROP COLUMN kept_until; \
+               ALTER TABLE ending DROP COLUMN pool; ALTER TABLE ending DROP COLUMN records; \
                ALTER TABLE permission DROP COLUMN delegations; PRAGMA user_version = 2;";
     let connection = rusqlite::Connection::open(location.file()).unwrap();
     connection.execute_batch(sql).unwrap();

@@ -31,7 +31,7 @@ fn a_fence_that_does_not_read_back_admits_nothing() {
     assert_eq!(stage.refused_by(), Rule::FenceUnreadable);
     let policy = fence_policy();
     stage.read_back = ReadBack::Installed {
-        name: Name::new("svc-base-swap-fence.v2").unwrap(),
+        name: Name::new("svc-base-swap-fence.v3").unwrap(),
         digest: policy.digest(),
     };
     assert_eq!(stage.refused_by(), Rule::FenceNameMismatch);
@@ -82,7 +82,7 @@ fn a_grant_that_is_not_active_admits_nothing() {
 #[test]
 fn a_grant_for_the_policy_before_admits_nothing() {
     let mut stage = Stage::new();
-    let next = edited_policy(|document| document["version"] = 2.into()).unwrap();
+    let next = edited_policy(|document| document["version"] = 3.into()).unwrap();
     stage.read_back = ReadBack::of(&next);
     stage.fence = delegation_fence::Fence::new(instance(), next).unwrap();
     assert_eq!(stage.refused_by(), Rule::GrantSuperseded);

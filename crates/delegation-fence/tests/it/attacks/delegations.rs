@@ -299,7 +299,7 @@ fn delegations_need_a_grant_of_their_kind_and_two_keys() {
     };
     assert_eq!(refused(&case), Rule::GrantDelegateIsService);
     let case = Case {
-        policy: edited_policy(|document| document["version"] = 2.into()).unwrap(),
+        policy: edited_policy(|document| document["version"] = 3.into()).unwrap(),
         ..Case::new(Level::Stock)
     };
     assert_eq!(refused(&case), Rule::GrantPolicyDigestMismatch);

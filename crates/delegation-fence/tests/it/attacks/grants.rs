@@ -44,9 +44,9 @@ fn a_grant_for_another_chain_is_refused() {
 fn a_grant_for_another_policy_is_refused() {
     let policy = fence_policy();
     for name in [
-        "svc-base-swap-fence.v2",
-        "svc-base-swap-fence.v10",
-        "svc-base-swap-fence.v1.v1",
+        "svc-base-swap-fence.v1",
+        "svc-base-swap-fence.v20",
+        "svc-base-swap-fence.v2.v2",
     ] {
         let name = Name::new(name).unwrap();
         assert_ne!(&name, policy.name());

@@ -211,7 +211,7 @@ fn a_revocations_time_is_near_the_clock() {
 #[test]
 fn a_new_policy_carries_no_grant_over() {
     let stage = Stage::new();
-    let next = edited_policy(|document| document["version"] = 2.into()).unwrap();
+    let next = edited_policy(|document| document["version"] = 3.into()).unwrap();
     let standing = stage.account.standing(GRANT_ID, &next, now()).unwrap();
     assert_eq!(standing.as_str(), "superseded");
     assert_eq!(

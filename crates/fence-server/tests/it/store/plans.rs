@@ -79,19 +79,7 @@ async fn a_plan_is_accepted_once_and_carried_to_its_end() {
         Err(StoreError::Conflict { account: ACCOUNT })
     );
 
-    let block = Block {
-        number: 7,
-        hash: B256::repeat_byte(7),
-    };
-    let halting = Event::Halting {
-        at: StepKind::ApproveReset,
-        reason: HaltReason::Refused(Rule::GrantRevoked),
-    };
-    let read = Event::ReadBack {
-        allowance: alloy_primitives::U256::ZERO,
-        block,
-    };
-    for event in [Event::Unsent(reset), halting, read, Event::Finished] {
+    for event in [Event::Unsent(reset)].into_iter().chain(halted()) {
         let kept = store.submission(plan).await.unwrap().unwrap();
         assert_eq!(store.sendings(at(NOW + 99)).await, Ok(vec![plan]));
         store
@@ -178,6 +166,21 @@ async fn a_plan_counts_from_the_order_of_its_third_step() {
     assert_eq!(uses[0].signed_at, at(NOW + 3));
 }
 
+/// The last events of a plan that ends without a transaction.
+fn halted() -> [Event; 3] {
+    let halting = Event::Halting {
+        at: StepKind::ApproveReset,
+        reason: HaltReason::Refused(Rule::GrantRevoked),
+    };
+    let block = Block {
+        number: 7,
+        hash: B256::repeat_byte(7),
+    };
+    let allowance = alloy_primitives::U256::ZERO;
+    let read = Event::ReadBack { allowance, block };
+    [halting, read, Event::Finished]
+}
+
 fn budget(of_plan: u64, of_account: u64, of_all: u64) -> Budget {
     Budget {
         of_plan,
@@ -223,6 +226,15 @@ async fn gas_is_within_the_budgets_of_a_day() {
     let view = look(&*store).await;
     let error = store.write(write(&view, change.clone())).await.unwrap_err();
     assert_eq!(error.code(), "gas_budget_exhausted");
+    // The owner's next plan waits for the end of this one.
+    let lease = store.acquire(ACCOUNT, "one", at(NOW), 60).await;
+    let lease = lease.unwrap().unwrap();
+    for event in halted() {
+        let kept = store.submission(plan).await.unwrap().unwrap();
+        let written = kept.append(event, lease, at(NOW + 1)).unwrap();
+        store.write(written).await.unwrap();
+    }
+    let view = look(&*store).await;
     let tomorrow = Write {
         at: at(NOW + DAY),
         ..write(&view, change)
