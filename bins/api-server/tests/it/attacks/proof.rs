@@ -198,7 +198,10 @@ async fn one_lying_node_of_two_proves_no_signature_of_a_contract() {
     let liar = Node::of(&honest);
     let other = credulous.clone();
     liar.meddle(move |method, params| match method {
-        "eth_call" => other.request(method, json!([params[0], "latest"])).ok(),
+        "eth_call" | "eth_estimateGas" => {
+            let asked = json!([params[0], "latest"]);
+            other.request(method, asked).ok()
+        }
         _ => None,
     });
     let lying = liar.serve().await;
