@@ -73,9 +73,9 @@ impl ShareRules {
 #[must_use]
 pub(crate) const fn most(rail: Rail) -> u32 {
     match rail {
-        // A quote, a second quote without an unreviewed exchange, two prices in one request, a
-        // simulation.
-        Rail::Swap => 4,
+        // A quote, a second quote without an unreviewed exchange, a simulation. What the swap is
+        // worth is judged on the server's own account.
+        Rail::Swap => 3,
         Rail::Bridge => BRIDGE + 2 * SAFE,
         Rail::PerpOrder => 5,
         Rail::PmOrder => 7,
@@ -280,9 +280,9 @@ mod tests {
     use super::*;
 
     const RULES: ShareRules = ShareRules {
-        pool: 8,
+        pool: 6,
         pool_per_hour: 4,
-        address: 4,
+        address: 3,
         address_per_hour: 120,
     };
 
@@ -318,12 +318,12 @@ mod tests {
         }
         let refused = call(&shares, greedy).unwrap_err();
         assert_eq!(refused.check, Refusal::RATE_LIMITED);
-        assert_eq!(refused.retry_after.map(u32::from), Some(120));
+        assert_eq!(refused.retry_after.map(u32::from), Some(90));
         call(&shares, modest).unwrap();
         assert!(call(&shares, modest).is_err());
         // Another rail has another venue.
         assert!(shares.take_requests(Rail::Bridge, 5, greedy).is_ok());
-        seconds.store(120, Ordering::Relaxed);
+        seconds.store(90, Ordering::Relaxed);
         call(&shares, greedy).unwrap();
     }
 
@@ -370,7 +370,7 @@ mod tests {
             after.resume(unknown, 0, 0);
         }
         // A share regains two requests in a minute. After one minute it does not cover a plan,
-        // which may cost four.
+        // which may cost three.
         assert!(call(&after, client).is_err());
         call(&after, address("192.0.2.1")).unwrap();
         seconds.store(60, Ordering::Relaxed);

@@ -201,16 +201,16 @@ impl Upstreams {
 }
 
 impl Adapters {
-    /// The upstreams with known limits. Nodes have none, and prices come without a quota.
-    fn limited(&self) -> [&Source; 4] {
+    /// The upstreams with known limits. Nodes have none.
+    fn limited(&self) -> [&Source; 6] {
         let Self {
             lifi,
             circle,
             polymarket,
             hyperliquid,
             rpc: _,
-            defillama: _,
-            dexscreener: _,
+            defillama,
+            dexscreener,
             worth: _,
             fees: _,
             refused_legs: _,
@@ -221,6 +221,8 @@ impl Adapters {
             circle.source(),
             polymarket.source(),
             hyperliquid.source(),
+            defillama.source(),
+            dexscreener.source(),
         ]
     }
 }

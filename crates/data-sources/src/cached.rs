@@ -265,7 +265,11 @@ impl<E: Failure> Slot<E> {
                 let mut state = self.lock();
                 let failed = state.failure.as_ref();
                 let is_others = failed.is_some_and(|(_, error)| is_others(error));
-                is_others.then(|| self.start(&mut state, clock, fetch()))
+                is_others.then(|| match &state.flight {
+                    // Another caller that waited, too, fetches for all of them.
+                    Some(flight) => flight.clone(),
+                    None => self.start(&mut state, clock, fetch()),
+                })
             };
             if let Some(mut flight) = own {
                 landed = land(&mut flight, older).await;

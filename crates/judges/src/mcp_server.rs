@@ -28,6 +28,10 @@ pub struct McpServerConfig {
     pub gamma_url: String,
     /// The URL of the perpetuals venue.
     pub hyperliquid_url: String,
+    /// The URL of the source of tokens' prices.
+    pub coins_url: String,
+    /// The URL of the source of exchange pairs.
+    pub dexscreener_url: String,
     /// The URLs of nodes, by the id of their chain.
     pub rpc_urls: Vec<(u64, String)>,
 }
@@ -129,6 +133,8 @@ impl McpServerConfig {
             clob_url,
             gamma_url,
             hyperliquid_url,
+            coins_url,
+            dexscreener_url,
             ..
         } = self;
         let chains: String = self
@@ -142,7 +148,9 @@ impl McpServerConfig {
              [upstreams.lifi]\nbase_url = \"{lifi_url}\"\n\n\
              [upstreams.circle]\nbase_url = \"{circle_url}\"\n\n\
              [upstreams.polymarket]\nclob_url = \"{clob_url}\"\ngamma_url = \"{gamma_url}\"\n\n\
-             [upstreams.hyperliquid]\nbase_url = \"{hyperliquid_url}\"\n{chains}"
+             [upstreams.hyperliquid]\nbase_url = \"{hyperliquid_url}\"\n\n\
+             [upstreams.defillama]\ncoins_url = \"{coins_url}\"\n\n\
+             [upstreams.dexscreener]\nbase_url = \"{dexscreener_url}\"\n{chains}"
         )
     }
 }

@@ -130,9 +130,9 @@ impl Request {
 /// that follows from the rest.
 ///
 /// Only the plan's readings are taken from the plan, because no verifier can know them offline: a
-/// quote, prices, fees, an account's code, a market. [`Verified::report`] does not list a check
-/// that holds only by them as an assertion. A verified plan is the requested plan, not a good
-/// price. Set `minAmountOut` if you want a least output.
+/// quote, fees, an account's code, a market. [`Verified::report`] does not list a check that holds
+/// only by them as an assertion. A verified plan is the requested plan, not a good price. Set
+/// `minAmountOut` if you want a least output.
 ///
 /// # Errors
 /// The name of the first check that does not hold.

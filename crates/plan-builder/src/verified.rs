@@ -106,8 +106,8 @@ impl Verified {
 
     /// Returns the report of every check, run again, for a reader who got the plan from a stranger.
     ///
-    /// Some checks hold only by readings that the plan states (a quote, a price, an account's code,
-    /// a market). They are in [`CheckReport::not_established`], because a forger can state readings
+    /// Some checks hold only by readings that the plan states (a quote, an account's code, a
+    /// market). They are in [`CheckReport::not_established`], because a forger can state readings
     /// by which they hold. [`OwnReadings`] of the verifier establish such a check.
     #[must_use]
     pub const fn report(&self) -> &CheckReport {

@@ -2,6 +2,7 @@
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use calldata_checks::Step;
+use data_sources::{Caller, Meter};
 use plan_builder::ports::{
     Accounts, BridgeFeeReading, BridgeFees, PerpAsset, PerpVenue, PmBuilderFee, PmMarket, PmVenue,
     PortError, SimulatedCall, Simulator, SwapAsk, SwapQuote, SwapQuotes,
@@ -15,12 +16,18 @@ impl SwapQuotes for Upstreams {
         self.0.lifi.quote(&self.0.worth.guarded(ask)).await
     }
 
+    /// Its requests do not count for the caller's share, which is one of the aggregator's limits:
+    /// every judgement follows a quote that did.
     async fn judge_worth(&self, ask: &SwapAsk, quote: &SwapQuote) -> Result<Judgement, Refusal> {
-        let decimals = [
-            self.decimals(ask.chain_id, ask.from_token).await,
-            self.decimals(ask.chain_id, ask.to_token).await,
-        ];
-        self.0.worth.judge_quote(ask, quote, decimals).await
+        let judged = async {
+            let (of_input, of_output) = tokio::join!(
+                self.decimals(ask.chain_id, ask.from_token),
+                self.decimals(ask.chain_id, ask.to_token),
+            );
+            let decimals = [of_input, of_output];
+            self.0.worth.judge_quote(ask, quote, decimals).await
+        };
+        Meter::new(Caller::Newcomer).scope(judged).await
     }
 }
 

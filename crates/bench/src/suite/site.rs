@@ -206,7 +206,7 @@ impl Site {
 
     /// Starts the agent rail as it is shipped, with an aggregator that listens on this machine. Its
     /// answers are recorded ones, so the budget of the real aggregator does not end the
-    /// measurement.
+    /// measurement. There are no sources of prices: nothing is asked outside of this machine.
     ///
     /// # Errors
     /// When it does not start.
@@ -214,7 +214,8 @@ impl Site {
         let (config, fees) = (self.file("mcp-server.toml"), self.file("fees.toml"));
         std::fs::write(&fees, swap::fees()).map_err(BenchError::io(&fees))?;
         let own = format!(
-            "fee_config = \"fees.toml\"\n\n[upstreams.lifi]\nbase_url = \"http://{aggregator}\"\nmode = \"replay\"\n"
+            "fee_config = \"fees.toml\"\n\n[upstreams.lifi]\nbase_url = \"http://{aggregator}\"\nmode = \"replay\"\n\
+             [upstreams.defillama]\nenabled = false\n[upstreams.dexscreener]\nenabled = false\n"
         );
         std::fs::write(&config, format!("{PLANS_CONFIG}{own}")).map_err(BenchError::io(&config))?;
         Server::start(

@@ -280,7 +280,7 @@ async fn a_refusal_of_a_newcomers_budget_is_no_answer_for_others() {
 }
 
 #[tokio::test]
-async fn a_payer_that_waits_behind_a_refused_newcomer_fetches_itself() {
+async fn payers_that_wait_behind_a_refused_newcomer_fetch_once_for_themselves() {
     let bench = Bench::new();
     let refuse = Arc::new(Notify::new());
     let refused = || {
@@ -295,13 +295,13 @@ async fn a_payer_that_waits_behind_a_refused_newcomer_fetches_itself() {
     let second = Meter::new(Caller::Newcomer);
     let second = second.scope(bench.get(None));
     let payer = Meter::new(Caller::Credited);
-    let payer = payer.scope(bench.get(None));
+    let payers = (payer.scope(bench.get(None)), payer.scope(bench.get(None)));
     let end = async {
         assert_eq!(bench.fetches(), 0, "all wait behind the newcomer's fetch");
         refuse.notify_one();
     };
-    let (first, second, payer, ()) = tokio::join!(first, second, payer, end);
-    assert_eq!(payer.unwrap().value, 0);
+    let (first, second, one, other, ()) = tokio::join!(first, second, payers.0, payers.1, end);
+    assert_eq!((one.unwrap().value, other.unwrap().value), (0, 0));
     for told in [first, second] {
         // It may find the payer's value already.
         assert!(told.is_ok() || told.unwrap_err() == over_budget());

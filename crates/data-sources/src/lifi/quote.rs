@@ -57,7 +57,7 @@ pub(super) fn read(
     })
 }
 
-/// A value in US dollars. It is shown, and it bounds the plan only if the operator configures that.
+/// A value in US dollars. It is shown, and the judgement of worth takes it as the quote's statement.
 /// An unreadable value counts as missing.
 fn worth(estimate: &Object<'_>, name: &'static str) -> Option<Decimal> {
     estimate.find(name)?.decimal().ok()

@@ -66,7 +66,9 @@ impl ApiConfig {
 [server]
 {LISTEN}
 client_address_header = "x-forwarded-for"
+trusted_proxies = ["127.0.0.1"]
 max_connections = 600
+max_connections_per_address = 60
 header_timeout_seconds = 4
 body_timeout_seconds = 4
 write_timeout_seconds = 4
@@ -203,12 +205,14 @@ pub(super) fn terms(kills: u32) -> String {
 
 pub(super) fn rail_config(proxy: &str, storage: &Path) -> String {
     let storage = storage.display();
-    let [lifi, circle, clob, gamma, hyperliquid] = [
+    let [lifi, circle, clob, gamma, hyperliquid, coins, dexscreener] = [
         "https://li.quest/v1",
         "https://iris-api.circle.com",
         "https://clob.polymarket.com",
         "https://gamma-api.polymarket.com",
         "https://api.hyperliquid.xyz",
+        "https://coins.llama.fi",
+        "https://api.dexscreener.com",
     ]
     .map(|url| through(proxy, url));
     format!(
@@ -216,7 +220,9 @@ pub(super) fn rail_config(proxy: &str, storage: &Path) -> String {
 [server]
 listen = "127.0.0.1:0"
 client_address_header = "x-forwarded-for"
+trusted_proxies = ["127.0.0.1"]
 max_connections = 600
+max_connections_per_address = 60
 header_timeout_seconds = 4
 body_timeout_seconds = 4
 write_timeout_seconds = 4
@@ -243,6 +249,12 @@ gamma_url = "{gamma}"
 
 [upstreams.hyperliquid]
 base_url = "{hyperliquid}"
+
+[upstreams.defillama]
+coins_url = "{coins}"
+
+[upstreams.dexscreener]
+base_url = "{dexscreener}"
 "#
     )
 }

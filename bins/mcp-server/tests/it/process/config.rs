@@ -64,8 +64,8 @@ fn a_key_that_cannot_be_used_is_named() {
         ),
         ("plans.calls_in_flight = 'many'", "plans.calls_in_flight: "),
         (
-            "plans.shares.swap.address = 3",
-            "plans.shares.swap.address: expected at least 4",
+            "plans.shares.swap.address = 2",
+            "plans.shares.swap.address: expected at least 3",
         ),
         (
             "plans.shares.pm_order.pool = 6",

@@ -146,10 +146,10 @@ fn a_quota_that_is_spent_refuses_over_a_restart_with_the_time_of_the_next_call()
     std::fs::remove_dir_all(file.parent().unwrap().parent().unwrap()).unwrap();
 }
 
-/// The pool covers eight requests and the share of each address four. Nothing is refilled during a
+/// The pool covers six requests and the share of each address three. Nothing is refilled during a
 /// test.
 const SCARCE: &str = "server.client_address_header = 'x-forwarded-for'\n\
-    plans.shares.swap = { pool = 8, pool_per_hour = 1, address = 4, address_per_hour = 1 }\n";
+    plans.shares.swap = { pool = 6, pool_per_hour = 1, address = 3, address_per_hour = 1 }\n";
 
 #[test]
 fn a_used_share_stays_used_after_a_restart() {
@@ -188,7 +188,7 @@ fn a_used_share_stays_used_after_a_kill() {
         "storage.url = 'sqlite://{}'\n\
          server.listen = '127.0.0.1:0'\n\
          server.client_address_header = 'x-forwarded-for'\n\
-         plans.shares.swap = {{ pool = 4, pool_per_hour = 1, address = 4, address_per_hour = 1 }}\n\
+         plans.shares.swap = {{ pool = 3, pool_per_hour = 1, address = 3, address_per_hour = 1 }}\n\
          upstreams.lifi.base_url = '{venue}'\n",
         folder.path().join("rail.db").display()
     ));

@@ -12,10 +12,10 @@ use crate::process::rails::REQUESTS;
 use crate::process::rails::stage::{Venues, name};
 use crate::process::server::{Configured, begin_post, get, post_with};
 
-/// The pool covers eight requests and the share of each address four. Nothing is refilled during a
+/// The pool covers six requests and the share of each address three. Nothing is refilled during a
 /// test.
 const SCARCE: &str = "server.client_address_header = 'x-forwarded-for'\n\
-    plans.shares.swap = { pool = 8, pool_per_hour = 1, address = 4, address_per_hour = 1 }\n";
+    plans.shares.swap = { pool = 6, pool_per_hour = 1, address = 3, address_per_hour = 1 }\n";
 
 struct Stage {
     server: Server,
@@ -115,9 +115,9 @@ fn a_hammering_caller_is_refused_and_others_are_served() {
             Some(refused) => break refused,
         }
     };
-    // A plan may take four requests. Here it takes one and gives three back, until fewer than four
-    // are left.
-    assert_eq!(served, 5 + 1);
+    // A plan may take three requests. Here it takes one and gives two back, until fewer than three
+    // are left. The prices by which the swap is judged do not count.
+    assert_eq!(served, 4 + 1);
     assert_eq!(refused["check"], "rate_limited");
     assert!(refused["retry_after"].as_u64().unwrap() > 60, "{refused}");
     // A refused call causes no request. The honest address has a share of its own.
@@ -146,7 +146,7 @@ fn an_ipv6_network_is_one_caller() {
     let stage = Stage::open(SCARCE);
     let address = |network: u8, host: u8| format!("2001:db8:0:{network}::{host}");
     let served = (0..20).filter(|host| stage.ask(Rail::Swap, &address(1, *host)).is_none());
-    assert_eq!(served.count(), 6);
+    assert_eq!(served.count(), 5);
     assert_eq!(stage.ask(Rail::Swap, &address(2, 1)), None);
     assert!(stage.ask(Rail::Swap, &address(1, 99)).is_some());
 }
@@ -158,7 +158,7 @@ fn without_a_header_that_is_named_callers_cannot_choose_an_address() {
         let forwarded = format!("192.0.2.{host}");
         stage.ask(Rail::Swap, &forwarded).is_none()
     });
-    assert_eq!(served.count(), 6);
+    assert_eq!(served.count(), 5);
 }
 
 /// How many requests the pool and each share cover: a pool of two plans and a share of one, which
@@ -166,7 +166,7 @@ fn without_a_header_that_is_named_callers_cannot_choose_an_address() {
 /// plan of an account with a key.
 fn scarce(rail: Rail) -> (u64, u64) {
     match rail {
-        Rail::Swap => (8, 4),
+        Rail::Swap => (6, 3),
         Rail::Bridge => (24, 5),
         Rail::PerpOrder => (10, 5),
         Rail::PmOrder => (14, 7),

@@ -79,6 +79,8 @@ impl Surroundings {
             clob_url: upstream("clob.polymarket.com"),
             gamma_url: upstream("gamma-api.polymarket.com"),
             hyperliquid_url: upstream("api.hyperliquid.xyz"),
+            coins_url: upstream("coins.llama.fi"),
+            dexscreener_url: upstream("api.dexscreener.com"),
             rpc_urls: vec![(8453, self.chain.rpc().url().to_owned())],
         }
     }

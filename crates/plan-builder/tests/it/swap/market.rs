@@ -111,8 +111,8 @@ fn without_another_quote_the_refusal_is_that_of_the_first_one() {
     assert_eq!(refusal.check, "agg_targets_value_bound");
     assert_eq!(quotes.asked.lock().unwrap().len(), 2);
 
-    // The builder does not ask again when another check than that of the exchange fails.
-    let policy = reviewed_with(|fees| fees["integrator"] = json!("other"));
+    // The builder does not ask again when the quote passes every check and is not worth it.
+    let policy = reviewed();
     let quotes = Fond {
         worth: Some(Err(too_much())),
         ..Fond::default()
