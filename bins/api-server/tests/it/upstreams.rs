@@ -26,7 +26,7 @@ most 63 percent of the budget that its caller may use; a longer history is short
 **Reserve.** The paid API leaves half of every budget and quota (`credit.reserved_budget_percent`) to calls that their
 payer's own credit covers, and to its own work. Newcomers and free calls share the other half, and are refused beyond it
 like all callers beyond the whole. One call that weighs more than their half passes while no other call of theirs is in
-the window. Use of before a restart counts as theirs in budgets. The agent rail has no payers and reserves nothing.
+the window. In budgets, what was used before a restart counts as theirs. The agent rail has no payers and reserves nothing.
 
 **Families.** A budget covers a family: all sources of an upstream, one of its hosts, or the group of sources that the
 table names. After `429` only this family gets no call for as long as the upstream says, or for 15 s when it does not

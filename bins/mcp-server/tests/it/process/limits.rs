@@ -288,4 +288,18 @@ fn an_upstream_that_wants_to_be_paid_is_a_state_of_its_own() {
     let reasons = get(address, "/readyz")["reasons"].clone();
     assert_eq!(reasons[0]["component"], "lifi.quote", "{reasons}");
     wait(server.stop());
+
+    // Without another venue no plan can be made, although the sources of prices are well.
+    let configured = Configured::new(&format!(
+        "server.listen = '127.0.0.1:0'\nupstreams.lifi.base_url = '{venue}'\n\
+         upstreams.circle.enabled = false\nupstreams.polymarket.enabled = false\n\
+         upstreams.hyperliquid.enabled = false\n"
+    ));
+    let server = configured.serve();
+    let address = server.address();
+    assert_eq!(get(address, "/readyz")["ready"], true);
+    assert!(ask(address, Rail::Swap, "192.0.2.1").is_some());
+    assert_eq!(upstream(address, "defillama.coins")["state"], "ok");
+    assert_eq!(get(address, "/readyz")["ready"], false);
+    wait(server.stop());
 }

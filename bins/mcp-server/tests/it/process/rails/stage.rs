@@ -118,11 +118,12 @@ fn recordings(change: impl Fn(&str, String) -> String) -> tempfile::TempDir {
 
 impl Stage {
     pub(super) fn open() -> Self {
-        Self::over(Venues::open())
+        Self::over("", Venues::open())
     }
 
-    pub(super) fn over(venues: Venues) -> Self {
-        let configured = Configured::new(&venues.configuration());
+    /// A server with further lines of configuration, which come first.
+    pub(super) fn over(lines: &str, venues: Venues) -> Self {
+        let configured = Configured::new(&format!("{lines}{}", venues.configuration()));
         let server = configured.serve();
         let address = server.address();
         let list = post(address, r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);

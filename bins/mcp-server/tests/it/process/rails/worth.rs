@@ -8,6 +8,7 @@ use test_support::wait;
 
 use super::REQUESTS;
 use super::stage::{Stage, Venues};
+use crate::process::node::Node;
 
 const TOOL: &str = "svc_prepare_swap";
 
@@ -26,15 +27,20 @@ fn arguments(max_price_impact_bps: Option<u64>) -> String {
 
 /// A server whose DefiLlama states this row for WETH, beside its present price and time.
 fn stage(edit: impl Fn(&mut Value)) -> Stage {
-    Stage::over(Venues::changed(|file, text| {
-        if file != "price_base_weth.json" {
+    Stage::over("", priced_by("price_base_weth.json", edit))
+}
+
+/// Venues in whose recording of a price a test changes the row.
+fn priced_by(recording: &str, edit: impl Fn(&mut Value)) -> Venues {
+    Venues::changed(|file, text| {
+        if file != recording {
             return text;
         }
         let mut answer: Value = serde_json::from_str(&text).unwrap();
         let row = answer["coins"].as_object_mut().unwrap();
         row.values_mut().for_each(&edit);
         answer.to_string()
-    }))
+    })
 }
 
 fn priced(weth: u32) -> Stage {
@@ -107,6 +113,31 @@ fn a_plan_whose_worth_nobody_knows_says_so() {
         assert!(judged["observed"].as_str().unwrap().len() > 20, "{judged}");
         let notes = plan["disclosure"]["notes"].to_string();
         assert!(notes.contains("worth_unknown"), "{notes}");
+        wait(stage.server.stop());
+    }
+}
+
+/// A source that lies about the decimals of a token would choose the worth of a swap.
+#[test]
+fn a_token_states_its_own_decimals_where_there_is_a_node() {
+    // By this source a million times as much goes in.
+    let lie = || priced_by("price_base_usdc.json", |row| row["decimals"] = json!(0));
+    let stage = Stage::over("", lie());
+    let refused = stage.refusal(TOOL, &arguments(None));
+    assert_eq!(refused["check"], "price_impact_too_high");
+    wait(stage.server.stop());
+    for (is_stated, result) in [(true, "holds"), (false, "unknown")] {
+        let node = Node::open(8453, move |request| {
+            let call = &request["params"][0];
+            let of_weth = call["to"] == "0x4200000000000000000000000000000000000006";
+            let decimals = if of_weth { 18 } else { 6 };
+            let is_asked = call["data"] == "0x313ce567";
+            (is_stated && is_asked).then(|| json!(format!("0x{decimals:064x}")))
+        });
+        let lines = format!("chains.8453.rpc_urls = ['{}']\n", node.url);
+        let stage = Stage::over(&lines, lie());
+        let plan = stage.call(TOOL, &arguments(None))["structuredContent"].clone();
+        assert_eq!(plan["judgements"][0]["result"], result, "{plan}");
         wait(stage.server.stop());
     }
 }
