@@ -138,5 +138,8 @@ fn quoted(router: Address) -> SwapQuoted {
         call_from: Some(ACCOUNT),
         call_chain_id: CHAIN,
         call_value: U256::ZERO,
+        from_usd: None,
+        to_usd: None,
+        read_at: UtcSeconds::from_unix(1_790_000_000),
     }
 }
