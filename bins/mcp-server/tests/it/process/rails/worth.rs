@@ -97,6 +97,31 @@ fn a_quote_that_is_not_worth_its_input_gives_no_plan() {
     wait(stage.server.stop());
 }
 
+/// What a quote admits of itself needs no price.
+#[test]
+fn a_quote_that_states_its_own_loss_gives_no_plan() {
+    let stage = Stage::over(
+        "",
+        Venues::changed(|file, text| {
+            if file != "quote_usdc_weth.json" {
+                return text;
+            }
+            let mut quote: Value = serde_json::from_str(&text).unwrap();
+            quote["estimate"]["fromAmountUSD"] = json!("1000");
+            quote["estimate"]["toAmountUSD"] = json!("960");
+            quote.to_string()
+        }),
+    );
+    let refused = stage.refusal(TOOL, &arguments(None));
+    assert_eq!(refused["check"], "price_impact_too_high");
+    assert_eq!(refused["observed"], "400");
+    let plan = stage.call(TOOL, &arguments(Some(400)))["structuredContent"].clone();
+    assert_eq!(plan["judgements"][0]["result"], "holds", "{plan}");
+    let minimum = &plan["disclosure"]["minimum_output"];
+    assert_eq!(minimum["quote_price_impact_bps"], 400);
+    wait(stage.server.stop());
+}
+
 #[test]
 fn a_plan_whose_worth_nobody_knows_says_so() {
     let silent: [fn(&mut Value); 3] = [
