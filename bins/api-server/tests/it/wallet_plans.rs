@@ -17,6 +17,7 @@ use tempfile::TempDir;
 use wallet_actions::{BridgeAsk, Burn, PlanCause, Plans as _, StepKind, SwapAsk};
 
 use crate::support::weakly_stretched;
+use crate::wallets::between::Liar;
 
 const WALLET: Address = address!("70997970C51812dc3A010C7d01b50e0d17dc79C8");
 const BASE_USDC: Address = address!("833589fCD6eDb6E08f4c7C32D4f71b54bdA02913");
@@ -199,6 +200,32 @@ async fn a_hostile_or_missing_quote_gives_no_plan_and_keeps_its_name() {
     let refused = stage.plans.swap(swap(10)).await.unwrap_err();
     let found = (refused.cause, refused.check.as_str());
     assert_eq!(found, (PlanCause::NoRoute, "chain_unsupported"));
+}
+
+/// What the quote admits of itself refuses the swap, although the prices of others hold.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_quote_that_states_its_own_loss_gives_no_plan() {
+    let (liar, url) = Liar::telling(|path, answer| {
+        if path.contains("/quote") {
+            answer["estimate"]["fromAmountUSD"] = "1000".into();
+            answer["estimate"]["toAmountUSD"] = "960".into();
+        }
+    })
+    .await;
+    let stage = stage(None, |config| {
+        let lifi = config.upstreams.0.get_mut("lifi").unwrap();
+        liar.hears(lifi.base_url.replace(url).unwrap());
+    })
+    .await;
+    let refused = stage.plans.swap(swap(8453)).await.unwrap_err();
+    let found = (refused.cause, refused.check.as_str());
+    assert_eq!(found, (PlanCause::Worth, "price_impact_too_high"));
+    // The caller may lose as much on purpose.
+    let loosened = SwapAsk {
+        max_price_impact_bps: Some(400),
+        ..swap(8453)
+    };
+    stage.plans.swap(loosened).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
