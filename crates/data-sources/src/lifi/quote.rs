@@ -57,8 +57,8 @@ pub(super) fn read(
     })
 }
 
-/// A value in US dollars. It is shown, and the judgement of worth takes it as the quote's statement.
-/// An unreadable value counts as missing.
+/// A value in US dollars. It is shown, and the judgement of worth takes it as the quote's own
+/// statement. An unreadable value counts as missing.
 fn worth(estimate: &Object<'_>, name: &'static str) -> Option<Decimal> {
     estimate.find(name)?.decimal().ok()
 }
