@@ -97,6 +97,24 @@ fn a_quote_that_is_not_worth_its_input_gives_no_plan() {
     wait(stage.server.stop());
 }
 
+/// The aggregator is asked to keep to the limit itself: here it quotes for no other limit.
+#[test]
+fn the_aggregator_gets_the_limit_of_the_caller() {
+    for (asked, sent, check) in [
+        (None, "0.03", Value::Null),
+        (Some(50), "0.005", "price_impact_too_high".into()),
+        // The operator's ceiling.
+        (Some(10_000), "0.1", Value::Null),
+    ] {
+        let only = format!(r#""integrator": "*", "maxPriceImpact": "{sent}""#);
+        let venues = Venues::changed(|_, text| text.replace(r#""integrator": "*""#, &only));
+        let stage = Stage::over("", venues);
+        let told = stage.call(TOOL, &arguments(asked))["structuredContent"].clone();
+        assert_eq!(told["refused"]["check"], check, "{sent}: {told}");
+        wait(stage.server.stop());
+    }
+}
+
 /// What a quote admits of itself needs no price.
 #[test]
 fn a_quote_that_states_its_own_loss_gives_no_plan() {
