@@ -23,6 +23,8 @@ pub struct ApiServerConfig {
     pub facilitator_url: Option<String>,
     /// The URL of the stand-in for the DEX aggregator of OKX.
     pub okx_url: String,
+    /// The URL of the stand-in for DefiLlama's prices. Without one, no exchange can be judged.
+    pub defillama_url: Option<String>,
     /// Further lines of the configuration file.
     pub more: String,
 }
@@ -152,6 +154,10 @@ impl ApiServerConfig {
                 folder.join("settler.key").display()
             ),
         };
+        let prices = match &self.defillama_url {
+            Some(url) => format!("coins_url = \"{url}\""),
+            None => "enabled = false".to_owned(),
+        };
         let storage = folder.join("service.db");
         format!(
             "[server]\nlisten = \"127.0.0.1:0\"\n\n\
@@ -160,7 +166,7 @@ impl ApiServerConfig {
              [storage]\nurl = \"sqlite://{}\"\n\n\
              [upstreams.okx]\nbase_url = \"{okx_url}\"\n\n\
              [datasets]\nnews = false\nyields = false\n\n\
-             [upstreams.defillama]\nenabled = false\n\n\
+             [upstreams.defillama]\n{prices}\n\n\
              [upstreams.dexscreener]\nenabled = false\n\n\
              [upstreams.coingecko]\nenabled = false\n{}",
             storage.display(),

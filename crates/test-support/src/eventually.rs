@@ -70,3 +70,13 @@ pub async fn pass(time: Duration) {
     assert_eq!(simulated, Instant::now(), "the time is not simulated");
     sleep(time).await;
 }
+
+/// Lets time pass at once in a runtime with real time. It is for what only a long wait changes.
+///
+/// # Panics
+/// In a runtime with several threads, whose time cannot be paused.
+pub async fn skip(time: Duration) {
+    tokio::time::pause();
+    tokio::time::advance(time).await;
+    tokio::time::resume();
+}

@@ -14,7 +14,7 @@ mod tcp_proxy;
 mod wait;
 
 pub use dying::Dying;
-pub use eventually::{PATIENCE, eventually, eventually_blocking, eventually_every, pass};
+pub use eventually::{PATIENCE, eventually, eventually_blocking, eventually_every, pass, skip};
 pub use fuse::Fuse;
 pub use http::{HttpRequest, answer_http};
 pub use http_client::http_client;

@@ -133,6 +133,8 @@ async fn get_or_create(custody: &dyn Custody, owner: Owner) -> Result<Wallet, Er
             match error {
                 // It may have been made.
                 CustodyError::Interrupted
+                | CustodyError::Io { .. }
+                | CustodyError::Records { .. }
                 | CustodyError::ProviderUnavailable { .. }
                 | CustodyError::ProviderMalformed { .. } => kept.stays(),
                 _ => kept.was_not_made(),

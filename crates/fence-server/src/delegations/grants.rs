@@ -335,8 +335,8 @@ impl Delegations {
     }
 
     /// Finds out whether the chain knows an account that this service does not know. The room of
-    /// unknown accounts costs nothing to fill, and that of accounts with delegation code a
-    /// transaction for each.
+    /// unknown accounts costs nothing to fill, and that of accounts with delegation code the
+    /// authorizations of one transaction.
     async fn as_the_chain_knows(&self, account: Address, holder: Holder) -> Holder {
         let (Holder::Stranger { most }, Some(chain)) = (holder, &self.delegated) else {
             return holder;

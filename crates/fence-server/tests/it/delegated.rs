@@ -47,9 +47,7 @@ fn revocation() -> Signed<Revocation> {
 
 /// Lets the seconds pass in which free readings of the chain are shared.
 async fn after_the_shared_seconds() {
-    tokio::time::pause();
-    tokio::time::advance(std::time::Duration::from_secs(4)).await;
-    tokio::time::resume();
+    test_support::skip(std::time::Duration::from_secs(4)).await;
 }
 
 #[tokio::test]

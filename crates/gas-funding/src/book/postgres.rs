@@ -104,7 +104,7 @@ async fn book(
     })
 }
 
-/// The values of the earlier top-ups. A sum above the largest `bigint` counts as the largest one.
+/// The values of the earlier top-ups. A sum above the largest value of its type counts as that one.
 async fn given(transaction: &Transaction<'_>, top_up: &TopUp) -> Result<Given, BookError> {
     let sql = "SELECT
                    least(coalesce(sum(micro_usd) FILTER (WHERE at >= $2), 0), 9223372036854775807)::bigint,
@@ -117,11 +117,10 @@ async fn given(transaction: &Transaction<'_>, top_up: &TopUp) -> Result<Given, B
     let sql = "SELECT least(coalesce(sum(micro_usd), 0), 9223372036854775807)::bigint
                FROM gas_top_up WHERE at >= $1";
     let of_all = transaction.query_opt(sql, &[&day]).await?;
-    let sql = "SELECT coalesce(sum(wei::numeric), 0)::text FROM gas_top_up
-               WHERE at >= $1 AND chain_id = $2";
-    let of_chain = transaction
-        .query_opt(sql, &[&day, &number(top_up.chain_id)])
-        .await?;
+    let sql = "SELECT least(coalesce(sum(wei::numeric), 0), $3::text::numeric)::text
+               FROM gas_top_up WHERE at >= $1 AND chain_id = $2";
+    let (chain, most) = (number(top_up.chain_id), U256::MAX.to_string());
+    let of_chain = transaction.query_opt(sql, &[&day, &chain, &most]).await?;
     let (Some(of_owner), Some(of_all), Some(of_chain)) = (of_owner, of_all, of_chain) else {
         return Err(damaged(BOOK, "a sum is missing").into());
     };

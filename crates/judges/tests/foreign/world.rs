@@ -81,6 +81,7 @@ impl World {
             rpc_url: chain.rpc().url().to_owned(),
             facilitator_url,
             okx_url: upstream.base_url("web3.okx.com"),
+            defillama_url: None,
             more: String::new(),
         })
         .await

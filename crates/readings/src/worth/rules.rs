@@ -46,18 +46,19 @@ impl Default for Limits {
 
 impl Limits {
     /// Returns the limits of the loss for a caller: by the quote's own statement, and at the prices
-    /// of independent sources. A caller's number tightens both, or loosens both up to the ceiling.
+    /// of independent sources. A caller's number takes the place of each: it tightens a larger
+    /// limit, and loosens a smaller one up to the ceiling.
     #[must_use]
     pub fn of_caller(&self, asked: Option<u32>) -> (u32, u32) {
-        let (impact, deviation) = (self.max_price_impact_bps, self.max_deviation_bps);
-        match asked {
-            None => (impact, deviation),
-            Some(bps) if bps <= impact => (bps, deviation.min(bps)),
-            Some(bps) => {
-                let bps = bps.min(self.price_impact_ceiling_bps).max(impact);
-                (bps, deviation.max(bps))
-            }
-        }
+        let each = |limit: u32| match asked {
+            None => limit,
+            Some(bps) if bps <= limit => bps,
+            Some(bps) => bps.min(self.price_impact_ceiling_bps).max(limit),
+        };
+        (
+            each(self.max_price_impact_bps),
+            each(self.max_deviation_bps),
+        )
     }
 
     pub(super) fn bounds(&self) -> Bounds {
@@ -146,8 +147,8 @@ mod tests {
             (None, (300, 200)),
             (Some(0), (0, 0)),
             (Some(50), (50, 50)),
-            (Some(250), (250, 200)),
-            (Some(300), (300, 200)),
+            (Some(250), (250, 250)),
+            (Some(300), (300, 300)),
             (Some(500), (500, 500)),
             (Some(1_000), (1_000, 1_000)),
             (Some(u32::MAX), (1_000, 1_000)),
@@ -159,6 +160,6 @@ mod tests {
             price_impact_ceiling_bps: 100,
             ..limits
         };
-        assert_eq!(low.of_caller(Some(900)), (300, 300));
+        assert_eq!(low.of_caller(Some(900)), (300, 200));
     }
 }

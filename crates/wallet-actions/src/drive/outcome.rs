@@ -98,12 +98,12 @@ impl Driver {
     /// Returns what holds the lane of an ordered transaction up. `None` when nothing does, or when
     /// another server works on the lane. Sends the coins that the transaction lacks, within the
     /// budgets: only the refusal of a node shows what a chain charges in the end.
-    async fn hold_of(
+    async fn hold_of<'intent>(
         &self,
-        intent: &Intent,
+        intent: &'intent Intent,
         lane: Lane,
         turn: Option<TurnFence>,
-    ) -> Result<Option<&'static str>, Fault> {
+    ) -> Result<Option<&'intent str>, Fault> {
         let Some(hold) = self.shared.sender.status(lane).hold else {
             return Ok(None);
         };
@@ -127,7 +127,9 @@ impl Driver {
             Err(fault) if fault.is_turn_lost() => return Err(fault),
             Err(fault) => {
                 tracing::warn!(intent = %self.id, %fault, "an action gets no coins now");
-                hold.code()
+                // What was found before is still the best that is known.
+                let known = intent.held.as_ref();
+                known.map_or(hold.code(), |known| known.reason.as_str())
             }
         }))
     }

@@ -72,6 +72,7 @@ impl Shop {
             rpc_url: xlayer.rpc.url().to_owned(),
             facilitator_url: None,
             okx_url: upstream.base_url("web3.okx.com"),
+            defillama_url: Some(upstream.base_url("coins.llama.fi")),
             more,
         })
         .await

@@ -109,6 +109,8 @@ async fn a_revocation_is_confirmed_when_the_chain_says_so_too() {
             stage.account_sends(disable.to, &disable.data).await;
             let head = stage.head().await;
             stage.sealed_above(head).await;
+            // What was read of the chain is shared for three seconds.
+            test_support::skip(std::time::Duration::from_secs(4)).await;
         }
         let read = stage.on_chain().await;
         assert!(read.disabled && read.disable.is_none() && read.block.is_some());
