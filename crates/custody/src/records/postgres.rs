@@ -80,14 +80,18 @@ impl WalletRecords for PostgresWalletRecords {
     fn finish(&self, owner: Owner, wallet: Address, now: u64) -> CustodyFuture<'_, Address> {
         Box::pin(async move {
             const FINISH: &str = "record a wallet";
-            let sql = "INSERT INTO custody_wallet (owner, address, begun_at)
-                       VALUES ($1, $2, $3)
-                       ON CONFLICT (owner) DO UPDATE
-                       SET address = coalesce(custody_wallet.address, excluded.address)
-                       RETURNING address";
-            let parameters: &[&(dyn ToSql + Sync)] =
-                &[&owner.to_string(), &wallet.as_slice(), &number(now)];
-            let row = self.postgres.query_one(FINISH, sql, parameters).await?;
+            // Two servers may finish one wallet at once. An upsert would fail at the unique
+            // address then; an update waits for the other one.
+            let sql = "UPDATE custody_wallet SET address = coalesce(address, $2)
+                       WHERE owner = $1 RETURNING address";
+            let text = owner.to_string();
+            let parameters: &[&(dyn ToSql + Sync)] = &[&text, &wallet.as_slice()];
+            let mut row = self.postgres.query_opt(FINISH, sql, parameters).await?;
+            if row.is_none() {
+                self.begin(owner, now).await?;
+                row = self.postgres.query_opt(FINISH, sql, parameters).await?;
+            }
+            let row = row.ok_or_else(|| damaged(FINISH, "no row"))?;
             match read(&row, 0, FINISH)? {
                 WalletRecord::Made(recorded) => Ok(recorded),
                 WalletRecord::Making => Err(CustodyError::from(damaged(FINISH, "no address"))),
