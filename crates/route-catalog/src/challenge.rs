@@ -10,11 +10,8 @@ use serde_json::{Map, Value as Json, json};
 use x402_wire::{Offer, Scheme, X402_VERSION, push_ascii_escaped};
 
 use crate::{
-    Method, Next, Offering, Operation, Parameter, Route, bazaar,
-    common_query::COMMON_QUERY,
-    query,
-    render::sorted_ascii_json,
-    schema,
+    Method, Next, Offering, Operation, Parameter, Route, bazaar, common_query::COMMON_QUERY, query,
+    render::sorted_ascii_json, schema,
 };
 
 /// A resource URL has the query of the request only while the JSON of the header is at most so long,
@@ -110,7 +107,7 @@ impl ChallengePieces {
             )
         };
         let lean = prefix(false);
-        let lean_prefix_len = lean.len();
+        let lean_prefix_len = lean.len().next_multiple_of(3);
         let body_prefix = prefix(true);
         let mut header_prefix = match bazaar_in_header {
             true => body_prefix.clone(),

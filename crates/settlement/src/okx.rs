@@ -116,7 +116,9 @@ impl Okx {
         let body = self.support.body(payment, sync_settle);
         let settling = self.post(RemoteCall::Settle, "/settle", body, self.timeouts.settle);
         let settled = self.support.beside(payment, self.supported(), settling);
-        let opened = settled.await.and_then(|reply| Ok((reply.status, open(RemoteCall::Settle, &reply)?)));
+        let opened = settled
+            .await
+            .and_then(|reply| Ok((reply.status, open(RemoteCall::Settle, &reply)?)));
         match opened {
             Ok((status, Opened::Data(data))) => {
                 match serde_json::from_str::<SettleBody>(data.get()) {
@@ -156,7 +158,10 @@ impl Settler for Okx {
         let body = self.support.body(payment, None);
         let verifying = self.post(RemoteCall::Verify, "/verify", body, self.timeouts.verify);
         let verified = self.support.beside(payment, self.supported(), verifying);
-        match verified.await.and_then(|reply| Ok((reply.status, open(RemoteCall::Verify, &reply)?))) {
+        match verified
+            .await
+            .and_then(|reply| Ok((reply.status, open(RemoteCall::Verify, &reply)?)))
+        {
             Ok((status, Opened::Data(data))) => {
                 let body = String::from(Box::<str>::from(data)).into();
                 answer::verification(payment, &Reply { status, body })

@@ -96,7 +96,10 @@ pub(crate) fn with_extension(payment: &str, name: &str, json: &str) -> Option<St
         Some(extensions) if extensions.get() != "null" => members(extensions.get())?,
         _ => Members::new(),
     };
-    extensions.insert(name.to_owned(), RawValue::from_string(json.to_owned()).ok()?);
+    extensions.insert(
+        name.to_owned(),
+        RawValue::from_string(json.to_owned()).ok()?,
+    );
     payment.insert("extensions".to_owned(), to_raw_value(&extensions).ok()?);
     serde_json::to_string(&payment).ok()
 }

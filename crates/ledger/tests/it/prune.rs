@@ -157,7 +157,10 @@ async fn endless_authorizations_are_kept_and_counted_unless_they_are_unused() {
     assert_eq!(refused(&ledger, endless(1)).await, kept);
     assert!(look_up(&ledger, 2).await.unwrap().attempted);
     let status = refused(&ledger, endless(3)).await;
-    assert!(matches!(status, PaymentStatus::Retired { .. }), "{status:?}");
+    assert!(
+        matches!(status, PaymentStatus::Retired { .. }),
+        "{status:?}"
+    );
 }
 
 #[tokio::test]
