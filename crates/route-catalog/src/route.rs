@@ -57,7 +57,8 @@ impl Route {
 
     /// Returns a sentence about the time of an answer, if it may take longer than the clients of
     /// this chain wait. Every document has it.
-    pub(crate) fn slowness(&self) -> Option<String> {
+    #[must_use]
+    pub fn slowness(&self) -> Option<String> {
         (self.work_seconds > CLIENTS_WAIT_SECONDS)
             .then(|| format!("May take up to {} s.", self.work_seconds))
     }
