@@ -31,9 +31,8 @@ fn buyer(world: &World) -> OkxBuyer {
 #[tokio::test]
 async fn a_person_quotes_the_bare_url_learns_the_parameter_and_pays() {
     let (world, [usdt0, ..]) = (World::start().await, Token::ALL);
-    let buyer = buyer(&world);
-    let card = buyer.quote("GET", &world.service.url("/price"), &[]);
-    let card = card.await.card();
+    let (buyer, url) = (buyer(&world), world.service.url("/price"));
+    let card = buyer.quote("GET", &url, &[]).await.card();
     assert!(card.missing.iter().eq(["token"]), "{:?}", card.missing);
 
     let before = world.balances(usdt0).await;
@@ -61,9 +60,8 @@ async fn a_person_quotes_the_bare_url_learns_the_parameter_and_pays() {
 #[tokio::test]
 async fn a_quote_with_every_parameter_asks_for_nothing() {
     let world = World::start().await;
-    let buyer = buyer(&world);
-    let quote = buyer.quote("GET", &world.service.url("/price"), &TOKEN);
-    let card = quote.await.card();
+    let (buyer, url) = (buyer(&world), world.service.url("/price"));
+    let card = buyer.quote("GET", &url, &TOKEN).await.card();
     assert!(card.missing.is_empty(), "{:?}", card.missing);
     buyer
         .pay(&card, &card.signers_choice(), &TOKEN)
