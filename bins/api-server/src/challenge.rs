@@ -119,8 +119,8 @@ impl Challenger {
 }
 
 impl Declined {
-    /// The text of the challenge. A buyer may show it alone, or take it for the answer, so it begins
-    /// with what happened to the money.
+    /// The text of the challenge. A buyer may show it alone, or take it for the answer. So it
+    /// begins with what happened to the money.
     fn sentence(&self) -> String {
         // Others hold the authorization.
         let charge = match self.next {

@@ -106,9 +106,9 @@ fn answer_example(route: &Route) -> Json {
     })
 }
 
-/// Shortens an example answer to at most `bytes`, because an operator may have it in the header. Cuts
-/// long texts, then empties objects and lists from the inside out until the rest fits. OpenAPI has
-/// the whole answer.
+/// Shortens an example answer to at most `bytes`, because an operator may have it in the header.
+/// Cuts long texts, then empties objects and lists from the inside out until the rest fits. OpenAPI
+/// has the whole answer.
 fn outline(example: &Json, bytes: usize) -> Json {
     for depth in (1..=MAX_DEPTH).rev() {
         let cut = cut(example, depth);

@@ -14,8 +14,8 @@ use crate::{
     render::sorted_ascii_json, schema,
 };
 
-/// A resource URL has the query of the request only while the JSON of the header is at most so long,
-/// without `extensions.bazaar`. Then the whole head of every 402 stays below 4,000 bytes.
+/// A resource URL has the query of the request only while the JSON of the header is at most so
+/// long, without `extensions.bazaar`. Then the whole head of every 402 stays below 4,000 bytes.
 const HEADER_JSON_BYTES: usize = 2_340;
 /// The longest `error` text, in bytes of ASCII JSON. A longer one is cut.
 const ERROR_BYTES: usize = 220;
@@ -206,8 +206,8 @@ impl ChallengePieces {
     }
 }
 
-/// Describes a call's parameters flatly, for the buyers of this chain: they ask their person for the
-/// required ones, and send each where its `carrier` says.
+/// Describes a call's parameters flatly, for the buyers of this chain. They ask their person for
+/// the required ones, and send each where its `carrier` says.
 fn output_schema(route: &Route) -> Json {
     let of = |carrier: &'static str| {
         move |parameter: &Parameter| {
@@ -224,8 +224,8 @@ fn output_schema(route: &Route) -> Json {
     json!({"method": route.method.as_str(), "input": input})
 }
 
-/// Returns the required parameters that the query of a GET lacks. Only these: a buyer asks again for
-/// each of them, even when it has sent a value.
+/// Returns the required parameters that the query of a GET lacks. Only these: a buyer asks again
+/// for each of them, even when it has sent a value.
 fn missing_parameters(route: &Route, raw_query: Option<&str>) -> Vec<&'static str> {
     if route.method != Method::Get {
         return Vec::new();

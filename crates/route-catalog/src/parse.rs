@@ -17,10 +17,10 @@ impl Route {
     ///
     /// On a `GET` an unknown query parameter is ignored. `POST` and `DELETE` change or build
     /// something, so there it is refused by name. Only routes that declare a body read one. The
-    /// body must be a JSON object; unknown and repeated keys are refused by name. Every value may be
-    /// text: a number or a boolean in its text form, a list or an object as JSON, and a list of
-    /// chains also with commas. Otherwise nothing is guessed: a number is a problem where a string is
-    /// declared.
+    /// body must be a JSON object; unknown and repeated keys are refused by name. Every value may
+    /// be text: a number or a boolean in its text form, a list or an object as JSON, and a list of
+    /// chains also with commas. Otherwise nothing is guessed: a number is a problem where a string
+    /// is declared.
     ///
     /// # Errors
     ///

@@ -127,8 +127,8 @@ pub fn request_body(payment: &Payment, sync_settle: Option<bool>) -> String {
 }
 
 /// Returns [`request_body`] for a facilitator that lists the extension `bazaar`: the payment has
-/// the seller's own declaration ([`Payment::bazaar`]), whether the payer echoed it or not. All other
-/// members of the payment keep their text.
+/// the seller's own declaration ([`Payment::bazaar`]), whether the payer echoed it or not. All
+/// other members of the payment keep their text.
 ///
 /// # Example
 /// ```

@@ -115,8 +115,8 @@ async fn an_entry_stays_as_long_as_its_answer_and_its_authorization() {
     assert_eq!(prune_all(&ledger, last + 1).await, pruned(2, 0));
 }
 
-/// The wallets of `aggr_deferred` sign no end. Only an authorization that must not pay again is kept
-/// for it.
+/// The wallets of `aggr_deferred` sign no end. Only an authorization that must not pay again is
+/// kept for it.
 #[tokio::test]
 async fn endless_authorizations_are_kept_and_counted_unless_they_are_unused() {
     let ledger = Bench::new();
