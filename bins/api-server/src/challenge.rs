@@ -7,20 +7,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
 use http_edge::RequestId;
-use route_catalog::{Catalog, ErrorCode, Operation, Refusal};
+use route_catalog::{Catalog, ErrorCode, Next, Operation, Refusal};
 use x402_wire::Reason;
 
 use crate::payment::Declined;
 use crate::reply::{self, NO_STORE, PAYMENT_REQUIRED, PAYMENT_RESPONSE, Reply, header_value};
 
-/// The most headers that are cached, of about five kilobytes each.
+/// The most headers that are cached, of about three kilobytes each.
 const MOST_KEPT: usize = 256;
 
 /// Answers with 402.
 pub(crate) struct Challenger {
     catalog: Arc<Catalog>,
     /// Encoded headers. Calls with the same query and the same reason get the same header, and
-    /// encoding and checking its five kilobytes is the largest part of answering.
+    /// encoding and checking its three kilobytes is the largest part of answering.
     kept: Mutex<Kept>,
 }
 
@@ -76,13 +76,14 @@ impl Challenger {
             next: &declined.next,
             request_id: &request_id,
         };
-        let error = &declined.message;
+        let error = declined.sentence();
         let body = self
             .catalog
-            .challenge_body(operation, query, error, Some(&refusal));
+            .challenge_body(operation, query, &error, Some(&refusal));
         let mut reply = reply::json(StatusCode::PAYMENT_REQUIRED, body);
         let headers = reply.headers_mut();
-        headers.insert(PAYMENT_REQUIRED, self.header(operation, query, declined));
+        let header = self.header(operation, query, declined, &error);
+        headers.insert(PAYMENT_REQUIRED, header);
         headers.insert(header::CACHE_CONTROL, NO_STORE);
         if let Some(receipt) = &declined.receipt {
             headers.insert(PAYMENT_RESPONSE, header_value(receipt));
@@ -95,11 +96,10 @@ impl Challenger {
         operation: Operation,
         query: Option<&str>,
         declined: &Declined,
+        error: &str,
     ) -> HeaderValue {
         let make = || {
-            let header = self
-                .catalog
-                .challenge_header(operation, query, &declined.message);
+            let header = self.catalog.challenge_header(operation, query, error);
             // Base64 is always a valid header value.
             HeaderValue::from_maybe_shared(Bytes::from(header))
                 .unwrap_or(HeaderValue::from_static(""))
@@ -107,18 +107,29 @@ impl Challenger {
         if !declined.is_of_the_header() {
             return make();
         }
-        let (query, message) = (query.unwrap_or_default(), declined.message.as_str());
+        let query = query.unwrap_or_default();
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(header) = kept.find(operation, query, message) {
+        if let Some(header) = kept.find(operation, query, error) {
             return header;
         }
         let header = make();
-        kept.keep(operation, query, message, header.clone());
+        kept.keep(operation, query, error, header.clone());
         header
     }
 }
 
 impl Declined {
+    /// The text of the challenge. A buyer may show it alone, or take it for the answer. So it
+    /// begins with what happened to the money.
+    fn sentence(&self) -> String {
+        // Others hold the authorization.
+        let charge = match self.next {
+            Next::Wait { .. } => "Nothing was charged so far",
+            _ => "Nothing was charged",
+        };
+        format!("{charge}: {}", self.message)
+    }
+
     /// Whether the payment header could not be read. The message of such a refusal depends on no
     /// payment, so few different ones exist.
     fn is_of_the_header(&self) -> bool {

@@ -137,6 +137,7 @@ fn run(command: Command) -> Result<(), Failure> {
                     max_timeout_seconds: 300,
                     assets: Asset::chain_196().to_vec(),
                 },
+                bazaar_in_header: false,
             });
             let catalog = catalog.map_err(Failure::config)?;
             print(&catalog.openapi_text())

@@ -78,6 +78,7 @@ fn start_at_zero() {
     counter!(table::SETTLED_MICRO_USD).increment(0);
     counter!(table::WITHOUT_RECORD).increment(0);
     open_payments(&OpenCounts::default(), 0);
+    endless_payments(0);
     ledger_bytes(0);
     wallet_faults(&WalletFaults::default());
     gauge!(table::PAID_CALLS_IN_FLIGHT).increment(0.0);
@@ -245,6 +246,11 @@ pub(crate) fn open_payments(counts: &OpenCounts, now: u64) {
     gauge!(table::OLDEST_UNKNOWN).set(as_float(now.saturating_sub(since)));
 }
 
+/// Shows how many payments the ledger keeps without end.
+pub(crate) fn endless_payments(payments: u64) {
+    gauge!(table::ENDLESS).set(as_float(payments));
+}
+
 /// Shows the bytes of the ledger on disk.
 pub(crate) fn ledger_bytes(bytes: u64) {
     gauge!(table::LEDGER_BYTES).set(as_float(bytes));
@@ -396,6 +402,7 @@ mod tests {
     fn metrics_show_their_values() {
         let text = scraped(|| {
             clock_difference(-31);
+            endless_payments(5);
             ledger_bytes(4096);
             settlements_left(Some(12));
             payment_without_record();
@@ -408,6 +415,7 @@ mod tests {
         });
         for (series, expected) in [
             ("svc_clock_difference_seconds", "-31"),
+            ("svc_payments_endless", "5"),
             ("svc_ledger_bytes", "4096"),
             ("svc_payments_without_record_total", "1"),
             ("svc_settlements_left", "12"),

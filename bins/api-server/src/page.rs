@@ -146,7 +146,7 @@ fn route(page: &mut String, catalog: &Catalog, operation: Operation) {
     let _ = write!(
         page,
         r##"<details id="{name}"{off}><summary><span class="method {class}">{method}</span> <code>{path}</code> <span class="price">{price}</span> <span class="what">{summary}{mark}</span></summary>
-<p>{description} Refused uncharged when {refuses}.</p>
+<p>{description}{slowness} Refused uncharged when {refuses}.</p>
 {reason}{parameters}<pre class="copy"><code>{curl}</code></pre>
 "##,
         name = operation.name(),
@@ -165,6 +165,9 @@ fn route(page: &mut String, catalog: &Catalog, operation: Operation) {
             ""
         },
         description = escape(route.description),
+        slowness = route
+            .slowness()
+            .map_or_else(String::new, |slowness| format!(" {slowness}")),
         refuses = escape(route.refuses),
         reason = unserved.map_or_else(String::new, why),
         parameters = parameters(route),

@@ -96,13 +96,26 @@ impl ErrorReply {
         self.header(header::RETRY_AFTER, HeaderValue::from(seconds))
     }
 
-    /// Sets what the caller should do with the payment that was sent, and when.
-    pub(crate) fn next(self, next: &Next) -> Self {
+    /// Sets what the caller should do with the payment that was sent, and when. A caller that reads
+    /// only the message finds the URL there, too.
+    pub(crate) fn next(mut self, next: &Next) -> Self {
+        if let Some(url) = next.url() {
+            self = self.naming(url);
+        }
         let error = match next.after_seconds() {
             Some(after) if self.retry_after_seconds().is_none() => self.retry_after(after),
             _ => self,
         };
         error.detail("next", next.to_json())
+    }
+
+    /// Names in the message the URL at which the caller can look the payment up.
+    pub(crate) fn naming(mut self, url: &str) -> Self {
+        self.message = format!(
+            "{}; GET {url} says free of charge what became of the payment",
+            self.message
+        );
+        self
     }
 
     /// Seconds after which the same call may succeed, if set.

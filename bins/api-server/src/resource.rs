@@ -2,23 +2,27 @@
 
 /// Whether the URL in a payment means the URL of this request.
 ///
-/// Path and query decide. The origin does not: a client may see another origin behind a proxy or
-/// under another name of the service, and the payee binds a payment to the seller.
+/// The path decides, and the query if the payment names one. A client may have copied the resource
+/// from a challenge that it got before it knew the parameters. The origin does not decide: a client
+/// may see another origin behind a proxy or under another name of the service. The payee binds a
+/// payment to the seller, and the ledger binds it to the whole request.
 pub(crate) fn is_same(paid_for: &str, requested: &str) -> bool {
-    path_and_query(paid_for) == path_and_query(requested)
+    let (paid_path, paid_query) = path_and_query(paid_for);
+    let (path, query) = path_and_query(requested);
+    paid_path == path && (paid_query.is_empty() || paid_query == query)
 }
 
-fn path_and_query(url: &str) -> &str {
+fn path_and_query(url: &str) -> (&str, &str) {
     let without_fragment = url.split_once('#').map_or(url, |(before, _)| before);
-    let after_scheme = match without_fragment.split_once("://") {
-        Some((_, rest)) => rest,
+    let target = match without_fragment.split_once("://") {
+        Some((_, rest)) => rest
+            .find(['/', '?'])
+            .and_then(|start| rest.get(start..))
+            .unwrap_or_default(),
         // The text is a bare path already.
-        None => return without_fragment,
+        None => without_fragment,
     };
-    after_scheme
-        .find(['/', '?'])
-        .and_then(|start| after_scheme.get(start..))
-        .unwrap_or("/")
+    target.split_once('?').unwrap_or((target, ""))
 }
 
 #[cfg(test)]
@@ -26,19 +30,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn path_and_query_decide() {
+    fn the_path_and_a_named_query_decide() {
         let requested = "https://api.example.test/price?token=0x1";
         for same in [
             requested,
             "http://127.0.0.1:8402/price?token=0x1",
             "/price?token=0x1",
             "https://api.example.test/price?token=0x1#part",
+            "https://api.example.test/price",
+            "https://api.example.test/price?",
+            "/price",
         ] {
             assert!(is_same(same, requested), "{same}");
         }
         for other in [
             "https://api.example.test/price?token=0x2",
-            "https://api.example.test/price",
+            "https://api.example.test/price?token=0x1&max_age=60",
             "https://api.example.test/price/?token=0x1",
             "https://api.example.test/swap",
             "https://api.example.test",
@@ -46,5 +53,7 @@ mod tests {
         ] {
             assert!(!is_same(other, requested), "{other}");
         }
+        let (bare, queried) = ("https://api.example.test/swap", "/swap?max_age=60");
+        assert!(is_same("/swap", bare) && !is_same(queried, bare));
     }
 }

@@ -113,6 +113,7 @@ impl<S: Settler, J: Journal> ApiServer<S, J> {
             brand: config.server.brand.clone(),
             contact: config.server.contact.clone(),
             terms: terms.clone(),
+            bazaar_in_header: config.payment.bazaar_in_header,
         };
         let catalog = Arc::new(Catalog::offering(&catalog, offering(config, &sources))?);
         let sources = Arc::new(sources);

@@ -339,6 +339,9 @@ pub struct Pruned {
     pub entries: u64,
     /// Remaining entries whose answer was deleted.
     pub answers: u64,
+    /// When the batch ended a round over all entries: how many of them stay without end, because
+    /// their authorization never ends.
+    pub endless: Option<u64>,
     /// Whether the run continues with the next call.
     pub more: bool,
 }

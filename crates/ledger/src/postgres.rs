@@ -102,6 +102,8 @@ struct Inner {
     prune_after: AtomicI64,
     /// How many batches the current run of pruning still examines.
     prune_batches: AtomicI64,
+    /// How many entries so far in this round stay without end.
+    prune_endless: AtomicU64,
     /// The size of the tables at the last count of open entries.
     size_bytes: AtomicU64,
 }
@@ -134,6 +136,7 @@ impl PostgresLedger {
             abandon_after: AtomicI64::new(0),
             prune_after: AtomicI64::new(0),
             prune_batches: AtomicI64::new(0),
+            prune_endless: AtomicU64::new(0),
             size_bytes: AtomicU64::new(0),
         })))
     }

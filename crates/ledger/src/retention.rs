@@ -1,5 +1,7 @@
 //! Decides how long entries and their answers are kept.
 
+use x402_wire::MAX_WINDOW_SECONDS;
+
 use crate::{options::Options, state::State};
 
 /// The part of an entry that decides its retention.
@@ -11,6 +13,8 @@ pub(crate) struct Aged {
     /// Whether the entry came to a settlement, so that others may have seen the authorization.
     pub(crate) attempted: bool,
     pub(crate) private: bool,
+    /// Whether the authorization is released and can never be reserved again.
+    pub(crate) retired: bool,
 }
 
 /// The part of an entry whose retention is over.
@@ -34,13 +38,34 @@ impl Aged {
             State::Released => answers,
             _ => return Due::Nothing,
         };
-        if self.valid_before <= now && self.is_past(entries, now) {
+        // Whoever sends an unused authorization again may reserve it, with this entry or without
+        // it. Anyone can name any number of endless ones, so their unused entries must not stay.
+        let is_unused = self.state == State::Released && !self.attempted && !self.retired;
+        let is_over = self.valid_before <= now || (is_unused && self.has_no_end());
+        if is_over && self.is_past(entries, now) {
             Due::Entry
         } else if self.is_past(options.answer_retention(self.private), now) {
             Due::Answer
         } else {
             Due::Nothing
         }
+    }
+
+    /// Returns whether the entry is decided and stays without end, so that its endless
+    /// authorization never pays again.
+    pub(crate) fn stays(&self) -> bool {
+        let pays_no_more = match self.state {
+            State::Settled => true,
+            State::Released => self.attempted || self.retired,
+            _ => false,
+        };
+        pays_no_more && self.has_no_end()
+    }
+
+    /// Returns whether the authorization lasts longer than any `exact` one may. The wallets of
+    /// `aggr_deferred` sign no end.
+    fn has_no_end(&self) -> bool {
+        self.valid_before > self.changed_at.saturating_add(MAX_WINDOW_SECONDS)
     }
 
     /// Returns whether the last change is at least `retention_seconds` ago.

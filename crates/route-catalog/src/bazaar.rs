@@ -11,19 +11,29 @@ use crate::{
     schema::{self, Detail},
 };
 
+/// The name of the extension that registries read.
+pub(crate) const BAZAAR: &str = "bazaar";
+
 /// The largest example answer in a challenge, in bytes.
 const EXAMPLE_BYTES: usize = 900;
 const MAX_DEPTH: usize = 6;
 const LONGEST_TEXT: usize = 66;
 const JSON_SCHEMA: &str = "https://json-schema.org/draft/2020-12/schema";
 
-/// Makes the `extensions` member of an operation's challenge.
-pub(crate) fn extensions(operation: Operation, unserved: Option<&Unserved>) -> Map<String, Json> {
+/// Makes the `extensions` member of an operation's challenge. The header has it without `bazaar`,
+/// which is longer than everything else.
+pub(crate) fn extensions(
+    operation: Operation,
+    unserved: Option<&Unserved>,
+    with_bazaar: bool,
+) -> Map<String, Json> {
     let mut extensions = Map::new();
     if let Some(unserved) = unserved {
         extensions.insert(AVAILABILITY.into(), unserved.extension());
     }
-    extensions.insert("bazaar".into(), bazaar(operation.route()));
+    if with_bazaar {
+        extensions.insert(BAZAAR.into(), bazaar(operation.route()));
+    }
     let identifier = payment_identifier(operation.privacy());
     extensions.insert("payment-identifier".into(), identifier);
     extensions
@@ -31,7 +41,7 @@ pub(crate) fn extensions(operation: Operation, unserved: Option<&Unserved>) -> M
 
 /// Makes the extension `bazaar`. `info` has an example call and an example answer; `schema` is the
 /// JSON Schema of `info`.
-fn bazaar(route: &Route) -> Json {
+pub(crate) fn bazaar(route: &Route) -> Json {
     let query = route.query.iter().chain(&COMMON_QUERY);
     let query_schema = schema::open_object(query, Detail::Compact);
     let shown = || route.query.iter().filter(|known| route.shows(known));
@@ -96,9 +106,9 @@ fn answer_example(route: &Route) -> Json {
     })
 }
 
-/// Shortens an example answer to at most `bytes`, because a challenge travels in a header. Cuts
-/// long texts, then empties objects and lists from the inside out until the rest fits. OpenAPI has
-/// the whole answer.
+/// Shortens an example answer to at most `bytes`, because an operator may have it in the header.
+/// Cuts long texts, then empties objects and lists from the inside out until the rest fits. OpenAPI
+/// has the whole answer.
 fn outline(example: &Json, bytes: usize) -> Json {
     for depth in (1..=MAX_DEPTH).rev() {
         let cut = cut(example, depth);
@@ -210,8 +220,8 @@ mod tests {
     #[test]
     fn extensions_of_a_read_and_of_a_write() {
         insta::with_settings!({sort_maps => true}, {
-            insta::assert_json_snapshot!("price", extensions(Operation::Price, None));
-            insta::assert_json_snapshot!("swap", extensions(Operation::Swap, None));
+            insta::assert_json_snapshot!("price", extensions(Operation::Price, None, true));
+            insta::assert_json_snapshot!("swap", extensions(Operation::Swap, None, true));
         });
     }
 }

@@ -1,14 +1,14 @@
 //! The table of routes with the terms of one operator: payment options, 402 answers and URLs.
 
+use std::sync::Arc;
+
 use x402_wire::{Asset, AuthorizationKey, Network, Offer};
 
 use crate::{
-    CatalogConfig, CatalogError, Offering, Operation,
+    CatalogConfig, CatalogError, Offering, Operation, bazaar,
     challenge::{Challenge, ChallengePieces, Refusal},
+    render::sorted_ascii_json,
 };
-
-/// The longest query that a resource URL repeats, in bytes. A longer query is left out.
-pub const MAX_RESOURCE_QUERY_BYTES: usize = 1024;
 
 /// Every route with its payment options. The part of its 402 answer that is the same for every
 /// request is computed only once.
@@ -28,9 +28,10 @@ pub const MAX_RESOURCE_QUERY_BYTES: usize = 1024;
 ///         max_timeout_seconds: 300,
 ///         assets: Asset::chain_196().to_vec(),
 ///     },
+///     bazaar_in_header: false,
 /// })?;
 /// let challenge = catalog.challenge(Operation::MegaReport, None, "payment required", None);
-/// assert!(challenge.header.len() < 8_000);
+/// assert!(challenge.header.len() < 3_200);
 /// assert!(challenge.body.starts_with(br#"{"x402Version":2,"accepts":["#));
 /// # Ok::<(), route_catalog::CatalogError>(())
 /// ```
@@ -49,6 +50,7 @@ pub struct Catalog {
 struct Entry {
     offer: Offer,
     pieces: ChallengePieces,
+    bazaar: Arc<str>,
 }
 
 impl Catalog {
@@ -67,15 +69,21 @@ impl Catalog {
     /// # Errors
     ///
     /// The same as [`Catalog::new`].
-    /// As [`Catalog::new`].
     pub fn offering(config: &CatalogConfig, offering: Offering) -> Result<Self, CatalogError> {
         let base_url = config.base_url()?;
         let entries = Operation::ALL
             .iter()
             .map(|operation| {
                 let offer = config.terms.offer(operation.route().price);
-                let pieces = ChallengePieces::new(*operation, &offer, &base_url, &offering);
-                Entry { offer, pieces }
+                let in_header = config.bazaar_in_header;
+                let pieces =
+                    ChallengePieces::new(*operation, &offer, &base_url, &offering, in_header);
+                let bazaar = sorted_ascii_json(&bazaar::bazaar(operation.route())).into();
+                Entry {
+                    offer,
+                    pieces,
+                    bazaar,
+                }
             })
             .collect();
         Ok(Self {
@@ -94,9 +102,15 @@ impl Catalog {
         &self.entry(operation).offer
     }
 
+    /// Returns the `bazaar` extension of an operation as JSON, for facilitators that list it.
+    pub fn bazaar(&self, operation: Operation) -> Arc<str> {
+        Arc::clone(&self.entry(operation).bazaar)
+    }
+
     /// Returns the 402 answer to one request. `query` is the raw query of the request target,
-    /// without `?`. `error` says why the request counts as unpaid. `refusal` is a machine-readable
-    /// member that only the body has.
+    /// without `?`; the resource URL repeats it only when the header stays short. `error` says why
+    /// the request counts as unpaid; a long one is cut. `refusal` is a machine-readable member that
+    /// only the body has.
     pub fn challenge(
         &self,
         operation: Operation,
@@ -118,9 +132,7 @@ impl Catalog {
         query: Option<&str>,
         error: &str,
     ) -> String {
-        self.entry(operation)
-            .pieces
-            .header(resource_query(query), error)
+        self.entry(operation).pieces.header(query, error)
     }
 
     /// Returns the body of [`Catalog::challenge`].
@@ -133,14 +145,13 @@ impl Catalog {
     ) -> Vec<u8> {
         let is_private = operation.is_private(query, b"");
         let pieces = &self.entry(operation).pieces;
-        pieces.body(resource_query(query), error, refusal, is_private)
+        pieces.body(query, error, refusal, is_private)
     }
 
-    /// Returns the URL of a resource as [`Catalog::challenge`] states it. It has the raw query when
-    /// the query has at most [`MAX_RESOURCE_QUERY_BYTES`], otherwise none.
+    /// Returns the URL of a request with its raw query.
     pub fn resource_url(&self, operation: Operation, query: Option<&str>) -> String {
         let (base, path) = (self.base_url.as_str(), operation.route().path);
-        match resource_query(query) {
+        match query.filter(|query| !query.is_empty()) {
             Some(query) => [base, path, "?", query].concat(),
             None => [base, path].concat(),
         }
@@ -203,8 +214,4 @@ impl Catalog {
     fn entry(&self, operation: Operation) -> &Entry {
         &self.entries[operation as usize]
     }
-}
-
-fn resource_query(query: Option<&str>) -> Option<&str> {
-    query.filter(|query| (1..=MAX_RESOURCE_QUERY_BYTES).contains(&query.len()))
 }

@@ -14,6 +14,8 @@ pub struct CatalogConfig {
     pub contact: Option<String>,
     /// The payment terms.
     pub terms: Terms,
+    /// Whether the 402's header has `extensions.bazaar`, too. The body always has it.
+    pub bazaar_in_header: bool,
 }
 
 /// Why a catalog cannot be built.

@@ -114,11 +114,14 @@ impl Catalog {
         });
         let _ = writeln!(
             text,
-            "- {} {base}{} ({}): {said}{}",
+            "- {} {base}{} ({}): {said}{}{}",
             route.method,
             route.path,
             dollars(route.price),
-            route.description
+            route.description,
+            route
+                .slowness()
+                .map_or_else(String::new, |slowness| format!(" {slowness}"))
         );
         let call = route.example_call();
         let body = match route.takes_body() {

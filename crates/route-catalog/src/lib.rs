@@ -33,7 +33,7 @@ mod schema;
 mod timestamp;
 mod value;
 
-pub use catalog::{Catalog, MAX_RESOURCE_QUERY_BYTES};
+pub use catalog::Catalog;
 pub use chain::{Chain, EVM_CHAINS, HOME_CHAIN, SECURITY_CHAINS, WALLET_CHAINS};
 pub use challenge::{Challenge, Refusal};
 pub use common_query::{COMMON_QUERY, read_max_age};

@@ -32,7 +32,7 @@ pub fn docs_table(page: impl Fn(Operation) -> Option<String>) -> String {
             "| {} | {path} | {} | {parameters} | {} | {} |",
             route.method,
             dollars(route.price),
-            route.summary,
+            purpose(route),
             route.refuses
         );
     }
@@ -50,7 +50,7 @@ pub fn routes_table() -> String {
             route.method.as_str(),
             route.path,
             dollars(route.price),
-            route.summary
+            purpose(route)
         );
     }
     let Counts {
@@ -107,6 +107,14 @@ fn row(operation: Operation) -> Json {
         "core": route.core,
         "work_seconds": route.work_seconds,
     })
+}
+
+/// Returns the summary, and the time of an answer that may take long.
+fn purpose(route: &Route) -> String {
+    match route.slowness() {
+        Some(slowness) => format!("{}. {slowness}", route.summary),
+        None => route.summary.to_owned(),
+    }
 }
 
 /// Lists the parameters of a route: `token`, `amount?`, `slippage = 1`, …

@@ -60,7 +60,9 @@ impl Next {
         }
     }
 
-    fn url(&self) -> Option<&str> {
+    /// Returns the URL of the payment's state, for a step that asks for it.
+    #[must_use]
+    pub fn url(&self) -> Option<&str> {
         match self {
             Self::LookUp { url } | Self::Wait { url, .. } => Some(url),
             Self::SignNew | Self::SendSameAgain { .. } | Self::None => None,

@@ -19,11 +19,14 @@ pub fn docs_page(
     // Writing to a `String` cannot fail.
     let _ = write!(
         page,
-        "# {} {}\n\n{}\n\n**Price** {} per delivered answer.\n\n",
+        "# {} {}\n\n{}\n\n**Price** {} per delivered answer.{}\n\n",
         route.method,
         route.path,
         route.description,
-        dollars(route.price)
+        dollars(route.price),
+        route
+            .slowness()
+            .map_or_else(String::new, |slowness| format!(" {slowness}"))
     );
     let members = route.query.iter().chain(route.body);
     let _ = write!(

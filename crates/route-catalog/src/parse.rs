@@ -1,5 +1,7 @@
 //! Reads the parameters of a request by the rules of its route, and reports all problems at once.
 
+use std::borrow::Cow;
+
 use crate::{
     Constraint, Parameter, Parameters, Presence, Problem, Route, Rule, Value,
     body::Json,
@@ -15,15 +17,15 @@ impl Route {
     ///
     /// On a `GET` an unknown query parameter is ignored. `POST` and `DELETE` change or build
     /// something, so there it is refused by name. Only routes that declare a body read one. The
-    /// body must be a JSON object; unknown and repeated keys are refused by name. A value is never
-    /// guessed: a number is a problem where a string is declared.
+    /// body must be a JSON object; unknown and repeated keys are refused by name. Every value may
+    /// be text: a number or a boolean in its text form, a list or an object as JSON, and a list of
+    /// chains also with commas. Otherwise nothing is guessed: a number is a problem where a string
+    /// is declared.
     ///
     /// # Errors
     ///
     /// Every [`Problem`] of the request with its path, up to a bound. A last problem says when
     /// there are more.
-    ///
-    /// Every [`Problem`] found, each with its path, up to a bound that the last one states.
     ///
     /// ```
     /// use route_catalog::Operation;
@@ -148,16 +150,15 @@ impl Reading {
             let mut values = given.iter().filter(|(key, _)| key == parameter.name);
             let read = match (values.next(), values.count()) {
                 (None, _) => read_absent(parameter),
-                (Some((_, json)), 0) => {
-                    if let (Rule::Object(inner), Json::Object(members)) = (parameter.rule, json) {
+                (Some((_, json)), 0) => match (parameter.rule, &*unquoted(&parameter.rule, json)) {
+                    (Rule::Object(inner), Json::Object(members)) => {
                         let mut nested = Self::default();
                         nested.members(inner, members, &path);
                         self.problems.append(&mut nested.problems);
                         Ok(Some(Value::Object(nested.parameters)))
-                    } else {
-                        read_json(&parameter.rule, json).map(Some)
                     }
-                }
+                    (rule, json) => read_json(&rule, json).map(Some),
+                },
                 (Some(_), more) => Err(ParameterFault::Duplicate {
                     observed: more.saturating_add(1),
                 }),
@@ -197,6 +198,17 @@ fn read_absent(parameter: &Parameter) -> Result<Option<Value>, ParameterFault> {
     }
 }
 
+/// Returns the object or the list whose JSON a text holds, when the rule asks for one. Some buyers
+/// send every value as text.
+fn unquoted<'a>(rule: &Rule, json: &'a Json) -> Cow<'a, Json> {
+    if let (Rule::Object(_) | Rule::Lines { .. } | Rule::Chains(_), Json::Text(text)) = (rule, json)
+        && let Ok(inner @ (Json::Object(_) | Json::List(_))) = Json::parse(text.as_bytes())
+    {
+        return Cow::Owned(inner);
+    }
+    Cow::Borrowed(json)
+}
+
 /// Reads a JSON value by its rule. The caller reads objects.
 fn read_json(rule: &Rule, json: &Json) -> Result<Value, ParameterFault> {
     let wrong_type = || ParameterFault::WrongType {
@@ -205,7 +217,6 @@ fn read_json(rule: &Rule, json: &Json) -> Result<Value, ParameterFault> {
     };
     match (rule, json) {
         (Rule::Boolean, Json::Boolean(boolean)) => Ok(Value::Boolean(*boolean)),
-        (Rule::Boolean | Rule::Flag, _) => Err(wrong_type()),
         (Rule::Chains(set), Json::List(entries)) => {
             let texts: Option<Vec<_>> = entries
                 .iter()
@@ -223,7 +234,6 @@ fn read_json(rule: &Rule, json: &Json) -> Result<Value, ParameterFault> {
                     observed: format!("a list of {} entries", entries.len()),
                 })
         }
-        (Rule::Chains(_), _) => Err(wrong_type()),
         (Rule::Lines { max }, Json::List(entries)) => {
             let lines = entries.iter().map(|entry| match entry {
                 Json::Text(text) => rule::line_entry(text),

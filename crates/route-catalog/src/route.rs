@@ -55,11 +55,22 @@ impl Route {
         !self.body.is_empty()
     }
 
+    /// Returns a sentence about the time of an answer, if it may take longer than the clients of
+    /// this chain wait. Every document has it.
+    #[must_use]
+    pub fn slowness(&self) -> Option<String> {
+        (self.work_seconds > CLIENTS_WAIT_SECONDS)
+            .then(|| format!("May take up to {} s.", self.work_seconds))
+    }
+
     /// Returns where the parameters of [`Route::constraints`] are: `body` or `query`.
     pub const fn place(&self) -> &'static str {
         if self.takes_body() { "body" } else { "query" }
     }
 }
+
+/// How long the wallets and the marketplace of this chain wait for a paid answer.
+const CLIENTS_WAIT_SECONDS: u64 = 30;
 
 /// Data that the service keeps and that several routes read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -10,7 +10,7 @@ use crate::{
 /// How much a schema contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Detail {
-    /// Types and bounds only, for the 402 header.
+    /// Types and bounds only, for the 402 answer.
     Compact,
     /// With descriptions, examples and defaults, for OpenAPI.
     Full,
@@ -119,6 +119,18 @@ fn of_rule(rule: &Rule, detail: Detail) -> Json {
             json!({"type": "object"})
         }
         Rule::Object(members) => of_members(members, &[], detail),
+    }
+}
+
+/// Returns the one JSON type with which a buyer that knows no rules sends a value. Every value may
+/// also be sent as text.
+pub(crate) const fn flat_type(rule: &Rule) -> &'static str {
+    match rule {
+        Rule::Integer { .. } => "integer",
+        Rule::Boolean => "boolean",
+        Rule::Object(_) => "object",
+        Rule::Lines { .. } => "array",
+        _ => "string",
     }
 }
 

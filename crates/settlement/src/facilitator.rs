@@ -3,7 +3,7 @@
 use alloy_primitives::U256;
 use reqwest::Url;
 use reqwest::header::HeaderMap;
-use x402_wire::facilitator::{SupportedResponse, request_body};
+use x402_wire::facilitator::SupportedResponse;
 use x402_wire::{Network, Payment, Scheme};
 
 use crate::answer::{self, SettleAnswer};
@@ -114,27 +114,26 @@ impl Settler for Facilitator {
         if supported != Verification::Valid {
             return supported;
         }
-        let body = request_body(payment, None);
-        let url = self.verify_url.clone();
-        match self
-            .http
-            .post(
-                RemoteCall::Verify,
-                url,
-                HeaderMap::new(),
-                body,
-                self.timeouts.verify,
-            )
-            .await
-        {
+        let body = self.support.body(payment, None);
+        let verifying = self.http.post(
+            RemoteCall::Verify,
+            self.verify_url.clone(),
+            HeaderMap::new(),
+            body,
+            self.timeouts.verify,
+        );
+        let verified = self.support.beside(payment, self.supported(), verifying);
+        match verified.await {
             Ok(reply) => answer::verification(payment, &reply),
             Err(cause) => Verification::Unavailable { cause },
         }
     }
 
     async fn settle(&self, payment: &Payment) -> Settlement {
-        let body = request_body(payment, None);
-        let (transaction, state) = match self.settle_once(payment, &body).await {
+        let body = self.support.body(payment, None);
+        let settling = self.settle_once(payment, &body);
+        let settled = self.support.beside(payment, self.supported(), settling);
+        let (transaction, state) = match settled.await {
             SettleAnswer::Final(settlement) => return settlement,
             SettleAnswer::Pending { transaction, state } => (transaction, state),
         };

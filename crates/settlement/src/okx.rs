@@ -10,7 +10,7 @@ use std::time::Duration;
 use alloy_primitives::U256;
 use jiff::Timestamp;
 use reqwest::Url;
-use x402_wire::facilitator::{SupportedResponse, request_body};
+use x402_wire::facilitator::SupportedResponse;
 use x402_wire::{Network, Payment, Scheme};
 
 use self::envelope::{Opened, open};
@@ -113,11 +113,12 @@ impl Okx {
         // The broker stores deferred payments and broadcasts nothing, so there is nothing to wait
         // for.
         let sync_settle = (payment.scheme() == Scheme::Exact).then_some(true);
-        let body = request_body(payment, sync_settle);
-        let reply = self
-            .post(RemoteCall::Settle, "/settle", body, self.timeouts.settle)
-            .await;
-        let opened = reply.and_then(|reply| Ok((reply.status, open(RemoteCall::Settle, &reply)?)));
+        let body = self.support.body(payment, sync_settle);
+        let settling = self.post(RemoteCall::Settle, "/settle", body, self.timeouts.settle);
+        let settled = self.support.beside(payment, self.supported(), settling);
+        let opened = settled
+            .await
+            .and_then(|reply| Ok((reply.status, open(RemoteCall::Settle, &reply)?)));
         match opened {
             Ok((status, Opened::Data(data))) => {
                 match serde_json::from_str::<SettleBody>(data.get()) {
@@ -154,11 +155,13 @@ impl Settler for Okx {
         if supported != Verification::Valid {
             return supported;
         }
-        let body = request_body(payment, None);
-        let reply = self
-            .post(RemoteCall::Verify, "/verify", body, self.timeouts.verify)
-            .await;
-        match reply.and_then(|reply| Ok((reply.status, open(RemoteCall::Verify, &reply)?))) {
+        let body = self.support.body(payment, None);
+        let verifying = self.post(RemoteCall::Verify, "/verify", body, self.timeouts.verify);
+        let verified = self.support.beside(payment, self.supported(), verifying);
+        match verified
+            .await
+            .and_then(|reply| Ok((reply.status, open(RemoteCall::Verify, &reply)?)))
+        {
             Ok((status, Opened::Data(data))) => {
                 let body = String::from(Box::<str>::from(data)).into();
                 answer::verification(payment, &Reply { status, body })

@@ -1,11 +1,13 @@
 //! Keeps what a facilitator supports on our network, so that it is asked once and not for every
 //! payment.
 
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex;
-use x402_wire::facilitator::SupportedResponse;
-use x402_wire::{Network, Reason, Scheme};
+use x402_wire::facilitator::{SupportedResponse, request_body, request_body_declaring};
+use x402_wire::{Network, Payment, Reason, Scheme};
 
 use crate::{Cause, Readiness, Verification};
 
@@ -19,11 +21,13 @@ const FOR_READINESS: Duration = Duration::from_secs(5);
 /// facilitator that hangs.
 const BACK_OFF: Duration = Duration::from_secs(2);
 
-/// The schemes that a facilitator supports on our network.
+/// The schemes that a facilitator supports on our network, and whether it lists resources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Support {
     pub(crate) exact: bool,
     pub(crate) aggr_deferred: bool,
+    /// Whether it lists the extension `bazaar`.
+    pub(crate) bazaar: bool,
 }
 
 impl Support {
@@ -31,6 +35,7 @@ impl Support {
         Self {
             exact: response.supports(Scheme::Exact, network),
             aggr_deferred: response.supports(Scheme::AggrDeferred, network),
+            bazaar: response.lists_bazaar(),
         }
     }
 
@@ -52,6 +57,8 @@ impl Support {
 #[derive(Debug, Default)]
 pub(crate) struct SupportCache {
     state: Mutex<State>,
+    /// [`Support::bazaar`] of the last answer. Reading it never waits for the facilitator.
+    bazaar: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -88,6 +95,37 @@ impl SupportCache {
         }
     }
 
+    /// Returns the body of a request about a payment: with the seller's own `bazaar` declaration,
+    /// when the facilitator has listed this extension.
+    pub(crate) fn body(&self, payment: &Payment, sync_settle: Option<bool>) -> String {
+        match self.bazaar.load(Ordering::Relaxed) {
+            true => request_body_declaring(payment, sync_settle),
+            false => request_body(payment, sync_settle),
+        }
+    }
+
+    /// Makes a call about a payment. Beside it, asks for an old list again when the payment has a
+    /// declaration. The call never waits for that, so the first one may go without its declaration.
+    pub(crate) async fn beside<T, F>(
+        &self,
+        payment: &Payment,
+        ask: F,
+        call: impl Future<Output = T>,
+    ) -> T
+    where
+        F: Future<Output = Result<Support, Cause>>,
+    {
+        let mut call = pin!(call);
+        if payment.bazaar().is_some() {
+            tokio::select! {
+                biased;
+                done = &mut call => return done,
+                _ = self.get(FOR_PAYMENTS, ask) => {}
+            }
+        }
+        call.await
+    }
+
     /// Returns an answer that is not older than `max_age`. When there is none, runs `ask`, for one
     /// caller at a time.
     async fn get<F>(&self, max_age: Duration, ask: F) -> Result<Support, Cause>
@@ -107,6 +145,7 @@ impl SupportCache {
         }
         match ask.await {
             Ok(support) => {
+                self.bazaar.store(support.bazaar, Ordering::Relaxed);
                 *state = State {
                     answer: Some((Instant::now(), support)),
                     failure: None,
@@ -128,6 +167,7 @@ mod tests {
     const YES: Support = Support {
         exact: true,
         aggr_deferred: true,
+        bazaar: true,
     };
 
     #[tokio::test]

@@ -88,6 +88,22 @@ impl Extensions {
     }
 }
 
+/// Returns a payment's JSON with this extension in place of the payer's own copy. All other members
+/// keep their text. `None` when the payment or its `extensions` is no object.
+pub(crate) fn with_extension(payment: &str, name: &str, json: &str) -> Option<String> {
+    let mut payment = members(payment)?;
+    let mut extensions = match payment.get("extensions") {
+        Some(extensions) if extensions.get() != "null" => members(extensions.get())?,
+        _ => Members::new(),
+    };
+    extensions.insert(
+        name.to_owned(),
+        RawValue::from_string(json.to_owned()).ok()?,
+    );
+    payment.insert("extensions".to_owned(), to_raw_value(&extensions).ok()?);
+    serde_json::to_string(&payment).ok()
+}
+
 /// The members of a JSON object, each with its text as it came.
 type Members = BTreeMap<String, Box<RawValue>>;
 

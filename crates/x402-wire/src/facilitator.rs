@@ -4,9 +4,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::extensions::with_extension;
 use crate::{Payment, Scheme, X402_VERSION};
 
 pub use crate::SettlementResponse as SettleResponse;
+
+/// The extension under which facilitators list resources for registries.
+const BAZAAR: &str = "bazaar";
 
 /// The answer to `POST /verify`.
 ///
@@ -87,6 +91,12 @@ impl SupportedResponse {
                 && kind.network == network
         })
     }
+
+    /// Returns whether the facilitator lists the extension `bazaar`.
+    #[must_use]
+    pub fn lists_bazaar(&self) -> bool {
+        self.extensions.iter().any(|name| name == BAZAAR)
+    }
 }
 
 /// Returns the body of `POST /verify` and `POST /settle`: the caller's payment byte for byte, and
@@ -113,7 +123,43 @@ impl SupportedResponse {
 /// ```
 #[must_use]
 pub fn request_body(payment: &Payment, sync_settle: Option<bool>) -> String {
+    body_of(payment.payload().raw(), payment, sync_settle)
+}
+
+/// Returns [`request_body`] for a facilitator that lists the extension `bazaar`: the payment has
+/// the seller's own declaration ([`Payment::bazaar`]), whether the payer echoed it or not. All
+/// other members of the payment keep their text.
+///
+/// # Example
+/// ```
+/// use x402_wire::{Payment, PaymentPayload, facilitator};
+/// # use alloy_primitives::address;
+/// # use x402_wire::{Asset, MicroUsd, Network, Terms};
+///
+/// # let json = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/payment.json"));
+/// # let terms = Terms {
+/// #     network: Network::evm(196),
+/// #     pay_to: address!("0x90F79bf6EB2c4f870365E785982E1f101E93b906"),
+/// #     max_timeout_seconds: 300,
+/// #     assets: Asset::chain_196().to_vec(),
+/// # };
+/// # let offer = terms.offer(MicroUsd::dollars("0.002"));
+/// let payment = Payment::matching(&offer, PaymentPayload::from_json(json.as_bytes())?)?;
+/// let declared = payment.with_bazaar(r#"{"info":{},"schema":{}}"#.into());
+/// let body = facilitator::request_body_declaring(&declared, None);
+/// assert!(body.contains(r#""bazaar":{"info":{},"schema":{}}"#));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn request_body_declaring(payment: &Payment, sync_settle: Option<bool>) -> String {
     let raw = payment.payload().raw();
+    let declared = payment
+        .bazaar()
+        .and_then(|bazaar| with_extension(raw, BAZAAR, bazaar));
+    body_of(declared.as_deref().unwrap_or(raw), payment, sync_settle)
+}
+
+fn body_of(raw: &str, payment: &Payment, sync_settle: Option<bool>) -> String {
     let requirements = payment.requirements_json();
     let mut body = String::with_capacity(raw.len() + requirements.len() + 96);
     body.push_str("{\"x402Version\":2,\"paymentPayload\":");

@@ -14,8 +14,9 @@ use crate::{
 /// as much.
 pub const MIN_REMAINING_SECONDS: u64 = 6;
 
-/// The longest remaining life of an authorization, in seconds. Sellers keep the record of an
-/// authorization until it ends, so this also limits the size of the ledger.
+/// The longest remaining life of an authorization of the scheme `exact`, in seconds. Sellers keep
+/// the record of an authorization until it ends, so this also limits the size of the ledger. An
+/// `aggr_deferred` authorization may never end: the wallets of that scheme sign no end.
 pub const MAX_WINDOW_SECONDS: u64 = 86_400;
 
 /// A payment bound to one of the seller's own options. The option decides amount, payee, asset and
@@ -48,6 +49,7 @@ pub const MAX_WINDOW_SECONDS: u64 = 86_400;
 pub struct Payment {
     payload: Arc<PaymentPayload>,
     option: Arc<PaymentOption>,
+    bazaar: Option<Arc<str>>,
 }
 
 /// Why a payment is invalid. Nothing has been charged.
@@ -86,7 +88,7 @@ pub enum Invalid {
         /// The earliest allowed end, in Unix seconds.
         required: u64,
     },
-    /// The authorization ends later than a day from now.
+    /// An `exact` authorization ends later than a day from now.
     #[error("authorization.validBefore: expected at most {limit}, observed {valid_before}")]
     EndsTooLate {
         /// The time, in Unix seconds, at which the authorization ends.
@@ -189,6 +191,7 @@ impl Payment {
         Ok(Self {
             payload: Arc::new(payload),
             option,
+            bazaar: None,
         })
     }
 
@@ -230,7 +233,26 @@ impl Payment {
         Ok(Self {
             payload: Arc::new(payload),
             option: Arc::new(PaymentOption::new(requirements)),
+            bazaar: None,
         })
+    }
+
+    /// Adds the seller's own `bazaar` extension of the resource, as JSON text. Facilitators that
+    /// list the extension get it ([`facilitator::request_body_declaring`]).
+    ///
+    /// [`facilitator::request_body_declaring`]: crate::facilitator::request_body_declaring
+    #[must_use]
+    pub fn with_bazaar(self, declaration: Arc<str>) -> Self {
+        Self {
+            bazaar: Some(declaration),
+            ..self
+        }
+    }
+
+    /// Returns the seller's own `bazaar` extension of the resource, as JSON text.
+    #[must_use]
+    pub fn bazaar(&self) -> Option<&str> {
+        self.bazaar.as_deref()
     }
 
     /// Returns the caller's message.
@@ -310,7 +332,8 @@ impl Payment {
     }
 
     /// Checks that the authorization is valid now, for at least `remaining` more seconds (never
-    /// less than [`MIN_REMAINING_SECONDS`]) and at most [`MAX_WINDOW_SECONDS`].
+    /// less than [`MIN_REMAINING_SECONDS`]), and under the scheme `exact` for at most
+    /// [`MAX_WINDOW_SECONDS`].
     ///
     /// # Errors
     /// [`Invalid::NotYetValid`], [`Invalid::EndsTooSoon`] or [`Invalid::EndsTooLate`].
@@ -331,7 +354,7 @@ impl Payment {
             });
         }
         let limit = now.saturating_add(MAX_WINDOW_SECONDS);
-        if valid_before > U256::from(limit) {
+        if self.scheme() == Scheme::Exact && valid_before > U256::from(limit) {
             return Err(Invalid::EndsTooLate {
                 valid_before,
                 limit,

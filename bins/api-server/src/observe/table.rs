@@ -14,6 +14,7 @@ pub(super) const SETTLED: &str = "svc_payments_settled_total";
 pub(super) const SETTLED_MICRO_USD: &str = "svc_payments_settled_micro_usd_total";
 pub(super) const OPEN: &str = "svc_payments_open";
 pub(super) const OLDEST_UNKNOWN: &str = "svc_payments_oldest_unknown_seconds";
+pub(super) const ENDLESS: &str = "svc_payments_endless";
 pub(super) const WITHOUT_RECORD: &str = "svc_payments_without_record_total";
 pub(super) const CREDIT_REFUSALS: &str = "svc_credit_refusals_total";
 pub(super) const LEDGER_BYTES: &str = "svc_ledger_bytes";
@@ -116,6 +117,12 @@ pub(super) const METRICS: [Metric; 41] = [
         kind: Counter,
         labels: &["class"],
         help: "calls refused because no credit covered their work. `class` is `data`, `model` or `transaction`",
+    },
+    Metric {
+        name: ENDLESS,
+        kind: Gauge,
+        labels: &[],
+        help: "payments that the ledger keeps without end, because their `aggr_deferred` authorization never ends and must not pay again; counted when a round of pruning ends",
     },
     Metric {
         name: LEDGER_BYTES,

@@ -4,7 +4,7 @@
 use ledger::{Journal, LedgerError, PaymentStatus, State};
 use route_catalog::{Next, Operation};
 use settlement::{Cause, Settler};
-use x402_wire::{AuthorizationKey, Reason};
+use x402_wire::{AuthorizationKey, MAX_WINDOW_SECONDS, Reason};
 
 use super::call::Presented;
 use super::ended::Pending;
@@ -134,6 +134,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         let last = presented.ends_at().saturating_add(CLOCK_MARGIN_SECONDS);
         let last = last.saturating_sub(needed.min().unwrap_or_default());
         match last.checked_sub(self.now()) {
+            // Nobody can wait for the end of an authorization that has none.
+            Some(_) if presented.has_no_end(self.now()) => Next::SignNew,
             Some(left) => Next::Wait {
                 after_seconds: left.saturating_add(1),
                 url: self.catalog().payment_url(&presented.key),
@@ -184,8 +186,10 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     pub(super) fn wait(&self, presented: &Presented) -> Next {
         let end = presented.ends_at().saturating_add(VOID_MARGIN_SECONDS);
         let left = end.saturating_sub(self.now());
+        // For an authorization without an end, the payer asks again after a day.
+        let longest = MAX_WINDOW_SECONDS.saturating_add(VOID_MARGIN_SECONDS);
         Next::Wait {
-            after_seconds: left.max(VOID_MARGIN_SECONDS),
+            after_seconds: left.clamp(VOID_MARGIN_SECONDS, longest),
             url: self.catalog().payment_url(&presented.key),
         }
     }

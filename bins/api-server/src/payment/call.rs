@@ -6,7 +6,9 @@ use bytes::Bytes;
 use http_edge::RequestId;
 use ledger::RequestBinding;
 use route_catalog::{Operation, Problem};
-use x402_wire::{Authorization, AuthorizationKey, Payment, PaymentPayload, Scheme};
+use x402_wire::{
+    Authorization, AuthorizationKey, MAX_WINDOW_SECONDS, Payment, PaymentPayload, Scheme,
+};
 
 /// A request for a paid operation with its body: everything that the decisions need, and nothing of
 /// the connection.
@@ -89,6 +91,12 @@ impl Presented {
             authorization: *payment.authorization(),
             is_exact: payment.scheme() == Scheme::Exact,
         }
+    }
+
+    /// Whether it lasts longer than any `exact` authorization may. The wallets of `aggr_deferred`
+    /// sign no end.
+    pub(super) fn has_no_end(&self, now: u64) -> bool {
+        !self.is_exact && self.ends_at() > now.saturating_add(MAX_WINDOW_SECONDS)
     }
 
     /// The end of its window, in Unix seconds.

@@ -25,6 +25,9 @@ const SOON: u64 = 1;
 /// Seconds until the caller asks again when a dependency is down or an outcome is unknown.
 const LATER: u64 = 5;
 
+/// The path at which a payment is looked up, for answers that do not know its key.
+const LOOK_UP: &str = "/payments/{asset}/{payer}/{nonce}";
+
 /// Renders the end of a paid call. A declined payment is answered with a fresh challenge for
 /// `operation` and `query`.
 pub(crate) fn deliver(
@@ -84,6 +87,7 @@ fn error(refusal: Refusal) -> ErrorReply {
             let message = "this payment is being worked on; send it again to get its answer";
             ErrorReply::new(ErrorCode::PaymentInFlight, message)
                 .detail("state", state.to_string())
+                .naming(LOOK_UP)
                 .next(&again(SOON))
         }
         Refusal::BoundElsewhere { next } => {
@@ -163,7 +167,9 @@ fn error(refusal: Refusal) -> ErrorReply {
         }
         Refusal::LedgerUnavailable => {
             let message = "the payment ledger is not available; send the same payment again, and do not sign a new one";
-            ErrorReply::new(ErrorCode::LedgerUnavailable, message).next(&again(LATER))
+            ErrorReply::new(ErrorCode::LedgerUnavailable, message)
+                .naming(LOOK_UP)
+                .next(&again(LATER))
         }
         // Nothing that the caller does now makes room.
         Refusal::Work(error) if error.code() == ErrorCode::WalletsFull => error.next(&Next::None),
@@ -209,17 +215,23 @@ fn not_decided(pending: Pending) -> ErrorReply {
         url,
         undecidable,
     } = pending;
-    let (message, next) = match undecidable {
+    let of = |message: &str| ErrorReply::new(ErrorCode::SettlementPending, message);
+    let (error, next) = match undecidable {
         true => (
-            "only the operator can find out whether this payment was settled; do not sign a new one for the same call",
+            of(
+                "only the operator can find out whether this payment was settled; do not sign a new one for the same call",
+            ),
             Next::LookUp { url },
         ),
         false => (
-            "it is not known yet whether this payment was settled; send the same payment again, and do not sign a new one",
+            of(
+                "it is not known yet whether this payment was settled; send the same payment again, and do not sign a new one",
+            )
+            .naming(&url),
             again(LATER),
         ),
     };
-    let mut error = ErrorReply::new(ErrorCode::SettlementPending, message)
+    let mut error = error
         .retry_after(LATER)
         .header(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if undecidable {

@@ -49,6 +49,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         let offer = self.catalog().offer(operation);
         let payment = Payment::matching(offer, payload);
         let payment = payment.map_err(|mismatch| self.mismatched(call, mismatch))?;
+        let payment = payment.with_bazaar(self.catalog().bazaar(operation));
         payment.check_terms().map_err(Declined::from)?;
         let now = self.now();
         payment
@@ -150,7 +151,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
         Some(Declined::new(
             Reason::ResourceMismatch,
-            format!("resource.url: the payment was made for another request than {requested}"),
+            format!("resource.url: the payment names another request than {requested}"),
         ))
     }
 

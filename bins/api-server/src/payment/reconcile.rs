@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use alloy_primitives::Address;
 use ledger::{EntryId, Journal, LedgerError, Spent, Undecided};
+use route_catalog::Operation;
 use settlement::{Reconciliation, Settler};
 use tokio::task::JoinSet;
 use x402_wire::{Payment, Reason};
@@ -125,7 +126,10 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         let entry = undecided.entry;
         let payload = undecided.payload_json.as_bytes();
         let payment = match Payment::restore(payload, undecided.requirements_json.as_bytes()) {
-            Ok(payment) => payment,
+            Ok(payment) => match operation_of(undecided) {
+                Some(operation) => payment.with_bazaar(self.catalog().bazaar(operation)),
+                None => payment,
+            },
             Err(error) => {
                 tracing::error!(%entry, %error, "a stored payment cannot be read");
                 return Decision::Undecided;
@@ -250,4 +254,12 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             Ok(None) | Err(_) => self.pending(key, None).into(),
         }
     }
+}
+
+/// The operation that an undecided payment bought. `None` when this version has no such route.
+fn operation_of(undecided: &Undecided) -> Option<Operation> {
+    Operation::ALL.into_iter().find(|operation| {
+        let route = operation.route();
+        route.method.as_str() == undecided.method && route.path == undecided.path
+    })
 }

@@ -7,6 +7,7 @@ use settlement::Settler;
 use tokio::time::Instant;
 
 use super::{PaymentProcessor, Worker};
+use crate::observe;
 
 /// The least age of an entry's last change before a sweep may close it, because a call that has
 /// just claimed an entry may not be in the list of owners yet.
@@ -60,8 +61,14 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     async fn prune(&self) {
         for _ in 0..MAX_PRUNE_BATCHES {
             match self.journal().prune(self.now()).await {
-                Ok(pruned) if pruned.more => {}
-                Ok(_) => return,
+                Ok(pruned) => {
+                    if let Some(endless) = pruned.endless {
+                        observe::endless_payments(endless);
+                    }
+                    if !pruned.more {
+                        return;
+                    }
+                }
                 Err(error) => {
                     tracing::error!(code = error.code(), %error, "the journal cannot be pruned");
                     return;

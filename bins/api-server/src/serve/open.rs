@@ -234,5 +234,6 @@ pub(super) fn catalog(config: &Config, terms: &Terms) -> Result<Catalog, Catalog
         brand: config.server.brand.clone(),
         contact: config.server.contact.clone(),
         terms: terms.clone(),
+        bazaar_in_header: config.payment.bazaar_in_header,
     })
 }

@@ -28,6 +28,7 @@ mod fence;
 mod fence_messages;
 mod figures;
 mod mcp;
+mod okx_buyer;
 mod onchain;
 mod openapi;
 mod owners;

@@ -36,15 +36,18 @@ impl Inner {
             }
             left => left,
         };
-        let sql = "SELECT id, state, valid_before, changed_at, attempted, private, answered
+        let sql = "SELECT id, state, valid_before, changed_at, attempted, private, answered,
+                          retired
                    FROM ledger_entry WHERE id > $1 ORDER BY id LIMIT $2";
         let params: Params<'_> = &[&after, &BATCH];
         let rows = self.postgres.query(OPERATION, sql, params).await?;
         let (mut entries, mut answers) = (Vec::new(), Vec::new());
-        let mut last = 0;
+        let (mut last, mut endless) = (0, self.prune_endless.load(Ordering::Relaxed));
         for row in &rows {
             last = get(row, 0, OPERATION)?;
-            match aged(row)?.due(&self.options, now) {
+            let aged = aged(row)?;
+            endless = endless.saturating_add(u64::from(aged.stays()));
+            match aged.due(&self.options, now) {
                 Due::Entry => entries.push(last),
                 Due::Answer if get(row, 6, OPERATION)? => answers.push(last),
                 Due::Answer | Due::Nothing => {}
@@ -56,7 +59,10 @@ impl Inner {
         self.prune_after
             .store(if is_end { 0 } else { last }, Ordering::Relaxed);
         self.prune_batches.store(left, Ordering::Relaxed);
+        self.prune_endless
+            .store(if is_end { 0 } else { endless }, Ordering::Relaxed);
         Ok(Pruned {
+            endless: is_end.then_some(endless),
             more: left > 0,
             ..pruned
         })
@@ -92,7 +98,7 @@ impl Inner {
         Ok(Pruned {
             entries: unsigned(&row, 0, OPERATION)?,
             answers: unsigned(&row, 1, OPERATION)?,
-            more: false,
+            ..Pruned::default()
         })
     }
 }
@@ -104,5 +110,6 @@ fn aged(row: &Row) -> Result<Aged, PostgresError> {
         changed_at: unsigned(row, 3, OPERATION)?,
         attempted: get(row, 4, OPERATION)?,
         private: get(row, 5, OPERATION)?,
+        retired: get(row, 7, OPERATION)?,
     })
 }

@@ -11,6 +11,7 @@ use crate::support::{
 const NOTHING: Pruned = Pruned {
     entries: 0,
     answers: 0,
+    endless: None,
     more: false,
 };
 
@@ -18,7 +19,7 @@ fn pruned(entries: u64, answers: u64) -> Pruned {
     Pruned {
         entries,
         answers,
-        more: false,
+        ..NOTHING
     }
 }
 
@@ -112,6 +113,54 @@ async fn an_entry_stays_as_long_as_its_answer_and_its_authorization() {
     let last = NOW + 10 * RETENTION - 1;
     assert_eq!(prune_all(&ledger, last).await, NOTHING);
     assert_eq!(prune_all(&ledger, last + 1).await, pruned(2, 0));
+}
+
+/// The wallets of `aggr_deferred` sign no end. Only an authorization that must not pay again is
+/// kept for it.
+#[tokio::test]
+async fn endless_authorizations_are_kept_and_counted_unless_they_are_unused() {
+    let ledger = Bench::new();
+    let endless = |nonce| Claim {
+        valid_before: u64::MAX,
+        ..claim(nonce)
+    };
+    let (settled, attempted) = (
+        reserved(&ledger, endless(1)).await,
+        reserved(&ledger, endless(2)).await,
+    );
+    for (nonce, entry) in [(1, settled), (2, attempted)] {
+        let begun = ledger.begin_settlement(entry, settlement(nonce), NOW);
+        begun.await.unwrap();
+    }
+    let paid = ledger.settle(settled, key(1), receipt(1), NOW);
+    paid.await.unwrap();
+    let (retired, unused) = (
+        reserved(&ledger, endless(3)).await,
+        reserved(&ledger, endless(4)).await,
+    );
+    for entry in [attempted, retired, unused] {
+        let released = ledger.release(entry, "refused", Spent::NOTHING, NOW);
+        released.await.unwrap();
+    }
+    assert!(ledger.retire(retired).await.unwrap());
+
+    let late = NOW + 1_000_000_000;
+    let expected = Pruned {
+        endless: Some(3),
+        ..pruned(1, 1)
+    };
+    assert_eq!(ledger.prune(late).await.unwrap(), expected);
+    assert_eq!(look_up(&ledger, 4).await, None, "unused");
+    let kept = PaymentStatus::AnswerExpired {
+        transaction: receipt(1).transaction,
+    };
+    assert_eq!(refused(&ledger, endless(1)).await, kept);
+    assert!(look_up(&ledger, 2).await.unwrap().attempted);
+    let status = refused(&ledger, endless(3)).await;
+    assert!(
+        matches!(status, PaymentStatus::Retired { .. }),
+        "{status:?}"
+    );
 }
 
 #[tokio::test]

@@ -262,10 +262,12 @@ fn payment_required() -> Json {
     json!({
         "type": "object",
         "description": "The accepted payments and the exact price; the PAYMENT-REQUIRED header \
-                        carries the same without `refusal`.",
+                        carries the same without `extensions.bazaar`, `outputSchema`, \
+                        `missingParams` and `refusal`.",
         "properties": {
             "x402Version": {"const": x402_wire::X402_VERSION},
-            "error": {"type": "string"},
+            "error": {"type": "string",
+                      "description": "Begins with what happened to the money."},
             "resource": {
                 "type": "object",
                 "properties": {
@@ -286,6 +288,29 @@ fn payment_required() -> Json {
                     "description": "Only where the operation is not served: its `info` states the \
                                     reason and the missing configuration.",
                 }},
+            },
+            "outputSchema": {
+                "type": "object",
+                "description": "The parameters of a call: where each one goes, its type, and \
+                                whether it must be there. Every value may also be text.",
+                "properties": {
+                    "method": {"type": "string"},
+                    "input": {"type": "object", "additionalProperties": {
+                        "type": "object",
+                        "properties": {
+                            "carrier": {"type": "string", "enum": ["query", "body"]},
+                            "type": {"type": "string"},
+                            "required": {"type": "boolean"},
+                        },
+                        "required": ["carrier", "type", "required"],
+                    }},
+                },
+                "required": ["method", "input"],
+            },
+            "missingParams": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "The required query parameters that this GET lacked.",
             },
             "refusal": {"$ref": "#/components/schemas/Refusal"},
         },

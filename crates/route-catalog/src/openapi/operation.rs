@@ -5,7 +5,7 @@ use x402_wire::Network;
 
 use super::components::{ERROR_STATUSES, query_parameter};
 use crate::{
-    Offering, Operation, Route, Unserved,
+    Offering, Operation, Route, Unserved, bazaar,
     common_query::COMMON_QUERY,
     discovery::capitalised,
     render::dollars,
@@ -39,6 +39,7 @@ pub(super) fn paid(operation: Operation, network: Network, offering: &Offering) 
         "responses": responses(operation),
         "x-payment-info": payment_info(route, network),
         "x-availability": offering.availability(operation),
+        "x-bazaar": bazaar::bazaar(route),
     });
     if let (true, Some(members)) = (route.takes_body(), object.as_object_mut()) {
         members.insert("requestBody".to_owned(), request_body(route));
@@ -59,9 +60,12 @@ fn payment_info(route: &Route, network: Network) -> Json {
 
 fn description(route: &Route, unserved: Option<&Unserved>) -> String {
     let mut text = format!(
-        "{} Price: {} a call. Refused uncharged when {}.",
+        "{} Price: {} a call. {}Refused uncharged when {}.",
         route.description,
         dollars(route.price),
+        route
+            .slowness()
+            .map_or_else(String::new, |slowness| format!("{slowness} ")),
         route.refuses
     );
     if let Some(unserved) = unserved {
@@ -78,6 +82,8 @@ fn description(route: &Route, unserved: Option<&Unserved>) -> String {
 fn request_body(route: &Route) -> Json {
     json!({
         "required": true,
+        "description": "Every value may also be text: a number or a boolean in its text form, a \
+                        list or an object as JSON.",
         "content": {"application/json": {
             "schema": schema::of_members(route.body, route.constraints, Detail::Full),
             "example": route.example_call().body,

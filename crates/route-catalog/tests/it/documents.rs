@@ -189,7 +189,7 @@ fn documents_mark_the_unserved_routes() {
         false
     );
     assert!(
-        challenge.header.len() <= 6_000,
+        challenge.header.len() <= 3_500,
         "{}",
         challenge.header.len()
     );

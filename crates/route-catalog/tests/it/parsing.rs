@@ -4,7 +4,7 @@
 use alloy_primitives::{U256, address};
 use proptest::prelude::*;
 use route_catalog::{Operation, Parameters, read_max_age};
-use serde_json::json;
+use serde_json::{Value, json};
 
 const USDT: &str = "0x779Ded0c9e1022225f8E0630b35a9b54bE713736";
 const WOKB: &str = "0xe538905cf8410324e03A5A23C1c177a474D59b2b";
@@ -277,6 +277,49 @@ fn actions_take_chains_lists_and_an_authorization() {
         .text("amount"),
         Some("max")
     );
+}
+
+/// Some buyers know no types and send every value as text.
+#[test]
+fn every_value_of_a_body_may_be_text() {
+    let text_of = |value: &Value| match value {
+        Value::String(text) => json!(text),
+        other => json!(other.to_string()),
+    };
+    let mut others = 0;
+    for operation in Operation::ALL {
+        let body = operation.route().example_call().body;
+        let texts: serde_json::Map<_, _> = body
+            .as_object()
+            .unwrap()
+            .iter()
+            .inspect(|(_, value)| others += u32::from(!value.is_string()))
+            .map(|(name, value)| (name.clone(), text_of(value)))
+            .collect();
+        let query = operation.route().example_call().target;
+        let query = query.split_once('?').map_or("", |(_, query)| query);
+        let typed = parse(operation, query, &body.to_string());
+        let read = parse(operation, query, &json!(texts).to_string());
+        assert_eq!(read, typed, "{operation}");
+    }
+    assert!(others > 2, "{others}");
+
+    let typed = json!({"asset": "USDC", "amount": "5", "chains": ["base", 196], "execute": true});
+    let typed = parse(Operation::YieldCopilot, "", &typed.to_string());
+    for chains in ["base,196", "8453, xlayer", r#"["base", 196]"#] {
+        let body = json!({"asset": "USDC", "amount": "5", "chains": chains, "execute": "true"});
+        let read = parse(Operation::YieldCopilot, "", &body.to_string());
+        assert_eq!(read, typed, "{chains}");
+    }
+    for (rules, problem) in [
+        ("{", "body.rules: expected"),
+        ("[]", "body.rules: expected"),
+        ("{\"check_interval\":1}", "body.rules.min_apy_delta_bps: "),
+    ] {
+        let body = json!({"rules": rules, "mode": "notify", "expires_at": "2027-01-31T00:00:00Z"});
+        let found = problems(Operation::CreateYieldWatch, "", &body.to_string());
+        assert!(found.starts_with(problem), "{rules}: {found}");
+    }
 }
 
 #[test]

@@ -17,6 +17,7 @@ pub(crate) fn config() -> CatalogConfig {
             max_timeout_seconds: 300,
             assets: Asset::chain_196().to_vec(),
         },
+        bazaar_in_header: false,
     }
 }
 

@@ -5,10 +5,11 @@ use dev_chain::BUYER;
 use settlement::{
     Cause, Facilitator, Readiness, Reconciliation, Settlement, Settler, Verification,
 };
+use test_support::eventually;
 use x402_wire::{Network, Payment, Reason, facilitator};
 
-use crate::payments::{NOW, USDC, USDT0, deferred, payment, timeouts};
-use crate::stage::{Stage, json, with_status};
+use crate::payments::{NOW, USDC, USDT0, deferred, impatient, payment, timeouts};
+use crate::stage::{Act, Stage, json, with_status};
 
 pub(crate) const HASH: &str = "0xabababababababababababababababababababababababababababababababab";
 
@@ -303,6 +304,71 @@ async fn deferred_payments_need_a_facilitator_that_lists_them() {
             settlements_left: None,
         }
     );
+}
+
+const DECLARED: &str = r#"{"info":{"input":{}},"schema":{}}"#;
+
+fn listing(extensions: &str) -> String {
+    format!(
+        r#"{{"kinds":[{{"x402Version":2,"scheme":"exact","network":"eip155:196"}}],"extensions":{extensions}}}"#
+    )
+}
+
+#[tokio::test]
+async fn only_a_facilitator_that_lists_bazaar_gets_our_declaration() {
+    for (extensions, is_listed) in [
+        (r#"["bazaar"]"#, true),
+        (r#"["other"]"#, false),
+        ("[]", false),
+    ] {
+        let stage = Stage::open().await;
+        stage.plays("/supported", [json(listing(extensions))]);
+        stage.plays("/verify", [json(r#"{"isValid":true}"#)]);
+        stage.plays("/settle", [json(settled()), json(settled())]);
+        let client = client(&stage);
+        assert!(matches!(client.readiness().await, Readiness::Ready { .. }));
+        let payment = payment(USDT0).with_bazaar(DECLARED.into());
+        let verified = client.verify(&payment, U256::ZERO, NOW).await;
+        assert_eq!(verified, Verification::Valid);
+        let paid = client.settle(&payment).await;
+        assert!(matches!(paid, Settlement::Settled(_)), "{paid:?}");
+        let again = client.reconcile(&payment, None, NOW).await;
+        assert!(matches!(again, Reconciliation::Settled(_)), "{again:?}");
+        let expected = match is_listed {
+            true => facilitator::request_body_declaring(&payment, None),
+            false => facilitator::request_body(&payment, None),
+        };
+        assert_eq!(expected.contains(DECLARED), is_listed);
+        assert_eq!(stage.bodies("/verify"), [expected.as_str()]);
+        assert_eq!(stage.bodies("/settle"), [expected.as_str(); 2]);
+        assert_eq!(stage.bodies("/supported").len(), 1);
+    }
+}
+
+/// A facilitator that hangs at `/supported` delays no payment. The list comes beside a payment.
+#[tokio::test]
+async fn the_list_of_extensions_is_read_beside_a_payment() {
+    let stage = Stage::open().await;
+    stage.plays("/supported", [Act::Hang]);
+    stage.plays("/verify", [json(r#"{"isValid":true}"#)]);
+    let client = client(&stage);
+    let payment = payment(USDT0).with_bazaar(DECLARED.into());
+    let verified = client.verify(&payment, U256::ZERO, NOW).await;
+    assert_eq!(verified, Verification::Valid);
+    let undeclared = facilitator::request_body(&payment, None);
+    assert_eq!(stage.bodies("/verify"), [undeclared.as_str()]);
+
+    // While a settlement takes its time, the list arrives.
+    let client = Facilitator::new(&stage.url(), Network::evm(196), impatient()).unwrap();
+    let learned = async || {
+        stage.plays("/supported", [json(listing(r#"["bazaar"]"#))]);
+        stage.plays("/settle", [Act::Hang]);
+        let open = client.settle(&payment).await;
+        assert!(!matches!(open, Settlement::Settled(_)), "{open:?}");
+        let bodies = stage.bodies("/settle");
+        bodies.last()?.contains(DECLARED).then_some(())
+    };
+    eventually("a declared settlement", learned).await;
 }
 
 async fn reconcile_with(payment: &Payment, body: String) -> Reconciliation {

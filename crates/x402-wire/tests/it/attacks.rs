@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use x402_wire::{
     Asset, HeaderError, Invalid, MicroUsd, Mismatch, Network, Offer, Payment, PaymentPayload,
-    Reason, SignatureStanding, Terms, encode_header,
+    Reason, SignatureStanding, Terms, encode_header, facilitator,
 };
 
 const NOW: u64 = 1_795_219_200;
@@ -171,6 +171,45 @@ fn the_window_is_strict_at_both_ends() {
         endless.check_window(NOW, 6),
         Err(Invalid::EndsTooLate { .. })
     ));
+
+    // The wallets of this scheme sign no end.
+    let mut deferred = with("/accepted/scheme", json!("aggr_deferred"));
+    deferred["payload"]["authorization"]["validBefore"] = json!(U256::MAX.to_string());
+    let deferred = matching(&deferred).unwrap();
+    assert!(deferred.check_window(NOW, 6).is_ok());
+}
+
+#[test]
+fn a_declaration_replaces_only_the_payers_copy() {
+    let ours = r#"{"info": {"n": 1.10}, "schema": {}}"#;
+    let declared = |payment: &Value| {
+        let payment = matching(payment).unwrap().with_bazaar(ours.into());
+        facilitator::request_body_declaring(&payment, Some(true))
+    };
+    let mut payment = good();
+    for echoed in [
+        json!(null),
+        json!({}),
+        json!({"bazaar": 1, "shop": {"n": [1, null]}}),
+    ] {
+        payment["extensions"] = echoed;
+        let body = declared(&payment);
+        // Numbers keep their text.
+        assert!(body.contains(&format!(r#""bazaar":{ours}"#)), "{body}");
+        let body: Value = serde_json::from_str(&body).unwrap();
+        let mut expected = payment.clone();
+        if expected["extensions"].is_null() {
+            expected["extensions"] = json!({});
+        }
+        expected["extensions"]["bazaar"] = serde_json::from_str(ours).unwrap();
+        assert_eq!(body["paymentPayload"], expected);
+        assert_eq!(body["syncSettle"], true);
+    }
+    let plain = matching(&payment).unwrap();
+    assert_eq!(
+        facilitator::request_body_declaring(&plain, None),
+        facilitator::request_body(&plain, None)
+    );
 }
 
 #[test]

@@ -22,6 +22,10 @@ pub struct PaymentSection {
     /// The time limit of a settlement, in seconds. An authorization must outlive the work and this.
     #[serde(deserialize_with = "lenient::scalar")]
     pub settle_budget_seconds: u64,
+    /// Whether the header of a 402 has the extension `bazaar`, too, for registries that read no
+    /// body. The head of an answer is then longer than the default buffers of proxies.
+    #[serde(deserialize_with = "lenient::boolean")]
+    pub bazaar_in_header: bool,
     /// The accepted assets, in the order of the options.
     #[serde(deserialize_with = "lenient::tables")]
     pub assets: Vec<AssetTable>,
@@ -50,6 +54,7 @@ impl Default for PaymentSection {
             pay_to: None,
             max_timeout_seconds: 300,
             settle_budget_seconds: 40,
+            bazaar_in_header: false,
             assets: assets.collect(),
         }
     }

@@ -89,6 +89,7 @@ fn catalog(terms: Terms) -> Arc<Catalog> {
         brand: "stage".to_owned(),
         contact: None,
         terms,
+        bazaar_in_header: false,
     };
     Arc::new(Catalog::new(&config).unwrap())
 }

@@ -1,7 +1,7 @@
 //! Tests of recognition. The server looks for a payment in the ledger before it gives any advice
 //! that could make the payer sign another one.
 
-use alloy_primitives::Address;
+use alloy_primitives::{Address, U256};
 use api_server::config::SettlementMode;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -79,10 +79,11 @@ async fn an_unknown_payment_is_decided_and_never_challenged_whatever_the_operato
     }
 }
 
-/// Makes a deferred payment in the form in which the broker's wallet writes it.
+/// Makes a deferred payment in the form in which the broker's wallet writes it: without an end.
 async fn deferred(world: &World) -> String {
     let mut draft = world.buyer.draft(Method::GET, &world.price()).await;
     draft.option = 3;
+    draft.authorization.valid_before = U256::MAX;
     assert_eq!(
         draft.challenge.options().nth(3).unwrap().scheme,
         Scheme::AggrDeferred
@@ -117,6 +118,8 @@ async fn a_settled_deferred_payment_needs_no_facilitator() {
     let refused = world.buyer.get_paid(&world.price(), &fresh).await;
     refused.is_refused(402, "unsupported_scheme");
     assert_eq!(refused.body()["refusal"]["retryable"], false);
+    // Nobody can wait for its end.
+    assert_eq!(refused.action(), "sign_new");
 
     // The facilitator is down.
     drop((facilitator, other));

@@ -124,7 +124,7 @@ async fn declared_unserved(shop: &Shop) -> BTreeMap<(String, String), String> {
             "{operation}"
         );
 
-        // The header has the same JSON as the body, without the member `refusal`.
+        // Header and body agree about it.
         let answer = unpaid(shop, method, path).await;
         let header = serde_json::to_value(answer.challenge()).unwrap();
         for challenge in [&header, &answer.body()] {

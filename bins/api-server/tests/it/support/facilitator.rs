@@ -29,6 +29,7 @@ struct Script {
     settled: Vec<String>,
     seen: Vec<Seen>,
     lists_deferred: bool,
+    lists_bazaar: bool,
     closes: bool,
 }
 
@@ -95,6 +96,11 @@ impl Facilitator {
         self.script.lock().unwrap().lists_deferred = true;
     }
 
+    /// Lists the extension `bazaar` from now on.
+    pub fn list_bazaar(&self) {
+        self.script.lock().unwrap().lists_bazaar = true;
+    }
+
     /// Stops listening once a payment has been verified, so that no settlement can reach the
     /// facilitator.
     pub fn close_after_verifying(&self) {
@@ -148,7 +154,7 @@ async fn converse(mut stream: TcpStream, script: Arc<Mutex<Script>>, closing: Ar
                     script.settled.push(seen.body);
                     next(&mut script.settle)
                 }
-                _ => Say::Json(200, supported(script.lists_deferred)),
+                _ => Say::Json(200, supported(&script)),
             }
         };
         if let Say::Json(_, json) = &mut say
@@ -183,14 +189,19 @@ async fn converse(mut stream: TcpStream, script: Arc<Mutex<Script>>, closing: Ar
     }
 }
 
-fn supported(deferred: bool) -> String {
+fn supported(script: &Script) -> String {
     let kind =
         |scheme| format!(r#"{{"x402Version":2,"scheme":"{scheme}","network":"eip155:196"}}"#);
     let mut kinds = kind("exact");
-    if deferred {
+    if script.lists_deferred {
         kinds = format!("{kinds},{}", kind("aggr_deferred"));
     }
-    format!(r#"{{"kinds":[{kinds}],"extensions":[],"signers":{{}}}}"#)
+    let extension = if script.lists_bazaar {
+        "\"bazaar\""
+    } else {
+        ""
+    };
+    format!(r#"{{"kinds":[{kinds}],"extensions":[{extension}],"signers":{{}}}}"#)
 }
 
 fn next(script: &mut VecDeque<Say>) -> Say {

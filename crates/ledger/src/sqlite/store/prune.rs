@@ -31,6 +31,8 @@ pub(super) struct Round {
     after: i64,
     /// How many entries this run has still to examine.
     left: i64,
+    /// How many entries so far stay without end.
+    endless: u64,
 }
 
 /// An entry that may be due.
@@ -53,6 +55,7 @@ impl Candidate {
                 changed_at: unsigned(row, 3)?,
                 attempted: row.get(6)?,
                 private: row.get(7)?,
+                retired: row.get(8)?,
             },
         })
     }
@@ -80,6 +83,8 @@ impl Store<'_> {
         let mut pruned = Pruned::default();
         let mut without_answers = Vec::new();
         for candidate in batch {
+            let endless = u64::from(candidate.aged.stays());
+            self.round.endless = self.round.endless.saturating_add(endless);
             match candidate.aged.due(&self.options, now) {
                 Due::Entry => {
                     self.delete(&candidate)?;
@@ -99,6 +104,7 @@ impl Store<'_> {
             self.keep_transaction(entry, transaction)?;
         }
         if is_end {
+            pruned.endless = Some(self.round.endless);
             self.round = Round::default();
         }
         pruned.more = self.round.left > 0;
@@ -118,8 +124,8 @@ impl Store<'_> {
     fn entries_after(&mut self, id: i64) -> rusqlite::Result<Vec<Candidate>> {
         self.statements
             .get(
-                "SELECT id, state, valid_before, changed_at, answer, receipt, attempted, private
-                 FROM entry WHERE id > ?1 ORDER BY id LIMIT ?2",
+                "SELECT id, state, valid_before, changed_at, answer, receipt, attempted, private,
+                 retired FROM entry WHERE id > ?1 ORDER BY id LIMIT ?2",
             )?
             .query_map([id, BATCH], Candidate::read)?
             .collect()

@@ -226,7 +226,11 @@ impl Model {
     }
 
     pub(super) fn prune(&mut self) -> Pruned {
-        let mut pruned = Pruned::default();
+        // No authorization of the model is endless.
+        let mut pruned = Pruned {
+            endless: Some(0),
+            ..Pruned::default()
+        };
         let now = self.now;
         self.entries.retain_mut(|entry| {
             let retention = match entry.state {

@@ -303,6 +303,7 @@ pub(super) fn catalogs() -> &'static [Arc<Catalog>] {
                 brand: "simulation".to_owned(),
                 contact: None,
                 terms,
+                bazaar_in_header: false,
             };
             Arc::new(Catalog::new(&config).unwrap())
         });
