@@ -89,11 +89,7 @@ impl Binance {
     ) -> Result<Self, TransportError> {
         Ok(Self {
             source: Source::new(transport, Self::SPEC, config, clock.clone())?,
-            intervals: Cached::new(
-                1,
-                Ages::seconds(3600, 86_400).with_floor(300),
-                clock.clone(),
-            ),
+            intervals: Cached::new(1, Ages::seconds(3600, 86_400), clock.clone()),
             kept: Perpetuals::new(clock.clone()),
             interests: Cached::new(500, AGES, clock),
         })
@@ -159,16 +155,21 @@ impl Exchange for Binance {
     async fn fetch(&self, coin: &str) -> Result<Sourced<VenueReading>, Error> {
         let contract = contract_for(Venue::Binance, coin);
         let name = contract.name.as_str();
-        let (premium, intervals, interest, ratio) = tokio::join!(
-            self.premium(name),
-            self.intervals(),
-            self.interest(name),
-            self.ratio(name),
-        );
+        let funding = async {
+            let (premium, intervals) = tokio::join!(self.premium(name), self.intervals(None));
+            let premium = premium?;
+            let intervals = self
+                .fitting(intervals, std::slice::from_ref(&premium.value))
+                .await;
+            Ok::<_, Error>((premium, intervals))
+        };
+        let (funding, interest, ratio) =
+            tokio::join!(funding, self.interest(name), self.ratio(name),);
         let now = self.source.now();
         let reading = VenueReading::empty(Venue::Binance, name);
         let mut assembly = Assembly::new(reading, self.source.mode(), now);
-        let premium = assembly.core(premium?);
+        let (premium, intervals) = funding?;
+        let premium = assembly.core(premium);
         let intervals = assembly.part(Part::Funding, intervals);
         premium.fill(&mut assembly.reading, intervals.as_deref());
         if let Some(base) = assembly.part(Part::OpenInterest, interest) {
@@ -186,10 +187,9 @@ impl Exchange for Binance {
         let ask = self.source.get(FUNDING, "/fapi/v1/premiumIndex");
         let (list, intervals) = tokio::join!(
             self.source.json::<Vec<Box<RawValue>>, Error>(ask),
-            self.intervals(),
+            self.intervals(None),
         );
         let list = list?;
-        let intervals = intervals?;
         let now = self.source.now();
         let reject_response = |kind| self.source.reject_response(FUNDING, kind);
         let read = || rows(&list.value, "$");
@@ -197,6 +197,7 @@ impl Exchange for Binance {
             .source
             .counting(FUNDING, read)
             .map_err(reject_response)?;
+        let intervals = self.fitting(intervals, &premiums).await?;
         let timed = |premium: Premium| Some((premium.time.past(now, "$[].time").ok()?, premium));
         let premiums: Vec<_> = premiums.into_iter().filter_map(timed).collect();
         let newest = premiums.iter().map(|(time, _)| *time).max();
@@ -255,9 +256,24 @@ impl Binance {
         Ok(premium.map(|(premium, _)| premium).as_of(Some(time)))
     }
 
+    /// The list of funding intervals, read again when a contract's next payment contradicts it: the
+    /// exchange changes intervals, and the kept list may be an hour old.
+    async fn fitting(
+        &self,
+        kept: Result<Sourced<Intervals>, Error>,
+        premiums: &[Premium],
+    ) -> Result<Sourced<Intervals>, Error> {
+        let kept = kept?;
+        let contradicts = |premium: &Premium| premium.contradicts(&kept.value);
+        match premiums.iter().any(contradicts) {
+            true => self.intervals(Some(Duration::ZERO)).await,
+            false => Ok(kept),
+        }
+    }
+
     /// The list of funding intervals. It only names units: rates are read with it, and its age does
     /// not count.
-    async fn intervals(&self) -> Result<Sourced<Intervals>, Error> {
+    async fn intervals(&self, max_age: Option<Duration>) -> Result<Sourced<Intervals>, Error> {
         let this = self.clone();
         let fetch = move || async move {
             let ask = this.source.get(INTERVALS, "/fapi/v1/fundingInfo");
@@ -283,7 +299,7 @@ impl Binance {
                 sources: list.sources,
             })
         };
-        let intervals = self.intervals.get((), None, fetch).await?;
+        let intervals = self.intervals.get((), max_age, fetch).await?;
         Ok(intervals.as_reference())
     }
 

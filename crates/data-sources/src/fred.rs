@@ -3,7 +3,7 @@
 //!
 //! A missing observation is `"."` or an empty cell, never zero.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use jiff::{ToSpan, civil::Date};
 use readings::{
@@ -213,14 +213,16 @@ fn chart_rows(
     Ok(rows.into_iter())
 }
 
-/// The newest value with the one before it.
+/// The newest value with the one before it. Two different values of one date contradict each other:
+/// then it is not known which one holds, so the date has none. If it is the newest date, the answer
+/// is refused.
 fn newest(
     rows: impl Iterator<Item = (String, String)>,
     series: &Series,
     source: &'static str,
     today: Date,
 ) -> Result<Observation, SourceErrorKind> {
-    let mut values: Vec<(Date, Decimal)> = Vec::new();
+    let mut values: BTreeMap<Date, Option<Decimal>> = BTreeMap::new();
     for (date, value) in rows {
         let date: Date = date
             .parse()
@@ -234,19 +236,21 @@ fn newest(
         let figure: Figure = value
             .parse()
             .map_err(|_| malformed("$[].value", "a number", &value))?;
-        values.push((date, figure.0));
+        values
+            .entry(date)
+            .and_modify(|known| *known = known.filter(|known| *known == figure.0))
+            .or_insert(Some(figure.0));
     }
-    values.sort_by_key(|(date, _)| std::cmp::Reverse(*date));
-    values.dedup_by_key(|(date, _)| *date);
-    let mut values = values.into_iter();
+    let mut values = values.into_iter().rev();
     let (date, value) = values
         .next()
         .ok_or_else(|| malformed("$", "a value", "none"))?;
+    let value = value.ok_or_else(|| malformed("$[].value", "one value for a date", date))?;
     let as_of = series.instrument.market.stated_at(date);
     let as_of = as_of.ok_or_else(|| malformed("$[].date", "a weekday", date))?;
     Ok(Observation {
         value,
-        previous: values.next().map(|(_, value)| value),
+        previous: values.next().and_then(|(_, value)| value),
         as_of,
         source,
         delayed_minutes: 0,
@@ -300,6 +304,22 @@ mod tests {
         for nothing in [&[("2026-11-20", ".")][..], &[]] {
             assert!(of(nothing).is_err());
         }
+    }
+
+    #[test]
+    fn two_values_of_one_date_contradict_each_other() {
+        let rows = |newest: &'static str, before: &'static str| {
+            of(&[
+                ("2026-11-18", "4.11"),
+                ("2026-11-19", "4.08"),
+                ("2026-11-18", before),
+                ("2026-11-19", newest),
+            ])
+        };
+        let same = rows("4.080", "4.11").unwrap();
+        assert_eq!(same.previous.unwrap().to_string(), "4.11");
+        assert_eq!(rows("4.08", "4.10").unwrap().previous, None);
+        assert!(rows("99.0", "4.11").is_err());
     }
 
     #[test]

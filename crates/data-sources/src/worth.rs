@@ -233,7 +233,12 @@ impl WorthJudge {
         let pairs = self.dexscreener.pairs(platform, token, Some(KEPT)).await;
         let pairs = answered(Dexscreener::SPEC.name, token, pairs)?;
         let looked_at = pairs.sources.iter().map(|source| source.fetched_at).min()?;
-        let deepest = pools::spot(platform, &token.to_string(), &pairs.value)?;
+        let address = token.to_string();
+        let deepest = pools::spot(platform, &address, &pairs.value)?;
+        if pools::contrary(platform, &address, &pairs.value, &deepest).is_some() {
+            tracing::debug!(source = PAIRS, %token, "the pools contradict each other");
+            return None;
+        }
         let is_traded = deepest
             .traded_within_seconds
             .is_some_and(|seconds| seconds <= TRADED_WITHIN_SECONDS);

@@ -3,10 +3,13 @@
 //!
 //! It often answers "Too Many Requests" in plain text to data centres.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use jiff::Timestamp;
-use readings::{Decimal, Figure, macro_data::Instrument};
+use jiff::{Timestamp, ToSpan, civil::Date};
+use readings::{
+    Decimal, Figure,
+    macro_data::{Instrument, Market},
+};
 use serde::Deserialize;
 
 use crate::{
@@ -44,7 +47,8 @@ const FUTURES: [(&Instrument, &str, &str); 5] = [
 pub struct Quote {
     /// The price.
     pub price: Decimal,
-    /// The close of the session before; `None` when the chart does not have it.
+    /// The close of the session before that of the price; `None` when the chart does not tell it
+    /// for certain.
     pub previous: Option<Decimal>,
     /// The time of the price.
     pub as_of: Timestamp,
@@ -141,7 +145,7 @@ impl Yahoo {
             .source
             .ask(ask, |reply| {
                 let answer: Answer = read_json(&reply.body)?;
-                let ChartRow { meta, indicators } = answer.chart.opened(symbol)?;
+                let ChartRow { meta, days } = answer.chart.opened(symbol)?;
                 if meta.symbol != symbol {
                     let path = "$.chart.result[0].meta.symbol";
                     return Err(
@@ -160,7 +164,7 @@ impl Yahoo {
                 let time = time.ok_or_else(|| {
                     malformed(path, "a time that has come", meta.regular_market_time)
                 })?;
-                let previous = indicators.previous();
+                let previous = days.close_before(instrument.market, time);
                 Ok(Quote {
                     price,
                     previous: previous.filter(|price| instrument.believes(*price)),
@@ -203,11 +207,19 @@ struct ChartError {
 #[derive(Deserialize)]
 struct ChartRow {
     meta: Meta,
+    #[serde(flatten)]
+    days: DayBars,
+}
+
+/// The bars of days: the times at which they begin, and their values.
+#[derive(Default, Deserialize)]
+struct DayBars {
+    #[serde(default)]
+    timestamp: Vec<i64>,
     #[serde(default)]
     indicators: Indicators,
 }
 
-/// Daily values, the present day's last.
 #[derive(Default, Deserialize)]
 struct Indicators {
     #[serde(default)]
@@ -220,11 +232,30 @@ struct Closes {
     close: Vec<Option<Figure>>,
 }
 
-impl Indicators {
-    /// The close before the last one.
-    fn previous(&self) -> Option<Decimal> {
-        let closes = self.quote.first()?.close.iter().rev();
-        closes.flatten().nth(1).map(|close| close.0)
+impl DayBars {
+    /// The close of the last session before the session of `live`, by the dates of `market`. `None`
+    /// when that session is missing, has no close, or has two that differ. A day may come twice,
+    /// and the present day may have a bar of its own or none.
+    fn close_before(&self, market: Market, live: Timestamp) -> Option<Decimal> {
+        let closes = &self.indicators.quote.first()?.close;
+        let today = market.session_date(live)?;
+        if closes.len() != self.timestamp.len() {
+            return None;
+        }
+        let mut days: BTreeMap<Date, Option<Decimal>> = BTreeMap::new();
+        for (time, close) in self.timestamp.iter().zip(closes) {
+            let date = market.date_of(Timestamp::from_second(*time).ok()?);
+            let close = close.map(|close| close.0);
+            days.entry(date)
+                .and_modify(|known| *known = known.filter(|known| Some(*known) == close))
+                .or_insert(close);
+        }
+        let (date, close) = days.range(..today).next_back()?;
+        let between = date.tomorrow().ok()?.series(1.day());
+        let missing = between
+            .take_while(|day| *day < today)
+            .any(|day| market.valued_at(day).is_some());
+        close.filter(|_| !missing)
     }
 }
 
@@ -250,5 +281,89 @@ impl Chart {
         let row = self.result.and_then(|rows| rows.into_iter().next());
         let row = row.ok_or_else(|| malformed("$.chart.result", "a chart", "none"))?;
         Ok(row)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The close before `live`, for bars of days: their times and closes.
+    fn before(market: Market, live: &str, bars: &[(&str, Option<&str>)]) -> Option<String> {
+        let days = DayBars {
+            timestamp: bars
+                .iter()
+                .map(|(time, _)| time.parse::<Timestamp>().unwrap().as_second())
+                .collect(),
+            indicators: Indicators {
+                quote: vec![Closes {
+                    close: bars
+                        .iter()
+                        .map(|(_, close)| close.map(|close| close.parse().unwrap()))
+                        .collect(),
+                }],
+            },
+        };
+        let close = days.close_before(market, live.parse().unwrap());
+        close.map(|close| close.to_string())
+    }
+
+    #[test]
+    fn the_close_before_is_that_of_the_last_session_before_the_price() {
+        let gold = |live: &str, bars: &[(&str, Option<&str>)]| {
+            before(Market::CommodityFutures, live, bars)
+        };
+        let live = "2026-11-24T21:59:00Z";
+        let (friday, monday, today) = (
+            ("2026-11-20T05:00:00Z", Some("4020")),
+            ("2026-11-23T05:00:00Z", Some("4060")),
+            ("2026-11-24T05:00:00Z", Some("4100")),
+        );
+        let expected = Some("4060".to_owned());
+        assert_eq!(gold(live, &[friday, monday, today]), expected);
+        assert_eq!(gold(live, &[friday, monday]), expected);
+        let running = (live, Some("4100"));
+        assert_eq!(gold(live, &[friday, monday, today, running]), expected);
+        let no_close = ("2026-11-24T05:00:00Z", None);
+        assert_eq!(gold(live, &[friday, monday, no_close]), expected);
+        assert_eq!(gold(live, &[monday, today, monday]), expected);
+        // The session before is missing, has no close, or has two.
+        assert_eq!(gold(live, &[friday, today]), None);
+        assert_eq!(gold(live, &[friday, (monday.0, None), today]), None);
+        assert_eq!(gold(live, &[monday, (monday.0, Some("4061")), today]), None);
+        assert_eq!(gold(live, &[today]), None);
+        // A weekend and a holiday are no missing sessions. The day of a holiday counts when it has
+        // a bar.
+        let live = "2026-11-23T21:59:00Z";
+        assert_eq!(gold(live, &[friday, monday]).as_deref(), Some("4020"));
+        let (wednesday, thursday) = (
+            ("2026-11-25T05:00:00Z", Some("4040")),
+            ("2026-11-26T05:00:00Z", Some("4050")),
+        );
+        let live = "2026-11-27T17:00:00Z";
+        assert_eq!(gold(live, &[wednesday]).as_deref(), Some("4040"));
+        assert_eq!(gold(live, &[wednesday, thursday]).as_deref(), Some("4050"));
+        // In the evening a session of the next day has begun, and the charts do not say to which
+        // day they count its price.
+        assert_eq!(gold("2026-11-24T23:30:00Z", &[friday, monday, today]), None);
+    }
+
+    #[test]
+    fn a_day_is_one_of_the_exchange() {
+        // 21:00 in New York is the next day in Greenwich.
+        let bars = [
+            ("2026-11-19T14:30:00Z", Some("6850")),
+            ("2026-11-21T02:00:00Z", Some("6880")),
+        ];
+        let index = |live: &str| before(Market::UsEquities, live, &bars);
+        assert_eq!(index("2026-11-21T02:00:00Z").as_deref(), Some("6850"));
+        assert_eq!(index("2026-11-23T15:00:00Z").as_deref(), Some("6880"));
+        // The time zone changes between the two days.
+        let bars = [
+            ("2026-10-30T13:30:00Z", Some("1")),
+            ("2026-11-02T14:30:00Z", Some("2")),
+        ];
+        let index = before(Market::UsEquities, "2026-11-02T15:00:00Z", &bars);
+        assert_eq!(index.as_deref(), Some("1"));
     }
 }

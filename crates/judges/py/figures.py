@@ -121,9 +121,10 @@ def candle_figures():
         volume = sum(number(of["volume_base"]) for of in candles)
         typical = [(number(of["high"]) + number(of["low"]) + number(of["close"])) / 3 for of in candles]
         paid = sum(price * number(of["volume_base"]) for price, of in zip(typical, candles))
-        ranges = sum(number(of["high"]) - number(of["low"]) for of in candles) / len(candles)
-        half = len(candles) // 2
-        parts = [sum(number(of["volume_base"]) for of in part) for part in (candles[:half], candles[half:])]
+        whole = [of for of in candles if not of["running"]]
+        ranges = sum(number(of["high"]) - number(of["low"]) for of in whole) / len(whole)
+        half = len(whole) // 2
+        parts = [sum(number(of["volume_base"]) for of in part) for part in (whole[:half], whole[half:])]
         check("range_position_pct", levels["range_position_pct"], 100 * (last - low) / (high - low), 4, at)
         check("change_pct", levels["change_pct"], (last / number(candles[0]["open"]) - 1) * 100, 4, at)
         check("vwap", levels["vwap"], paid / volume, 2, at)

@@ -28,10 +28,12 @@ pub mod text;
 pub use self::{
     explain::{
         Action, ChainName, Contract, Evidence, Explanation, MAX_SHOWN, ShownApproval, ShownAsset,
-        ShownCall, ShownChange, ShownTransfer, Status, Warning, explain,
+        ShownCall, ShownChange, ShownDelegation, ShownTransfer, Status, Warning, explain,
     },
     knowledge::{ContractFacts, Knowledge, Needs, TokenFacts},
     network::{NETWORKS, Network},
-    record::{BlockRef, ExecutionOutcome, Log, Receipt, Record, Testimony, Transaction},
+    record::{
+        BlockRef, CodeAuthorization, ExecutionOutcome, Log, Receipt, Record, Testimony, Transaction,
+    },
     signature::Confidence,
 };

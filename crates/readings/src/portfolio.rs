@@ -91,13 +91,17 @@ pub struct Portfolio {
     /// The account.
     #[serde(serialize_with = "checksummed")]
     pub address: Address,
-    /// The sum of the known values, without flagged tokens. `None` when none is known.
+    /// The sum of the known values of coins and of tokens that a source rates as no risk or that
+    /// are known here. `None` when none is known.
     pub total_usd: Option<Figure>,
     /// Whether the sum is complete: every chain is covered and its native balance was read, and
     /// every token was seen and has a value.
     pub total_usd_complete: bool,
     /// The stated value of flagged tokens. It is not in the sum.
     pub flagged_usd: Figure,
+    /// The stated value of tokens that no source rates. It is not in the sum: anybody can send
+    /// tokens and trade a few of them at any price.
+    pub unrated_usd: Figure,
     /// The chains, in the order of the request.
     pub chains: Vec<ChainBalances>,
 }
@@ -114,8 +118,8 @@ pub struct ChainBalances {
     pub reasons: Vec<String>,
     /// The tokens that were searched.
     pub coverage: Coverage,
-    /// The sum of the known values, without flagged tokens. `None` when none is known and there may
-    /// be some. It is zero only when everything was read and the account has nothing.
+    /// The sum of the known values, without flagged and unrated tokens. `None` when none is known
+    /// and there may be some. It is zero only when everything was read and the account has nothing.
     pub usd: Option<Figure>,
     /// The balances above zero, the most valuable first and flagged ones last.
     pub tokens: Option<Vec<Balance>>,
@@ -169,10 +173,13 @@ pub struct Balance {
 /// Combines the readings of the chains.
 #[must_use]
 pub fn portfolio(address: Address, readings: Vec<ChainReading>) -> Portfolio {
-    let mut flagged = Some(Decimal::ZERO);
+    let mut apart = Apart {
+        flagged: Some(Decimal::ZERO),
+        unrated: Some(Decimal::ZERO),
+    };
     let chains: Vec<ChainBalances> = readings
         .into_iter()
-        .map(|reading| chain(reading, &mut flagged))
+        .map(|reading| chain(reading, &mut apart))
         .collect();
     let known: Vec<Decimal> = chains
         .iter()
@@ -185,7 +192,8 @@ pub fn portfolio(address: Address, readings: Vec<ChainReading>) -> Portfolio {
         address,
         total_usd: total.map(Figure),
         total_usd_complete: complete && total.is_some(),
-        flagged_usd: Figure(flagged.unwrap_or(Decimal::MAX)),
+        flagged_usd: Figure(apart.flagged.unwrap_or(Decimal::MAX)),
+        unrated_usd: Figure(apart.unrated.unwrap_or(Decimal::MAX)),
         chains,
     }
 }
@@ -235,7 +243,46 @@ pub fn decimals_of(raw: U256, balance: Figure) -> Option<u8> {
     (0..=MAX_DECIMALS).find(|decimals| format_units(raw, *decimals) == text)
 }
 
-fn chain(reading: ChainReading, flagged: &mut Option<Decimal>) -> ChainBalances {
+impl Portfolio {
+    /// The token that makes most of the sum by the price of one source alone, with its chain. The
+    /// chains' coins and the tokens that are known here are never meant.
+    #[must_use]
+    pub fn unsupported(&self) -> Option<(u64, &Balance)> {
+        let half = self.total_usd?.get().checked_div(Decimal::TWO)?;
+        let balances = self.chains.iter().flat_map(|chain| {
+            let tokens = chain.tokens.iter().flatten();
+            tokens.map(move |token| (chain.chain_id, token))
+        });
+        balances
+            .filter(|(chain_id, token)| is_rated(*chain_id, token) && !is_known(*chain_id, token))
+            .find(|(_, token)| token.value_usd.is_some_and(|value| value.get() > half))
+    }
+}
+
+/// What counts apart from the sum.
+struct Apart {
+    flagged: Option<Decimal>,
+    unrated: Option<Decimal>,
+}
+
+/// Whether an asset is the chain's coin or one of the tokens that are known here.
+fn is_known(chain_id: u64, token: &Balance) -> bool {
+    match token.address {
+        Asset::Native => true,
+        Asset::Token(address) => known_tokens(chain_id).contains(&address),
+    }
+}
+
+/// Whether the value of an asset counts.
+fn is_rated(chain_id: u64, token: &Balance) -> bool {
+    match token.risk {
+        Risk::Low => true,
+        Risk::High => false,
+        Risk::Unknown => is_known(chain_id, token),
+    }
+}
+
+fn chain(reading: ChainReading, apart: &mut Apart) -> ChainBalances {
     let ChainReading {
         chain_id,
         holdings,
@@ -269,14 +316,19 @@ fn chain(reading: ChainReading, flagged: &mut Option<Decimal>) -> ChainBalances 
         })
         .map(balance)
         .collect();
-    let values = |wanted: bool| {
-        let of_kind = tokens
-            .iter()
-            .filter(move |token| (token.risk == Risk::High) == wanted);
+    let values = |counts: &dyn Fn(&Balance) -> bool| {
+        let of_kind = tokens.iter().filter(|token| counts(token));
         sum(of_kind.filter_map(|token| token.value_usd).map(Figure::get))
     };
-    let (usd, bad) = (values(false), values(true));
-    *flagged = flagged.zip(bad).and_then(|(sum, bad)| sum.checked_add(bad));
+    let rated = |token: &Balance| is_rated(chain_id, token);
+    let usd = values(&rated);
+    let flagged = values(&|token| token.risk == Risk::High);
+    let unrated = values(&|token| token.risk != Risk::High && !rated(token));
+    for (whole, part) in [(&mut apart.flagged, flagged), (&mut apart.unrated, unrated)] {
+        *whole = whole
+            .zip(part)
+            .and_then(|(sum, part)| sum.checked_add(part));
+    }
     let mut reasons = Vec::new();
     let mut because = |holds: bool, reason: &str| {
         if holds {
@@ -306,13 +358,17 @@ fn chain(reading: ChainReading, flagged: &mut Option<Decimal>) -> ChainBalances 
         }),
         "value_out_of_range",
     );
+    because(
+        honest().any(|token| token.value_usd.is_some() && !rated(token)),
+        "not_rated",
+    );
     because(usd.is_none(), "sum_out_of_range");
     let status = if reasons.is_empty() {
         ChainStatus::Ok
     } else {
         ChainStatus::Partial
     };
-    let valued = honest().any(|token| token.value_usd.is_some());
+    let valued = honest().any(|token| token.value_usd.is_some() && rated(token));
     let usd = usd.filter(|_| valued || status == ChainStatus::Ok);
     tokens.sort_by(|one, other| {
         let rank = |token: &Balance| (token.risk == Risk::High, std::cmp::Reverse(token.value_usd));

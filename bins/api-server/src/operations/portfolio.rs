@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use alloy_primitives::Address;
 use readings::chain::NETWORKS;
-use readings::portfolio::{ChainReading, ChainStatus, Holding, Portfolio, portfolio};
+use readings::portfolio::{Asset, ChainReading, ChainStatus, Holding, Portfolio, portfolio};
 
 use super::fault;
-use crate::answer::{Answered, Cut, Method, Part};
+use crate::answer::{Answered, Cut, Method, Part, Warning};
 use crate::call::Call;
 use crate::context::Context;
 use crate::reply::ErrorReply;
@@ -88,10 +88,24 @@ pub(super) async fn answer(
             }
         }
     }
-    Ok(Answered::of_parts(&portfolio, parts)
+    let mut answered = Answered::of_parts(&portfolio, parts)
         .with_report(report)
         .origin("total_usd", source, Method::Derived)
-        .origin("chains", source, Method::Direct))
+        .origin("chains", source, Method::Direct);
+    if let Some((chain_id, token)) = portfolio.unsupported() {
+        let address = match token.address {
+            Asset::Native => String::new(),
+            Asset::Token(address) => address.to_checksum(None),
+        };
+        answered.warnings.push(Warning {
+            code: "price_unverified",
+            message: format!(
+                "most of total_usd is the token {address} on chain {chain_id}, by the price of one source alone: \
+                 check what a sale gives"
+            ),
+        });
+    }
+    Ok(answered)
 }
 
 /// Reads the balances of an account on `chains`. On the chains that OKX's index covers, the index

@@ -16,7 +16,7 @@ use readings::token::consensus::{
     CONTRADICTION_PCT, Confidence, Consensus, Quote, TOLERANCE_PCT, Weakness, agree,
 };
 use readings::token::market::TokenMarket;
-use readings::token::pools::{self, DexPair, platform_of};
+use readings::token::pools::{self, DexPair, DexPrice, platform_of};
 use serde_json::{Value, json};
 
 use self::answers::PriceAnswers;
@@ -165,9 +165,10 @@ pub(super) async fn spot(
         let pairs = tokens.dexscreener.pairs(PLATFORM, token, kept).await;
         let pool = answers.pool(PLATFORM, token, pairs);
         let alone = answers.quotes.is_empty();
-        answers
-            .quotes
-            .extend(pool.filter(|quote| alone || within(quote, taken, now)));
+        answers.quotes.extend(
+            pool.into_iter()
+                .filter(|quote| alone || within(quote, taken, now)),
+        );
     }
     let consensus = match agree(&answers.quotes, now) {
         Some(consensus) => consensus,
@@ -238,22 +239,31 @@ fn within(quote: &Quote, max_age: Option<Duration>, now: Timestamp) -> bool {
     limits.is_none_or(|(max_age, as_of)| age(as_of) <= max_age)
 }
 
-/// The price of the deepest pool of `pairs`. It is as old as the pool's last trade can be, because
-/// the time of the fetch does not say when anyone paid it.
-fn deepest(
+/// The price of the deepest pool of `pairs`, and that of a pool which contradicts it. A price is as
+/// old as the pool's last trade can be, because the time of the fetch does not say when anyone paid
+/// it.
+fn of_pools(
     platform: &str,
     token: Address,
     pairs: &[DexPair],
     fetched_at: Timestamp,
-) -> Option<Quote> {
-    let deepest = pools::spot(platform, &token.to_string(), pairs)?;
-    Some(Quote {
+) -> Vec<Quote> {
+    let address = token.to_string();
+    let Some(deepest) = pools::spot(platform, &address, pairs) else {
+        return Vec::new();
+    };
+    let contrary = pools::contrary(platform, &address, pairs, &deepest);
+    let quote = |price: DexPrice| Quote {
         source: PAIRS,
-        price_usd: deepest.price_usd,
-        as_of: deepest.traded_at(fetched_at),
-        liquidity_usd: Some(deepest.liquidity_usd),
+        price_usd: price.price_usd,
+        as_of: price.traded_at(fetched_at),
+        liquidity_usd: Some(price.liquidity_usd),
         certainty_ratio: None,
-    })
+    };
+    std::iter::once(deepest)
+        .chain(contrary)
+        .map(quote)
+        .collect()
 }
 
 /// The price that a small trade in both directions implies.

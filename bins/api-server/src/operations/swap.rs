@@ -3,7 +3,7 @@
 //! Nothing is signed here. A swap that is not worth its input, or of which nobody can tell, is
 //! answered with a warning under the code with which a signed one is refused.
 
-use alloy_primitives::Address;
+use alloy_primitives::{Address, U256};
 use data_sources::evm::EvmReader;
 use data_sources::okx::Okx;
 use data_sources::worth::{WorthJudge, side};
@@ -59,7 +59,13 @@ pub(super) async fn answer(
         .map_err(|error| fault::reply(&error))?;
     let source = found.source();
     let quote = found.value;
-    let warnings = warnings(sources, &quote).await;
+    let from = okx.reviewed().source_token(quote.request.from_token);
+    let from_decimals = from.map(|token| token.decimals);
+    let to_decimals = decimals(sources, quote.chain_id, quote.request.to_token).await;
+    let warnings = warnings(sources, &quote, (from_decimals, to_decimals)).await;
+    let whole = |atoms: U256, decimals: Option<u8>| {
+        decimals.map(|decimals| exact::format_units(atoms, decimals))
+    };
     let mut unavailable = Vec::new();
     for (missing, field) in [
         (
@@ -71,6 +77,10 @@ pub(super) async fn answer(
             quote.to_token.is_honeypot.is_none(),
             "data.to_token_checks.is_honeypot",
         ),
+        (quote.to_token.symbol.is_none(), "data.to_token_symbol"),
+        (to_decimals.is_none(), "data.to_token_decimals"),
+        (to_decimals.is_none(), "data.quote.amount_out"),
+        (to_decimals.is_none(), "data.quote.min_amount_out"),
     ] {
         if missing {
             let reason = "not_named_by_source".to_owned();
@@ -89,10 +99,22 @@ pub(super) async fn answer(
     Ok(Answered {
         data: Object::from(json!({
             "from_token": quote.request.from_token.to_string(),
+            "from_token_symbol": from.map(|token| token.symbol.as_str()),
+            "from_token_decimals": from_decimals,
             "to_token": quote.request.to_token.to_string(),
+            "to_token_symbol": quote.to_token.symbol,
+            "to_token_decimals": to_decimals,
+            "amount": whole(quote.request.amount, from_decimals),
             "amount_atoms": quote.request.amount.to_string(),
+            "approval": {
+                "token": quote.request.from_token.to_string(),
+                "spender": okx.reviewed().spender.to_string(),
+                "amount_atoms": quote.request.amount.to_string(),
+            },
             "quote": {
+                "amount_out": whole(quote.amount_out, to_decimals),
                 "amount_out_atoms": quote.amount_out.to_string(),
+                "min_amount_out": whole(quote.min_amount_out, to_decimals),
                 "min_amount_out_atoms": quote.min_amount_out.to_string(),
                 "price_impact_pct": quote.price_impact_pct,
                 "route": route,
@@ -135,15 +157,19 @@ pub(super) async fn answer(
     })
 }
 
-/// Judges what the swap is worth, as if it were signed.
-async fn warnings(sources: Reads<'_>, quote: &SwapQuote) -> Vec<Warning> {
+/// Judges what the swap is worth, as if it were signed. The decimals are those of the two tokens.
+async fn warnings(
+    sources: Reads<'_>,
+    quote: &SwapQuote,
+    decimals: (Option<u8>, Option<u8>),
+) -> Vec<Warning> {
     let SwapRequest {
         from_token,
         to_token,
         amount,
         ..
     } = quote.request;
-    let whole = async |token, atoms| match decimals(sources, quote.chain_id, token).await {
+    let whole = |token, atoms, decimals| match decimals {
         Some(decimals) => side(token, atoms, decimals),
         None => Side {
             token,
@@ -152,8 +178,8 @@ async fn warnings(sources: Reads<'_>, quote: &SwapQuote) -> Vec<Warning> {
     };
     let exchange = Exchange {
         chain_id: quote.chain_id,
-        input: whole(from_token, amount).await,
-        output: whole(to_token, quote.amount_out).await,
+        input: whole(from_token, amount, decimals.0),
+        output: whole(to_token, quote.amount_out, decimals.1),
         stated: quote.stated(),
         max_price_impact_bps: None,
     };

@@ -264,6 +264,13 @@ pub(super) fn warnings(coin: &Coin) -> Vec<Warning> {
             ),
         });
     }
+    if coin.as_of.is_none() {
+        warnings.push(Warning {
+            code: "time_not_stated",
+            message: "the source does not state the time of these figures: their age is that of the request"
+                .to_owned(),
+        });
+    }
     if coin.rank.is_none() {
         warnings.push(Warning {
             code: "symbol_not_ranked",

@@ -7,9 +7,14 @@ mod rates;
 use std::time::Duration;
 
 use data_sources::hyperliquid_info::HyperliquidInfo;
-use data_sources::{Meter, yahoo::Yahoo};
+use data_sources::{
+    Meter,
+    yahoo::{Quote, Yahoo},
+};
+use jiff::Timestamp;
 use readings::macro_data::{CrossCheck, Instrument, MacroData, Observation, Reading};
 use readings::rwa::MacroCore;
+use readings::{Decimal, percent_change};
 use route_catalog::ErrorCode;
 use serde_json::{Value, json};
 
@@ -22,8 +27,10 @@ use crate::reply::ErrorReply;
 use crate::source_report::SourceReport;
 use crate::sources::Tradfi;
 
-/// The source that only confirms others.
+/// The source that confirms others, and is shown only where another one confirms it.
 const SECOND: &str = "yahoo.chart";
+/// The difference in percent up to which two sources state the same close.
+const SAME_CLOSE_PCT: Decimal = Decimal::from_parts(1, 0, 0, false, 1);
 /// Yields, shortest first, with their place in the answer.
 const YIELDS: [(&Instrument, &str); 4] = [
     (&Instrument::US3M, "yields.3m"),
@@ -54,8 +61,13 @@ pub(super) async fn answer(
         })?),
         None => None,
     };
-    let Gathered { data, report } =
-        gather(context, tradfi, hyperliquid, only, call.max_age()).await;
+    let Gathered {
+        mut data,
+        mut report,
+    } = gather(context, tradfi, hyperliquid, only, call.max_age()).await;
+    if let Some(max_age) = call.max_age() {
+        leave_out_older(&mut data, &mut report, context.now(), max_age);
+    }
     if data.readings().next().is_none() {
         let reason = report
             .unavailable
@@ -63,20 +75,24 @@ pub(super) async fn answer(
             .map_or("no_reading", |missing| missing.reason.as_str());
         return Err(fault::core_missing("readings", reason));
     }
-    let fresh_seconds = data.fresh_seconds();
     let derived = data.dollar.derived_index.is_some();
     let places = places(&data);
     let shown = match only {
         Some(_) => only_requested(json!(data)),
         None => json!(data),
     };
-    let mut answered = Answered::new(shown, fresh_seconds).with_report(report);
+    // Each series has its own calendar, so a slow one does not hide that a fast one is behind.
+    let section = |(place, reading): &(Place, &Reading)| {
+        Part::at(&place.name(), reading.as_of, reading.fresh_seconds)
+    };
+    let sections = places.iter().map(section).collect();
+    let mut answered = Answered::of_parts(shown, sections).with_report(report);
     for (place, reading) in places {
         let method = match reading.method {
             "derived" => Method::Derived,
             _ => Method::Direct,
         };
-        answered = answered.origin(place, reading.source, method);
+        answered = answered.origin(place.path, reading.source, method);
     }
     if let (Some(ten), Some(_)) = (&data.yields.ten_years, data.yields.spread_2s10s_bp) {
         answered = answered.origin("yields/spread_2s10s_bp", ten.source, Method::Derived);
@@ -96,8 +112,65 @@ pub(super) async fn answer(
     Ok(answered)
 }
 
-/// Every reading with its path below `data`.
-fn places(data: &MacroData) -> Vec<(String, &Reading)> {
+/// The place of a reading below `data`.
+struct Place {
+    /// The path, for example `indices/0`.
+    path: String,
+    /// The symbol, if the place is in a list.
+    listed: Option<&'static str>,
+}
+
+impl Place {
+    /// The name of the place, for example `indices[symbol=SP500]`.
+    fn name(&self) -> String {
+        match (self.listed, self.path.split_once('/')) {
+            (Some(symbol), Some((list, _))) => format!("{list}[symbol={symbol}]"),
+            _ => self.path.replace('/', "."),
+        }
+    }
+}
+
+/// Leaves out and names the readings that are older than the caller accepts. If all of them are,
+/// the answer stays as it is, and is refused for its age.
+fn leave_out_older(
+    data: &mut MacroData,
+    report: &mut SourceReport,
+    now: Timestamp,
+    max_age: Duration,
+) {
+    let age = |as_of: Timestamp| Duration::try_from(now.duration_since(as_of)).unwrap_or_default();
+    let young = |as_of: Timestamp| age(as_of) <= max_age;
+    if !data.readings().any(|reading| young(reading.as_of)) {
+        return;
+    }
+    for (place, reading) in places(data) {
+        if !young(reading.as_of) {
+            report.missing(&place.name(), "older_than_max_age", reading.source);
+        }
+    }
+    data.retain(|reading| young(reading.as_of));
+    data.cross_checks.retain(|check| young(check.as_of));
+    // What is left out no longer ages its source.
+    for source in &mut report.sources {
+        let readings = data
+            .readings()
+            .map(|reading| (reading.source, reading.as_of));
+        let checks = data
+            .cross_checks
+            .iter()
+            .map(|check| (check.source, check.as_of));
+        let of_source = readings
+            .chain(checks)
+            .filter(|(of, _)| *of == source.source);
+        match of_source.map(|(_, as_of)| as_of).min() {
+            Some(oldest) => source.as_of = Some(oldest),
+            None => source.reference = true,
+        }
+    }
+}
+
+/// Every reading with its place.
+fn places(data: &MacroData) -> Vec<(Place, &Reading)> {
     let lists = [
         ("indices", &data.indices),
         ("commodities", &data.commodities),
@@ -105,7 +178,11 @@ fn places(data: &MacroData) -> Vec<(String, &Reading)> {
     ];
     let in_lists = lists.into_iter().flat_map(|(name, list)| {
         let readings = list.iter().enumerate();
-        readings.map(move |(at, reading)| (format!("{name}/{at}"), reading))
+        readings.map(move |(at, reading)| {
+            let path = format!("{name}/{at}");
+            let listed = Some(reading.symbol);
+            (Place { path, listed }, reading)
+        })
     });
     let (dollar, yields) = (&data.dollar, &data.yields);
     let single = [
@@ -117,9 +194,10 @@ fn places(data: &MacroData) -> Vec<(String, &Reading)> {
         ("yields/10y", &yields.ten_years),
         ("yields/30y", &yields.thirty_years),
     ];
-    let single = single
-        .into_iter()
-        .filter_map(|(place, reading)| Some((place.to_owned(), reading.as_ref()?)));
+    let single = single.into_iter().filter_map(|(path, reading)| {
+        let (path, listed) = (path.to_owned(), None);
+        Some((Place { path, listed }, reading.as_ref()?))
+    });
     in_lists.chain(single).collect()
 }
 
@@ -131,8 +209,8 @@ pub(super) async fn core(
 ) -> (MacroCore, SourceReport, Part) {
     let mut report = SourceReport::default();
     let mut data = MacroData::default();
-    tokio::join!(yields(tradfi, None, max_age), async {
-        Some(volatility(tradfi, max_age).await)
+    tokio::join!(yields(context, tradfi, None, max_age), async {
+        Some(volatility(context, tradfi, max_age).await)
     })
     .fill(context, &mut data, &mut report);
     let part = Part::of("macro", &report.sources, data.fresh_seconds());
@@ -162,13 +240,13 @@ async fn gather(
     let wants = |instrument: &Instrument| only.is_none_or(|only| only == instrument);
     let curve = async {
         match YIELDS.iter().any(|(instrument, _)| wants(instrument)) {
-            true => yields(tradfi, only, max_age).await,
+            true => yields(context, tradfi, only, max_age).await,
             false => Curve::default(),
         }
     };
     let vix = async {
         match wants(&Instrument::VIX) {
-            true => Some(volatility(tradfi, max_age).await),
+            true => Some(volatility(context, tradfi, max_age).await),
             false => None,
         }
     };
@@ -248,19 +326,43 @@ async fn gather(
     }
     for (instrument, answer) in second {
         let place = format!("cross_checks[symbol={}]", instrument.symbol);
-        let (Some(quote), Some(reading)) =
-            (report.take(context, &place, answer), data.find(instrument))
-        else {
+        let Some(quote) = report.take(context, &place, answer) else {
             continue;
         };
-        data.cross_checks
-            .push(CrossCheck::new(reading, SECOND, quote.price, quote.as_of));
+        let Some(reading) = data.index_mut(instrument) else {
+            continue;
+        };
+        let check = match newer(context, instrument, reading, quote) {
+            Some(newest) => {
+                let older = std::mem::replace(reading, newest);
+                CrossCheck::new(reading, older.source, older.value.0, older.as_of)
+            }
+            None => CrossCheck::new(reading, SECOND, quote.price, quote.as_of),
+        };
+        data.cross_checks.push(check);
     }
     futures.fill(context, &mut data, &mut report);
     if let Some(only) = only {
         data = data.only(only);
     }
     Gathered { data, report }
+}
+
+/// The reading of a chart that is a session ahead of `reading`. The chart is never trusted alone:
+/// its close of the session before must be the value of `reading`.
+fn newer(
+    context: &Context,
+    instrument: &'static Instrument,
+    reading: &Reading,
+    quote: Quote,
+) -> Option<Reading> {
+    let market = instrument.market;
+    let ahead = market.date_of(quote.as_of) > market.date_of(reading.as_of);
+    let difference = percent_change(reading.value.0, quote.previous?)?;
+    if !ahead || difference.abs() > SAME_CLOSE_PCT {
+        return None;
+    }
+    Reading::new(instrument, &futures::of_chart(quote), context.now()).ok()
 }
 
 /// The reading of an answer. A missing one is listed by its place.

@@ -157,6 +157,27 @@ async fn a_payment_belongs_to_its_body() {
     assert_eq!(paid.status, 200, "{}", paid.text);
     let data = &paid.body()["data"];
     assert_eq!(data["amount_atoms"], "25500000");
+    assert_eq!(data["amount"], "25.5");
+    assert_eq!(
+        (&data["from_token_symbol"], &data["from_token_decimals"]),
+        (&json!("USD₮0"), &json!(6))
+    );
+    assert_eq!(
+        (&data["to_token_symbol"], &data["to_token_decimals"]),
+        (&json!("WOKB"), &json!(18))
+    );
+    let whole = data["quote"]["amount_out"].as_str().unwrap();
+    let atoms = data["quote"]["amount_out_atoms"].as_str().unwrap();
+    let atoms = exact::parse_digits(atoms).unwrap();
+    assert_eq!(whole, exact::format_units(atoms, 18));
+    assert_eq!(
+        data["approval"],
+        json!({
+            "token": data["from_token"],
+            "spender": "0x8b773D83bc66Be128c60e07E17C8901f7a64F000",
+            "amount_atoms": "25500000",
+        })
+    );
     assert_eq!(data["broadcast"], false);
     assert_eq!(data["tx"]["value"], "0");
     world

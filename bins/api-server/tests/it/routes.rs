@@ -5,6 +5,7 @@ mod ai;
 mod attacks_liar;
 mod attacks_surroundings;
 mod attacks_upstreams;
+mod cases;
 mod chain;
 mod composites;
 mod deep_dive;

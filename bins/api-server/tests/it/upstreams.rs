@@ -54,10 +54,11 @@ only budgets are divided.
 **Floors.** A value is not fetched again before its floor, whatever `max_age` a caller names. The caller gets the stored
 value with its age, or the refusal `older_than_max_age`. The floor is 2 s for values that are fresh for 4 to 40 s
 (prices, markets, accounts), half of that time for shorter ones (order books 1 s), a twentieth for longer ones, and at
-most 30 s (scans, macro data, news). Longer floors: coins of CoinGecko and CoinPaprika 15 s, DefiLlama's lists and
-charts and Hyperliquid's list of dexes 1 minute, token lists, contracts and other lists 5 minutes. Values fetched for
-each call have a floor too, but no older value is kept: the history of a Hyperliquid account 10 s (the same kind and
-span; one that ends now ends when it was read), the balances of an account at OKX and at an explorer 5 s.
+most 30 s (scans, macro data, news, funding intervals). Longer floors: coins of CoinGecko and CoinPaprika 15 s,
+DefiLlama's lists and charts and Hyperliquid's list of dexes 1 minute, token lists, contracts and other lists 5 minutes.
+Values fetched for each call have a floor too, but no older value is kept: the history of a Hyperliquid account 10 s
+(the same kind and span; one that ends now ends when it was read), the balances of an account at OKX and at an explorer
+5 s.
 The absence of an item is kept like a value, for at most a minute.
 
 **Restarts.** The use of quotas, and of budgets for a minute or longer, is written down beforehand and counts again

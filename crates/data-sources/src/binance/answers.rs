@@ -8,7 +8,7 @@ use readings::{
 };
 use serde::Deserialize;
 
-use super::FUNDING;
+use super::{FUNDING, INTERVALS};
 use crate::wire::Millis;
 
 #[derive(Deserialize)]
@@ -30,6 +30,18 @@ pub(super) struct Premium {
 }
 
 impl Premium {
+    /// The interval of the contract, by the list of exceptions.
+    fn interval(&self, exceptions: &BTreeMap<String, FundingInterval>) -> FundingInterval {
+        let listed = exceptions.get(&self.symbol).copied();
+        listed.unwrap_or(FundingInterval::EIGHT_HOURS)
+    }
+
+    /// Whether the list of exceptions contradicts the contract's next payment.
+    pub(super) fn contradicts(&self, exceptions: &BTreeMap<String, FundingInterval>) -> bool {
+        let times = self.next_funding_time.0.zip(self.time.0);
+        times.is_some_and(|(next, time)| !self.interval(exceptions).fits(next, time))
+    }
+
     pub(super) fn fill(
         &self,
         reading: &mut VenueReading,
@@ -39,8 +51,14 @@ impl Premium {
         // Without the list of exceptions the interval of the rate is unknown, so the rate is left
         // out. The reading already names the missing list.
         let Some(intervals) = intervals else { return };
-        let interval = intervals.get(&self.symbol).copied();
-        let interval = interval.unwrap_or(FundingInterval::EIGHT_HOURS);
+        if self.contradicts(intervals) {
+            return reading.lacks(
+                Part::Funding,
+                "funding_interval_contradicts_next_payment",
+                INTERVALS,
+            );
+        }
+        let interval = self.interval(intervals);
         let Some(rate) = self.last_funding_rate else {
             return reading.lacks(Part::Funding, "not_named_by_source", FUNDING);
         };

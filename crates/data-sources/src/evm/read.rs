@@ -1,11 +1,12 @@
 //! Transactions, receipts and blocks as nodes write them. A body about another transaction, block
 //! or chain is refused.
 
-use alloy_primitives::{B256, U256};
+use alloy_eip7702::Authorization;
+use alloy_primitives::{B256, Signature, U256};
 use jiff::Timestamp;
 use readings::chain::{
     BlockRef, ExecutionOutcome, Log, Receipt, Transaction,
-    record::{DEPOSIT_KIND, MAX_LOGS},
+    record::{CodeAuthorization, DEPOSIT_KIND, MAX_LOGS},
 };
 
 use crate::{
@@ -34,9 +35,9 @@ pub(super) fn transaction(json: &Json<'_>, chain_id: u64, hash: B256) -> Read<Tr
         }),
         _ => None,
     };
-    let delegations = match object.find("authorizationList") {
-        Some(list) => list.elements()?.len(),
-        None => 0,
+    let authorizations = match object.find("authorizationList") {
+        Some(list) => list.elements()?.iter().map(authorization).collect(),
+        None => Ok(Vec::new()),
     };
     let kind = object.find("type").map_or(Ok(0), |kind| small(&kind))?;
     Ok(Transaction {
@@ -52,7 +53,41 @@ pub(super) fn transaction(json: &Json<'_>, chain_id: u64, hash: B256) -> Read<Tr
         input: input.bytes()?,
         gas_limit: quantity(&object, "gas")?,
         block,
-        delegations,
+        authorizations: authorizations?,
+    })
+}
+
+/// An EIP-7702 authorization. Its authority is recovered here, because nodes do not state it.
+fn authorization(json: &Json<'_>) -> Read<CodeAuthorization> {
+    let object = json.object()?;
+    let signed = Authorization {
+        chain_id: object.member("chainId")?.quantity()?,
+        address: object.member("address")?.address()?,
+        nonce: small(&object.member("nonce")?)?,
+    };
+    let parity = match object.find("yParity") {
+        Some(parity) => parity,
+        None => object.member("v")?,
+    };
+    let (r, s) = (
+        object.member("r")?.quantity()?,
+        object.member("s")?.quantity()?,
+    );
+    // The chain skips a signature that belongs to no account, and one with the higher of the two
+    // possible numbers `s` (EIP-7702).
+    let signature = match small(&parity)? {
+        0 => Some(Signature::new(r, s, false)),
+        1 => Some(Signature::new(r, s, true)),
+        _ => None,
+    };
+    let signature = signature.filter(|signature| signature.normalize_s().is_none());
+    let digest = signed.signature_hash();
+    Ok(CodeAuthorization {
+        authority: signature
+            .and_then(|signature| signature.recover_address_from_prehash(&digest).ok()),
+        delegate: signed.address,
+        chain_id: signed.chain_id,
+        nonce: signed.nonce,
     })
 }
 

@@ -204,9 +204,13 @@ fn fraction(value: Option<&Value>) -> Result<Option<Figure>, Odd> {
     Ok(Some(Figure(pct)))
 }
 
-/// Reads `"0"` and `"1"`; any other value is unknown.
+/// Reads `"0"` and `"1"`, and the same in other types: a yes must never be lost for its form. Any
+/// other value is unknown.
 fn flag(value: Option<&Value>) -> Option<bool> {
     match value? {
+        Value::Bool(flag) => Some(*flag),
+        Value::String(text) if text.eq_ignore_ascii_case("false") => Some(false),
+        Value::String(text) if text.eq_ignore_ascii_case("true") => Some(true),
         Value::String(text) if text == "0" => Some(false),
         Value::String(text) if text == "1" => Some(true),
         Value::Number(number) if number.as_u64() == Some(0) => Some(false),

@@ -216,6 +216,7 @@ impl RawCandle {
             close: self.c,
             volume_base: self.v,
             trades: self.n,
+            running: close_time >= now,
         };
         candle
             .checked()

@@ -45,51 +45,17 @@ const READ_CHARS: usize = 4 * TITLE_CHARS;
 
 /// A title in HTML as plain text.
 pub(crate) fn html_title(text: &str) -> String {
-    plain(&unescape(&plain(text, READ_CHARS)), TITLE_CHARS)
+    clean(&unescape(&clean(text, READ_CHARS)), TITLE_CHARS)
 }
 
 /// A title that is already plain text.
 pub(crate) fn plain_title(text: &str) -> String {
-    plain(text, TITLE_CHARS)
+    clean(text, TITLE_CHARS)
 }
 
 /// A name, symbol or category.
 pub(crate) fn label(text: &str) -> String {
-    plain(&unescape(&plain(text, READ_CHARS)), LABEL_CHARS)
-}
-
-/// Removes tags. Invisible characters go first, because they could hide a tag.
-fn plain(text: &str, most: usize) -> String {
-    clean(&without_tags(&clean(text, READ_CHARS)), most)
-}
-
-/// Removes everything that looks like a tag, and the content of scripts and styles. A `<` that
-/// begins no tag stays: `5 < 6`.
-fn without_tags(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, tag)) = rest.split_once('<') {
-        plain.push_str(before);
-        if !tag.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '!' | '?')) {
-            plain.push('<');
-            rest = tag;
-            continue;
-        }
-        plain.push(' ');
-        let name: String = tag
-            .chars()
-            .take_while(char::is_ascii_alphabetic)
-            .collect::<String>()
-            .to_ascii_lowercase();
-        // A tag that never ends takes the rest with it.
-        rest = tag.split_once('>').map_or("", |(_, after)| after);
-        if matches!(name.as_str(), "script" | "style") {
-            let end = rest.to_ascii_lowercase().find(&format!("</{name}"));
-            rest = end.and_then(|end| rest.get(end..)).unwrap_or("");
-        }
-    }
-    plain.push_str(rest);
-    plain
+    clean(&unescape(&clean(text, READ_CHARS)), LABEL_CHARS)
 }
 
 /// Decodes entities once: `&amp;lt;` is the text `&lt;`.

@@ -143,8 +143,8 @@ pub struct Events {
     pub approvals: Vec<Approval>,
     /// Native coin that the wrapping contract took from an account or gave to one.
     pub native: Vec<Transfer>,
-    /// How many logs have the topic of a transfer and a form of no standard.
-    pub unreadable: usize,
+    /// The contract of each log that has the topic of a transfer and a form of no standard.
+    pub unreadable: Vec<Address>,
 }
 
 /// Reads the logs of a transaction.
@@ -184,7 +184,7 @@ fn one(network: &Network, log: &Log, events: &mut Events) {
     match *kind {
         d::Transfer::SIGNATURE_HASH => match transfer(network, log) {
             Some(transfer) => events.transfers.push(transfer),
-            None => events.unreadable = events.unreadable.saturating_add(1),
+            None => events.unreadable.push(log.address),
         },
         d::Approval::SIGNATURE_HASH => events.approvals.extend(approval(log)),
         d::ApprovalForAll::SIGNATURE_HASH => {
@@ -199,7 +199,7 @@ fn one(network: &Network, log: &Log, events: &mut Events) {
         d::TransferSingle::SIGNATURE_HASH | d::TransferBatch::SIGNATURE_HASH => {
             match multi(log, three) {
                 Some(transfers) => events.transfers.extend(transfers),
-                None => events.unreadable = events.unreadable.saturating_add(1),
+                None => events.unreadable.push(log.address),
             }
         }
         d::permit2::Approval::SIGNATURE_HASH | d::permit2::Permit::SIGNATURE_HASH

@@ -17,7 +17,7 @@ use serde::{Serialize, Serializer};
 
 pub use self::{
     action::Action,
-    shown::{ShownApproval, ShownAsset, ShownCall, ShownChange, ShownTransfer},
+    shown::{ShownApproval, ShownAsset, ShownCall, ShownChange, ShownDelegation, ShownTransfer},
     warnings::Warning,
 };
 use super::{
@@ -85,6 +85,10 @@ pub struct Explanation {
     pub transfers: Option<Vec<ShownTransfer>>,
     /// The approvals. None while there cannot be any.
     pub approvals: Option<Vec<ShownApproval>>,
+    /// The EIP-7702 signatures that it carries, absent when it carries none. They count even when
+    /// the rest of the transaction is undone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub delegations: Vec<ShownDelegation>,
     /// The balance changes. None while there cannot be any, or when they cannot be determined.
     pub balance_changes: Option<Vec<ShownChange>>,
     /// The contracts that took part.
@@ -229,14 +233,27 @@ pub fn explain(record: &Record, known: &Knowledge) -> Explanation {
     let seen = status != Status::Pending;
     let (transfers, all_transfers) = shown::transfers(&view);
     let (contracts, all_contracts) = contracts(&view);
+    let delegations = shown::delegations(&view);
+    if delegations.iter().any(|of| of.authority.is_none()) {
+        missing.push((
+            "delegations[].authority",
+            "signature_of_no_account".to_owned(),
+        ));
+    }
+    if delegations.iter().any(|of| of.chain_id.is_none()) {
+        missing.push(("delegations[].chain_id", "no_chain_has_this_id".to_owned()));
+    }
     let lists = [
+        ("delegations", transaction.authorizations.len()),
         ("contracts", all_contracts),
         ("transfers", all_transfers),
         ("approvals", events.approvals.len()),
         ("balance_changes", changes.len()),
     ];
-    // A pending transaction has moved nothing yet, but it already names contracts.
-    let long = |(list, total): &(&str, usize)| (seen || *list == "contracts") && *total > MAX_SHOWN;
+    // A pending transaction has moved nothing yet, but it already names contracts and delegates.
+    let long = |(list, total): &(&str, usize)| {
+        (seen || ["contracts", "delegations"].contains(list)) && *total > MAX_SHOWN
+    };
     Explanation {
         cut: lists.into_iter().filter(long).collect(),
         chain: ChainName {
@@ -258,6 +275,7 @@ pub fn explain(record: &Record, known: &Knowledge) -> Explanation {
         signature_confidence: confidence,
         transfers: seen.then_some(transfers),
         approvals: seen.then(|| shown::approvals(&view)),
+        delegations,
         balance_changes: (seen && undetermined.is_none()).then(|| shown::changes(&view)),
         contracts,
         revert_reason,

@@ -64,8 +64,37 @@ pub struct Transaction {
     pub gas_limit: Option<U256>,
     /// Its block. `None` while it is pending.
     pub block: Option<BlockRef>,
-    /// How many EIP-7702 delegations it carries.
-    pub delegations: usize,
+    /// The EIP-7702 authorizations that it carries.
+    pub authorizations: Vec<CodeAuthorization>,
+}
+
+/// An account's signature that lets a contract act as its code (EIP-7702), whoever sends it. The
+/// chain skips one whose chain or nonce does not fit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodeAuthorization {
+    /// The account that signed it. `None` when the signature belongs to no account.
+    pub authority: Option<Address>,
+    /// The contract. The zero address removes the code.
+    pub delegate: Address,
+    /// The chain for which it is. Zero means every chain.
+    pub chain_id: U256,
+    /// The nonce that the account must have.
+    pub nonce: u64,
+}
+
+impl CodeAuthorization {
+    /// Whether it removes the account's code.
+    #[must_use]
+    pub fn is_revocation(&self) -> bool {
+        self.delegate.is_zero()
+    }
+
+    /// Whether it is signed, and for the chain with this id or for every chain.
+    #[must_use]
+    pub fn counts_on(&self, chain_id: u64) -> bool {
+        let chain = self.chain_id.is_zero() || self.chain_id == U256::from(chain_id);
+        chain && self.authority.is_some()
+    }
 }
 
 /// The type of a transaction that layer 1 puts into a rollup of the OP stack. Its gas is paid on

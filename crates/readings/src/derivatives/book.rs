@@ -81,6 +81,9 @@ pub struct Candle {
     pub volume_base: Figure,
     /// The number of trades.
     pub trades: u64,
+    /// Whether the period was still running when the venue stated it. Then its last price, its
+    /// turnover and its trades are those so far.
+    pub running: bool,
 }
 
 /// The numbers of the candle contradict each other.
@@ -156,6 +159,7 @@ mod tests {
             close: figure(close),
             volume_base: figure("0"),
             trades: 0,
+            running: false,
         };
         assert!(candle("2", "3", "1", "2").checked().is_ok());
         assert!(candle("1", "1", "1", "1").checked().is_ok());

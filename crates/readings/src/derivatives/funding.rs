@@ -45,6 +45,16 @@ impl FundingInterval {
         whole.then(|| Self::hours(hours)).flatten()
     }
 
+    /// Whether a payment at `next`, announced at `now`, fits an interval whose payments are counted
+    /// from midnight UTC: it lies on the grid of the interval, and no more than one interval ahead.
+    #[must_use]
+    pub fn fits(self, next: Timestamp, now: Timestamp) -> bool {
+        let interval = SignedDuration::from_hours(self.get().into());
+        let into_day = next.as_second().rem_euclid(86_400);
+        let on_grid = into_day.checked_rem(interval.as_secs()) == Some(0);
+        on_grid && next.duration_since(now) <= interval
+    }
+
     /// The number of hours.
     #[must_use]
     pub fn get(self) -> u8 {
@@ -144,6 +154,25 @@ mod tests {
         };
         assert!(rate("0.1") && rate("-0.1") && rate("0"));
         assert!(!rate("0.1001") && !rate("-1") && !rate("1000000000000000000000000"));
+    }
+
+    #[test]
+    fn an_interval_fits_its_next_payment_or_not() {
+        let fits = |hours: u64, next: &str| {
+            let interval = FundingInterval::hours(hours).unwrap();
+            let now = "2026-11-21T07:30:00Z".parse().unwrap();
+            interval.fits(next.parse().unwrap(), now)
+        };
+        let (eight, nine, noon) = (
+            "2026-11-21T08:00:00Z",
+            "2026-11-21T09:00:00Z",
+            "2026-11-21T12:00:00Z",
+        );
+        assert!(fits(8, eight) && fits(4, eight) && fits(1, eight));
+        assert!(!fits(8, nine) && !fits(4, nine) && !fits(8, noon));
+        // The payment is on the grid, and further away than the interval is long.
+        assert!(!fits(4, noon) && !fits(1, nine) && fits(8, "2026-11-21T08:00:00.000Z"));
+        assert!(!fits(8, "2026-11-21T08:01:00Z"));
     }
 
     #[test]

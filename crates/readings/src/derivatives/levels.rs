@@ -18,7 +18,8 @@ const PLACES: u32 = 4;
 /// The structure of a list of candles.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Structure {
-    /// The number of candles.
+    /// The number of whole candles: a running one has less volume and range than it will have, so
+    /// it does not count for the usual range, the volumes and the turning points.
     pub candles: usize,
     /// The highest price.
     pub high: Figure,
@@ -58,18 +59,20 @@ pub struct PriceLevel {
 }
 
 /// Returns the structure of `candles`, which are the oldest first, with the nearest levels or all
-/// of them. `None` for fewer than five candles.
+/// of them. `None` for fewer than five whole candles.
 #[must_use]
 pub fn structure(candles: &[Candle], extent: Extent) -> Option<Structure> {
-    if candles.len() < 2 * BESIDE + 1 {
+    let running = candles.iter().rev().take_while(|candle| candle.running);
+    let whole = candles.get(..candles.len().checked_sub(running.count())?)?;
+    if whole.len() < 2 * BESIDE + 1 {
         return None;
     }
     let (first, last) = (candles.first()?, candles.last()?.close);
     let high = candles.iter().map(|candle| candle.high).max()?;
     let low = candles.iter().map(|candle| candle.low).min()?;
-    let ranges = candles.iter().map(|candle| candle.high.0 - candle.low.0);
-    let range = sum(ranges)?.checked_div(Decimal::from(candles.len()))?;
-    let (mut supports, mut resistances) = levels(candles, last, range);
+    let ranges = whole.iter().map(|candle| candle.high.0 - candle.low.0);
+    let range = sum(ranges)?.checked_div(Decimal::from(whole.len()))?;
+    let (mut supports, mut resistances) = levels(whole, last, range);
     let levels_total = (supports.len(), resistances.len());
     let most = extent.most(MOST);
     supports.truncate(most);
@@ -79,11 +82,11 @@ pub fn structure(candles: &[Candle], extent: Extent) -> Option<Structure> {
     let position = (last.0 - low.0)
         .checked_mul(Decimal::ONE_HUNDRED)
         .and_then(|part| part.checked_div(width));
-    let halves = candles.split_at(candles.len() / 2);
+    let halves = whole.split_at(whole.len() / 2);
     let volume = |part: &[Candle]| sum(part.iter().map(|candle| candle.volume_base.0));
     let rounded = |value: Decimal| Figure(value.round_dp(PLACES));
     Some(Structure {
-        candles: candles.len(),
+        candles: whole.len(),
         high,
         low,
         last,
@@ -181,6 +184,7 @@ mod tests {
             close: figure(close),
             volume_base: figure(if hour < 5 { 10 } else { 20 }),
             trades: 1,
+            running: false,
         }
     }
 
@@ -235,6 +239,28 @@ mod tests {
         assert_eq!(shown.resistances.len(), MOST);
         assert!(shown.levels_total.1 > MOST, "{:?}", shown.levels_total);
         assert!(shown.supports.len() <= shown.levels_total.0);
+    }
+
+    #[test]
+    fn a_running_candle_counts_only_for_the_prices_it_has_seen() {
+        let mut candles = zigzag();
+        let whole = structure(&candles, Extent::First).unwrap();
+        candles.push(Candle {
+            running: true,
+            volume_base: Figure(Decimal::ONE),
+            ..candle(10, 109, 130, 111)
+        });
+        let shown = structure(&candles, Extent::First).unwrap();
+        assert_eq!(shown.candles, whole.candles);
+        assert_eq!(shown.volume_change_pct, whole.volume_change_pct);
+        assert_eq!(shown.resistances.len(), whole.resistances.len());
+        assert_eq!(
+            (shown.high.to_string(), shown.last.to_string()),
+            ("130".into(), "111".into())
+        );
+        // Of five candles, the last one still running, four are whole.
+        let few: Vec<_> = candles.split_off(6);
+        assert_eq!(structure(&few, Extent::First), None);
     }
 
     #[test]

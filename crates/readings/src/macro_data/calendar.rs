@@ -21,6 +21,9 @@ static FRANKFURT: LazyLock<TimeZone> = LazyLock::new(|| zone("CET-1CEST,M3.5.0,M
 /// How many days back a session is searched. This is more than the longest closure.
 const LOOK_BACK_DAYS: usize = 40;
 
+/// When the next session of futures begins, in New York.
+const FUTURES_EVENING: Time = time(18, 0, 0, 0);
+
 fn zone(rule: &str) -> TimeZone {
     TimeZone::posix(rule).unwrap_or(TimeZone::UTC)
 }
@@ -143,6 +146,18 @@ impl Market {
         zone.to_datetime(time).date()
     }
 
+    /// Returns the date of the session to which a price of `time` belongs. `None` after the evening
+    /// break of futures: sources differ on whether that price counts for today or tomorrow.
+    #[must_use]
+    pub fn session_date(self, time: Timestamp) -> Option<Date> {
+        let (date, clock) = new_york(time);
+        match self {
+            Self::CommodityFutures if clock >= FUTURES_EVENING => None,
+            Self::CommodityFutures => Some(date),
+            _ => Some(self.date_of(time)),
+        }
+    }
+
     fn published_at(self, date: Date) -> Option<Timestamp> {
         let valued = self.valued_at(date)?;
         match self {
@@ -258,7 +273,7 @@ fn is_holiday_session(date: Date, clock: Time) -> bool {
 fn futures_trade(date: Date, clock: Time) -> bool {
     let short = us_holiday(date) || early_close(date);
     let halts = time(if short { 13 } else { 17 }, 0, 0, 0);
-    let session = if clock >= time(18, 0, 0, 0) {
+    let session = if clock >= FUTURES_EVENING {
         date.tomorrow().ok()
     } else {
         Some(date).filter(|_| clock < halts)

@@ -107,40 +107,52 @@ impl MacroData {
             .find(|reading| reading.symbol == instrument.symbol)
     }
 
+    /// The reading of `instrument`, if it is an index of shares or the VIX.
+    pub fn index_mut(&mut self, instrument: &Instrument) -> Option<&mut Reading> {
+        self.indices
+            .iter_mut()
+            .chain(&mut self.volatility.vix)
+            .find(|reading| reading.symbol == instrument.symbol)
+    }
+
     /// Keeps only `instrument`.
     #[must_use]
     pub fn only(mut self, instrument: &Instrument) -> Self {
         let symbol = instrument.symbol;
-        let clear = |reading: &mut Option<Reading>| {
-            reading.take_if(|reading| reading.symbol != symbol);
-        };
+        self.retain(|reading| reading.symbol == symbol);
+        self
+    }
+
+    /// Keeps only the readings for which `keep` holds, with their cross checks.
+    pub fn retain(&mut self, keep: impl Fn(&Reading) -> bool) {
         for list in [&mut self.indices, &mut self.commodities, &mut self.fx] {
-            list.retain(|reading| reading.symbol == symbol);
+            list.retain(&keep);
         }
-        clear(&mut self.volatility.vix);
-        clear(&mut self.dollar.derived_index);
-        clear(&mut self.dollar.broad_index);
         let yields = &mut self.yields;
-        clear(&mut yields.three_months);
-        clear(&mut yields.two_years);
-        clear(&mut yields.ten_years);
-        clear(&mut yields.thirty_years);
-        let Yields {
-            three_months,
-            two_years,
-            ten_years,
-            thirty_years,
-            ..
-        } = yields;
-        if [three_months, two_years, ten_years, thirty_years]
-            .into_iter()
-            .all(|of| of.is_none())
-        {
+        let mut curve = [
+            &mut yields.three_months,
+            &mut yields.two_years,
+            &mut yields.ten_years,
+            &mut yields.thirty_years,
+        ];
+        for reading in &mut curve {
+            reading.take_if(|reading| !keep(reading));
+        }
+        if curve.iter().all(|reading| reading.is_none()) {
             yields.spread_2s10s_bp = None;
             yields.curve_date = None;
         }
-        self.cross_checks.retain(|check| check.symbol == symbol);
-        self
+        let single = [
+            &mut self.volatility.vix,
+            &mut self.dollar.derived_index,
+            &mut self.dollar.broad_index,
+        ];
+        for reading in single {
+            reading.take_if(|reading| !keep(reading));
+        }
+        let kept: Vec<&str> = self.readings().map(|reading| reading.symbol).collect();
+        self.cross_checks
+            .retain(|check| kept.contains(&check.symbol));
     }
 
     /// Returns up to which age, in seconds, the whole set counts as fresh. When no reading is
@@ -246,6 +258,27 @@ mod tests {
             ),
             (0, None)
         );
+    }
+
+    #[test]
+    fn a_cross_check_goes_with_its_reading() {
+        let mut data = data();
+        let check = |data: &MacroData, instrument| {
+            let reading = data.find(instrument).unwrap();
+            CrossCheck::new(reading, "y", reading.value.0, reading.as_of)
+        };
+        data.cross_checks = vec![
+            check(&data, &Instrument::SP500),
+            check(&data, &Instrument::US2Y),
+        ];
+        let friday: Timestamp = "2026-11-20T00:00:00Z".parse().unwrap();
+        data.retain(|reading| reading.as_of >= friday);
+        let checked: Vec<_> = data.cross_checks.iter().map(|of| of.symbol).collect();
+        assert_eq!((data.readings().count(), checked), (2, vec!["US2Y"]));
+        assert!(data.yields.spread_2s10s_bp.is_some());
+        data.retain(|_| false);
+        assert_eq!(data.yields, Yields::default());
+        assert!(data.cross_checks.is_empty());
     }
 
     #[test]

@@ -196,6 +196,35 @@ fn flagged_tokens_are_shown_last_and_not_counted() {
 }
 
 #[test]
+fn unrated_tokens_have_a_sum_of_their_own() {
+    let of = |asset: Asset, risk: Risk| {
+        let mut sent = holding(asset, "FREE", 2, 0, "292065636");
+        sent.risk = risk;
+        let coin = holding(Asset::Native, "OKB", 1, 0, "118.42");
+        portfolio(ACCOUNT, vec![read(196, vec![coin, sent])])
+    };
+    let sums = |of: &Portfolio| {
+        (
+            of.total_usd.unwrap().to_string(),
+            of.unrated_usd.to_string(),
+        )
+    };
+    let free = of(token(0xab), Risk::Unknown);
+    assert_eq!(sums(&free), ("118.42".into(), "584131272".into()));
+    assert_eq!(free.chains[0].reasons, ["not_rated"]);
+    assert!(!free.total_usd_complete && free.unsupported().is_none());
+    // A known token counts without a rating.
+    let known = of(Asset::Token(USDT0), Risk::Unknown);
+    assert_eq!(sums(&known), ("584131390.42".into(), "0".into()));
+    assert!(known.total_usd_complete && known.unsupported().is_none());
+    // A rated one counts, and is named because nothing else supports so large a part of the sum.
+    let rated = of(token(0xab), Risk::Low);
+    assert_eq!(sums(&rated), ("584131390.42".into(), "0".into()));
+    let (chain_id, named) = rated.unsupported().unwrap();
+    assert_eq!((chain_id, named.address), (196, token(0xab)));
+}
+
+#[test]
 fn amounts_beyond_any_decimal_have_no_value_and_break_nothing() {
     let mut huge = holding(token(1), "H", 0, 0, "79228162514264337593543950335");
     huge.raw = Some(U256::MAX);

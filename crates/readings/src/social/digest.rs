@@ -1,5 +1,5 @@
 //! The digest of a day's posts by opinion leaders, and the changes from the day before: topics,
-//! stances and claims. Each names the posts on which it is based, and is stated in our own words.
+//! stances and claims. Each names the posts on which it is based. Claims are quoted word for word.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,7 +37,7 @@ pub struct PostDigest {
     pub topics: Vec<Topic>,
     /// The stances on tokens, those with the most authors first.
     pub stances: Vec<Stance>,
-    /// The claims in our own words, those with the most authors first.
+    /// The claims, word for word, those with the most authors first.
     pub claims: Vec<Statement>,
     /// The full lengths of the lists.
     pub shown_of: ShownOf,
@@ -98,7 +98,7 @@ pub struct Stance {
 /// A claim.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Statement {
-    /// One sentence in our own words.
+    /// Who states it, and the sentence of the post, word for word.
     pub claim: String,
     /// The kind of the claim.
     pub kind: ClaimKind,
@@ -270,12 +270,12 @@ fn statements(today: &[&Post]) -> Vec<Statement> {
         }
     });
     let mut rows: Vec<Statement> = rows.collect();
-    // When the numbers of authors are equal, events come before stances.
+    // When the numbers of authors are equal, attacks come first and prices last.
     rows.sort_by_key(|row| (std::cmp::Reverse(row.authors.len()), row.kind));
     rows
 }
 
-/// Writes `@a …` for one author, and `each of @a, @b and 3 more …` for several.
+/// Writes `@a: “…”` for one author, and `each of @a, @b and 3 more: “…”` for several.
 fn sentence(claim: &Claim, authors: &[String]) -> String {
     let named: Vec<String> = authors
         .iter()
@@ -288,7 +288,7 @@ fn sentence(claim: &Claim, authors: &[String]) -> String {
         (several, 0) => format!("each of {}", several.join(", ")),
         (several, more) => format!("each of {} and {more} more", several.join(", ")),
     };
-    format!("{who} {}", claim.words())
+    format!("{who}: “{}”", claim.quote)
 }
 
 fn change(today: &[&Post], yesterday: &[&Post]) -> Change {

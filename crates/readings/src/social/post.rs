@@ -1,17 +1,17 @@
 //! The content of a post, extracted from its text: tokens, topics, stances and claims. The text
-//! itself is not kept, because it is not ours to sell.
+//! itself is not kept, except single sentences that are quoted as claims with their link.
 
 mod claim;
+mod sentence;
 
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 use serde::{Deserialize, Deserializer, Serialize};
 
 pub use self::claim::{Claim, ClaimKind};
-use super::mood::MoodLabel;
 use crate::{
     Figure, mean,
-    news::{of_title, topic_named, topics_in},
+    news::{of_title, topic_named, topics_in, words},
 };
 
 /// Words in capitals that count as a token's symbol in a post.
@@ -53,48 +53,48 @@ pub struct Posts {
 /// The content of a text: its stances, topics and claims.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Content {
-    /// The tokens that it names, each with the tone of the clauses that name it, from −1 to 1.
+    /// The tokens of which it has a view, each with the tone of the clauses that name it, from −1
+    /// to 1.
     pub stances: Vec<(String, Figure)>,
     /// Its topics, by their names.
     #[serde(deserialize_with = "known_topics")]
     pub topics: Vec<&'static str>,
     /// Its claims.
+    #[serde(deserialize_with = "known_claims")]
     pub claims: Vec<Claim>,
 }
 
 impl Content {
-    /// Reads a text clause by clause: "BTC looks strong, ETH weak" is in favour of one token and
-    /// against the other. A clause without a tone gets the tone of the whole text, if the text
-    /// names no other token.
+    /// Reads a text sentence by sentence, and the tone of each clause: "BTC looks strong, ETH weak"
+    /// is in favour of one token and against the other. Only sentences that state the author's own
+    /// view count. A tone that belongs to no single token, such as that of a comparison, is left
+    /// out, and so is a token that only such clauses name.
     #[must_use]
     pub fn read(text: &str) -> Self {
-        let clauses: Vec<(Vec<String>, Decimal, &str)> = clauses(text)
-            .map(|clause| (symbols_in(clause), of_title(clause).score.0, clause))
+        let sentences = sentence::sentences(text);
+        let own = sentences.iter().filter(|sentence| sentence.is_own);
+        let clauses: Vec<(Vec<String>, Decimal)> = own
+            .flat_map(|sentence| clauses(sentence.text))
+            .filter(|clause| symbols_in(clause).len() < 2 || !compares(clause))
+            .map(|clause| (symbols_in(clause), of_title(clause).score.0))
             .collect();
-        let named = symbols_in(text);
-        let whole = of_title(text).score.0;
-        let stances = named.iter().map(|symbol| {
-            let scores = clauses
+        let stances = symbols_in(text).into_iter().filter_map(|symbol| {
+            let mut about = clauses
                 .iter()
-                .filter(|(symbols, ..)| symbols.contains(symbol))
-                .map(|(_, score, _)| *score);
-            let toned: Vec<Decimal> = scores.filter(|score| !score.is_zero()).collect();
-            let mean = mean(&toned);
-            let alone = named.len() == 1;
-            let score = mean.unwrap_or(if alone { whole } else { Decimal::ZERO });
-            (symbol.clone(), Figure(score.round_dp(4)))
+                .filter(|(symbols, _)| symbols.contains(&symbol))
+                .map(|(_, score)| *score)
+                .peekable();
+            about.peek()?;
+            let toned: Vec<Decimal> = about.filter(|score| !score.is_zero()).collect();
+            let score = mean(&toned).unwrap_or(Decimal::ZERO);
+            Some((symbol, Figure(score.round_dp(4))))
         });
         let stances: Vec<_> = stances.collect();
         let mut claims = Vec::new();
-        for (symbols, _, clause) in &clauses {
-            for claim in claim::stated(clause, symbols) {
-                if !claims.contains(&claim) {
-                    claims.push(claim);
-                }
+        for claim in sentences.iter().filter_map(claim::stated) {
+            if !claims.contains(&claim) {
+                claims.push(claim);
             }
-        }
-        for (symbol, score) in &stances {
-            claims.extend(claim::leaning(symbol, MoodLabel::of(score.0)));
         }
         Self {
             stances,
@@ -115,6 +115,23 @@ impl Content {
 fn known_topics<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<&'static str>, D::Error> {
     let names: Vec<String> = Vec::deserialize(deserializer)?;
     Ok(names.iter().filter_map(|name| topic_named(name)).collect())
+}
+
+/// Reads claims, and leaves out those of an earlier form.
+fn known_claims<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Claim>, D::Error> {
+    let claims: Vec<serde_json::Value> = Vec::deserialize(deserializer)?;
+    let read = claims.into_iter().map(serde_json::from_value);
+    Ok(read.filter_map(Result::ok).collect())
+}
+
+/// Whether a clause sets its tokens against each other.
+fn compares(clause: &str) -> bool {
+    const COMPARING: &[&str] = &[
+        "against", "but", "for", "from", "instead", "into", "less", "more", "not", "over",
+        "rather", "than", "then", "to", "unlike", "versus", "vs", "whereas", "while",
+    ];
+    let padded = format!(" {} ", words(clause).join(" "));
+    sentence::has_any(&padded, COMPARING)
 }
 
 /// Splits a text into clauses. A point or a comma inside a number does not end a clause.
@@ -179,6 +196,7 @@ fn symbols_in(text: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::social::mood::MoodLabel;
 
     #[test]
     fn symbols_are_tagged_or_well_known() {
@@ -199,22 +217,32 @@ mod tests {
         assert_eq!(label("BTC"), MoodLabel::Bullish);
         assert_eq!(label("SOL"), MoodLabel::Bearish);
         assert_eq!(label("ETH"), MoodLabel::Neutral);
-        // The whole text is about the only token that it names.
+        // A tone of another sentence is not the tone about the token.
         let read = Content::read("$SUI. This is a disaster");
-        assert_eq!(MoodLabel::of(read.stances[0].1.0), MoodLabel::Bearish);
+        assert_eq!(MoodLabel::of(read.stances[0].1.0), MoodLabel::Neutral);
+        // Negation counts, and a comparison or a question has no tone of a single token.
+        let read = Content::read("No, $AAVE was not hacked");
+        assert!(read.stances[0].1.0 >= Decimal::ZERO && read.claims.is_empty());
+        for open in [
+            "BTC is great, unlike ETH or SOL against BTC",
+            "Is $SUI weak?",
+        ] {
+            let read = Content::read(open);
+            assert!(read.stances.len() < 2, "{:?}", read.stances);
+        }
+        assert!(Content::read("Is $SUI weak?").stances.is_empty());
     }
 
     #[test]
-    fn the_content_of_a_post_can_be_stored_without_its_text() {
+    fn the_content_of_a_post_can_be_stored_without_its_other_text() {
         let read = Content::read("BTC looks strong, ETF inflows hit $1.5. $SOL is weak");
         let kept = serde_json::to_string(&read).unwrap();
-        assert!(!kept.contains("looks"), "{kept}");
+        assert!(!kept.contains("is weak"), "{kept}");
         assert_eq!(serde_json::from_str::<Content>(&kept).unwrap(), read);
-        let other = r#"{"stances":[],"topics":["etf","a topic of another version"],"claims":[]}"#;
-        assert_eq!(
-            serde_json::from_str::<Content>(other).unwrap().topics,
-            ["etf"]
-        );
+        let other = r#"{"stances":[],"topics":["etf","a topic of another version"],
+                        "claims":[{"kind":"positive","symbol":"BTC","price":null}]}"#;
+        let read = serde_json::from_str::<Content>(other).unwrap();
+        assert_eq!((read.topics, read.claims), (vec!["etf"], Vec::new()));
     }
 
     #[test]
@@ -229,5 +257,101 @@ mod tests {
         let read = Content::read("Spot ETF inflows hit a record");
         assert!(read.stances.is_empty() && read.tone().is_none());
         assert_eq!(read.topics, ["etf"]);
+    }
+
+    /// Posts that state nothing of what their words could be taken for.
+    const NO_CLAIM: [&str; 48] = [
+        "No, $AAVE was not hacked",
+        "$AAVE wasn't hacked. Sleep well",
+        "$AAVE isn’t exploited, stop panicking",
+        "Nobody drained the $UNI pool",
+        "There was never an exploit on $LINK",
+        "$USDT did not depeg",
+        "$USDC never lost its peg",
+        "False: $SOL halted",
+        "$SOL halted. Fake news",
+        "The team denies that $ARB was exploited",
+        "$OKB unaffected by the exchange hacked today, funds are safe",
+        "$ETH was hacked? No",
+        "Was $AAVE hacked",
+        "Is $BNB delisted?",
+        "Did $XRP win the lawsuit",
+        "If $AAVE gets hacked, DeFi is over",
+        "Imagine $BTC at $1,000,000",
+        "What would a $USDT depeg mean",
+        "$SOL could be halted again",
+        "$LINK might be delisted",
+        "Unless fees fall, $AVAX liquidations follow",
+        "Once $BTC hits $100k we celebrate",
+        "Hopefully $SUI is listed on the exchange",
+        "Maybe $PEPE is listed",
+        "I wish $DOGE launched smart contracts",
+        "Suppose the bridge is drained tomorrow",
+        "When $HYPE unlocks come, sell",
+        "lol $AAVE hacked again",
+        "$ETH drained my wallet haha",
+        "$SOL halted 😂",
+        "$BTC to $1 trust me bro",
+        "April fools: $LINK exploited",
+        "$UNI hacked /s",
+        "Just kidding, $ADA launched mainnet",
+        "My wife exploited the vault",
+        "I dreamt $BTC was listed at $5",
+        "I exploited the breakfast buffet, drained the coffee",
+        "@bob: $AAVE was hacked",
+        "RT @bob $AAVE was hacked",
+        "“$AAVE was hacked” is going around",
+        "Bob says $AAVE was hacked",
+        "According to a bot the $AAVE pool is drained",
+        "Rumor: $USDC depeg",
+        "$ARB allegedly exploited",
+        "People claim $TON halted withdrawals",
+        "Remember the exploit of the DAO on ETH",
+        "Three years ago $UNI was drained",
+        "How to avoid that $AAVE wallets get hacked",
+    ];
+    /// Posts with a claim, its kind and its token.
+    const CLAIMS: [(&str, ClaimKind, Option<&str>); 12] = [
+        ("$AAVE was hacked", ClaimKind::Exploit, Some("AAVE")),
+        ("gm. The bridge is drained! Sad", ClaimKind::Exploit, None),
+        ("$USDC lost its peg", ClaimKind::Depeg, Some("USDC")),
+        ("SOL halted again", ClaimKind::Halt, Some("SOL")),
+        ("Spot ETF inflows are back", ClaimKind::Flows, None),
+        ("The SEC sues the exchange", ClaimKind::Regulation, None),
+        (
+            "$PEPE listed on the exchange",
+            ClaimKind::Listing,
+            Some("PEPE"),
+        ),
+        ("$ARB unlocks 92M tokens", ClaimKind::Unlock, Some("ARB")),
+        (
+            "Liquidations everywhere on SOL",
+            ClaimKind::Liquidations,
+            Some("SOL"),
+        ),
+        ("ETH hard fork is live", ClaimKind::Upgrade, Some("ETH")),
+        ("$BTC to $100k by year end", ClaimKind::Price, Some("BTC")),
+        (
+            "BTC and ETH liquidated after the CPI",
+            ClaimKind::Liquidations,
+            None,
+        ),
+    ];
+
+    #[test]
+    fn nobody_is_quoted_with_what_they_did_not_say() {
+        for text in NO_CLAIM {
+            assert!(Content::read(text).claims.is_empty(), "{text}");
+        }
+        for (text, kind, symbol) in CLAIMS {
+            let [claim] = Content::read(text).claims.try_into().unwrap();
+            let Claim {
+                kind: of,
+                symbol: about,
+                quote,
+            } = claim;
+            assert_eq!((of, about.as_deref()), (kind, symbol), "{text}");
+            assert!(text.contains(&quote), "{text}: {quote}");
+        }
     }
 }

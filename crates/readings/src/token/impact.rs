@@ -38,14 +38,15 @@ pub struct SizeImpact {
 const METHOD: &str =
     "loss_pct = 100 * usd / (usd + side_usd): constant product of the deepest pool, without fees";
 
-/// Makes the estimate for the deepest of `pairs`, among those whose liquidity is known. `None` when
-/// there is none, or when a side of the deepest one is empty.
+/// Makes the estimate for the deepest of `pairs`, among those whose liquidity is known. A pool whose
+/// sides are known comes before one that only states a sum. `None` when there is none, or when a
+/// side of the deepest one is empty.
 #[must_use]
 pub fn pool_impact<'a>(pairs: impl IntoIterator<Item = &'a DexPair>) -> Option<PoolImpact> {
     let deepest = pairs
         .into_iter()
         .filter(|pair| pair.liquidity_usd.is_some())
-        .max_by_key(|pair| pair.depth_usd().or(pair.liquidity_usd))?;
+        .max_by_key(|pair| (pair.depth_usd(), pair.liquidity_usd))?;
     let (side, side_basis) = smaller_side(deepest)?;
     let row = |usd: u32| {
         let size = Decimal::from(usd);

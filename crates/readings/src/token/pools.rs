@@ -7,9 +7,10 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{
     coin::{Coin, Contract, chain_of, unpriced},
+    consensus::CONTRADICTION_PCT,
     search,
 };
-use crate::{Decimal, Figure, symbol::SymbolKey};
+use crate::{Decimal, Figure, percent_change, symbol::SymbolKey};
 
 /// A token that is known only from its pools needs this many dollars in them. Anybody can open a
 /// pool for a token with a well-known symbol.
@@ -115,6 +116,32 @@ pub fn spot(platform: &str, address: &str, pairs: &[DexPair]) -> Option<DexPrice
         .filter(|pair| pair.platform == platform)
         .filter_map(|pair| pair.price_of(address))
         .max_by_key(|price| price.liquidity_usd)
+}
+
+/// Returns the deepest pool that contradicts `price`, the price of the deepest of all
+/// ([`spot`]): it is traded, at least a tenth as deep, and its price differs by more than
+/// [`CONTRADICTION_PCT`]. The two pools cannot both be right, and which one is, is not known.
+#[must_use]
+pub fn contrary(
+    platform: &str,
+    address: &str,
+    pairs: &[DexPair],
+    price: &DexPrice,
+) -> Option<DexPrice> {
+    let least = price.liquidity_usd.get().checked_div(Decimal::TEN)?;
+    pairs
+        .iter()
+        .filter(|pair| pair.platform == platform && pair.traded_within_seconds.is_some())
+        .filter_map(|pair| pair.price_of(address))
+        .filter(|other| other.liquidity_usd.get() >= least)
+        .filter(|other| {
+            let (low, high) = match other.price_usd < price.price_usd {
+                true => (other.price_usd, price.price_usd),
+                false => (price.price_usd, other.price_usd),
+            };
+            percent_change(low.get(), high.get()).is_none_or(|spread| spread > CONTRADICTION_PCT)
+        })
+        .max_by_key(|other| other.liquidity_usd)
 }
 
 impl DexPair {
@@ -324,6 +351,32 @@ mod tests {
         };
         assert_eq!(unknown.depth_usd(), None);
         assert_eq!(spot("xlayer", "0xa", &[unknown]), None);
+    }
+
+    #[test]
+    fn two_deep_pools_contradict_each_other() {
+        let deep = pair(("0xa", "WOKB"), "118.42", "118.42", Some("2000000"));
+        let other = |price: &str, liquidity: &str| {
+            let pairs = [
+                deep.clone(),
+                pair(("0xa", "WOKB"), price, price, Some(liquidity)),
+            ];
+            let spot = spot("xlayer", "0xa", &pairs).unwrap();
+            assert_eq!(spot.price_usd.to_string(), "118.42");
+            contrary("xlayer", "0xa", &pairs, &spot).map(|other| other.price_usd.to_string())
+        };
+        assert_eq!(other("124.4", "200000").as_deref(), Some("124.4"));
+        assert_eq!(other("112.7", "200000").as_deref(), Some("112.7"));
+        // It differs by less than the limit, or is not deep enough to say anything.
+        assert_eq!(other("124.3", "200000"), None);
+        assert_eq!(other("124.4", "199999"), None);
+        let dormant = DexPair {
+            traded_within_seconds: None,
+            ..pair(("0xa", "WOKB"), "200", "200", Some("1000000"))
+        };
+        let pairs = [deep.clone(), dormant];
+        let spot = spot("xlayer", "0xa", &pairs).unwrap();
+        assert_eq!(contrary("xlayer", "0xa", &pairs, &spot), None);
     }
 
     #[test]

@@ -47,13 +47,12 @@ pub(super) fn paid(operation: Operation, network: Network, offering: &Offering) 
     object
 }
 
-/// Makes the payment data for registries: the structured form, and `pricingMode` and `network` for
-/// readers of the older flat form.
+/// Makes the payment data for registries, in the form of the service's specification.
 fn payment_info(route: &Route, network: Network) -> Json {
     json!({
-        "price": {"mode": "fixed", "currency": "USD", "amount": route.price.to_string()},
-        "protocols": [{"x402": {}}],
+        "protocols": ["x402"],
         "pricingMode": "fixed",
+        "price": route.price.to_string(),
         "network": network.to_string(),
     })
 }

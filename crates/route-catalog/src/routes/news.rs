@@ -99,7 +99,7 @@ pub(crate) const TWITTER_SUMMARY: Route = Route {
     price: MicroUsd::dollars("0.001"),
     summary: "Digest of opinion leaders' posts",
     description: "Digest of the opinion leaders' posts of a day: topics, the leaders for and \
-                  against each token, and their claims in our own words, each with links to the \
+                  against each token, and their claims word for word, each with links to the \
                   posts, and the change from the day before.",
     refuses: "the posts cannot be read, or no post of the day is about a token or a topic",
     query: &[],

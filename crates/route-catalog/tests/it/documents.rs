@@ -43,9 +43,9 @@ fn openapi_has_every_operation_with_its_price() {
         assert_eq!(
             documented["x-payment-info"],
             json!({
-                "protocols": [{"x402": {}}],
+                "protocols": ["x402"],
                 "pricingMode": "fixed",
-                "price": {"mode": "fixed", "currency": "USD", "amount": route.price.to_string()},
+                "price": route.price.to_string(),
                 "network": "eip155:196",
             })
         );

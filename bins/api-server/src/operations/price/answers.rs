@@ -7,7 +7,7 @@ use data_sources::{Error, Provenance, SourceErrorKind, SourceStatus, Sourced};
 use readings::token::consensus::{Consensus, MAX_AGE_SECONDS, Quote};
 use readings::token::pools::DexPair;
 
-use super::{FRESH_SECONDS, INFO, PAIRS, deepest};
+use super::{FRESH_SECONDS, INFO, PAIRS, of_pools};
 use crate::answer::Part;
 use crate::context::Context;
 
@@ -57,24 +57,29 @@ impl<'a> PriceAnswers<'a> {
         }
     }
 
-    /// Takes the price of the deepest pool among the requested pairs.
+    /// Takes the price of the deepest pool among the requested pairs, and that of a pool which
+    /// contradicts it.
     pub(super) fn pool(
         &mut self,
         platform: &str,
         token: Address,
         pairs: Result<Sourced<Arc<Vec<DexPair>>>, Error>,
-    ) -> Option<Quote> {
+    ) -> Vec<Quote> {
         let fetched_at = match &pairs {
             Ok(sourced) => sourced.sources.iter().map(|source| source.fetched_at).min(),
             Err(_) => None,
         };
-        let pairs = self.take(PAIRS, pairs)?;
-        let quote = deepest(platform, token, &pairs, fetched_at?)?;
-        let sources = self.provenance.iter_mut();
-        for source in sources.filter(|source| source.source == PAIRS) {
-            source.as_of = quote.as_of;
+        let (Some(pairs), Some(fetched_at)) = (self.take(PAIRS, pairs), fetched_at) else {
+            return Vec::new();
+        };
+        let quotes = of_pools(platform, token, &pairs, fetched_at);
+        if let Some(deepest) = quotes.first() {
+            let sources = self.provenance.iter_mut();
+            for source in sources.filter(|source| source.source == PAIRS) {
+                source.as_of = deepest.as_of;
+            }
         }
-        Some(quote)
+        quotes
     }
 
     /// Records a source that has no price or could not be asked.

@@ -141,7 +141,7 @@ pub(super) async fn pools(
     if pairs.is_empty() {
         return Err(fault::core_missing("pools", "no_pool"));
     }
-    pairs.sort_by_key(|pair| std::cmp::Reverse(pair.liquidity_usd));
+    pairs.sort_by_key(|pair| std::cmp::Reverse(pair.depth_usd()));
     let sum = |of: fn(&DexPair) -> Option<Figure>| -> Option<Decimal> {
         pairs
             .iter()
@@ -149,20 +149,18 @@ pub(super) async fn pools(
             .map(Figure::get)
             .reduce(|a, b| a.saturating_add(b))
     };
-    let (liquidity, volume) = (
-        sum(|pair| pair.liquidity_usd),
-        sum(|pair| pair.volume_24h_usd),
-    );
+    let (liquidity, volume) = (sum(DexPair::depth_usd), sum(|pair| pair.volume_24h_usd));
     let impact = pool_impact(pairs.iter().copied());
     let row = |pair: &&DexPair| {
-        let share = pair.liquidity_usd.zip(liquidity);
+        let depth = pair.depth_usd();
+        let share = depth.zip(liquidity);
         json!({
             "pair": pair.pair,
             "base": pair.base.symbol,
             "quote": pair.quote.symbol,
             "price_usd": pair.price_usd,
             "traded_within_seconds": pair.traded_within_seconds,
-            "liquidity_usd": pair.liquidity_usd,
+            "liquidity_usd": depth,
             "share_of_liquidity_pct": share.and_then(|(part, all)| share_pct(part.get(), all)).map(Figure),
             "volume_24h_usd": pair.volume_24h_usd,
             "change_1h_pct": pair.change_1h_pct,

@@ -156,7 +156,7 @@ fn differ(one: Decimal, other: Decimal) -> bool {
     percent_change(one, other).is_none_or(|pct| pct.abs() > TOLERANCE_PCT)
 }
 
-fn of_chart(chart: Quote) -> Observation {
+pub(super) fn of_chart(chart: Quote) -> Observation {
     Observation {
         value: chart.price,
         previous: chart.previous,

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use data_sources::{Error, Provenance, SourceStatus, Sourced};
-use readings::macro_data::{Instrument, MacroData, Observation, spread_bp};
+use jiff::Timestamp;
+use readings::macro_data::{Instrument, MacroData, Observation, Reading, spread_bp};
 
 use super::{YIELDS, read};
 use crate::context::Context;
@@ -78,14 +79,18 @@ fn left_out(mut sources: Vec<Provenance>) -> Vec<Provenance> {
     sources
 }
 
-/// Whether the sources had to answer with old data.
-fn is_stale(sources: &[Provenance]) -> bool {
+/// Whether the sources had to answer with old data, or the calendar of the market says that there
+/// is a newer value.
+fn is_old(instrument: &'static Instrument, answer: &Sourced<Observation>, now: Timestamp) -> bool {
     let stale = |source: &Provenance| matches!(source.status, SourceStatus::Stale { .. });
-    sources.iter().any(stale)
+    let behind = || Reading::new(instrument, &answer.value, now).is_ok_and(|of| of.stale);
+    answer.sources.iter().any(stale) || behind()
 }
 
-/// The Treasury's curve. Yields that it lacks or cannot refresh are read from FRED.
+/// The Treasury's curve. Yields that it lacks, or whose newest values it does not have, are also
+/// read from FRED.
 pub(super) async fn yields(
+    context: &Context,
     tradfi: &Tradfi,
     only: Option<&'static Instrument>,
     max_age: Option<Duration>,
@@ -99,7 +104,6 @@ pub(super) async fn yields(
             (Vec::new(), Vec::new())
         }
     };
-    let stale = is_stale(&from);
     for (instrument, place) in YIELDS {
         let wanted = only.is_none_or(|only| only == instrument);
         let point = points.iter().find(|(of, _)| *of == instrument);
@@ -108,7 +112,7 @@ pub(super) async fn yields(
             sources: from.clone(),
         });
         let chosen = match first {
-            Some(first) if stale && wanted => {
+            Some(first) if wanted && is_old(instrument, &first, context.now()) => {
                 Chosen::newer(first, tradfi.fred.latest(instrument, max_age).await)
             }
             Some(first) => Chosen::only(Ok(first)),
@@ -120,11 +124,18 @@ pub(super) async fn yields(
     curve
 }
 
-/// VIX from the exchange, or from FRED if the exchange does not answer or cannot refresh it.
-pub(super) async fn volatility(tradfi: &Tradfi, max_age: Option<Duration>) -> Chosen {
+/// VIX from the exchange, or from FRED if the exchange does not answer or does not have the newest
+/// value.
+pub(super) async fn volatility(
+    context: &Context,
+    tradfi: &Tradfi,
+    max_age: Option<Duration>,
+) -> Chosen {
     let second = async || tradfi.fred.latest(&Instrument::VIX, max_age).await;
     match tradfi.cboe.vix(max_age).await {
-        Ok(vix) if is_stale(&vix.sources) => Chosen::newer(vix, second().await),
+        Ok(vix) if is_old(&Instrument::VIX, &vix, context.now()) => {
+            Chosen::newer(vix, second().await)
+        }
         Ok(vix) => Chosen::only(Ok(vix)),
         Err(error) => Chosen {
             observation: second().await,

@@ -298,6 +298,11 @@ async fn texts_of_strangers_are_shown_and_cannot_hide() {
                 !text.contains(hidden),
                 "{target}: {path} hides something: {text:?}"
             );
+            let names = path.ends_with(".name") || path.ends_with(".symbol");
+            assert!(
+                !(names && text.contains("<script")),
+                "{target}: {path} has markup: {text:?}"
+            );
         }
     })
     .await;

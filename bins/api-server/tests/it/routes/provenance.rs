@@ -85,7 +85,8 @@ async fn every_path_is_in_the_answer_and_every_source_contributed() {
         of(&macros, "/data/yields/10y"),
         Some("treasury.yield-curve")
     );
-    assert_eq!(of(&macros, "/data/indices/0"), Some("fred.chart-csv"));
+    assert_eq!(of(&macros, "/data/indices/0"), Some("yahoo.chart"));
+    assert_eq!(of(&macros, "/data/indices/2"), Some("fred.chart-csv"));
     let funding = provenance(&shop, "/funding-rates?symbol=BTC").await;
     let venues = "/data/markets/0/venues";
     assert_eq!(

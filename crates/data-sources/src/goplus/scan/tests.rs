@@ -75,13 +75,29 @@ fn a_honeypot_is_seen() {
 }
 
 #[test]
-fn only_zero_and_one_are_flags() {
+fn a_flag_counts_in_every_form_of_yes_and_no() {
+    for (form, expected) in [
+        (json!(true), true),
+        (json!("true"), true),
+        (json!("1"), true),
+        (json!(1), true),
+        (json!(false), false),
+        (json!("False"), false),
+        (json!("0"), false),
+        (json!(0), false),
+    ] {
+        let scan = scan(json!({ "is_honeypot": form }));
+        assert_eq!(scan.finding(Check::Honeypot), Some(expected), "{form}");
+    }
+}
+
+#[test]
+fn other_forms_are_no_flags() {
     for unknown in [
         json!("2"),
         json!(""),
-        json!("false"),
+        json!("no"),
         json!(null),
-        json!(true),
         json!([]),
         json!(-1),
         json!(0.5),

@@ -92,7 +92,7 @@ async fn impossible_figures_are_left_out() {
         (protocols[0].change_1d_pct, protocols[0].change_7d_pct),
         (None, None)
     );
-    assert_eq!(protocols[0].name, "Lido <b>");
+    assert_eq!(protocols[0].name, "Lido");
     assert!(
         !protocols
             .iter()

@@ -87,7 +87,7 @@ async fn orders_and_balances_are_clean() {
     let limit = told.iter().find(|order| order.coin == "BTC").unwrap();
     assert_eq!(
         (limit.order_type.as_str(), limit.trigger_px),
-        ("Limit<b>", None)
+        ("Limit", None)
     );
     orders[0]["side"] = json!("X");
     let hyperliquid = connect(

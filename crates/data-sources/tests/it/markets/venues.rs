@@ -2,12 +2,22 @@
 
 mod failures;
 
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
 use data_sources::{Error, Sourced, binance::Binance, bybit::Bybit, okx_futures::OkxFutures};
 use readings::derivatives::{Part, VenueReading};
 use serde_json::Value;
 use wiremock::{MockServer, Request, ResponseTemplate};
 
-use crate::markets::{connect, deciding, json as answer, raw, reason, recorded};
+use crate::markets::{
+    connect, connect_at, deciding, json as answer, raw, reason, recorded, recorded_clock,
+};
 
 type Changed = Option<ResponseTemplate>;
 
@@ -262,4 +272,39 @@ async fn a_contract_that_does_not_exist_is_no_outage() {
         reason(of_bybit(move |_| parameters()).await),
         "upstream_business_10001"
     );
+}
+
+/// The exchange changes the interval of a contract while the list is kept.
+#[tokio::test]
+async fn an_interval_that_does_not_fit_the_next_payment_is_read_again() {
+    let lists = Arc::new(AtomicUsize::new(0));
+    let asked = lists.clone();
+    let server = binance(move |path: &str| match path {
+        // At two o'clock: the usual eight hours cannot be meant.
+        "/fapi/v1/premiumIndex" => {
+            let mut body = recorded("binance_futures/premium_index_btc.json");
+            body["nextFundingTime"] = 1_795_226_400_000_u64.into();
+            Some(answer(&body))
+        }
+        "/fapi/v1/fundingInfo" => {
+            let changed = asked.fetch_add(1, Ordering::SeqCst) > 0;
+            let row = r#"[{"symbol":"BTCUSDT","fundingIntervalHours":1}]"#;
+            Some(raw(if changed { row } else { "[]" }))
+        }
+        _ => None,
+    })
+    .await;
+    let clock = recorded_clock();
+    let venue = connect_at(&server, &clock, Binance::new);
+    let reading = venue.reading("BTC", None).await.unwrap().value;
+    // The list was read a moment ago, so it is not read again yet.
+    assert_eq!(
+        (&reading.funding, why_missing(&reading, Part::Funding)),
+        (&None, Some("funding_interval_contradicts_next_payment"))
+    );
+    assert_eq!(lists.load(Ordering::SeqCst), 1);
+    clock.advance(Duration::from_secs(35));
+    let reading = venue.reading("BTC", None).await.unwrap().value;
+    assert_eq!(reading.funding.unwrap().interval_hours, 1);
+    assert_eq!(lists.load(Ordering::SeqCst), 2);
 }

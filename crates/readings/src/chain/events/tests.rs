@@ -91,7 +91,7 @@ fn logs_of_another_form_are_counted_and_never_guessed() {
         log(TOKEN, &[], &word(1)),
     ];
     let events = read(network(196), &logs);
-    assert_eq!((events.transfers.len(), events.unreadable), (0, 4));
+    assert_eq!((events.transfers.len(), events.unreadable.len()), (0, 4));
 }
 
 #[test]
@@ -161,7 +161,10 @@ fn batches_are_split_and_uneven_ones_are_not_read() {
         .iter()
         .map(|transfer| (transfer.token_id.unwrap().to(), transfer.amount.to()))
         .collect();
-    assert_eq!((moved, events.unreadable), (vec![(1, 10), (2, 20)], 1));
+    assert_eq!(
+        (moved, events.unreadable.len()),
+        (vec![(1, 10), (2, 20)], 1)
+    );
 }
 
 #[test]

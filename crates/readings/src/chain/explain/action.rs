@@ -14,6 +14,7 @@ use crate::chain::{
     builtin::{Role, calls::DecodedCall, well_known},
     events::{Grant, Standard},
     network::NATIVE_DECIMALS,
+    record::CodeAuthorization,
     text::shown_symbol,
 };
 
@@ -70,6 +71,15 @@ pub(super) fn action(view: &View<'_>) -> (Action, Vec<Warning>) {
             view.native(minted)
         ));
     }
+    for authorization in view
+        .record
+        .transaction
+        .authorizations
+        .iter()
+        .take(MAX_NAMED)
+    {
+        summary.push_str(&format!(" {}.", view.delegated(authorization)));
+    }
     let action = Action {
         kind: action.kind,
         summary,
@@ -78,6 +88,36 @@ pub(super) fn action(view: &View<'_>) -> (Action, Vec<Warning>) {
 }
 
 impl View<'_> {
+    /// Returns the sentence about an EIP-7702 signature, without its full stop.
+    pub(super) fn delegated(&self, authorization: &CodeAuthorization) -> String {
+        let CodeAuthorization {
+            authority,
+            delegate,
+            chain_id,
+            nonce,
+        } = authorization;
+        let chain = match chain_id.is_zero() {
+            true => "every chain".to_owned(),
+            false => format!("chain {chain_id}"),
+        };
+        let condition = match authority {
+            None => "it belongs to no account and has no effect".to_owned(),
+            Some(_) if !authorization.counts_on(self.record.network.id) => {
+                "it has no effect on this chain".to_owned()
+            }
+            Some(_) => format!("it counts if the nonce of the account was {nonce}"),
+        };
+        let authority = match authority {
+            Some(authority) => authority.to_checksum(None),
+            None => "somebody".to_owned(),
+        };
+        let effect = match authorization.is_revocation() {
+            true => "revokes the delegation of its code".to_owned(),
+            false => format!("lets {} act as its code", delegate.to_checksum(None)),
+        };
+        format!("By a signature for {chain}, {authority} {effect}; {condition}")
+    }
+
     fn action(&self, warnings: &mut Vec<Warning>) -> DecodedAction {
         let transaction = &self.record.transaction;
         let action = |kind, past, infinitive, rest| DecodedAction {

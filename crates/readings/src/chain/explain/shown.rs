@@ -13,6 +13,7 @@ use crate::chain::{
     events::{Grant, Standard},
     knowledge::TokenFacts,
     network::NATIVE_DECIMALS,
+    record::CodeAuthorization,
     signature::Confidence,
 };
 
@@ -130,6 +131,24 @@ pub struct ShownApproval {
     pub revoked: bool,
 }
 
+/// An account's signature that lets a contract act as its code (EIP-7702).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ShownDelegation {
+    /// The account that signed. Null when the signature belongs to no account: then it has no
+    /// effect.
+    pub authority: Option<String>,
+    /// The contract that acts as its code. The zero address for a revocation.
+    pub delegate: String,
+    /// The chain for which it is signed. 0 means every chain; null is no chain's id.
+    pub chain_id: Option<u64>,
+    /// The nonce that the account must have: otherwise the chain skips the signature.
+    pub nonce: u64,
+    /// Whether it removes the account's code.
+    pub revoked: bool,
+    /// Whether it is signed for this chain. Otherwise it has no effect here.
+    pub for_this_chain: bool,
+}
+
 /// A balance change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ShownChange {
@@ -206,6 +225,22 @@ pub(super) fn transfers(view: &View<'_>) -> (Vec<ShownTransfer>, usize) {
         })
         .collect();
     (shown, total)
+}
+
+pub(super) fn delegations(view: &View<'_>) -> Vec<ShownDelegation> {
+    let chain_id = view.record.network.id;
+    let shown = |authorization: &CodeAuthorization| ShownDelegation {
+        authority: authorization
+            .authority
+            .map(|authority| authority.to_checksum(None)),
+        delegate: authorization.delegate.to_checksum(None),
+        chain_id: u64::try_from(authorization.chain_id).ok(),
+        nonce: authorization.nonce,
+        revoked: authorization.is_revocation(),
+        for_this_chain: authorization.counts_on(chain_id),
+    };
+    let carried = view.record.transaction.authorizations.iter();
+    carried.take(MAX_SHOWN).map(shown).collect()
 }
 
 pub(super) fn approvals(view: &View<'_>) -> Vec<ShownApproval> {

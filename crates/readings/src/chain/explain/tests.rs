@@ -9,7 +9,7 @@ use super::*;
 use crate::chain::{
     knowledge::{ContractFacts, Needs, TokenFacts},
     network::Network,
-    record::{BlockRef, Log, Receipt, Transaction},
+    record::{BlockRef, CodeAuthorization, Log, Receipt, Transaction},
 };
 
 const ALICE: Address = address!("1111111111111111111111111111111111111111");
@@ -46,7 +46,7 @@ fn record(to: Address, input: &str, logs: Vec<Log>) -> Record {
             input: hex::decode(input).unwrap().into(),
             gas_limit: Some(U256::from(70_000)),
             block: Some(block),
-            delegations: 0,
+            authorizations: Vec::new(),
         },
         receipt: Some(Receipt {
             outcome: ExecutionOutcome::Success,

@@ -15,7 +15,7 @@ use crate::chain::{
     text::shown_symbol,
 };
 
-/// The most unlimited approvals that get their own warning.
+/// The most unlimited approvals, and the most delegations, that get their own warning.
 const WARNED: usize = 3;
 /// How much gas a transaction uses that runs no code.
 const PLAIN_GAS: U256 = U256::from_limbs([21_000, 0, 0, 0]);
@@ -51,10 +51,23 @@ pub(super) fn warnings(view: &View<'_>, unknown_sums: usize, cut: bool) -> Vec<W
             "The content, the status and the logs come from one node; no other node confirmed them.",
         );
     }
-    if record.transaction.delegations > 0 {
+    let authorizations = record.transaction.authorizations.iter();
+    for authorization in authorizations.take(WARNED) {
+        let code = match authorization.is_revocation() {
+            true => "code_delegation_revoked",
+            false => "code_delegated",
+        };
+        warn(code, &format!("{}.", view.delegated(authorization)));
+    }
+    let more = record
+        .transaction
+        .authorizations
+        .len()
+        .saturating_sub(WARNED);
+    if more > 0 {
         warn(
             "code_delegated",
-            "The transaction carries signatures with which accounts let a contract act as their code.",
+            &format!("{more} more signatures about the code of accounts are carried."),
         );
     }
     if let Some(receipt) = &record.receipt {
@@ -81,7 +94,7 @@ pub(super) fn warnings(view: &View<'_>, unknown_sums: usize, cut: bool) -> Vec<W
              block may have mattered.",
         );
     }
-    if view.events.unreadable > 0 {
+    if !view.events.unreadable.is_empty() {
         warn(
             "unreadable_transfer_logs",
             "Some logs look like transfers but match no known form: balance changes may be incomplete.",

@@ -1,11 +1,12 @@
-//! The claims of a post, in a form from which we write our own words.
+//! The claims of a post: sentences in which the post itself states an event or a price.
 
 use serde::{Deserialize, Serialize};
 
-use super::super::mood::MoodLabel;
-use crate::news::words;
+use super::sentence::{Sentence, has_any};
 
-/// The longest price that is quoted, in characters.
+/// The longest sentence that is quoted, in characters.
+const LONGEST_QUOTE: usize = 280;
+/// The longest price that counts, in characters.
 const LONGEST_PRICE: usize = 12;
 
 /// A claim.
@@ -13,18 +14,16 @@ const LONGEST_PRICE: usize = 12;
 pub struct Claim {
     /// Its kind.
     pub kind: ClaimKind,
-    /// The symbol of its token, if it names one.
+    /// The symbol of its token, if its sentence names exactly one.
     pub symbol: Option<String>,
-    /// A price in dollars, if it names one.
-    pub price: Option<String>,
+    /// The whole sentence, word for word.
+    pub quote: String,
 }
 
 /// The kind of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClaimKind {
-    /// A price is named.
-    Price,
     /// An attack happened.
     Exploit,
     /// A peg is lost.
@@ -47,17 +46,15 @@ pub enum ClaimKind {
     Launch,
     /// A central bank acts.
     Rates,
-    /// The author is in favour.
-    Positive,
-    /// The author is against.
-    Negative,
+    /// A price is named.
+    Price,
 }
 
 /// Phrases, as whole words, and which kind of claim each makes.
 const PHRASES: &[(ClaimKind, &[&str])] = &[
     (
         ClaimKind::Exploit,
-        &["hacked", "exploit", "exploited", "drained", "hack"],
+        &["hacked", "exploit", "exploited", "drained"],
     ),
     (ClaimKind::Depeg, &["depeg", "depegged", "lost its peg"]),
     (
@@ -75,14 +72,7 @@ const PHRASES: &[(ClaimKind, &[&str])] = &[
     ),
     (
         ClaimKind::Regulation,
-        &[
-            "sec",
-            "lawsuit",
-            "regulator",
-            "regulators",
-            "regulation",
-            "sues",
-        ],
+        &["the sec", "lawsuit", "regulator", "regulators", "sues"],
     ),
     (
         ClaimKind::Listing,
@@ -114,60 +104,60 @@ const PHRASES: &[(ClaimKind, &[&str])] = &[
     ),
 ];
 
-/// Returns the claims of a clause about the tokens that it names.
-pub(super) fn stated(clause: &str, symbols: &[String]) -> Vec<Claim> {
-    let padded = format!(" {} ", words(clause).join(" "));
-    let symbol = match symbols {
+/// The things to which an attack happens. A sentence about another thing, or about no token, is a
+/// figure of speech.
+const ATTACKED: &[&str] = &[
+    "bridge", "chain", "contract", "dex", "exchange", "lending", "market", "multisig", "network",
+    "oracle", "pool", "pools", "protocol", "treasury", "vault", "vaults", "wallet", "wallets",
+];
+
+/// Returns the claim of a sentence: that of the first kind for which it has a phrase. `None` when
+/// the post does not state it as a fact of its own, or when it cannot be quoted.
+pub(super) fn stated(sentence: &Sentence<'_>) -> Option<Claim> {
+    if !sentence.is_own || sentence.is_denied || !is_quotable(sentence.text) {
+        return None;
+    }
+    let symbol = match sentence.symbols.as_slice() {
         [one] => Some(one.clone()),
         _ => None,
     };
-    let carried = PHRASES.iter().filter(|(_, phrases)| {
-        phrases
-            .iter()
-            .any(|phrase| padded.contains(&format!(" {phrase} ")))
-    });
-    let mut claims: Vec<Claim> = carried
-        .map(|(kind, _)| Claim {
-            kind: *kind,
-            symbol: symbol.clone(),
-            price: None,
-        })
-        .collect();
-    // A price belongs to one token. When a clause names two tokens, the price is ambiguous.
-    if let (Some(symbol), Some(price)) = (symbol, price_in(clause)) {
-        claims.push(Claim {
-            kind: ClaimKind::Price,
-            symbol: Some(symbol),
-            price: Some(price),
-        });
-    }
-    claims
-}
-
-/// Returns an author's stance as a claim.
-pub(super) fn leaning(symbol: &str, label: MoodLabel) -> Option<Claim> {
-    let kind = match label {
-        MoodLabel::Bullish => ClaimKind::Positive,
-        MoodLabel::Bearish => ClaimKind::Negative,
-        MoodLabel::Neutral => return None,
+    let mut carried = PHRASES
+        .iter()
+        .filter(|(_, phrases)| has_any(&sentence.padded, phrases));
+    let kind = match carried.next() {
+        Some((ClaimKind::Exploit, _))
+            if sentence.symbols.is_empty() && !has_any(&sentence.padded, ATTACKED) =>
+        {
+            return None;
+        }
+        Some((kind, _)) => *kind,
+        // A price belongs to one token. When a sentence names two tokens, it is ambiguous.
+        None if symbol.is_some() && names_price(sentence.text) => ClaimKind::Price,
+        None => return None,
     };
     Some(Claim {
         kind,
-        symbol: Some(symbol.to_owned()),
-        price: None,
+        symbol,
+        quote: sentence.text.to_owned(),
     })
 }
 
-/// Returns the first amount of dollars in a text: `$100k`, `$4,200.50`.
-fn price_in(text: &str) -> Option<String> {
+/// Whether a sentence may stand in an answer: plain characters only, so no markup and no text that
+/// reads backwards, and no address.
+fn is_quotable(text: &str) -> bool {
+    let plain = |c: char| c.is_alphanumeric() || " $#%.,:;!'’&+-–—/()€₮".contains(c);
+    text.chars().count() <= LONGEST_QUOTE && text.chars().all(plain) && !text.contains("://")
+}
+
+/// Whether a text has an amount of dollars: `$100k`, `$4,200.50`.
+fn names_price(text: &str) -> bool {
     let amounts = text.split_whitespace().filter_map(|word| {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '$');
         word.strip_prefix('$')
     });
     amounts
         .map(str::to_ascii_lowercase)
-        .find(|amount| is_amount(amount))
-        .map(|amount| format!("${amount}"))
+        .any(|amount| is_amount(&amount))
 }
 
 fn is_amount(text: &str) -> bool {
@@ -181,61 +171,9 @@ fn is_amount(text: &str) -> bool {
             .all(|c| c.is_ascii_digit() || c == '.' || c == ',')
 }
 
-impl Claim {
-    /// Writes the claim as the end of a sentence that begins with its authors.
-    #[must_use]
-    pub fn words(&self) -> String {
-        let symbol = self.symbol.as_deref();
-        let about = symbol.map_or_else(String::new, |symbol| format!(" concerning {symbol}"));
-        let of = symbol.unwrap_or("it");
-        match self.kind {
-            ClaimKind::Price => {
-                let price = self.price.as_deref().unwrap_or("a number");
-                format!("names {price} as a price of {of}")
-            }
-            ClaimKind::Exploit => format!("tells of an exploit{about}"),
-            ClaimKind::Depeg => format!("tells of a lost peg{about}"),
-            ClaimKind::Halt => format!("tells of a halt{about}"),
-            ClaimKind::Flows => format!("tells of flows into or out of funds{about}"),
-            ClaimKind::Regulation => format!("tells of acts of authorities{about}"),
-            ClaimKind::Listing => format!("tells of a listing or delisting{about}"),
-            ClaimKind::Unlock => format!("tells of an unlock of tokens{about}"),
-            ClaimKind::Liquidations => format!("tells of liquidations{about}"),
-            ClaimKind::Upgrade => format!("tells of an upgrade of a network{about}"),
-            ClaimKind::Launch => format!("tells of a launch{about}"),
-            ClaimKind::Rates => format!("tells of central banks and their rates{about}"),
-            ClaimKind::Positive => format!("speaks well of {of}"),
-            ClaimKind::Negative => format!("speaks ill of {of}"),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn claims(clause: &str, symbols: &[&str]) -> Vec<String> {
-        let symbols: Vec<String> = symbols.iter().map(|symbol| (*symbol).to_owned()).collect();
-        stated(clause, &symbols).iter().map(Claim::words).collect()
-    }
-
-    #[test]
-    fn claims_are_stated_in_our_own_words() {
-        assert_eq!(
-            claims("$BTC to $100k once ETF inflows return", &["BTC"]),
-            [
-                "tells of flows into or out of funds concerning BTC",
-                "names $100k as a price of BTC"
-            ]
-        );
-        assert_eq!(claims("Bridge hacked", &[]), ["tells of an exploit"]);
-        // Only whole words count, and an ambiguous price is not stated.
-        assert_eq!(claims("second secret unlocked", &[]), Vec::<String>::new());
-        assert_eq!(
-            claims("BTC or ETH at $5,000", &["BTC", "ETH"]),
-            Vec::<String>::new()
-        );
-    }
 
     #[test]
     fn only_plain_amounts_count_as_prices() {
@@ -254,5 +192,20 @@ mod tests {
         ] {
             assert!(!is_amount(bad), "{bad}");
         }
+    }
+
+    #[test]
+    fn markup_and_addresses_are_not_quoted() {
+        assert!(is_quotable("Bridge drained of $40M (100 %), it’s over!"));
+        for bad in [
+            "<script>hacked</script>",
+            "\u{202e}hacked",
+            "hacked, see https://x.example",
+            "`hacked`",
+            "hacked {x}",
+        ] {
+            assert!(!is_quotable(bad), "{bad}");
+        }
+        assert!(!is_quotable(&"a".repeat(LONGEST_QUOTE + 1)));
     }
 }

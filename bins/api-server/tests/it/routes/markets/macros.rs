@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{reasons, source, texts};
-use crate::routes::shop::Shop;
+use crate::routes::shop::{Shop, clock_at, section, unavailable};
 
 #[tokio::test]
 async fn macro_readings_over_a_weekend_are_fresh() {
@@ -85,6 +85,74 @@ async fn macro_readings_over_a_weekend_are_fresh() {
     assert_eq!(body["meta"]["unavailable"], json!([]));
 }
 
+/// FRED has the close of Thursday. The chart has the same close, and Friday's after it.
+#[tokio::test]
+async fn the_newest_observation_is_the_value_and_the_older_one_the_cross_check() {
+    let shop = Shop::open().await;
+    let body = shop.buy("/tradfi-data?symbol=SP500").await;
+    let index = &body["data"]["indices"][0];
+    assert_eq!(
+        (&index["value"], &index["source"], &index["as_of"]),
+        (
+            &json!("6891.4"),
+            &json!("yahoo.chart"),
+            &json!("2026-11-20T21:00:01Z")
+        )
+    );
+    let check = &body["data"]["cross_checks"][0];
+    assert_eq!(
+        (&check["value"], &check["source"]),
+        (&json!("6880.12"), &json!("fred.chart-csv"))
+    );
+    // Without FRED nothing confirms the chart.
+    Shop::without(&["fred"])
+        .await
+        .refused("/tradfi-data?symbol=SP500", 503, "core_data_missing")
+        .await;
+}
+
+#[tokio::test]
+async fn each_series_has_its_own_age_and_verdict() {
+    let clock = clock_at(0);
+    let shop = Shop::by_the_clock(clock.clone()).await;
+    let body = shop.buy("/tradfi-data").await;
+    let sections = body["meta"]["sections"].as_array().unwrap();
+    assert_eq!(sections.len(), 23, "{sections:?}");
+    let spot = section(&body, "commodities[symbol=WTI]");
+    let index = section(&body, "indices[symbol=SP500]");
+    assert_eq!(
+        (&spot["verdict"], &index["verdict"]),
+        (&json!("fresh"), &json!("fresh"))
+    );
+    let age = |of: &Value| of["age_seconds"].as_u64().unwrap();
+    assert!(age(spot) > 4 * 86_400 && age(index) < 86_400, "{body}");
+    // A caller who takes nothing older than a day gets the other series, and the names of these.
+    let body = shop.buy("/tradfi-data?max_age=86400").await;
+    let data = &body["data"];
+    assert_eq!(texts(&data["indices"], "symbol"), ["SP500", "NASDAQ"]);
+    for (place, source) in [
+        ("commodities[symbol=WTI]", "fred.chart-csv"),
+        ("dollar.broad_index", "fred.chart-csv"),
+        ("indices[symbol=DJIA]", "fred.chart-csv"),
+    ] {
+        let entry = unavailable(&body, &format!("data.{place}"));
+        assert_eq!(
+            (&entry["reason"], &entry["source"]),
+            (&json!("older_than_max_age"), &json!(source)),
+            "{place}"
+        );
+    }
+    assert!(body["meta"]["age_seconds"].as_u64().unwrap() <= 86_400);
+    // On the evening of Monday the stock indices are behind, and the answer with them, however
+    // slowly others are published.
+    clock.set(3 * 86_400);
+    let body = shop.buy("/tradfi-data").await;
+    let verdict = |name: &str| section(&body, name)["verdict"].clone();
+    assert_eq!(verdict("indices[symbol=SP500]"), "stale");
+    assert_eq!(verdict("dollar.broad_index"), "fresh");
+    assert_eq!(body["meta"]["verdict"], "stale");
+}
+
 #[tokio::test]
 async fn futures_are_shown_when_another_market_confirms_them() {
     // Without the chart, the perpetual's oracle takes its place, and the answer marks it as such.
@@ -122,7 +190,7 @@ async fn one_macro_symbol() {
         ("DXY", "/dollar/derived_index/value", "99.654"),
         ("US10Y", "/yields/10y/value", "4.08"),
         ("EURUSD", "/fx/0/value", "1.159904"),
-        ("SPX", "/indices/0/value", "6880.12"),
+        ("SPX", "/indices/0/value", "6891.4"),
         ("WTI", "/commodities/0/value", "59.84"),
     ] {
         let body = shop.buy(&format!("/tradfi-data?symbol={symbol}")).await;

@@ -161,9 +161,14 @@ async fn a_failed_part_is_named_as_missing() {
             .then(|| raw(r#"[{"symbol":"BTCUSDT","fundingIntervalHours":0}]"#))
     };
     assert_eq!(of_binance(odd_list).await.unwrap().value.funding, None);
-    let four = |path: &str| {
-        (path == "/fapi/v1/fundingInfo")
-            .then(|| raw(r#"[{"symbol":"BTCUSDT","fundingIntervalHours":4}]"#))
+    let four = |path: &str| match path {
+        "/fapi/v1/fundingInfo" => Some(raw(r#"[{"symbol":"BTCUSDT","fundingIntervalHours":4}]"#)),
+        "/fapi/v1/premiumIndex" => Some(with(
+            "binance_futures/premium_index_btc.json",
+            "/nextFundingTime",
+            json!(1_795_233_600_000_u64),
+        )),
+        _ => None,
     };
     assert_eq!(
         of_binance(four)
@@ -175,6 +180,17 @@ async fn a_failed_part_is_named_as_missing() {
             .apr_pct
             .to_string(),
         "21.9"
+    );
+
+    // The next payment is at eight o'clock, which is no payment of seven hours.
+    let seven = |path: &str| {
+        (path == "/fapi/v1/fundingInfo")
+            .then(|| raw(r#"[{"symbol":"BTCUSDT","fundingIntervalHours":7}]"#))
+    };
+    let reading = of_binance(seven).await.unwrap().value;
+    assert_eq!(
+        (&reading.funding, why_missing(&reading, Part::Funding)),
+        (&None, Some("funding_interval_contradicts_next_payment"))
     );
 
     let okx = |path: &str| {

@@ -28,9 +28,13 @@ impl View<'_> {
         };
         let logged = self.events.transfers.iter().find(places);
         if self.status == Status::Success && logged.is_none() {
+            let is_unreadable = self.events.unreadable.contains(&token);
             warnings.push(Warning::new(
                 "no_transfer_logged",
-                "The call succeeded, but the token logged no such transfer: nothing moved, or the token hides the movement.",
+                match is_unreadable {
+                    true => "The call succeeded, and the token logged a transfer in a form of no standard: whether it is this one is not known.",
+                    false => "The call succeeded, but the token logged no such transfer: nothing moved, or the token hides the movement.",
+                },
             ));
             return self.any_call(call, token);
         }

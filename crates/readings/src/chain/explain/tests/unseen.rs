@@ -311,3 +311,78 @@ fn a_failed_look_up_is_not_reported_as_unverified() {
     plain.delegates_to(BOB, Some(&ContractFacts::default()));
     assert_eq!(plain.implementation_verified, Some(false));
 }
+
+#[test]
+fn a_signature_about_code_names_the_account_and_the_contract() {
+    let authorization = |delegate: Address, chain_id: u64| CodeAuthorization {
+        authority: Some(BOB),
+        delegate,
+        chain_id: U256::from(chain_id),
+        nonce: 5,
+    };
+    let mut record = sent(196, 60_000);
+    record.transaction.kind = 4;
+    record.transaction.authorizations = vec![
+        authorization(POOL, 196),
+        authorization(Address::ZERO, 0),
+        authorization(POOL, 1),
+        CodeAuthorization {
+            authority: None,
+            ..authorization(POOL, 196)
+        },
+    ];
+    let explained = explain(&record, &Knowledge::default());
+    let shown = serde_json::to_value(&explained.delegations).unwrap();
+    assert_eq!(
+        shown[0],
+        serde_json::json!({
+            "authority": BOB.to_checksum(None), "delegate": POOL.to_checksum(None), "chain_id": 196,
+            "nonce": 5, "revoked": false, "for_this_chain": true,
+        })
+    );
+    assert_eq!(
+        (&shown[1]["revoked"], &shown[1]["for_this_chain"]),
+        (&true.into(), &true.into())
+    );
+    for without_effect in [2, 3] {
+        assert_eq!(shown[without_effect]["for_this_chain"], false);
+    }
+    let codes = codes(&explained);
+    let count = |code: &str| codes.iter().filter(|of| **of == code).count();
+    // Three signatures have a warning each, and one warning counts the rest.
+    assert_eq!(
+        (count("code_delegated"), count("code_delegation_revoked")),
+        (3, 1)
+    );
+    let summary = &explained.action.summary;
+    let (lets, revokes) = (
+        format!("{BOB} lets {POOL} act as its code"),
+        format!("{BOB} revokes the delegation of its code"),
+    );
+    assert!(
+        summary.contains(&lets) && summary.contains(&revokes),
+        "{summary}"
+    );
+    let reason = (
+        "delegations[].authority",
+        "signature_of_no_account".to_owned(),
+    );
+    assert!(explained.missing.contains(&reason));
+}
+
+#[test]
+fn an_unreadable_transfer_is_not_told_as_none() {
+    // The addresses are in the data, as early tokens logged them.
+    let log = event(
+        USDT0,
+        "Transfer(address,address,uint256)",
+        0,
+        &[1, 2, 10_000_000],
+    );
+    let explained = explain(&record(USDT0, CALLDATA, vec![log]), &usdt0());
+    let shown = serde_json::to_string(&explained).unwrap();
+    assert!(codes(&explained).contains(&"no_transfer_logged"));
+    assert!(codes(&explained).contains(&"unreadable_transfer_logs"));
+    assert!(!shown.contains("nothing moved"), "{shown}");
+    assert_eq!(explained.action.kind, "call");
+}
