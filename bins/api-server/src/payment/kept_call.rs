@@ -1,10 +1,12 @@
 //! A paid call as text, for work that must be able to repeat its call after a restart.
 
+use alloy_primitives::keccak256;
 use bytes::Bytes;
 use http_edge::RequestIds;
 use ledger::RequestBinding;
 use route_catalog::Operation;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use x402_wire::PaymentPayload;
 
 use super::call::{PaidCall, Request};
@@ -30,13 +32,20 @@ impl KeptCall {
         serde_json::to_string(&kept).unwrap_or_default()
     }
 
-    /// Whether two kept calls are for the same request, whatever their payments.
+    /// Whether two kept calls are for the same request, whatever their payments. Either may be
+    /// [`without_body`](Self::without_body).
     pub(crate) fn are_of_one_request(one: &str, other: &str) -> bool {
-        let request = |text: &str| {
-            let kept: Option<Self> = serde_json::from_str(text).ok();
-            kept.map(|kept| (kept.operation, kept.query, kept.body))
+        Self::without_body(one) == Self::without_body(other)
+    }
+
+    /// What stays of a call that will not be repeated: the digest of its request. Any other text
+    /// stays as it is.
+    pub(crate) fn without_body(text: &str) -> String {
+        let Ok(kept) = serde_json::from_str::<Self>(text) else {
+            return text.to_owned();
         };
-        request(one) == request(other)
+        let request = json!([kept.operation, kept.query, kept.body]).to_string();
+        keccak256(request).to_string()
     }
 
     /// Makes the call again.

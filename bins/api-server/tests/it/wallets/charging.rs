@@ -171,7 +171,8 @@ async fn a_payment_that_has_begun_an_action_begins_no_other() {
     let payment = buyer.signed(&buyer.draft(Method::POST, "/auto-withdraw").await);
     // The server does not repeat a call as old as this one by itself.
     let id = "00000000000000000000000000000abf";
-    let copy = stage.restart_with_copy(&done, id, &payment, |copy| copy.created_at -= 200_000);
+    let action = (&done, &withdraw("1"));
+    let copy = stage.restart_with_copy(action, id, &payment, |copy| copy.created_at -= 200_000);
     Box::pin(copy).await;
     let (paid, sent) = (stage.world.paid(), stage.sent().len());
     let header = header_of(&payment);
