@@ -37,12 +37,7 @@ async fn counts(stage: &Stage, times: u64) {
 
 /// Restarts the server over a copy of `action` with this payment. The copy looks as if a process
 /// had ended after the first of two transactions. Returns how the action ends.
-async fn cut_off(
-    stage: &mut Stage,
-    action: (&Value, &Value),
-    id: &str,
-    payment: &Value,
-) -> Value {
+async fn cut_off(stage: &mut Stage, action: (&Value, &Value), id: &str, payment: &Value) -> Value {
     let copy = stage.restart_with_copy(action, id, payment, |copy| {
         let next = wallet_actions::Step {
             status: Status::Planned,
