@@ -89,6 +89,12 @@ mod tests {
             &first,
             &text("auto_swap", None, "{}", "b")
         ));
+        // So are those that are kept without their bodies.
+        let closed = KeptCall::without_body(&first);
+        assert_eq!(closed.len(), 66);
+        assert_eq!(KeptCall::without_body(&closed), closed);
+        let again = text("auto_swap", None, "{}", "c");
+        assert!(KeptCall::are_of_one_request(&closed, &again));
         for other in [
             text("auto_bridge", None, "{}", "a"),
             text("auto_swap", Some("a=1"), "{}", "a"),
@@ -96,6 +102,7 @@ mod tests {
             String::new(),
         ] {
             assert!(!KeptCall::are_of_one_request(&first, &other), "{other}");
+            assert!(!KeptCall::are_of_one_request(&closed, &other), "{other}");
         }
     }
 }
