@@ -1,5 +1,5 @@
 //! Tests of the list in `docs/OPERATIONS.md` of everything that the servers keep: it has every
-//! table of every schema, and no other.
+//! table of every schema and no other, and the tests that it names exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -100,15 +100,19 @@ fn of_the_schemas() -> Tables {
     all
 }
 
+/// The section of the list.
+fn section() -> String {
+    let path = crates().parent().unwrap().join("docs/OPERATIONS.md");
+    let page = fs::read_to_string(path).unwrap();
+    let title = "\n## Who bounds the rows of each table\n";
+    let (_, section) = page.split_once(title).unwrap();
+    section.split_once("\n## ").unwrap().0.to_owned()
+}
+
 /// The tables of the list. One whose name does not have the prefix of a component in PostgreSQL
 /// belongs to the file of its row or of a row above.
 fn of_the_list(in_postgres: &BTreeSet<String>) -> Tables {
-    let path = crates().parent().unwrap().join("docs/OPERATIONS.md");
-    let page = fs::read_to_string(path).unwrap();
-    let (_, list) = page
-        .split_once("\n## Who bounds the rows of each table\n")
-        .unwrap();
-    let (list, _) = list.split_once("\n## ").unwrap();
+    let list = section();
     let mut listed = Tables::new();
     let mut file = "";
     for line in list.lines().filter_map(|line| line.strip_prefix('|')) {
@@ -144,4 +148,18 @@ fn the_list_of_tables_is_that_of_the_schemas() {
         missing.is_empty() && unknown.is_empty(),
         "not in the list: {missing:?}; in no schema: {unknown:?}"
     );
+}
+
+#[test]
+fn the_tests_of_the_bounds_exist() {
+    let section = section();
+    let cited = section.lines().filter_map(|line| line.strip_prefix("- `"));
+    let mut count = 0;
+    for cited in cited {
+        let (file, test) = cited.trim_end_matches('`').split_once("::").unwrap();
+        let text = fs::read_to_string(crates().parent().unwrap().join(file)).unwrap();
+        assert!(text.contains(&format!("fn {test}(")), "{cited}");
+        count += 1;
+    }
+    assert!(count > 15, "{count}");
 }
