@@ -63,8 +63,10 @@ impl WalletRecords for PostgresWalletRecords {
         Box::pin(async move {
             const UNFINISHED: &str = "list unfinished wallets";
             let sql = "SELECT begun_at FROM custody_wallet WHERE address IS NULL AND begun_at < $1";
-            let rows = self.postgres.query(UNFINISHED, sql, &[&number(before)]);
-            let rows = rows.await?;
+            let rows = self
+                .postgres
+                .query(UNFINISHED, sql, &[&number(before)])
+                .await?;
             let begun = rows.iter().map(|row| unsigned(row, 0, UNFINISHED));
             Ok(begun.collect::<Result<Vec<_>, _>>()?)
         })
