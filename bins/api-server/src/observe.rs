@@ -72,6 +72,9 @@ fn start_at_zero() {
     for action in Action::ALL {
         counter!(table::WALLET_ACTIONS_UNCHARGED, "operation" => action.as_str()).increment(0);
     }
+    for code in ["wallets_full", "too_many_new_wallets"] {
+        counter!(table::WALLETS_REFUSED, "code" => code).increment(0);
+    }
     counter!(table::WALLET_ACTIONS_REORGANISED).increment(0);
     data_sources::worth::begin_metric();
     counter!(table::SETTLED).increment(0);
@@ -181,6 +184,11 @@ pub(crate) fn delegation_answer(endpoint: &'static str, outcome: &'static str) {
 /// Counts an unreviewed contract or function that the aggregator named.
 pub(crate) fn unreviewed(kind: &'static str) {
     counter!(table::UNREVIEWED, "kind" => kind).increment(1);
+}
+
+/// Counts a payer that got no wallet because of a bound on their number.
+pub(crate) fn wallet_refused(code: &'static str) {
+    counter!(table::WALLETS_REFUSED, "code" => code).increment(1);
 }
 
 /// Counts an action that was done but not charged because the window of its payment closed first.

@@ -23,6 +23,10 @@ use crate::{
 /// is still not there. Making one takes milliseconds.
 const MAKING_SECONDS: u64 = 600;
 
+/// After how many seconds a wallet counts that is recorded as being made. Before, its maker counts
+/// it.
+const UNFINISHED_SECONDS: u64 = 10;
+
 /// A file of a wallet that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WalletFault {
@@ -441,7 +445,17 @@ impl Custody for RecordedCustody {
 
 impl Counted for RecordedCustody {
     fn count(&self, since: u64) -> CustodyFuture<'_, Count> {
-        self.custody.count(since)
+        Box::pin(async move {
+            let files = self.custody.count(since).await?;
+            let before = now().saturating_sub(UNFINISHED_SECONDS);
+            let unfinished = self.records.unfinished(before).await?;
+            let records = Count::of(unfinished.len(), unfinished.into_iter(), since);
+            Ok(Count {
+                all: files.all.saturating_add(records.all),
+                new: files.new.saturating_add(records.new),
+                first_new: files.first_new.into_iter().chain(records.first_new).min(),
+            })
+        })
     }
 }
 

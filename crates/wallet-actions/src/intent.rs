@@ -45,8 +45,13 @@ pub struct Intent {
     /// The digest of the payment's authorization. The payment begins another intent only when this
     /// one had no effect and can get none.
     pub payment: B256,
-    /// The paid call, as the caller of this crate has encoded it. Answers never show it.
+    /// The paid call, as the caller of this crate has encoded it. Answers never show it. After the
+    /// charge it may be shorter ([`WalletActions::note_charged`](crate::WalletActions::note_charged)).
     pub call: String,
+    /// Whether the paid call may still have to be charged. `false` for an action that nobody pays
+    /// for.
+    #[serde(default = "unknown_charge")]
+    pub awaits_charge: bool,
     /// The price of the call, in micro US dollars.
     pub price_micro_usd: u64,
     /// The kind of action.
@@ -83,6 +88,11 @@ pub struct Intent {
     /// When a reorganisation last reopened the intent after its end, in Unix seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reorganised_at: Option<u64>,
+}
+
+/// Records of earlier versions do not say whether their calls were charged.
+const fn unknown_charge() -> bool {
+    true
 }
 
 /// What holds a transaction of an intent up.
@@ -360,6 +370,14 @@ impl Intent {
     #[must_use]
     pub fn may_have_effect(&self) -> bool {
         !self.came_to_nothing() || (self.has_begun() && !self.is_final)
+    }
+
+    /// Whether the intent is over without a transaction in a block, and stays so: the action cost
+    /// nobody anything.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let is_in_block = |step: &Step| step.status.at().is_some();
+        !self.may_have_effect() && !self.steps.iter().any(is_in_block)
     }
 
     /// Whether any transaction was ordered.

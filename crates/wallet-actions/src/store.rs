@@ -17,6 +17,10 @@ use crate::{Intent, IntentId, PortFuture};
 /// The future that a store returns.
 pub type StoreFuture<'a, T> = PortFuture<'a, Result<T, StoreError>>;
 
+/// The place of an intent in the order of creation: the Unix second, and its id. The id `None` is
+/// before all intents of the second.
+pub type Place = (u64, Option<IntentId>);
+
 /// Stores intents durably. What a write has changed is on disk when it returns. A write that
 /// depends on earlier content is conditional.
 pub trait Store: Send + Sync + 'static {
@@ -36,8 +40,8 @@ pub trait Store: Send + Sync + 'static {
     /// Returns the intent of this payment.
     fn of_payment(&self, payment: B256) -> StoreFuture<'_, Option<Intent>>;
 
-    /// Forbids this payment to begin anything, for ever. The first reason is kept. An intent that
-    /// exists already stays unchanged.
+    /// Forbids this payment to begin anything, until [`Self::forget`] deletes that. The first reason
+    /// is kept. An intent that exists already stays unchanged.
     fn forbid(&self, payment: B256, reason: &str, at: u64) -> StoreFuture<'_, Forbidden>;
 
     /// Returns why this payment is forbidden. `None` when it is not.
@@ -56,8 +60,13 @@ pub trait Store: Send + Sync + 'static {
     /// still change their result.
     fn unsettled(&self) -> StoreFuture<'_, Vec<IntentId>>;
 
-    /// Returns all intents that were created since this Unix second.
-    fn since(&self, created_at: u64) -> StoreFuture<'_, Vec<Intent>>;
+    /// Lists intents that may still have to be charged ([`Intent::awaits_charge`]) and have not come
+    /// to nothing: the first `most` ones after this place, the oldest first.
+    fn awaiting_charge(&self, after: Place, most: u32) -> StoreFuture<'_, Vec<Place>>;
+
+    /// Deletes intents that were created before this Unix second and are empty
+    /// ([`Intent::is_empty`]), and payments that were forbidden before it: at most `most` of each.
+    fn forget(&self, before: u64, most: u32) -> StoreFuture<'_, ()>;
 
     /// Returns the newest intents of an owner (a CAIP-10 id) that were created since this Unix
     /// second, at most `most` of them.
@@ -65,6 +74,11 @@ pub trait Store: Send + Sync + 'static {
 
     /// Returns the running intent of the wallet. `None` when no intent of it is running.
     fn is_busy(&self, wallet: Address) -> StoreFuture<'_, Option<IntentId>>;
+}
+
+/// Whether [`Store::awaiting_charge`] lists the intent.
+fn awaits_charge(intent: &Intent) -> bool {
+    intent.awaits_charge && !intent.came_to_nothing()
 }
 
 /// A payment that can no longer begin anything.

@@ -19,7 +19,7 @@ use crate::drive::{Driver, check_ended};
 use crate::intent::Intent;
 use crate::plan::Planner;
 use crate::shared::{Parts, Shared};
-use crate::store::StoreError;
+use crate::store::{Place, StoreError};
 use crate::{IntentId, Order, Refused};
 
 /// Carries out wallet actions. Cheap to clone. Dropping the last clone stops the work at the
@@ -163,13 +163,37 @@ impl WalletActions {
             .await
     }
 
-    /// Returns the intents that were created since this Unix second. After a restart, the calls of
-    /// some of them may be unanswered.
+    /// Lists intents that may still have to be charged: the first `most` ones after this
+    /// place. After a restart, the calls of some of them may be unanswered.
     ///
     /// # Errors
     /// Errors of the store.
-    pub async fn since(&self, created_at: u64) -> Result<Vec<Intent>, StoreError> {
-        self.shared.store.since(created_at).await
+    pub async fn awaiting_charge(&self, after: Place, most: u32) -> Result<Vec<Place>, StoreError> {
+        self.shared.store.awaiting_charge(after, most).await
+    }
+
+    /// Deletes intents without a transaction in a block that were created before this Unix second,
+    /// and what was forbidden before it: at most `most` of each.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub async fn forget(&self, before: u64, most: u32) -> Result<(), StoreError> {
+        self.shared.store.forget(before, most).await
+    }
+
+    /// Records that an action does not have to be charged any more, and what is kept of its call.
+    ///
+    /// # Errors
+    /// Errors of the store. The record may or may not be written then.
+    pub async fn note_charged(&self, id: &IntentId, call: &str) -> Result<(), StoreError> {
+        let charged = |intent: Intent| {
+            intent.awaits_charge.then(|| Intent {
+                awaits_charge: false,
+                call: call.to_owned(),
+                ..intent
+            })
+        };
+        self.change(id, charged).await.map(drop)
     }
 
     /// Records that an action is not charged, because its payment can no longer be settled for it.
@@ -179,20 +203,29 @@ impl WalletActions {
     /// # Errors
     /// Errors of the store. The record may or may not be written then.
     pub async fn note_uncharged(&self, id: &IntentId) -> Result<bool, StoreError> {
-        loop {
-            let Some(intent) = self.find(id).await? else {
-                return Ok(false);
-            };
-            if intent.uncharged_at.is_some() {
-                return Ok(false);
-            }
-            let noted = Intent {
+        let uncharged = |intent: Intent| {
+            intent.uncharged_at.is_none().then(|| Intent {
                 uncharged_at: Some(self.now()),
+                awaits_charge: false,
                 ..intent
+            })
+        };
+        self.change(id, uncharged).await
+    }
+
+    /// Changes an intent that drivers and other servers may change as well. Returns whether this
+    /// call has changed it.
+    async fn change(
+        &self,
+        id: &IntentId,
+        change: impl Fn(Intent) -> Option<Intent> + Send,
+    ) -> Result<bool, StoreError> {
+        loop {
+            let Some(changed) = self.find(id).await?.and_then(&change) else {
+                return Ok(false);
             };
-            match self.shared.store.write(noted).await {
+            match self.shared.store.write(changed).await {
                 Ok(_) => return Ok(true),
-                // A driver or another server has written it since.
                 Err(StoreError::Conflict { .. }) => {}
                 Err(error) => return Err(error),
             }

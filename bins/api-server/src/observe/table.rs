@@ -28,6 +28,7 @@ pub(super) const PROBE_BROKEN: &str = "svc_probe_broken_sources";
 pub(super) const PROBE_TOLERATED: &str = "svc_probe_tolerated_members";
 pub(super) const UNREVIEWED: &str = "svc_unreviewed_contracts_total";
 pub(super) const DELEGATION_ANSWERS: &str = "svc_delegation_answers_total";
+pub(super) const WALLETS_REFUSED: &str = "svc_wallets_refused_total";
 pub(super) const WALLET_FILES_UNUSABLE: &str = "svc_wallet_files_unusable";
 pub(super) const WALLET_ACTIONS_UNCHARGED: &str = "svc_wallet_actions_uncharged_total";
 pub(super) const WALLET_ACTIONS_REORGANISED: &str = "svc_wallet_actions_reorganised_total";
@@ -279,6 +280,12 @@ pub(super) const METRICS: [Metric; 41] = [
         kind: Gauge,
         labels: &["code"],
         help: "files of sub-wallets that cannot be used, by the code of the fault ([WALLETS](WALLETS.md#local)); `other` for a file that cannot be read. Their owners are refused; the log, `/status/detail` and `wallets check` name them",
+    },
+    Metric {
+        name: WALLETS_REFUSED,
+        kind: Counter,
+        labels: &["code"],
+        help: "payers without a sub-wallet that got none, because the server makes no further ones: `wallets_full` (`custody.max_wallets`), `too_many_new_wallets` (`custody.new_wallets_per_hour`)",
     },
     Metric {
         name: WALLET_ACTIONS_UNCHARGED,

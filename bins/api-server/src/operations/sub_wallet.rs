@@ -14,6 +14,7 @@ use super::portfolio;
 use crate::answer::{Answered, Method, Origin, Part, seconds};
 use crate::call::Call;
 use crate::context::Context;
+use crate::observe;
 use crate::reply::ErrorReply;
 use crate::source_report::SourceReport;
 use crate::sources::{Accounts, Wallets};
@@ -253,6 +254,7 @@ pub(super) fn no_chain(call: &Call) -> ErrorReply {
 fn unavailable(error: &CustodyError) -> ErrorReply {
     match error {
         CustodyError::WalletsFull { .. } => {
+            observe::wallet_refused(error.code());
             tracing::warn!(code = error.code(), %error, "a payer gets no wallet");
             let message = "this server makes no further sub-wallets; the payment was not used";
             return ErrorReply::new(ErrorCode::WalletsFull, message);
@@ -261,6 +263,7 @@ fn unavailable(error: &CustodyError) -> ErrorReply {
             retry_after_seconds,
             ..
         } => {
+            observe::wallet_refused(error.code());
             tracing::warn!(code = error.code(), %error, "a payer gets no wallet now");
             let message = "too many sub-wallets were made within an hour; the payment was not used";
             return ErrorReply::new(ErrorCode::RateLimited, message)

@@ -1,10 +1,12 @@
 //! A paid call as text, for work that must be able to repeat its call after a restart.
 
+use alloy_primitives::keccak256;
 use bytes::Bytes;
 use http_edge::RequestIds;
 use ledger::RequestBinding;
 use route_catalog::Operation;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use x402_wire::PaymentPayload;
 
 use super::call::{PaidCall, Request};
@@ -30,13 +32,20 @@ impl KeptCall {
         serde_json::to_string(&kept).unwrap_or_default()
     }
 
-    /// Whether two kept calls are for the same request, whatever their payments.
+    /// Whether two kept calls are for the same request, whatever their payments. Either may be
+    /// [`without_body`](Self::without_body).
     pub(crate) fn are_of_one_request(one: &str, other: &str) -> bool {
-        let request = |text: &str| {
-            let kept: Option<Self> = serde_json::from_str(text).ok();
-            kept.map(|kept| (kept.operation, kept.query, kept.body))
+        Self::without_body(one) == Self::without_body(other)
+    }
+
+    /// What stays of a call that will not be repeated: the digest of its request. Any other text
+    /// stays as it is.
+    pub(crate) fn without_body(text: &str) -> String {
+        let Ok(kept) = serde_json::from_str::<Self>(text) else {
+            return text.to_owned();
         };
-        request(one) == request(other)
+        let request = json!([kept.operation, kept.query, kept.body]).to_string();
+        keccak256(request).to_string()
     }
 
     /// Makes the call again.
@@ -80,6 +89,12 @@ mod tests {
             &first,
             &text("auto_swap", None, "{}", "b")
         ));
+        // So are those that are kept without their bodies.
+        let closed = KeptCall::without_body(&first);
+        assert_eq!(closed.len(), 66);
+        assert_eq!(KeptCall::without_body(&closed), closed);
+        let again = text("auto_swap", None, "{}", "c");
+        assert!(KeptCall::are_of_one_request(&closed, &again));
         for other in [
             text("auto_bridge", None, "{}", "a"),
             text("auto_swap", Some("a=1"), "{}", "a"),
@@ -87,6 +102,7 @@ mod tests {
             String::new(),
         ] {
             assert!(!KeptCall::are_of_one_request(&first, &other), "{other}");
+            assert!(!KeptCall::are_of_one_request(&closed, &other), "{other}");
         }
     }
 }

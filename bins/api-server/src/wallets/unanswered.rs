@@ -2,10 +2,11 @@
 //! transactions may be on a chain. A crash may have interrupted the call, or its settlement has
 //! failed. It looks for such calls after a start, and then periodically.
 //!
-//! An intent keeps the call that paid for it. Each call of the last day is taken once more when no
-//! server works on it, as if its caller had sent it again: the same claim, the same intent, the
-//! same charge. So the action is charged, and the caller finds its answer. An intent without effect
-//! stays uncharged and is not tried again, because only its caller can decide that.
+//! An intent keeps the call that paid for it until the call is charged, and then a digest of it.
+//! Each uncharged call of the last day is taken once more when no server works on it, as if its
+//! caller had sent it again: the same claim, the same intent, the same charge. So the action is
+//! charged, and the caller finds its answer. An intent without effect stays uncharged and is not
+//! tried again, because only its caller can decide that.
 //!
 //! Once the window of a payment has closed, it can no longer be settled. The same is true when it
 //! has paid for another request after the action's own call had ended without an answer. The module
@@ -17,7 +18,7 @@ use std::time::Duration;
 use ledger::{Journal, State};
 use settlement::Settler;
 use tokio::task::JoinSet;
-use wallet_actions::{IntentId, WalletActions};
+use wallet_actions::{Intent, IntentId, StoreError, WalletActions};
 use x402_wire::MAX_WINDOW_SECONDS;
 
 use super::uncharged::{self, Uncharged};
@@ -30,9 +31,17 @@ const PAUSE: Duration = Duration::from_secs(5);
 /// The pause before the next look at a payment that only the operator can decide.
 const UNDECIDED_PAUSE: Duration = Duration::from_secs(60);
 
+/// An intent without a transaction in a block is deleted when it is this old, and a prohibition. By
+/// then the window of its payment or the deadline of its move has been over for a day.
+const KEPT_SECONDS: u64 = 2 * MAX_WINDOW_SECONDS;
+
+/// The most intents that are listed or deleted at once.
+const PAGE: u32 = 500;
+
 /// Takes the calls of the intents of the last day once more, in parallel. It skips calls that the
 /// journal has as answered, and intents without effect: their callers may know that, and may have
-/// done something else since. Looks for further intents after each pause of `every`; never ends.
+/// done something else since. Looks for further intents after each pause of `every`, and deletes
+/// old ones that did nothing; never ends.
 pub(crate) async fn answer_again<S: Settler, J: Journal, W: Worker>(
     actions: &WalletActions,
     processor: &PaymentProcessor<S, J, W>,
@@ -41,20 +50,13 @@ pub(crate) async fn answer_again<S: Settler, J: Journal, W: Worker>(
     let mut looked_at = HashSet::new();
     let mut calls = JoinSet::new();
     loop {
-        let since = actions.now().saturating_sub(MAX_WINDOW_SECONDS);
-        match actions.since(since).await {
-            Ok(intents) => {
-                let listed: HashSet<&IntentId> = intents.iter().map(|intent| &intent.id).collect();
+        match awaiting_charge(actions).await {
+            Ok(listed) => {
                 looked_at.retain(|id| listed.contains(id));
-                for intent in intents {
-                    if !looked_at.insert(intent.id.clone()) {
-                        continue;
-                    }
-                    if let Ok(kept) = serde_json::from_str(&intent.call) {
+                for id in listed {
+                    if looked_at.insert(id.clone()) {
                         let (actions, processor) = (actions.clone(), processor.clone());
-                        calls.spawn(async move {
-                            take_again(&actions, &processor, &intent.id, &kept).await;
-                        });
+                        calls.spawn(async move { take_again(&actions, &processor, &id).await });
                     }
                 }
             }
@@ -63,8 +65,26 @@ pub(crate) async fn answer_again<S: Settler, J: Journal, W: Worker>(
                 tracing::error!(code, "interrupted actions cannot be listed");
             }
         }
+        let old = actions.now().saturating_sub(KEPT_SECONDS);
+        if let Err(error) = actions.forget(old, PAGE).await {
+            tracing::warn!(code = error.code(), "old actions cannot be deleted");
+        }
         tokio::time::sleep(every).await;
         while calls.try_join_next().is_some() {}
+    }
+}
+
+/// The intents of the last day that may still have to be charged.
+async fn awaiting_charge(actions: &WalletActions) -> Result<HashSet<IntentId>, StoreError> {
+    let mut listed = HashSet::new();
+    let mut after = (actions.now().saturating_sub(MAX_WINDOW_SECONDS), None);
+    loop {
+        let page = actions.awaiting_charge(after, PAGE).await?;
+        let Some(last) = page.last() else {
+            return Ok(listed);
+        };
+        after = last.clone();
+        listed.extend(page.into_iter().filter_map(|(_, id)| id));
     }
 }
 
@@ -73,44 +93,75 @@ async fn take_again<S: Settler, J: Journal, W: Worker>(
     actions: &WalletActions,
     processor: &PaymentProcessor<S, J, W>,
     id: &IntentId,
-    kept: &KeptCall,
 ) {
     let mut pause = PAUSE;
-    while let Some((call, payload)) = kept.again() {
+    loop {
         let mut next = pause;
-        // Reads that fail are tried again after the pause.
-        match (actions.find(id).await, processor.state(&call).await) {
-            (Ok(None), _) => return,
-            (Ok(Some(intent)), _) if intent.came_to_nothing() => return,
-            (Ok(Some(intent)), Ok(Some(State::Settled))) => {
-                match processor.is_bound_elsewhere(&call).await {
-                    Ok(false) => return,
-                    Ok(true) => {
-                        let why = Uncharged::PaidElsewhere;
-                        if uncharged::go_on(actions, processor, intent, &call, why).await {
-                            return;
-                        }
-                    }
-                    Err(_) => {}
-                }
-            }
-            (Ok(Some(intent)), Ok(None | Some(State::Released))) => {
-                if processor.is_expired(&call) {
-                    let why = Uncharged::Expired;
-                    if uncharged::go_on(actions, processor, intent, &call, why).await {
-                        return;
-                    }
-                } else {
-                    tracing::info!(intent = %id, "an interrupted call of an action is repeated");
-                    processor.process(call, payload).await;
-                    next = pause.saturating_mul(2);
-                }
-            }
-            (_, Ok(Some(State::Undecidable))) => next = UNDECIDED_PAUSE,
-            // A server works on the call, or its state cannot be read now.
-            _ => {}
+        // What fails is tried again after the pause.
+        match actions.find(id).await {
+            Ok(None) => return,
+            Ok(Some(intent)) if intent.came_to_nothing() => return,
+            Ok(Some(intent)) => match take_once(actions, processor, intent).await {
+                Taken::Done => return,
+                Taken::Repeated => next = pause.saturating_mul(2),
+                Taken::Undecided => next = UNDECIDED_PAUSE,
+                Taken::Not => {}
+            },
+            Err(_) => {}
         }
         tokio::time::sleep(pause).await;
         pause = next;
+    }
+}
+
+/// The result of a look at a call.
+enum Taken {
+    /// Nothing is left to do.
+    Done,
+    /// The call was repeated.
+    Repeated,
+    /// Only the operator can decide its payment.
+    Undecided,
+    /// A server works on the call, or something failed.
+    Not,
+}
+
+async fn take_once<S: Settler, J: Journal, W: Worker>(
+    actions: &WalletActions,
+    processor: &PaymentProcessor<S, J, W>,
+    intent: Intent,
+) -> Taken {
+    let id = intent.id.clone();
+    let kept = serde_json::from_str(&intent.call).ok();
+    let Some((call, payload)) = kept.and_then(|kept: KeptCall| kept.again()) else {
+        return closed(actions, &intent).await;
+    };
+    let why = match processor.state(&call).await {
+        Ok(Some(State::Settled)) => match processor.is_bound_elsewhere(&call).await {
+            Ok(false) => return closed(actions, &intent).await,
+            Ok(true) => Uncharged::PaidElsewhere,
+            Err(_) => return Taken::Not,
+        },
+        Ok(None | Some(State::Released)) if processor.is_expired(&call) => Uncharged::Expired,
+        Ok(None | Some(State::Released)) => {
+            tracing::info!(intent = %id, "an interrupted call of an action is repeated");
+            processor.process(call, payload).await;
+            return Taken::Repeated;
+        }
+        Ok(Some(State::Undecidable)) => return Taken::Undecided,
+        _ => return Taken::Not,
+    };
+    match uncharged::go_on(actions, processor, intent, &call, why).await {
+        true => Taken::Done,
+        false => Taken::Not,
+    }
+}
+
+/// Records that the intent has no call that must still be charged.
+async fn closed(actions: &WalletActions, intent: &Intent) -> Taken {
+    let rest = KeptCall::without_body(&intent.call);
+    match actions.note_charged(&intent.id, &rest).await {
+        Ok(()) => Taken::Done,
+        Err(_) => Taken::Not,
     }
 }

@@ -3,7 +3,7 @@
 use alloy_primitives::Address;
 use storage::Migration;
 use storage::postgres::{
-    Component, Postgres, PostgresError, Row, ToSql, bytes, damaged, get, number,
+    Component, Postgres, PostgresError, Row, ToSql, bytes, damaged, get, number, unsigned,
 };
 
 use super::{WalletRecord, WalletRecords};
@@ -11,7 +11,10 @@ use crate::{CustodyError, CustodyFuture, InvalidOwner, Owner};
 
 const COMPONENT: Component = Component {
     name: "custody",
-    migrations: &[include_str!("postgres/0001.sql")],
+    migrations: &[
+        include_str!("postgres/0001.sql"),
+        include_str!("postgres/0002.sql"),
+    ],
 };
 
 /// The records of wallets in a database, which any number of servers may share.
@@ -53,6 +56,19 @@ impl WalletRecords for PostgresWalletRecords {
                 Ok((owner, read(row, 1, ALL)?))
             };
             Ok(rows.iter().map(record).collect::<Result<Vec<_>, _>>()?)
+        })
+    }
+
+    fn unfinished(&self, before: u64) -> CustodyFuture<'_, Vec<u64>> {
+        Box::pin(async move {
+            const UNFINISHED: &str = "list unfinished wallets";
+            let sql = "SELECT begun_at FROM custody_wallet WHERE address IS NULL AND begun_at < $1";
+            let rows = self
+                .postgres
+                .query(UNFINISHED, sql, &[&number(before)])
+                .await?;
+            let begun = rows.iter().map(|row| unsigned(row, 0, UNFINISHED));
+            Ok(begun.collect::<Result<Vec<_>, _>>()?)
         })
     }
 

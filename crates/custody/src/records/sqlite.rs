@@ -13,7 +13,7 @@ use crate::{CustodyFuture, Owner};
 /// `x4cw`.
 const FORMAT: Format = Format {
     application_id: 0x7834_6377,
-    migrations: &[include_str!("0001.sql")],
+    migrations: &[include_str!("0001.sql"), include_str!("0002.sql")],
 };
 
 const SETTINGS: Settings = Settings::of_records(256);
@@ -53,6 +53,20 @@ impl WalletRecords for SqliteWalletRecords {
             let rows = statement.query_map([], |row| Ok((parsed(row, 0)?, read(row, 1)?)))?;
             Ok(rows.collect::<rusqlite::Result<Vec<_>>>()?)
         })
+    }
+
+    fn unfinished(&self, before: u64) -> CustodyFuture<'_, Vec<u64>> {
+        self.worker
+            .read("list unfinished wallets", move |transaction| {
+                let sql =
+                    "SELECT begun_at FROM custody_wallet WHERE address IS NULL AND begun_at < ?1";
+                let mut statement = transaction.prepare_cached(sql)?;
+                let rows = statement.query_map([number(before)], |row| {
+                    let begun_at: i64 = row.get(0)?;
+                    Ok(u64::try_from(begun_at).unwrap_or_default())
+                })?;
+                Ok(rows.collect::<rusqlite::Result<Vec<_>>>()?)
+            })
     }
 
     fn find(&self, owner: Owner) -> CustodyFuture<'_, Option<WalletRecord>> {

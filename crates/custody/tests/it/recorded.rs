@@ -8,8 +8,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use alloy_primitives::Address;
 use custody::{
-    Candidate, Custody, CustodyError, CustodyFuture, FileFault, LocalCustody, Owner, Purpose,
-    RecordedCustody, Subject, WalletFault, WalletRecord, WalletRecords,
+    Bounded, Bounds, Candidate, Custody, CustodyError, CustodyFuture, FileFault, LocalCustody,
+    Owner, Purpose, RecordedCustody, Subject, WalletFault, WalletRecord, WalletRecords,
 };
 use test_support::Dying;
 use tx_sender::Fees;
@@ -72,6 +72,9 @@ impl WalletRecords for Killed {
     fn all(&self) -> CustodyFuture<'_, Vec<(Owner, WalletRecord)>> {
         self.0.read(|records| records.all())
     }
+    fn unfinished(&self, before: u64) -> CustodyFuture<'_, Vec<u64>> {
+        self.0.read(|records| records.unfinished(before))
+    }
     fn find(&self, owner: Owner) -> CustodyFuture<'_, Option<WalletRecord>> {
         self.0.read(|records| records.find(owner))
     }
@@ -123,6 +126,33 @@ pub(crate) async fn killed_while_making(stage: &Stage, left: usize, after: bool)
     drop(custody);
     let custody = stage.start().await.unwrap();
     assert_eq!(custody.get_or_create(ALICE).await, Ok(alice));
+}
+
+/// Checks that wallets whose files could not be made are within the bounds of wallets.
+pub(crate) async fn unfinished_wallets_count(stage: &Stage) {
+    let bounds = |most, new_per_hour| Bounds { most, new_per_hour };
+    let start = async |bounds| Bounded::new(stage.start().await.unwrap(), bounds);
+    let custody = start(bounds(2, 100)).await;
+    let begun = now() - 60;
+    stage.records.begin(BOB, begun).await.unwrap();
+    assert_eq!(stage.records.unfinished(begun).await, Ok(vec![]));
+    let alice = custody.get_or_create(ALICE).await.unwrap();
+    let carol = Owner::new(196, Address::repeat_byte(0xca));
+    let full = Err(CustodyError::WalletsFull { most: 2 });
+    assert_eq!(custody.get_or_create(carol).await, full);
+    let custody = start(bounds(100, 2)).await;
+    let refused = custody.get_or_create(carol).await.unwrap_err();
+    assert_eq!(refused.code(), "too_many_new_wallets");
+    assert_eq!(custody.get_or_create(ALICE).await, Ok(alice));
+    // A start deletes the record when nobody makes the wallet any more.
+    stage.records.begin(BOB, now() - 3_000).await.unwrap();
+    let custody = start(bounds(2, 100)).await;
+    custody.get_or_create(carol).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wallets_whose_files_could_not_be_made_are_bounded() {
+    unfinished_wallets_count(&Stage::new()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

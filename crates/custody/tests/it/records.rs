@@ -96,6 +96,9 @@ async fn custody_beside_a_database_conforms_and_every_kill_leads_to_a_start() {
         let stage = Stage::beside(in_database(&schema).await);
         recorded::killed_while_making(&stage, left, after).await;
     }
+    let Some(schema) = Schema::new() else { return };
+    let stage = Stage::beside(in_database(&schema).await);
+    recorded::unfinished_wallets_count(&stage).await;
 }
 
 /// Two servers share the folder and the database, and are asked for the same owners at once.

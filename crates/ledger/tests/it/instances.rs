@@ -300,6 +300,27 @@ pub(crate) async fn registered_anew(ledger: &AnyLedger, first: i64) {
     .await;
 }
 
+#[tokio::test]
+async fn an_ended_instance_is_deleted_after_thirty_days() {
+    let Some(schema) = Schema::new() else { return };
+    let database = schema.connect();
+    let (a, b) = (server(schema.url()).await, server(schema.url()).await);
+    for (ledger, age) in [(&a, "30 days 1 hour"), (&b, "29 days 23 hours")] {
+        let sql = format!(
+            "UPDATE instance SET lease_until = clock_timestamp() - interval '{age}' WHERE id = $1"
+        );
+        let id = instance(ledger);
+        database.query("expire", &sql, &[&id]).await.unwrap();
+    }
+    let (first, second) = (instance(&a), instance(&b));
+    let _c = server(schema.url()).await;
+    for (id, left) in [(first, 0), (second, 1)] {
+        let sql = "SELECT id FROM instance WHERE id = $1";
+        let rows = database.query("look", sql, &[&id]).await.unwrap();
+        assert_eq!(rows.len(), left);
+    }
+}
+
 /// A replica that takes over lacks an entry, and would use the entry's number for another payment.
 #[tokio::test]
 async fn a_number_that_a_running_call_holds_is_not_given_again() {

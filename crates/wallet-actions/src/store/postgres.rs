@@ -9,12 +9,15 @@ use storage::postgres::{
     unsigned,
 };
 
-use super::{Forbidden, Store, StoreError, StoreFuture};
+use super::{Forbidden, Place, Store, StoreError, StoreFuture, awaits_charge};
 use crate::{Intent, IntentId};
 
 const COMPONENT: Component = Component {
     name: "wallets",
-    migrations: &[include_str!("postgres/0001.sql")],
+    migrations: &[
+        include_str!("postgres/0001.sql"),
+        include_str!("postgres/0002.sql"),
+    ],
 };
 
 const READ: &str = "read";
@@ -150,8 +153,9 @@ async fn insert(
         return Err(StoreError::Busy { running });
     }
     let sql = "INSERT INTO wallets_intent
-                   (id, payment, owner, wallet, state, created_at, revision, body)
-               VALUES ($1, $2, $3, $4, $5, $6, 1, $7) ON CONFLICT DO NOTHING RETURNING id";
+                   (id, payment, owner, wallet, state, created_at, revision, body, awaits_charge,
+                    is_empty)
+               VALUES ($1, $2, $3, $4, $5, $6, 1, $7, $8, $9) ON CONFLICT DO NOTHING RETURNING id";
     let params: Params<'_> = &[
         &intent.id.as_str(),
         &intent.payment.as_slice(),
@@ -160,6 +164,8 @@ async fn insert(
         &intent.state.as_str(),
         &number(intent.created_at),
         &body(intent)?,
+        &awaits_charge(intent),
+        &intent.is_empty(),
     ];
     match transaction.query_opt(sql, params).await? {
         Some(_) => Ok(Intent {
@@ -244,7 +250,7 @@ impl Store for PostgresStore {
         Box::pin(async move {
             let sql = "UPDATE wallets_intent
                        SET state = $2, revision = revision + 1 + (random() * 1000000)::bigint,
-                           body = $3, is_final = $5
+                           body = $3, is_final = $5, awaits_charge = $6, is_empty = $7
                        WHERE id = $1 AND revision = $4 RETURNING revision";
             let params: Params<'_> = &[
                 &intent.id.as_str(),
@@ -252,6 +258,8 @@ impl Store for PostgresStore {
                 &body(&intent)?,
                 &number(intent.revision),
                 &intent.is_final,
+                &awaits_charge(&intent),
+                &intent.is_empty(),
             ];
             match self
                 .postgres
@@ -289,13 +297,31 @@ impl Store for PostgresStore {
         })
     }
 
-    fn since(&self, created_at: u64) -> StoreFuture<'_, Vec<Intent>> {
+    fn awaiting_charge(&self, after: Place, most: u32) -> StoreFuture<'_, Vec<Place>> {
         Box::pin(async move {
-            let sql = "SELECT revision, body FROM wallets_intent
-                       WHERE created_at >= $1 ORDER BY created_at, id";
-            let params: Params<'_> = &[&number(created_at)];
-            let rows = self.rows("list intents", sql, params).await?;
-            rows.iter().map(read).collect()
+            let sql = "SELECT id, created_at FROM wallets_intent
+                       WHERE awaits_charge AND (created_at, id) > ($1, $2)
+                       ORDER BY created_at, id LIMIT $3";
+            let id = after.1.as_ref().map_or("", IntentId::as_str);
+            let params: Params<'_> = &[&number(after.0), &id, &i64::from(most)];
+            let rows = self.rows("list uncharged intents", sql, params).await?;
+            let place = |row| Ok((unsigned(row, 1, READ)?, Some(read_id(row)?)));
+            rows.iter().map(place).collect()
+        })
+    }
+
+    fn forget(&self, before: u64, most: u32) -> StoreFuture<'_, ()> {
+        Box::pin(async move {
+            let params: Params<'_> = &[&number(before), &i64::from(most)];
+            for sql in [
+                "DELETE FROM wallets_intent WHERE id IN (SELECT id FROM wallets_intent
+                 WHERE is_empty AND created_at < $1 LIMIT $2)",
+                "DELETE FROM wallets_forbidden WHERE payment IN (SELECT payment
+                 FROM wallets_forbidden WHERE at < $1 LIMIT $2)",
+            ] {
+                self.rows("forget intents", sql, params).await?;
+            }
+            Ok(())
         })
     }
 

@@ -9,10 +9,11 @@ use rusqlite::{OptionalExtension as _, Row, Statement, Transaction, params};
 use storage::Migration;
 use storage::postgres::Condition;
 use storage::sqlite::{
-    self, DatabaseError, Format, Settings, Worker, damaged, is_constraint, number, unwritable,
+    self, DatabaseError, Format, Settings, Worker, damaged, is_constraint, number, parsed,
+    unwritable,
 };
 
-use super::{Forbidden, Store, StoreError, StoreFuture};
+use super::{Forbidden, Place, Store, StoreError, StoreFuture, awaits_charge};
 use crate::{Intent, IntentId};
 
 /// The format of the file. Its id is `x4wa` in ASCII.
@@ -22,6 +23,7 @@ const FORMAT: Format = Format {
         include_str!("0001.sql"),
         include_str!("0002.sql"),
         include_str!("0003.sql"),
+        include_str!("0004.sql"),
     ],
 };
 
@@ -125,8 +127,9 @@ impl Store for SqliteStore {
             }
             transaction
                 .prepare_cached(
-                    "INSERT INTO intent (id, payment, owner, wallet, state, created_at, revision, body) \
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, 1, ?7)",
+                    "INSERT INTO intent (id, payment, owner, wallet, state, created_at, revision, \
+                     body, awaits_charge, is_empty) \
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, 1, ?7, ?8, ?9)",
                 )?
                 .execute(params![
                     intent.id.as_str(),
@@ -136,6 +139,8 @@ impl Store for SqliteStore {
                     intent.state.as_str(),
                     number(intent.created_at),
                     body(&intent)?,
+                    awaits_charge(&intent),
+                    intent.is_empty(),
                 ])?;
             Ok(Intent {
                 revision: 1,
@@ -186,8 +191,8 @@ impl Store for SqliteStore {
         self.worker.write("write an intent", move |transaction| {
             let written = transaction
                 .prepare_cached(
-                    "UPDATE intent SET state = ?2, revision = revision + 1, body = ?3, is_final = ?5 \
-                     WHERE id = ?1 AND revision = ?4",
+                    "UPDATE intent SET state = ?2, revision = revision + 1, body = ?3, is_final = ?5, \
+                     awaits_charge = ?6, is_empty = ?7 WHERE id = ?1 AND revision = ?4",
                 )?
                 .execute(params![
                     intent.id.as_str(),
@@ -195,6 +200,8 @@ impl Store for SqliteStore {
                     body(&intent)?,
                     number(intent.revision),
                     intent.is_final,
+                    awaits_charge(&intent),
+                    intent.is_empty(),
                 ]);
             match written {
                 Ok(1) => Ok(Intent {
@@ -231,13 +238,37 @@ impl Store for SqliteStore {
         })
     }
 
-    fn since(&self, created_at: u64) -> StoreFuture<'_, Vec<Intent>> {
-        self.worker.read("list intents", move |transaction| {
-            let mut statement = transaction.prepare_cached(
-                "SELECT revision, body FROM intent WHERE created_at >= ?1 ORDER BY created_at, id",
-            )?;
-            let intents = statement.query_map([number(created_at)], read)?;
-            Ok(intents.collect::<Result<_, _>>()?)
+    fn awaiting_charge(&self, after: Place, most: u32) -> StoreFuture<'_, Vec<Place>> {
+        self.worker
+            .read("list uncharged intents", move |transaction| {
+                let mut statement = transaction.prepare_cached(
+                    "SELECT created_at, id FROM intent \
+                 WHERE awaits_charge = 1 AND (created_at, id) > (?1, ?2) \
+                 ORDER BY created_at, id LIMIT ?3",
+                )?;
+                let id = after.1.as_ref().map_or("", IntentId::as_str);
+                let places = statement.query_map(params![number(after.0), id, most], |row| {
+                    let created_at: i64 = row.get(0)?;
+                    let id = parsed(row, 1)?;
+                    Ok((u64::try_from(created_at).unwrap_or_default(), Some(id)))
+                })?;
+                Ok(places.collect::<Result<_, _>>()?)
+            })
+    }
+
+    fn forget(&self, before: u64, most: u32) -> StoreFuture<'_, ()> {
+        self.worker.write("forget intents", move |transaction| {
+            for sql in [
+                "DELETE FROM intent WHERE rowid IN (SELECT rowid FROM intent \
+                 WHERE is_empty = 1 AND created_at < ?1 LIMIT ?2)",
+                "DELETE FROM forbidden WHERE rowid IN (SELECT rowid FROM forbidden \
+                 WHERE at < ?1 LIMIT ?2)",
+            ] {
+                transaction
+                    .prepare_cached(sql)?
+                    .execute(params![number(before), most])?;
+            }
+            Ok(())
         })
     }
 

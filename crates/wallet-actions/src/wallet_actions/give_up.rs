@@ -1,7 +1,8 @@
 //! Forbids orders, and cancels intents of which nothing is signed.
 //!
 //! A caller that no longer waits for an action uses these functions. Each answer is final: what is
-//! cancelled or forbidden never happens, also across restarts.
+//! cancelled or forbidden does not happen, also across restarts. [`WalletActions::forget`] deletes
+//! the prohibition; the order must have a deadline before that.
 
 use alloy_primitives::B256;
 use tx_sender::{Lane, SenderError};
@@ -21,8 +22,9 @@ pub enum GivenUp {
 }
 
 impl WalletActions {
-    /// Forbids a payment to begin anything, for ever, also across restarts. The first reason is
-    /// kept. An intent that the payment already has continues. [`Self::give_up`] stops it.
+    /// Forbids a payment to begin anything, also across restarts, until [`Self::forget`] deletes
+    /// that. The first reason is kept. An intent that the payment already has continues.
+    /// [`Self::give_up`] stops it.
     ///
     /// # Errors
     /// Errors of the store. The payment may or may not be forbidden then.

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use alloy_primitives::{Address, B256};
 use wallet_actions::{
-    Condition, Forbidden, Intent, IntentId, State, Store, StoreError, StoreFuture,
+    Condition, Forbidden, Intent, IntentId, Place, State, Store, StoreError, StoreFuture,
 };
 
 #[derive(Default)]
@@ -15,7 +15,7 @@ pub(crate) struct Memory(Mutex<Inner>);
 #[derive(Default)]
 struct Inner {
     intents: BTreeMap<IntentId, Intent>,
-    forbidden: BTreeMap<B256, String>,
+    forbidden: BTreeMap<B256, (String, u64)>,
 }
 
 impl Inner {
@@ -40,6 +40,7 @@ impl Store for Memory {
     fn insert(&self, intent: Intent, _claim: Option<Condition>) -> StoreFuture<'_, Intent> {
         let mut inner = self.0.lock().unwrap();
         let reason = inner.forbidden.get(&intent.payment).cloned();
+        let reason = reason.map(|(reason, _)| reason);
         let known = inner
             .intents
             .values_mut()
@@ -79,12 +80,13 @@ impl Store for Memory {
             .cloned()))
     }
 
-    fn forbid(&self, payment: B256, reason: &str, _: u64) -> StoreFuture<'_, Forbidden> {
+    fn forbid(&self, payment: B256, reason: &str, at: u64) -> StoreFuture<'_, Forbidden> {
         let mut inner = self.0.lock().unwrap();
         let reason = inner
             .forbidden
             .entry(payment)
-            .or_insert_with(|| reason.to_owned())
+            .or_insert_with(|| (reason.to_owned(), at))
+            .0
             .clone();
         let mut intents = inner.intents.values();
         let intent = intents.find(|it| it.payment == payment).cloned();
@@ -92,7 +94,10 @@ impl Store for Memory {
     }
 
     fn forbidden(&self, payment: B256) -> StoreFuture<'_, Option<String>> {
-        done(Ok(self.0.lock().unwrap().forbidden.get(&payment).cloned()))
+        let forbidden = &self.0.lock().unwrap().forbidden;
+        done(Ok(forbidden
+            .get(&payment)
+            .map(|(reason, _)| reason.clone())))
     }
 
     fn write(&self, intent: Intent) -> StoreFuture<'_, Intent> {
@@ -124,9 +129,24 @@ impl Store for Memory {
             .collect()))
     }
 
-    fn since(&self, created_at: u64) -> StoreFuture<'_, Vec<Intent>> {
-        let all = self.all().into_iter();
-        done(Ok(all.filter(|it| it.created_at >= created_at).collect()))
+    fn awaiting_charge(&self, after: Place, most: u32) -> StoreFuture<'_, Vec<Place>> {
+        let mut all = self.all();
+        all.retain(|it| it.awaits_charge && !it.came_to_nothing());
+        let places = all.into_iter().map(|it| (it.created_at, Some(it.id)));
+        let mut places: Vec<Place> = places.filter(|place| *place > after).collect();
+        places.sort();
+        places.truncate(most as usize);
+        done(Ok(places))
+    }
+
+    fn forget(&self, before: u64, most: u32) -> StoreFuture<'_, ()> {
+        let mut inner = self.0.lock().unwrap();
+        let all = inner.intents.values();
+        let old = all.filter(|it| it.is_empty() && it.created_at < before);
+        let old: Vec<_> = old.map(|it| it.id.clone()).take(most as usize).collect();
+        inner.intents.retain(|id, _| !old.contains(id));
+        inner.forbidden.retain(|_, (_, at)| *at >= before);
+        done(Ok(()))
     }
 
     fn of_owner(&self, owner: &str, created_at: u64, most: u32) -> StoreFuture<'_, Vec<Intent>> {

@@ -10,7 +10,7 @@ use alloy_primitives::{Address, B256};
 use dev_chain::{DevChain, Reply};
 use test_support::Fuse;
 use tx_sender::{NodeFault, Transport};
-use wallet_actions::{Condition, Forbidden, Intent, IntentId, Store, StoreFuture};
+use wallet_actions::{Condition, Forbidden, Intent, IntentId, Place, Store, StoreFuture};
 
 use crate::memory::Memory;
 
@@ -73,8 +73,12 @@ impl Store for MortalIntents {
         })
     }
 
-    fn since(&self, created_at: u64) -> StoreFuture<'_, Vec<Intent>> {
-        self.store.since(created_at)
+    fn awaiting_charge(&self, after: Place, most: u32) -> StoreFuture<'_, Vec<Place>> {
+        self.store.awaiting_charge(after, most)
+    }
+
+    fn forget(&self, before: u64, most: u32) -> StoreFuture<'_, ()> {
+        self.store.forget(before, most)
     }
 
     fn of_owner(&self, owner: &str, created_at: u64, most: u32) -> StoreFuture<'_, Vec<Intent>> {

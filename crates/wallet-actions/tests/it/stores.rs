@@ -8,7 +8,8 @@ use serde_json::Value;
 use storage::postgres::{Condition, Postgres};
 use test_support::postgres::Schema;
 use wallet_actions::{
-    Intent, Operation, PostgresStore, SqliteStore, State, Status, Step, StepKind, Store, StoreError,
+    At, Intent, Operation, PostgresStore, SqliteStore, State, Status, Step, StepKind, Store,
+    StoreError,
 };
 
 use crate::memory::Memory;
@@ -23,6 +24,7 @@ fn intent(id: u8, number: u8, wallet: u8) -> Intent {
         wallet: Address::repeat_byte(wallet),
         payment: payment(number),
         call: "the call".to_owned(),
+        awaits_charge: true,
         price_micro_usd: 50_000,
         operation: Operation::Withdraw,
         created_at: 100 + u64::from(number),
@@ -56,15 +58,15 @@ fn unsent() -> Step {
 }
 
 /// Checks that a forbidden payment begins nothing, and that its earlier intent stays.
-async fn forbids_for_ever(store: &dyn Store) {
+async fn forbids(store: &dyn Store) {
     assert_eq!(store.forbidden(payment(20)).await.unwrap(), None);
-    let forbidden = store.forbid(payment(20), "cancelled", 7).await.unwrap();
+    let forbidden = store.forbid(payment(20), "cancelled", 107).await.unwrap();
     assert_eq!(
         (forbidden.reason.as_str(), forbidden.intent),
         ("cancelled", None)
     );
     // The first reason is kept.
-    let again = store.forbid(payment(20), "paused", 8).await.unwrap();
+    let again = store.forbid(payment(20), "paused", 108).await.unwrap();
     assert_eq!(again.reason, "cancelled");
     let refused = StoreError::Forbidden {
         reason: "cancelled".to_owned(),
@@ -80,7 +82,7 @@ async fn forbids_for_ever(store: &dyn Store) {
     );
     // An existing intent continues. After it has ended without effect, no other one may begin.
     let begun = store.insert(intent(21, 21, 21), None).await.unwrap();
-    let forbidden = store.forbid(payment(21), "cancelled", 9).await.unwrap();
+    let forbidden = store.forbid(payment(21), "cancelled", 109).await.unwrap();
     assert_eq!(forbidden.intent, Some(begun.clone()));
     assert_eq!(
         store.insert(intent(22, 21, 21), None).await,
@@ -93,6 +95,132 @@ async fn forbids_for_ever(store: &dyn Store) {
     let ended = store.write(ended).await.unwrap();
     assert_eq!(store.insert(intent(23, 21, 21), None).await, Err(refused));
     assert_eq!(store.of_payment(payment(21)).await.unwrap(), Some(ended));
+}
+
+/// Stores an intent of its own payment and wallet, and writes this change of it.
+async fn stored(
+    store: &dyn Store,
+    number: u8,
+    at: u64,
+    change: impl FnOnce(&mut Intent),
+) -> Intent {
+    let new = Intent {
+        created_at: at,
+        ..intent(number, number, number)
+    };
+    let mut stored = store.insert(new, None).await.unwrap();
+    change(&mut stored);
+    store.write(stored).await.unwrap()
+}
+
+/// Checks that only intents are listed whose calls may still have to be charged, each once.
+async fn lists_the_uncharged_in_pages(store: &dyn Store) {
+    const AT: u64 = 5_000;
+    let mut expected = Vec::new();
+    for (number, at) in [(32, AT), (31, AT), (33, AT + 1), (34, AT + 2), (35, AT + 2)] {
+        let listed = stored(store, number, at, |it| it.state = State::Following).await;
+        expected.push((at, Some(listed.id)));
+    }
+    expected.sort();
+    stored(store, 36, AT, |it| it.state = State::Cancelled).await;
+    stored(store, 37, AT - 1, |it| it.state = State::Following).await;
+    stored(store, 38, AT, |it| {
+        (it.state, it.awaits_charge) = (State::Following, false);
+    })
+    .await;
+    let mut listed = Vec::new();
+    let mut after = (AT, None);
+    loop {
+        let page = store.awaiting_charge(after, 2).await.unwrap();
+        assert!(page.len() <= 2);
+        listed.extend(page.clone());
+        match page.last() {
+            Some(last) => after = last.clone(),
+            None => break,
+        }
+    }
+    assert_eq!(listed, expected);
+}
+
+/// Checks that what cost nobody anything is deleted after its time, and nothing else.
+async fn forgets_the_empty(store: &dyn Store) {
+    const AT: u64 = 90;
+    let over = |it: &mut Intent| (it.state, it.is_final) = (State::Failed, true);
+    let in_block = |is_success: bool| {
+        let at = At {
+            transaction: B256::ZERO,
+            number: 1,
+            block: B256::ZERO,
+        };
+        let sealed = Status::Sealed {
+            at,
+            gas_limit: 21_000,
+            received: None,
+        };
+        let status = if is_success {
+            sealed
+        } else {
+            Status::Reverted { at }
+        };
+        vec![Step { status, ..unsent() }]
+    };
+    let mut empty = Vec::new();
+    for number in 41..44 {
+        empty.push(stored(store, number, AT - 1, over).await);
+    }
+    let sent = |it: &mut Intent| {
+        over(it);
+        it.steps = vec![unsent()];
+    };
+    empty.push(stored(store, 44, AT - 1, sent).await);
+    let kept = [
+        stored(store, 45, AT, over).await,
+        stored(store, 46, AT - 1, |it| it.state = State::Following).await,
+        // A reorganisation may still give it an effect.
+        stored(store, 47, AT - 1, |it| {
+            sent(it);
+            it.is_final = false;
+        })
+        .await,
+        stored(store, 48, AT - 1, |it| {
+            over(it);
+            it.steps = in_block(true);
+        })
+        .await,
+        stored(store, 49, AT - 1, |it| {
+            over(it);
+            it.steps = in_block(false);
+        })
+        .await,
+    ];
+    store
+        .forbid(payment(50), "cancelled", AT - 1)
+        .await
+        .unwrap();
+    store.forbid(payment(51), "cancelled", AT).await.unwrap();
+
+    let left = async || {
+        let mut left = 0;
+        for intent in &empty {
+            left += usize::from(store.get(&intent.id).await.unwrap().is_some());
+        }
+        left
+    };
+    store.forget(AT - 1, 9).await.unwrap();
+    assert_eq!(left().await, 4);
+    // In pages.
+    store.forget(AT, 3).await.unwrap();
+    assert_eq!(left().await, 1);
+    store.forget(AT, 3).await.unwrap();
+    assert_eq!(left().await, 0);
+    for intent in kept {
+        assert_eq!(store.get(&intent.id).await.unwrap(), Some(intent));
+    }
+    assert_eq!(store.forbidden(payment(50)).await.unwrap(), None);
+    assert!(store.forbidden(payment(51)).await.unwrap().is_some());
+    // The payment begins another intent, as before.
+    let again = store.insert(intent(52, 41, 41), None).await.unwrap();
+    assert_eq!(again.payment, payment(41));
 }
 
 async fn keeps_its_promises(store: &dyn Store) {
@@ -177,7 +305,6 @@ async fn keeps_its_promises(store: &dyn Store) {
         Some(again.clone())
     );
     assert_eq!(store.of_payment(payment(9)).await.unwrap(), None);
-    assert_eq!(store.since(104).await.unwrap(), vec![other.clone()]);
     let newest = store.of_owner(&other.owner, 0, 2).await.unwrap();
     assert_eq!(newest.first(), Some(&other));
     assert_eq!(newest.len(), 2);
@@ -189,7 +316,9 @@ async fn keeps_its_promises(store: &dyn Store) {
             .is_empty()
     );
 
-    forbids_for_ever(store).await;
+    forbids(store).await;
+    lists_the_uncharged_in_pages(store).await;
+    forgets_the_empty(store).await;
 }
 
 #[tokio::test]

@@ -16,4 +16,5 @@ mod layering;
 mod locks;
 mod manifests;
 mod modules;
+mod tables;
 mod workspace;

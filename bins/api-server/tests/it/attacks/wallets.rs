@@ -103,6 +103,14 @@ async fn a_full_server_makes_no_further_wallet_and_serves_those_that_exist() {
     })
     .await;
     let [first, second, third] = PAYERS.map(|payer| Buyer::new(payer, world.buyer.base()));
+    let counted = async |world: &World, code: &str| {
+        let series = format!("svc_wallets_refused_total{{code=\"{code}\"}} ");
+        let metrics = world.buyer.get("/metrics").await.text;
+        let count = metrics.lines().find_map(|it| it.strip_prefix(&series));
+        count.unwrap().parse::<u64>().unwrap()
+    };
+    let full = counted(&world, "wallets_full").await;
+    let too_many = counted(&world, "too_many_new_wallets").await;
     let served = bought(&first, "/sub-wallet").await;
     assert_eq!(served.status, 200, "{}", served.text);
     let refused = bought(&second, "/sub-wallet").await;
@@ -110,6 +118,7 @@ async fn a_full_server_makes_no_further_wallet_and_serves_those_that_exist() {
     let error = &refused.body()["error"];
     assert_eq!(error["next"], json!({ "action": "none" }));
     assert_eq!(error["retryable"], false);
+    assert_eq!(counted(&world, "wallets_full").await, full + 1);
     let again = bought(&first, "/sub-wallet").await;
     assert_eq!(again.status, 200, "{}", again.text);
 
@@ -125,6 +134,7 @@ async fn a_full_server_makes_no_further_wallet_and_serves_those_that_exist() {
     refused.is_refused(429, "rate_limited");
     let error = &refused.body()["error"];
     assert_eq!(error["reason"], "too_many_new_wallets");
+    assert_eq!(counted(&world, "too_many_new_wallets").await, too_many + 1);
     assert_eq!(refused.action(), "send_same_again");
     assert!(error["next"]["after_seconds"].as_u64().unwrap() > 3_000);
     assert_eq!((wallets_in(folder.path()), world.paid()), (1, 20_000));

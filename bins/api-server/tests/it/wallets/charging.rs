@@ -3,6 +3,8 @@
 use dev_chain::{BUYER, base, xlayer};
 use reqwest::Method;
 use serde_json::{Value, json};
+use test_support::eventually;
+use wallet_actions::{SqliteStore, State, Store as _};
 
 use crate::support::buyer::header_of;
 use crate::wallets::stage::{Stage, sign};
@@ -171,7 +173,8 @@ async fn a_payment_that_has_begun_an_action_begins_no_other() {
     let payment = buyer.signed(&buyer.draft(Method::POST, "/auto-withdraw").await);
     // The server does not repeat a call as old as this one by itself.
     let id = "00000000000000000000000000000abf";
-    let copy = stage.restart_with_copy(&done, id, &payment, |copy| copy.created_at -= 200_000);
+    let action = (&done, &withdraw("1"));
+    let copy = stage.restart_with_copy(action, id, &payment, |copy| copy.created_at -= 200_000);
     Box::pin(copy).await;
     let (paid, sent) = (stage.world.paid(), stage.sent().len());
     let header = header_of(&payment);
@@ -197,4 +200,39 @@ async fn a_payment_that_has_begun_an_action_begins_no_other() {
         (stage.world.paid(), stage.sent().len()),
         (paid + PRICE, sent)
     );
+}
+
+/// A charged action needs its call no more, and one that did nothing is forgotten after two days.
+#[tokio::test(flavor = "multi_thread")]
+async fn records_keep_no_body_of_a_charged_call_and_no_old_action_that_did_nothing() {
+    let mut stage = Box::pin(Stage::open()).await;
+    stage.give_usdc(5_000_000);
+    let body = json!({ "chain_id": "8453", "token": base::USDC.to_string(), "amount": "1" });
+    let done = stage.done("/auto-withdraw", &body).await;
+    let buyer = &stage.world.buyer;
+    let payment = buyer.signed(&buyer.draft(Method::POST, "/auto-withdraw").await);
+    let id = "00000000000000000000000000000ac0";
+    let copy = stage.restart_with_copy((&done, &body), id, &payment, |copy| {
+        copy.created_at -= 200_000;
+        copy.state = State::Cancelled;
+        copy.steps.clear();
+    });
+    Box::pin(copy).await;
+
+    let store = SqliteStore::open(stage.world.folder().join("ledger.wallets.db")).unwrap();
+    let charged = done["intent_id"].as_str().unwrap().parse().unwrap();
+    let closed = eventually("the note of the charge", async || {
+        let intent = store.get(&charged).await.unwrap().unwrap();
+        (!intent.awaits_charge).then_some(intent)
+    })
+    .await;
+    assert_eq!(closed.call.len(), 66, "{}", closed.call);
+    let target = format!("/intents/{id}");
+    eventually("the deletion", async || {
+        let shown = stage.world.buyer.get(&target).await;
+        (shown.status == 404).then_some(())
+    })
+    .await;
+    let target = format!("/intents/{charged}");
+    assert_eq!(stage.world.buyer.get(&target).await.status, 200);
 }

@@ -37,7 +37,7 @@ async fn counts(stage: &Stage, times: u64) {
 
 /// Restarts the server over a copy of `action` with this payment. The copy looks as if a process
 /// had ended after the first of two transactions. Returns how the action ends.
-async fn cut_off(stage: &mut Stage, action: &Value, id: &str, payment: &Value) -> Value {
+async fn cut_off(stage: &mut Stage, action: (&Value, &Value), id: &str, payment: &Value) -> Value {
     let copy = stage.restart_with_copy(action, id, payment, |copy| {
         let next = wallet_actions::Step {
             status: Status::Planned,
@@ -66,7 +66,7 @@ async fn an_action_that_no_payment_can_pay_for_is_uncharged_and_counted_once() {
 
     // The action continues, and its record says what was done.
     let id = "00000000000000000000000000000abc";
-    let ended = Box::pin(cut_off(&mut stage, &done, id, &payment)).await;
+    let ended = Box::pin(cut_off(&mut stage, (&done, &body), id, &payment)).await;
     assert_eq!(ended["status"], "completed", "{ended}");
     let statuses: Vec<_> = ended["steps"].as_array().unwrap().iter().collect();
     assert_eq!(statuses.len(), 2);
@@ -92,7 +92,7 @@ async fn an_action_that_no_payment_can_pay_for_is_uncharged_and_counted_once() {
     // a transaction before it is counted.
     let second = expired(&stage).await;
     let id = "00000000000000000000000000000abd";
-    Box::pin(cut_off(&mut stage, &done, id, &second)).await;
+    Box::pin(cut_off(&mut stage, (&done, &body), id, &second)).await;
     let released = async || {
         let standing = stage.world.look_up(&second).await;
         (standing["state"] == "released").then_some(())
@@ -109,7 +109,7 @@ async fn an_action_that_no_payment_can_pay_for_is_uncharged_and_counted_once() {
     assert_eq!(bought.status, 200, "{}", bought.text);
     let paid = stage.world.paid();
     let id = "00000000000000000000000000000abe";
-    let ended = Box::pin(cut_off(&mut stage, &done, id, &third)).await;
+    let ended = Box::pin(cut_off(&mut stage, (&done, &body), id, &third)).await;
     assert_eq!(ended["status"], "completed", "{ended}");
     counts(&stage, 3).await;
     assert_eq!(stage.world.look_up(&third).await["state"], "settled");

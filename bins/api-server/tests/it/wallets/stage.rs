@@ -251,11 +251,11 @@ impl Stage {
         error
     }
 
-    /// Restarts the server over a copy of the intent of `action`, with another id and payment, and
-    /// with further changes.
+    /// Restarts the server over a copy of the intent of `action`, a withdrawal with this body, with
+    /// another id and payment, and with further changes. Its call awaits a charge.
     pub(crate) async fn restart_with_copy(
         &mut self,
-        action: &Value,
+        (action, body): (&Value, &Value),
         id: &str,
         payment: &Value,
         change: impl FnOnce(&mut Intent),
@@ -266,13 +266,16 @@ impl Stage {
             let done = action["intent_id"].as_str().unwrap().parse().unwrap();
             let done = store.get(&done).await.unwrap().unwrap();
             let text = payment.to_string();
-            let mut call: Value = serde_json::from_str(&done.call).unwrap();
-            call["payment"] = text.clone().into();
+            let call = json!({
+                "operation": "auto_withdraw", "query": null, "body": body.to_string(),
+                "payment": text,
+            });
             let payload = PaymentPayload::from_json(text.as_bytes()).unwrap();
             let mut copy = Intent {
                 id: id.parse().unwrap(),
                 payment: payload.authorization_key().unwrap().digest(),
                 call: call.to_string(),
+                awaits_charge: true,
                 not_after: done.not_after + 3_600,
                 ..done
             };

@@ -91,15 +91,26 @@ impl Market {
         }
     }
 
-    /// Asserts that the action is refused with this code, and is neither charged nor signed.
+    /// The number of judgements with this result, in the metrics.
+    async fn judged(&self, result: &str) -> u64 {
+        let series = format!("svc_worth_judgements_total{{result=\"{result}\"}} ");
+        let metrics = self.stage.world.buyer.get("/metrics").await.text;
+        let count = metrics.lines().find_map(|line| line.strip_prefix(&series));
+        count.unwrap().parse().unwrap()
+    }
+
+    /// Asserts that the action is refused with this code, which the metrics count, and is neither
+    /// charged nor signed.
     async fn refuses(&self, route: &str, body: &Value, code: &str) -> Value {
         let before = (self.stage.world.paid(), self.stage.sent().len());
+        let judged = self.judged(code).await;
         let answer = self.stage.post(route, body).await;
         answer.is_refused(422, code);
         let error = answer.body()["error"].clone();
         assert_eq!(error["charged"], false, "{error}");
         let after = (self.stage.world.paid(), self.stage.sent().len());
         assert_eq!(before, after, "{error}");
+        assert!(self.judged(code).await > judged, "{error}");
         error
     }
 }
@@ -166,8 +177,10 @@ async fn a_ruinous_quote_is_refused_and_one_at_the_price_is_carried_out() {
             );
         }
     });
+    let holds = market.judged("holds").await;
     let done = market.stage.done("/auto-swap", &swap()).await;
     assert_eq!(done["status"], "completed", "{done}");
+    assert!(market.judged("holds").await > holds);
     let worth = &done["result"]["judged"]["worth"];
     assert_eq!(worth["limit_bps"], 300, "{done}");
     assert_eq!(
