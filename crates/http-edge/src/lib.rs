@@ -8,6 +8,7 @@ mod process;
 mod refusal;
 mod request_id;
 mod server;
+mod written;
 
 pub mod rates;
 
@@ -18,3 +19,4 @@ pub use draining::Draining;
 pub use process::{announce, shutdown_signal};
 pub use request_id::{RequestId, RequestIds};
 pub use server::{Drained, Handler, Limits, Server};
+pub use written::OnWritten;

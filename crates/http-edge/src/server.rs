@@ -30,6 +30,7 @@ use tokio_io_timeout::TimeoutStream;
 
 use crate::body::discard;
 use crate::refusal::headers_too_large;
+use crate::written::{AnswerBody, Taken, Watched};
 use crate::{ClientAddress, Draining, RequestBody, RequestId, RequestIds, descriptors};
 
 /// How many connections may wait to be accepted, so that a burst of clients finds room.
@@ -197,6 +198,7 @@ impl Server {
                 limits: limits.clone(),
                 ids: ids.clone(),
                 peer,
+                taken: Taken::default(),
             };
             let crowded = slots.available_permits() < places.div_ceil(4);
             let connection = connection(stream, edge, crowded);
@@ -283,7 +285,7 @@ async fn accept(
     }
 }
 
-type Stream = TokioIo<Pin<Box<TimeoutStream<TcpStream>>>>;
+type Stream = Watched<TokioIo<Pin<Box<TimeoutStream<TcpStream>>>>>;
 
 fn connection<H: Handler>(
     stream: TcpStream,
@@ -304,7 +306,10 @@ fn connection<H: Handler>(
         // The edge's own limit refuses a long head with an answer that gives the reason. hyper's
         // limit is higher, so that the edge's limit decides.
         .max_buf_size(limits.max_header_bytes.saturating_mul(2).max(16 * 1024))
-        .serve_connection(TokioIo::new(Box::pin(stream)), service)
+        .serve_connection(
+            Watched::new(TokioIo::new(Box::pin(stream)), service.taken.clone()),
+            service,
+        )
 }
 
 /// A handler, and the limits that apply to every request before it.
@@ -313,6 +318,8 @@ struct Edge<H> {
     limits: Arc<Limits>,
     ids: Arc<RequestIds>,
     peer: ClientAddress,
+    /// The notices of answers that this connection has taken.
+    taken: Taken,
 }
 
 impl<H> Edge<H> {
@@ -325,7 +332,7 @@ impl<H> Edge<H> {
 }
 
 impl<H: Handler> Service<Request<Incoming>> for Edge<H> {
-    type Response = Response<Full<Bytes>>;
+    type Response = Response<AnswerBody>;
     type Error = Infallible;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
 
@@ -333,15 +340,17 @@ impl<H: Handler> Service<Request<Incoming>> for Edge<H> {
         let id = self.ids.next_id();
         let limit = self.limits.max_header_bytes;
         if head_bytes(&request) > limit {
-            return Box::pin(std::future::ready(Ok(headers_too_large(limit, id))));
+            let refused = AnswerBody::of(headers_too_large(limit, id), &self.taken);
+            return Box::pin(std::future::ready(Ok(refused)));
         }
         let client = self.client(&request);
         let (head, body) = request.into_parts();
         let (body, returned) = RequestBody::new(body);
         let request = Request::from_parts(head, body);
         let answering = self.handler.clone().handle(request, id, client);
+        let taken = self.taken.clone();
         let Some(mut returned) = returned else {
-            return Box::pin(async move { Ok(answering.await) });
+            return Box::pin(async move { Ok(AnswerBody::of(answering.await, &taken)) });
         };
         let limits = Arc::clone(&self.limits);
         Box::pin(async move {
@@ -349,7 +358,7 @@ impl<H: Handler> Service<Request<Incoming>> for Edge<H> {
             if let Ok(unread) = returned.try_recv() {
                 discard(unread, limits.max_body_bytes, limits.body_timeout).await;
             }
-            Ok(answer)
+            Ok(AnswerBody::of(answer, &taken))
         })
     }
 }

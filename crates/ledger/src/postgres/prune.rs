@@ -83,6 +83,8 @@ impl Inner {
                    ), bare AS (
                        UPDATE ledger_entry SET answered = false, receipt = NULL
                        WHERE id = ANY ($2::bigint[]) AND answered RETURNING id
+                   ), unplaced AS (
+                       DELETE FROM ledger_place WHERE entry IN (SELECT id FROM gone)
                    ), dropped AS (
                        DELETE FROM ledger_answer WHERE entry IN (SELECT id FROM gone UNION ALL SELECT id FROM bare)
                    )

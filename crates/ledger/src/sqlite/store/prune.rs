@@ -128,6 +128,7 @@ impl Store<'_> {
     fn delete(&mut self, candidate: &Candidate) -> rusqlite::Result<()> {
         self.delete_row("DELETE FROM answer WHERE id = ?1", candidate.answer)?;
         self.delete_row("DELETE FROM receipt WHERE id = ?1", candidate.receipt)?;
+        self.free_place(candidate.entry)?;
         self.delete_row("DELETE FROM entry WHERE id = ?1", candidate.entry.number())
     }
 
