@@ -227,6 +227,37 @@ impl Drop for InFlight {
     }
 }
 
+/// Why a payment got the answer that another one had bought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Repetition {
+    /// It waited for the other one.
+    Waited,
+    /// The answer of the other one was not delivered.
+    Undelivered,
+    /// Both have the same payment identifier.
+    Identifier,
+}
+
+/// Counts a payment that got the answer of an earlier purchase and was not charged.
+pub(crate) fn repetition(kind: Repetition) {
+    let kind = match kind {
+        Repetition::Waited => "waited",
+        Repetition::Undelivered => "undelivered",
+        Repetition::Identifier => "identifier",
+    };
+    counter!(table::REPETITIONS, "kind" => kind).increment(1);
+}
+
+/// Counts a payment that was refused because an earlier one for the same purchase is undecided.
+pub(crate) fn purchase_undecided(operation: Operation) {
+    counter!(table::PURCHASES_UNDECIDED, "operation" => operation.name()).increment(1);
+}
+
+/// Counts a payment that was refused because an earlier one has begun the same action.
+pub(crate) fn action_repeated(operation: Operation) {
+    counter!(table::ACTIONS_REPEATED, "operation" => operation.name()).increment(1);
+}
+
 /// Counts a payment that the chain knows and the ledger does not.
 pub(crate) fn payment_without_record() {
     counter!(table::WITHOUT_RECORD).increment(1);

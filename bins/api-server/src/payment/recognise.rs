@@ -120,7 +120,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         if self.shared.worker.has_begun(payment).await {
             return self.begun(operation, &presented, declined).into();
         }
-        match self.journal().retire(entry).await {
+        match self.journal().retire(entry, false).await {
             Ok(true) => declined.into(),
             // Another call has claimed the payment meanwhile.
             Ok(false) => Refusal::InFlight {

@@ -10,6 +10,9 @@ use x402_wire::{Asset, Network, Terms};
 use super::problem;
 use crate::config::Problem;
 
+/// [`PaymentSection::again_seconds`] by default, and for actions and deferred payments when it is 0.
+const AGAIN_SECONDS: u64 = 600;
+
 /// `[payment]`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -22,6 +25,11 @@ pub struct PaymentSection {
     /// The time limit of a settlement, in seconds. An authorization must outlive the work and this.
     #[serde(deserialize_with = "lenient::scalar")]
     pub settle_budget_seconds: u64,
+    /// For how many seconds after its settlement an answer that was not delivered is given to
+    /// another authorization of its payer, and an action is not begun again. 0 switches the first
+    /// of the two off; the other one is 600 then.
+    #[serde(deserialize_with = "lenient::scalar")]
+    pub again_seconds: u64,
     /// The accepted assets, in the order of the options.
     #[serde(deserialize_with = "lenient::tables")]
     pub assets: Vec<AssetTable>,
@@ -50,6 +58,7 @@ impl Default for PaymentSection {
             pay_to: None,
             max_timeout_seconds: 300,
             settle_budget_seconds: 40,
+            again_seconds: AGAIN_SECONDS,
             assets: assets.collect(),
         }
     }
@@ -73,6 +82,14 @@ impl PaymentSection {
             max_timeout_seconds: self.max_timeout_seconds,
             assets: assets.collect::<Option<_>>()?,
         })
+    }
+
+    /// For how many seconds a deferred payment may stay without an answer of the broker.
+    pub(crate) fn deferred_seconds(&self) -> u64 {
+        match self.again_seconds {
+            0 => AGAIN_SECONDS,
+            seconds => seconds,
+        }
     }
 
     pub(crate) fn check(&self, problems: &mut Vec<Problem>) {

@@ -92,6 +92,7 @@ fn claim(nonce: u64) -> Claim {
         payment_id: None,
         amount: U256::from(2_000),
         valid_before: NOW + 300,
+        purchase: Purchase::Unproven,
         now: NOW,
     }
 }
