@@ -166,7 +166,7 @@ async fn in_flight(world: &World) -> f64 {
 
 #[tokio::test]
 async fn sixty_waiting_signatures_of_one_payer_slow_nobody() {
-    const WAITING: usize = 60;
+    const WAITING: usize = 64;
     // The facilitator never answers about the first settlement.
     let facilitator = Facilitator::start(vec![valid()], vec![Say::Hang, success(TX)]).await;
     let url = facilitator.url.clone();
@@ -180,8 +180,12 @@ async fn sixty_waiting_signatures_of_one_payer_slow_nobody() {
     .await;
     let target = world.price();
     let mut calls = JoinSet::new();
+    let first = payment(&world, &target, None).await;
     for number in 0..=WAITING {
-        let payment = header_of(&payment(&world, &target, None).await);
+        let payment = match number {
+            0 => header_of(&first),
+            _ => header_of(&payment(&world, &target, None).await),
+        };
         let (client, base) = (world.buyer.client.clone(), world.buyer.base().to_owned());
         let asked = format!("{base}{target}");
         calls.spawn(async move {
@@ -195,9 +199,24 @@ async fn sixty_waiting_signatures_of_one_payer_slow_nobody() {
         }
     }
     let began = Instant::now();
-    while in_flight(&world).await < 61.0 {
+    while in_flight(&world).await < 65.0 {
         assert!(began.elapsed() < PATIENCE, "the signatures do not wait");
     }
+    // A further one is refused at once, and learns which payment it would repeat.
+    let further = payment(&world, &target, None).await;
+    let refused = world.buyer.get_paid(&target, &header_of(&further)).await;
+    refused.is_refused(409, "purchase_undecided");
+    assert_eq!(refused.body()["error"]["retryable"], true);
+    assert_eq!(refused.action(), "look_up");
+    let url = refused.next()["url"].as_str().unwrap().to_owned();
+    let nonce = first["payload"]["authorization"]["nonce"].as_str().unwrap();
+    assert!(url.to_lowercase().ends_with(&nonce.to_lowercase()), "{url}");
+    assert!(
+        refused.text.contains("payment-identifier"),
+        "{}",
+        refused.text
+    );
+    assert_eq!(world.look_up(&further).await["state"], "not_seen");
     let other = Buyer::stranger(world.buyer.base());
     let bought = other.get_paid(&target, &other.payment(&target).await).await;
     assert_eq!(bought.status, 200, "{}", bought.text);
@@ -205,44 +224,4 @@ async fn sixty_waiting_signatures_of_one_payer_slow_nobody() {
     // Nobody was asked about the waiting ones.
     assert_eq!(facilitator.verified().len(), 2);
     assert_eq!(facilitator.settled().len(), 2);
-}
-
-/// The facilitator hangs, so the purchase stays undecided for longer than the route's work may take.
-#[tokio::test]
-async fn an_undecided_purchase_is_named_and_another_identifier_buys_at_once() {
-    let facilitator = Facilitator::start(vec![valid()], vec![Say::Hang, success(TX)]).await;
-    let url = facilitator.url.clone();
-    let world = World::start(move |config, _rpc| {
-        config.settlement.mode = api_server::config::SettlementMode::Facilitator;
-        config.settlement.facilitator_url = Some(url);
-        config.settlement.rpc_url = None;
-        config.settlement.private_key = None;
-        config.settlement.timeout_ms = 60_000;
-        // The payer needs no credit for a second call.
-        config.credit.pool_micro_usd = 10_000_000;
-    })
-    .await;
-    let target = world.price();
-    let first = payment(&world, &target, None).await;
-    let (client, base) = (world.buyer.client.clone(), world.buyer.base().to_owned());
-    let (asked, header) = (format!("{base}{target}"), header_of(&first));
-    let hanging = tokio::spawn(async move {
-        let request = client.get(asked).header(header::PAYMENT_SIGNATURE, header);
-        let _ = request.send().await;
-    });
-    let began = Instant::now();
-    while facilitator.settled().is_empty() {
-        assert!(began.elapsed() < PATIENCE, "nothing is settled");
-        tokio::task::yield_now().await;
-    }
-    let second = header_of(&payment(&world, &target, None).await);
-    let refused = world.buyer.get_paid(&target, &second).await;
-    refused.is_refused(409, "purchase_undecided");
-    assert_eq!(refused.body()["error"]["retryable"], true);
-    assert_eq!(refused.action(), "look_up");
-    let url = refused.next()["url"].as_str().unwrap().to_owned();
-    let nonce = first["payload"]["authorization"]["nonce"].as_str().unwrap();
-    assert!(url.ends_with(nonce), "{url}");
-    assert!(refused.text.contains("payment-identifier"));
-    hanging.abort();
 }
