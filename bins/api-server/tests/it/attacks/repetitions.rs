@@ -22,8 +22,11 @@ const PATIENCE: Duration = Duration::from_secs(10);
 async fn payment(world: &World, target: &str, id: Option<&str>) -> Value {
     let draft = world.buyer.draft(Method::GET, target).await;
     let mut payment = world.buyer.signed(&draft);
-    if let Some(id) = id {
-        payment["extensions"] = json!({ "payment-identifier": { "info": { "id": id } } });
+    match id {
+        Some(id) => {
+            payment["extensions"] = json!({ "payment-identifier": { "info": { "id": id } } });
+        }
+        None => drop(payment.as_object_mut().unwrap().remove("extensions")),
     }
     payment
 }

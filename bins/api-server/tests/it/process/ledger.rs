@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use alloy_primitives::{B256, U256};
 use ledger::{
-    Claim, EntryId, Journal, Options, PaidAnswer, PaymentStatus, PendingSettlement, RequestBinding,
-    Reservation, SqliteLedger,
+    Claim, EntryId, Journal, Options, PaidAnswer, PaymentStatus, PendingSettlement, Purchase,
+    RequestBinding, Reservation, SqliteLedger,
 };
 use serde_json::Value;
 use tempfile::TempDir;
