@@ -126,7 +126,6 @@ impl Ended {
     /// The name of this end in metrics and logs.
     pub(crate) fn name(&self) -> &'static str {
         match self {
-            Self::Delivered(Delivered { stored, .. }) if stored.is_repetition => "repeated",
             Self::Delivered(Delivered { again: false, .. }) => "served",
             Self::Delivered(Delivered { again: true, .. }) => "served_again",
             Self::Refused(refusal) => refusal.name(),

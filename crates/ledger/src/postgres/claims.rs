@@ -105,7 +105,7 @@ impl Inner {
              RETURNING id
              ), placed AS (
                  INSERT INTO ledger_place (entry, digest, is_action)
-                 SELECT id, $19::bytea, $20 FROM reserved
+                 SELECT id, $19::bytea, $20::boolean FROM reserved
                  WHERE $19::bytea IS NOT NULL AND (SELECT count(*) FROM delivered) >= 0
              )
              SELECT id FROM reserved",

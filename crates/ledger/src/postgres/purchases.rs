@@ -261,7 +261,7 @@ impl Inner {
             " RETURNING id
              ), placed AS (
                  INSERT INTO ledger_place (entry, digest, is_action)
-                 SELECT id, $6::bytea, $7 FROM proven WHERE $6::bytea IS NOT NULL
+                 SELECT id, $6::bytea, $7::boolean FROM proven WHERE $6::bytea IS NOT NULL
              )
              SELECT id FROM proven"
         );
