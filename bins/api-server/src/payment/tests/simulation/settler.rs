@@ -148,14 +148,13 @@ impl SimulatedSettler {
         }
     }
 
-    /// Shows the authorization to others.
+    /// Shows the authorization to others. Only the broker can use a deferred one.
     fn publish(&self, payment: &Payment) {
+        if is_deferred(payment) {
+            return;
+        }
         let world = &self.world;
-        let now = world.now();
-        let strangers = match is_deferred(payment) {
-            true => 0,
-            false => world.rates.strangers,
-        };
+        let (now, strangers) = (world.now(), world.rates.strangers);
         if world.chain.publish(payment, now, &world.chance, strangers) {
             let nonce = payment.authorization().nonce;
             world.note(|| format!("stranger: will execute {}", name(nonce)));
