@@ -119,9 +119,12 @@ impl SimulatedSettler {
                 transaction: world.chain.fail(payment, world.now()),
                 reason: Reason::TransactionFailed,
             },
-            // A facilitator refuses a payment that it has executed or will execute later.
+            // A facilitator refuses a payment that it has executed or will execute later. A broker's
+            // refusal of a deferred one is final.
             "refused" => {
-                self.move_money(payment, money);
+                if !is_deferred(payment) {
+                    self.move_money(payment, money);
+                }
                 let reason = Reason::InvalidExactEvmTransactionSimulationFailed;
                 let message = None;
                 // Without a chain, nothing contradicts the facilitator.
