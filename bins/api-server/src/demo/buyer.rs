@@ -118,7 +118,8 @@ impl Buyer {
         let head = format!("GET {target} HTTP/1.1\r\nhost: {host}\r\n{name}: {payment}\r\n\r\n");
         stream.write_all(head.as_bytes()).await?;
         let state = format!("/payments/{asset}/{payer}/{nonce}");
-        while self.get(&state, None).await?.body["state"] == "not_seen" {
+        let not_seen = Value::from("not_seen");
+        while self.get(&state, None).await?.body.get("state") == Some(&not_seen) {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         Ok(())

@@ -551,7 +551,10 @@ impl Books {
         let transaction = match found.state {
             State::Settled => receipt.map(|receipt| receipt.transaction.clone()),
             State::Unknown | State::Undecidable => found.transaction.clone(),
-            _ => found.transaction.clone().filter(|_| found.repeats.is_some()),
+            _ => found
+                .transaction
+                .clone()
+                .filter(|_| found.repeats.is_some()),
         };
         let reason = found.cause.clone();
         Some(PaymentRecord {
