@@ -15,16 +15,18 @@ use data_sources::Clock;
 use http::header::{self, HeaderMap, HeaderValue};
 use http::request::Parts;
 use http::{Method, Request};
-use http_edge::{ClientAddress, Draining, Handler, RequestBody, RequestId, read_body};
+use http_edge::{ClientAddress, Draining, Handler, OnWritten, RequestBody, RequestId, read_body};
 use ledger::{Journal, PaidAnswer, RequestBinding};
 use route_catalog::{
     Allow, Catalog, ErrorCode, FREE_ROUTES, Operation, Problem, Resolution, resolve,
 };
+use serde_json::{Map, Value};
 use server_process::count_answer;
 use settlement::Settler;
 use x402_wire::PaymentPayload;
 
 use crate::Sources;
+use crate::answer::Warning;
 use crate::artifacts;
 use crate::call::Call;
 use crate::challenge::Challenger;
@@ -34,12 +36,13 @@ use crate::delegation::{self, Endpoints};
 use crate::free::Free;
 use crate::observe::Challenges;
 use crate::operations;
+use crate::operations::begun_mandate;
 use crate::payment::{
     self, Declined, Ended, PAYMENTS_PREFIX, PaidCall, PaymentProcessor, Worker, answer_look_up,
     deliver, read_payment,
 };
 use crate::reply::{ErrorReply, REQUEST_ID, Reply, body_refused, own_header_value};
-use crate::wallets::{INTENTS_PREFIX, answer_intent};
+use crate::wallets::{INTENTS_PREFIX, answer_intent, begun_intent};
 
 /// The paid API over a settler and a journal.
 pub(crate) struct Api<S, J> {
@@ -234,9 +237,20 @@ impl<S: Settler, J: Journal> Api<S, J> {
                 client: Some(client.ip()),
                 binding,
             };
+            let is_identified = payload.payment_id().is_some();
             let call = PaidCall::new(request, &payload);
             let ended = self.processor.process(call, payload).await;
-            deliver(ended, &self.challenger, operation, query.as_deref(), id)
+            // With an identifier, a purchase does not depend on its delivery.
+            let bought = match &ended {
+                Ended::Delivered(delivered) if !is_identified => Some(delivered.stored.entry),
+                _ => None,
+            };
+            let mut reply = deliver(ended, &self.challenger, operation, query.as_deref(), id);
+            if let Some(entry) = bought {
+                let notice = OnWritten::new(move || self.processor.delivered(entry));
+                reply.extensions_mut().insert(notice);
+            }
+            reply
         }
     }
 
@@ -280,7 +294,10 @@ impl Operations {
 impl Worker for Operations {
     async fn answer(&self, call: &Call, _request: B256) -> Result<PaidAnswer, ErrorReply> {
         let sources = &self.0;
-        let answered = operations::answer(sources, call).await?;
+        let mut answered = operations::answer(sources, call).await?;
+        if call.is_beside_undecidable {
+            answered.warnings.push(both_may_be_charged());
+        }
         Ok(answered.at(call, sources.now()))
     }
 
@@ -305,6 +322,38 @@ impl Worker for Operations {
             tracing::error!(code, "what a payment has begun cannot be read");
             true
         })
+    }
+
+    async fn began(&self, payment: B256) -> Option<Map<String, Value>> {
+        let begun = async {
+            if let Some(actions) = &self.0.wallets.actions {
+                let intent = actions.of_payment(payment).await;
+                if let Some(intent) = intent.map_err(|error| error.code())? {
+                    return Ok(Some(begun_intent(&intent)));
+                }
+            }
+            match self.0.mandates() {
+                Some(mandates) => {
+                    let kept = mandates.of_payment(payment).await;
+                    let kept = kept.map_err(|error| error.code())?;
+                    Ok(kept.map(|kept| begun_mandate(&kept, mandates.now())))
+                }
+                None => Ok(None),
+            }
+        };
+        begun.await.unwrap_or_else(|code: &'static str| {
+            tracing::error!(code, "what a payment has begun cannot be read");
+            None
+        })
+    }
+}
+
+fn both_may_be_charged() -> Warning {
+    Warning {
+        code: "both_may_be_charged",
+        message: "your earlier payment for this request has an outcome that only the operator can find out: both may be \
+                  charged"
+            .to_owned(),
     }
 }
 

@@ -23,6 +23,8 @@ pub(crate) struct Call {
     /// The condition that the payment is still claimed for this call, for work that goes on without
     /// it. `None` before the claim, and where one server has the journal for itself.
     pub(crate) claim: Option<Condition>,
+    /// Whether an earlier purchase of the same payer for the same request has become undecidable.
+    pub(crate) is_beside_undecidable: bool,
     /// The whole paid call, for work that a restart must be able to resume.
     pub(crate) kept: Option<Arc<str>>,
     /// The payer's sub-wallet, when the operation asks for it.
@@ -49,6 +51,11 @@ impl Call {
     /// Whether the answer is about the payer's own wallet.
     pub(crate) fn is_private(&self) -> bool {
         self.operation.privacy().is_private(&self.parameters)
+    }
+
+    /// Whether the call begins something that a second call must not begin again.
+    pub(crate) fn begins_something(&self) -> bool {
+        self.operation.begins_something(&self.parameters)
     }
 
     /// The address in the call, or else the payer's sub-wallet.

@@ -45,6 +45,7 @@ fn start_at_zero() {
     begin_series(env!("CARGO_PKG_VERSION"), &STATUSES);
     for operation in Operation::ALL.iter().map(|operation| operation.name()) {
         counter!(table::UNPAID_CHALLENGES, "operation" => operation).increment(0);
+        counter!(table::PURCHASES_UNDECIDED, "operation" => operation).increment(0);
         let codes = ErrorCode::ALL.iter().map(|code| code.code());
         for outcome in ["served", "served_again", "declined"]
             .into_iter()
@@ -59,6 +60,16 @@ fn start_at_zero() {
         .map(|reason| reason.as_str().to_owned());
     for reason in reasons.chain(["other".to_owned()]) {
         counter!(table::DECLINED, "reason" => reason).increment(0);
+    }
+    for kind in Repetition::ALL {
+        counter!(table::REPETITIONS, "kind" => kind.name()).increment(0);
+    }
+    let begins = |operation: &&Operation| {
+        operation.route().work == WorkClass::Transaction
+            || **operation == Operation::CreateYieldWatch
+    };
+    for operation in Operation::ALL.iter().filter(begins) {
+        counter!(table::ACTIONS_REPEATED, "operation" => operation.name()).increment(0);
     }
     for class in [WorkClass::Data, WorkClass::Model, WorkClass::Transaction] {
         counter!(table::CREDIT_REFUSALS, "class" => class_name(class)).increment(0);
@@ -234,6 +245,44 @@ impl Drop for InFlight {
     fn drop(&mut self) {
         self.0.decrement(1.0);
     }
+}
+
+/// Why a payment got the answer that another one had bought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Repetition {
+    /// It waited for the other one.
+    Waited,
+    /// The answer of the other one was not delivered.
+    Undelivered,
+    /// Both have the same payment identifier.
+    Identifier,
+}
+
+impl Repetition {
+    const ALL: [Self; 3] = [Self::Waited, Self::Undelivered, Self::Identifier];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Waited => "waited",
+            Self::Undelivered => "undelivered",
+            Self::Identifier => "identifier",
+        }
+    }
+}
+
+/// Counts a payment that got the answer of an earlier purchase and was not charged.
+pub(crate) fn repetition(kind: Repetition) {
+    counter!(table::REPETITIONS, "kind" => kind.name()).increment(1);
+}
+
+/// Counts a payment that was refused because an earlier one for the same purchase is undecided.
+pub(crate) fn purchase_undecided(operation: Operation) {
+    counter!(table::PURCHASES_UNDECIDED, "operation" => operation.name()).increment(1);
+}
+
+/// Counts a payment that was refused because an earlier one has begun the same action.
+pub(crate) fn action_repeated(operation: Operation) {
+    counter!(table::ACTIONS_REPEATED, "operation" => operation.name()).increment(1);
 }
 
 /// Counts a payment that the chain knows and the ledger does not.

@@ -49,6 +49,7 @@ mod yield_recommendations;
 mod yield_watch;
 mod yields;
 
+pub(crate) use self::yield_watch::begun_mandate;
 use std::pin::Pin;
 
 use readings::Extent;

@@ -5,7 +5,8 @@
 //!
 //! 1. [`match_offer`]: does the payment pay for this request? Sends no request.
 //! 2. [`admit`]: is there a place for the call, and credit for the highest cost of its work?
-//! 3. [`claim`]: the journal reserves the authorization for this request, in one durable write.
+//! 3. [`claim`]: the journal reserves the authorization for this request, in one durable write. When
+//!    its payer makes the same purchase already with another one, [`repeat`] ends the call.
 //! 4. [`verify`]: would the payment settle now? Asks the settler.
 //! 5. [`work`]: the operation makes the answer.
 //! 6. [`settle`]: the answer is stored, the payment is settled, the charge is recorded.
@@ -46,6 +47,8 @@ mod privacy;
 mod processor;
 mod recognise;
 mod record;
+mod repeat;
+mod waiting;
 mod worker;
 
 // Before the stages, after them, and beside them.
@@ -57,10 +60,11 @@ mod reconcile;
 mod sweep;
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use ledger::{Journal, State};
+use ledger::{EntryId, Journal, State};
 use settlement::Settler;
+use tokio::time::Instant as Deadline;
 use x402_wire::PaymentPayload;
 
 pub(crate) use self::call::{PaidCall, Request};
@@ -73,6 +77,9 @@ pub(crate) use self::look_up::{PREFIX as PAYMENTS_PREFIX, answer as answer_look_
 pub(crate) use self::processor::{MAX_IN_FLIGHT, MAX_UNPROVEN};
 pub(crate) use self::processor::{PaymentPolicy, PaymentProcessor};
 pub(crate) use self::read::payment as read_payment;
+use self::repeat::Stop;
+#[cfg(test)]
+pub(crate) use self::waiting::MAX_WAITING;
 pub(crate) use self::worker::Worker;
 use crate::observe;
 
@@ -125,22 +132,58 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
     }
 
+    /// Notes that the answer of an entry was written whole to a connection.
+    pub(crate) fn delivered(&self, entry: EntryId) {
+        self.journal().mark_delivered(entry);
+    }
+
+    /// Decides a call. While another authorization of the payer stands for the same purchase, the
+    /// call waits for it, at most as long as the route's work may take, and begins again when that
+    /// one counts no longer.
+    async fn decide(
+        &self,
+        call: &PaidCall,
+        mut payload: Box<PaymentPayload>,
+    ) -> Result<Delivered, Ended> {
+        let mut deadline = None;
+        loop {
+            let occupied = match Box::pin(self.attempt(call, payload)).await {
+                Ok(delivered) => return Ok(delivered),
+                Err(Stop::Ended(ended)) => return Err(ended),
+                Err(Stop::Occupied(occupied)) => occupied,
+            };
+            let deadline = *deadline.get_or_insert_with(|| {
+                let seconds = call.request.operation.route().work_seconds;
+                Deadline::now() + Duration::from_secs(seconds)
+            });
+            if let Some(delivered) = Box::pin(self.repeat(call, &occupied, deadline)).await? {
+                return Ok(delivered);
+            }
+            payload = Box::new(occupied.payload);
+        }
+    }
+
     /// The stages of a paid call, in their order.
     ///
     /// The claim is the one write that decides whether a payment is known. Stages before it could
     /// refuse a payment that the journal knows already, so [`Self::unless_known`] looks up every
     /// payment that they refuse.
-    async fn decide(
+    async fn attempt(
         &self,
         call: &PaidCall,
         payload: Box<PaymentPayload>,
-    ) -> Result<Delivered, Ended> {
+    ) -> Result<Delivered, Stop> {
         let matched = self.match_offer(call, *payload);
         let matched = self.unless_known(call, matched).await?;
-        let admitted = Box::pin(self.admit(call, matched)).await;
-        let admitted = self.unless_known(call, admitted).await?;
-        let claimed = Box::pin(self.claim(call, admitted)).await?;
-        let verified = self.verify(claimed).await?;
+        let admitted = Box::pin(self.admit(call, &matched)).await;
+        let admitted = match self.unless_known(call, admitted).await {
+            Ok(admitted) => admitted,
+            Err(ended) => {
+                return Err(Box::pin(self.unless_occupied(call, &matched, ended)).await);
+            }
+        };
+        let claimed = Box::pin(self.claim(call, matched, admitted)).await?;
+        let verified = self.verify(call, claimed).await?;
         let answered = Box::pin(self.work(verified)).await?;
         let settled = Box::pin(self.settle(answered)).await?;
         Ok(settled)

@@ -20,7 +20,7 @@ pub(crate) use self::{
     refused::{refused, still_held, without_effect},
     sending::{Sending, nodes, with_products},
     unanswered::answer_again,
-    view::{intent_view, moved, realised},
+    view::{begun_intent, intent_view, moved, realised},
 };
 pub use self::{
     mover::{TokenPrices, WalletMover},

@@ -67,6 +67,26 @@ pub struct Payment<R> {
     /// The chosen option.
     pub accepted: Accept,
     payload: Payload,
+    #[serde(default)]
+    extensions: Extensions,
+}
+
+/// A payment identifier makes each payment a purchase of its own: the benchmark buys the same thing
+/// with one payer several times at once.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Extensions {
+    #[serde(rename = "payment-identifier")]
+    payment_identifier: Identifier,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Identifier {
+    info: IdentifierInfo,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct IdentifierInfo {
+    id: String,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -261,6 +281,7 @@ impl Payers {
         authorization: Authorization,
         key: &SecretKey,
     ) -> Result<HeaderValue, BenchError> {
+        let id = alloy_primitives::hex::encode(authorization.nonce);
         let mut payment = Payment {
             x402_version: 2,
             resource: &self.offer.resource,
@@ -268,6 +289,11 @@ impl Payers {
             payload: Payload {
                 signature: String::new(),
                 authorization,
+            },
+            extensions: Extensions {
+                payment_identifier: Identifier {
+                    info: IdentifierInfo { id },
+                },
             },
         };
         let digest = payment

@@ -9,6 +9,7 @@ mod process;
 mod refusal;
 mod request_id;
 mod server;
+mod written;
 
 pub mod rates;
 
@@ -19,3 +20,4 @@ pub use draining::Draining;
 pub use process::{announce, shutdown_signal};
 pub use request_id::{RequestId, RequestIds};
 pub use server::{Drained, Handler, Limits, Server};
+pub use written::OnWritten;

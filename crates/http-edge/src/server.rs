@@ -31,6 +31,7 @@ use tokio_io_timeout::TimeoutStream;
 use crate::body::discard;
 use crate::connections::Connections;
 use crate::refusal::headers_too_large;
+use crate::written::{AnswerBody, Taken, Watched};
 use crate::{ClientAddress, Draining, Network, RequestBody, RequestId, RequestIds, descriptors};
 
 /// How many connections may wait to be accepted, so that a burst of clients finds room.
@@ -240,6 +241,7 @@ impl Server {
                 ids: ids.clone(),
                 peer,
                 peer_is_believed: is_trusted || limits.trusted_proxies.is_empty(),
+                taken: Taken::default(),
             };
             let crowded = slots.available_permits() < places.div_ceil(4);
             let connection = connection(stream, edge, crowded);
@@ -326,7 +328,7 @@ async fn accept(
     }
 }
 
-type Stream = TokioIo<Pin<Box<TimeoutStream<TcpStream>>>>;
+type Stream = Watched<TokioIo<Pin<Box<TimeoutStream<TcpStream>>>>>;
 
 fn connection<H: Handler>(
     stream: TcpStream,
@@ -347,7 +349,10 @@ fn connection<H: Handler>(
         // The edge's own limit refuses a long head with an answer that gives the reason. hyper's
         // limit is higher, so that the edge's limit decides.
         .max_buf_size(limits.max_header_bytes.saturating_mul(2).max(16 * 1024))
-        .serve_connection(TokioIo::new(Box::pin(stream)), service)
+        .serve_connection(
+            Watched::new(TokioIo::new(Box::pin(stream)), service.taken.clone()),
+            service,
+        )
 }
 
 /// A handler, and the limits that apply to every request before it.
@@ -358,6 +363,8 @@ struct Edge<H> {
     peer: ClientAddress,
     /// Whether the peer may name the client in a header.
     peer_is_believed: bool,
+    /// The notices of answers that this connection has taken.
+    taken: Taken,
 }
 
 impl<H> Edge<H> {
@@ -371,7 +378,7 @@ impl<H> Edge<H> {
 }
 
 impl<H: Handler> Service<Request<Incoming>> for Edge<H> {
-    type Response = Response<Full<Bytes>>;
+    type Response = Response<AnswerBody>;
     type Error = Infallible;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
 
@@ -379,15 +386,17 @@ impl<H: Handler> Service<Request<Incoming>> for Edge<H> {
         let id = self.ids.next_id();
         let limit = self.limits.max_header_bytes;
         if head_bytes(&request) > limit {
-            return Box::pin(std::future::ready(Ok(headers_too_large(limit, id))));
+            let refused = AnswerBody::of(headers_too_large(limit, id), &self.taken);
+            return Box::pin(std::future::ready(Ok(refused)));
         }
         let client = self.client(&request);
         let (head, body) = request.into_parts();
         let (body, returned) = RequestBody::new(body);
         let request = Request::from_parts(head, body);
         let answering = self.handler.clone().handle(request, id, client);
+        let taken = self.taken.clone();
         let Some(mut returned) = returned else {
-            return Box::pin(async move { Ok(answering.await) });
+            return Box::pin(async move { Ok(AnswerBody::of(answering.await, &taken)) });
         };
         let limits = Arc::clone(&self.limits);
         Box::pin(async move {
@@ -395,7 +404,7 @@ impl<H: Handler> Service<Request<Incoming>> for Edge<H> {
             if let Ok(unread) = returned.try_recv() {
                 discard(unread, limits.max_body_bytes, limits.body_timeout).await;
             }
-            Ok(answer)
+            Ok(AnswerBody::of(answer, &taken))
         })
     }
 }

@@ -7,6 +7,8 @@ use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 use x402_wire::Payment;
 
+use crate::state::EntryId;
+
 /// A header of an answer: its name and its value.
 pub type Header = (Cow<'static, str>, String);
 
@@ -119,6 +121,10 @@ pub struct StoredAnswer {
     pub receipt: StoredReceipt,
     /// When the settlement was recorded, Unix seconds.
     pub settled_at: u64,
+    /// The entry of the purchase.
+    pub entry: EntryId,
+    /// Whether the answer is given to another authorization than the one that paid for it.
+    pub is_repetition: bool,
 }
 
 #[cfg(test)]

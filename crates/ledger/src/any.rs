@@ -13,6 +13,7 @@ use crate::{
     journal::{Journal, OpenCounts, Pruned, Recovery, Resolution, Undecided},
     options::Options,
     postgres::PostgresLedger,
+    purchase::Repeated,
     record::{EntryRecord, Filter},
     spending::{Missing, Spent},
     sqlite::{self, SqliteLedger},
@@ -135,6 +136,22 @@ macro_rules! either {
 impl Journal for AnyLedger {
     async fn reserve(&self, claim: Claim) -> Result<Reservation, LedgerError> {
         either!(self, ledger => ledger.reserve(claim).await)
+    }
+
+    async fn occupant(&self, claim: Claim) -> Result<Option<PaymentStatus>, LedgerError> {
+        either!(self, ledger => ledger.occupant(claim).await)
+    }
+
+    async fn prove(&self, entry: EntryId, claim: Claim) -> Result<Reservation, LedgerError> {
+        either!(self, ledger => ledger.prove(entry, claim).await)
+    }
+
+    async fn repeat(&self, claim: Claim, first: EntryId) -> Result<Repeated, LedgerError> {
+        either!(self, ledger => ledger.repeat(claim, first).await)
+    }
+
+    fn mark_delivered(&self, entry: EntryId) {
+        either!(self, ledger => ledger.mark_delivered(entry));
     }
 
     async fn find(
@@ -280,8 +297,8 @@ impl Journal for AnyLedger {
         either!(self, ledger => ledger.reservation(entry, owner))
     }
 
-    async fn retire(&self, entry: EntryId) -> Result<bool, LedgerError> {
-        either!(self, ledger => ledger.retire(entry).await)
+    async fn retire(&self, entry: EntryId, is_refused: bool) -> Result<bool, LedgerError> {
+        either!(self, ledger => ledger.retire(entry, is_refused).await)
     }
 
     async fn close(&self) -> Result<(), LedgerError> {

@@ -5,6 +5,8 @@ use std::{borrow::Cow, fmt};
 use alloy_primitives::{B256, Keccak256, U256};
 use x402_wire::AuthorizationKey;
 
+use crate::purchase::Purchase;
+
 /// The domain tag of every binding's hash.
 const BINDING_TAG: &[u8] = b"request-binding-v1";
 
@@ -15,7 +17,8 @@ pub struct Claim {
     pub key: AuthorizationKey,
     /// The request for which the authorization pays.
     pub request: RequestBinding,
-    /// The caller's payment identifier (extension `payment-identifier`), if any.
+    /// The caller's payment identifier (extension `payment-identifier`), if any. An unproven claim
+    /// must have none: otherwise a stranger could take the identifier of another payer.
     pub payment_id: Option<String>,
     /// The amount, in the asset's smallest unit. Assets are US dollars with 6 decimals, so this
     /// unit is micro-USD. A settlement gives the payer the same amount as credit.
@@ -23,6 +26,8 @@ pub struct Claim {
     /// The authorization's `validBefore`, in Unix seconds. A value above 2^63-1 is stored as
     /// 2^63-1.
     pub valid_before: u64,
+    /// How the claim counts among its payer's purchases.
+    pub purchase: Purchase,
     /// The time of the claim, in Unix seconds.
     pub now: u64,
 }

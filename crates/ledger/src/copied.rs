@@ -74,7 +74,18 @@ pub(crate) struct EntryRow {
     pub(crate) receipt: Option<String>,
     pub(crate) cause: Option<String>,
     pub(crate) retired: bool,
+    pub(crate) repeats: Option<i64>,
+    pub(crate) repeated: i64,
+    pub(crate) place: Option<PlaceRow>,
     pub(crate) answer: Option<AnswerRow>,
+}
+
+/// The place that an entry has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PlaceRow {
+    pub(crate) digest: Vec<u8>,
+    pub(crate) is_action: bool,
+    pub(crate) is_delivered: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,6 +129,8 @@ impl Tally {
             row.attempted.into(),
             row.private.into(),
             row.retired.into(),
+            row.repeats.unwrap_or(-1),
+            row.repeated,
         ] {
             self.hasher.update(number.to_be_bytes());
         }
@@ -139,6 +152,10 @@ impl Tally {
             text(&row.cause),
         ] {
             self.field(field.as_deref());
+        }
+        self.field(row.place.as_ref().map(|place| &*place.digest));
+        if let Some(place) = &row.place {
+            self.field(Some(&[place.is_action.into(), place.is_delivered.into()]));
         }
         match &row.answer {
             None => self.field(None),

@@ -9,6 +9,7 @@ use crate::{
     answer::{PendingSettlement, StoredReceipt},
     claim::{Claim, RequestBinding},
     error::LedgerError,
+    purchase::Repeated,
     spending::{Missing, Spent},
     state::EntryId,
     status::{PaymentRecord, PaymentStatus, Reservation},
@@ -50,13 +51,58 @@ pub trait Journal: Send + Sync + 'static {
     /// again, because work with an effect may have been done for that request.
     ///
     /// A `payment_id` that the payer has already used with another authorization gives
-    /// [`IdentifierTaken`](PaymentStatus::IdentifierTaken), unless the other one was released.
+    /// [`IdentifierTaken`](PaymentStatus::IdentifierTaken) for another request, and
+    /// [`Occupied`](PaymentStatus::Occupied) for the same one, unless the other one was released.
+    ///
+    /// A claim that counts as a purchase ([`Purchase`](crate::Purchase)) and has no identifier takes
+    /// the place of its payer and request. While another authorization has the place, the claim is
+    /// [`Occupied`](PaymentStatus::Occupied): until that one is released, or settled and
+    /// [delivered](Self::mark_delivered). An action counts for
+    /// [`again_seconds`](crate::Options::again_seconds) from its settlement in any case, and a
+    /// purchase that was not delivered no longer than that.
     ///
     /// A claim includes the look-up of [`find`](Self::find), so callers need not call both.
     fn reserve(
         &self,
         claim: Claim,
     ) -> impl Future<Output = Result<Reservation, LedgerError>> + Send;
+
+    /// Returns the status that another purchase of the payer gives to a claim:
+    /// [`Occupied`](PaymentStatus::Occupied) or
+    /// [`IdentifierTaken`](PaymentStatus::IdentifierTaken). `None` when there is none. Writes
+    /// nothing.
+    fn occupant(
+        &self,
+        claim: Claim,
+    ) -> impl Future<Output = Result<Option<PaymentStatus>, LedgerError>> + Send;
+
+    /// Lets an entry that was reserved as [`Unproven`](crate::Purchase::Unproven) count as the
+    /// purchase of `claim`, before its work begins, because its payer is proven now. It takes the
+    /// identifier or the place. The result is as of [`reserve`](Self::reserve); when it is
+    /// [`Known`](Reservation::Known), the caller must release the entry.
+    fn prove(
+        &self,
+        entry: EntryId,
+        claim: Claim,
+    ) -> impl Future<Output = Result<Reservation, LedgerError>> + Send;
+
+    /// Returns the answer of the settled purchase `first` for another authorization of the same
+    /// payer and request, which is then never settled: it is remembered as a repetition, and
+    /// [`find`](Self::find) gives it the same answer.
+    ///
+    /// The caller must have proven that the payer signed the authorization.
+    fn repeat(
+        &self,
+        claim: Claim,
+        first: EntryId,
+    ) -> impl Future<Output = Result<Repeated, LedgerError>> + Send;
+
+    /// Marks that the answer of an entry was written whole to a connection. The purchase loses its
+    /// place then, unless it is an action.
+    ///
+    /// Nobody waits for the mark. It is written within a second, with other writes. Every later
+    /// claim at this server finds it. A crash may lose it.
+    fn mark_delivered(&self, entry: EntryId);
 
     /// Returns the status of an authorization for a request, without a claim. `None` when it can be
     /// reserved. Ignores payment identifiers.
@@ -255,10 +301,17 @@ pub trait Journal: Send + Sync + 'static {
     /// status is [`Retired`](PaymentStatus::Retired). Returns `false` when it was reserved again
     /// meanwhile, or when others may have seen it in a settlement.
     ///
+    /// With `is_refused`, the only party that could settle the authorization has refused it for
+    /// good, so it is also retired after a settlement attempt.
+    ///
     /// A server must call this before it asks a payer to sign a new payment while the current one
     /// could still be settled. A copy of the current one may arrive later, at this server or
     /// another one.
-    fn retire(&self, entry: EntryId) -> impl Future<Output = Result<bool, LedgerError>> + Send;
+    fn retire(
+        &self,
+        entry: EntryId,
+        is_refused: bool,
+    ) -> impl Future<Output = Result<bool, LedgerError>> + Send;
 
     /// Ends the lease after this server's last move, so that other servers need not wait for its
     /// end.

@@ -16,6 +16,10 @@ pub struct Options {
     /// For how many seconds after the settlement an entry stays, with its state and transaction but
     /// without the answer. At least [`retention_seconds`](Self::retention_seconds).
     pub entry_retention_seconds: u64,
+    /// For how many seconds after its settlement a purchase whose answer was not delivered is given
+    /// to another authorization of its payer, and an action is not begun again. With 0, an answer is
+    /// not given to another authorization, and actions count for 600 seconds.
+    pub again_seconds: u64,
     /// The most credit of a payer, in micro-USD.
     pub credit_cap_micro_usd: u64,
     /// The pool that callers without credit share.
@@ -25,14 +29,15 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// No size limit; answers for a day and private ones for an hour; entries for 30 days; credit
-    /// up to 5 USD; a pool of 1 USD.
+    /// No size limit; answers for a day and private ones for an hour; entries for 30 days; lost
+    /// answers for 600 seconds; credit up to 5 USD; a pool of 1 USD.
     fn default() -> Self {
         Self {
             max_bytes: None,
             retention_seconds: 86_400,
             private_retention_seconds: 3_600,
             entry_retention_seconds: 30 * 86_400,
+            again_seconds: 600,
             credit_cap_micro_usd: 5_000_000,
             pool: Allowance {
                 capacity: 1_000_000,

@@ -31,6 +31,7 @@ use std::{
     time::Duration,
 };
 
+use purchases::Delivered;
 use storage::Migration;
 use storage::postgres::{Component, Instance, Postgres, PostgresError, Row, ToSql, damaged, get};
 
@@ -64,6 +65,7 @@ mod number;
 mod open;
 mod port;
 mod prune;
+mod purchases;
 mod records;
 mod status;
 
@@ -73,7 +75,10 @@ pub(crate) use status::is_unsettled;
 /// The ledger's tables.
 pub(crate) const COMPONENT: Component = Component {
     name: "ledger",
-    migrations: &[include_str!("postgres/schema/0001.sql")],
+    migrations: &[
+        include_str!("postgres/schema/0001.sql"),
+        include_str!("postgres/schema/0002.sql"),
+    ],
 };
 
 /// The parameters of a statement.
@@ -96,6 +101,8 @@ struct Inner {
     /// Reserved entries whose work has begun. Only this instance knows that, because no row has it.
     /// It does not affect the fate of an entry.
     working: Mutex<HashSet<i64>>,
+    /// Deliveries that are not written yet.
+    delivered: Mutex<Delivered>,
     /// The entry after which the next sweep for abandoned entries begins, and the one after which
     /// the next pruning begins.
     abandon_after: AtomicI64,
@@ -133,6 +140,7 @@ impl PostgresLedger {
             number: AtomicI64::new(number::NONE),
             options,
             working: Mutex::default(),
+            delivered: Mutex::default(),
             abandon_after: AtomicI64::new(0),
             prune_after: AtomicI64::new(0),
             prune_batches: AtomicI64::new(0),

@@ -2,7 +2,11 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, Weak, atomic::AtomicI64, mpsc},
+    sync::{
+        Arc, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicBool, AtomicI64},
+        mpsc,
+    },
     thread::{self, JoinHandle},
 };
 
@@ -12,6 +16,7 @@ use storage::sqlite::{ClaimedFile, DatabaseError};
 use tokio::sync::oneshot;
 
 use crate::{
+    answer::StoredAnswer,
     copied::{EntryRow, NumbersRow},
     error::LedgerError,
     journal::Recovery,
@@ -34,7 +39,7 @@ pub use stats::Stats;
 
 use stats::Counters;
 use store::{Database, Store, Sweep};
-use writer::{Job, Marks, Request, Writer};
+use writer::{Job, Marks, Pending, Request, Writer};
 
 type Failure = storage::sqlite::Failure<LedgerError>;
 
@@ -57,6 +62,8 @@ pub struct SqliteLedger {
     queue: Option<Arc<Queue>>,
     writer: Option<JoinHandle<()>>,
     marks: Marks,
+    /// Whether the writer waits for a request and does not look at the marks.
+    is_idle: Arc<AtomicBool>,
     /// The entry after which the next sweep for orphaned calls begins.
     abandon_after: AtomicI64,
     counters: Arc<Counters>,
@@ -81,15 +88,17 @@ impl SqliteLedger {
         let path = file.path().to_owned();
         let database = Database::open(file, options.max_bytes)?;
         let counters = Arc::new(Counters::default());
-        let marks = Arc::new(Mutex::new(Vec::new()));
+        let marks = Marks::default();
+        let is_idle = Arc::new(AtomicBool::new(true));
         let (queue, requests) = mpsc::channel();
         let (opened, outcome) = mpsc::channel();
         let (notes, count) = (Arc::clone(&marks), Arc::clone(&counters));
+        let idle = Arc::clone(&is_idle);
         let write = move || match Store::open(&database, options) {
             Ok(store) => {
                 // The opening caller waits for this message.
                 let _ = opened.send(Ok(()));
-                Writer::new(store, notes, count).run(&requests);
+                Writer::new(store, notes, idle, count).run(&requests);
             }
             Err(error) => {
                 let _ = opened.send(Err(error));
@@ -108,6 +117,7 @@ impl SqliteLedger {
             queue: Some(Arc::new(queue)),
             writer: Some(writer),
             marks,
+            is_idle,
             abandon_after: AtomicI64::new(0),
             counters,
         };
@@ -177,13 +187,22 @@ impl SqliteLedger {
     /// calls share the time of the writer.
     fn check(&self, status: &PaymentStatus) -> Result<(), LedgerError> {
         match status {
-            PaymentStatus::Answered(stored) if !stored.answer.is_intact() => {
-                Err(LedgerError::Damaged {
-                    path: self.path.clone(),
-                })
-            }
+            PaymentStatus::Answered(stored) => self.check_answer(stored),
             _ => Ok(()),
         }
+    }
+
+    fn check_answer(&self, stored: &StoredAnswer) -> Result<(), LedgerError> {
+        match stored.answer.is_intact() {
+            true => Ok(()),
+            false => Err(LedgerError::Damaged {
+                path: self.path.clone(),
+            }),
+        }
+    }
+
+    fn marks(&self) -> MutexGuard<'_, Pending> {
+        self.marks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Queues an operation and waits until it is durable. The operation may run more than once

@@ -4,6 +4,7 @@ use x402_wire::AuthorizationKey;
 
 use crate::{
     answer::StoredAnswer,
+    purchase::Occupant,
     state::{EntryId, State},
 };
 
@@ -12,6 +13,9 @@ use crate::{
 pub enum Reservation {
     /// The authorization is reserved for this claim.
     Reserved(EntryId),
+    /// The same, although an earlier purchase of the same payer for the same request has become
+    /// undecidable. Both may be charged.
+    ReservedBeside(EntryId),
     /// The authorization is not reserved: the payment has this status.
     Known(PaymentStatus),
 }
@@ -31,19 +35,18 @@ pub enum PaymentStatus {
     /// The authorization belongs to another request: it is in use for that one, or a settlement was
     /// attempted for that one. Or it came earlier with another signature or payment identifier.
     BoundElsewhere,
-    /// The payer has used the payment identifier with another authorization, which was not
-    /// released.
+    /// The payer has used the payment identifier for another request, with another authorization
+    /// that was not released.
     IdentifierTaken {
         /// The transaction of the other authorization, if it is settled. Empty when its scheme had
         /// none.
         transaction: Option<String>,
-        /// The key of the other authorization, as long as its payment is stored: from its
-        /// settlement until its answer is deleted.
+        /// The other authorization. `None` for entries of SQLite files before version 10.
         key: Option<AuthorizationKey>,
-        /// Whether the other request had the same method, path, query and body. Also `false` for
-        /// entries that an older version of the journal has written.
-        same_request: bool,
     },
+    /// Another authorization of the payer stands for the same purchase. Only a claim has this
+    /// status, and nothing was reserved for it.
+    Occupied(Occupant),
     /// A reconciler must find out whether the payment was charged.
     Unknown {
         /// The entry of the payment.
@@ -81,7 +84,7 @@ pub struct PaymentRecord {
     /// ([`State::Working`]) does not change this time.
     pub since: u64,
     /// The transaction: the one of the receipt when the entry is settled, the last known one when
-    /// it is unknown or undecidable.
+    /// it is unknown or undecidable, the one of the purchase when it is a repetition.
     pub transaction: Option<String>,
     /// Why the entry is released, unknown or undecidable.
     pub reason: Option<String>,

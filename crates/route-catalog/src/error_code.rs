@@ -58,11 +58,18 @@ error_codes! {
     MethodNotAllowed = "method_not_allowed", 405, false;
     /// Another request with the same payment is in progress.
     PaymentInFlight = "payment_in_flight", 409, true;
+    /// Whether an earlier payment of the same payer for the same request was settled is not decided
+    /// yet. This payment was not used.
+    PurchaseUndecided = "purchase_undecided", 409, true;
+    /// An earlier payment of the same payer has begun the same action or mandate; the answer names
+    /// it. This payment was not used.
+    ActionRepeated = "action_repeated", 409, false;
+    /// The payer has used the payment identifier for another request. This payment was not used.
+    IdentifierTaken = "identifier_taken", 409, false;
     /// The payment belongs to another request or came with another signature (`reason`
-    /// `another_request`), its identifier was used with another payment (`identifier_taken`), its
-    /// answer is no longer kept (`answer_expired`), its answer is about the payer's own wallet and
-    /// is not given again to this call (`answer_private`), or the chain shows that it has paid and
-    /// the ledger has no record of it (`no_answer`).
+    /// `another_request`), its answer is no longer kept (`answer_expired`), its answer is about the
+    /// payer's own wallet and is not given again to this call (`answer_private`), or the chain shows
+    /// that it has paid and the ledger has no record of it (`no_answer`).
     PaymentBoundElsewhere = "payment_bound_elsewhere", 409, false;
     /// The sub-wallet does not hold enough funds for the action; the answer names its address.
     FundsRequired = "funds_required", 409, true;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Dataset, Route, WorkClass, routes};
+use crate::{Dataset, Parameters, Route, WorkClass, routes};
 
 /// Declares each operation with its name and its row. The constant of a row has the name of its
 /// operation. So an operation without a row, or with the row of another operation, does not
@@ -93,6 +93,16 @@ operations! {
 }
 
 impl Operation {
+    /// Whether a call with these parameters begins an action of a sub-wallet or makes a mandate. It
+    /// must not do so twice for one purchase. `/yield-copilot` begins an action only with `execute`.
+    #[must_use]
+    pub fn begins_something(self, parameters: &Parameters) -> bool {
+        match (self, self.route().work) {
+            (Self::YieldCopilot, _) => parameters.boolean("execute").unwrap_or_default(),
+            (_, work) => work == WorkClass::Transaction || self == Self::CreateYieldWatch,
+        }
+    }
+
     /// Returns the statuses of paid answers, the usual one first. An action that is unfinished at
     /// its time limit answers 202; a creation answers 201.
     pub const fn answers(self) -> &'static [u16] {

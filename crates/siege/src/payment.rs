@@ -213,7 +213,8 @@ impl Wallet {
     }
 
     /// Signs one of the options of an offer. The payment is valid from now on for this many
-    /// seconds.
+    /// seconds. Its random payment identifier makes it a purchase of its own: buyers of the siege buy
+    /// the same thing several times at once, and mean it.
     ///
     /// # Errors
     /// When the offer has no option, or the signing fails.
@@ -224,7 +225,8 @@ impl Wallet {
         valid_seconds: u64,
         chance: &mut Chance,
     ) -> Result<Signed, SiegeError> {
-        self.sign_for(self.address(), offer, target, valid_seconds, chance)
+        let payment = self.sign_for(self.address(), offer, target, valid_seconds, chance)?;
+        Ok(payment.named(&hex::encode(chance.bytes::<16>())))
     }
 
     /// Signs in the name of an account that may belong to another key.

@@ -171,12 +171,20 @@ impl Mandates {
             .ok_or(WatchError::NotFound)
     }
 
+    /// Returns the mandate that a payment has created.
+    ///
+    /// # Errors
+    /// [`WatchError::Store`].
+    pub async fn of_payment(&self, payment: B256) -> Result<Option<Kept>, WatchError> {
+        Ok(self.shared.store.find(&mandate_id(payment)).await?)
+    }
+
     /// Whether a payment has created a mandate whose end is not recorded yet.
     ///
     /// # Errors
     /// [`WatchError::Store`].
     pub async fn is_active(&self, payment: B256) -> Result<bool, WatchError> {
-        let kept = self.shared.store.find(&mandate_id(payment)).await?;
+        let kept = self.of_payment(payment).await?;
         Ok(kept.is_some_and(|kept| kept.watched.mandate().ended.is_none()))
     }
 

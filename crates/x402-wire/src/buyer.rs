@@ -7,16 +7,20 @@
 //!    amount leaves the [`Budget`] here.
 //! 3. A signature makes it a [`SignedPayment`] with the header value. Every retry sends this same
 //!    value.
-//! 4. The `PAYMENT-RESPONSE` becomes an [`PaymentOutcome`].
+//! 4. Every answer becomes a [`Step`]: send the same header again, look the payment up, sign a new
+//!    one, or stop. The last one says which payment [bought](BoughtWith) the answer, and the
+//!    `PAYMENT-RESPONSE` becomes a [`PaymentOutcome`].
 //!
 //! The module never opens a socket, reads a clock, draws a random number or sees a key: the caller
-//! passes time, nonce and signature in. Five rules keep a buyer's money:
+//! passes time, nonce and signature in. Six rules keep a buyer's money:
 //!
 //! - The buyer signs only what the policy allows: network, asset, payee and amount.
 //! - An authorization ends within the policy's [window](SpendPolicy::with_window).
 //! - One purchase is one signed payment. A second challenge that asks for another price, payee or
 //!   asset is [`TermsChanged`]; one that asks for the same gets the same header.
 //! - A receipt is not proof: an [`PaymentOutcome`] is the seller's claim.
+//! - Who wants the same twice names another payment identifier: without one, a seller may answer a
+//!   second payment with the first one's answer.
 //! - A lost answer is not a refusal: send the header again, and keep the amount out of the budget
 //!   until the authorization has ended and the chain shows it unused.
 //!
@@ -58,6 +62,7 @@
 
 mod budget;
 mod choice;
+mod next;
 mod outcome;
 mod payment;
 mod policy;
@@ -65,6 +70,7 @@ mod refusal;
 
 pub use budget::{Budget, BudgetExceeded};
 pub use choice::{AuthorizeError, Choice, Purchase, TermsChanged};
+pub use next::{BoughtWith, PaymentState, SellerAnswer, Step};
 pub use outcome::{OutcomeError, PaymentOutcome};
 pub use payment::{SignedPayment, UnsignedPayment};
 pub use policy::{Allowance, SpendPolicy};

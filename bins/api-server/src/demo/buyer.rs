@@ -3,6 +3,7 @@
 //! pays what is asked.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use alloy_primitives::{B256, U256};
 use alloy_signer::SignerSync;
@@ -15,10 +16,11 @@ use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use thiserror::Error;
+use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use x402_wire::{
-    Authorization, PaymentRequired, PaymentRequirements, Scheme, SettlementResponse, ascii_json,
-    encode_header, header,
+    Authorization, AuthorizationKey, PaymentId, PaymentPayload, PaymentRequired,
+    PaymentRequirements, Scheme, SettlementResponse, ascii_json, encode_header, header,
 };
 
 /// An error of a paid call of the buyer.
@@ -100,6 +102,29 @@ impl Buyer {
         self.ask(request, body).await
     }
 
+    /// Sends a paid call, and hangs up as soon as the server has the payment: the answer is lost.
+    pub(crate) async fn lose(&self, target: &str, payment: &str) -> Result<(), BuyerError> {
+        let payload = PaymentPayload::from_header(payment.as_bytes());
+        let key = payload.ok().and_then(|payload| payload.authorization_key());
+        let AuthorizationKey {
+            asset,
+            payer,
+            nonce,
+            ..
+        } = key.ok_or(BuyerError::Sign)?;
+        let mut stream = TcpStream::connect(self.server).await?;
+        let host = self.server;
+        let name = header::PAYMENT_SIGNATURE;
+        let head = format!("GET {target} HTTP/1.1\r\nhost: {host}\r\n{name}: {payment}\r\n\r\n");
+        stream.write_all(head.as_bytes()).await?;
+        let state = format!("/payments/{asset}/{payer}/{nonce}");
+        let not_seen = Value::from("not_seen");
+        while self.get(&state, None).await?.body.get("state") == Some(&not_seen) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        Ok(())
+    }
+
     async fn ask(
         &self,
         request: http::request::Builder,
@@ -146,6 +171,16 @@ impl Buyer {
         challenge: &PaymentRequired,
         valid_seconds: u64,
     ) -> Result<String, BuyerError> {
+        self.sign_named(challenge, valid_seconds, None)
+    }
+
+    /// Does the same with a payment identifier.
+    pub(crate) fn sign_named(
+        &self,
+        challenge: &PaymentRequired,
+        valid_seconds: u64,
+        payment_id: Option<&PaymentId>,
+    ) -> Result<String, BuyerError> {
         let option = challenge
             .options()
             .find(|option| option.scheme == Scheme::Exact)
@@ -161,7 +196,7 @@ impl Buyer {
             valid_before: U256::from(now.saturating_add(valid_seconds)),
             nonce,
         };
-        self.header(challenge, option, &authorization)
+        self.header(challenge, option, &authorization, payment_id)
     }
 
     fn header(
@@ -169,13 +204,14 @@ impl Buyer {
         challenge: &PaymentRequired,
         option: &PaymentRequirements,
         authorization: &Authorization,
+        payment_id: Option<&PaymentId>,
     ) -> Result<String, BuyerError> {
         let digest = authorization.digest(option.domain_separator());
         let signature = self
             .signer
             .sign_hash_sync(&digest)
             .map_err(|_| BuyerError::Sign)?;
-        let payment = json!({
+        let mut payment = json!({
             "x402Version": 2,
             "resource": challenge.resource,
             "accepted": option,
@@ -184,6 +220,10 @@ impl Buyer {
                 "authorization": authorization,
             },
         });
+        if let (Some(id), Some(members)) = (payment_id, payment.as_object_mut()) {
+            let named = json!({ "payment-identifier": { "info": { "id": id } } });
+            members.insert("extensions".to_owned(), named);
+        }
         // JSON can always be written as JSON.
         Ok(encode_header(&ascii_json(&payment).unwrap_or_default()))
     }

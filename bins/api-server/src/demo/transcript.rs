@@ -5,10 +5,10 @@ use std::io::Write;
 use alloy_primitives::{Address, U256};
 use dev_chain::{DevChain, PAYEE, USDT0};
 use serde_json::Value;
-use x402_wire::Scheme;
+use x402_wire::{PaymentId, Scheme};
 
 use super::DemoError;
-use super::buyer::{Buyer, BuyerAnswer};
+use super::buyer::{Buyer, BuyerAnswer, BuyerError};
 
 const TOKEN: &str = "0xe538905cf8410324e03A5A23C1c177a474D59b2b";
 const UNKNOWN_TOKEN: &str = "0x000000000000000000000000000000000000dEaD";
@@ -134,7 +134,50 @@ pub(super) async fn show(
         "   balance      {} USD₮0: nothing was charged",
         dollars(balance()?)
     )?;
+    lost_answer(buyer, &balance, out).await?;
     Ok(out.flush()?)
+}
+
+/// Shows that a second signature for a lost answer is not a second charge.
+async fn lost_answer(
+    buyer: &Buyer,
+    balance: &impl Fn() -> Result<U256, DemoError>,
+    out: &mut impl Write,
+) -> Result<(), DemoError> {
+    let target = format!("/price?token={TOKEN}");
+    let unpaid = buyer.get(&target, None).await?;
+    let challenge = unpaid
+        .challenge
+        .ok_or_else(|| step(5, "402 with a challenge", unpaid.status))?;
+    let mut random = [0; 16];
+    getrandom::fill(&mut random).map_err(|_| BuyerError::Sign)?;
+    let id = PaymentId::from_random(random);
+    let before = balance()?;
+    let sign = || buyer.sign_named(&challenge, 300, Some(&id));
+    buyer.lose(&target, &sign()?).await?;
+    let answer = buyer.get(&target, Some(&sign()?)).await?;
+    let receipt = settled(5, &answer)?;
+    let price = challenge
+        .options()
+        .find(|option| option.scheme == Scheme::Exact)
+        .map(|option| option.amount);
+    let after = balance()?;
+    if before.checked_sub(after) != price {
+        return Err(step(5, "one charge for two signatures", after));
+    }
+    writeln!(
+        out,
+        "\nA lost answer: the buyer hangs up, and signs another payment with the same identifier"
+    )?;
+    writeln!(out, "   200 with the answer that the first payment bought")?;
+    writeln!(out, "   transaction  {receipt}")?;
+    writeln!(
+        out,
+        "   balance      {} -> {} USD₮0: charged once",
+        dollars(before),
+        dollars(after)
+    )?;
+    Ok(())
 }
 
 /// Prints the next steps for a newcomer. The printed lines work as they are.

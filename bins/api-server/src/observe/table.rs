@@ -16,6 +16,9 @@ pub(super) const OPEN: &str = "svc_payments_open";
 pub(super) const OLDEST_UNKNOWN: &str = "svc_payments_oldest_unknown_seconds";
 pub(super) const ENDLESS: &str = "svc_payments_endless";
 pub(super) const WITHOUT_RECORD: &str = "svc_payments_without_record_total";
+pub(super) const REPETITIONS: &str = "svc_purchases_repeated_total";
+pub(super) const PURCHASES_UNDECIDED: &str = "svc_purchases_undecided_total";
+pub(super) const ACTIONS_REPEATED: &str = "svc_actions_repeated_total";
 pub(super) const CREDIT_REFUSALS: &str = "svc_credit_refusals_total";
 pub(super) const LEDGER_BYTES: &str = "svc_ledger_bytes";
 pub(super) const SETTLEMENTS_LEFT: &str = "svc_settlements_left";
@@ -52,7 +55,7 @@ pub(super) struct Metric {
 use Kind::{Counter, Gauge, Histogram};
 
 /// In the order of the documentation. Crates below this one record some of them.
-pub(super) const METRICS: [Metric; 41] = [
+pub(super) const METRICS: [Metric; 46] = [
     Metric {
         name: UNPAID_CHALLENGES,
         kind: Counter,
@@ -112,6 +115,24 @@ pub(super) const METRICS: [Metric; 41] = [
         kind: Counter,
         labels: &[],
         help: "calls with a payment that the chain shows as made to this service and the ledger does not know (409, reason `no_answer`; needs `rpc_url`). The ledger has lost commits, or a payer has sent an authorization to the chain itself",
+    },
+    Metric {
+        name: REPETITIONS,
+        kind: Counter,
+        labels: &["kind"],
+        help: "payments that got the answer of an earlier purchase and were not charged. `kind` is `waited` (the earlier one was undecided), `undelivered` (its answer was lost) or `identifier` (both have the same payment identifier)",
+    },
+    Metric {
+        name: PURCHASES_UNDECIDED,
+        kind: Counter,
+        labels: &["operation"],
+        help: "payments that were refused because an earlier one of the same purchase was not decided in time (409 `purchase_undecided`)",
+    },
+    Metric {
+        name: ACTIONS_REPEATED,
+        kind: Counter,
+        labels: &["operation"],
+        help: "payments that were refused because an earlier one has begun the same action (409 `action_repeated`)",
     },
     Metric {
         name: CREDIT_REFUSALS,

@@ -246,6 +246,7 @@ impl Section {
             payer: call.payer,
             payment: call.payment,
             claim: None,
+            is_beside_undecidable: false,
             kept: None,
             sub_wallet: None,
             request_id: call.request_id,

@@ -3,6 +3,8 @@
 
 mod view;
 
+pub(crate) use self::view::begun as begun_mandate;
+
 use data_sources::{Meter, Provenance};
 use jiff::Timestamp;
 use route_catalog::{ErrorCode, Operation, Parameters};

@@ -1,8 +1,5 @@
 //! Stage: is there a place for the call, and credit for the highest cost of its work?
 //!
-//! A call that is refused here has cost a signature check, and at most one question about a
-//! signature that this process cannot judge.
-//!
 //! A call that is refused here has cost nothing but a signature check, or at most one question
 //! about an unproven signature. Nothing is written.
 
@@ -16,12 +13,9 @@ use super::in_flight::Presence;
 use super::match_offer::{Matched, Proof};
 use super::payer_credit::out_of_credit;
 use super::{Declined, Ended, PaidCall, PaymentProcessor, Refusal, Worker};
-use crate::call::Call;
 
-/// A matched payment with a place, and with credit for the highest cost of its call.
+/// The place of a matched payment, and credit for the highest cost of its call.
 pub(super) struct Admitted {
-    pub(super) payment: Payment,
-    pub(super) work: Call,
     pub(super) place: OwnedSemaphorePermit,
     pub(super) presence: Presence,
     pub(super) hold: Hold,
@@ -33,16 +27,16 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     /// This process cannot judge every signature. It asks the settler or the chain about one only
     /// when the journal does not know the payment, and when one of the few places for such calls is
     /// free.
-    pub(super) async fn admit(&self, call: &PaidCall, matched: Matched) -> Result<Admitted, Ended> {
-        let Matched {
-            payment,
-            work,
-            proof,
-        } = matched;
-        let proven = proof == Proof::Recovered;
+    pub(super) async fn admit(
+        &self,
+        call: &PaidCall,
+        matched: &Matched,
+    ) -> Result<Admitted, Ended> {
+        let Matched { payment, proof, .. } = matched;
+        let proven = *proof == Proof::Recovered;
         let place = match proven {
             true => self.place(proven)?,
-            false => Box::pin(self.place_for_unproven(call, &payment, proof)).await?,
+            false => Box::pin(self.place_for_unproven(call, payment, proof)).await?,
         };
         let payer = payment.payer();
         if proven {
@@ -64,8 +58,6 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             return Err(Refusal::OneCallAtATime.into());
         }
         Ok(Admitted {
-            payment,
-            work,
             place,
             presence,
             hold,
@@ -76,7 +68,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         &self,
         call: &PaidCall,
         payment: &Payment,
-        proof: Proof,
+        proof: &Proof,
     ) -> Result<OwnedSemaphorePermit, Ended> {
         self.recognise(call).await?;
         let place = self.place(false)?;
@@ -99,7 +91,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         &self,
         call: &PaidCall,
         payment: &Payment,
-        proof: Proof,
+        proof: &Proof,
     ) -> Result<(), Refusal> {
         match proof {
             Proof::Recovered => Ok(()),
@@ -107,7 +99,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             Proof::PerhapsWallet(invalid) => {
                 match self.settler().accepts_wallet(payment.payer()).await {
                     Ok(true) => self.supports(call, payment).await,
-                    Ok(false) => Err(Declined::from(invalid).into()),
+                    Ok(false) => Err(Declined::from(invalid.clone()).into()),
                     Err(cause) => {
                         tracing::debug!(%cause, "the payer's code cannot be read");
                         Err(Refusal::SettlementUnavailable)

@@ -32,11 +32,14 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             PaymentStatus::IdentifierTaken {
                 transaction,
                 key: other,
-                same_request,
             } => Refusal::IdentifierTaken {
                 transaction,
                 url: other.map_or_else(url, |other| self.catalog().payment_url(&other)),
-                same_request,
+            },
+            PaymentStatus::Occupied(occupant) => Refusal::PurchaseUndecided {
+                url: occupant
+                    .key
+                    .map_or_else(url, |other| self.catalog().payment_url(&other)),
             },
             PaymentStatus::AnswerExpired { transaction } => Refusal::AnswerExpired {
                 transaction,
@@ -82,7 +85,13 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
 
     /// The payer's next step after this server has sent its authorization to others: the payer
     /// signs a new one only when the old one can no longer move money.
+    ///
+    /// Only the broker settles a deferred payment. Its entry is released only when the broker has
+    /// refused it for good, and is retired then.
     pub(super) async fn after_attempt(&self, presented: &Presented) -> Next {
+        if !presented.is_exact {
+            return Next::SignNew;
+        }
         match self.can_never_pay(presented).await {
             Ok(true) => Next::SignNew,
             Ok(false) | Err(_) => self.wait(presented),

@@ -2,14 +2,16 @@
 
 use alloy_primitives::{B256, U256};
 use credit::Cost;
-use ledger::{Claim, Journal, PaymentStatus, Reservation};
+use ledger::{Journal, PaymentStatus, Reservation};
 use settlement::Settler;
 use x402_wire::Payment;
 
 use super::admit::Admitted;
 use super::call::Presented;
+use super::match_offer::{Matched, Proof};
 use super::open_entry::OpenEntry;
-use super::{Ended, PaidCall, PaymentProcessor, Refusal, Worker};
+use super::repeat::{GIVES_WAY, Occupied, Stop};
+use super::{PaidCall, PaymentProcessor, Refusal, Worker};
 use crate::call::Call;
 
 /// A call that owns its authorization: no other call can use it.
@@ -28,27 +30,35 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     pub(super) async fn claim(
         &self,
         call: &PaidCall,
+        matched: Matched,
         admitted: Admitted,
-    ) -> Result<Box<Claimed>, Ended> {
-        let payment = &admitted.payment;
-        let presented = Presented::of(payment);
+    ) -> Result<Box<Claimed>, Stop> {
+        let Matched {
+            payment,
+            mut work,
+            proof,
+        } = matched;
+        let presented = Presented::of(&payment);
         let key = presented.key;
-        let claim = Claim {
-            key,
-            request: call.binding.clone(),
-            payment_id: payment.payload().payment_id().map(str::to_owned),
-            amount: payment.requirements().amount,
-            valid_before: presented.ends_at(),
-            now: self.now(),
-        };
+        let claim = self.claim_of(call, &payment, &work, proof == Proof::Recovered);
         let instance = self.journal().owner();
         let entry = match self.journal().reserve(claim).await {
             Ok(Reservation::Reserved(entry)) => entry,
+            Ok(Reservation::ReservedBeside(entry)) => {
+                work.is_beside_undecidable = true;
+                entry
+            }
+            Ok(Reservation::Known(PaymentStatus::Occupied(occupant))) => {
+                let claim = self.claim_of(call, &payment, &work, true);
+                return Err(Occupied::stop(&payment, claim, occupant));
+            }
             Ok(Reservation::Known(PaymentStatus::Unknown { entry, .. })) => {
-                return Err(Box::pin(self.decide_and_answer(call, &presented, entry)).await);
+                return Err(Box::pin(self.decide_and_answer(call, &presented, entry))
+                    .await
+                    .into());
             }
             Ok(Reservation::Known(status)) => {
-                return Err(Box::pin(self.tell(call, &key, status)).await);
+                return Err(Box::pin(self.tell(call, &key, status)).await.into());
             }
             Err(error) => {
                 tracing::error!(code = error.code(), %error, "the journal cannot claim a payment");
@@ -56,8 +66,6 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             }
         };
         let Admitted {
-            payment,
-            mut work,
             place,
             presence,
             hold,
@@ -82,5 +90,33 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             return Err(Box::pin(late).await.into());
         }
         Ok(claimed)
+    }
+
+    /// Lets a claimed payment count as its payer's purchase, because the payer is proven only now.
+    /// When another authorization stands for the purchase, this one is released.
+    pub(super) async fn enter(
+        &self,
+        call: &PaidCall,
+        mut claimed: Box<Claimed>,
+    ) -> Result<Box<Claimed>, Stop> {
+        let claim = self.claim_of(call, &claimed.payment, &claimed.work, true);
+        let status = match self.journal().prove(claimed.open.id, claim.clone()).await {
+            Ok(Reservation::Reserved(_)) => return Ok(claimed),
+            Ok(Reservation::ReservedBeside(_)) => {
+                claimed.work.is_beside_undecidable = true;
+                return Ok(claimed);
+            }
+            Ok(Reservation::Known(status)) => status,
+            Err(error) => {
+                tracing::error!(code = error.code(), %error, "the journal cannot note a purchase");
+                self.release(claimed.open, error.code(), Cost::ZERO).await;
+                return Err(Refusal::LedgerUnavailable.into());
+            }
+        };
+        self.release(claimed.open, GIVES_WAY, Cost::ZERO).await;
+        Err(match status {
+            PaymentStatus::Occupied(occupant) => Occupied::stop(&claimed.payment, claim, occupant),
+            status => self.tell(call, &claim.key, status).await.into(),
+        })
     }
 }

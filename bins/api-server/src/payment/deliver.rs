@@ -49,7 +49,10 @@ pub(crate) fn deliver(
 
 fn answer(stored: StoredAnswer, again: bool) -> Reply {
     let StoredAnswer {
-        answer, receipt, ..
+        answer,
+        receipt,
+        is_repetition,
+        ..
     } = stored;
     let status = StatusCode::from_u16(answer.status()).unwrap_or(StatusCode::OK);
     let mut reply = crate::reply::json(status, Bytes::new());
@@ -66,6 +69,9 @@ fn answer(stored: StoredAnswer, again: bool) -> Reply {
     );
     if again {
         headers.insert("x-served-again", HeaderValue::from_static("true"));
+    }
+    if is_repetition {
+        headers.insert("purchase-repeated", HeaderValue::from_static("1"));
     }
     *reply.body_mut() = answer.into_body().into();
     reply
@@ -102,20 +108,37 @@ fn error(refusal: Refusal) -> ErrorReply {
             };
             bound_elsewhere(message, "another_request").next(&next)
         }
-        Refusal::IdentifierTaken {
-            transaction,
-            url,
-            same_request,
-        } => {
-            let message = match same_request {
-                true => {
-                    "this payment identifier was used for this request before; send the PAYMENT-SIGNATURE of that payment \
-                     again to get its answer"
-                }
-                false => "this payment identifier belongs to another request",
-            };
-            let error = bound_elsewhere(message, "identifier_taken");
+        Refusal::IdentifierTaken { transaction, url } => {
+            let message = "this payment identifier belongs to another request of yours; the payment was not used";
+            let error = ErrorReply::new(ErrorCode::IdentifierTaken, message);
             with_transaction(error, transaction).next(&Next::LookUp { url })
+        }
+        Refusal::PurchaseUndecided { url } => {
+            let message = "it is not known yet whether your earlier payment for this request was settled, so this one was not \
+                           used; look the earlier one up, or send this one again later. To buy the same a second time at \
+                           once, sign a payment with another payment identifier (extension payment-identifier)";
+            ErrorReply::new(ErrorCode::PurchaseUndecided, message)
+                .retry_after(LATER)
+                .next(&Next::LookUp { url })
+        }
+        Refusal::ActionRepeated { began, url } => {
+            let message = "your earlier payment has begun this action and its answer was delivered, so this payment was not \
+                           used. To begin it a second time, sign a payment with another payment identifier (extension \
+                           payment-identifier)";
+            let error = ErrorReply::new(ErrorCode::ActionRepeated, message)
+                .header(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+            let error = began
+                .into_iter()
+                .fold(error, |error, (name, value)| error.detail(&name, value));
+            error.next(&Next::LookUp { url })
+        }
+        Refusal::TooManyRepetitions { url } => {
+            let message = "too many payments were answered for one purchase; this one was not used. Look up the payment that \
+                           bought it, and send that one again to get the answer";
+            ErrorReply::new(ErrorCode::RateLimited, message)
+                .detail("reason", "too_many_repetitions")
+                .retry_after(LATER)
+                .next(&Next::LookUp { url })
         }
         Refusal::AnswerExpired { transaction, url } => {
             let message = "this payment was settled, and its answer is no longer kept";

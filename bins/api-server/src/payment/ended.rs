@@ -7,6 +7,7 @@ use alloy_primitives::Address;
 use http_edge::RequestId;
 use ledger::{State, StoredAnswer};
 use route_catalog::{Catalog, Next, Operation, Problem};
+use serde_json::{Map, Value};
 use x402_wire::{AuthorizationKey, HeaderError, Invalid, Mismatch, Network, Reason, Scheme};
 
 use crate::reply::ErrorReply;
@@ -40,15 +41,31 @@ pub(crate) enum Refusal {
     InFlight { state: State },
     /// 409: the authorization belongs to another request, or came with another signature before.
     BoundElsewhere { next: Next },
-    /// 409: the payer has used the payment identifier with another authorization.
+    /// 409: the payer has used the payment identifier for another request, with another
+    /// authorization.
     IdentifierTaken {
         /// The transaction that settled the other authorization.
         transaction: Option<String>,
         /// The URL at which the other authorization, or this one, can be looked up.
         url: String,
-        /// Whether the identifier was used for the same request, so that the other authorization's
-        /// answer is the one that the caller wants.
-        same_request: bool,
+    },
+    /// 409: whether an earlier purchase of the payer for the same request was charged is not decided
+    /// yet. This authorization was not reserved.
+    PurchaseUndecided {
+        /// The URL at which the earlier authorization can be looked up.
+        url: String,
+    },
+    /// 409: an earlier authorization of the payer has begun the same action.
+    ActionRepeated {
+        /// The members that name the action and its state.
+        began: Map<String, Value>,
+        /// The URL at which the earlier authorization can be looked up.
+        url: String,
+    },
+    /// 429: too many authorizations were answered for one purchase.
+    TooManyRepetitions {
+        /// The URL at which the authorization that paid can be looked up.
+        url: String,
     },
     /// 409: the payment was settled, and its answer is deleted.
     AnswerExpired { transaction: String, url: String },
@@ -168,13 +185,18 @@ impl Refusal {
             Self::Declined(_) => "declined",
             Self::Parameters(_) => "invalid_params",
             Self::InFlight { .. } => "payment_in_flight",
+            Self::IdentifierTaken { .. } => "identifier_taken",
+            Self::PurchaseUndecided { .. } => "purchase_undecided",
+            Self::ActionRepeated { .. } => "action_repeated",
             Self::BoundElsewhere { .. }
-            | Self::IdentifierTaken { .. }
             | Self::AnswerExpired { .. }
             | Self::AnswerPrivate { .. }
             | Self::NoAnswer { .. } => "payment_bound_elsewhere",
             Self::Pending(_) => "settlement_pending",
-            Self::OutOfCredit { .. } | Self::OneCallAtATime | Self::TooManyCalls => "rate_limited",
+            Self::OutOfCredit { .. }
+            | Self::OneCallAtATime
+            | Self::TooManyCalls
+            | Self::TooManyRepetitions { .. } => "rate_limited",
             Self::SettlementUnavailable => "upstream_unavailable",
             Self::LedgerUnavailable => "ledger_unavailable",
             Self::Work(error) => error.code().code(),

@@ -4,7 +4,7 @@
 //! window has closed, and is not charged. The journal then has the reason for look-ups.
 
 use alloy_primitives::U256;
-use ledger::{Claim, Journal, LedgerError, PaymentStatus, Reservation, Spent, State};
+use ledger::{Claim, Journal, LedgerError, PaymentStatus, Purchase, Reservation, Spent, State};
 use settlement::Settler;
 
 use super::{PaidCall, PaymentProcessor, Worker};
@@ -54,10 +54,11 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             payment_id: None,
             amount: U256::from(price),
             valid_before: presented.ends_at(),
+            purchase: Purchase::Unproven,
             now: self.now(),
         };
         match self.journal().reserve(claim).await? {
-            Reservation::Reserved(entry) => {
+            Reservation::Reserved(entry) | Reservation::ReservedBeside(entry) => {
                 let released =
                     self.journal()
                         .release(entry, EXPIRED_UNCHARGED, Spent::NOTHING, self.now());

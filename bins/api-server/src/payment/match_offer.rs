@@ -181,6 +181,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 work_until: ends_at.saturating_sub(settlement),
             },
             claim: None,
+            is_beside_undecidable: false,
             kept: (route.work == WorkClass::Transaction)
                 .then(|| KeptCall::text(request, payment.payload()).into()),
             sub_wallet: None,

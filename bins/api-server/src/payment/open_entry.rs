@@ -128,7 +128,10 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 tracing::error!(%entry, code = error.code(), %error, "a payment cannot be released");
                 Written::not_by_owner(&error)
             },
-            |()| Written::Yes,
+            |()| {
+                self.shared.waiting.decided(entry);
+                Written::Yes
+            },
         )
     }
 

@@ -26,7 +26,10 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 return Box::pin(self.bound_elsewhere(call, key)).await;
             }
             status if !is_private => return self.known(key, status),
-            PaymentStatus::Answered(stored) if self.is_given_again(call, &stored) => {
+            // The header of a repetition is on no chain: only the payer has it.
+            PaymentStatus::Answered(stored)
+                if stored.is_repetition || self.is_given_again(call, &stored) =>
+            {
                 return Ended::Delivered(Delivered {
                     stored,
                     again: true,

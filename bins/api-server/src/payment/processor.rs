@@ -16,6 +16,7 @@ use super::call::PaidCall;
 use super::credit_book::{CreditBook, CreditPolicy};
 use super::in_flight::InFlight;
 use super::looks::Looks;
+use super::waiting::Waiting;
 use super::worker::Worker;
 
 /// The limits of time of a paid call, and the costs of uncharged work.
@@ -31,6 +32,8 @@ pub(crate) struct PaymentPolicy {
     /// For how many seconds after its settlement an answer about the payer's own wallet is given
     /// again.
     pub(crate) private_answer_seconds: u64,
+    /// For how many seconds a deferred payment may stay without an answer of the broker.
+    pub(crate) deferred_seconds: u64,
     /// The costs of uncharged work, and the credit that pays for it.
     pub(crate) credit: CreditPolicy,
 }
@@ -62,6 +65,7 @@ pub(super) struct Shared<S, J, W> {
     pub(super) in_flight: Arc<InFlight>,
     pub(super) credit: Arc<Mutex<CreditBook>>,
     pub(super) looks: Looks,
+    pub(super) waiting: Arc<Waiting>,
 }
 
 impl<S, J, W> Clone for PaymentProcessor<S, J, W> {
@@ -99,6 +103,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 in_flight: Arc::default(),
                 credit: Arc::new(Mutex::new(credit)),
                 looks: Looks::default(),
+                waiting: Arc::default(),
             }),
         }
     }

@@ -3,7 +3,7 @@
 //! The rule: a payment that the journal knows gets the answer of the journal, whatever a stage
 //! thinks of it.
 
-use ledger::{EntryId, Journal, PaymentRecord, PaymentStatus, State};
+use ledger::{EntryId, Journal, PaymentRecord, PaymentStatus, REPETITION, State};
 use route_catalog::{Next, Operation};
 use settlement::Settler;
 
@@ -45,10 +45,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         loop {
             let record = self.journal().look_up(key).await;
             let record = record.map_err(|error| unreadable(&error))?;
-            if record
-                .as_ref()
-                .is_none_or(|record| record.state == State::Released)
-            {
+            if record.as_ref().is_none_or(may_be_claimed) {
                 return Ok(record);
             }
             let found = self.journal().find(key, &call.binding, self.now()).await;
@@ -120,7 +117,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         if self.shared.worker.has_begun(payment).await {
             return self.begun(operation, &presented, declined).into();
         }
-        match self.journal().retire(entry).await {
+        match self.journal().retire(entry, false).await {
             Ok(true) => declined.into(),
             // Another call has claimed the payment meanwhile.
             Ok(false) => Refusal::InFlight {
@@ -129,6 +126,12 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             Err(error) => unreadable(&error),
         }
     }
+}
+
+/// Whether an authorization with this record may be claimed again. One that was answered as a
+/// repetition gets its answer.
+fn may_be_claimed(record: &PaymentRecord) -> bool {
+    record.state == State::Released && record.reason.as_deref() != Some(REPETITION)
 }
 
 /// A payment whose entry is released.

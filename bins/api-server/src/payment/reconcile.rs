@@ -1,7 +1,5 @@
 //! Decides payments whose outcome is unknown.
 //!
-//! The settler says what happened, and the journal records it. No outcome is guessed.
-//!
 //! The settler says what happened, and the journal records it. A payment stays unknown until one of
 //! its outcomes is proven.
 
@@ -10,9 +8,9 @@ use std::time::Duration;
 use alloy_primitives::Address;
 use ledger::{EntryId, Journal, LedgerError, Spent, Undecided};
 use route_catalog::Operation;
-use settlement::{Reconciliation, Settler};
+use settlement::{Cause, Reconciliation, Settler};
 use tokio::task::JoinSet;
-use x402_wire::{Payment, Reason};
+use x402_wire::{Payment, Reason, Scheme};
 
 use super::call::Presented;
 use super::record::Charge;
@@ -143,7 +141,13 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 self.record(entry, &charge, None).await;
                 Decision::Settled
             }
-            Reconciliation::NotSettled { reason } => self.give_back(entry, reason).await,
+            Reconciliation::NotSettled { reason } => {
+                let decision = self.give_back(entry, reason).await;
+                if payment.scheme() == Scheme::AggrDeferred && decision != Decision::Undecided {
+                    self.retire_refused(entry).await;
+                }
+                decision
+            }
             Reconciliation::Failed {
                 transaction,
                 reason,
@@ -161,22 +165,59 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             }
             Reconciliation::Undecided { transaction, cause } => {
                 tracing::debug!(%entry, %cause, "a payment is still unknown");
+                if self.is_given_up(&payment, undecided) {
+                    return self.leave_to_operator(undecided, transaction, &cause).await;
+                }
                 self.learn_transaction(undecided, transaction, &cause.to_string())
                     .await;
                 Decision::Undecided
             }
             Reconciliation::Undecidable { transaction, cause } => {
-                tracing::error!(%entry, %cause, "only the operator can still decide this payment");
-                let cause = cause.to_string();
-                self.learn_transaction(undecided, transaction, &cause).await;
-                let marked = self.journal().mark_undecidable(entry, &cause, self.now());
-                match marked.await {
-                    Ok(()) => Decision::Undecidable,
-                    Err(error) => {
-                        tracing::error!(%entry, code = error.code(), %error, "a payment cannot be marked");
-                        Decision::Undecided
-                    }
-                }
+                self.leave_to_operator(undecided, transaction, &cause).await
+            }
+        }
+    }
+
+    /// Whether the broker has not answered about a deferred payment for so long that it is left to
+    /// the operator. Such an authorization may never expire.
+    fn is_given_up(&self, payment: &Payment, undecided: &Undecided) -> bool {
+        let limit = self.shared.policy.deferred_seconds;
+        let until = undecided.since.saturating_add(limit);
+        let until = until.min(Presented::of(payment).ends_at());
+        payment.scheme() == Scheme::AggrDeferred && self.now() >= until
+    }
+
+    async fn leave_to_operator(
+        &self,
+        undecided: &Undecided,
+        transaction: Option<String>,
+        cause: &Cause,
+    ) -> Decision {
+        let entry = undecided.entry;
+        tracing::error!(%entry, %cause, "only the operator can still decide this payment");
+        let cause = cause.to_string();
+        self.learn_transaction(undecided, transaction, &cause).await;
+        let marked = self.journal().mark_undecidable(entry, &cause, self.now());
+        match marked.await {
+            Ok(()) => {
+                self.shared.waiting.decided(entry);
+                Decision::Undecidable
+            }
+            Err(error) => {
+                tracing::error!(%entry, code = error.code(), %error, "a payment cannot be marked");
+                Decision::Undecided
+            }
+        }
+    }
+
+    /// Retires a released deferred payment, because the broker has refused it for good. Returns
+    /// whether its payer may sign a new one.
+    pub(super) async fn retire_refused(&self, entry: EntryId) -> bool {
+        match self.journal().retire(entry, true).await {
+            Ok(retired) => retired,
+            Err(error) => {
+                tracing::error!(%entry, code = error.code(), %error, "a payment cannot be retired");
+                false
             }
         }
     }
@@ -202,7 +243,10 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             .journal()
             .release(entry, reason.as_str(), Spent::NOTHING, self.now());
         match released.await {
-            Ok(()) => Decision::Released { reason },
+            Ok(()) => {
+                self.shared.waiting.decided(entry);
+                Decision::Released { reason }
+            }
             Err(error) => {
                 tracing::error!(%entry, code = error.code(), %error, "a payment cannot be released");
                 Decision::Undecided
@@ -229,14 +273,9 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         presented: &Presented,
         entry: EntryId,
     ) -> Ended {
-        // The page after the entry before it: the entry itself, unless it has been decided
-        // meanwhile.
-        let before = EntryId::new(entry.number().saturating_sub(1));
-        let decision = match self.journal().undecided(Some(before), 1).await {
-            Ok(page) => match page.into_iter().find(|undecided| undecided.entry == entry) {
-                Some(undecided) => self.begin(undecided).await,
-                None => Decision::Undecided,
-            },
+        let decision = match one_undecided(self.journal(), entry).await {
+            Ok(Some(undecided)) => self.begin(undecided).await,
+            Ok(None) => Decision::Undecided,
             Err(error) => {
                 tracing::error!(%entry, code = error.code(), %error, "an entry cannot be read");
                 Decision::Undecided
@@ -262,4 +301,16 @@ fn operation_of(undecided: &Undecided) -> Option<Operation> {
         let route = operation.route();
         route.method.as_str() == undecided.method && route.path == undecided.path
     })
+}
+
+/// Reads an unknown entry. `None` when it has been decided meanwhile, and when another server
+/// decides it.
+pub(super) async fn one_undecided<J: Journal>(
+    journal: &J,
+    entry: EntryId,
+) -> Result<Option<Undecided>, LedgerError> {
+    // The page after the entry before it.
+    let before = EntryId::new(entry.number().saturating_sub(1));
+    let page = journal.undecided(Some(before), 1).await?;
+    Ok(page.into_iter().find(|undecided| undecided.entry == entry))
 }

@@ -85,6 +85,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         match recorded {
             Ok(()) => {
                 earning.keep();
+                self.shared.waiting.decided(entry);
                 observe::settled(receipt);
                 Written::Yes
             }

@@ -6,9 +6,10 @@
 use alloy_primitives::Address;
 use credit::Cost;
 use ledger::{EntryId, Journal, PaidAnswer, Spent, StoredAnswer};
+use route_catalog::Next;
 use settlement::{Cause, Receipt, RemoteCall, Settlement, Settler};
 use tokio::time::timeout;
-use x402_wire::{Payment, Reason, SettlementResponse};
+use x402_wire::{Payment, Reason, Scheme, SettlementResponse};
 
 use super::call::Presented;
 use super::claim::Claimed;
@@ -47,6 +48,12 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         let ended = match timeout(self.shared.policy.settle_guard, settling).await {
             Ok(Settlement::Settled(receipt)) => {
                 return Ok(self.settled(claimed, answer, receipt).await);
+            }
+            Ok(
+                Settlement::Rejected { reason, message }
+                | Settlement::StillOpen { reason, message },
+            ) if claimed.payment.scheme() == Scheme::AggrDeferred => {
+                Box::pin(self.refused_for_good(claimed, spent, reason, message)).await
             }
             Ok(Settlement::Rejected { reason, message }) => {
                 Box::pin(self.rejected(claimed, spent, reason, message)).await
@@ -100,6 +107,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             answer,
             receipt: charge.stored,
             settled_at: self.now(),
+            entry,
+            is_repetition: false,
         };
         Delivered {
             stored,
@@ -123,6 +132,25 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         let next = self.after_attempt(&Presented::of(&payment)).await;
         let refused = Declined::by_settler(reason, message);
         with_receipt(&payment, "", refused.advising(next)).into()
+    }
+
+    /// Ends a call whose deferred payment the broker has refused. The broker alone could settle it,
+    /// so it is retired: no server takes it again, and its payer may sign a new one.
+    async fn refused_for_good(
+        &self,
+        claimed: Box<Claimed>,
+        spent: Cost,
+        reason: Reason,
+        message: Option<String>,
+    ) -> Refusal {
+        let (entry, payment) = (claimed.open.id, claimed.payment);
+        if !self.release(claimed.open, reason.as_str(), spent).await
+            || !self.retire_refused(entry).await
+        {
+            return self.pending(&payment.key(), None);
+        }
+        let refused = Declined::by_settler(reason, message);
+        with_receipt(&payment, "", refused.advising(Next::SignNew)).into()
     }
 
     /// Ends a call whose settlement transaction of this server failed. It is not sent again.

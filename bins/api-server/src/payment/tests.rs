@@ -8,6 +8,7 @@ mod known;
 mod model_journal;
 mod payer;
 mod private;
+mod repeated;
 mod script;
 mod servers;
 mod settling;

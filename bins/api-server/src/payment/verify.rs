@@ -12,7 +12,8 @@ use super::call::Presented;
 use super::claim::Claimed;
 use super::payer_credit::out_of_credit;
 use super::recognise::Released;
-use super::{Declined, Ended, PaymentProcessor, Refusal, Worker};
+use super::repeat::Stop;
+use super::{Declined, Ended, PaidCall, PaymentProcessor, Refusal, Worker};
 use crate::observe;
 
 /// A call whose payment would settle.
@@ -20,20 +21,27 @@ pub(super) struct Verified(pub(super) Box<Claimed>);
 
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     /// Asks the settler to verify the payment. A call that ends here releases its authorization.
-    pub(super) async fn verify(&self, mut claimed: Box<Claimed>) -> Result<Verified, Ended> {
+    pub(super) async fn verify(
+        &self,
+        call: &PaidCall,
+        mut claimed: Box<Claimed>,
+    ) -> Result<Verified, Stop> {
         // A settler that asks over HTTP has large futures.
-        match Box::pin(self.ask_settler(&mut claimed)).await {
-            Err(cause) => Err(Box::pin(self.unverified(*claimed, cause, Cost::ZERO)).await),
+        let ended = match Box::pin(self.ask_settler(&mut claimed)).await {
+            Err(cause) => Box::pin(self.unverified(*claimed, cause, Cost::ZERO)).await,
             Ok(Verification::Valid) => {
+                if !claimed.open.presence.is_proven() {
+                    claimed = Box::pin(self.enter(call, claimed)).await?;
+                }
                 claimed.open.presence.prove();
                 let held = Box::pin(self.hold_for_proven(&mut claimed)).await;
                 match held {
-                    Ok(()) => Ok(Verified(claimed)),
-                    Err(refusal) => Err(Box::pin(self.unaffordable(*claimed, refusal)).await),
+                    Ok(()) => return Ok(Verified(claimed)),
+                    Err(refusal) => Box::pin(self.unaffordable(*claimed, refusal)).await,
                 }
             }
             Ok(Verification::Invalid { reason, message }) => {
-                Err(Box::pin(self.invalid(*claimed, reason, message)).await)
+                Box::pin(self.invalid(*claimed, reason, message)).await
             }
             Ok(Verification::Unavailable { cause }) => {
                 // A payload that makes the settler fail costs as much as a refused one.
@@ -41,9 +49,10 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                     true => self.shared.policy.credit.spent(Usage::default()),
                     false => Cost::ZERO,
                 };
-                Err(Box::pin(self.unverified(*claimed, cause, spent)).await)
+                Box::pin(self.unverified(*claimed, cause, spent)).await
             }
-        }
+        };
+        Err(ended.into())
     }
 
     /// Holds credit of a payer that this verification has proven. Until now the newcomers' pool has

@@ -2,6 +2,7 @@
 
 use alloy_primitives::B256;
 use ledger::PaidAnswer;
+use serde_json::{Map, Value};
 
 use crate::call::Call;
 use crate::reply::ErrorReply;
@@ -22,4 +23,9 @@ pub(crate) trait Worker: Send + Sync + 'static {
     /// without a call or has had an effect. A new payment would do it a second time. Work that
     /// cannot be read counts as begun.
     fn has_begun(&self, payment: B256) -> impl Future<Output = bool> + Send;
+
+    /// The action or the mandate that the payment of this digest has begun: its id, its state and,
+    /// if there is one, its transaction. `None` when it has begun nothing, or when that cannot be
+    /// read.
+    fn began(&self, payment: B256) -> impl Future<Output = Option<Map<String, Value>>> + Send;
 }

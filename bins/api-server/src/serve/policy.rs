@@ -16,6 +16,7 @@ pub(super) fn payment_policy(config: &Config) -> PaymentPolicy {
         settle_guard: settle_guard(&config.settlement),
         transaction_retention: Duration::from_secs(retention_seconds(config)),
         private_answer_seconds: storage.private_answer_seconds,
+        deferred_seconds: config.payment.deferred_seconds(),
         credit: credit_policy(&config.credit),
     }
 }
@@ -62,6 +63,7 @@ pub(crate) fn ledger_options(config: &Config) -> ledger::Options {
         retention_seconds: storage.answer_retention_seconds,
         private_retention_seconds: storage.private_answer_seconds,
         entry_retention_seconds: retention_seconds(config),
+        again_seconds: config.payment.again_seconds,
         credit_cap_micro_usd: config.credit.cap_micro_usd,
         pool: Allowance {
             capacity: config.credit.pool_micro_usd,

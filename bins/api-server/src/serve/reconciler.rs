@@ -6,6 +6,7 @@ use alloy_primitives::B256;
 use data_sources::SystemClock;
 use ledger::{AnyLedger, PaidAnswer};
 use route_catalog::ErrorCode;
+use serde_json::{Map, Value};
 use settlement::AnySettler;
 
 use super::open::{catalog, open_settler};
@@ -55,5 +56,9 @@ impl Worker for NoWork {
 
     async fn has_begun(&self, _payment: B256) -> bool {
         true
+    }
+
+    async fn began(&self, _payment: B256) -> Option<Map<String, Value>> {
+        None
     }
 }

@@ -46,6 +46,22 @@ pub(crate) fn intent_view(intent: &Intent) -> Value {
     Value::Object(shown)
 }
 
+/// The members that name an action that another payment would begin a second time.
+pub(crate) fn begun_intent(intent: &Intent) -> Map<String, Value> {
+    let mut shown = Map::new();
+    shown.insert("intent_id".to_owned(), intent.id.as_str().into());
+    shown.insert("state".to_owned(), status(intent).into());
+    let mut sealed = intent
+        .steps
+        .iter()
+        .rev()
+        .filter_map(|step| step.status.at());
+    if let Some(at) = sealed.next() {
+        shown.insert("transaction".to_owned(), at.transaction.to_string().into());
+    }
+    shown
+}
+
 /// What holds an action up that continues.
 pub(super) fn held(intent: &Intent) -> Option<&Hold> {
     let held = intent.held.as_ref();

@@ -7,6 +7,7 @@ mod payments;
 mod private_answers;
 mod proof;
 mod recognition;
+mod repetitions;
 mod requests;
 mod wallets;
 

@@ -9,6 +9,7 @@
 )]
 
 mod bodies;
+mod written;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

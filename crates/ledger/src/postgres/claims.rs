@@ -3,15 +3,18 @@
 use std::time::Duration;
 
 use storage::postgres::{Condition, PostgresError, get, number};
-use x402_wire::Payment;
 
-use super::{Inner, Params, code, state};
+use super::{
+    Inner, Params, code,
+    purchases::{IDENTIFIER, PLACE, reservation_of},
+};
 use crate::{
     claim::Claim,
     column::kept,
     error::LedgerError,
+    purchase::Purchase,
     state::{EntryId, State},
-    status::{PaymentStatus, Reservation},
+    status::Reservation,
 };
 
 /// How often a claim is tried again when another claim has released the row that blocked it.
@@ -24,17 +27,15 @@ const LOOK_AGAIN_AFTER: [Duration; 3] = [
     Duration::from_millis(1_500),
 ];
 
-/// The constraint by which a payer can use a payment identifier for only one authorization.
-const IDENTIFIER: &str = "ledger_entry_payment_id";
-
 impl Inner {
     pub(super) async fn reserve(&self, claim: &Claim) -> Result<Reservation, LedgerError> {
         let attempt = random()?;
         let digest = kept(claim.key.digest());
+        let mut is_beside = false;
         for _ in 0..LOOKS {
             let instance = self.number().await?;
             match self.insert(instance, &digest, claim, &attempt).await {
-                Ok(Some(entry)) => return Ok(Reservation::Reserved(entry)),
+                Ok(Some(entry)) => return Ok(reservation_of(entry, is_beside)),
                 Ok(None) => {
                     if !self.is_alive(instance).await? {
                         self.instance.look_after();
@@ -47,8 +48,10 @@ impl Inner {
                         return Ok(Reservation::Known(status));
                     }
                 }
-                Err(PostgresError::Constraint { constraint, .. }) if constraint == IDENTIFIER => {
-                    if let Some(status) = self.taken(claim).await? {
+                Err(PostgresError::Constraint { constraint, .. })
+                    if constraint == IDENTIFIER || constraint == PLACE =>
+                {
+                    if let Some(status) = self.make_room(claim, &mut is_beside).await? {
                         return Ok(Reservation::Known(status));
                     }
                 }
@@ -56,7 +59,7 @@ impl Inner {
                     // The database may write the row only after this look. Then the row has no
                     // call, and is released like any other entry without one.
                     return match self.look_for(&digest, &attempt).await {
-                        Ok(Some(entry)) => Ok(Reservation::Reserved(entry)),
+                        Ok(Some(entry)) => Ok(reservation_of(entry, is_beside)),
                         _ => Err(interrupted.into()),
                     };
                 }
@@ -66,7 +69,9 @@ impl Inner {
         Err(LedgerError::Busy)
     }
 
-    /// Reserves the authorization if it has no entry, or a released one that is free for the claim.
+    /// Reserves the authorization if it has no entry, or a released one that is free for the claim,
+    /// and takes the claim's place. Before that, it writes the deliveries that wait: one of them may
+    /// have had the place.
     async fn insert(
         &self,
         instance: i64,
@@ -75,7 +80,13 @@ impl Inner {
         attempt: &[u8],
     ) -> Result<Option<EntryId>, PostgresError> {
         const SQL: &str = concat!(
-            "INSERT INTO ledger_entry AS e (id, attempt, owner, state, open, authorization_digest, request,
+            "WITH delivered AS (
+                 DELETE FROM ledger_place WHERE entry IN (
+                     SELECT entry FROM ledger_place WHERE entry = ANY ($18::bigint[]) AND NOT is_action
+                     FOR UPDATE SKIP LOCKED)
+                 RETURNING entry
+             ), reserved AS (
+             INSERT INTO ledger_entry AS e (id, attempt, owner, state, open, authorization_digest, request,
                  content, network, asset, payer, nonce, valid_before, reserved_at, changed_at, amount, method,
                  path, payment_id)
              SELECT nextval('ledger_entry_id'), $2, $1, $3, 1, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12,
@@ -91,8 +102,17 @@ impl Inner {
                  path = excluded.path, payment_id = excluded.payment_id, private = false, answered = false,
                  transaction_hash = NULL, receipt = NULL, cause = NULL
              WHERE e.state = $17 AND NOT e.retired AND (NOT e.attempted OR e.request = excluded.request)
-             RETURNING id",
+             RETURNING id
+             ), placed AS (
+                 INSERT INTO ledger_place (entry, digest, is_action)
+                 SELECT id, $19::bytea, $20::boolean FROM reserved
+                 WHERE $19::bytea IS NOT NULL AND (SELECT count(*) FROM delivered) >= 0
+             )
+             SELECT id FROM reserved",
         );
+        let place = claim.place();
+        let place = place.as_ref().map(|place| place.as_slice());
+        let delivered = self.take_deliveries();
         let content = claim.request.content_digest();
         let content = claim.payment_id.is_some().then_some(content.as_slice());
         let row = self
@@ -118,19 +138,30 @@ impl Inner {
                     &claim.request.path(),
                     &claim.payment_id,
                     &code(State::Released),
+                    &delivered,
+                    &place,
+                    &(claim.purchase == Purchase::Action),
                 ],
             )
-            .await?;
+            .await;
+        if row.is_err() {
+            self.give_deliveries_back(delivered);
+        }
+        let row = row?;
         row.map(|row| get(&row, 0, "reserve").map(EntryId::new))
             .transpose()
     }
 
     /// Retires the authorization of an entry. Returns `false` unless it is released and no
-    /// settlement of it was attempted.
-    pub(super) async fn retire(&self, entry: EntryId) -> Result<bool, LedgerError> {
+    /// settlement of it was attempted, or only one that was refused for good.
+    pub(super) async fn retire(
+        &self,
+        entry: EntryId,
+        is_refused: bool,
+    ) -> Result<bool, LedgerError> {
         let sql = "UPDATE ledger_entry SET retired = true
-                   WHERE id = $1 AND state = $2 AND NOT attempted RETURNING id";
-        let params: Params<'_> = &[&entry.number(), &code(State::Released)];
+                   WHERE id = $1 AND state = $2 AND ($3 OR NOT attempted) RETURNING id";
+        let params: Params<'_> = &[&entry.number(), &code(State::Released), &is_refused];
         let row = self.postgres.query_opt("retire", sql, params).await?;
         Ok(row.is_some())
     }
@@ -163,43 +194,6 @@ impl Inner {
         let row = self.postgres.query_opt("reserve", sql, params).await?;
         row.map(|row| get(&row, 0, "reserve").map(EntryId::new))
             .transpose()
-    }
-
-    /// Finds the other authorization for which the payer has used the claim's identifier, unless it
-    /// was released. A copy of the claim's own payment is no other authorization: the next look of
-    /// the claim finds it.
-    async fn taken(&self, claim: &Claim) -> Result<Option<PaymentStatus>, LedgerError> {
-        const OPERATION: &str = "payment_identifier";
-        let sql = "SELECT e.state, e.content, e.transaction_hash, a.payload, a.requirements
-                   FROM ledger_entry AS e LEFT JOIN ledger_answer AS a ON a.entry = e.id
-                   WHERE e.payer = $1 AND e.payment_id = $2 AND e.authorization_digest <> $3";
-        let digest = kept(claim.key.digest());
-        let params: Params<'_> = &[
-            &claim.key.payer.as_slice(),
-            &claim.payment_id,
-            &digest.as_slice(),
-        ];
-        let Some(row) = self.postgres.query_opt(OPERATION, sql, params).await? else {
-            return Ok(None);
-        };
-        let content: Option<Vec<u8>> = get(&row, 1, OPERATION)?;
-        let transaction: Option<String> = get(&row, 2, OPERATION)?;
-        let payload: Option<String> = get(&row, 3, OPERATION)?;
-        let requirements: Option<String> = get(&row, 4, OPERATION)?;
-        let payment = payload
-            .zip(requirements)
-            .and_then(|(payload, requirements)| {
-                Payment::restore(payload.as_bytes(), requirements.as_bytes()).ok()
-            });
-        Ok(Some(PaymentStatus::IdentifierTaken {
-            transaction: match state(&row, 0, OPERATION)? {
-                State::Settled => Some(transaction.unwrap_or_default()),
-                _ => None,
-            },
-            key: payment.map(|payment| payment.key()),
-            same_request: content
-                .is_some_and(|content| claim.request.content_digest().as_slice() == content),
-        }))
     }
 }
 

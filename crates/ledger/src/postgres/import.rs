@@ -6,7 +6,7 @@ use storage::postgres::{PostgresError, Row, Transaction, get};
 
 use super::{PostgresLedger, code, state};
 use crate::{
-    copied::{AnswerRow, Copied, EntryRow, NumbersRow, Tally},
+    copied::{AnswerRow, Copied, EntryRow, NumbersRow, PlaceRow, Tally},
     error::LedgerError,
     sqlite::SqliteLedger,
 };
@@ -50,10 +50,12 @@ async fn copy(
 ) -> Result<Copied, LedgerError> {
     // The lock makes other servers on this database wait, because the comparison would miss their
     // writes.
-    let lock = "LOCK TABLE ledger_entry, ledger_answer, ledger_credit, ledger_newcomer
+    let lock =
+        "LOCK TABLE ledger_entry, ledger_answer, ledger_place, ledger_credit, ledger_newcomer
                 IN EXCLUSIVE MODE";
     transaction.query(lock, &[]).await?;
     let sql = "SELECT 1 FROM ledger_entry UNION ALL SELECT 1 FROM ledger_answer
+               UNION ALL SELECT 1 FROM ledger_place
                UNION ALL SELECT 1 FROM ledger_credit UNION ALL SELECT 1 FROM ledger_newcomer LIMIT 1";
     if transaction.query_opt(sql, &[]).await?.is_some() {
         return Err(LedgerError::NotEmpty);
@@ -106,10 +108,11 @@ async fn write_entry(
     let sql = "INSERT INTO ledger_entry (id, attempt, owner, state, open, authorization_digest, request,
                    content, network, asset, payer, nonce, valid_before, reserved_at, changed_at, amount,
                    method, path, payment_id, attempted, private, answered, transaction_hash, receipt, cause,
-                   retired)
+                   retired, repeats, repeated)
                VALUES ($1, '', $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15::text::numeric,
-                   $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)";
+                   $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27)";
     let open = i16::try_from(row.open).unwrap_or(i16::MAX);
+    let repeated = i16::try_from(row.repeated).unwrap_or(i16::MAX);
     transaction
         .query(
             sql,
@@ -139,9 +142,26 @@ async fn write_entry(
                 &row.receipt,
                 &row.cause,
                 &row.retired,
+                &row.repeats,
+                &repeated,
             ],
         )
         .await?;
+    if let Some(place) = row.place {
+        let sql = "INSERT INTO ledger_place (entry, digest, is_action, is_delivered)
+                   VALUES ($1, $2, $3, $4)";
+        transaction
+            .query(
+                sql,
+                &[
+                    &row.id,
+                    &place.digest,
+                    &place.is_action,
+                    &place.is_delivered,
+                ],
+            )
+            .await?;
+    }
     let Some(answer) = row.answer else {
         return Ok(());
     };
@@ -170,8 +190,9 @@ async fn written(transaction: &Transaction<'_>) -> Result<Copied, PostgresError>
                    e.asset, e.payer, e.nonce, e.valid_before, e.reserved_at, e.changed_at, e.amount::text,
                    e.method, e.path, e.payment_id, e.attempted, e.private, e.transaction_hash, e.receipt,
                    e.cause, e.answered, a.payload, a.requirements, a.status, a.headers, a.body_digest,
-                   a.body, e.retired
+                   a.body, e.retired, e.repeats, e.repeated, p.digest, p.is_action, p.is_delivered
                FROM ledger_entry AS e LEFT JOIN ledger_answer AS a ON a.entry = e.id
+                   LEFT JOIN ledger_place AS p ON p.entry = e.id
                WHERE e.id > $1 ORDER BY e.id LIMIT $2";
     let mut tally = Tally::default();
     let mut after = i64::MIN;
@@ -211,6 +232,16 @@ fn entry(row: &Row) -> Result<EntryRow, PostgresError> {
         }),
     };
     let open: i16 = get(row, 2, IMPORT)?;
+    let repeated: i16 = get(row, 31, IMPORT)?;
+    let digest: Option<Vec<u8>> = get(row, 32, IMPORT)?;
+    let place = match digest {
+        None => None,
+        Some(digest) => Some(PlaceRow {
+            digest,
+            is_action: get(row, 33, IMPORT)?,
+            is_delivered: get(row, 34, IMPORT)?,
+        }),
+    };
     Ok(EntryRow {
         id: get(row, 0, IMPORT)?,
         state: state(row, 1, IMPORT)?,
@@ -235,6 +266,9 @@ fn entry(row: &Row) -> Result<EntryRow, PostgresError> {
         receipt: get(row, 20, IMPORT)?,
         cause: get(row, 21, IMPORT)?,
         retired: get(row, 29, IMPORT)?,
+        repeats: get(row, 30, IMPORT)?,
+        repeated: repeated.into(),
+        place,
         answer,
     })
 }

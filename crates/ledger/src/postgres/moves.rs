@@ -89,6 +89,8 @@ macro_rules! end_uncharged {
             " RETURNING id, payer
              ), dropped AS (
                  DELETE FROM ledger_answer WHERE entry IN (SELECT id FROM moved)
+             ), unplaced AS (
+                 DELETE FROM ledger_place WHERE entry IN (SELECT id FROM moved)
              ), debited AS (
                  UPDATE ledger_credit SET micro_usd = greatest(least(micro_usd, $9::bigint) - $8::bigint, 0)
                  WHERE $8::bigint > 0 AND payer IN (SELECT payer FROM moved)
@@ -373,6 +375,18 @@ impl Inner {
         } else {
             LedgerError::LeaseLost
         })
+    }
+
+    /// Returns why an entry cannot make a move now.
+    pub(super) async fn refusal(
+        &self,
+        entry: EntryId,
+        transition: Transition,
+        now: u64,
+        instance: i64,
+    ) -> Result<LedgerError, PostgresError> {
+        self.why_not(&Move::new(entry, transition, now), instance)
+            .await
     }
 
     /// Returns whether an instance has its lease.

@@ -73,6 +73,8 @@ impl Inner {
                      owner = $1, cause = $7, changed_at = greatest(e.changed_at, $8)
                  FROM orphans WHERE e.id = orphans.id
                  RETURNING e.id, e.state
+             ), unplaced AS (
+                 DELETE FROM ledger_place WHERE entry IN (SELECT id FROM closed WHERE state = $6)
              )
              SELECT (SELECT count(*) FROM closed WHERE state = $6), (SELECT count(*) FROM closed WHERE state = $5),
                  (SELECT max(id) FROM orphans), (SELECT count(*) FROM orphans),
@@ -188,7 +190,7 @@ impl Inner {
         let sql = "SELECT count(*) FILTER (WHERE open = 1), count(*) FILTER (WHERE open = 2),
                        count(*) FILTER (WHERE open = 3), min(changed_at) FILTER (WHERE open = 2),
                        (SELECT sum(pg_total_relation_size(t::regclass))::bigint FROM
-                        unnest(ARRAY['ledger_entry', 'ledger_answer', 'ledger_credit', 'ledger_newcomer']) AS t)
+                        unnest(ARRAY['ledger_entry', 'ledger_answer', 'ledger_place', 'ledger_credit', 'ledger_newcomer']) AS t)
                    FROM ledger_entry WHERE open <> 0";
         let row = self.postgres.query_one(OPERATION, sql, &[]).await?;
         let oldest: Option<i64> = get(&row, 3, OPERATION)?;

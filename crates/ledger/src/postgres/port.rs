@@ -15,6 +15,7 @@ use crate::{
     column::kept,
     error::LedgerError,
     journal::{Journal, OpenCounts, Pruned, Recovery, Resolution, Undecided},
+    purchase::Repeated,
     spending::{Missing, Spent},
     state::{EntryId, Transition},
     status::{PaymentRecord, PaymentStatus, Reservation},
@@ -36,6 +37,24 @@ impl Journal for PostgresLedger {
     async fn reserve(&self, claim: Claim) -> Result<Reservation, LedgerError> {
         self.write(|inner| async move { inner.reserve(&claim).await })
             .await
+    }
+
+    async fn occupant(&self, claim: Claim) -> Result<Option<PaymentStatus>, LedgerError> {
+        self.0.occupant(&claim).await
+    }
+
+    async fn prove(&self, entry: EntryId, claim: Claim) -> Result<Reservation, LedgerError> {
+        self.write(move |inner| async move { inner.prove(entry, &claim).await })
+            .await
+    }
+
+    async fn repeat(&self, claim: Claim, first: EntryId) -> Result<Repeated, LedgerError> {
+        self.write(move |inner| async move { inner.repeat(&claim, first).await })
+            .await
+    }
+
+    fn mark_delivered(&self, entry: EntryId) {
+        self.0.mark_delivered(entry);
     }
 
     async fn find(
@@ -234,13 +253,14 @@ impl Journal for PostgresLedger {
         Some(reservation(entry, owner))
     }
 
-    async fn retire(&self, entry: EntryId) -> Result<bool, LedgerError> {
-        self.write(move |inner| async move { inner.retire(entry).await })
+    async fn retire(&self, entry: EntryId, is_refused: bool) -> Result<bool, LedgerError> {
+        self.write(move |inner| async move { inner.retire(entry, is_refused).await })
             .await
     }
 
     /// Ends the lease.
     async fn close(&self) -> Result<(), LedgerError> {
+        self.0.write_deliveries().await;
         Ok(self.0.instance.give_up().await?)
     }
 }

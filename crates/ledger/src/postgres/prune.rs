@@ -37,7 +37,7 @@ impl Inner {
             left => left,
         };
         let sql = "SELECT id, state, valid_before, changed_at, attempted, private, answered,
-                          retired
+                          retired OR repeats IS NOT NULL
                    FROM ledger_entry WHERE id > $1 ORDER BY id LIMIT $2";
         let params: Params<'_> = &[&after, &BATCH];
         let rows = self.postgres.query(OPERATION, sql, params).await?;
@@ -89,6 +89,8 @@ impl Inner {
                    ), bare AS (
                        UPDATE ledger_entry SET answered = false, receipt = NULL
                        WHERE id = ANY ($2::bigint[]) AND answered RETURNING id
+                   ), unplaced AS (
+                       DELETE FROM ledger_place WHERE entry IN (SELECT id FROM gone)
                    ), dropped AS (
                        DELETE FROM ledger_answer WHERE entry IN (SELECT id FROM gone UNION ALL SELECT id FROM bare)
                    )

@@ -26,6 +26,8 @@ struct Found {
     attempted: bool,
     cause: Option<String>,
     retired: bool,
+    /// The purchase whose answer the authorization got, as its repetition.
+    repeats: Option<EntryId>,
 }
 
 impl Found {
@@ -41,6 +43,7 @@ impl Found {
             attempted: get(row, 7, FIND)?,
             cause: get(row, 8, FIND)?,
             retired: get(row, 9, FIND)?,
+            repeats: get::<Option<i64>>(row, 10, FIND)?.map(EntryId::new),
         })
     }
 }
@@ -60,7 +63,7 @@ pub(crate) async fn is_unsettled(
 impl Inner {
     async fn entry_of(&self, digest: &[u8]) -> Result<Option<Found>, PostgresError> {
         let sql = "SELECT id, state, request, changed_at, transaction_hash, private, receipt, attempted, cause,
-                       retired
+                       retired, repeats
                    FROM ledger_entry WHERE authorization_digest = $1";
         let row = self.postgres.query_opt(FIND, sql, &[&digest]).await?;
         row.as_ref().map(Found::read).transpose()
@@ -78,6 +81,16 @@ impl Inner {
             return Ok(None);
         };
         let is_of_request = found.request == request;
+        if let Some(first) = found.repeats {
+            if !is_of_request {
+                return Ok(Some(PaymentStatus::BoundElsewhere));
+            }
+            let purchase = self.purchase(first, now).await?;
+            let transaction = found.transaction.unwrap_or_default();
+            return Ok(Some(
+                purchase.unwrap_or(PaymentStatus::AnswerExpired { transaction }),
+            ));
+        }
         if found.state == State::Released && (is_of_request || !found.attempted) {
             let reason = found.cause.unwrap_or_default();
             return Ok(found.retired.then_some(PaymentStatus::Retired { reason }));
@@ -102,6 +115,8 @@ impl Inner {
                                 transaction,
                             },
                             settled_at: found.changed_at,
+                            entry,
+                            is_repetition: false,
                         }),
                         None => PaymentStatus::AnswerExpired { transaction },
                     },
@@ -124,7 +139,7 @@ impl Inner {
         };
         let transaction = match found.state {
             State::Settled | State::Unknown | State::Undecidable => found.transaction,
-            _ => None,
+            _ => found.transaction.filter(|_| found.repeats.is_some()),
         };
         Ok(Some(PaymentRecord {
             entry: found.entry,

@@ -1,20 +1,18 @@
 //! [`Journal`] for [`SqliteLedger`]. Each operation is a request in the writer's queue.
 
-use std::sync::{PoisonError, atomic::Ordering};
+use std::sync::atomic::Ordering;
 
 use alloy_primitives::Address;
 use storage::sqlite;
 use x402_wire::AuthorizationKey;
 
-use super::{
-    SqliteLedger,
-    store::{Claimed, Sweep},
-};
+use super::{SqliteLedger, store::Sweep};
 use crate::{
     answer::{PendingSettlement, StoredReceipt},
     claim::{Claim, RequestBinding},
     error::LedgerError,
     journal::{Journal, OpenCounts, Pruned, Recovery, Resolution, Undecided},
+    purchase::Repeated,
     spending::{Missing, Spent},
     state::{EntryId, State},
     status::{PaymentRecord, PaymentStatus, Reservation},
@@ -34,14 +32,50 @@ impl Journal for SqliteLedger {
         let digest = claim.key.digest();
         let claimed = self.submit("reserve", move |store| store.reserve(digest, &claim));
         async move {
-            Ok(match claimed.await? {
-                Claimed::Reserved(entry) => Reservation::Reserved(entry),
-                Claimed::Known(status) => {
-                    self.check(&status)?;
-                    Reservation::Known(status)
-                }
-                Claimed::IdentifierTaken(taken) => Reservation::Known(taken.into_status()),
-            })
+            let reservation = claimed.await?;
+            if let Reservation::Known(status) = &reservation {
+                self.check(status)?;
+            }
+            Ok(reservation)
+        }
+    }
+
+    fn occupant(
+        &self,
+        claim: Claim,
+    ) -> impl Future<Output = Result<Option<PaymentStatus>, LedgerError>> + Send {
+        self.submit("occupant", move |store| store.occupant(&claim))
+    }
+
+    fn prove(
+        &self,
+        entry: EntryId,
+        claim: Claim,
+    ) -> impl Future<Output = Result<Reservation, LedgerError>> + Send {
+        self.submit("prove", move |store| store.prove(entry, &claim))
+    }
+
+    fn repeat(
+        &self,
+        claim: Claim,
+        first: EntryId,
+    ) -> impl Future<Output = Result<Repeated, LedgerError>> + Send {
+        let digest = claim.key.digest();
+        let repeated = self.submit("repeat", move |store| store.repeat(digest, &claim, first));
+        async move {
+            let repeated = repeated.await?;
+            if let Repeated::Answered(stored) = &repeated {
+                self.check_answer(stored)?;
+            }
+            Ok(repeated)
+        }
+    }
+
+    fn mark_delivered(&self, entry: EntryId) {
+        self.marks().delivered.push(entry);
+        // The writer looks at the marks after each batch for a while, and is woken afterwards.
+        if self.is_idle.swap(false, Ordering::SeqCst) {
+            drop(self.submit("mark_delivered", |_| Ok(())));
         }
     }
 
@@ -70,17 +104,18 @@ impl Journal for SqliteLedger {
         self.submit("look_up", move |store| store.look_up(digest))
     }
 
-    fn retire(&self, entry: EntryId) -> impl Future<Output = Result<bool, LedgerError>> + Send {
-        self.submit("retire", move |store| store.retire(entry))
+    fn retire(
+        &self,
+        entry: EntryId,
+        is_refused: bool,
+    ) -> impl Future<Output = Result<bool, LedgerError>> + Send {
+        self.submit("retire", move |store| store.retire(entry, is_refused))
     }
 
     fn start_work(&self, entry: EntryId) {
         // The writer adds the mark to its next batch, because a mark is not worth a wake-up or a
         // commit.
-        self.marks
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(entry);
+        self.marks().begun.push(entry);
     }
 
     fn begin_settlement(
@@ -90,10 +125,7 @@ impl Journal for SqliteLedger {
         now: u64,
     ) -> impl Future<Output = Result<(), LedgerError>> + Send {
         // The work is complete, so a mark that is not written yet is not needed any more.
-        self.marks
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .retain(|mark| *mark != entry);
+        self.marks().begun.retain(|mark| *mark != entry);
         self.submit("begin_settlement", move |store| {
             store.begin_settlement(entry, &settlement, now)
         })

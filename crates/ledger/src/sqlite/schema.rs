@@ -23,6 +23,7 @@ const FORMAT: Format = Format {
         include_str!("schema/0009.sql"),
         include_str!("schema/0010.sql"),
         include_str!("schema/0011.sql"),
+        include_str!("schema/0012.sql"),
     ],
 };
 

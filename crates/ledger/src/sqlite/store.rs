@@ -26,15 +26,15 @@ mod claims;
 mod copy;
 mod open;
 mod prune;
+mod purchases;
 mod records;
 mod status;
 mod transitions;
 
-pub(super) use claims::Claimed;
-#[cfg(test)]
-pub(super) use claims::TAKEN;
 pub(super) use open::Sweep;
 use prune::Round;
+#[cfg(test)]
+pub(super) use purchases::TAKEN;
 
 /// The value of the columns `answer` and `receipt` when there is none. Rows of these tables have
 /// higher numbers (see the schema).

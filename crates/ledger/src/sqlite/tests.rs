@@ -6,12 +6,13 @@ use std::{sync::mpsc, time::Duration};
 use alloy_primitives::{Address, B256, U256};
 use x402_wire::{AuthorizationKey, Network, Payment};
 
-use super::{store::Claimed, *};
+use super::*;
 use crate::spending::Spent;
 use crate::{
     answer::{PendingSettlement, StoredReceipt},
     claim::{Claim, RequestBinding},
     journal::Journal,
+    purchase::Purchase,
     state::State,
     status::Reservation,
 };
@@ -38,6 +39,7 @@ pub(super) fn claim(nonce: u8) -> Claim {
         payment_id: None,
         amount: U256::from(2000),
         valid_before: 1_000_300,
+        purchase: Purchase::Unproven,
         now: 1_000_000,
     }
 }
@@ -92,7 +94,7 @@ async fn one_batch<T: Send + 'static>(
         let digest = claim.key.digest();
         ledger.submit("reserve", move |store: &mut Store<'_>| {
             let claimed = store.reserve(digest, &claim)?;
-            Ok(matches!(claimed, Claimed::Reserved(_)))
+            Ok(matches!(claimed, Reservation::Reserved(_)))
         })
     };
     // `submit` queues the request at once. The answers are awaited later.

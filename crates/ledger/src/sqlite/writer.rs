@@ -8,7 +8,8 @@ use std::{
     mem,
     sync::{
         Arc, Mutex, PoisonError,
-        mpsc::{self, Receiver},
+        atomic::{AtomicBool, Ordering},
+        mpsc::{self, Receiver, RecvTimeoutError},
     },
     time::Duration,
 };
@@ -22,14 +23,26 @@ use tokio::{
 use super::{Failure, stats::Counters, store::Store};
 use crate::{error::LedgerError, state::EntryId};
 
-/// Entries whose work has begun. The next batch writes these marks.
-pub(super) type Marks = Arc<Mutex<Vec<EntryId>>>;
+/// Marks that nobody waits for. The next batch writes them.
+pub(super) type Marks = Arc<Mutex<Pending>>;
+
+/// The entries that are to be marked.
+#[derive(Debug, Default)]
+pub(super) struct Pending {
+    /// Entries whose work has begun.
+    pub(super) begun: Vec<EntryId>,
+    /// Entries whose answer was written whole to a connection.
+    pub(super) delivered: Vec<EntryId>,
+}
 
 /// The most requests in one transaction. A larger batch would delay the first of them.
 const MAX_BATCH: usize = 256;
 
 /// The longest commit window: how long the next batch waits for the callers of the previous one.
 const COMMIT_WINDOW: Duration = Duration::from_millis(2);
+
+/// How long marks of deliveries wait for a batch of requests to share its commit.
+const MARK_WINDOW: Duration = Duration::from_millis(500);
 
 /// How many pages the write-ahead log has when it is written back (32 MiB). Pages that change in
 /// every batch, and the pages of the indexes that many batches share, are then written back once.
@@ -150,16 +163,24 @@ enum Lost {
 pub(super) struct Writer<'c> {
     store: Store<'c>,
     marks: Marks,
+    /// Set while the writer waits for a request without looking at the marks.
+    is_idle: Arc<AtomicBool>,
     counters: Arc<Counters>,
     last_log_pages: u32,
     checkpoint_at: u32,
 }
 
 impl<'c> Writer<'c> {
-    pub(super) fn new(store: Store<'c>, marks: Marks, counters: Arc<Counters>) -> Self {
+    pub(super) fn new(
+        store: Store<'c>,
+        marks: Marks,
+        is_idle: Arc<AtomicBool>,
+        counters: Arc<Counters>,
+    ) -> Self {
         Self {
             store,
             marks,
+            is_idle,
             counters,
             last_log_pages: 0,
             checkpoint_at: CHECKPOINT_PAGES,
@@ -169,9 +190,9 @@ impl<'c> Writer<'c> {
     /// Serves requests until the last sender is gone and the queue is empty.
     pub(super) fn run(mut self, requests: &Receiver<Box<dyn Job>>) {
         let mut batch = Vec::with_capacity(MAX_BATCH);
-        while let Ok(first) = requests.recv() {
-            batch.push(first);
-            batch.extend(requests.try_iter().take(MAX_BATCH - 1));
+        while let Ok(first) = self.wait(requests) {
+            batch.extend(first);
+            batch.extend(requests.try_iter().take(MAX_BATCH - batch.len()));
             let window = self.serve(&mut batch);
             self.checkpoint_if_due();
             // A commit costs as much as a few payments. The callers of one batch queue their next
@@ -181,6 +202,37 @@ impl<'c> Writer<'c> {
                 let _ = over.recv_timeout(COMMIT_WINDOW);
             }
         }
+        if self.has_deliveries() {
+            self.serve(&mut batch);
+        }
+    }
+
+    /// Waits for a request. `None` when there is none, and marks of deliveries must be written.
+    fn wait(
+        &self,
+        requests: &Receiver<Box<dyn Job>>,
+    ) -> Result<Option<Box<dyn Job>>, mpsc::RecvError> {
+        if !self.is_idle.load(Ordering::SeqCst) {
+            match requests.recv_timeout(MARK_WINDOW) {
+                Ok(job) => return Ok(Some(job)),
+                Err(RecvTimeoutError::Disconnected) => return Err(mpsc::RecvError),
+                Err(RecvTimeoutError::Timeout) if self.has_deliveries() => return Ok(None),
+                Err(RecvTimeoutError::Timeout) => self.is_idle.store(true, Ordering::SeqCst),
+            }
+            // A mark may have come before its sender could see that nobody looks.
+            if self.has_deliveries() {
+                self.is_idle.store(false, Ordering::SeqCst);
+                return Ok(None);
+            }
+        }
+        let first = requests.recv();
+        self.is_idle.store(false, Ordering::SeqCst);
+        first.map(Some)
+    }
+
+    fn has_deliveries(&self) -> bool {
+        let marks = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
+        !marks.delivered.is_empty()
     }
 
     /// Runs a batch. Returns the commit window of its callers ([`deliver`]).
@@ -238,13 +290,14 @@ impl<'c> Writer<'c> {
         if with_marks {
             // A rollback loses the marks, and nobody was promised that they are durable.
             let marks = mem::take(&mut *self.marks.lock().unwrap_or_else(PoisonError::into_inner));
-            for entry in marks {
+            let lost = |name| move |error| Lost::Request { name, error };
+            for entry in marks.begun {
+                self.store.start_work(entry).map_err(lost("start_work"))?;
+            }
+            for entry in marks.delivered {
                 self.store
-                    .start_work(entry)
-                    .map_err(|error| Lost::Request {
-                        name: "start_work",
-                        error,
-                    })?;
+                    .mark_delivered(entry)
+                    .map_err(lost("mark_delivered"))?;
             }
         }
         for job in jobs {

@@ -1,8 +1,9 @@
 //! Tests of payment identifiers. Each belongs to one authorization of its payer.
 
 use alloy_primitives::Address;
-use ledger::{Claim, Journal, PaymentStatus, RequestBinding, Resolution, Spent, State};
-use x402_wire::AuthorizationKey;
+use ledger::{
+    Claim, EntryId, Journal, Occupant, PaymentStatus, RequestBinding, Resolution, Spent, State,
+};
 
 use crate::support::{
     Bench, ENTRY_RETENTION, NOW, OPTIONS, RETENTION, claim, key, prune_all, receipt, refused,
@@ -23,20 +24,30 @@ fn signed(request: RequestBinding, signature: &str) -> RequestBinding {
     request.for_payment(signature, Some(ID))
 }
 
-/// The refusal of a claim whose identifier belongs to another authorization.
-fn taken(transaction: Option<String>, key: Option<AuthorizationKey>) -> PaymentStatus {
-    PaymentStatus::IdentifierTaken {
+/// The refusal of a claim whose identifier belongs to another authorization, which `entry` has
+/// reserved for the same request.
+fn taken(
+    (entry, nonce): (EntryId, u64),
+    state: State,
+    transaction: Option<String>,
+) -> PaymentStatus {
+    PaymentStatus::Occupied(Occupant {
+        entry,
+        key: Some(key(nonce)),
+        state,
         transaction,
-        key,
-        same_request: true,
-    }
+        by_identifier: true,
+        is_action: false,
+        is_delivered: false,
+    })
 }
 
 #[tokio::test]
 async fn an_identifier_belongs_to_one_authorization() {
     let ledger = Bench::new();
     let entry = reserved(&ledger, with_id(1, ID)).await;
-    assert_eq!(refused(&ledger, with_id(2, ID)).await, taken(None, None));
+    let first = || taken((entry, 1), State::Reserved, None);
+    assert_eq!(refused(&ledger, with_id(2, ID)).await, first());
     // The same payment may come again. It may also have another identifier, or none.
     let in_flight = PaymentStatus::InFlight {
         entry,
@@ -52,7 +63,7 @@ async fn an_identifier_belongs_to_one_authorization() {
     // The payer is the same, even with another asset or network.
     let mut other_asset = with_id(6, ID);
     other_asset.key.asset = Address::repeat_byte(0xcc);
-    assert_eq!(refused(&ledger, other_asset).await, taken(None, None));
+    assert_eq!(refused(&ledger, other_asset).await, first());
 }
 
 #[tokio::test]
@@ -65,7 +76,8 @@ async fn an_identifier_is_free_again_after_a_release() {
         .unwrap();
     let second = reserved(&ledger, with_id(2, ID)).await;
     // The first authorization comes back, but the second one has its identifier now.
-    assert_eq!(refused(&ledger, with_id(1, ID)).await, taken(None, None));
+    let expected = taken((second, 2), State::Reserved, None);
+    assert_eq!(refused(&ledger, with_id(1, ID)).await, expected);
     ledger
         .release(second, "refused", Spent::NOTHING, NOW)
         .await
@@ -87,7 +99,7 @@ async fn an_identifier_is_free_again_after_the_operator_has_released() {
         .unwrap();
     ledger.mark_undecidable(entry, "no one", NOW).await.unwrap();
     let other = refused(&ledger, with_id(2, ID)).await;
-    assert_eq!(other, taken(None, Some(key(1))));
+    assert_eq!(other, taken((entry, 1), State::Undecidable, None));
     let reason = "not on chain".to_owned();
     ledger
         .resolve(entry, Resolution::Released { reason }, NOW)
@@ -97,36 +109,40 @@ async fn an_identifier_is_free_again_after_the_operator_has_released() {
 }
 
 /// The other payment is in every state from reserved to deleted. The status names its transaction
-/// as soon as there is one, and its key as long as the payment is stored.
+/// as soon as there is one.
 #[tokio::test]
 async fn the_status_names_the_other_payment_in_each_of_its_states() {
     let ledger = Bench::new();
     let entry = reserved(&ledger, with_id(1, ID)).await;
     let other = || with_id(2, ID);
-    assert_eq!(refused(&ledger, other()).await, taken(None, None));
+    let expected = |state, transaction| taken((entry, 1), state, transaction);
+    assert_eq!(
+        refused(&ledger, other()).await,
+        expected(State::Reserved, None)
+    );
     ledger
         .begin_settlement(entry, settlement(1), NOW)
         .await
         .unwrap();
-    let charged = key(1);
-    let key = Some(charged);
-    assert_eq!(refused(&ledger, other()).await, taken(None, key));
+    assert_eq!(
+        refused(&ledger, other()).await,
+        expected(State::Settling, None)
+    );
     // The transaction is not named, because it may not have happened.
     let transaction = Some("0xb2".to_owned());
     ledger
         .mark_unknown(entry, transaction, "timeout", NOW)
         .await
         .unwrap();
-    assert_eq!(refused(&ledger, other()).await, taken(None, key));
-    ledger
-        .settle(entry, charged, receipt(1), NOW)
-        .await
-        .unwrap();
-    let transaction = Some(receipt(1).transaction);
-    let settled = taken(transaction.clone(), key);
+    assert_eq!(
+        refused(&ledger, other()).await,
+        expected(State::Unknown, None)
+    );
+    ledger.settle(entry, key(1), receipt(1), NOW).await.unwrap();
+    let settled = expected(State::Settled, Some(receipt(1).transaction));
     assert_eq!(refused(&ledger, other()).await, settled);
     prune_all(&ledger, NOW + RETENTION).await;
-    assert_eq!(refused(&ledger, other()).await, taken(transaction, None));
+    assert_eq!(refused(&ledger, other()).await, settled);
     prune_all(&ledger, NOW + ENTRY_RETENTION).await;
     reserved(&ledger, other()).await;
 }
@@ -138,16 +154,16 @@ async fn whether_it_was_used_for_the_same_request_does_not_depend_on_the_signatu
         request: signed(request(0), "0x01"),
         ..with_id(1, ID)
     };
-    reserved(&ledger, first).await;
-    for (asked, same) in [(request(0), true), (request(1), false)] {
+    let entry = reserved(&ledger, first).await;
+    let elsewhere = || PaymentStatus::IdentifierTaken {
+        transaction: None,
+        key: Some(key(1)),
+    };
+    let same = taken((entry, 1), State::Reserved, None);
+    for (asked, expected) in [(request(0), same), (request(1), elsewhere())] {
         let again = Claim {
             request: signed(asked, "0x02"),
             ..with_id(2, ID)
-        };
-        let expected = PaymentStatus::IdentifierTaken {
-            transaction: None,
-            key: None,
-            same_request: same,
         };
         assert_eq!(refused(&ledger, again).await, expected);
     }
@@ -160,10 +176,7 @@ async fn whether_it_was_used_for_the_same_request_does_not_depend_on_the_signatu
         request: signed(request(0), "0x02"),
         ..with_id(2, ID)
     };
-    let PaymentStatus::IdentifierTaken { same_request, .. } = refused(&ledger, again).await else {
-        panic!("not taken")
-    };
-    assert!(!same_request);
+    assert_eq!(refused(&ledger, again).await, elsewhere());
 }
 
 /// Only claims with an identifier need the digest of only the request.

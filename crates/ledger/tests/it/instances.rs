@@ -4,8 +4,8 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use ledger::{
-    AnyLedger, Journal, LedgerError, PaymentStatus, PostgresLedger, Recovery, Reservation, Spent,
-    State,
+    AnyLedger, Journal, LedgerError, PaymentStatus, PostgresLedger, Purchase, Recovery,
+    Reservation, Spent, State,
 };
 use storage::postgres::{Postgres, PostgresOptions};
 
@@ -68,6 +68,7 @@ async fn an_authorization_at_two_servers_at_once_is_reserved_by_one() {
                         "{status:?}"
                     );
                 }
+                Reservation::ReservedBeside(entry) => panic!("{entry} is beside nothing"),
             }
         }
         assert_eq!(winners, 1);
@@ -95,13 +96,72 @@ async fn an_identifier_at_two_servers_at_once_is_used_by_one() {
         for claim in claims {
             match claim.await.unwrap() {
                 Reservation::Reserved(_) => winners += 1,
-                Reservation::Known(status) => assert!(
-                    matches!(status, PaymentStatus::IdentifierTaken { .. }),
-                    "{status:?}"
-                ),
+                Reservation::Known(status) => {
+                    assert!(matches!(status, PaymentStatus::Occupied(_)), "{status:?}")
+                }
+                Reservation::ReservedBeside(entry) => panic!("{entry} is beside nothing"),
             }
         }
         assert_eq!(winners, 1);
+    }
+}
+
+/// One of many authorizations for the same purchase is reserved, and a delivery that one server
+/// knows frees the place for both.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_purchase_at_two_servers_at_once_is_reserved_by_one() {
+    let Some(schema) = Schema::new() else { return };
+    let url = schema.url();
+    let servers = [server(url).await, server(url).await].map(Arc::new);
+    for round in 0..10 {
+        let claims: Vec<_> = (0..10)
+            .map(|n| {
+                let server = Arc::clone(&servers[usize::try_from(n).unwrap() % 2]);
+                let claim = ledger::Claim {
+                    purchase: Purchase::Reading,
+                    ..claim(round * 100 + n)
+                };
+                let key = claim.key;
+                tokio::spawn(async move { (server.reserve(claim).await.unwrap(), key, n) })
+            })
+            .collect();
+        let mut winners = Vec::new();
+        for claim in claims {
+            match claim.await.unwrap() {
+                (Reservation::Reserved(entry), key, n) => winners.push((entry, key, n)),
+                (Reservation::Known(status), ..) => {
+                    assert!(matches!(status, PaymentStatus::Occupied(_)), "{status:?}");
+                }
+                (Reservation::ReservedBeside(entry), ..) => panic!("{entry} is beside nothing"),
+            }
+        }
+        let [(entry, key, n)] = winners[..] else {
+            panic!("{winners:?}")
+        };
+        let nonce = round * 100 + n;
+        let winner = &servers[usize::try_from(n).unwrap() % 2];
+        winner
+            .begin_settlement(entry, settlement(nonce), NOW)
+            .await
+            .unwrap();
+        winner
+            .settle(entry, key, receipt(nonce), NOW)
+            .await
+            .unwrap();
+        winner.mark_delivered(entry);
+        // The next reservation of the same server takes the mark along.
+        let next = ledger::Claim {
+            purchase: Purchase::Reading,
+            ..claim(10_000 + round)
+        };
+        let next = winner.reserve(next).await.unwrap();
+        let Reservation::Reserved(next) = next else {
+            panic!("{next:?}")
+        };
+        winner
+            .release(next, "refused", Spent::NOTHING, NOW)
+            .await
+            .unwrap();
     }
 }
 
@@ -361,7 +421,7 @@ async fn a_retired_payment_is_reserved_by_no_server() {
     let entry = reserved(&a, claim(1)).await;
     let released = a.release(entry, "refused", Spent::NOTHING, NOW);
     assert_eq!(released.await, Ok(()));
-    assert_eq!(a.retire(entry).await, Ok(true));
+    assert_eq!(a.retire(entry, false).await, Ok(true));
     let reason = "refused".to_owned();
     let retired = PaymentStatus::Retired { reason };
     assert_eq!(refused(&b, claim(1)).await, retired);

@@ -21,6 +21,7 @@ mod model;
 mod newcomers;
 mod open_entries;
 mod prune;
+mod purchases;
 mod records;
 mod reservations;
 mod reserved;

@@ -34,6 +34,7 @@ async fn one_of_fifty_claims_at_once_gets_the_authorization() {
                     ..
                 }
             )),
+            Reservation::ReservedBeside(entry) => panic!("{entry} is beside nothing"),
         }
     }
     assert_eq!(winners, 1);
@@ -276,15 +277,19 @@ async fn a_lost_caller_loses_no_reservation() {
 async fn a_retired_payment_is_never_reserved_again() {
     let mut ledger = Bench::new();
     let entry = reserved(&ledger, claim(1)).await;
-    assert_eq!(ledger.retire(entry).await, Ok(false), "reserved");
+    assert_eq!(ledger.retire(entry, false).await, Ok(false), "reserved");
     let released = ledger.release(entry, "refused", Spent::NOTHING, NOW);
     assert_eq!(released.await, Ok(()));
     // The next claim makes a new entry.
     let again = reserved(&ledger, claim(1)).await;
     let released = ledger.release(again, "refused", Spent::NOTHING, NOW);
     assert_eq!(released.await, Ok(()));
-    assert_eq!(ledger.retire(entry).await, Ok(false), "reserved again");
-    assert_eq!(ledger.retire(again).await, Ok(true));
+    assert_eq!(
+        ledger.retire(entry, false).await,
+        Ok(false),
+        "reserved again"
+    );
+    assert_eq!(ledger.retire(again, false).await, Ok(true));
     let retired = PaymentStatus::Retired {
         reason: "refused".to_owned(),
     };
@@ -305,6 +310,12 @@ async fn a_retired_payment_is_never_reserved_again() {
     let attempted = bring(&ledger, 2, State::Settling).await;
     let released = ledger.release(attempted, "refused", Spent::NOTHING, NOW);
     assert_eq!(released.await, Ok(()));
-    assert_eq!(ledger.retire(attempted).await, Ok(false), "attempted");
+    assert_eq!(
+        ledger.retire(attempted, false).await,
+        Ok(false),
+        "attempted"
+    );
+    // The only party that could settle it has refused it for good.
+    assert_eq!(ledger.retire(attempted, true).await, Ok(true));
     reserved(&ledger, claim(2)).await;
 }

@@ -134,7 +134,7 @@ async fn a_retired_authorization_is_recorded_as_such() {
         entries[0].retired
     };
     assert!(!retired().await);
-    assert_eq!(ledger.retire(entry).await, Ok(true));
+    assert_eq!(ledger.retire(entry, false).await, Ok(true));
     assert!(retired().await);
 }
 

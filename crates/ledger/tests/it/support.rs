@@ -5,8 +5,8 @@ use std::{ops::Deref, path::PathBuf, time::Duration};
 use alloy_primitives::{Address, B256, U256};
 use ledger::{
     Allowance, AnyLedger, Claim, EntryId, Journal, LedgerError, Options, PaidAnswer, PaymentRecord,
-    PaymentStatus, PendingSettlement, PostgresLedger, Pruned, RequestBinding, Reservation, Spent,
-    SqliteLedger, State, StoredAnswer, StoredReceipt,
+    PaymentStatus, PendingSettlement, PostgresLedger, Pruned, Purchase, RequestBinding,
+    Reservation, Spent, SqliteLedger, State, StoredAnswer, StoredReceipt,
 };
 use storage::postgres::{self, Postgres, PostgresOptions};
 use tempfile::TempDir;
@@ -18,6 +18,7 @@ pub(crate) const NOW: u64 = 1_790_000_000;
 pub(crate) const RETENTION: u64 = 1_000;
 pub(crate) const PRIVATE_RETENTION: u64 = 400;
 pub(crate) const ENTRY_RETENTION: u64 = 4 * RETENTION;
+pub(crate) const AGAIN: u64 = 100;
 /// The credit that two and a half payments of [`claim`] earn.
 pub(crate) const CREDIT_CAP: u64 = 5_000;
 pub(crate) const OPTIONS: Options = Options {
@@ -25,6 +26,7 @@ pub(crate) const OPTIONS: Options = Options {
     retention_seconds: RETENTION,
     private_retention_seconds: PRIVATE_RETENTION,
     entry_retention_seconds: ENTRY_RETENTION,
+    again_seconds: AGAIN,
     credit_cap_micro_usd: CREDIT_CAP,
     pool: Allowance {
         capacity: 1_000,
@@ -172,6 +174,7 @@ pub(crate) fn claim(nonce: u64) -> Claim {
         payment_id: None,
         amount: U256::from(2_000),
         valid_before: NOW + 300,
+        purchase: Purchase::Unproven,
         now: NOW,
     }
 }
@@ -215,25 +218,29 @@ pub(crate) fn receipt(nonce: u64) -> StoredReceipt {
     }
 }
 
+/// The stored answer of authorization `nonce`, as [`find`] and [`refused`] return it: without the
+/// number of its entry.
 pub(crate) fn stored(nonce: u64, settled_at: u64) -> StoredAnswer {
     StoredAnswer {
         answer: settlement(nonce).answer,
         receipt: receipt(nonce),
         settled_at,
+        entry: EntryId::new(0),
+        is_repetition: false,
     }
 }
 
 pub(crate) async fn reserved(ledger: &AnyLedger, claim: Claim) -> EntryId {
     match ledger.reserve(claim).await.unwrap() {
         Reservation::Reserved(entry) => entry,
-        Reservation::Known(status) => panic!("not reserved: {status:?}"),
+        other => panic!("not reserved: {other:?}"),
     }
 }
 
 pub(crate) async fn refused(ledger: &AnyLedger, claim: Claim) -> PaymentStatus {
     match ledger.reserve(claim).await.unwrap() {
-        Reservation::Known(status) => status,
-        Reservation::Reserved(entry) => panic!("reserved as {entry}"),
+        Reservation::Known(status) => without_entry(status),
+        other => panic!("reserved: {other:?}"),
     }
 }
 
@@ -331,5 +338,17 @@ pub(crate) async fn prune_all(ledger: &AnyLedger, now: u64) -> Pruned {
 }
 
 pub(crate) async fn find(ledger: &AnyLedger, nonce: u64, now: u64) -> Option<PaymentStatus> {
-    ledger.find(&key(nonce), &request(0), now).await.unwrap()
+    let found = ledger.find(&key(nonce), &request(0), now).await.unwrap();
+    found.map(without_entry)
+}
+
+/// Leaves the number of the entry out of an answer, because each store counts in its own way.
+fn without_entry(status: PaymentStatus) -> PaymentStatus {
+    match status {
+        PaymentStatus::Answered(stored) => PaymentStatus::Answered(StoredAnswer {
+            entry: EntryId::new(0),
+            ..stored
+        }),
+        status => status,
+    }
 }

@@ -5,6 +5,7 @@ mod authorizing;
 mod choosing;
 mod sending;
 mod signing;
+mod stepping;
 
 use alloy_primitives::{Address, B256, U256, address, hex};
 use k256::ecdsa::SigningKey;

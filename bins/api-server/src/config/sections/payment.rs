@@ -10,6 +10,9 @@ use x402_wire::{Asset, Network, Terms};
 use super::problem;
 use crate::config::Problem;
 
+/// [`PaymentSection::again_seconds`] by default, and for actions and deferred payments when it is 0.
+const AGAIN_SECONDS: u64 = 600;
+
 /// `[payment]`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -26,6 +29,11 @@ pub struct PaymentSection {
     /// body. The head of an answer is then longer than the default buffers of proxies.
     #[serde(deserialize_with = "lenient::boolean")]
     pub bazaar_in_header: bool,
+    /// For how many seconds after its settlement an answer that was not delivered is given to
+    /// another authorization of its payer, and an action is not begun again. 0 switches the first
+    /// of the two off; the other one is 600 then.
+    #[serde(deserialize_with = "lenient::scalar")]
+    pub again_seconds: u64,
     /// The accepted assets, in the order of the options.
     #[serde(deserialize_with = "lenient::tables")]
     pub assets: Vec<AssetTable>,
@@ -55,6 +63,7 @@ impl Default for PaymentSection {
             max_timeout_seconds: 300,
             settle_budget_seconds: 40,
             bazaar_in_header: false,
+            again_seconds: AGAIN_SECONDS,
             assets: assets.collect(),
         }
     }
@@ -78,6 +87,14 @@ impl PaymentSection {
             max_timeout_seconds: self.max_timeout_seconds,
             assets: assets.collect::<Option<_>>()?,
         })
+    }
+
+    /// For how many seconds a deferred payment may stay without an answer of the broker.
+    pub(crate) fn deferred_seconds(&self) -> u64 {
+        match self.again_seconds {
+            0 => AGAIN_SECONDS,
+            seconds => seconds,
+        }
     }
 
     pub(crate) fn check(&self, problems: &mut Vec<Problem>) {

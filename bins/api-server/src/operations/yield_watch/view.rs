@@ -1,7 +1,7 @@
 //! Renders a mandate for answers.
 
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use watch_server::Kept;
 use yield_watch::{AnnouncedOpportunity, MoveKey, MoveOutcome, Proposal, State};
 
@@ -28,6 +28,15 @@ pub(super) fn mandate(kept: &Kept, now: Timestamp) -> Value {
         "open_move": watched.open_move().map(open_move),
         "last_move": watched.last_move().map(last_move),
     })
+}
+
+/// The members that name a mandate that another payment would make a second time.
+pub(crate) fn begun(kept: &Kept, now: Timestamp) -> Map<String, Value> {
+    let mandate = kept.watched.mandate();
+    let mut shown = Map::new();
+    shown.insert("mandate_id".to_owned(), mandate.id.as_str().into());
+    shown.insert("state".to_owned(), json!(mandate.state(now)));
+    shown
 }
 
 fn opportunity(opportunity: &AnnouncedOpportunity) -> Value {

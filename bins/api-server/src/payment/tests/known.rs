@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http_body_util::BodyExt;
 use http_edge::RequestIds;
-use ledger::{Claim, Journal as _, RequestBinding, Reservation, State};
+use ledger::{Claim, Journal as _, Purchase, RequestBinding, Reservation, State};
 use route_catalog::Next;
 use serde_json::{Value, json};
 use settlement::{Settlement, Verification};
@@ -190,22 +190,21 @@ async fn an_identifier_that_was_used_leads_to_the_payment_that_used_it() {
     let url = stage
         .catalog
         .payment_url(&first.authorization_key().unwrap());
-    for (query, same) in [(None, true), (Some("max_age=5"), false)] {
-        let taken = refused(stage.buy_with(query, &payer.sign(&with_id())).await);
-        let Refusal::IdentifierTaken {
-            transaction,
-            url: of_first,
-            same_request,
-        } = taken
-        else {
-            panic!("{taken:?}")
-        };
-        assert_eq!(
-            (transaction.as_deref(), of_first.as_str()),
-            (Some("0xab"), url.as_str())
-        );
-        assert_eq!(same_request, same);
-    }
+    let again = served(stage.buy(&payer.sign(&with_id())).await);
+    assert!(again.again && again.stored.is_repetition);
+    let other_request = payer.sign(&with_id());
+    let taken = refused(stage.buy_with(Some("max_age=5"), &other_request).await);
+    let Refusal::IdentifierTaken {
+        transaction,
+        url: of_first,
+    } = taken
+    else {
+        panic!("{taken:?}")
+    };
+    assert_eq!(
+        (transaction.as_deref(), of_first.as_str()),
+        (Some("0xab"), url.as_str())
+    );
     assert_eq!(stage.script.asked("settle"), 1);
     // Identifiers of another payer are independent.
     let other = Payer::new(2);
@@ -311,6 +310,7 @@ async fn a_payment_that_is_released_while_it_is_looked_up_is_not_replaced() {
         request: RequestBinding::new("GET", "/crypto-news", None, b"")
             .for_payment(payment.signature().as_str(), payment.payment_id()),
         payment_id: None,
+        purchase: Purchase::Unproven,
         amount: payment.authorization().value,
         valid_before: stage.script.now() + 100,
         now: stage.script.now(),
@@ -326,14 +326,20 @@ async fn a_payment_that_is_released_while_it_is_looked_up_is_not_replaced() {
     assert_eq!((record.state, record.attempted), (State::Released, true));
 }
 
-/// The broker may still pay a deferred payment in a batch, whatever the chain shows of it.
+/// Only the broker settles a deferred payment, and it has refused this one for good.
 #[tokio::test(start_paused = true)]
-async fn a_deferred_payment_that_was_sent_is_not_replaced() {
+async fn a_deferred_payment_that_the_broker_refused_is_retired_and_replaced() {
     let stage = Stage::new();
     Script::set(&stage.script.settles, rejected());
-    Script::set(&stage.script.is_void, Ok(true));
-    Script::set(&stage.script.is_spent, Ok(true));
-    let sent = declined(stage.buy(&deferred(&stage)).await);
+    let payment = deferred(&stage);
+    let sent = declined(stage.buy(&payment).await);
     assert_eq!(sent.reason, Reason::InsufficientFunds);
-    assert!(matches!(sent.next, Next::Wait { .. }), "{sent:?}");
+    assert_eq!(sent.next, Next::SignNew);
+    // No server takes it again.
+    Script::set(&stage.script.settles, Settles::Taken);
+    let again = declined(stage.as_server(2).buy(&payment).await);
+    assert_eq!(again.next, Next::SignNew);
+    let record = stage.record(&payment).await.unwrap();
+    assert_eq!((record.state, record.attempted), (State::Released, true));
+    assert_eq!(stage.script.asked("settle"), 1);
 }

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use alloy_primitives::Address;
 use ledger::{
     Claim, EntryId, Journal, LedgerError, Missing, OpenCounts, Options, PaymentRecord,
-    PaymentStatus, PendingSettlement, Pruned, Recovery, RequestBinding, Reservation, Resolution,
-    Spent, State, StoredReceipt, Transition, Undecided,
+    PaymentStatus, PendingSettlement, Pruned, Recovery, Repeated, RequestBinding, Reservation,
+    Resolution, Spent, State, StoredReceipt, Transition, Undecided,
 };
 use x402_wire::AuthorizationKey;
 
@@ -142,6 +142,24 @@ impl Journal for ModelJournal {
     async fn reserve(&self, claim: Claim) -> Result<Reservation, LedgerError> {
         self.call("reserve", |books| books.reserve(self.owner(), claim))
             .await
+    }
+
+    async fn occupant(&self, claim: Claim) -> Result<Option<PaymentStatus>, LedgerError> {
+        self.call("occupant", |books| Ok(books.others(&claim).err()))
+            .await
+    }
+
+    async fn prove(&self, entry: EntryId, claim: Claim) -> Result<Reservation, LedgerError> {
+        self.call("prove", |books| books.prove(entry, claim)).await
+    }
+
+    async fn repeat(&self, claim: Claim, first: EntryId) -> Result<Repeated, LedgerError> {
+        self.call("repeat", |books| Ok(books.repeat(claim, first)))
+            .await
+    }
+
+    fn mark_delivered(&self, entry: EntryId) {
+        self.books().mark_delivered(entry);
     }
 
     async fn find(
@@ -338,8 +356,9 @@ impl Journal for ModelJournal {
         self.instance.load(Ordering::SeqCst)
     }
 
-    async fn retire(&self, entry: EntryId) -> Result<bool, LedgerError> {
-        self.call("retire", |books| Ok(books.retire(entry))).await
+    async fn retire(&self, entry: EntryId, is_refused: bool) -> Result<bool, LedgerError> {
+        self.call("retire", |books| Ok(books.retire(entry, is_refused)))
+            .await
     }
 
     async fn probe(&self) -> Result<(), LedgerError> {

@@ -11,6 +11,7 @@ use data_sources::Clock;
 use jiff::Timestamp;
 use ledger::PaidAnswer;
 use route_catalog::ErrorCode;
+use serde_json::{Map, Value};
 use settlement::{
     Cause, Readiness, Receipt, Reconciliation, RemoteCall as Asked, Settlement, Settler,
     Verification,
@@ -281,5 +282,11 @@ impl Worker for ScriptedWorker {
 
     async fn has_begun(&self, _payment: B256) -> bool {
         now(&self.0.has_begun)
+    }
+
+    async fn began(&self, _payment: B256) -> Option<Map<String, Value>> {
+        let mut began = Map::new();
+        began.insert("intent_id".to_owned(), "an-intent".into());
+        Some(began)
     }
 }

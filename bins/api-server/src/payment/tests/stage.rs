@@ -68,6 +68,7 @@ fn policy(pool: u64) -> PaymentPolicy {
         settle_guard: Duration::from_secs(60),
         transaction_retention: Duration::from_secs(90 * 86_400),
         private_answer_seconds: 3_600,
+        deferred_seconds: 600,
         credit: CreditPolicy {
             upstream_call: cost((HELD - VERIFICATION) / calls),
             model_call: cost(2_500),
@@ -168,13 +169,22 @@ impl Stage {
     }
 
     /// The order of a payer for the cheapest operation: valid for 100 seconds, and new every time.
+    /// Its identifier makes it another purchase than every other order.
     pub(super) fn order(&self) -> Order {
         let number = self.nonces.fetch_add(1, Ordering::SeqCst);
         Order {
             option: self.option(Scheme::Exact),
             nonce: B256::left_padding_from(&number.to_be_bytes()),
             valid_before: self.script.now() + 100,
+            payment_id: Some(format!("order-{number:016}")),
+        }
+    }
+
+    /// The same without an identifier: two of them are the same purchase for the same request.
+    pub(super) fn plain_order(&self) -> Order {
+        Order {
             payment_id: None,
+            ..self.order()
         }
     }
 
@@ -204,16 +214,31 @@ impl Stage {
         query: Option<&str>,
         payment: &PaymentPayload,
     ) -> Ended {
+        let request = self.request(operation, query, "");
+        self.buy_request(request, payment).await
+    }
+
+    /// A request for an operation that takes a body.
+    pub(super) fn request_of(&self, operation: Operation, body: &'static str) -> Request {
+        self.request(operation, None, body)
+    }
+
+    fn request(&self, operation: Operation, query: Option<&str>, body: &'static str) -> Request {
         let route = operation.route();
-        let request = Request {
+        let (method, body) = (route.method.as_str(), Bytes::from_static(body.as_bytes()));
+        Request {
             id: self.ids.next_id(),
             operation,
             query: query.map(str::to_owned),
-            body: Bytes::new(),
             max_age: Ok(None),
             client: None,
-            binding: RequestBinding::new(route.method.as_str(), route.path, query, b""),
-        };
+            binding: RequestBinding::new(method, route.path, query, &body),
+            body,
+        }
+    }
+
+    /// Sends a payment for a request.
+    pub(super) async fn buy_request(&self, request: Request, payment: &PaymentPayload) -> Ended {
         let call = PaidCall::new(request, payment);
         self.processor.process(call, payment.clone()).await
     }

@@ -26,7 +26,7 @@ async fn world(folder: &Path) -> World {
     .await
 }
 
-/// Signs a payment without extensions. A stranger can rebuild this form from the chain.
+/// Signs a payment. A stranger can rebuild it from the chain, without its extensions.
 async fn signed(world: &World, target: &str) -> Value {
     let draft = world.buyer.draft(Method::GET, target).await;
     world.buyer.signed(&draft)
@@ -34,9 +34,12 @@ async fn signed(world: &World, target: &str) -> Value {
 
 fn with(payment: &Value, identifier: Option<&str>) -> String {
     let mut payment = payment.clone();
-    if let Some(id) = identifier {
-        payment["extensions"] =
-            json!({"payment-identifier": {"info": {"required": false, "id": id}}});
+    match identifier {
+        Some(id) => {
+            payment["extensions"] =
+                json!({"payment-identifier": {"info": {"required": false, "id": id}}});
+        }
+        None => drop(payment.as_object_mut().unwrap().remove("extensions")),
     }
     header_of(&payment)
 }

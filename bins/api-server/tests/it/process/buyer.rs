@@ -37,13 +37,12 @@ pub(crate) struct Payment {
 }
 
 impl Payment {
-    /// Adds a payment identifier, with which answers about the payer's own wallet are given again.
-    pub(crate) fn identified(mut self) -> Self {
+    /// Removes the payment identifier: another payment for the same request may then be the same
+    /// purchase.
+    pub(crate) fn unidentified(mut self) -> Self {
         let signed = decode_header(self.header.as_bytes()).unwrap();
         let mut signed: Value = serde_json::from_str(&signed).unwrap();
-        signed["extensions"] = json!({
-            "payment-identifier": { "info": { "id": format!("mine-{}", self.nonce) } },
-        });
+        signed.as_object_mut().unwrap().remove("extensions");
         self.header = encode_header(&ascii_json(&signed).unwrap());
         self
     }
@@ -136,7 +135,9 @@ impl Buyer {
         self.sign_offer(&unpaid, target, asset)
     }
 
-    /// Signs the `exact` option in the asset with this number, from the answer to an unpaid call.
+    /// Signs the `exact` option in the asset with this number, from the answer to an unpaid call. The
+    /// payment's identifier makes it a purchase of its own, and lets answers about the payer's own
+    /// wallet be given again.
     pub(crate) fn sign_offer(&self, unpaid: &Answer, target: &str, asset: usize) -> Payment {
         assert_eq!(unpaid.status, 402, "{}", unpaid.text);
         let challenge = unpaid.headers[header::PAYMENT_REQUIRED].as_bytes();
@@ -167,6 +168,9 @@ impl Buyer {
             "resource": challenge.resource,
             "accepted": option,
             "payload": { "signature": signature, "authorization": authorization },
+            "extensions": {
+                "payment-identifier": { "info": { "id": format!("mine-{nonce}") } },
+            },
         });
         Payment {
             target: target.to_owned(),

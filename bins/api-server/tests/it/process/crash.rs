@@ -226,6 +226,48 @@ async fn strike(
     (world.start().await, struck)
 }
 
+/// Signs once more for a request until there is an answer, which an earlier payment has bought.
+pub(super) async fn repeat(world: &World, server: &Server, first: &Payment) {
+    let second = world.buyer.sign(server, &first.target, 0).await;
+    let second = second.unidentified();
+    let outcome = std::fmt::from_fn(|f| write!(f, "the first answer\n{}", server.log()));
+    let answer = eventually(outcome, async || {
+        let answer = world.buyer.present(server, &second).await;
+        let code = answer.body()["error"]["code"].clone();
+        match (answer.status, code.as_str()) {
+            (200, _) => Some(answer),
+            (409, Some("purchase_undecided")) | (503, Some("ledger_unavailable")) => None,
+            _ => panic!("{} {}\n{}", answer.status, answer.text, server.log()),
+        }
+    })
+    .await;
+    assert_eq!(answer.headers["purchase-repeated"], "1");
+    assert!(world.is_settled(first) && !world.is_settled(&second));
+    assert_eq!(world.received(), first.amount);
+}
+
+/// The server dies after the settlement and before the answer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_second_signature_after_a_crash_is_not_a_second_charge() {
+    for (world, name) in [
+        (World::new(Mining::Auto).await, "eth_getTransactionReceipt"),
+        (World::behind_a_facilitator().await, "facilitator/settle"),
+    ] {
+        let server = world.start().await;
+        let first = world.buyer.sign(&server, PRICED[0], 0).await.unidentified();
+        world
+            .wire
+            .arm(At::Name(name), Moment::After, server.killer());
+        let answers = present(&world, &server, std::slice::from_ref(&first)).await;
+        assert!(answers.is_empty(), "no crash at {name}");
+        world.wire.disarm();
+        server.killer().kill();
+        let server = world.start().await;
+        repeat(&world, &server, &first).await;
+        server.stop().await;
+    }
+}
+
 /// The fate of the transactions that wait for a block when the server dies.
 #[derive(Debug, Clone, Copy)]
 enum Fate {

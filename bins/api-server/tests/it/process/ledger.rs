@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use alloy_primitives::{B256, U256};
 use ledger::{
-    Claim, EntryId, Journal, Options, PaidAnswer, PaymentStatus, PendingSettlement, RequestBinding,
-    Reservation, SqliteLedger,
+    Claim, EntryId, Journal, Options, PaidAnswer, PaymentStatus, PendingSettlement, Purchase,
+    RequestBinding, Reservation, SqliteLedger,
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -92,6 +92,7 @@ fn claim(nonce: u64) -> Claim {
         payment_id: None,
         amount: U256::from(2_000),
         valid_before: NOW + 300,
+        purchase: Purchase::Unproven,
         now: NOW,
     }
 }

@@ -52,8 +52,7 @@ pub(crate) fn terms() -> Value {
 
 pub(crate) async fn offer(world: &World, server: &Server, body: &Value) -> Payment {
     let unpaid = world.buyer.try_post(&server.url(FAMILY), body, None).await;
-    let payment = world.buyer.sign_offer(&unpaid.unwrap(), FAMILY, 0);
-    payment.identified()
+    world.buyer.sign_offer(&unpaid.unwrap(), FAMILY, 0)
 }
 
 pub(crate) async fn create(

@@ -12,11 +12,11 @@ use test_support::TcpProxy;
 use test_support::postgres::Schema;
 use test_support::process::Signal;
 
-use crate::process::crash::{Book, Random, make_blocks, present};
+use crate::process::crash::{Book, Random, make_blocks, present, repeat};
 use crate::process::eventually;
 use crate::process::server::{Server, run, start_server};
 use crate::process::tripwire::{At, Moment};
-use crate::process::world::World;
+use crate::process::world::{PRICED, World};
 
 /// The shortest allowed lease.
 pub(crate) const LEASE: &str = "storage.lease_seconds = 3\n";
@@ -144,6 +144,25 @@ async fn kills(world: World, seeds: std::ops::Range<u64>) {
         std::mem::swap(&mut a, &mut b);
     }
     both_answer(&world, [&a, &b], &mut book).await;
+}
+
+/// One of two servers dies after the settlement and before the answer, and the client signs again
+/// for the other one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_second_signature_at_the_other_server_is_not_a_second_charge() {
+    let Some((_proxy, world)) = world(World::behind_a_facilitator().await).await else {
+        return;
+    };
+    let (a, b) = (start(&world).await, start(&world).await);
+    let first = world.buyer.sign(&a, PRICED[0], 0).await.unidentified();
+    let settled = At::Name("facilitator/settle");
+    world.wire.arm(settled, Moment::After, a.killer());
+    let answers = present(&world, &a, std::slice::from_ref(&first)).await;
+    assert!(answers.is_empty(), "no crash at the settlement");
+    world.wire.disarm();
+    a.killer().kill();
+    repeat(&world, &b, &first).await;
+    b.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

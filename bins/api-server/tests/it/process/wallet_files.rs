@@ -49,7 +49,6 @@ impl Stage {
         let url = server.url("/auto-withdraw");
         let unpaid = self.thief.try_post(&url, &body, None).await.unwrap();
         let payment = self.thief.sign_offer(&unpaid, "/auto-withdraw", 0);
-        let payment = payment.identified();
         let answer = self.thief.try_post(&url, &body, Some(&payment.header));
         self.assert_refused(&answer.await.unwrap(), reason);
 

@@ -182,7 +182,7 @@ fn settings_hold() {
     assert_eq!(number("max_page_count"), 256);
     assert_eq!(number("wal_autocheckpoint"), 0);
     assert_eq!(number("cache_size"), -4096);
-    assert_eq!(number("user_version"), 11);
+    assert_eq!(number("user_version"), 12);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use storage::sqlite::damaged;
 
 use super::{NONE, Store, body_digest, state_in};
 use crate::{
-    copied::{AnswerRow, EntryRow, NumbersRow},
+    copied::{AnswerRow, EntryRow, NumbersRow, PlaceRow},
     sqlite::Failure,
 };
 
@@ -21,9 +21,11 @@ impl Store<'_> {
              e.payer, e.nonce, e.valid_before, e.reserved_at, e.changed_at, e.amount, e.method, e.path,
              e.payment_id, e.attempted, e.private, coalesce(r.transaction_hash, e.transaction_hash),
              r.header, e.cause, e.answer, a.payload, a.requirements, a.status, a.headers,
-             a.body_digest, a.body, a.digest_kind, e.retired
+             a.body_digest, a.body, a.digest_kind, e.retired, e.repeats, e.repeated,
+             p.digest, p.is_action, p.is_delivered
              FROM entry AS e LEFT JOIN receipt AS r ON r.id = e.receipt
              LEFT JOIN answer AS a ON a.id = e.answer
+             LEFT JOIN place AS p ON p.entry = e.id
              WHERE e.id > ?1 ORDER BY e.id LIMIT ?2",
         )?;
         let rows = statement.query_map(params![after, limit], entry)?;
@@ -61,6 +63,15 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<EntryRow> {
         NONE => None,
         _ => Some(answer(row)?),
     };
+    let digest: Option<Vec<u8>> = row.get(33)?;
+    let place = match digest {
+        None => None,
+        Some(digest) => Some(PlaceRow {
+            digest,
+            is_action: row.get(34)?,
+            is_delivered: row.get(35)?,
+        }),
+    };
     Ok(EntryRow {
         id: row.get(0)?,
         state: state_in(row, 1)?,
@@ -85,6 +96,9 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<EntryRow> {
         receipt: row.get(20)?,
         cause: row.get(21)?,
         retired: row.get(30)?,
+        repeats: row.get(31)?,
+        repeated: row.get(32)?,
+        place,
         answer,
     })
 }

@@ -125,7 +125,7 @@ impl Store<'_> {
         self.statements
             .get(
                 "SELECT id, state, valid_before, changed_at, answer, receipt, attempted, private,
-                 retired FROM entry WHERE id > ?1 ORDER BY id LIMIT ?2",
+                 retired OR repeats IS NOT NULL FROM entry WHERE id > ?1 ORDER BY id LIMIT ?2",
             )?
             .query_map([id, BATCH], Candidate::read)?
             .collect()
@@ -134,6 +134,7 @@ impl Store<'_> {
     fn delete(&mut self, candidate: &Candidate) -> rusqlite::Result<()> {
         self.delete_row("DELETE FROM answer WHERE id = ?1", candidate.answer)?;
         self.delete_row("DELETE FROM receipt WHERE id = ?1", candidate.receipt)?;
+        self.free_place(candidate.entry)?;
         self.delete_row("DELETE FROM entry WHERE id = ?1", candidate.entry.number())
     }
 

@@ -26,6 +26,8 @@ pub(super) struct Found {
     private: bool,
     /// Whether a settlement was attempted before the entry was released.
     attempted: bool,
+    /// The purchase whose answer the authorization got, as its repetition.
+    repeats: Option<EntryId>,
 }
 
 impl Store<'_> {
@@ -57,7 +59,7 @@ impl Store<'_> {
         let transaction = match state {
             State::Settled => Some(self.settled_by(found.receipt, found.transaction)?),
             State::Unknown | State::Undecidable => found.transaction,
-            _ => None,
+            _ => found.transaction.filter(|_| found.repeats.is_some()),
         };
         Ok(Some(PaymentRecord {
             entry,
@@ -75,8 +77,8 @@ impl Store<'_> {
 
     pub(super) fn entry_of(&mut self, digest: &Digest) -> rusqlite::Result<Option<Found>> {
         let sql =
-            "SELECT id, state, request, changed_at, answer, receipt, transaction_hash, private, attempted
-                   FROM entry WHERE authorization = ?1";
+            "SELECT id, state, request, changed_at, answer, receipt, transaction_hash, private, attempted,
+                   repeats FROM entry WHERE authorization = ?1";
         self.statements.find(sql, params![digest], |row| {
             Ok(Found {
                 entry: EntryId::new(row.get(0)?),
@@ -88,6 +90,7 @@ impl Store<'_> {
                 transaction: row.get(6)?,
                 private: row.get(7)?,
                 attempted: row.get(8)?,
+                repeats: row.get::<_, Option<i64>>(9)?.map(EntryId::new),
             })
         })
     }
@@ -101,6 +104,12 @@ impl Store<'_> {
         now: u64,
     ) -> Result<Option<PaymentStatus>, Failure> {
         let is_of_request = found.request == request;
+        if let Some(first) = found.repeats {
+            return Ok(Some(match is_of_request {
+                true => self.repetition(first, found, now)?,
+                false => PaymentStatus::BoundElsewhere,
+            }));
+        }
         if found.state == State::Released && (is_of_request || !found.attempted) {
             return Ok(self.retired(found.entry)?);
         }
@@ -119,6 +128,44 @@ impl Store<'_> {
             },
             State::Settled => self.settled(found, now)?,
             state => PaymentStatus::InFlight { entry, state },
+        }))
+    }
+
+    /// Returns the status of a settled purchase, for its repetitions: [`PaymentStatus::Answered`] or
+    /// [`PaymentStatus::AnswerExpired`]. `None` when the entry is not settled or does not exist.
+    pub(super) fn purchase(
+        &mut self,
+        entry: EntryId,
+        now: u64,
+    ) -> Result<Option<PaymentStatus>, Failure> {
+        let sql = "SELECT authorization FROM entry WHERE id = ?1 AND state = ?2";
+        let settled = params![entry.number(), State::Settled.code()];
+        let digest: Option<Digest> = self.statements.find(sql, settled, |row| row.get(0))?;
+        let Some(digest) = digest else {
+            return Ok(None);
+        };
+        let Some(found) = self.entry_of(&digest)? else {
+            return Ok(None);
+        };
+        Ok(Some(match self.settled(&found, now)? {
+            PaymentStatus::Answered(stored) => PaymentStatus::Answered(StoredAnswer {
+                is_repetition: true,
+                ..stored
+            }),
+            status => status,
+        }))
+    }
+
+    /// Returns the status of an authorization that was answered as a repetition of a purchase.
+    fn repetition(
+        &mut self,
+        first: EntryId,
+        own: &Found,
+        now: u64,
+    ) -> Result<PaymentStatus, Failure> {
+        let purchase = self.purchase(first, now)?;
+        Ok(purchase.unwrap_or_else(|| PaymentStatus::AnswerExpired {
+            transaction: own.transaction.clone().unwrap_or_default(),
         }))
     }
 
@@ -142,6 +189,8 @@ impl Store<'_> {
             answer: self.read_answer(found.answer)?,
             receipt: self.read_receipt(found.receipt)?,
             settled_at: found.changed_at,
+            entry: found.entry,
+            is_repetition: false,
         }))
     }
 

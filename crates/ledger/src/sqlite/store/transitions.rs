@@ -209,6 +209,7 @@ impl Store<'_> {
         now: u64,
     ) -> Result<(), Failure> {
         let (first, last) = allowed(transition);
+        self.free_place(entry)?;
         // Only an entry in settlement has an answer, and this one is not paid for.
         self.statements.execute(
             "DELETE FROM answer WHERE id =

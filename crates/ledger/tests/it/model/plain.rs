@@ -1,8 +1,8 @@
 //! A journal in plain memory.
 
 use ledger::{
-    EntryId, LedgerError, OpenCounts, PaymentRecord, PaymentStatus, PendingSettlement, Pruned,
-    Recovery, State, StoredAnswer, Transition,
+    EntryId, LedgerError, Occupant, OpenCounts, PaymentRecord, PaymentStatus, PendingSettlement,
+    Pruned, Recovery, State, StoredAnswer, Transition,
 };
 
 use crate::support::{self, CREDIT_CAP, ENTRY_RETENTION, PRIVATE_RETENTION, RETENTION};
@@ -93,6 +93,7 @@ impl Model {
             {
                 PaymentStatus::Answered(StoredAnswer {
                     settled_at: entry.changed_at,
+                    entry: entry.id,
                     ..support::stored(key, 0)
                 })
             }
@@ -121,11 +122,19 @@ impl Model {
                     && e.state != State::Released
             })?;
             let settled = taken.state == State::Settled;
-            Some(PaymentStatus::IdentifierTaken {
-                transaction: settled.then(|| support::receipt(taken.key).transaction),
-                // The key of the payment that these tests store.
-                key: taken.has_answer.then(|| support::key(taken.key)),
-                same_request: taken.request == request,
+            let transaction = settled.then(|| support::receipt(taken.key).transaction);
+            let key = Some(support::key(taken.key));
+            Some(match taken.request == request {
+                true => PaymentStatus::Occupied(Occupant {
+                    entry: taken.id,
+                    key,
+                    state: taken.state,
+                    transaction,
+                    by_identifier: true,
+                    is_action: false,
+                    is_delivered: false,
+                }),
+                false => PaymentStatus::IdentifierTaken { transaction, key },
             })
         })
     }

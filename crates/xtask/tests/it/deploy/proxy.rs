@@ -40,3 +40,38 @@ fn prometheus_reads_the_metrics_of_the_proxy_and_the_port_is_not_public() {
     let compose = read("docs/deploy/compose.yaml");
     assert!(!compose.contains("9180:"));
 }
+
+/// Returns the directives of the configuration of nginx, without comments.
+fn nginx() -> String {
+    let text = read("docs/deploy/nginx/api-server.conf");
+    let lines = text
+        .lines()
+        .map(|line| line.split('#').next().unwrap_or_default().trim())
+        .filter(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// With nginx's own sizes (4 or 8 kB), most challenges and some payments are refused.
+#[test]
+fn nginx_has_room_for_challenges_and_payments() {
+    let text = nginx();
+    for directive in [
+        "proxy_buffer_size 16k;",
+        "proxy_busy_buffers_size 32k;",
+        "large_client_header_buffers 4 32k;",
+        "client_max_body_size 64k;",
+    ] {
+        assert!(text.contains(directive), "{directive}");
+    }
+    let opened = text.matches('{').count();
+    assert_eq!(opened, text.matches('}').count());
+}
+
+/// A server that does not learn that a caller has gone counts its answer as delivered.
+#[test]
+fn nginx_ends_its_connection_when_the_caller_does_and_repeats_no_call() {
+    let text = nginx();
+    assert!(text.contains("proxy_ignore_client_abort off;"));
+    assert!(text.contains("proxy_next_upstream off;"));
+    assert!(text.contains("location ~ ^/(metrics|status|status/detail|readyz)$ {\nreturn 404;"));
+}

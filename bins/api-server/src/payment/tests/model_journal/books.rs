@@ -5,9 +5,9 @@ use std::net::IpAddr;
 
 use alloy_primitives::{Address, B256, U256};
 use ledger::{
-    Allowance, Claim, EntryId, LedgerError, Missing, OpenCounts, Options, PaidAnswer,
-    PaymentRecord, PaymentStatus, Recovery, RequestBinding, Reservation, Spent, State,
-    StoredAnswer, StoredReceipt, Transition, Undecided,
+    Allowance, Claim, EntryId, LedgerError, MAX_REPETITIONS, Missing, Occupant, OpenCounts,
+    Options, PaidAnswer, PaymentRecord, PaymentStatus, Purchase, REPETITION, Recovery, Repeated,
+    RequestBinding, Reservation, Spent, State, StoredAnswer, StoredReceipt, Transition, Undecided,
 };
 use x402_wire::{AuthorizationKey, Payment};
 
@@ -46,6 +46,12 @@ pub(super) struct Entry {
     attempted: bool,
     /// Whether the entry is released for good.
     retired: bool,
+    /// Whether the entry has the place of its purchase, and which kind of purchase it is.
+    place: Option<Purchase>,
+    is_delivered: bool,
+    /// The purchase that the authorization repeats.
+    repeats: Option<EntryId>,
+    repeated: u32,
 }
 
 impl Books {
@@ -144,6 +150,7 @@ impl Books {
         self.advance(entry, transition, now, |entry| {
             entry.attempted |= entry.answer.is_some();
             (entry.payment, entry.answer, entry.payment_id) = (None, None, None);
+            entry.place = None;
             entry.cause = Some(reason.to_owned());
             entry.key.payer
         })
@@ -196,6 +203,12 @@ impl Books {
         let (entry, found) = self.newest(key)?;
         let transaction = found.transaction.clone();
         let is_of_request = found.request.digest() == request.digest();
+        if let Some(first) = found.repeats {
+            return Some(match self.bought(first) {
+                Some(stored) if is_of_request => PaymentStatus::Answered(stored),
+                _ => PaymentStatus::BoundElsewhere,
+            });
+        }
         Some(match found.state {
             State::Released if is_of_request || !found.attempted => {
                 let reason = found.cause.clone().unwrap_or_default();
@@ -208,29 +221,167 @@ impl Books {
                 answer: found.answer.clone()?,
                 receipt: found.receipt.clone()?,
                 settled_at: found.changed_at,
+                entry,
+                is_repetition: false,
             }),
             state => PaymentStatus::InFlight { entry, state },
         })
     }
 
-    pub(super) fn retire(&mut self, entry: EntryId) -> bool {
+    pub(super) fn retire(&mut self, entry: EntryId, is_refused: bool) -> bool {
         let entry = self.entries.get_mut(&entry);
-        let released = entry.filter(|entry| entry.state == State::Released && !entry.attempted);
+        let released = entry
+            .filter(|entry| entry.state == State::Released && (is_refused || !entry.attempted));
         released.map(|entry| entry.retired = true).is_some()
     }
 
     fn taken(&self, claim: &Claim) -> Option<PaymentStatus> {
         let id = claim.payment_id.as_ref()?;
-        let mut entries = self.entries.values();
-        let taken = entries.find(|entry| {
+        let mut entries = self.entries.iter();
+        let (taken_by, taken) = entries.find(|(_, entry)| {
             entry.key.payer == claim.key.payer && entry.payment_id.as_ref() == Some(id)
         })?;
-        let receipt = taken.receipt.as_ref();
-        Some(PaymentStatus::IdentifierTaken {
-            transaction: receipt.map(|receipt| receipt.transaction.clone()),
-            key: taken.payment.as_ref().map(Payment::key),
-            same_request: taken.request.content_digest() == claim.request.content_digest(),
+        let occupant = Occupant {
+            by_identifier: true,
+            ..self.occupant(*taken_by)?
+        };
+        let is_of_request = taken.request.content_digest() == claim.request.content_digest();
+        Some(match is_of_request {
+            true => PaymentStatus::Occupied(occupant),
+            false => PaymentStatus::IdentifierTaken {
+                transaction: occupant.transaction,
+                key: occupant.key,
+            },
         })
+    }
+
+    fn occupant(&self, entry: EntryId) -> Option<Occupant> {
+        let found = self.entries.get(&entry)?;
+        let receipt = found.receipt.as_ref();
+        Some(Occupant {
+            entry,
+            key: Some(found.key),
+            state: found.state,
+            transaction: receipt.map(|receipt| receipt.transaction.clone()),
+            by_identifier: false,
+            is_action: found.place == Some(Purchase::Action),
+            is_delivered: found.is_delivered,
+        })
+    }
+
+    /// Whether an undecidable purchase is beside a claim, or the status that another one gives to
+    /// it. A place that counts no longer is freed.
+    pub(super) fn others(&mut self, claim: &Claim) -> Result<bool, PaymentStatus> {
+        if claim.payment_id.is_some() {
+            return self.taken(claim).map_or(Ok(false), Err);
+        }
+        if claim.purchase == Purchase::Unproven {
+            return Ok(false);
+        }
+        let again = self.options.again_seconds;
+        let holder = self.entries.iter_mut().find(|(_, entry)| {
+            entry.place.is_some()
+                && entry.key.payer == claim.key.payer
+                && entry.request.content_digest() == claim.request.content_digest()
+        });
+        let Some((id, entry)) = holder else {
+            return Ok(false);
+        };
+        let is_over = match entry.state {
+            State::Settled => {
+                let counts = entry.place == Some(Purchase::Action) || !entry.is_delivered;
+                !counts || entry.changed_at + again <= claim.now
+            }
+            state => state == State::Undecidable,
+        };
+        let is_undecidable = entry.state == State::Undecidable;
+        if is_over {
+            entry.place = None;
+            return Ok(is_undecidable);
+        }
+        let id = *id;
+        match self.occupant(id) {
+            Some(occupant) => Err(PaymentStatus::Occupied(occupant)),
+            None => Ok(false),
+        }
+    }
+
+    fn place_of(claim: &Claim) -> Option<Purchase> {
+        let counts = claim.payment_id.is_none() && claim.purchase != Purchase::Unproven;
+        counts.then_some(claim.purchase)
+    }
+
+    pub(super) fn prove(
+        &mut self,
+        entry: EntryId,
+        claim: Claim,
+    ) -> Result<Reservation, LedgerError> {
+        if !self.entries.contains_key(&entry) {
+            return Err(LedgerError::NoSuchEntry { entry });
+        }
+        let is_beside = match self.others(&claim) {
+            Ok(is_beside) => is_beside,
+            Err(status) => return Ok(Reservation::Known(status)),
+        };
+        if let Some(found) = self.entries.get_mut(&entry) {
+            found.place = Self::place_of(&claim);
+            found.payment_id = claim.payment_id;
+        }
+        Ok(match is_beside {
+            true => Reservation::ReservedBeside(entry),
+            false => Reservation::Reserved(entry),
+        })
+    }
+
+    pub(super) fn mark_delivered(&mut self, entry: EntryId) {
+        if let Some(entry) = self.entries.get_mut(&entry) {
+            entry.is_delivered = true;
+        }
+    }
+
+    /// The answer of a settled purchase, for a repetition.
+    fn bought(&self, first: EntryId) -> Option<StoredAnswer> {
+        let found = self.entries.get(&first)?;
+        Some(StoredAnswer {
+            answer: found.answer.clone()?,
+            receipt: found.receipt.clone()?,
+            settled_at: found.changed_at,
+            entry: first,
+            is_repetition: true,
+        })
+    }
+
+    pub(super) fn repeat(&mut self, claim: Claim, first: EntryId) -> Repeated {
+        if let Some(status) = self.find(&claim.key, &claim.request) {
+            return Repeated::Known(status);
+        }
+        let is_settled = |entry: &Entry| entry.state == State::Settled;
+        if !self.entries.get(&first).is_some_and(is_settled) {
+            return Repeated::NotSettled;
+        }
+        let Some(stored) = self.bought(first) else {
+            return Repeated::NotSettled;
+        };
+        if let Some(purchase) = self.entries.get_mut(&first) {
+            if purchase.repeated >= MAX_REPETITIONS {
+                return Repeated::TooMany;
+            }
+            purchase.repeated += 1;
+        }
+        let repetition = Claim {
+            payment_id: None,
+            purchase: Purchase::Unproven,
+            ..claim
+        };
+        let id = self.insert(0, repetition);
+        if let Some(entry) = self.entries.get_mut(&id) {
+            entry.state = State::Released;
+            entry.retired = true;
+            entry.repeats = Some(first);
+            entry.cause = Some(REPETITION.to_owned());
+            entry.transaction = Some(stored.receipt.transaction.clone());
+        }
+        Repeated::Answered(stored)
     }
 
     pub(super) fn reserve(
@@ -241,15 +392,27 @@ impl Books {
         if self.expired.contains(&instance) {
             return Err(LedgerError::LeaseLost);
         }
-        let known = self.find(&claim.key, &claim.request);
-        if let Some(status) = known.or_else(|| self.taken(&claim)) {
+        if let Some(status) = self.find(&claim.key, &claim.request) {
             return Ok(Reservation::Known(status));
         }
+        let is_beside = match self.others(&claim) {
+            Ok(is_beside) => is_beside,
+            Err(status) => return Ok(Reservation::Known(status)),
+        };
+        let id = self.insert(instance, claim);
+        Ok(match is_beside {
+            true => Reservation::ReservedBeside(id),
+            false => Reservation::Reserved(id),
+        })
+    }
+
+    fn insert(&mut self, instance: i64, claim: Claim) -> EntryId {
         let released = self.by_authorization.get(&claim.key.digest()).copied();
         let released = released.and_then(|released| self.entries.remove(&released));
         self.last += 1;
         let id = EntryId::new(self.last);
         self.by_authorization.insert(claim.key.digest(), id);
+        let place = Self::place_of(&claim);
         let entry = Entry {
             owner: instance,
             key: claim.key,
@@ -266,9 +429,13 @@ impl Books {
             // Anyone who has seen the authorization before can still execute it.
             attempted: released.is_some_and(|released| released.attempted),
             retired: false,
+            place,
+            is_delivered: false,
+            repeats: None,
+            repeated: 0,
         };
         self.entries.insert(id, entry);
-        Ok(Reservation::Reserved(id))
+        id
     }
 
     pub(super) fn end_charged(
@@ -384,7 +551,10 @@ impl Books {
         let transaction = match found.state {
             State::Settled => receipt.map(|receipt| receipt.transaction.clone()),
             State::Unknown | State::Undecidable => found.transaction.clone(),
-            _ => None,
+            _ => found
+                .transaction
+                .clone()
+                .filter(|_| found.repeats.is_some()),
         };
         let reason = found.cause.clone();
         Some(PaymentRecord {

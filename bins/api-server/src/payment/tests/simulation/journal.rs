@@ -7,7 +7,7 @@ use std::thread::{self, Thread};
 use alloy_primitives::Address;
 use ledger::{
     Claim, EntryId, Journal, LedgerError, Missing, OpenCounts, PaymentRecord, PaymentStatus,
-    PendingSettlement, Pruned, Recovery, RequestBinding, Reservation, Resolution, Spent,
+    PendingSettlement, Pruned, Recovery, Repeated, RequestBinding, Reservation, Resolution, Spent,
     StoredReceipt, Undecided,
 };
 use x402_wire::AuthorizationKey;
@@ -100,6 +100,30 @@ impl<S: Store> Journal for FaultyJournal<S> {
             reserved
         };
         self.call("reserve", effect).await
+    }
+
+    async fn occupant(&self, claim: Claim) -> Result<Option<PaymentStatus>, LedgerError> {
+        let inner = self.inner();
+        let effect = async { inner.occupant(claim).await };
+        self.call("occupant", effect).await
+    }
+
+    async fn prove(&self, entry: EntryId, claim: Claim) -> Result<Reservation, LedgerError> {
+        let inner = self.inner();
+        let effect = async { inner.prove(entry, claim).await };
+        self.call("prove", effect).await
+    }
+
+    async fn repeat(&self, claim: Claim, first: EntryId) -> Result<Repeated, LedgerError> {
+        let inner = self.inner();
+        let effect = async { inner.repeat(claim, first).await };
+        self.call("repeat", effect).await
+    }
+
+    fn mark_delivered(&self, entry: EntryId) {
+        if !self.life.is_over() {
+            self.inner().mark_delivered(entry);
+        }
     }
 
     async fn find(
@@ -283,9 +307,9 @@ impl<S: Store> Journal for FaultyJournal<S> {
         self.inner().owner()
     }
 
-    async fn retire(&self, entry: EntryId) -> Result<bool, LedgerError> {
+    async fn retire(&self, entry: EntryId, is_refused: bool) -> Result<bool, LedgerError> {
         let inner = self.inner();
-        let effect = async { inner.retire(entry).await };
+        let effect = async { inner.retire(entry, is_refused).await };
         self.call("retire", effect).await
     }
 

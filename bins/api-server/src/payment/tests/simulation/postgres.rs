@@ -10,8 +10,8 @@ use std::time::Duration;
 use alloy_primitives::Address;
 use ledger::{
     Claim, EntryId, Journal, LedgerError, Missing, OpenCounts, PaymentRecord, PaymentStatus,
-    PendingSettlement, PostgresLedger, Pruned, Recovery, RequestBinding, Reservation, Resolution,
-    Spent, StoredReceipt, Undecided,
+    PendingSettlement, PostgresLedger, Pruned, Recovery, Repeated, RequestBinding, Reservation,
+    Resolution, Spent, StoredReceipt, Undecided,
 };
 use storage::postgres::Postgres;
 use test_support::postgres::Schema;
@@ -103,6 +103,22 @@ impl PostgresJournal {
 impl Journal for PostgresJournal {
     async fn reserve(&self, claim: Claim) -> Result<Reservation, LedgerError> {
         self.wait(|ledger| async move { ledger.reserve(claim).await })
+    }
+
+    async fn occupant(&self, claim: Claim) -> Result<Option<PaymentStatus>, LedgerError> {
+        self.wait(|ledger| async move { ledger.occupant(claim).await })
+    }
+
+    async fn prove(&self, entry: EntryId, claim: Claim) -> Result<Reservation, LedgerError> {
+        self.wait(|ledger| async move { ledger.prove(entry, claim).await })
+    }
+
+    async fn repeat(&self, claim: Claim, first: EntryId) -> Result<Repeated, LedgerError> {
+        self.wait(|ledger| async move { ledger.repeat(claim, first).await })
+    }
+
+    fn mark_delivered(&self, entry: EntryId) {
+        self.wait(|ledger| async move { ledger.mark_delivered(entry) });
     }
 
     async fn find(
@@ -244,8 +260,8 @@ impl Journal for PostgresJournal {
         self.0.instance().id()
     }
 
-    async fn retire(&self, entry: EntryId) -> Result<bool, LedgerError> {
-        self.wait(|ledger| async move { ledger.retire(entry).await })
+    async fn retire(&self, entry: EntryId, is_refused: bool) -> Result<bool, LedgerError> {
+        self.wait(|ledger| async move { ledger.retire(entry, is_refused).await })
     }
 
     async fn probe(&self) -> Result<(), LedgerError> {

@@ -119,9 +119,12 @@ impl SimulatedSettler {
                 transaction: world.chain.fail(payment, world.now()),
                 reason: Reason::TransactionFailed,
             },
-            // A facilitator refuses a payment that it has executed or will execute later.
+            // A facilitator refuses a payment that it has executed or will execute later. A broker's
+            // refusal of a deferred one is final.
             "refused" => {
-                self.move_money(payment, money);
+                if !is_deferred(payment) {
+                    self.move_money(payment, money);
+                }
                 let reason = Reason::InvalidExactEvmTransactionSimulationFailed;
                 let message = None;
                 // Without a chain, nothing contradicts the facilitator.
@@ -148,14 +151,13 @@ impl SimulatedSettler {
         }
     }
 
-    /// Shows the authorization to others.
+    /// Shows the authorization to others. Only the broker can use a deferred one.
     fn publish(&self, payment: &Payment) {
+        if is_deferred(payment) {
+            return;
+        }
         let world = &self.world;
-        let now = world.now();
-        let strangers = match is_deferred(payment) {
-            true => 0,
-            false => world.rates.strangers,
-        };
+        let (now, strangers) = (world.now(), world.rates.strangers);
         if world.chain.publish(payment, now, &world.chance, strangers) {
             let nonce = payment.authorization().nonce;
             world.note(|| format!("stranger: will execute {}", name(nonce)));

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use alloy_primitives::B256;
 use ledger::PaidAnswer;
 use route_catalog::ErrorCode;
+use serde_json::{Map, Value};
 
 use super::world::{Life, World};
 use crate::call::Call;
@@ -55,5 +56,9 @@ impl Worker for SimulatedWorker {
 
     async fn has_begun(&self, _payment: B256) -> bool {
         false
+    }
+
+    async fn began(&self, _payment: B256) -> Option<Map<String, Value>> {
+        None
     }
 }

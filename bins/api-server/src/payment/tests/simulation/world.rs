@@ -246,6 +246,7 @@ pub(super) fn policy() -> PaymentPolicy {
         settle_guard: Duration::from_secs(60),
         transaction_retention: Duration::from_secs(90 * 86_400),
         private_answer_seconds: 3_600,
+        deferred_seconds: 600,
         credit: CreditPolicy {
             upstream_call: cost(400),
             model_call: cost(2_500),

@@ -260,8 +260,7 @@ chains.196.block_time_ms = 50
     pub(crate) async fn pay(&self, server: &Server, act: &Act) -> Payment {
         let url = server.url(act.route);
         let unpaid = self.world.buyer.try_post(&url, &act.body, None).await;
-        let payment = self.world.buyer.sign_offer(&unpaid.unwrap(), act.route, 0);
-        payment.identified()
+        self.world.buyer.sign_offer(&unpaid.unwrap(), act.route, 0)
     }
 
     /// Sends the action. `None` when the server ends before it has answered.

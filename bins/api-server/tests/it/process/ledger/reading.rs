@@ -51,7 +51,7 @@ async fn three(ledger: &AnyLedger) -> [i64; 3] {
         claim.payment_id = Some(format!("order-{nonce}"));
         match ledger.reserve(claim).await.unwrap() {
             Reservation::Reserved(entry) => entries.push(entry),
-            Reservation::Known(status) => panic!("{status:?}"),
+            other => panic!("{other:?}"),
         }
     }
     let settlement = PendingSettlement {
@@ -324,7 +324,7 @@ async fn a_retired_payment_is_shown_as_such() {
     for (desk, url, _schema) in desks() {
         let ledger = open(&url).await;
         let [.., released] = three(&ledger).await;
-        assert_eq!(ledger.retire(EntryId::new(released)).await, Ok(true));
+        assert_eq!(ledger.retire(EntryId::new(released), false).await, Ok(true));
         ledger.close().await.unwrap();
         drop(ledger);
 
