@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use data_sources::{Caller, Meter};
 use delegation_fence::onchain::GrantFile;
 use delegation_fence::{Revocation, Signed};
 use fence_server::{DelegationError, Delegations, Store};
@@ -105,7 +106,9 @@ impl Endpoints {
             },
         };
         let answered = self.answer_route(&route, parts.uri.query(), &parts.headers, &body);
-        match answered.await {
+        // Nobody has paid for the readings of a free call.
+        let meter = Meter::new(Caller::Newcomer);
+        match meter.scope(answered).await {
             Ok(mut reply) => {
                 observe::delegation_answer(route.name(), "ok");
                 let headers = reply.headers_mut();

@@ -330,6 +330,7 @@ mod tests {
             assert!(metric.name.starts_with("svc_"), "{}", metric.name);
             let elsewhere_or_at_first_use = [
                 "svc_connections",
+                "svc_connections_refused_total",
                 "svc_facilitator_seconds",
                 "svc_rpc_seconds",
                 table::PAID_CALL_SECONDS,

@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use calldata_checks::Rail;
 use calldata_checks::bridge::AccountKind;
 use credit::{Cost, Newcomers, OutOfCredit, Refill, Rules, Taken};
-use data_sources::Meter;
+use data_sources::{Caller, Meter};
 use plan_builder::{Refusal, Request};
 
 use crate::monotonic::{Monotonic, millis};
@@ -161,7 +161,7 @@ impl Shares {
             shares: self,
             rail,
             taken: Some(taken),
-            meter: Meter::new(),
+            meter: Meter::new(Caller::Newcomer),
         })
     }
 

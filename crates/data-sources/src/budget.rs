@@ -6,6 +6,8 @@
 //! - A **family** ([`Families`]) is what one budget covers. A pause that the upstream asks for
 //!   covers the same family and nothing else. With a [`QuotaStore`], the use of windows of a minute
 //!   and longer survives a restart.
+//! - A **reserve** is the part of budgets and quotas that is not for newcomers
+//!   ([`Caller`](crate::Caller)).
 //! - A **quota** ([`QuotaSpec`]) bounds the calls of a day or a month. It survives a restart
 //!   through a [`QuotaStore`], and is paced: see [`QuotaSpec`].
 
@@ -39,6 +41,8 @@ pub struct BudgetState {
     pub left: u32,
     /// Weight that calls may take in any `window_seconds`.
     pub limit: u32,
+    /// The part of `limit` that newcomers may take.
+    pub common: u32,
     /// Length of the window.
     pub window_seconds: u32,
     /// Seconds until the family is asked again, while a pause holds.
@@ -54,4 +58,17 @@ pub struct QuotaState {
     pub limit: u64,
     /// When the next day or month begins.
     pub resets_at: Timestamp,
+}
+
+/// The part of a limit that is left for newcomers when `reserved_percent` of it is reserved.
+fn common<T>(limit: T, reserved_percent: u8) -> T
+where
+    T: Copy + Into<u64> + TryFrom<u64>,
+{
+    let reserved = limit
+        .into()
+        .saturating_mul(reserved_percent.min(100).into())
+        / 100;
+    // A part of a limit fits where the limit fits.
+    T::try_from(limit.into().saturating_sub(reserved)).unwrap_or(limit)
 }

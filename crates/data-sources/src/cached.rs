@@ -18,7 +18,7 @@ use tokio::sync::watch;
 
 use crate::{
     error::{Error, SourceError, SourceErrorKind},
-    meter::Meter,
+    meter::{Caller, Meter},
     provenance::{Clock, SourceStatus, Sourced},
     recent::Recent,
 };
@@ -120,6 +120,9 @@ pub trait Failure: From<SourceError> + Clone + Send + Sync + 'static {
 
     /// Whether the upstream did its work and the value does not exist.
     fn is_absence(&self) -> bool;
+
+    /// Whether our own budget or quota kept the fetch back. It may have room for another caller.
+    fn is_own_limit(&self) -> bool;
 }
 
 impl Failure for Error {
@@ -129,6 +132,10 @@ impl Failure for Error {
 
     fn is_absence(&self) -> bool {
         matches!(self, Self::NotFound { .. } | Self::NotPriced { .. })
+    }
+
+    fn is_own_limit(&self) -> bool {
+        matches!(self, Self::Source(error) if error.kind.is_own_limit())
     }
 }
 
@@ -171,7 +178,8 @@ where
     ///
     /// A value up to [`Ages::floor`] old is served to everybody, so it may be older than `max_age`:
     /// the caller compares. An absence is kept like a value, for a minute at most; any other
-    /// failure is kept for [`Ages::failure`].
+    /// failure is kept for [`Ages::failure`]. That a budget or quota had no room for a newcomer is
+    /// no answer for a payer with credit, who fetches again.
     ///
     /// # Errors
     ///
@@ -215,11 +223,13 @@ impl<E: Failure> Slot<E> {
         max_age: Option<Duration>,
         fetch: Box<dyn FnOnce() -> Fetch<E> + Send + '_>,
     ) -> Result<Sourced<AnyValue>, E> {
+        // A failure that does not hold for this caller.
+        let is_others = |error: &E| Meter::caller() == Caller::Credited && error.is_own_limit();
         let limit = max_age.unwrap_or(Duration::MAX);
         let fresh = ages.fresh.min(limit).max(ages.floor);
         let stale = ages.stale.min(limit);
         let started = clock.now();
-        let (mut flight, older) = {
+        let (mut flight, joined, older) = {
             let mut state = self.lock();
             if let Some(held) = state
                 .value
@@ -234,7 +244,9 @@ impl<E: Failure> Slot<E> {
                 .is_some_and(|held| held.age(started) <= stale);
             let failed = state.failure.as_ref().filter(|(at, error)| {
                 let age = age(started, *at);
-                age < ages.failure || (error.is_absence() && age <= fresh.min(ABSENCE_KEPT))
+                let is_kept =
+                    age < ages.failure || (error.is_absence() && age <= fresh.min(ABSENCE_KEPT));
+                is_kept && !is_others(error)
             });
             if let Some((_, error)) = failed {
                 return match &state.value {
@@ -242,24 +254,23 @@ impl<E: Failure> Slot<E> {
                     _ => Err(error.clone()),
                 };
             }
-            let flight = match &state.flight {
-                Some(flight) => flight.clone(),
-                None => {
-                    let flight = self.start(clock.clone(), fetch());
-                    state.flight = Some(flight.clone());
-                    flight
-                }
+            match &state.flight {
+                Some(flight) => (flight.clone(), Some(fetch), older),
+                None => (self.start(&mut state, clock, fetch()), None, older),
+            }
+        };
+        let mut landed = land(&mut flight, older).await;
+        if let Some(fetch) = joined.filter(|_| landed) {
+            let own = {
+                let mut state = self.lock();
+                let failed = state.failure.as_ref();
+                let is_others = failed.is_some_and(|(_, error)| is_others(error));
+                is_others.then(|| self.start(&mut state, clock, fetch()))
             };
-            (flight, older)
-        };
-        // Nothing is sent through the channel. The end of its sender ends the wait.
-        let landing = flight.wait_for(|()| false);
-        let landed = if older {
-            tokio::time::timeout(PATIENCE, landing).await.is_ok()
-        } else {
-            drop(landing.await);
-            true
-        };
+            if let Some(mut flight) = own {
+                landed = land(&mut flight, older).await;
+            }
+        }
         let now = clock.now();
         let state = self.lock();
         match (&state.value, &state.failure) {
@@ -279,9 +290,15 @@ impl<E: Failure> Slot<E> {
         }
     }
 
-    fn start(self: &Arc<Self>, clock: Arc<dyn Clock>, fetch: Fetch<E>) -> watch::Receiver<()> {
+    fn start(
+        self: &Arc<Self>,
+        state: &mut State<E>,
+        clock: &Arc<dyn Clock>,
+        fetch: Fetch<E>,
+    ) -> watch::Receiver<()> {
         let (sender, receiver) = watch::channel(());
-        let slot = self.clone();
+        state.flight = Some(receiver.clone());
+        let (slot, clock) = (self.clone(), clock.clone());
         // The requests of the fetch count for the caller that starts it.
         let fetch = Meter::carry(fetch);
         tokio::spawn(async move {
@@ -298,7 +315,11 @@ impl<E: Failure> Slot<E> {
                     state.value = Some(Held { at, sourced });
                     state.failure = None;
                 }
-                Err(error) => state.failure = Some((clock.now(), error)),
+                // Another fetch, which began later, may have succeeded meanwhile.
+                Err(error) if state.value.as_ref().is_none_or(|held| held.at < at) => {
+                    state.failure = Some((clock.now(), error));
+                }
+                Err(_) => {}
             }
             drop(state);
             landing.broken_off = false;
@@ -306,6 +327,18 @@ impl<E: Failure> Slot<E> {
         });
         receiver
     }
+}
+
+/// Waits for the end of a fetch, and only for a moment while an older value could be served.
+/// Returns whether it has ended.
+async fn land(flight: &mut watch::Receiver<()>, older: bool) -> bool {
+    // Nothing is sent through the channel. The end of its sender ends the wait.
+    let landing = flight.wait_for(|()| false);
+    if older {
+        return tokio::time::timeout(PATIENCE, landing).await.is_ok();
+    }
+    drop(landing.await);
+    true
 }
 
 /// Ends a flight however its task ends.

@@ -277,6 +277,11 @@ impl SourceErrorKind {
         }
     }
 
+    /// Whether our own budget or quota stopped the call. It may have room for another caller.
+    pub(crate) fn is_own_limit(&self) -> bool {
+        matches!(self, Self::OverBudget { .. } | Self::QuotaSpent { .. })
+    }
+
     /// Whether a limit, a quota or a pause stopped the call before it was sent.
     pub(crate) fn is_kept_back(&self) -> bool {
         matches!(

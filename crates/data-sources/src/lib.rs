@@ -71,7 +71,7 @@ pub use self::{
     },
     cached::{Ages, Cached, Failure},
     error::{Error, RequestError, SourceError, SourceErrorKind},
-    meter::{Kept, Meter, Usage},
+    meter::{Caller, Kept, Meter, Usage},
     provenance::{Clock, ClockFrom, Mode, Provenance, SourceStatus, Sourced, SystemClock},
     rail::VenueConfig,
     slippage::{SlippageError, SlippagePercent},

@@ -15,7 +15,18 @@ tokio::task_local! {
     static CURRENT: Meter;
 }
 
-/// Counts the requests that a piece of work sends to upstreams. Clones share the counts.
+/// Whose work asks upstreams. It decides how much of a budget or quota the work may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caller {
+    /// Work that nobody's credit covers: of newcomers, and free calls. The reserved part of budgets
+    /// and quotas is not for it.
+    Newcomer,
+    /// Work that the credit of its payer covers, and the server's own work.
+    Credited,
+}
+
+/// Counts the requests that a piece of work sends to upstreams, and says whose work it is. Clones
+/// share the counts.
 ///
 /// Every request on the wire counts, retries included. A value that many callers wait for counts
 /// for the caller that started the fetch. Callers that only wait, or get a kept value, pay nothing.
@@ -23,17 +34,18 @@ tokio::task_local! {
 /// [`scope`](Self::scope) too.
 ///
 /// ```
-/// use data_sources::{Meter, Usage};
+/// use data_sources::{Caller, Meter, Usage};
 ///
 /// # async fn work() {}
 /// # async fn run() {
-/// let meter = Meter::new();
+/// let meter = Meter::new(Caller::Newcomer);
 /// meter.scope(work()).await;
 /// assert_eq!(meter.usage(), Usage::default());
 /// # }
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Meter {
+    caller: Caller,
     counts: Arc<Counts>,
 }
 
@@ -66,10 +78,19 @@ pub(crate) enum Expense {
 }
 
 impl Meter {
-    /// A meter at zero.
+    /// A meter at zero for the work of a caller.
     #[must_use]
-    pub fn new() -> Self {
-        Self::default()
+    pub fn new(caller: Caller) -> Self {
+        Self {
+            caller,
+            counts: Arc::default(),
+        }
+    }
+
+    /// Whose work is running. Work without a meter is the server's own work.
+    pub(crate) fn caller() -> Caller {
+        let metered = CURRENT.try_with(|meter| meter.caller);
+        metered.unwrap_or(Caller::Credited)
     }
 
     /// Runs `work` and counts its requests in this meter, instead of in the meter around it.
@@ -164,7 +185,7 @@ mod tests {
 
     #[tokio::test]
     async fn things_that_stay_count_until_it_is_known_that_they_were_not_made() {
-        let meter = Meter::new();
+        let meter = Meter::new(Caller::Newcomer);
         let work = async {
             Meter::count_kept().stays();
             Meter::count_kept().was_not_made();
@@ -178,7 +199,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_innermost_scope_counts() {
-        let (outer, inner) = (Meter::new(), Meter::new());
+        let (outer, inner) = (Meter::new(Caller::Newcomer), Meter::new(Caller::Newcomer));
         let work = async {
             Meter::count(Expense::Data);
             inner.scope(async { Meter::count(Expense::Model) }).await;
@@ -191,8 +212,18 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn carried_work_is_that_of_its_caller() {
+        let carried = || async { tokio::spawn(Meter::carry(async { Meter::caller() })).await };
+        for caller in [Caller::Newcomer, Caller::Credited] {
+            let told = Meter::new(caller).scope(carried()).await;
+            assert_eq!(told.unwrap(), caller);
+        }
+        assert_eq!(carried().await.unwrap(), Caller::Credited);
+    }
+
+    #[tokio::test]
     async fn carried_work_counts_for_its_caller() {
-        let meter = Meter::new();
+        let meter = Meter::new(Caller::Newcomer);
         let work = || async { Meter::count(Expense::Data) };
         let spawned = async {
             tokio::spawn(work()).await.unwrap();

@@ -142,6 +142,8 @@ pub struct OkxConfig {
     pub servers: NonZeroU32,
     /// As [`SourceConfig::quotas_are_shared`].
     pub quotas_are_shared: bool,
+    /// As [`SourceConfig::reserved_percent`].
+    pub reserved_percent: u8,
 }
 
 impl Default for OkxConfig {
@@ -159,6 +161,7 @@ impl Default for OkxConfig {
             daily_quota: None,
             servers: NonZeroU32::MIN,
             quotas_are_shared: false,
+            reserved_percent: 0,
         }
     }
 }
@@ -196,6 +199,7 @@ impl Okx {
             daily_quota: config.daily_quota,
             servers: config.servers,
             quotas_are_shared: config.quotas_are_shared,
+            reserved_percent: config.reserved_percent,
             ..SourceConfig::default()
         };
         let source = Source::limited(transport, &SPEC, said, config.limits, clock.clone())?;

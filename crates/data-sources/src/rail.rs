@@ -30,6 +30,8 @@ pub struct VenueConfig {
     pub quota: QuotaSpec,
     /// As [`SourceConfig::quotas_are_shared`].
     pub quotas_are_shared: bool,
+    /// As [`SourceConfig::reserved_percent`].
+    pub reserved_percent: u8,
 }
 
 impl Default for VenueConfig {
@@ -41,6 +43,7 @@ impl Default for VenueConfig {
             servers: NonZeroU32::MIN,
             quota: QuotaSpec::NONE,
             quotas_are_shared: false,
+            reserved_percent: 0,
         }
     }
 }
@@ -52,6 +55,7 @@ impl VenueConfig {
         self.mode = said.mode;
         self.servers = said.servers;
         self.quotas_are_shared = said.quotas_are_shared;
+        self.reserved_percent = said.reserved_percent;
         self.quota = QuotaSpec {
             daily: said.daily_quota.unwrap_or(0),
             monthly: said.monthly_quota.unwrap_or(0),
@@ -68,6 +72,7 @@ impl VenueConfig {
             mode: self.mode,
             servers: self.servers,
             quotas_are_shared: self.quotas_are_shared,
+            reserved_percent: self.reserved_percent,
             daily_quota: Some(self.quota.daily),
             monthly_quota: Some(self.quota.monthly),
             ..SourceConfig::default()
@@ -145,6 +150,11 @@ impl Failure for PortErrorReason {
 
     fn is_absence(&self) -> bool {
         matches!(self, Self::Unknown { .. })
+    }
+
+    fn is_own_limit(&self) -> bool {
+        // A pause that the venue asked for looks the same. It is refused again before it is sent.
+        matches!(self, Self::RateLimited { .. })
     }
 }
 

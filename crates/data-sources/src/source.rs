@@ -118,7 +118,7 @@ impl Source {
             let rate = rate.filter(|_| live);
             let rate = rate.map(|rate| rate.divided(config.servers));
             FamilyState {
-                gate: Gate::new(name, rate, clock.clone()),
+                gate: Gate::new(name, rate, config.reserved_percent, clock.clone()),
                 breaker: Breaker::default(),
             }
         };
@@ -140,7 +140,7 @@ impl Source {
             true => quota,
             false => quota.divided(config.servers),
         };
-        let quotas = Quotas::new(spec.name, quota, clock.clone());
+        let quotas = Quotas::new(spec.name, quota, config.reserved_percent, clock.clone());
         Self {
             inner: Arc::new(Inner {
                 spec,

@@ -11,7 +11,8 @@ const NETWORK: u128 = u128::MAX << 64;
 ///
 /// An IPv6 address stands for its /64 network, because one caller has all of it. An IPv4-mapped
 /// IPv6 address is the IPv4 address. A handler gets the address of the connection's peer, or the
-/// one in the header [`Limits::client_address_header`](crate::Limits::client_address_header).
+/// one in the header [`Limits::client_address_header`](crate::Limits::client_address_header) if
+/// that peer may write it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ClientAddress(IpAddr);
 
@@ -51,6 +52,44 @@ impl ClientAddress {
     }
 }
 
+/// An address, or all addresses that begin with the same bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Network {
+    address: IpAddr,
+    /// The bits of an address of the network that its host has.
+    hosts: u128,
+}
+
+impl Network {
+    /// The network of `address` whose addresses share the first `prefix` bits. A prefix that is
+    /// longer than the address means the address alone. An IPv4-mapped IPv6 address is the IPv4
+    /// address.
+    #[must_use]
+    pub fn new(address: IpAddr, prefix: u8) -> Self {
+        let address = address.to_canonical();
+        let length = if address.is_ipv4() { 32_u32 } else { 128 };
+        let networks = u128::MAX.checked_shl(length.saturating_sub(prefix.into()));
+        Self {
+            address,
+            hosts: networks.map_or(u128::MAX, |networks| !networks),
+        }
+    }
+
+    /// Whether the network has this address.
+    #[must_use]
+    pub fn contains(self, address: IpAddr) -> bool {
+        let (own, other) = (self.address, address.to_canonical());
+        own.is_ipv4() == other.is_ipv4() && (bits(own) ^ bits(other)) & !self.hosts == 0
+    }
+}
+
+fn bits(address: IpAddr) -> u128 {
+    match address {
+        IpAddr::V4(v4) => v4.to_bits().into(),
+        IpAddr::V6(v6) => v6.to_bits(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use hyper::header::HeaderValue;
@@ -82,6 +121,33 @@ mod tests {
             ("::1", "::"),
         ] {
             assert_eq!(reduced(address), client, "{address}");
+        }
+    }
+
+    #[test]
+    fn a_network_has_the_addresses_with_its_first_bits() {
+        for (address, prefix, inside, outside) in [
+            ("10.0.0.2", 32, "10.0.0.2", "10.0.0.3"),
+            ("10.0.0.2", 8, "10.255.0.1", "11.0.0.2"),
+            ("10.0.0.2", 31, "10.0.0.3", "10.0.0.4"),
+            ("128.0.0.0", 1, "255.0.0.1", "127.255.255.255"),
+            ("10.0.0.2", 255, "10.0.0.2", "10.0.0.3"),
+            ("10.0.0.2", 32, "::ffff:10.0.0.2", "::10.0.0.2"),
+            ("::ffff:10.0.0.2", 24, "10.0.0.77", "10.0.1.2"),
+            ("::1", 128, "::1", "::2"),
+            ("fd00::", 8, "fdff::1", "fe00::"),
+            ("::", 0, "fdff::1", "10.0.0.2"),
+            ("0.0.0.0", 0, "10.0.0.2", "fdff::1"),
+        ] {
+            let network = Network::new(address.parse().unwrap(), prefix);
+            assert!(
+                network.contains(inside.parse().unwrap()),
+                "{address}/{prefix} {inside}"
+            );
+            assert!(
+                !network.contains(outside.parse().unwrap()),
+                "{address}/{prefix} {outside}"
+            );
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod body;
 mod client;
+mod connections;
 mod descriptors;
 mod draining;
 mod process;
@@ -12,7 +13,7 @@ mod server;
 pub mod rates;
 
 pub use body::{BodyError, RequestBody, read_body};
-pub use client::ClientAddress;
+pub use client::{ClientAddress, Network};
 pub use descriptors::RESERVED_DESCRIPTORS;
 pub use draining::Draining;
 pub use process::{announce, shutdown_signal};

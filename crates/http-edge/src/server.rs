@@ -9,7 +9,7 @@
 use std::convert::Infallible;
 use std::future::Future;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,14 +23,15 @@ use hyper::service::Service;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
-use metrics::{Gauge, describe_gauge, gauge};
+use metrics::{Gauge, counter, describe_counter, describe_gauge, gauge};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_io_timeout::TimeoutStream;
 
 use crate::body::discard;
+use crate::connections::Connections;
 use crate::refusal::headers_too_large;
-use crate::{ClientAddress, Draining, RequestBody, RequestId, RequestIds, descriptors};
+use crate::{ClientAddress, Draining, Network, RequestBody, RequestId, RequestIds, descriptors};
 
 /// How many connections may wait to be accepted, so that a burst of clients finds room.
 const BACKLOG: u32 = 4096;
@@ -42,6 +43,14 @@ pub struct Limits {
     /// when the process's limit of open descriptors leaves less room beside
     /// [`RESERVED_DESCRIPTORS`](crate::RESERVED_DESCRIPTORS).
     pub max_connections: usize,
+    /// The most open connections of one client address; an IPv6 address counts as its /64 network.
+    /// A further one is closed without an answer. Peers in [`Self::trusted_proxies`] are not
+    /// counted. Without such peers nothing is counted while [`Self::client_address_header`] is set:
+    /// then every connection comes from a proxy.
+    pub max_connections_per_address: usize,
+    /// The operator's own proxies. If there are any, the header
+    /// [`Self::client_address_header`] of other peers is ignored.
+    pub trusted_proxies: Vec<Network>,
     /// The most bytes of a request's head (names, values and separators). A longer head is answered
     /// with 431.
     pub max_header_bytes: usize,
@@ -64,9 +73,10 @@ pub struct Limits {
     /// The header whose last entry is the client's address (`x-forwarded-for`). Without it, the
     /// connection's peer is the client.
     ///
-    /// Set it only when every request comes through a proxy that writes the last entry of this
-    /// header itself. Otherwise callers can choose their own address. When the last entry is not an
-    /// address, the peer's address is used.
+    /// Without [`Self::trusted_proxies`] it is believed of every peer. Then set it only when every
+    /// request comes through a proxy that writes the last entry of this header itself. Otherwise
+    /// callers can choose their own address. When the last entry is not an address, the peer's
+    /// address is used.
     pub client_address_header: Option<HeaderName>,
 }
 
@@ -74,6 +84,8 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             max_connections: 16_384,
+            max_connections_per_address: 512,
+            trusted_proxies: Vec::new(),
             max_header_bytes: 32 * 1024,
             max_body_bytes: 64 * 1024,
             header_timeout: Duration::from_secs(30),
@@ -83,6 +95,21 @@ impl Default for Limits {
             shutdown_grace: Duration::from_secs(30),
             client_address_header: None,
         }
+    }
+}
+
+impl Limits {
+    /// Whether a peer is one of the operator's own proxies.
+    fn trusts(&self, peer: IpAddr) -> bool {
+        let mut proxies = self.trusted_proxies.iter();
+        proxies.any(|network| network.contains(peer))
+    }
+
+    /// The most open connections that this peer's address may have; `None` without a limit.
+    fn most_connections(&self, peer_is_trusted: bool) -> Option<usize> {
+        let all_are_proxies =
+            self.trusted_proxies.is_empty() && self.client_address_header.is_some();
+        (!peer_is_trusted && !all_are_proxies).then_some(self.max_connections_per_address)
     }
 }
 
@@ -163,7 +190,8 @@ impl Server {
 
     /// Serves until `shutdown` resolves, and then, as [`Draining`], for the drain time. After that
     /// it stops accepting and lets requests in flight finish within the grace period. The gauge
-    /// `svc_connections` counts open connections.
+    /// `svc_connections` counts open connections, and the counter `svc_connections_refused_total`
+    /// those that were closed because their address had too many.
     pub async fn serve<H: Handler>(
         self,
         handler: Arc<H>,
@@ -181,6 +209,13 @@ impl Server {
         let slots = Arc::new(Semaphore::new(places));
         let open = gauge!("svc_connections");
         describe_gauge!("svc_connections", "open connections");
+        let refused = counter!("svc_connections_refused_total");
+        describe_counter!(
+            "svc_connections_refused_total",
+            "connections closed at once: their address had max_connections_per_address open"
+        );
+        refused.increment(0);
+        let addresses = Connections::default();
         let connections = GracefulShutdown::new();
         let mut end = std::pin::pin!(drained(shutdown, &draining, limits.drain));
         loop {
@@ -192,11 +227,19 @@ impl Server {
             let Some((stream, peer, slot)) = accepted else {
                 continue;
             };
+            let is_trusted = limits.trusts(peer);
+            let peer = ClientAddress::new(peer);
+            let Some(place) = addresses.open(peer, limits.most_connections(is_trusted)) else {
+                refused.increment(1);
+                tracing::debug!(address = %peer.ip(), "too many connections of one address");
+                continue;
+            };
             let edge = Edge {
                 handler: handler.clone(),
                 limits: limits.clone(),
                 ids: ids.clone(),
                 peer,
+                peer_is_believed: is_trusted || limits.trusted_proxies.is_empty(),
             };
             let crowded = slots.available_permits() < places.div_ceil(4);
             let connection = connection(stream, edge, crowded);
@@ -208,7 +251,7 @@ impl Server {
                 if let Err(error) = connection.await {
                     tracing::debug!(%error, "connection ended early");
                 }
-                drop((slot, counted));
+                drop((slot, place, counted));
             });
         }
         drop(listener);
@@ -265,14 +308,14 @@ impl Drop for Counted {
 async fn accept(
     listener: &TcpListener,
     slots: &Arc<Semaphore>,
-) -> Option<(TcpStream, ClientAddress, OwnedSemaphorePermit)> {
+) -> Option<(TcpStream, IpAddr, OwnedSemaphorePermit)> {
     let slot = slots.clone().acquire_owned().await.ok()?;
     match listener.accept().await {
         Ok((stream, peer)) => {
             // The server writes an answer as a whole, so waiting for more data would only add
             // latency.
             let _ = stream.set_nodelay(true);
-            Some((stream, ClientAddress::new(peer.ip()), slot))
+            Some((stream, peer.ip(), slot))
         }
         Err(error) => {
             // The process is out of file descriptors, so accepting again at once would spin.
@@ -313,12 +356,15 @@ struct Edge<H> {
     limits: Arc<Limits>,
     ids: Arc<RequestIds>,
     peer: ClientAddress,
+    /// Whether the peer may name the client in a header.
+    peer_is_believed: bool,
 }
 
 impl<H> Edge<H> {
     fn client(&self, request: &Request<Incoming>) -> ClientAddress {
         let header = self.limits.client_address_header.as_ref();
         header
+            .filter(|_| self.peer_is_believed)
             .and_then(|name| ClientAddress::forwarded(request.headers(), name))
             .unwrap_or(self.peer)
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use http_edge::Limits;
+use http_edge::{Limits, Network};
 use server_config::ServerSection;
 
 /// Returns the limits of the HTTP edge that the section states.
@@ -11,6 +11,11 @@ pub fn limits(server: &ServerSection) -> Limits {
     let header = server.client_address_header.as_ref();
     Limits {
         max_connections: server.max_connections,
+        max_connections_per_address: server.max_connections_per_address,
+        trusted_proxies: server
+            .proxy_networks()
+            .map(|(address, prefix)| Network::new(address, prefix))
+            .collect(),
         max_header_bytes: server.max_header_bytes,
         max_body_bytes: server.max_body_bytes,
         header_timeout: Duration::from_secs(server.header_timeout_seconds),
@@ -44,6 +49,8 @@ mod tests {
             drain_seconds: 7,
             shutdown_grace_seconds: 8,
             client_address_header: Some("x-real-ip".to_owned()),
+            max_connections_per_address: 9,
+            trusted_proxies: vec!["10.0.0.0/24".to_owned(), "::1".to_owned()],
             ..ServerSection::default()
         };
         let limits = limits(&section);
@@ -63,6 +70,14 @@ mod tests {
             limits.shutdown_grace,
         ];
         assert_eq!(times.map(|time| time.as_secs()), [4, 5, 6, 7, 8]);
+        assert_eq!(limits.max_connections_per_address, 9);
+        assert_eq!(
+            limits.trusted_proxies,
+            [
+                Network::new([10, 0, 0, 0].into(), 24),
+                Network::new(std::net::Ipv6Addr::LOCALHOST.into(), 128)
+            ]
+        );
         let header = limits.client_address_header;
         assert_eq!(
             header.map(|name| name.to_string()),

@@ -50,7 +50,7 @@ pub(super) struct Metric {
 use Kind::{Counter, Gauge, Histogram};
 
 /// In the order of the documentation. Crates below this one record some of them.
-pub(super) const METRICS: [Metric; 40] = [
+pub(super) const METRICS: [Metric; 41] = [
     Metric {
         name: UNPAID_CHALLENGES,
         kind: Counter,
@@ -200,6 +200,12 @@ pub(super) const METRICS: [Metric; 40] = [
         kind: Gauge,
         labels: &[],
         help: "open connections",
+    },
+    Metric {
+        name: "svc_connections_refused_total",
+        kind: Counter,
+        labels: &[],
+        help: "connections that were closed at once: their address had `max_connections_per_address` open",
     },
     Metric {
         name: "svc_facilitator_seconds",

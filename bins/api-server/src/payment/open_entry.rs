@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use alloy_primitives::Address;
 use credit::{Cost, OutOfCredit};
+use data_sources::Caller;
 use ledger::{EntryId, Journal, LedgerError, Spent};
 use settlement::Settler;
 use tokio::sync::OwnedSemaphorePermit;
@@ -59,6 +60,14 @@ impl OpenEntry {
     /// Whether the newcomers' pool covers the call until its payer is proven.
     pub(super) fn awaits_proof(&self) -> bool {
         self.hold.as_ref().is_some_and(Hold::awaits_proof)
+    }
+
+    /// Whose work the call is, for the budgets of upstreams.
+    pub(super) fn caller(&self) -> Caller {
+        match self.hold.as_ref().is_some_and(Hold::is_of_payer) {
+            true => Caller::Credited,
+            false => Caller::Newcomer,
+        }
     }
 
     /// Marks the payer as proven. Its own credit pays if it has enough.

@@ -30,7 +30,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         let Verified(claimed) = verified;
         self.journal().start_work(claimed.open.id);
         let budget = Duration::from_secs(claimed.work.operation.route().work_seconds);
-        let meter = Meter::new();
+        let meter = Meter::new(claimed.open.caller());
         let work = self.shared.worker.answer(&claimed.work, claimed.request);
         let ended = timeout(budget, meter.scope(work)).await;
         let usage = meter.usage();

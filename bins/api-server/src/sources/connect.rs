@@ -48,6 +48,7 @@ impl<'a> Connect<'a> {
     ) -> Result<T, ServeError> {
         let mut config = source(&self.config.upstreams.table(name));
         config.quotas_are_shared = self.config.storage.is_shared();
+        config.reserved_percent = self.config.credit.reserved_budget_percent;
         new(&self.transport, config, self.clock.clone())
             .map_err(|error| ServeError::Upstream { name, error })
     }
@@ -56,6 +57,7 @@ impl<'a> Connect<'a> {
     pub(super) fn okx(&self) -> Result<Okx, ServeError> {
         let mut config = okx(&self.config.upstreams.table("okx"));
         config.quotas_are_shared = self.config.storage.is_shared();
+        config.reserved_percent = self.config.credit.reserved_budget_percent;
         config.reviewed = reviewed::contracts(self.config).map_err(ServeError::Reviewed)?;
         Okx::new(&self.transport, config, self.clock.clone())
             .map_err(|error| ServeError::Upstream { name: "okx", error })

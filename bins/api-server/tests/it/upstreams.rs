@@ -21,7 +21,12 @@ below the upstream's own limit, and a call counts a second longer than the upstr
 late. Every try of a call takes its weight. A call whose weight is known only afterwards is charged the most that it can
 weigh, and corrected by the real weight. A call that would have to wait for more than 0.8 s is refused with
 `upstream_over_budget` and the time after which it fits. One request for the history of a Hyperliquid account takes at
-most 63 percent of that budget; a longer history is shortened to its newest part.
+most 63 percent of the budget that its caller may use; a longer history is shortened to its newest part.
+
+**Reserve.** The paid API leaves half of every budget and quota (`credit.reserved_budget_percent`) to calls that their
+payer's own credit covers, and to its own work. Newcomers and free calls share the other half, and are refused beyond it
+like all callers beyond the whole. One call that weighs more than their half passes while no other call of theirs is in
+the window. Use of before a restart counts as theirs in budgets. The agent rail has no payers and reserves nothing.
 
 **Families.** A budget covers a family: all sources of an upstream, one of its hosts, or the group of sources that the
 table names. After `429` only this family gets no call for as long as the upstream says, or for 15 s when it does not

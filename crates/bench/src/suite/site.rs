@@ -31,6 +31,7 @@ const CONFIG: &str = r#"
 [server]
 listen = "127.0.0.1:0"
 max_connections = 20000
+max_connections_per_address = 20000
 
 [payment]
 pay_to = "0x1111111111111111111111111111111111111111"

@@ -12,8 +12,10 @@ use std::{
 
 use tokio::time::Instant;
 
-use super::{BudgetState, QuotaStore, QuotaStoreError, Rate, kept::KeptUse, window::Window};
-use crate::{error::SourceErrorKind, provenance::Clock};
+use super::{
+    BudgetState, QuotaStore, QuotaStoreError, Rate, common, kept::KeptUse, window::Window,
+};
+use crate::{error::SourceErrorKind, meter::Meter, provenance::Clock};
 
 /// Longest wait for weight.
 const PATIENCE: Duration = Duration::from_millis(800);
@@ -25,6 +27,8 @@ const LONGEST_UNPAID_HOLD: Duration = Duration::from_secs(24 * 3_600);
 pub(crate) struct Gate {
     family: String,
     budget: Option<(Rate, Mutex<Window>)>,
+    /// The percentage of the budget that is not for newcomers.
+    reserved_percent: u8,
     hold: Mutex<Option<Hold>>,
     kept: Option<KeptUse>,
     /// The end of the pause for which calls that got "too many requests" wait, by the clock that
@@ -51,10 +55,17 @@ pub(crate) struct Reported {
 
 impl Gate {
     /// A gate with a budget. Without a budget it only keeps pauses.
-    pub(crate) fn new(family: String, rate: Option<Rate>, clock: Arc<dyn Clock>) -> Self {
+    pub(crate) fn new(
+        family: String,
+        rate: Option<Rate>,
+        reserved_percent: u8,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let window = |rate| Mutex::new(Window::new(rate, reserved_percent));
         Self {
             family,
-            budget: rate.map(|rate| (rate, Mutex::new(Window::new(rate)))),
+            budget: rate.map(|rate| (rate, window(rate))),
+            reserved_percent,
             hold: Mutex::new(None),
             kept: rate.and_then(KeptUse::of),
             waited_out: Mutex::new(None),
@@ -69,7 +80,8 @@ impl Gate {
         let Some((_, window)) = &self.budget else {
             return Ok(None);
         };
-        let taken = lock(window).take(self.clock.monotonic(), weight, PATIENCE);
+        let (now, caller) = (self.clock.monotonic(), Meter::caller());
+        let taken = lock(window).take(now, weight, caller, PATIENCE);
         let granted = taken.map_err(|wait| SourceErrorKind::OverBudget {
             retry_after: whole_seconds(wait),
         })?;
@@ -192,6 +204,7 @@ impl Gate {
             family: self.family.clone(),
             left: lock(window).left(self.clock.monotonic()),
             limit: rate.weight,
+            common: common(rate.weight, self.reserved_percent),
             window_seconds: rate.seconds,
             held_seconds: self.hold_left().map(|(left, _)| whole_seconds(left)),
         })
@@ -239,7 +252,7 @@ mod tests {
 
     fn gate(rate: Rate) -> Arc<Gate> {
         let clock = Arc::new(Paused(tokio::time::Instant::now()));
-        Arc::new(Gate::new("a".to_owned(), Some(rate), clock))
+        Arc::new(Gate::new("a".to_owned(), Some(rate), 0, clock))
     }
 
     #[tokio::test(start_paused = true)]

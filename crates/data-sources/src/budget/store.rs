@@ -10,10 +10,14 @@ use std::{
 use jiff::Timestamp;
 
 use super::{
-    QuotaSpec, QuotaState, QuotaStore, QuotaStoreError,
+    QuotaSpec, QuotaState, QuotaStore, QuotaStoreError, common,
     quota::{Period, Quota},
 };
-use crate::{error::SourceErrorKind, provenance::Clock};
+use crate::{
+    error::SourceErrorKind,
+    meter::{Caller, Meter},
+    provenance::Clock,
+};
 
 /// Seconds after which a counter that could not be stored is tried again.
 const STORE_PAUSE: u64 = 60;
@@ -34,6 +38,8 @@ pub(crate) struct Quotas {
 struct Counter {
     name: String,
     quota: Quota,
+    /// Whether it counts the calls of newcomers only.
+    of_newcomers: bool,
     reserved: Mutex<Reserved>,
     /// Held while a slice is fetched, so that one call fetches it for all.
     fetching: tokio::sync::Mutex<()>,
@@ -57,10 +63,20 @@ enum Taken {
 }
 
 impl Quotas {
-    pub(crate) fn new(upstream: &str, spec: QuotaSpec, clock: Arc<dyn Clock>) -> Self {
-        let counter = |(period, calls): (Period, u64)| Counter {
-            name: format!("{upstream}.{}", period.name()),
+    /// Counters at zero. Of each quota, `reserved_percent` is not for newcomers.
+    pub(crate) fn new(
+        upstream: &str,
+        spec: QuotaSpec,
+        reserved_percent: u8,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let counter = |(period, calls, of_newcomers): (Period, u64, bool)| Counter {
+            name: match of_newcomers {
+                true => format!("{upstream}.{}.newcomers", period.name()),
+                false => format!("{upstream}.{}", period.name()),
+            },
             quota: Quota { period, calls },
+            of_newcomers,
             reserved: Mutex::new(Reserved {
                 period: period.around(clock.now()).0,
                 total: 0,
@@ -69,10 +85,16 @@ impl Quotas {
             fetching: tokio::sync::Mutex::new(()),
         };
         let quotas = [(Period::Day, spec.daily), (Period::Month, spec.monthly)];
+        let counted = |(period, calls)| {
+            let newcomers = (period, common(calls, reserved_percent), true);
+            let newcomers = (reserved_percent > 0).then_some(newcomers);
+            std::iter::once((period, calls, false)).chain(newcomers)
+        };
         Self {
             counters: quotas
                 .into_iter()
-                .filter(|(_, calls)| *calls > 0)
+                .flat_map(counted)
+                .filter(|(_, calls, _)| *calls > 0)
                 .map(counter)
                 .collect(),
             store: OnceLock::new(),
@@ -107,14 +129,20 @@ impl Quotas {
     /// Refuses when a quota is spent, or ahead of its pace.
     pub(crate) fn check(&self) -> Result<(), SourceErrorKind> {
         let now = self.clock.now();
-        self.counters
-            .iter()
+        self.of_caller()
             .try_for_each(|counter| counter.check(&counter.now(now), now))
+    }
+
+    /// The counters that count the calls of the present caller.
+    fn of_caller(&self) -> impl Iterator<Item = &Counter> {
+        let is_new = Meter::caller() == Caller::Newcomer;
+        let counters = self.counters.iter();
+        counters.filter(move |counter| is_new || !counter.of_newcomers)
     }
 
     /// Takes one call of each quota.
     pub(crate) async fn take(&self) -> Result<(), SourceErrorKind> {
-        for counter in &self.counters {
+        for counter in self.of_caller() {
             let now = self.clock.now();
             while let Taken::Empty = counter.take(now)? {
                 self.fetch(counter, now).await?;
@@ -167,6 +195,7 @@ impl Quotas {
         };
         self.counters
             .iter()
+            .filter(|counter| !counter.of_newcomers)
             .map(state)
             .min_by_key(|state| state.left)
     }

@@ -2,20 +2,25 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use super::Rate;
+use super::{Rate, common};
+use crate::meter::Caller;
 
 /// How long after its grant a call may reach the upstream. An entry counts for that much longer
 /// than the upstream's window, so that a late call and a prompt one never fall into one window of
 /// the upstream.
 pub(super) const TRANSIT: Duration = Duration::from_secs(1);
 
-/// Grants weight, never more than the limit in any window of its length plus [`TRANSIT`].
+/// Grants weight, never more than the limit in any window of its length plus [`TRANSIT`], and to
+/// newcomers never more than the common part of it. One call of a newcomer that alone weighs more
+/// than that part is granted while no other newcomer's is in the window.
 ///
 /// A grant may lie in the future: then the caller waits until that time. Grants keep the order of
 /// the requests.
 #[derive(Debug)]
 pub(super) struct Window {
     limit: u32,
+    /// The part of the limit that newcomers may use. The rest is reserved.
+    common: u32,
     span: Duration,
     /// Grants in ascending order of their time. Grants that no window from now on contains are
     /// removed.
@@ -30,6 +35,8 @@ struct Grant {
     id: u64,
     at: Duration,
     weight: u32,
+    /// Whether it counts as a newcomer's. One of an unknown caller does.
+    is_common: bool,
 }
 
 /// A grant: when the call may be made, and the grant's number.
@@ -41,9 +48,11 @@ pub(super) struct Granted {
 }
 
 impl Window {
-    pub(super) fn new(rate: Rate) -> Self {
+    /// A window without grants. Of its limit, `reserved_percent` is not for newcomers.
+    pub(super) fn new(rate: Rate, reserved_percent: u8) -> Self {
         Self {
             limit: rate.weight,
+            common: common(rate.weight, reserved_percent),
             span: Duration::from_secs(u64::from(rate.seconds)).saturating_add(TRANSIT),
             granted: VecDeque::new(),
             next_id: 0,
@@ -57,10 +66,11 @@ impl Window {
         &mut self,
         now: Duration,
         weight: u32,
+        caller: Caller,
         patience: Duration,
     ) -> Result<Granted, Duration> {
         let now = self.at(now);
-        let wait = self.earliest(now, weight)?.saturating_sub(now);
+        let wait = self.earliest(now, weight, caller)?.saturating_sub(now);
         if wait > patience {
             return Err(wait);
         }
@@ -70,6 +80,7 @@ impl Window {
             id,
             at: now.saturating_add(wait),
             weight,
+            is_common: caller == Caller::Newcomer,
         });
         Ok(Granted { id, wait })
     }
@@ -106,7 +117,13 @@ impl Window {
         let place = self.granted.partition_point(|grant| grant.at <= at);
         let id = self.next_id;
         self.next_id = id.wrapping_add(1);
-        self.granted.insert(place, Grant { id, at, weight });
+        let grant = Grant {
+            id,
+            at,
+            weight,
+            is_common: true,
+        };
+        self.granted.insert(place, grant);
     }
 
     /// Weight that a call could take at `now` without waiting.
@@ -116,26 +133,42 @@ impl Window {
     }
 
     fn taken(&self) -> u32 {
-        let weights = self.granted.iter().map(|grant| grant.weight);
-        weights.fold(0, u32::saturating_add)
+        weight_of(self.granted.iter())
     }
 
     /// The earliest time at which `weight` fits; `Err` with a whole window when it never does.
-    fn earliest(&self, now: Duration, weight: u32) -> Result<Duration, Duration> {
+    fn earliest(&self, now: Duration, weight: u32, caller: Caller) -> Result<Duration, Duration> {
         let room = self.limit.checked_sub(weight).ok_or(self.span)?;
+        let fits = self.leaves(now, room, self.granted.iter());
+        Ok(match caller {
+            Caller::Credited => fits,
+            Caller::Newcomer => {
+                let common = self.granted.iter().filter(|grant| grant.is_common);
+                fits.max(self.leaves(now, self.common.saturating_sub(weight), common))
+            }
+        })
+    }
+
+    /// The earliest time at which these grants have left no more than `room` in the window.
+    fn leaves<'a>(
+        &self,
+        now: Duration,
+        room: u32,
+        grants: impl Iterator<Item = &'a Grant> + Clone,
+    ) -> Duration {
         // No grant is earlier than the last one. Otherwise it could fall into a window that later
         // grants have filled.
         let last = self.granted.back().map_or(now, |grant| grant.at.max(now));
-        let mut taken = self.taken();
+        let mut taken = weight_of(grants.clone());
         let mut earliest = last;
-        for grant in &self.granted {
+        for grant in grants {
             if taken <= room {
                 break;
             }
             taken = taken.saturating_sub(grant.weight);
             earliest = last.max(grant.at.saturating_add(self.span));
         }
-        Ok(earliest)
+        earliest
     }
 
     /// Moves on to `now`, and removes the grants that no window from then on contains.
@@ -152,11 +185,19 @@ impl Window {
     }
 }
 
+fn weight_of<'a>(grants: impl Iterator<Item = &'a Grant>) -> u32 {
+    grants
+        .map(|grant| grant.weight)
+        .fold(0, u32::saturating_add)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    const OWN: Caller = Caller::Credited;
 
     fn ms(millis: u64) -> Duration {
         Duration::from_millis(millis)
@@ -164,8 +205,9 @@ mod tests {
 
     #[test]
     fn a_full_window_frees_weight_as_its_grants_leave_it() {
-        let mut window = Window::new(Rate::per(10, 9));
-        let now = |window: &mut Window, at, weight| window.take(ms(at), weight, Duration::ZERO);
+        let mut window = Window::new(Rate::per(10, 9), 0);
+        let now =
+            |window: &mut Window, at, weight| window.take(ms(at), weight, OWN, Duration::ZERO);
         assert!(now(&mut window, 0, 6).is_ok());
         assert!(now(&mut window, 4_000, 4).is_ok());
         assert_eq!(window.left(ms(4_000)), 0);
@@ -179,9 +221,9 @@ mod tests {
 
     #[test]
     fn a_short_wait_is_granted_in_order() {
-        let mut window = Window::new(Rate::per(1, 1));
+        let mut window = Window::new(Rate::per(1, 1), 0);
         let wait = |window: &mut Window, at| {
-            let granted = window.take(ms(at), 1, ms(5_000));
+            let granted = window.take(ms(at), 1, OWN, ms(5_000));
             granted.map(|granted| granted.wait)
         };
         assert_eq!(wait(&mut window, 0), Ok(ms(0)));
@@ -193,16 +235,55 @@ mod tests {
     }
 
     #[test]
+    fn newcomers_leave_the_reserved_part_to_others() {
+        let mut window = Window::new(Rate::per(10, 9), 50);
+        let take = |window: &mut Window, at, weight, caller| {
+            let granted = window.take(ms(at), weight, caller, Duration::ZERO);
+            granted.map(|granted| granted.wait)
+        };
+        assert_eq!(take(&mut window, 0, 3, OWN), Ok(ms(0)));
+        assert_eq!(take(&mut window, 1_000, 5, Caller::Newcomer), Ok(ms(0)));
+        // The refusal names the time at which the newcomers' own grant leaves the window.
+        assert_eq!(
+            take(&mut window, 2_000, 1, Caller::Newcomer),
+            Err(ms(9_000))
+        );
+        assert_eq!(window.left(ms(2_000)), 2);
+        assert_eq!(take(&mut window, 2_000, 2, OWN), Ok(ms(0)));
+        // Nobody exceeds the whole.
+        assert_eq!(take(&mut window, 2_000, 1, OWN), Err(ms(8_000)));
+        assert_eq!(take(&mut window, 11_000, 5, Caller::Newcomer), Ok(ms(0)));
+    }
+
+    #[test]
+    fn one_heavy_call_of_a_newcomer_passes_alone() {
+        let mut window = Window::new(Rate::per(100, 9), 50);
+        let mut take = |at| window.take(ms(at), 60, Caller::Newcomer, Duration::ZERO);
+        assert!(take(0).is_ok());
+        assert_eq!(take(1_000), Err(ms(9_000)));
+        assert!(take(10_000).is_ok());
+    }
+
+    #[test]
+    fn use_of_unknown_callers_counts_as_that_of_newcomers() {
+        let mut window = Window::new(Rate::per(10, 9), 50);
+        window.resume(ms(0), Duration::from_secs(1), 4);
+        let mut take = |weight, caller| window.take(ms(0), weight, caller, Duration::ZERO);
+        assert!(take(2, Caller::Newcomer).is_err());
+        assert!(take(1, Caller::Newcomer).is_ok() && take(5, OWN).is_ok());
+    }
+
+    #[test]
     fn a_call_that_weighs_more_than_everything_is_never_granted() {
-        let mut window = Window::new(Rate::per(10, 9));
-        assert_eq!(window.take(ms(0), 11, ms(u64::MAX)), Err(ms(10_000)));
-        assert!(window.take(ms(0), 10, ms(0)).is_ok());
+        let mut window = Window::new(Rate::per(10, 9), 0);
+        assert_eq!(window.take(ms(0), 11, OWN, ms(u64::MAX)), Err(ms(10_000)));
+        assert!(window.take(ms(0), 10, OWN, ms(0)).is_ok());
     }
 
     #[test]
     fn a_call_is_charged_its_real_weight() {
-        let mut window = Window::new(Rate::per(200, 9));
-        let granted = window.take(ms(0), 120, ms(0)).unwrap();
+        let mut window = Window::new(Rate::per(200, 9), 0);
+        let granted = window.take(ms(0), 120, OWN, ms(0)).unwrap();
         assert_eq!(window.left(ms(0)), 80);
         window.correct(granted.id, 21);
         assert_eq!(window.left(ms(0)), 179);
@@ -214,7 +295,7 @@ mod tests {
 
     #[test]
     fn the_upstreams_higher_count_wins() {
-        let mut window = Window::new(Rate::per(70, 7_200));
+        let mut window = Window::new(Rate::per(70, 7_200), 0);
         let now = ms(0);
         window.reported(now, 3, Duration::from_secs(600));
         assert_eq!(window.left(now), 3);
@@ -228,7 +309,7 @@ mod tests {
 
     #[test]
     fn grants_of_an_earlier_process_count_until_they_leave_the_window() {
-        let mut window = Window::new(Rate::per(10, 9));
+        let mut window = Window::new(Rate::per(10, 9), 0);
         let seconds = Duration::from_secs;
         window.resume(ms(0), seconds(4), 3);
         window.resume(ms(0), seconds(9), 2);
@@ -245,33 +326,41 @@ mod tests {
         fn no_window_holds_more_than_the_limit(
             limit in 1_u32..60,
             seconds in 1_u32..8,
-            takes in prop::collection::vec((0_u64..2_500, 0_u32..70, 0_u64..4_000, 0_u64..1_000), 1..120),
+            reserved in 0_u8..=90,
+            takes in prop::collection::vec(
+                (0_u64..2_500, 0_u32..70, 0_u64..4_000, 0_u64..1_000, any::<bool>()), 1..120),
         ) {
-            let mut window = Window::new(Rate::per(limit, seconds));
+            let mut window = Window::new(Rate::per(limit, seconds), reserved);
             let (mut now, mut arrivals) = (0, Vec::new());
-            for (pause, weight, patience, delay) in takes {
+            for (pause, weight, patience, delay, is_new) in takes {
                 now += pause;
-                match window.take(ms(now), weight, ms(patience)) {
+                let caller = if is_new { Caller::Newcomer } else { OWN };
+                match window.take(ms(now), weight, caller, ms(patience)) {
                     Ok(granted) => {
                         prop_assert!(granted.wait <= ms(patience));
-                        arrivals.push((ms(now) + granted.wait + ms(delay), weight));
+                        arrivals.push((ms(now) + granted.wait + ms(delay), weight, is_new));
                     }
                     // The refusal names a time at which the call is granted.
                     Err(wait) if weight <= limit => {
                         prop_assert!(wait > ms(patience));
                         now += u64::try_from(wait.as_millis()).unwrap();
-                        let granted = window.take(ms(now), weight, ms(0));
+                        let granted = window.take(ms(now), weight, caller, ms(0));
                         prop_assert!(granted.is_ok());
-                        arrivals.push((ms(now) + ms(delay), weight));
+                        arrivals.push((ms(now) + ms(delay), weight, is_new));
                     }
                     Err(_) => {}
                 }
             }
             let length = Duration::from_secs(u64::from(seconds));
-            for (end, _) in &arrivals {
+            let common = limit - limit * u32::from(reserved) / 100;
+            for (end, ..) in &arrivals {
                 let inside = |at: &Duration| *at <= *end && *at + length > *end;
-                let sum: u32 = arrivals.iter().filter(|(at, _)| inside(at)).map(|(_, w)| w).sum();
+                let inside = arrivals.iter().filter(|(at, ..)| inside(at));
+                let sum: u32 = inside.clone().map(|(_, weight, _)| weight).sum();
                 prop_assert!(sum <= limit, "{sum} of {limit} in {length:?} until {end:?}");
+                let new: Vec<u32> = inside.filter(|it| it.2 && it.1 > 0).map(|it| it.1).collect();
+                let sum: u32 = new.iter().sum();
+                prop_assert!(sum <= common || new.len() == 1, "{new:?} of {common} until {end:?}");
             }
         }
 
@@ -280,11 +369,11 @@ mod tests {
         fn corrections_keep_the_window_exact(
             calls in prop::collection::vec((0_u64..3_000, 20_u32..120, 0_u32..120), 1..60),
         ) {
-            let mut window = Window::new(Rate::per(300, 5));
+            let mut window = Window::new(Rate::per(300, 5), 0);
             let (mut now, mut made) = (0, Vec::new());
             for (pause, charged, less) in calls {
                 now += pause;
-                if let Ok(granted) = window.take(ms(now), charged, ms(0)) {
+                if let Ok(granted) = window.take(ms(now), charged, OWN, ms(0)) {
                     let weighed = charged - less.min(charged);
                     window.correct(granted.id, weighed);
                     made.push((now, weighed));

@@ -249,3 +249,62 @@ async fn an_absence_is_kept_like_a_value() {
     bench.at(21);
     assert_eq!(absent(None).await, 3);
 }
+
+fn over_budget() -> Error {
+    SourceError {
+        source: "a",
+        kind: SourceErrorKind::OverBudget { retry_after: 9 },
+    }
+    .into()
+}
+
+/// A newcomer that repeats a refused fetch does not keep the value from a payer with credit.
+#[tokio::test]
+async fn a_refusal_of_a_newcomers_budget_is_no_answer_for_others() {
+    let bench = Bench::new();
+    let newcomer = Meter::new(Caller::Newcomer);
+    let refused = || async { Err(over_budget()) };
+    let told = newcomer.scope(bench.cached.get("k", None, refused)).await;
+    assert_eq!(told.unwrap_err(), over_budget());
+    // Another newcomer gets the kept refusal.
+    let kept = newcomer.scope(bench.get(None)).await;
+    assert_eq!((kept.unwrap_err(), bench.fetches()), (over_budget(), 0));
+    let payer = Meter::new(Caller::Credited);
+    assert_eq!(payer.scope(bench.get(None)).await.unwrap().value, 0);
+    // The value is for everybody.
+    assert_eq!(newcomer.scope(bench.get(None)).await.unwrap().value, 0);
+    // Another failure is one for everybody, too.
+    bench.at(100);
+    bench.fail().await.unwrap_err();
+    assert_eq!(payer.scope(bench.get(None)).await.unwrap_err(), down());
+}
+
+#[tokio::test]
+async fn a_payer_that_waits_behind_a_refused_newcomer_fetches_itself() {
+    let bench = Bench::new();
+    let refuse = Arc::new(Notify::new());
+    let refused = || {
+        let refuse = refuse.clone();
+        async move {
+            refuse.notified().await;
+            Err(over_budget())
+        }
+    };
+    let first = Meter::new(Caller::Newcomer);
+    let first = first.scope(bench.cached.get("k", None, refused));
+    let second = Meter::new(Caller::Newcomer);
+    let second = second.scope(bench.get(None));
+    let payer = Meter::new(Caller::Credited);
+    let payer = payer.scope(bench.get(None));
+    let end = async {
+        assert_eq!(bench.fetches(), 0, "all wait behind the newcomer's fetch");
+        refuse.notify_one();
+    };
+    let (first, second, payer, ()) = tokio::join!(first, second, payer, end);
+    assert_eq!(payer.unwrap().value, 0);
+    for told in [first, second] {
+        // It may find the payer's value already.
+        assert!(told.is_ok() || told.unwrap_err() == over_budget());
+    }
+    assert_eq!(bench.fetches(), 1);
+}

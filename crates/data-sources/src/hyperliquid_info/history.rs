@@ -28,6 +28,7 @@ use crate::{
     cached::{Ages, Cached},
     error::{Error, SourceErrorKind},
     hyperliquid::info::{RATE, Weight},
+    meter::{Caller, Meter},
     provenance::{Clock, Provenance, Sourced},
     text::clean,
     wire::{Millis, malformed},
@@ -116,7 +117,12 @@ impl HyperliquidInfo {
         window: Window,
     ) -> Result<Sourced<History>, Error> {
         let budget = self.source.budget();
-        let limit = budget.first().map_or(RATE.weight, |budget| budget.limit);
+        let limit = budget
+            .first()
+            .map_or(RATE.weight, |budget| match Meter::caller() {
+                Caller::Newcomer => budget.common,
+                Caller::Credited => budget.limit,
+            });
         let mut purse = Purse::of(kind, limit);
         let dropped_before = match kind {
             HistoryKind::Fill => self.dropped_before(user, window, &mut purse).await?,

@@ -90,6 +90,9 @@ pub struct SourceConfig {
     /// Whether these servers count their calls in one store: a quota is then that of all of them,
     /// and only budgets are divided.
     pub quotas_are_shared: bool,
+    /// The percentage of every budget and quota that is not for newcomers
+    /// ([`Caller`](crate::Caller)).
+    pub reserved_percent: u8,
 }
 
 impl Default for SourceConfig {
@@ -107,6 +110,7 @@ impl Default for SourceConfig {
             daily_quota: None,
             servers: NonZeroU32::MIN,
             quotas_are_shared: false,
+            reserved_percent: 0,
         }
     }
 }

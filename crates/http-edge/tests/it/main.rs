@@ -17,11 +17,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::Full;
 use http_edge::{
-    ClientAddress, Drained, Handler, Limits, RequestBody, RequestId, RequestIds, Server, read_body,
+    ClientAddress, Drained, Handler, Limits, Network, RequestBody, RequestId, RequestIds, Server,
+    read_body,
 };
 use hyper::{Request, Response};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
 
@@ -242,6 +243,110 @@ async fn connections_above_the_limit_wait_for_a_place() {
         .await
         .unwrap();
     assert!(served.is_ok(), "and is served when the first has gone");
+}
+
+/// Connects from an address of this machine.
+async fn connect_from(from: [u8; 4], to: SocketAddr) -> TcpStream {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind((from, 0).into()).unwrap();
+    socket.connect(to).await.unwrap()
+}
+
+const BEGINNING: &[u8] = b"GET /client HTTP/1.1\r\nhost: x\r\nconnection: close\r\n";
+
+/// Ends the head of a request, and returns the body of the answer; empty when there is none.
+async fn finish(stream: &mut TcpStream, header: &str) -> String {
+    // The server may have closed the connection already.
+    let _ = stream.write_all(format!("{header}\r\n").as_bytes()).await;
+    let mut answer = Vec::new();
+    let read = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut answer));
+    // A connection that was refused may end with a reset.
+    let _ = read.await.expect("the server ends the connection");
+    let answer = String::from_utf8(answer).unwrap();
+    answer
+        .rsplit_once("\r\n\r\n")
+        .map_or("", |(_, body)| body)
+        .to_owned()
+}
+
+const MANY: usize = 20;
+
+/// Opens more connections of one address than it may have, each with an unfinished head.
+async fn crowd(from: [u8; 4], to: SocketAddr) -> Vec<TcpStream> {
+    let mut crowd = Vec::new();
+    for _ in 0..2 * MANY {
+        let mut stream = connect_from(from, to).await;
+        let _ = stream.write_all(BEGINNING).await;
+        crowd.push(stream);
+    }
+    crowd
+}
+
+/// Finishes the requests of a crowd, and returns how many are answered.
+async fn served(crowd: Vec<TcpStream>) -> usize {
+    let mut served = 0;
+    for mut stream in crowd {
+        served += usize::from(!finish(&mut stream, "").await.is_empty());
+    }
+    served
+}
+
+fn few_for_each() -> Limits {
+    Limits {
+        max_connections_per_address: MANY,
+        ..Limits::default()
+    }
+}
+
+#[tokio::test]
+async fn one_address_holds_a_part_of_the_connections_only() {
+    let running = start(few_for_each()).await;
+    let mut crowd = crowd([127, 0, 0, 1], running.address).await;
+    // The connections above the limit are closed without an answer.
+    for mut refused in crowd.split_off(MANY) {
+        assert_eq!(finish(&mut refused, "").await, "");
+    }
+    // Another address is served meanwhile.
+    let mut other = connect_from([127, 0, 0, 2], running.address).await;
+    let _ = other.write_all(BEGINNING).await;
+    assert_eq!(finish(&mut other, "").await, "127.0.0.2");
+    // The accepted ones are served, and leave their places to the next ones.
+    assert_eq!(served(crowd).await, MANY);
+    let mut next = connect(running.address).await;
+    let _ = next.write_all(BEGINNING).await;
+    assert_eq!(finish(&mut next, "").await, "127.0.0.1");
+}
+
+#[tokio::test]
+async fn a_trusted_proxy_is_not_counted_and_names_the_client() {
+    let limits = Limits {
+        trusted_proxies: vec![Network::new([127, 0, 0, 2].into(), 32)],
+        client_address_header: Some("x-forwarded-for".parse().unwrap()),
+        ..few_for_each()
+    };
+    let running = start(limits).await;
+    let proxied = crowd([127, 0, 0, 2], running.address).await;
+    let others = crowd([127, 0, 0, 1], running.address).await;
+    assert_eq!(served(others).await, MANY);
+    assert_eq!(served(proxied).await, 2 * MANY);
+    for (from, client) in [([127, 0, 0, 2], "192.0.2.7"), ([127, 0, 0, 1], "127.0.0.1")] {
+        let mut stream = connect_from(from, running.address).await;
+        let _ = stream.write_all(BEGINNING).await;
+        let named = finish(&mut stream, "X-Forwarded-For: 192.0.2.7\r\n").await;
+        assert_eq!(named, client, "from {from:?}");
+    }
+}
+
+/// Without trusted proxies, a server behind a proxy cannot tell its clients' connections apart.
+#[tokio::test]
+async fn behind_an_unnamed_proxy_connections_are_not_counted() {
+    let limits = Limits {
+        client_address_header: Some("x-forwarded-for".parse().unwrap()),
+        ..few_for_each()
+    };
+    let running = start(limits).await;
+    let crowd = crowd([127, 0, 0, 1], running.address).await;
+    assert_eq!(served(crowd).await, 2 * MANY);
 }
 
 #[tokio::test]

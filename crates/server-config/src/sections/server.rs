@@ -1,6 +1,6 @@
 //! The section `[server]`: where the server listens, its limits, and how documents name it.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -23,6 +23,15 @@ pub struct ServerSection {
     /// The most open connections.
     #[serde(deserialize_with = "lenient::scalar")]
     pub max_connections: usize,
+    /// The most open connections of one client address.
+    #[serde(deserialize_with = "lenient::scalar")]
+    pub max_connections_per_address: usize,
+    /// The operator's own proxies, as addresses or networks: `max_connections_per_address` does not
+    /// count them, and `client_address_header` is believed from them alone. Empty:
+    /// `client_address_header` is believed from every peer, and addresses are not counted while it
+    /// is set.
+    #[serde(deserialize_with = "lenient::list")]
+    pub trusted_proxies: Vec<String>,
     /// The longest request body, in bytes.
     #[serde(deserialize_with = "lenient::scalar")]
     pub max_body_bytes: usize,
@@ -68,6 +77,8 @@ impl Default for ServerSection {
             brand: "svc".to_owned(),
             contact: None,
             max_connections: 16_384,
+            max_connections_per_address: 512,
+            trusted_proxies: Vec::new(),
             max_body_bytes: 64 * 1024,
             max_header_bytes: 32 * 1024,
             allowed_origins: None,
@@ -104,6 +115,11 @@ impl ServerSection {
         }
     }
 
+    /// Returns the operator's own proxies: each an address, and how many of its first bits count.
+    pub fn proxy_networks(&self) -> impl Iterator<Item = (IpAddr, u8)> {
+        self.trusted_proxies.iter().filter_map(|text| network(text))
+    }
+
     /// Checks the section.
     pub fn check(&self, problems: &mut Vec<Problem>) {
         if let Some(url) = &self.public_url {
@@ -117,6 +133,10 @@ impl ServerSection {
         }
         for (key, value) in [
             ("server.max_connections", self.max_connections),
+            (
+                "server.max_connections_per_address",
+                self.max_connections_per_address,
+            ),
             ("server.max_body_bytes", self.max_body_bytes),
         ] {
             if value == 0 {
@@ -136,6 +156,14 @@ impl ServerSection {
         ] {
             if value == 0 {
                 problems.push(Problem::new(key, "expected at least 1"));
+            }
+        }
+        for (index, proxy) in self.trusted_proxies.iter().enumerate() {
+            if network(proxy).is_none() {
+                let message = "expected an address such as 10.0.0.2, or a network such as \
+                               10.0.0.0/24 that is not everybody's";
+                let key = format!("server.trusted_proxies[{index}]");
+                problems.push(Problem::new(key, message));
             }
         }
         if let Some(name) = &self.client_address_header
@@ -158,6 +186,19 @@ fn is_contact(text: &str) -> bool {
         !name.is_empty() && host.contains('.') && !host.contains('@') && !host.ends_with('.')
     });
     text.len() <= 200 && text.chars().all(plain) && (is_url || is_mail)
+}
+
+/// Reads an address, or a network as an address and a number of bits. A network of zero bits would
+/// be all addresses.
+fn network(text: &str) -> Option<(IpAddr, u8)> {
+    let (address, prefix) = match text.split_once('/') {
+        Some((address, prefix)) => (address, Some(prefix)),
+        None => (text, None),
+    };
+    let address: IpAddr = address.parse().ok()?;
+    let length = if address.is_ipv4() { 32 } else { 128 };
+    let prefix = prefix.map_or(Some(length), |prefix| prefix.parse().ok())?;
+    (1..=length).contains(&prefix).then_some((address, prefix))
 }
 
 /// Whether a header of this name can list addresses. The entries of `Forwarded` have another

@@ -236,6 +236,46 @@ fn the_client_address_header_must_list_addresses() {
 }
 
 #[test]
+fn trusted_proxies_are_addresses_or_networks() {
+    let file = "server.trusted_proxies = ['10.0.0.2', '10.1.0.0/16', 'fd00::/8']";
+    let config: Config = parse(file, []).unwrap();
+    let networks: Vec<_> = config.server.proxy_networks().collect();
+    let address = |text: &str| text.parse().unwrap();
+    assert_eq!(
+        networks,
+        [
+            (address("10.0.0.2"), 32),
+            (address("10.1.0.0"), 16),
+            (address("fd00::"), 8)
+        ]
+    );
+    for proxy in [
+        "",
+        "caddy",
+        "10.0.0",
+        "10.0.0.2:80",
+        "10.0.0.2/",
+        "10.0.0.2/33",
+        "0.0.0.0/0",
+        "::/0",
+        "fd00::/129",
+        "10.0.0.2/-1",
+        "[::1]",
+    ] {
+        let said = refusal(&format!("server.trusted_proxies = ['::1', '{proxy}']"));
+        assert!(
+            said.contains("server.trusted_proxies[1]: expected"),
+            "{said}"
+        );
+    }
+    let said = refusal("server.max_connections_per_address = 0");
+    assert!(
+        said.contains("server.max_connections_per_address: expected at least 1"),
+        "{said}"
+    );
+}
+
+#[test]
 fn problems_come_together_and_repeat_no_endpoint() {
     let said = refusal(
         "server.max_body_bytes = 0\nupstreams.nobody.enabled = true\nchains.1.rpc_urls = ['ws://secret-key']",

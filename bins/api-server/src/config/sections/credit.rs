@@ -50,6 +50,10 @@ pub struct CreditSection {
     /// The most credit that one payer can hold.
     #[serde(deserialize_with = "lenient::scalar")]
     pub cap_micro_usd: u64,
+    /// The percentage of every budget and quota of an upstream that only payers with credit and the
+    /// server itself may use.
+    #[serde(deserialize_with = "lenient::scalar")]
+    pub reserved_budget_percent: u8,
 }
 
 impl Default for CreditSection {
@@ -65,9 +69,13 @@ impl Default for CreditSection {
             address_share_micro_usd: 2_000,
             address_refill_micro_usd_per_second: 5,
             cap_micro_usd: 5_000_000,
+            reserved_budget_percent: 50,
         }
     }
 }
+
+/// The most that may be reserved, so that newcomers can still buy.
+const MOST_RESERVED_PERCENT: u8 = 90;
 
 impl CreditSection {
     pub(crate) fn check(&self, problems: &mut Vec<Problem>) {
@@ -102,6 +110,11 @@ impl CreditSection {
                 let message = format!("expected at least {held}, so that a call of {path} fits");
                 problem(problems, holder, message);
             }
+        }
+        if self.reserved_budget_percent > MOST_RESERVED_PERCENT {
+            let message =
+                format!("expected at most {MOST_RESERVED_PERCENT}: newcomers need the rest");
+            problem(problems, "credit.reserved_budget_percent", message);
         }
         let least = self
             .upstream_call_micro_usd
@@ -190,6 +203,18 @@ mod tests {
     #[test]
     fn the_defaults_can_be_used() {
         assert_eq!(problems(&CreditSection::default()), [""; 0]);
+    }
+
+    #[test]
+    fn newcomers_keep_a_part_of_the_budgets() {
+        let section = CreditSection {
+            reserved_budget_percent: 91,
+            ..CreditSection::default()
+        };
+        assert_eq!(
+            problems(&section),
+            ["credit.reserved_budget_percent: expected at most 90: newcomers need the rest"]
+        );
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use alloy_primitives::U256;
 use api_server::Config;
+use api_server::config::UpstreamMode;
 use dev_chain::{BUYER, DevChain, USDT0};
 use replay::{Recordings, ReplayServer};
 use reqwest::Method;
@@ -121,6 +122,55 @@ async fn refused_work_is_paid_for_by_its_payers_credit() {
     assert_eq!(world.paid(), 4000, "only the first calls were charged");
     // The attack used up no credit of another payer, which is served from the same address.
     is_served(&paid_from(&honest, "192.0.2.1", &target).await);
+}
+
+/// A newcomer that is never charged asks for ever new symbols. It uses up its part of the budget of
+/// a source of prices, and the rest serves a payer who has paid before.
+#[tokio::test]
+async fn a_newcomer_leaves_a_part_of_every_budget_to_payers_with_credit() {
+    let mut honest = Buyer::stranger("");
+    let chain = DevChain::builder()
+        .chain_196_assets()
+        .holder(USDT0, honest.address(), U256::from(1_000_000))
+        .build()
+        .unwrap();
+    let recordings = Recordings::embedded().unwrap();
+    let world = World::made_of(chain, recordings, |config, _replay| {
+        let upstreams = &mut config.upstreams.0;
+        upstreams.get_mut("coingecko").unwrap().enabled = Some(false);
+        // Only a live source has budgets. This one has 30 requests in a minute.
+        upstreams.get_mut("coinpaprika").unwrap().mode = Some(UpstreamMode::Live);
+    })
+    .await;
+    honest.ask(world.buyer.base());
+    is_served(&paid_from(&honest, "192.0.2.1", &world.price()).await);
+    let (paid, newcomer) = (world.paid(), &world.buyer);
+    let mut asked = 0;
+    let refused = loop {
+        let odd = format!("/token-details?symbol=ZZ{asked}&max_age=0");
+        let answer = paid_from(newcomer, "192.0.2.66", &odd).await;
+        assert_ne!(answer.status, 200, "{}", answer.text);
+        if answer.text.contains("upstream_over_budget") {
+            break answer;
+        }
+        asked += 1;
+        assert!(asked <= 30, "{}", answer.text);
+    };
+    assert_eq!(asked, 15, "half of the budget");
+    let target = "/token-details?symbol=OKB";
+    let same = paid_from(newcomer, "192.0.2.66", target).await;
+    for answer in [&refused, &same] {
+        answer.is_refused(503, "upstream_unavailable");
+        let error = &answer.body()["error"];
+        assert_eq!(error["reason"], "upstream_over_budget");
+        assert!(error["retry_after"].as_u64().unwrap() > 0, "{error}");
+    }
+    assert_eq!(world.paid(), paid, "the newcomer is not charged");
+    // The refusal is no answer for others, although it is kept for a moment.
+    let served = paid_from(&honest, "192.0.2.1", target).await;
+    is_served(&served);
+    assert_eq!(served.body()["data"]["id"], "okb-okb");
+    assert!(world.paid() > paid);
 }
 
 #[tokio::test]

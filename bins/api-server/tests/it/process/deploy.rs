@@ -69,6 +69,42 @@ fn the_configuration_can_be_used_and_no_password_is_printed() {
     assert_eq!(output.stderr, "");
 }
 
+/// Caddy comes from these addresses. The servers count and believe nobody else's.
+#[test]
+fn the_servers_trust_the_proxy_alone() {
+    let variables = variables();
+    let mut trusted = variables.iter();
+    let trusted = trusted.find(|(name, _)| name == "SVC__SERVER__TRUSTED_PROXIES");
+    let compose = read("compose.yaml");
+    let addresses = compose
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("ipv4_address: "));
+    let addresses: Vec<&str> = addresses.collect();
+    assert_eq!(addresses.len(), 2);
+    assert_eq!(trusted.unwrap().1, addresses.join(","));
+    for address in addresses {
+        let network = address.strip_suffix(".2").unwrap();
+        assert!(
+            compose.contains(&format!("subnet: {network}.0/24")),
+            "{address}"
+        );
+        assert!(
+            compose.contains(&format!("ip_range: {network}.128/25")),
+            "{address}"
+        );
+    }
+    let file: toml::Table = read("config/api-server.toml").parse().unwrap();
+    let server = &file["server"];
+    assert_eq!(
+        server["trusted_proxies"],
+        toml::Value::from(vec!["127.0.0.1"])
+    );
+    assert_eq!(
+        server["client_address_header"].as_str(),
+        Some("x-forwarded-for")
+    );
+}
+
 /// Separate budgets would let the instances together ask an upstream twice as often as it allows.
 #[test]
 fn the_instances_share_the_budget_of_every_upstream() {

@@ -1,12 +1,15 @@
 //! Tests of the server's limits: monthly calls of an upstream, and descriptors of the system.
 
+use std::net::SocketAddr;
+
 use dev_chain::Mining;
 use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan, tz::TimeZone};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::Value;
 use test_support::eventually;
-use tokio::net::TcpStream;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpSocket, TcpStream};
 
 use crate::process::server::{start_limited, start_server};
 use crate::process::world::{PRICED, World};
@@ -183,7 +186,8 @@ async fn a_paid_call_succeeds_beside_more_idle_sockets_than_descriptors() {
     )
     .unwrap();
     let world = World::new(Mining::Auto).await;
-    let config = world.config("server.header_timeout_seconds = 120");
+    let config = world
+        .config("server.header_timeout_seconds = 120\nserver.max_connections_per_address = 16384");
     let server = start_limited(&format!("ulimit -n {DESCRIPTORS}"), &config).await;
     // The buyer's own connection is open before them.
     let payments = [
@@ -210,4 +214,61 @@ async fn a_paid_call_succeeds_beside_more_idle_sockets_than_descriptors() {
     drop(sockets);
     let log = server.stop().await;
     assert!(log.contains("fewer connections than configured"), "{log}");
+}
+
+/// Opens connections from an address of this machine, each with an unfinished head.
+async fn unfinished(from: [u8; 4], to: SocketAddr, count: usize) -> Vec<TcpStream> {
+    let mut opened = Vec::new();
+    for _ in 0..count {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind((from, 0).into()).unwrap();
+        let mut stream = socket.connect(to).await.unwrap();
+        // A refused connection may be closed already.
+        let _ = stream
+            .write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n")
+            .await;
+        opened.push(stream);
+    }
+    opened
+}
+
+/// How many of the connections the server serves when their heads are finished.
+async fn served(connections: Vec<TcpStream>) -> usize {
+    let mut served = 0;
+    for mut stream in connections {
+        let _ = stream.write_all(b"Connection: close\r\n\r\n").await;
+        let mut answer = Vec::new();
+        let read = stream.read_to_end(&mut answer);
+        let _ = tokio::time::timeout(crate::process::PATIENCE, read)
+            .await
+            .unwrap();
+        served += usize::from(answer.starts_with(b"HTTP/1.1 200"));
+    }
+    served
+}
+
+/// One address cannot fill the server with unfinished requests. The operator's proxy, through which
+/// many clients come, can open more.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_address_holds_only_its_part_of_the_connections() {
+    const CAP: usize = 20;
+    let world = World::new(Mining::Auto).await;
+    let config = world.config(
+        "server.max_connections_per_address = 20\nserver.trusted_proxies = ['127.0.0.3/32']",
+    );
+    let server = start_server(&config, &[]).await;
+    let crowd = unfinished([127, 0, 0, 2], server.address(), 2 * CAP).await;
+    let proxied = unfinished([127, 0, 0, 3], server.address(), 2 * CAP).await;
+    // Another address buys meanwhile.
+    let payment = world.buyer.sign(&server, PRICED[0], 0).await;
+    let answer = world.buyer.present(&server, &payment).await;
+    world.assert_paid(&payment, &answer);
+    let metrics = world.buyer.get(&server, "/metrics").await.text;
+    same(gauge(&metrics, "svc_connections_refused_total "), 20);
+    assert_eq!(served(crowd).await, CAP);
+    assert_eq!(served(proxied).await, 2 * CAP);
+    // The places are free again.
+    let next = unfinished([127, 0, 0, 2], server.address(), 1).await;
+    assert_eq!(served(next).await, 1);
+    server.stop().await;
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use alloy_primitives::Address;
 use data_sources::{
-    Mode, SourceConfig, SourceErrorKind, coinpaprika::Coinpaprika, frankfurter::Frankfurter,
-    hyperliquid_info::HyperliquidInfo,
+    Caller, Meter, Mode, SourceConfig, SourceErrorKind, coinpaprika::Coinpaprika,
+    frankfurter::Frankfurter, hyperliquid_info::HyperliquidInfo,
 };
 use jiff::{SignedDuration, Timestamp};
 use readings::{
@@ -68,6 +68,30 @@ async fn the_first_minute_has_no_burst_and_a_refusal_says_when() {
         (Some(20), Some(1_100), Some(60))
     );
     assert_eq!((role.quota_left, role.quota_resets_at), (None, None));
+}
+
+#[tokio::test]
+async fn newcomers_leave_a_part_of_a_budget_to_others() {
+    let server = answering(ResponseTemplate::new(200).set_body_json(json!({"role": "user"}))).await;
+    let clock = recorded_clock();
+    let reserving = SourceConfig {
+        reserved_percent: 50,
+        ..config(&server, HyperliquidInfo::SPEC.urls)
+    };
+    let hyperliquid = hyperliquid(reserving, &clock);
+    let budget = &hyperliquid.source().budget()[0];
+    assert_eq!((budget.common, budget.limit), (550, 1_100));
+    let newcomer = Meter::new(Caller::Newcomer);
+    let (served, refused) = newcomer.scope(roles(&hyperliquid, 0)).await;
+    assert_eq!(
+        (served, refused.reason()),
+        (9, "upstream_over_budget".to_owned())
+    );
+    // A caller that returns at the named time is served.
+    let payer = Meter::new(Caller::Credited);
+    assert_eq!(payer.scope(roles(&hyperliquid, 100)).await.0, 9);
+    clock.advance(Duration::from_secs(refused.retry_after().unwrap()));
+    assert_eq!(newcomer.scope(roles(&hyperliquid, 200)).await.0, 9);
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Every request on the wire counts for the caller that caused it.
 
-use data_sources::{Meter, Usage, coinpaprika::Coinpaprika, openai::Openai};
+use data_sources::{Caller, Meter, Usage, coinpaprika::Coinpaprika, openai::Openai};
 use readings::symbol::SymbolKey;
 use serde_json::json;
 use wiremock::{Mock, MockServer, ResponseTemplate, matchers::any};
@@ -20,7 +20,11 @@ async fn retries_count_and_waiting_does_not() {
         .mount(&server)
         .await;
     let (coinpaprika, btc) = (coinpaprika(&server), SymbolKey::new("btc").unwrap());
-    let (first, second, third) = (Meter::new(), Meter::new(), Meter::new());
+    let (first, second, third) = (
+        Meter::new(Caller::Newcomer),
+        Meter::new(Caller::Newcomer),
+        Meter::new(Caller::Newcomer),
+    );
     let coin = || coinpaprika.coin(&btc, None);
     // The second caller finds the first caller's fetch in progress, which does not count for it.
     let (one, other) = tokio::join!(first.scope(coin()), second.scope(coin()));
@@ -44,7 +48,7 @@ async fn a_fetch_counts_although_its_caller_went_away() {
     let answer = ResponseTemplate::new(200).set_body_json(json!({"currencies": []}));
     Mock::given(any()).respond_with(answer).mount(&server).await;
     let (coinpaprika, btc) = (coinpaprika(&server), SymbolKey::new("btc").unwrap());
-    let meter = Meter::new();
+    let meter = Meter::new(Caller::Newcomer);
     let mut gone = Box::pin(meter.scope(coinpaprika.coin(&btc, None)));
     tokio::select! {
         biased;
@@ -52,7 +56,7 @@ async fn a_fetch_counts_although_its_caller_went_away() {
         () = tokio::task::yield_now() => {}
     }
     drop(gone);
-    let other = Meter::new();
+    let other = Meter::new(Caller::Newcomer);
     let told = other.scope(coinpaprika.coin(&btc, None)).await;
     assert_eq!(told.unwrap_err().code(), "symbol_not_found");
     assert_eq!(
@@ -70,7 +74,7 @@ async fn models_count_apart() {
         .await;
     let config = config(&server, Openai::SPEC.urls);
     let openai = Openai::new(&transport(), config, recorded_clock().shared()).unwrap();
-    let meter = Meter::new();
+    let meter = Meter::new(Caller::Newcomer);
     meter.scope(openai.research("why?")).await.unwrap_err();
     let once = Usage {
         model_calls: 1,

@@ -10,8 +10,8 @@ use std::{
 };
 
 use data_sources::{
-    QuotaStore, QuotaStoreError, SourceConfig, SourceErrorKind, Stored, coingecko::Coingecko,
-    coinpaprika::Coinpaprika,
+    Caller, Meter, QuotaStore, QuotaStoreError, SourceConfig, SourceErrorKind, Stored,
+    coingecko::Coingecko, coinpaprika::Coinpaprika,
 };
 use jiff::Timestamp;
 use readings::symbol::SymbolKey;
@@ -227,6 +227,30 @@ async fn days_months_and_servers_are_configuration() {
         coingecko.source().quota().map(|quota| quota.limit)
     };
     assert_eq!((plan(None), plan(Some("pro"))), (Some(10_000), None));
+}
+
+#[tokio::test]
+async fn newcomers_leave_a_part_of_a_quota_to_others() {
+    let bench = Bench::new().await;
+    let change = |config: &mut SourceConfig| {
+        config.monthly_quota = Some(60);
+        config.reserved_percent = 20;
+    };
+    let upstream = bench.start(change).await;
+    let newcomer = Meter::new(Caller::Newcomer);
+    // Of the 48 calls for newcomers 32 are due, and 4 more may be used ahead of time.
+    let (served, refused) = newcomer.scope(bench.spend(&upstream, 100)).await;
+    assert_eq!(served, 36);
+    assert_eq!(refused.unwrap().reason(), "upstream_quota_spent");
+    // A restart changes nothing.
+    let again = bench.start(change).await;
+    assert_eq!(newcomer.scope(bench.spend(&again, 1)).await.0, 0);
+    let quota = again.source().quota().unwrap();
+    assert_eq!((quota.left, quota.limit), (24, 60));
+    // Of all 60, 46 may be used by now.
+    let payer = Meter::new(Caller::Credited);
+    assert_eq!(payer.scope(bench.spend(&again, 100)).await.0, 10);
+    assert_eq!(request_count(&bench.server).await, 46);
 }
 
 #[tokio::test]
