@@ -15,7 +15,9 @@ use data_sources::Clock;
 use http::header::{self, HeaderMap, HeaderValue};
 use http::request::Parts;
 use http::{Method, Request};
-use http_edge::{ClientAddress, Draining, Handler, RequestBody, RequestId, read_body};
+use http_edge::{
+    ClientAddress, Draining, Handler, Hosts, PROBES, RequestBody, RequestId, read_body,
+};
 use ledger::{Journal, PaidAnswer, RequestBinding};
 use route_catalog::{
     Allow, Catalog, ErrorCode, FREE_ROUTES, Operation, Problem, Resolution, resolve,
@@ -29,7 +31,7 @@ use crate::artifacts;
 use crate::call::Call;
 use crate::challenge::Challenger;
 use crate::config::ServerSection;
-use crate::cors::{Origins, READ, preflight, read_options};
+use crate::cors::{READ, Readers, preflight, read_options};
 use crate::delegation::{self, Endpoints};
 use crate::free::Free;
 use crate::observe::Challenges;
@@ -38,7 +40,7 @@ use crate::payment::{
     self, Declined, Ended, PAYMENTS_PREFIX, PaidCall, PaymentProcessor, Worker, answer_look_up,
     deliver, read_payment,
 };
-use crate::reply::{ErrorReply, REQUEST_ID, Reply, body_refused, own_header_value};
+use crate::reply::{ErrorReply, Reply, body_refused};
 use crate::wallets::{INTENTS_PREFIX, answer_intent};
 
 /// The paid API over a settler and a journal.
@@ -51,8 +53,8 @@ pub(crate) struct Api<S, J> {
     free: Free,
     delegations: Option<Endpoints>,
     challenges: Challenges,
-    origins: Origins,
-    hosts: Vec<String>,
+    readers: Readers,
+    hosts: Hosts,
     max_body_bytes: usize,
     body_timeout: Duration,
 }
@@ -82,12 +84,8 @@ impl<S: Settler, J: Journal> Api<S, J> {
             sources,
             delegations: None,
             challenges: Challenges::new(),
-            origins: Origins::new(server.allowed_origins.as_deref()),
-            hosts: server
-                .allowed_hosts
-                .iter()
-                .map(|host| host.to_ascii_lowercase())
-                .collect(),
+            readers: Readers::new(server),
+            hosts: hosts(server),
             max_body_bytes: server.max_body_bytes,
             body_timeout: Duration::from_secs(server.body_timeout_seconds),
         }
@@ -112,7 +110,8 @@ impl<S: Settler, J: Journal> Api<S, J> {
         client: ClientAddress,
         request: Request<RequestBody>,
     ) -> Dispatched {
-        if !self.is_our_host(request.headers()) {
+        let is_probe = PROBES.contains(&request.uri().path());
+        if !is_probe && !self.hosts.serve(request.uri(), request.headers()) {
             let message = "the Host header names a host that this server does not serve";
             let refusal = ErrorReply::new(ErrorCode::NotFound, message);
             return Dispatched::Answered(refusal.into_reply(id));
@@ -256,16 +255,15 @@ impl<S: Settler, J: Journal> Api<S, J> {
         let reading = Box::pin(read_body(body, self.max_body_bytes, self.body_timeout));
         reading.await.map_err(|error| body_refused(&error))
     }
+}
 
-    fn is_our_host(&self, headers: &HeaderMap) -> bool {
-        if self.hosts.is_empty() {
-            return true;
-        }
-        let host = headers
-            .get(header::HOST)
-            .and_then(|host| host.to_str().ok());
-        host.is_some_and(|host| self.hosts.contains(&host.to_ascii_lowercase()))
+/// The hosts that are served: all of them unless the configuration names some.
+fn hosts(server: &ServerSection) -> Hosts {
+    let listed = server.hosts();
+    if listed.is_empty() {
+        return Hosts::any();
     }
+    Hosts::listed(listed.iter().map(String::as_str))
 }
 
 /// The work behind paid operations, over the sources of a configuration.
@@ -331,9 +329,7 @@ impl<S: Settler, J: Journal> Handler for Api<S, J> {
                 Dispatched::Answered(reply) => reply,
                 Dispatched::Waiting(answering) => answering.await,
             };
-            let headers = reply.headers_mut();
-            headers.insert(REQUEST_ID, own_header_value(id.text()));
-            self.origins.allow(origin, headers);
+            self.readers.allow(origin, reply.headers_mut());
             reply
         }
     }

@@ -8,7 +8,9 @@ mod draining;
 mod process;
 mod refusal;
 mod request_id;
+mod served;
 mod server;
+mod stream;
 
 pub mod rates;
 
@@ -18,4 +20,5 @@ pub use descriptors::RESERVED_DESCRIPTORS;
 pub use draining::Draining;
 pub use process::{announce, shutdown_signal};
 pub use request_id::{RequestId, RequestIds};
+pub use served::{Hosts, Origins, PROBES};
 pub use server::{Drained, Handler, Limits, Server};

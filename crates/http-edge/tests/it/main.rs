@@ -9,6 +9,7 @@
 )]
 
 mod bodies;
+mod heads;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
