@@ -2,9 +2,6 @@
 //!
 //! The path decides whether the request is for the protocol or for an operator. Then come the
 //! guard, the method, the headers, and last the body. The dispatcher judges the message.
-//!
-//! The guard comes first, then the path, the method and the headers, and the body last. The
-//! dispatcher judges the message.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +19,7 @@ use super::media;
 use super::operations::Operations;
 use super::reply::{self, Reply};
 use crate::mcp::{Declared, Dispatcher, Field, Toolbox};
-use crate::rpc::Fault;
+use crate::rpc::{Fault, without_mark};
 
 /// The path of the protocol, in both usual spellings.
 const PATHS: [&str; 2] = ["/mcp", "/mcp/"];
@@ -97,7 +94,11 @@ impl<T: Toolbox> Endpoint<T> {
             name: field(&parts.headers, MCP_NAME),
             client: Some(client.ip()),
         };
-        reply::message(self.dispatcher.answer(&body, Some(&declared)).await)
+        reply::message(
+            self.dispatcher
+                .answer(without_mark(&body), Some(&declared))
+                .await,
+        )
     }
 }
 
