@@ -53,6 +53,7 @@ impl ApiConfig {
 client_address_header = "x-forwarded-for"
 max_connections = 600
 header_timeout_seconds = 4
+idle_timeout_seconds = 4
 body_timeout_seconds = 4
 write_timeout_seconds = 4
 
@@ -155,6 +156,7 @@ listen = "127.0.0.1:0"
 client_address_header = "x-forwarded-for"
 max_connections = 600
 header_timeout_seconds = 4
+idle_timeout_seconds = 4
 body_timeout_seconds = 4
 write_timeout_seconds = 4
 
