@@ -22,6 +22,7 @@ use ledger::{Journal, PaidAnswer, RequestBinding};
 use route_catalog::{
     Allow, Catalog, ErrorCode, FREE_ROUTES, Operation, Problem, Resolution, resolve,
 };
+use serde::de::IgnoredAny;
 use server_process::count_answer;
 use settlement::Settler;
 use x402_wire::PaymentPayload;
@@ -217,9 +218,10 @@ impl<S: Settler, J: Journal> Api<S, J> {
             parts.uri.query().map(str::to_owned),
             max_age(&parts.headers),
         );
+        let is_json = declares_json(&parts.headers);
         drop(parts);
         async move {
-            let body = match self.body(operation, body).await {
+            let body = match self.body(operation, body, is_json).await {
                 Ok(body) => body,
                 Err(refusal) => return refusal.into_reply(id),
             };
@@ -248,12 +250,24 @@ impl<S: Settler, J: Journal> Api<S, J> {
             .unwrap_or_else(|| binding(operation, query, body))
     }
 
-    async fn body(&self, operation: Operation, body: RequestBody) -> Result<Bytes, ErrorReply> {
+    /// Reads the body of a route that takes one. A body that neither claims to be JSON nor is JSON
+    /// is refused here; the parameters of any other one are judged later.
+    async fn body(
+        &self,
+        operation: Operation,
+        body: RequestBody,
+        is_json: bool,
+    ) -> Result<Bytes, ErrorReply> {
         if !operation.route().takes_body() {
             return Ok(Bytes::new());
         }
         let reading = Box::pin(read_body(body, self.max_body_bytes, self.body_timeout));
-        reading.await.map_err(|error| body_refused(&error))
+        let body = reading.await.map_err(|error| body_refused(&error))?;
+        if !is_json && serde_json::from_slice::<IgnoredAny>(&body).is_err() {
+            let message = "expected a JSON body with Content-Type: application/json";
+            return Err(ErrorReply::new(ErrorCode::UnsupportedMediaType, message));
+        }
+        Ok(body)
     }
 }
 
@@ -342,6 +356,16 @@ fn binding(operation: Operation, query: Option<&str>, body: &[u8]) -> RequestBin
 
 fn has_payment(headers: &HeaderMap) -> bool {
     headers.contains_key(x402_wire::header::PAYMENT_SIGNATURE)
+}
+
+/// Whether the body is declared as JSON, or as nothing.
+fn declares_json(headers: &HeaderMap) -> bool {
+    let Some(declared) = headers.get(header::CONTENT_TYPE) else {
+        return true;
+    };
+    let essence = declared.to_str().unwrap_or_default().split(';').next();
+    let essence = essence.unwrap_or_default().trim().to_ascii_lowercase();
+    matches!(essence.as_str(), "application/json" | "text/json") || essence.ends_with("+json")
 }
 
 fn max_age(headers: &HeaderMap) -> Result<Option<u64>, Problem> {
