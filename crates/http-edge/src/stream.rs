@@ -22,7 +22,6 @@ const MOST_UNREAD_BYTES: usize = 16 * 1024 * 1024;
 
 /// What a connection waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
 enum Phase {
     /// The client sends the head of a request, or has sent nothing since it connected.
     Head,
@@ -30,6 +29,24 @@ enum Phase {
     Request,
     /// The last request is answered, and the next one has not begun.
     Idle,
+}
+
+impl Phase {
+    const fn code(self) -> u8 {
+        match self {
+            Self::Head => 0,
+            Self::Request => 1,
+            Self::Idle => 2,
+        }
+    }
+
+    const fn of(code: u8) -> Self {
+        match code {
+            1 => Self::Request,
+            2 => Self::Idle,
+            _ => Self::Head,
+        }
+    }
 }
 
 /// What the service of a connection tells its stream.
@@ -43,7 +60,7 @@ pub(crate) struct ConnectionState {
 impl ConnectionState {
     pub(crate) fn new() -> Self {
         Self {
-            phase: AtomicU8::new(Phase::Head as u8),
+            phase: AtomicU8::new(Phase::Head.code()),
             is_unread: AtomicBool::new(false),
         }
     }
@@ -64,15 +81,11 @@ impl ConnectionState {
     }
 
     fn enter(&self, phase: Phase) {
-        self.phase.store(phase as u8, Ordering::Relaxed);
+        self.phase.store(phase.code(), Ordering::Relaxed);
     }
 
     fn phase(&self) -> Phase {
-        match self.phase.load(Ordering::Relaxed) {
-            phase if phase == Phase::Request as u8 => Phase::Request,
-            phase if phase == Phase::Idle as u8 => Phase::Idle,
-            _ => Phase::Head,
-        }
+        Phase::of(self.phase.load(Ordering::Relaxed))
     }
 }
 
