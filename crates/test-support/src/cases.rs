@@ -2,6 +2,7 @@
 //! folder's README describes the form.
 
 #![expect(
+    clippy::indexing_slicing,
     clippy::panic,
     clippy::unwrap_used,
     reason = "a test says what it needs by panicking"
