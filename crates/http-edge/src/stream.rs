@@ -20,6 +20,9 @@ use crate::refusal::Refusal;
 /// The most bytes that are read and thrown away before a connection closes.
 const MOST_UNREAD_BYTES: usize = 16 * 1024 * 1024;
 
+/// The longest wait. No deadline lies beyond what a clock can show.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 3_600);
+
 /// What a connection waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
@@ -174,7 +177,7 @@ impl ConnectionStream {
 
     fn restart(&mut self, limit: Duration) {
         let now = Instant::now();
-        let deadline = now.checked_add(limit).unwrap_or(now);
+        let deadline = now.checked_add(limit.min(LONGEST)).unwrap_or(now);
         self.timer.as_mut().reset(deadline);
     }
 
