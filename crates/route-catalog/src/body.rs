@@ -166,7 +166,10 @@ mod tests {
 
     #[test]
     fn one_byte_order_mark_is_ignored() {
-        assert_eq!(Json::parse("\u{feff}{}".as_bytes()), Ok(Json::Object(Vec::new())));
+        assert_eq!(
+            Json::parse("\u{feff}{}".as_bytes()),
+            Ok(Json::Object(Vec::new()))
+        );
         assert!(Json::parse("\u{feff}\u{feff}{}".as_bytes()).is_err());
     }
 
