@@ -60,20 +60,20 @@ pub struct Limits {
     /// The most bytes of a request's body, for [`read_body`](crate::read_body) and for the rest
     /// that is read before the answer.
     pub max_body_bytes: usize,
-    /// The most time for a request's head: the first one from the connection's beginning, later ones
-    /// from their first byte. A connection that arrives while fewer than a quarter of the places are
-    /// free gets a sixteenth of this time and of [`Self::idle_timeout`], so that silent connections
-    /// soon make room for others.
+    /// The most time for a request's head: the first one from the connection's beginning, later
+    /// ones from their first byte. A connection that arrives while fewer than a quarter of the
+    /// places are free gets a sixteenth of this time and of [`Self::idle_timeout`], so that silent
+    /// connections soon make room for others.
     pub header_timeout: Duration,
     /// The most time between an answer and the next request. It should be longer than a proxy keeps
     /// its connections (60 seconds with most load balancers), so that the proxy closes first.
     pub idle_timeout: Duration,
     /// The most time for a body.
     pub body_timeout: Duration,
-    /// The most time for the rest of a body that nobody reads, once before the answer and once after
-    /// it. A rest of up to [`Self::max_body_bytes`] is read before the answer, and the connection
-    /// stays open. Of a longer or slower one, up to 16 MiB are read and thrown away after the answer,
-    /// and the connection closes then.
+    /// The most time for the rest of a body that nobody reads, once before the answer and once
+    /// after it. A rest of up to [`Self::max_body_bytes`] is read before the answer, and the
+    /// connection stays open. Of a longer or slower one, up to 16 MiB are read and thrown away
+    /// after the answer, and the connection closes then.
     pub linger: Duration,
     /// The most time for a client to read an answer.
     pub write_timeout: Duration,
