@@ -14,8 +14,8 @@ use tokio::sync::oneshot;
 /// The body of a request.
 ///
 /// A [`Handler`](crate::Handler) may drop it before its end, as a 402 or a 413 does. The server
-/// then reads the rest, so that the answer reaches a client that sends its whole body before it reads;
-/// see [`Limits::linger`](crate::Limits::linger).
+/// then reads the rest, so that the answer reaches a client that sends its whole body before it
+/// reads; see [`Limits::linger`](crate::Limits::linger).
 #[derive(Debug)]
 pub struct RequestBody {
     /// `None` only while the body is dropped.

@@ -12,9 +12,9 @@ impl Route {
     /// Reads the parameters of a request from the raw query (without `?`) and the raw body.
     ///
     /// An unknown query parameter is refused by name, with the nearest known one: a misspelt name
-    /// would otherwise buy the answer to another question. Only routes that declare a body read one. The
-    /// body must be a JSON object; unknown and repeated keys are refused by name. A value is never
-    /// guessed: a number is a problem where a string is declared.
+    /// would otherwise buy the answer to another question. Only routes that declare a body read
+    /// one. The body must be a JSON object; unknown and repeated keys are refused by name. A value
+    /// is never guessed: a number is a problem where a string is declared.
     ///
     /// # Errors
     ///

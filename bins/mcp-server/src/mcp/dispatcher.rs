@@ -1,5 +1,5 @@
-//! Answers one message or a batch: the methods of the protocol over a toolbox. It knows no transport, and
-//! keeps nothing between two messages.
+//! Answers one message or a batch: the methods of the protocol over a toolbox. It knows no
+//! transport, and keeps nothing between two messages.
 
 use std::net::IpAddr;
 use std::time::Instant;

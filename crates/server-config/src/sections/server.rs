@@ -265,8 +265,8 @@ fn host(text: &str) -> Option<String> {
     }
 }
 
-/// Reads the origin of a page, or `*`, and writes it as browsers write it: in small letters, without
-/// the scheme's own port and without a slash at the end.
+/// Reads the origin of a page, or `*`, and writes it as browsers write it: in small letters,
+/// without the scheme's own port and without a slash at the end.
 fn origin(text: &str) -> Option<String> {
     if text == "*" {
         return Some(text.to_owned());
