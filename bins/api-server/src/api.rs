@@ -15,11 +15,14 @@ use data_sources::Clock;
 use http::header::{self, HeaderMap, HeaderValue};
 use http::request::Parts;
 use http::{Method, Request};
-use http_edge::{ClientAddress, Draining, Handler, OnWritten, RequestBody, RequestId, read_body};
+use http_edge::{
+    ClientAddress, Draining, Handler, Hosts, OnWritten, PROBES, RequestBody, RequestId, read_body,
+};
 use ledger::{Journal, PaidAnswer, RequestBinding};
 use route_catalog::{
     Allow, Catalog, ErrorCode, FREE_ROUTES, Operation, Problem, Resolution, resolve,
 };
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use server_process::count_answer;
 use settlement::Settler;
@@ -31,7 +34,7 @@ use crate::artifacts;
 use crate::call::Call;
 use crate::challenge::Challenger;
 use crate::config::ServerSection;
-use crate::cors::{Origins, READ, preflight, read_options};
+use crate::cors::{READ, Readers, preflight, read_options};
 use crate::delegation::{self, Endpoints};
 use crate::free::Free;
 use crate::observe::Challenges;
@@ -41,7 +44,7 @@ use crate::payment::{
     self, Declined, Ended, PAYMENTS_PREFIX, PaidCall, PaymentProcessor, Worker, answer_look_up,
     deliver, read_payment,
 };
-use crate::reply::{ErrorReply, REQUEST_ID, Reply, body_refused, own_header_value};
+use crate::reply::{ErrorReply, Reply, body_refused, own_header_value};
 use crate::wallets::{INTENTS_PREFIX, answer_intent, begun_intent};
 
 /// The paid API over a settler and a journal.
@@ -54,8 +57,8 @@ pub(crate) struct Api<S, J> {
     free: Free,
     delegations: Option<Endpoints>,
     challenges: Challenges,
-    origins: Origins,
-    hosts: Vec<String>,
+    readers: Readers,
+    hosts: Hosts,
     max_body_bytes: usize,
     body_timeout: Duration,
 }
@@ -85,12 +88,8 @@ impl<S: Settler, J: Journal> Api<S, J> {
             sources,
             delegations: None,
             challenges: Challenges::new(),
-            origins: Origins::new(server.allowed_origins.as_deref()),
-            hosts: server
-                .allowed_hosts
-                .iter()
-                .map(|host| host.to_ascii_lowercase())
-                .collect(),
+            readers: Readers::new(server),
+            hosts: hosts(server),
             max_body_bytes: server.max_body_bytes,
             body_timeout: Duration::from_secs(server.body_timeout_seconds),
         }
@@ -115,7 +114,8 @@ impl<S: Settler, J: Journal> Api<S, J> {
         client: ClientAddress,
         request: Request<RequestBody>,
     ) -> Dispatched {
-        if !self.is_our_host(request.headers()) {
+        let is_probe = PROBES.contains(&request.uri().path());
+        if !is_probe && !self.hosts.serve(request.uri(), request.headers()) {
             let message = "the Host header names a host that this server does not serve";
             let refusal = ErrorReply::new(ErrorCode::NotFound, message);
             return Dispatched::Answered(refusal.into_reply(id));
@@ -221,9 +221,10 @@ impl<S: Settler, J: Journal> Api<S, J> {
             parts.uri.query().map(str::to_owned),
             max_age(&parts.headers),
         );
+        let is_json = declares_json(&parts.headers);
         drop(parts);
         async move {
-            let body = match self.body(operation, body).await {
+            let body = match self.body(operation, body, is_json).await {
                 Ok(body) => body,
                 Err(refusal) => return refusal.into_reply(id),
             };
@@ -263,23 +264,34 @@ impl<S: Settler, J: Journal> Api<S, J> {
             .unwrap_or_else(|| binding(operation, query, body))
     }
 
-    async fn body(&self, operation: Operation, body: RequestBody) -> Result<Bytes, ErrorReply> {
+    /// Reads the body of a route that takes one. A body that neither claims to be JSON nor is JSON
+    /// is refused here; the parameters of any other one are judged later.
+    async fn body(
+        &self,
+        operation: Operation,
+        body: RequestBody,
+        is_json: bool,
+    ) -> Result<Bytes, ErrorReply> {
         if !operation.route().takes_body() {
             return Ok(Bytes::new());
         }
         let reading = Box::pin(read_body(body, self.max_body_bytes, self.body_timeout));
-        reading.await.map_err(|error| body_refused(&error))
-    }
-
-    fn is_our_host(&self, headers: &HeaderMap) -> bool {
-        if self.hosts.is_empty() {
-            return true;
+        let body = reading.await.map_err(|error| body_refused(&error))?;
+        if !is_json && serde_json::from_slice::<IgnoredAny>(&body).is_err() {
+            let message = "expected a JSON body with Content-Type: application/json";
+            return Err(ErrorReply::new(ErrorCode::UnsupportedMediaType, message));
         }
-        let host = headers
-            .get(header::HOST)
-            .and_then(|host| host.to_str().ok());
-        host.is_some_and(|host| self.hosts.contains(&host.to_ascii_lowercase()))
+        Ok(body)
     }
+}
+
+/// The hosts that are served: all of them unless the configuration names some.
+fn hosts(server: &ServerSection) -> Hosts {
+    let listed = server.hosts();
+    if listed.is_empty() {
+        return Hosts::any();
+    }
+    Hosts::listed(listed.iter().map(String::as_str))
 }
 
 /// The work behind paid operations, over the sources of a configuration.
@@ -380,9 +392,7 @@ impl<S: Settler, J: Journal> Handler for Api<S, J> {
                 Dispatched::Answered(reply) => reply,
                 Dispatched::Waiting(answering) => answering.await,
             };
-            let headers = reply.headers_mut();
-            headers.insert(REQUEST_ID, own_header_value(id.text()));
-            self.origins.allow(origin, headers);
+            self.readers.allow(origin, reply.headers_mut());
             reply
         }
     }
@@ -395,6 +405,16 @@ fn binding(operation: Operation, query: Option<&str>, body: &[u8]) -> RequestBin
 
 fn has_payment(headers: &HeaderMap) -> bool {
     headers.contains_key(x402_wire::header::PAYMENT_SIGNATURE)
+}
+
+/// Whether the body is declared as JSON, or as nothing.
+fn declares_json(headers: &HeaderMap) -> bool {
+    let Some(declared) = headers.get(header::CONTENT_TYPE) else {
+        return true;
+    };
+    let essence = declared.to_str().unwrap_or_default().split(';').next();
+    let essence = essence.unwrap_or_default().trim().to_ascii_lowercase();
+    matches!(essence.as_str(), "application/json" | "text/json") || essence.ends_with("+json")
 }
 
 fn max_age(headers: &HeaderMap) -> Result<Option<u64>, Problem> {

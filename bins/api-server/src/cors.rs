@@ -2,9 +2,11 @@
 
 use http::StatusCode;
 use http::header::{self, HeaderMap, HeaderValue};
+use http_edge::Origins;
 use route_catalog::Allow;
 
-use crate::reply::{Reply, header_value};
+use crate::config::ServerSection;
+use crate::reply::Reply;
 
 /// Answers an `OPTIONS` request on a paid path.
 pub(crate) fn preflight(allow: Allow) -> Reply {
@@ -46,31 +48,25 @@ pub(crate) fn read_options() -> Reply {
 }
 
 /// The browser origins whose pages may read answers.
-pub(crate) enum Origins {
-    Any,
-    These(Vec<HeaderValue>),
-}
+pub(crate) struct Readers(Origins);
 
-impl Origins {
+impl Readers {
     /// Allows every origin unless the configuration names some. That is safe because no answer
     /// depends on cookies.
-    pub(crate) fn new(allowed: Option<&[String]>) -> Self {
-        let Some(allowed) = allowed else {
-            return Self::Any;
-        };
-        if allowed.iter().any(|origin| origin == "*") {
-            return Self::Any;
-        }
-        Self::These(allowed.iter().map(|origin| header_value(origin)).collect())
+    pub(crate) fn new(server: &ServerSection) -> Self {
+        let listed = server.origins();
+        Self(listed.map_or_else(Origins::any, |origins| {
+            Origins::listed(origins.iter().map(String::as_str))
+        }))
     }
 
     /// Lets a page from `origin` read the answer if that origin is allowed.
     pub(crate) fn allow(&self, origin: Option<HeaderValue>, headers: &mut HeaderMap) {
         let Some(origin) = origin else { return };
-        let allowed = match self {
-            Self::Any => HeaderValue::from_static("*"),
-            Self::These(origins) if origins.contains(&origin) => origin,
-            Self::These(_) => return,
+        let allowed = match origin.to_str() {
+            _ if self.0.are_any() => HeaderValue::from_static("*"),
+            Ok(text) if self.0.serve(text) => origin,
+            _ => return,
         };
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, allowed);
         headers.insert(header::VARY, HeaderValue::from_static("Origin"));

@@ -22,7 +22,6 @@ pub(crate) const PAYMENT_REQUIRED: HeaderName =
 pub(crate) const PAYMENT_RESPONSE: HeaderName =
     HeaderName::from_static(x402_wire::header::PAYMENT_RESPONSE);
 pub(crate) const CONTENT_DIGEST: HeaderName = HeaderName::from_static("content-digest");
-pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// The usual number of headers. A header table of this size fits the small blocks that the
 /// allocator keeps for each thread; one header more would not.
@@ -156,6 +155,7 @@ pub(crate) fn body_refused(error: &BodyError) -> ErrorReply {
         BodyError::TooLarge { .. } => {
             ErrorReply::new(ErrorCode::PayloadTooLarge, error.to_string())
         }
+        BodyError::Encoded => ErrorReply::new(ErrorCode::UnsupportedMediaType, error.to_string()),
         BodyError::TooSlow { .. } | BodyError::Broken => {
             ErrorReply::new(ErrorCode::InvalidParams, error.to_string()).retryable(true)
         }

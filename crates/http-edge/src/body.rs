@@ -1,33 +1,66 @@
 //! Reads a request body within bounds.
 
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::header::{self, HeaderMap};
 use thiserror::Error;
 use tokio::sync::oneshot;
 
 /// The body of a request.
 ///
-/// A [`Handler`](crate::Handler) may drop it unread: the server then reads the rest before it sends
-/// the answer, within [`Limits::max_body_bytes`](crate::Limits::max_body_bytes) and
-/// [`Limits::body_timeout`](crate::Limits::body_timeout). Otherwise the connection would close
-/// while the client still sends, and the client (a reverse proxy above all) could lose the answer.
+/// A [`Handler`](crate::Handler) may drop it before its end, as a 402 or a 413 does. The server
+/// then reads the rest, so that the answer reaches a client that sends its whole body before it
+/// reads; see [`Limits::linger`](crate::Limits::linger).
 #[derive(Debug)]
 pub struct RequestBody {
     /// `None` only while the body is dropped.
     incoming: Option<Incoming>,
-    /// Takes the body back when the handler drops it unread.
-    unread: Option<oneshot::Sender<Incoming>>,
+    /// Whether the head has a `Content-Encoding` that changes the bytes.
+    is_encoded: bool,
+    /// Whether somebody has begun to read it.
+    is_begun: bool,
+    /// Takes the body back when the handler drops it before its end.
+    unread: Option<oneshot::Sender<Unread>>,
+}
+
+/// The rest of a body that its handler has dropped.
+#[derive(Debug)]
+pub(crate) struct Unread {
+    incoming: Incoming,
+    is_begun: bool,
+}
+
+impl Unread {
+    /// Reads the rest within bounds, and forgets it. Returns whether that was all of it.
+    ///
+    /// A rest that is known to be too long is not read. Neither is the rest of a body that the
+    /// handler began to read: it gave up because that body is too long or too slow.
+    pub(crate) async fn discard(self, limit: usize, timeout: Duration) -> bool {
+        if self.is_begun {
+            return false;
+        }
+        let body = RequestBody {
+            incoming: Some(self.incoming),
+            is_encoded: false,
+            is_begun: true,
+            unread: None,
+        };
+        read_body(body, limit, timeout).await.is_ok()
+    }
 }
 
 impl RequestBody {
-    /// Wraps the body of a request. The receiver gets the body back if it is dropped before anybody
-    /// has read from it; it is `None` for a body without bytes.
-    pub(crate) fn new(incoming: Incoming) -> (Self, Option<oneshot::Receiver<Incoming>>) {
+    /// Wraps the body of a request. The receiver gets the body back if it is dropped before its
+    /// end; it is `None` for a body without bytes.
+    pub(crate) fn new(
+        incoming: Incoming,
+        headers: &HeaderMap,
+    ) -> (Self, Option<oneshot::Receiver<Unread>>) {
         let (unread, returned) = match incoming.is_end_stream() {
             true => (None, None),
             false => {
@@ -35,16 +68,38 @@ impl RequestBody {
                 (Some(unread), Some(returned))
             }
         };
-        let incoming = Some(incoming);
-        (Self { incoming, unread }, returned)
+        let body = Self {
+            incoming: Some(incoming),
+            is_encoded: is_encoded(headers),
+            is_begun: false,
+            unread,
+        };
+        (body, returned)
     }
+}
+
+/// Whether a `Content-Encoding` changes the bytes of the body.
+fn is_encoded(headers: &HeaderMap) -> bool {
+    let mut lines = headers.get_all(header::CONTENT_ENCODING).iter();
+    lines.any(|line| {
+        let mut codings = line.as_bytes().split(|byte| *byte == b',');
+        codings.any(|coding| {
+            let coding = coding.trim_ascii();
+            !coding.is_empty() && !coding.eq_ignore_ascii_case(b"identity")
+        })
+    })
 }
 
 impl Drop for RequestBody {
     fn drop(&mut self) {
-        if let (Some(incoming), Some(unread)) = (self.incoming.take(), self.unread.take()) {
+        if let (Some(incoming), Some(unread)) = (self.incoming.take(), self.unread.take())
+            && !incoming.is_end_stream()
+        {
             // Without a receiver the connection is gone.
-            let _ = unread.send(incoming);
+            let _ = unread.send(Unread {
+                incoming,
+                is_begun: self.is_begun,
+            });
         }
     }
 }
@@ -57,11 +112,16 @@ impl Body for RequestBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        self.unread = None;
-        match &mut self.incoming {
-            Some(incoming) => Pin::new(incoming).poll_frame(context),
-            None => Poll::Ready(None),
+        self.is_begun = true;
+        let Some(incoming) = &mut self.incoming else {
+            return Poll::Ready(None);
+        };
+        let frame = ready!(Pin::new(incoming).poll_frame(context));
+        if !matches!(frame, Some(Ok(_))) {
+            // The body has ended, or cannot be read any further.
+            self.unread = None;
         }
+        Poll::Ready(frame)
     }
 
     fn is_end_stream(&self) -> bool {
@@ -73,16 +133,6 @@ impl Body for RequestBody {
             .as_ref()
             .map_or_else(|| SizeHint::with_exact(0), Body::size_hint)
     }
-}
-
-/// Reads a body that its handler has not read, and forgets it. Does not read a body that is too
-/// long, too slow or broken to its end.
-pub(crate) async fn discard(body: Incoming, limit: usize, timeout: Duration) {
-    let body = RequestBody {
-        incoming: Some(body),
-        unread: None,
-    };
-    let _ = read_body(body, limit, timeout).await;
 }
 
 /// Why a body was not read.
@@ -100,6 +150,9 @@ pub enum BodyError {
         /// The time limit.
         timeout: Duration,
     },
+    /// The body has a `Content-Encoding`, such as `gzip`.
+    #[error("the body has a Content-Encoding: send it as it is, without that header")]
+    Encoded,
     /// The connection ended, or the framing of the body is broken.
     #[error("the body could not be read to its end")]
     Broken,
@@ -108,12 +161,16 @@ pub enum BodyError {
 /// Reads a whole body.
 ///
 /// # Errors
-/// [`BodyError::TooLarge`] at once when the declared length is above the limit.
+/// [`BodyError::Encoded`] and, when the declared length is above the limit,
+/// [`BodyError::TooLarge`] at once.
 pub async fn read_body(
     body: RequestBody,
     limit: usize,
     timeout: Duration,
 ) -> Result<Bytes, BodyError> {
+    if body.is_encoded {
+        return Err(BodyError::Encoded);
+    }
     let hint = body.size_hint();
     if usize::try_from(hint.lower()).map_or(true, |announced| announced > limit) {
         return Err(BodyError::TooLarge { limit });

@@ -8,7 +8,9 @@ mod draining;
 mod process;
 mod refusal;
 mod request_id;
+mod served;
 mod server;
+mod stream;
 mod written;
 
 pub mod rates;
@@ -19,5 +21,6 @@ pub use descriptors::RESERVED_DESCRIPTORS;
 pub use draining::Draining;
 pub use process::{announce, shutdown_signal};
 pub use request_id::{RequestId, RequestIds};
+pub use served::{Hosts, Origins, PROBES};
 pub use server::{Drained, Handler, Limits, Server};
 pub use written::OnWritten;

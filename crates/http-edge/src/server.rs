@@ -15,27 +15,30 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::request::Parts;
 use http_body_util::Full;
-use hyper::body::Incoming;
-use hyper::header::HeaderName;
+use hyper::body::{Body as _, Incoming};
+use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::Service;
 use hyper::{Request, Response};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use hyper_util::server::graceful::GracefulShutdown;
 use metrics::{Gauge, counter, describe_counter, describe_gauge, gauge};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio_io_timeout::TimeoutStream;
 
-use crate::body::discard;
 use crate::connections::Connections;
-use crate::refusal::headers_too_large;
+use crate::refusal::Refusal;
+use crate::served::check_host;
+use crate::stream::{ConnectionState, ConnectionStream, Patience};
 use crate::written::{AnswerBody, Taken, Watched};
 use crate::{ClientAddress, Draining, Network, RequestBody, RequestId, RequestIds, descriptors};
 
 /// How many connections may wait to be accepted, so that a burst of clients finds room.
 const BACKLOG: u32 = 4096;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// The limits for one client.
 #[derive(Debug, Clone)]
@@ -56,14 +59,23 @@ pub struct Limits {
     /// with 431.
     pub max_header_bytes: usize,
     /// The most bytes of a request's body, for [`read_body`](crate::read_body) and for the rest
-    /// that a handler has not read.
+    /// that is read before the answer.
     pub max_body_bytes: usize,
-    /// The most time for a request's head, and for an idle connection. A connection that arrives
-    /// while fewer than a quarter of the places are free gets a sixteenth of it, so that silent
+    /// The most time for a request's head: the first one from the connection's beginning, later
+    /// ones from their first byte. A connection that arrives while fewer than a quarter of the
+    /// places are free gets a sixteenth of this time and of [`Self::idle_timeout`], so that silent
     /// connections soon make room for others.
     pub header_timeout: Duration,
+    /// The most time between an answer and the next request. It should be longer than a proxy keeps
+    /// its connections (60 seconds with most load balancers), so that the proxy closes first.
+    pub idle_timeout: Duration,
     /// The most time for a body.
     pub body_timeout: Duration,
+    /// The most time for the rest of a body that nobody reads, once before the answer and once
+    /// after it. A rest of up to [`Self::max_body_bytes`] is read before the answer, and the
+    /// connection stays open. Of a longer or slower one, up to 16 MiB are read and thrown away
+    /// after the answer, and the connection closes then.
+    pub linger: Duration,
     /// The most time for a client to read an answer.
     pub write_timeout: Duration,
     /// How long the server continues after a shutdown request. During this time only [`Draining`]
@@ -90,7 +102,9 @@ impl Default for Limits {
             max_header_bytes: 32 * 1024,
             max_body_bytes: 64 * 1024,
             header_timeout: Duration::from_secs(30),
+            idle_timeout: Duration::from_secs(75),
             body_timeout: Duration::from_secs(10),
+            linger: Duration::from_secs(5),
             write_timeout: Duration::from_secs(20),
             drain: Duration::ZERO,
             shutdown_grace: Duration::from_secs(30),
@@ -114,7 +128,9 @@ impl Limits {
     }
 }
 
-/// Answers requests. It cannot fail, because an error is also an answer. The edge does not limit
+/// Answers requests. It cannot fail, because an error is also an answer. The edge names the request
+/// in each answer (`x-request-id`), and answers by itself what is not a request: a head that is too
+/// large or malformed, or that does not have one `Host`. The edge does not limit
 /// the time of an answer, and drops the future when the client disconnects. Work that must not stop
 /// half-way belongs in a task of its own.
 pub trait Handler: Send + Sync + 'static {
@@ -239,6 +255,7 @@ impl Server {
                 handler: handler.clone(),
                 limits: limits.clone(),
                 ids: ids.clone(),
+                state: Arc::new(ConnectionState::new()),
                 peer,
                 peer_is_believed: is_trusted || limits.trusted_proxies.is_empty(),
                 taken: Taken::default(),
@@ -328,7 +345,7 @@ async fn accept(
     }
 }
 
-type Stream = Watched<TokioIo<Pin<Box<TimeoutStream<TcpStream>>>>>;
+type Stream = Watched<TokioIo<ConnectionStream>>;
 
 fn connection<H: Handler>(
     stream: TcpStream,
@@ -336,21 +353,23 @@ fn connection<H: Handler>(
     crowded: bool,
 ) -> http1::Connection<Stream, Edge<H>> {
     let limits = &service.limits;
-    let header_timeout = if crowded {
-        limits.header_timeout / 16
-    } else {
-        limits.header_timeout
+    let share = if crowded { 16 } else { 1 };
+    let patience = Patience {
+        head: limits.header_timeout / share,
+        idle: limits.idle_timeout / share,
+        linger: limits.linger,
+        write: limits.write_timeout,
     };
-    let mut stream = TimeoutStream::new(stream);
-    stream.set_write_timeout(Some(limits.write_timeout));
+    let ids = Arc::clone(&service.ids);
+    let stream = ConnectionStream::new(stream, Arc::clone(&service.state), ids, patience);
     http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(header_timeout)
+        // The stream has the time-outs: hyper's own does not tell a head from a pause.
+        .header_read_timeout(None)
         // The edge's own limit refuses a long head with an answer that gives the reason. hyper's
         // limit is higher, so that the edge's limit decides.
         .max_buf_size(limits.max_header_bytes.saturating_mul(2).max(16 * 1024))
         .serve_connection(
-            Watched::new(TokioIo::new(Box::pin(stream)), service.taken.clone()),
+            Watched::new(TokioIo::new(stream), service.taken.clone()),
             service,
         )
 }
@@ -360,6 +379,7 @@ struct Edge<H> {
     handler: Arc<H>,
     limits: Arc<Limits>,
     ids: Arc<RequestIds>,
+    state: Arc<ConnectionState>,
     peer: ClientAddress,
     /// Whether the peer may name the client in a header.
     peer_is_believed: bool,
@@ -375,6 +395,15 @@ impl<H> Edge<H> {
             .and_then(|name| ClientAddress::forwarded(request.headers(), name))
             .unwrap_or(self.peer)
     }
+
+    /// Makes the decisions that need no handler.
+    fn admit(&self, head: &Parts) -> Result<(), Refusal> {
+        let limit = self.limits.max_header_bytes;
+        if head_bytes(head) > limit {
+            return Err(Refusal::HeadTooLong(limit));
+        }
+        check_host(head)
+    }
 }
 
 impl<H: Handler> Service<Request<Incoming>> for Edge<H> {
@@ -383,41 +412,69 @@ impl<H: Handler> Service<Request<Incoming>> for Edge<H> {
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
+        self.state.request_begins();
+        let state = Arc::clone(&self.state);
         let id = self.ids.next_id();
-        let limit = self.limits.max_header_bytes;
-        if head_bytes(&request) > limit {
-            let refused = AnswerBody::of(headers_too_large(limit, id), &self.taken);
-            return Box::pin(std::future::ready(Ok(refused)));
-        }
         let client = self.client(&request);
         let (head, body) = request.into_parts();
-        let (body, returned) = RequestBody::new(body);
+        if let Err(refusal) = self.admit(&head) {
+            let mut answer = named(refusal.answer(id), id);
+            if !body.is_end_stream() {
+                leave_unread(&mut answer, &state);
+            }
+            state.request_ends();
+            let answer = AnswerBody::of(answer, &self.taken);
+            return Box::pin(std::future::ready(Ok(answer)));
+        }
+        let expects = head.headers.contains_key(header::EXPECT);
+        let (body, returned) = RequestBody::new(body, &head.headers);
         let request = Request::from_parts(head, body);
         let answering = self.handler.clone().handle(request, id, client);
         let taken = self.taken.clone();
         let Some(mut returned) = returned else {
-            return Box::pin(async move { Ok(AnswerBody::of(answering.await, &taken)) });
+            return Box::pin(async move {
+                let answer = named(answering.await, id);
+                state.request_ends();
+                Ok(AnswerBody::of(answer, &taken))
+            });
         };
         let limits = Arc::clone(&self.limits);
         Box::pin(async move {
-            let answer = answering.await;
-            if let Ok(unread) = returned.try_recv() {
-                discard(unread, limits.max_body_bytes, limits.body_timeout).await;
+            let mut answer = named(answering.await, id);
+            if let Ok(unread) = returned.try_recv()
+                && (expects || !unread.discard(limits.max_body_bytes, limits.linger).await)
+            {
+                leave_unread(&mut answer, &state);
             }
+            state.request_ends();
             Ok(AnswerBody::of(answer, &taken))
         })
     }
 }
 
-fn head_bytes(request: &Request<Incoming>) -> usize {
-    let target = request
-        .uri()
-        .path_and_query()
-        .map_or(0, |target| target.as_str().len());
-    let fields: usize = request
-        .headers()
+/// Names the request in its answer.
+fn named(mut answer: Response<Full<Bytes>>, id: RequestId) -> Response<Full<Bytes>> {
+    if let Ok(id) = HeaderValue::try_from(id.text()) {
+        answer.headers_mut().insert(REQUEST_ID, id);
+    }
+    answer
+}
+
+/// Ends the connection with this answer, though the client may still be sending.
+fn leave_unread(answer: &mut Response<Full<Bytes>>, state: &ConnectionState) {
+    let close = HeaderValue::from_static("close");
+    answer.headers_mut().insert(header::CONNECTION, close);
+    state.leave_unread();
+}
+
+fn head_bytes(head: &Parts) -> usize {
+    let authority = head.uri.authority().map_or(0, |name| name.as_str().len());
+    let path = head.uri.path_and_query();
+    let target = path.map_or(0, |target| target.as_str().len());
+    let fields: usize = head
+        .headers
         .iter()
         .map(|(name, value)| name.as_str().len() + value.len() + 4)
         .sum();
-    target + fields
+    authority + target + fields
 }

@@ -26,8 +26,9 @@ pub(crate) enum Json {
 }
 
 impl Json {
-    /// Reads one JSON text of at most [`MAX_DEPTH`] levels.
+    /// Reads one JSON text of at most [`MAX_DEPTH`] levels. A byte-order mark before it is ignored.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, ParameterFault> {
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let too_deep = Cell::new(false);
         let mut deserializer = serde_json::Deserializer::from_slice(bytes);
         let parsed = Seed {
@@ -161,6 +162,15 @@ mod tests {
             ("a".to_owned(), Json::Text("x".to_owned())),
         ];
         assert_eq!(json, Json::Object(expected));
+    }
+
+    #[test]
+    fn one_byte_order_mark_is_ignored() {
+        assert_eq!(
+            Json::parse("\u{feff}{}".as_bytes()),
+            Ok(Json::Object(Vec::new()))
+        );
+        assert!(Json::parse("\u{feff}\u{feff}{}".as_bytes()).is_err());
     }
 
     #[test]

@@ -75,6 +75,8 @@ error_codes! {
     FundsRequired = "funds_required", 409, true;
     /// The body is larger than the server accepts.
     PayloadTooLarge = "payload_too_large", 413, false;
+    /// The body is compressed or not JSON.
+    UnsupportedMediaType = "unsupported_media_type", 415, false;
     /// The request is well formed, but this service does not support it.
     Unsupported = "unsupported", 422, false;
     /// What goes in or comes out of the exchange has no price on which independent sources agree,

@@ -7,20 +7,18 @@ use crate::{
     body::Json,
     common_query::COMMON_QUERY,
     problem::{MAX_PROBLEMS, ParameterFault, path_segment},
-    query,
-    route::Method,
-    rule,
+    query, rule,
 };
 
 impl Route {
     /// Reads the parameters of a request from the raw query (without `?`) and the raw body.
     ///
-    /// On a `GET` an unknown query parameter is ignored. `POST` and `DELETE` change or build
-    /// something, so there it is refused by name. Only routes that declare a body read one. The
-    /// body must be a JSON object; unknown and repeated keys are refused by name. Every value may
-    /// be text: a number or a boolean in its text form, a list or an object as JSON, and a list of
-    /// chains also with commas. Otherwise nothing is guessed: a number is a problem where a string
-    /// is declared.
+    /// An unknown query parameter is refused by name, with the nearest known one: a misspelt name
+    /// would otherwise buy the answer to another question. Only routes that declare a body read
+    /// one. The body must be a JSON object; unknown and repeated keys are refused by name. Every
+    /// value may be text: a number or a boolean in its text form, a list or an object as JSON, and
+    /// a list of chains also with commas. Otherwise nothing is guessed: a number is a problem where
+    /// a string is declared.
     ///
     /// # Errors
     ///
@@ -86,11 +84,9 @@ impl Reading {
                 Err(fault) => self.problem("query", fault),
                 Ok(name) => match declared().find(|parameter| parameter.name == name) {
                     Some(parameter) => given.push((parameter, raw_value)),
-                    None if route.method == Method::Get => {}
                     None => {
-                        let expected = names(declared());
                         let path = format!("query.{}", path_segment(&name));
-                        self.problem(path, ParameterFault::Unknown { expected });
+                        self.problem(path, unknown(&name, declared()));
                     }
                 },
             }
@@ -132,17 +128,12 @@ impl Reading {
 
     fn members(&mut self, declared: &'static [Parameter], given: &[(String, Json)], place: &str) {
         let known = |key: &str| declared.iter().any(|parameter| parameter.name == key);
-        let mut unknown: Vec<&str> = Vec::new();
+        let mut seen: Vec<&str> = Vec::new();
         for (key, _) in given.iter().filter(|(key, _)| !known(key)) {
-            if !unknown.contains(&key.as_str()) {
-                unknown.push(key);
+            if !seen.contains(&key.as_str()) {
+                seen.push(key);
                 let path = format!("{place}.{}", path_segment(key));
-                self.problem(
-                    path,
-                    ParameterFault::Unknown {
-                        expected: names(declared.iter()),
-                    },
-                );
+                self.problem(path, unknown(key, declared.iter()));
             }
         }
         for parameter in declared {
@@ -257,9 +248,57 @@ fn read_json(rule: &Rule, json: &Json) -> Result<Value, ParameterFault> {
     }
 }
 
-fn names<'a>(parameters: impl Iterator<Item = &'a Parameter>) -> String {
-    let names: Vec<_> = parameters.map(|parameter| parameter.name).collect();
-    names.join(", ")
+fn unknown<'a>(given: &str, declared: impl Iterator<Item = &'a Parameter>) -> ParameterFault {
+    let names: Vec<_> = declared.map(|parameter| parameter.name).collect();
+    ParameterFault::Unknown {
+        nearest: nearest(given, &names),
+        expected: names.join(", "),
+    }
+}
+
+/// Returns the name that the caller probably means: one that differs in at most a third of its
+/// letters. A letter too many, too few, wrong, or at its neighbour's place is one difference; case
+/// and underscores are none.
+fn nearest(given: &str, names: &[&'static str]) -> Option<&'static str> {
+    const LONGEST: usize = 64;
+    let letters = |name: &str| -> Vec<char> {
+        let letters = name.chars().filter(|c| *c != '_' && *c != '-');
+        letters.flat_map(char::to_lowercase).take(LONGEST).collect()
+    };
+    let given = letters(given);
+    let candidates = names.iter().filter_map(|name| {
+        let known = letters(name);
+        let differences = differences(&given, &known);
+        (differences <= known.len().div_ceil(3)).then_some((differences, *name))
+    });
+    let nearest = candidates.min_by_key(|(differences, _)| *differences);
+    nearest.map(|(_, name)| name)
+}
+
+/// Counts the differences between two words (optimal string alignment).
+fn differences(one: &[char], other: &[char]) -> usize {
+    // The rows of the usual table: the one before the last, the last, and the current one.
+    let mut before: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=other.len()).collect();
+    for (row, letter) in one.iter().enumerate() {
+        let mut current = vec![row.saturating_add(1)];
+        for (column, known) in other.iter().enumerate() {
+            let at = |row: &[usize], column: usize| row.get(column).copied().unwrap_or(usize::MAX);
+            let swapped = row > 0
+                && column > 0
+                && one.get(row.wrapping_sub(1)) == Some(known)
+                && other.get(column.wrapping_sub(1)) == Some(letter);
+            let mut least = at(&last, column).saturating_add(usize::from(letter != known));
+            least = least.min(at(&last, column.saturating_add(1)).saturating_add(1));
+            least = least.min(at(&current, column).saturating_add(1));
+            if swapped {
+                least = least.min(at(&before, column.wrapping_sub(1)).saturating_add(1));
+            }
+            current.push(least);
+        }
+        before = std::mem::replace(&mut last, current);
+    }
+    last.last().copied().unwrap_or(usize::MAX)
 }
 
 impl Constraint {
@@ -324,6 +363,50 @@ impl Constraint {
                     None
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_name_has_a_nearest_one() {
+        let names = ["address", "chain", "max_age", "provenance"];
+        for (given, meant) in [
+            ("chian", Some("chain")),
+            ("chains", Some("chain")),
+            ("Chain", Some("chain")),
+            ("cain", Some("chain")),
+            ("chainId", Some("chain")),
+            ("adress", Some("address")),
+            ("addr", Some("address")),
+            ("maxAge", Some("max_age")),
+            ("max-age", Some("max_age")),
+            ("provenence", Some("provenance")),
+            ("symbol", None),
+            ("x", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(given, &names), meant, "{given}");
+        }
+        assert_eq!(nearest("chain", &[]), None);
+    }
+
+    #[test]
+    fn differences_are_counted_by_letter() {
+        for (one, other, count) in [
+            ("", "", 0),
+            ("abc", "abc", 0),
+            ("", "abc", 3),
+            ("abc", "", 3),
+            ("abc", "acb", 1),
+            ("abcd", "badc", 2),
+            ("kitten", "sitting", 3),
+        ] {
+            let [one, other] = [one, other].map(|word| word.chars().collect::<Vec<_>>());
+            assert_eq!(differences(&one, &other), count, "{one:?} {other:?}");
         }
     }
 }

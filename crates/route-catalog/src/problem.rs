@@ -68,8 +68,10 @@ pub enum ParameterFault {
         observed: usize,
     },
     /// The route does not take a parameter of this name.
-    #[error("is not a name this route takes, expected {expected}")]
+    #[error("is not a name this route takes{}, expected {expected}", meant(.nearest))]
     Unknown {
+        /// The name that the caller probably means.
+        nearest: Option<&'static str>,
         /// The names that the route takes.
         expected: String,
     },
@@ -157,6 +159,10 @@ pub enum ParameterFault {
     },
 }
 
+fn meant(nearest: &Option<&'static str>) -> String {
+    nearest.map_or_else(String::new, |name| format!(" (did you mean {name}?)"))
+}
+
 impl ParameterFault {
     /// Returns the stable code of this kind of problem.
     pub fn code(&self) -> &'static str {
@@ -183,7 +189,7 @@ impl ParameterFault {
     pub fn expected(&self) -> Option<&str> {
         match self {
             Self::Missing { expected }
-            | Self::Unknown { expected }
+            | Self::Unknown { expected, .. }
             | Self::Invalid { expected, .. }
             | Self::WrongType { expected, .. } => Some(expected),
             _ => None,

@@ -19,11 +19,13 @@ pub fn limits(server: &ServerSection) -> Limits {
         max_header_bytes: server.max_header_bytes,
         max_body_bytes: server.max_body_bytes,
         header_timeout: Duration::from_secs(server.header_timeout_seconds),
+        idle_timeout: Duration::from_secs(server.idle_timeout_seconds),
         body_timeout: Duration::from_secs(server.body_timeout_seconds),
         write_timeout: Duration::from_secs(server.write_timeout_seconds),
         drain: Duration::from_secs(server.drain_seconds),
         shutdown_grace: Duration::from_secs(server.shutdown_grace_seconds),
         client_address_header: header.and_then(|name| name.parse().ok()),
+        ..Limits::default()
     }
 }
 
@@ -49,6 +51,7 @@ mod tests {
             drain_seconds: 7,
             shutdown_grace_seconds: 8,
             client_address_header: Some("x-real-ip".to_owned()),
+            idle_timeout_seconds: 10,
             max_connections_per_address: 9,
             trusted_proxies: vec!["10.0.0.0/24".to_owned(), "::1".to_owned()],
             ..ServerSection::default()
@@ -68,8 +71,9 @@ mod tests {
             limits.write_timeout,
             limits.drain,
             limits.shutdown_grace,
+            limits.idle_timeout,
         ];
-        assert_eq!(times.map(|time| time.as_secs()), [4, 5, 6, 7, 8]);
+        assert_eq!(times.map(|time| time.as_secs()), [4, 5, 6, 7, 8, 10]);
         assert_eq!(limits.max_connections_per_address, 9);
         assert_eq!(
             limits.trusted_proxies,

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod cases;
 mod dying;
 mod eventually;
 mod fuse;

@@ -12,6 +12,7 @@
 )]
 
 mod attacks;
+mod cases;
 mod challenges;
 mod cut_lists;
 mod delegation;

@@ -2,9 +2,6 @@
 //!
 //! The path decides whether the request is for the protocol or for an operator. Then come the
 //! guard, the method, the headers, and last the body. The dispatcher judges the message.
-//!
-//! The guard comes first, then the path, the method and the headers, and the body last. The
-//! dispatcher judges the message.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +9,9 @@ use std::time::Duration;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::request::Parts;
 use http::{Method, Request, StatusCode};
-use http_edge::{BodyError, ClientAddress, Handler, Limits, RequestBody, RequestId, read_body};
+use http_edge::{
+    BodyError, ClientAddress, Handler, Limits, PROBES, RequestBody, RequestId, read_body,
+};
 use server_process::count_answer;
 
 use super::guard::{Guard, Intruder};
@@ -20,13 +19,10 @@ use super::media;
 use super::operations::Operations;
 use super::reply::{self, Reply};
 use crate::mcp::{Declared, Dispatcher, Field, Toolbox};
-use crate::rpc::Fault;
+use crate::rpc::{Fault, without_mark};
 
-const PATH: &str = "/mcp";
-/// The path that answers under any `Host`, because probes may use addresses. It only says that the
-/// process is up.
-const OPEN: &str = "/healthz";
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// The path of the protocol, in both usual spellings.
+const PATHS: [&str; 2] = ["/mcp", "/mcp/"];
 const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const MCP_METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const MCP_NAME: HeaderName = HeaderName::from_static("mcp-name");
@@ -56,11 +52,11 @@ impl<T: Toolbox> Endpoint<T> {
         }
     }
 
-    /// Answers the operational endpoints. The guard also protects them: a page that reached this
-    /// server under a foreign name must not read them.
+    /// Answers the operational endpoints. The guard also protects them, except the probes of load
+    /// balancers: a page that reached this server under a foreign name must not read them.
     fn operation(&self, parts: &Parts, id: RequestId) -> Reply {
         let path = parts.uri.path();
-        if path != OPEN
+        if !PROBES.contains(&path)
             && let Err(intruder) = self.guard.admit(parts)
         {
             let status = StatusCode::FORBIDDEN;
@@ -98,7 +94,11 @@ impl<T: Toolbox> Endpoint<T> {
             name: field(&parts.headers, MCP_NAME),
             client: Some(client.ip()),
         };
-        reply::message(self.dispatcher.answer(&body, Some(&declared)).await)
+        reply::message(
+            self.dispatcher
+                .answer(without_mark(&body), Some(&declared))
+                .await,
+        )
     }
 }
 
@@ -110,7 +110,7 @@ impl<T: Toolbox> Handler for Endpoint<T> {
         client: ClientAddress,
     ) -> Reply {
         let (parts, body) = request.into_parts();
-        let is_mcp = parts.uri.path() == PATH;
+        let is_mcp = PATHS.contains(&parts.uri.path());
         let mut reply = if is_mcp {
             self.mcp(&parts, body, client).await
         } else {
@@ -119,9 +119,6 @@ impl<T: Toolbox> Handler for Endpoint<T> {
         count_answer(reply.status().as_u16());
         let admitted = is_mcp && reply.status() != StatusCode::FORBIDDEN;
         let headers = reply.headers_mut();
-        if let Ok(id) = HeaderValue::try_from(id.text()) {
-            headers.insert(REQUEST_ID, id);
-        }
         if admitted && let Some(origin) = parts.headers.get(header::ORIGIN) {
             // The guard has accepted this origin.
             headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
@@ -160,6 +157,7 @@ fn refused(intruder: Intruder) -> Reply {
 fn unread(error: &BodyError) -> Reply {
     let status = match error {
         BodyError::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+        BodyError::Encoded => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         BodyError::TooSlow { .. } => StatusCode::REQUEST_TIMEOUT,
         BodyError::Broken => StatusCode::BAD_REQUEST,
     };

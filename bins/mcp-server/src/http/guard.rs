@@ -4,12 +4,11 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use http::header::{HOST, HeaderMap, ORIGIN};
+use http::header::ORIGIN;
 use http::request::Parts;
-use http::uri::Authority;
+use http_edge::{Hosts, Origins};
 use server_config::ServerSection;
 use thiserror::Error;
-use url::Url;
 
 /// The reason why a request is refused before its body is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -17,7 +16,7 @@ pub(crate) enum Intruder {
     /// The `Origin` is not accepted, is repeated, or is not an origin.
     #[error("this Origin is not served; server.allowed_origins names those that are")]
     Origin,
-    /// The `Host` is not accepted, is repeated, or is missing.
+    /// The host of the target or of `Host` is not accepted, or is missing.
     #[error(
         "this Host is not served; server.public_url and server.allowed_hosts name those that are"
     )]
@@ -37,18 +36,8 @@ impl Intruder {
 /// The accepted values.
 #[derive(Debug)]
 pub(crate) struct Guard {
-    origins: Allowed,
-    hosts: Allowed,
-}
-
-#[derive(Debug)]
-enum Allowed {
-    Any,
-    These {
-        /// Whether names of the machine itself are accepted.
-        loopback: bool,
-        list: Vec<String>,
-    },
+    origins: Origins,
+    hosts: Hosts,
 }
 
 impl Guard {
@@ -56,125 +45,52 @@ impl Guard {
     /// Without a list it accepts the machine itself, and as a host the address that the server
     /// listens on.
     pub(crate) fn new(server: &ServerSection, listening: SocketAddr) -> Self {
-        let public = server
-            .public_url
-            .as_deref()
-            .and_then(|url| Url::parse(url).ok());
-        let mut origins = Allowed::new(server.allowed_origins.as_deref());
-        let mut hosts =
-            Allowed::new(Some(server.allowed_hosts.as_slice()).filter(|hosts| !hosts.is_empty()));
-        if let Some(public) = &public {
-            origins.add(public.origin().ascii_serialization());
-            hosts.add(public.host_str().unwrap_or_default().to_owned());
+        let mut origins = server.origins().map_or_else(Origins::of_machine, |list| {
+            Origins::listed(list.iter().map(String::as_str))
+        });
+        if let Some(public) = server.public_origin() {
+            origins.add(&public);
         }
-        if server.allowed_hosts.is_empty() && !listening.ip().is_unspecified() {
-            hosts.add(match listening.ip() {
-                IpAddr::V4(ip) => ip.to_string(),
-                IpAddr::V6(ip) => format!("[{ip}]"),
-            });
-        }
+        let listed = server.hosts();
+        let hosts = if listed.is_empty() {
+            let mut hosts = Hosts::of_machine();
+            if let Some(public) = server.public_host() {
+                hosts.add(&public);
+            }
+            match listening.ip() {
+                ip if ip.is_unspecified() => {}
+                IpAddr::V4(ip) => hosts.add(&ip.to_string()),
+                IpAddr::V6(ip) => hosts.add(&format!("[{ip}]")),
+            }
+            hosts
+        } else {
+            Hosts::listed(listed.iter().map(String::as_str))
+        };
         Self { origins, hosts }
     }
 
     /// Whether only the machine itself can reach this server.
     pub(crate) fn is_local_only(&self) -> bool {
-        matches!(&self.hosts, Allowed::These { loopback: true, list } if list.is_empty())
+        self.hosts.are_machine_only()
     }
 
-    /// Checks a request.
+    /// Checks a request. The edge has checked that it has one `Host`.
     ///
     /// # Errors
     /// The header that keeps the request out.
     pub(crate) fn admit(&self, parts: &Parts) -> Result<(), Intruder> {
-        let origin = only(&parts.headers, ORIGIN).ok_or(Intruder::Origin)?;
-        if origin.is_some_and(|origin| !self.serves_origin(origin)) {
-            return Err(Intruder::Origin);
+        let mut origins = parts.headers.get_all(ORIGIN).iter();
+        match (origins.next(), origins.next()) {
+            (None, _) => {}
+            (Some(origin), None) if origin.to_str().is_ok_and(|it| self.origins.serve(it)) => {}
+            _ => return Err(Intruder::Origin),
         }
-        let host = only(&parts.headers, HOST).ok_or(Intruder::Host)?;
-        // A target in absolute form names the host by itself (RFC 9112, 3.2.2).
-        let host = parts.uri.authority().map(Authority::as_str).or(host);
-        match host {
-            Some(host) if self.serves_host(host) => Ok(()),
-            _ => Err(Intruder::Host),
-        }
-    }
-
-    fn serves_origin(&self, origin: &str) -> bool {
-        let origin = origin.to_ascii_lowercase();
-        match &self.origins {
-            Allowed::Any => true,
-            Allowed::These { loopback, list } => {
-                let of_machine = || {
-                    origin
-                        .strip_prefix("http://")
-                        .or_else(|| origin.strip_prefix("https://"))
-                        .and_then(host_of)
-                        .is_some_and(|host| is_loopback(&host))
-                };
-                list.contains(&origin) || (*loopback && of_machine())
-            }
+        if self.hosts.serve(&parts.uri, &parts.headers) {
+            Ok(())
+        } else {
+            Err(Intruder::Host)
         }
     }
-
-    fn serves_host(&self, authority: &str) -> bool {
-        let authority = authority.to_ascii_lowercase();
-        match &self.hosts {
-            Allowed::Any => true,
-            Allowed::These { loopback, list } => host_of(&authority).is_some_and(|host| {
-                list.contains(&host)
-                    || list.contains(&authority)
-                    || (*loopback && is_loopback(&host))
-            }),
-        }
-    }
-}
-
-impl Allowed {
-    fn new(list: Option<&[String]>) -> Self {
-        match list {
-            None => Self::These {
-                loopback: true,
-                list: Vec::new(),
-            },
-            Some(list) if list.iter().any(|item| item == "*") => Self::Any,
-            Some(list) => Self::These {
-                loopback: false,
-                list: list.iter().map(|item| item.to_ascii_lowercase()).collect(),
-            },
-        }
-    }
-
-    fn add(&mut self, item: String) {
-        match self {
-            Self::These { loopback, list } if !(*loopback && is_loopback(&item)) => list.push(item),
-            _ => {}
-        }
-    }
-}
-
-/// The value of a header that may occur once: `None` when it is repeated or is not text.
-fn only(headers: &HeaderMap, name: http::HeaderName) -> Option<Option<&str>> {
-    let mut values = headers.get_all(name).iter();
-    match (values.next(), values.next()) {
-        (None, _) => Some(None),
-        (Some(value), None) => value.to_str().ok().map(Some),
-        (Some(_), Some(_)) => None,
-    }
-}
-
-/// The host of `host`, `host:port` or `[v6]:port`; `None` when there is user information or a
-/// suffix.
-fn host_of(authority: &str) -> Option<String> {
-    let parsed: Authority = authority.parse().ok()?;
-    (!authority.contains('@')).then(|| parsed.host().to_owned())
-}
-
-fn is_loopback(host: &str) -> bool {
-    let address = host
-        .strip_prefix('[')
-        .and_then(|host| host.strip_suffix(']'))
-        .unwrap_or(host);
-    host == "localhost" || address.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 #[cfg(test)]
@@ -239,8 +155,6 @@ mod tests {
             );
         }
         assert_eq!(admit(&guard, &[]), Err(Intruder::Host));
-        let twice = [("host", "localhost"), ("host", "localhost")];
-        assert_eq!(admit(&guard, &twice), Err(Intruder::Host));
         for origin in [
             "http://localhost",
             "http://localhost:5173",

@@ -1,16 +1,17 @@
-//! Answers one message: the methods of the protocol over a toolbox. It knows no transport, and
-//! keeps nothing between two messages.
+//! Answers one message or a batch: the methods of the protocol over a toolbox. It knows no
+//! transport, and keeps nothing between two messages.
 
 use std::net::IpAddr;
 use std::time::Instant;
 
 use http::StatusCode;
+use serde_json::value::RawValue;
 
 use super::era::{self, Declared, Era, LEGACY};
 use super::rendered::Rendered;
 use super::{About, RawArguments, ToolCall, ToolResult, Toolbox};
 use crate::observe::Calls;
-use crate::rpc::{Answer, Fault, Id, Message, push_quoted, string};
+use crate::rpc::{Answer, Fault, Id, Message, batch, push_quoted, string};
 
 /// Serves a toolbox over any transport.
 pub(crate) struct Dispatcher<T> {
@@ -29,10 +30,55 @@ impl<T: Toolbox> Dispatcher<T> {
         }
     }
 
-    /// Answers one message. `declared` holds the transport's headers; a pipe has none.
+    /// Answers one message or a batch. `declared` holds the transport's headers; a pipe has none.
     pub(crate) async fn answer(&self, body: &[u8], declared: Option<&Declared<'_>>) -> Answer {
+        match batch(body) {
+            None => self.answer_one(body, declared, false).await,
+            Some(messages) => {
+                let messages = era::judge_batch(declared).and(messages);
+                match messages {
+                    Ok(messages) => self.answer_batch(&messages, declared).await,
+                    Err(fault) => {
+                        self.calls.malformed();
+                        fault.answer(None)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Answers the messages of a batch one after the other.
+    async fn answer_batch(
+        &self,
+        messages: &[&RawValue],
+        declared: Option<&Declared<'_>>,
+    ) -> Answer {
+        let mut answers: Vec<u8> = Vec::new();
+        for message in messages {
+            let answer = self.answer_one(message.get().as_bytes(), declared, true);
+            if let Some(answer) = answer.await.body {
+                answers.push(if answers.is_empty() { b'[' } else { b',' });
+                answers.extend_from_slice(&answer);
+            }
+        }
+        if answers.is_empty() {
+            return Answer::ACCEPTED;
+        }
+        answers.push(b']');
+        Answer {
+            status: StatusCode::OK,
+            body: Some(answers),
+        }
+    }
+
+    async fn answer_one(
+        &self,
+        body: &[u8],
+        declared: Option<&Declared<'_>>,
+        is_batched: bool,
+    ) -> Answer {
         match Message::parse(body) {
-            Ok(message) => self.dispatch(&message, declared).await,
+            Ok(message) => self.dispatch(&message, declared, is_batched).await,
             Err((fault, id)) => {
                 self.calls.malformed();
                 fault.answer(id)
@@ -40,8 +86,20 @@ impl<T: Toolbox> Dispatcher<T> {
         }
     }
 
-    async fn dispatch(&self, message: &Message<'_>, declared: Option<&Declared<'_>>) -> Answer {
-        let era = match era::judge(message, declared) {
+    async fn dispatch(
+        &self,
+        message: &Message<'_>,
+        declared: Option<&Declared<'_>>,
+        is_batched: bool,
+    ) -> Answer {
+        let era = era::judge(message, declared).and_then(|era| match is_batched {
+            true if era == Era::Modern || message.method == "initialize" => {
+                let message = "this message cannot be part of a batch: send it by itself";
+                Err(Fault::invalid_request(message))
+            }
+            _ => Ok(era),
+        });
+        let era = match era {
             Ok(era) => era,
             Err(fault) => {
                 self.calls.malformed();

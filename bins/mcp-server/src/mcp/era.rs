@@ -11,12 +11,11 @@ use crate::rpc::{Fault, Member, Members, Message, string};
 /// The revision that carries everything in every request.
 pub(crate) const MODERN: &str = "2026-07-28";
 /// The revisions with a handshake, newest first.
-///
-/// 2025-03-26 is not among them: it is the only revision that requires batches, and this server
-/// answers none.
-pub(crate) const LEGACY: [&str; 3] = ["2025-11-25", "2025-06-18", "2024-11-05"];
+pub(crate) const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", BATCHED, "2024-11-05"];
+/// The revision that has batches. Its clients send no `MCP-Protocol-Version`.
+pub(crate) const BATCHED: &str = "2025-03-26";
 /// Every supported revision, as `server/discover` and version errors list them.
-pub(crate) const SUPPORTED: [&str; 4] = [MODERN, LEGACY[0], LEGACY[1], LEGACY[2]];
+pub(crate) const SUPPORTED: [&str; 5] = [MODERN, LEGACY[0], LEGACY[1], LEGACY[2], LEGACY[3]];
 
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -119,6 +118,25 @@ pub(crate) fn judge(message: &Message<'_>, declared: Option<&Declared<'_>>) -> R
         complete(meta)?;
     }
     Ok(Era::Modern)
+}
+
+/// Checks that a request may be a batch: its revision is the one that has batches, or is not named.
+///
+/// # Errors
+/// The fault, always with HTTP 400.
+pub(crate) fn judge_batch(declared: Option<&Declared<'_>>) -> Result<(), Fault> {
+    let header = declared.map_or(Ok(None), |declared| {
+        declared.version.text("MCP-Protocol-Version")
+    })?;
+    match header {
+        None | Some(BATCHED) => Ok(()),
+        Some(version) if !SUPPORTED.contains(&version) => {
+            Err(Fault::unsupported_version(version, &SUPPORTED))
+        }
+        Some(version) => Err(Fault::invalid_request(format!(
+            "revision {version} has no batches: send one message per request"
+        ))),
+    }
 }
 
 /// Checks that the headers agree with the body.

@@ -3,8 +3,12 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::{Fault, Id, MAX_DEPTH, Member, Members, MembersError, is_shallow};
+
+/// The most messages of a batch.
+pub(crate) const MAX_BATCH: usize = 32;
 
 /// A request (with an id) or a notification (without one).
 #[derive(Debug, Clone)]
@@ -25,12 +29,7 @@ impl<'a> Message<'a> {
     /// # Errors
     /// A fault, with the request's id when the text has a readable one.
     pub(crate) fn parse(body: &'a [u8]) -> Result<Self, (Fault, Option<Id<'a>>)> {
-        let text = std::str::from_utf8(body)
-            .map_err(|_| (Fault::parse_error("the body is not UTF-8"), None))?;
-        if !is_shallow(body) {
-            let message = format!("the body nests deeper than {MAX_DEPTH} levels");
-            return Err((Fault::parse_error(message), None));
-        }
+        let text = text_of(body).map_err(|fault| (fault, None))?;
         let members = Members::parse(text).map_err(|error| (not_a_message(text, error), None))?;
         let id = members.find("id");
         let known = id.and_then(Id::read);
@@ -62,6 +61,46 @@ impl<'a> Message<'a> {
     }
 }
 
+/// The text without a byte-order mark, which a parser may ignore (RFC 8259, 8.1).
+pub(crate) fn without_mark(text: &[u8]) -> &[u8] {
+    text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
+}
+
+/// The messages of a batch as JSON texts; `None` for a body that is no array.
+///
+/// # Errors
+/// A fault about the batch as a whole.
+pub(crate) fn batch(body: &[u8]) -> Option<Result<Vec<&RawValue>, Fault>> {
+    if body.trim_ascii_start().first() != Some(&b'[') {
+        return None;
+    }
+    Some(read_batch(body))
+}
+
+fn read_batch(body: &[u8]) -> Result<Vec<&RawValue>, Fault> {
+    let text = text_of(body)?;
+    let messages: Vec<&RawValue> =
+        serde_json::from_str(text).map_err(|_| Fault::parse_error("the body is not JSON"))?;
+    if messages.is_empty() || messages.len() > MAX_BATCH {
+        return Err(Fault::invalid_request(format!(
+            "expected a batch of 1 to {MAX_BATCH} messages, observed {}",
+            messages.len()
+        )));
+    }
+    Ok(messages)
+}
+
+/// A body as text that does not nest too deep.
+fn text_of(body: &[u8]) -> Result<&str, Fault> {
+    let text =
+        std::str::from_utf8(body).map_err(|_| Fault::parse_error("the body is not UTF-8"))?;
+    if !is_shallow(body) {
+        let message = format!("the body nests deeper than {MAX_DEPTH} levels");
+        return Err(Fault::parse_error(message));
+    }
+    Ok(text)
+}
+
 /// The text of a JSON string.
 pub(crate) fn string(value: Member<'_>) -> Option<Cow<'_, str>> {
     #[derive(Deserialize)]
@@ -90,7 +129,7 @@ fn not_a_message(text: &str, error: MembersError) -> Fault {
             Fault::parse_error("the body is not JSON")
         }
         MembersError::NotAnObject if text.trim_start().starts_with('[') => {
-            Fault::invalid_request("batches are not served: send one message per request")
+            Fault::invalid_request("expected one message, observed a batch")
         }
         MembersError::NotAnObject | MembersError::Duplicate { .. } => {
             Fault::invalid_request(format!("the body is no message: {error}"))

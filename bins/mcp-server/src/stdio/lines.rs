@@ -4,6 +4,8 @@ use std::io;
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt};
 
+use crate::rpc::without_mark;
+
 /// The result of one reading.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line {
@@ -21,6 +23,8 @@ pub(super) struct Lines<R> {
     limit: usize,
     line: Vec<u8>,
     too_long: bool,
+    /// Whether no line has ended yet. The first one may begin with a byte-order mark.
+    is_first: bool,
 }
 
 impl<R: AsyncBufRead + Unpin> Lines<R> {
@@ -31,6 +35,7 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
             limit,
             line: Vec::new(),
             too_long: false,
+            is_first: true,
         }
     }
 
@@ -61,7 +66,10 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
     }
 
     fn whole(&mut self) -> Line {
-        let line = std::mem::take(&mut self.line);
+        let mut line = std::mem::take(&mut self.line);
+        if std::mem::take(&mut self.is_first) {
+            line.drain(..line.len().saturating_sub(without_mark(&line).len()));
+        }
         if std::mem::take(&mut self.too_long) {
             Line::TooLong
         } else {

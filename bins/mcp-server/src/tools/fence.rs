@@ -123,7 +123,7 @@ impl FenceStatus {
             name: self.name.clone(),
             title: "Delegation fence status".to_owned(),
             description: DESCRIPTION.to_owned(),
-            input_schema: json!({ "type": "object", "additionalProperties": false }),
+            input_schema: json!({ "type": "object", "properties": {}, "additionalProperties": false }),
             output_schema: output::either(record_schema()),
             annotations: Annotations {
                 read_only_hint: true,

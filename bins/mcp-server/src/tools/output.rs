@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 /// The schema of a result or a refusal.
 pub(super) fn either(result: Value) -> Value {
-    json!({ "type": "object", "oneOf": [result, refusal()] })
+    json!({ "type": "object", "properties": {}, "oneOf": [result, refusal()] })
 }
 
 /// The envelope of a plan.
@@ -79,6 +79,7 @@ pub(super) fn plan(rail: Rail) -> Value {
             },
             "device_display": {
                 "type": "object",
+                "properties": {},
                 "description": "what a hardware wallet can show of each step or message, and the digests to compare (ERC-8213)",
             },
             "valid_until": {
@@ -96,7 +97,7 @@ pub(super) fn plan(rail: Rail) -> Value {
                 "additionalProperties": false,
             },
             "required_capabilities": texts(),
-            "fee_attribution": { "type": "object" },
+            "fee_attribution": { "type": "object", "properties": {} },
             "replay_disclosure": {
                 "type": "object",
                 "properties": {
@@ -123,8 +124,8 @@ pub(super) fn plan(rail: Rail) -> Value {
                 "properties": { "notes": texts() },
                 "required": ["legs", "minimum_output", "notes", "transfer_fees"],
             },
-            "exports": { "type": "object" },
-            "simulation": { "type": "object" },
+            "exports": { "type": "object", "properties": {} },
+            "simulation": { "type": "object", "properties": {} },
         },
         "required": [
             "schema_version",

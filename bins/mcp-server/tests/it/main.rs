@@ -9,6 +9,7 @@
     reason = "test code"
 )]
 
+mod cases;
 mod demo;
 mod process;
 mod protocol;

@@ -9,7 +9,7 @@ mod modern;
 mod operations;
 mod schema;
 mod toolbox;
-mod wire;
+pub(crate) mod wire;
 
 /// The imports of every test.
 mod prelude {

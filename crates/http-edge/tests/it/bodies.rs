@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use http_edge::{BodyError, Limits};
+use http_edge::{BodyError, Drained, Limits};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
 use crate::{PATIENCE, Running, connect, exchange, read_to_end, start};
+
+const MEBIBYTE: usize = 1024 * 1024;
 
 #[tokio::test]
 async fn a_body_is_read_within_its_bounds() {
@@ -71,10 +73,10 @@ async fn a_body_that_the_handler_ignores_is_read_before_the_answer() {
 }
 
 #[tokio::test]
-async fn the_rest_of_an_ignored_body_is_read_within_the_bounds_of_a_body() {
+async fn the_rest_of_an_ignored_body_is_read_within_bounds() {
     let limits = Limits {
         max_body_bytes: 10,
-        body_timeout: Duration::from_millis(100),
+        linger: Duration::from_millis(100),
         ..Limits::default()
     };
     let running = start(limits).await;
@@ -87,5 +89,99 @@ async fn the_rest_of_an_ignored_body_is_read_within_the_bounds_of_a_body() {
         let mut stream = undecided(&running, framing).await;
         let answer = read_to_end(&mut stream).await;
         assert!(answer.ends_with("decided"), "{framing}: {answer}");
+    }
+}
+
+/// Sends a request with a body of this many bytes as a client does that reads no answer before it
+/// has sent everything.
+async fn send_all(stream: &mut TcpStream, request: &str, length: usize) -> std::io::Result<()> {
+    stream.write_all(request.as_bytes()).await?;
+    let piece = vec![b'x'; MEBIBYTE];
+    for _ in 0..length / MEBIBYTE {
+        stream.write_all(&piece).await?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_early_answer_reaches_a_client_that_sends_its_whole_body_first() {
+    let running = start(Limits::default()).await;
+    let length = 12 * MEBIBYTE;
+    // One handler ignores the body, the other one refuses its length.
+    for (path, answer) in [("/unread", "decided"), ("/", "TooLarge")] {
+        for framing in [
+            format!("content-length: {length}"),
+            format!("transfer-encoding: chunked\r\n\r\n{length:x}"),
+        ] {
+            let mut stream = connect(running.address).await;
+            let end = if framing.starts_with('c') {
+                "\r\n\r\n"
+            } else {
+                "\r\n"
+            };
+            let request = format!("POST {path} HTTP/1.1\r\nhost: x\r\n{framing}{end}");
+            let sent = send_all(&mut stream, &request, length).await;
+            sent.unwrap_or_else(|error| panic!("{path} {framing}: {error}"));
+            let answered = read_to_end(&mut stream).await;
+            assert!(answered.contains(answer), "{path} {framing}: {answered}");
+            assert!(answered.contains("connection: close\r\n"), "{answered}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_thrown_away_is_bounded_in_bytes_and_in_time() {
+    let running = start(Limits::default()).await;
+    let mut stream = connect(running.address).await;
+    let length = 128 * MEBIBYTE;
+    let request = format!("POST /unread HTTP/1.1\r\nhost: x\r\ncontent-length: {length}\r\n\r\n");
+    let sent = send_all(&mut stream, &request, length).await;
+    assert!(sent.is_err(), "the connection closes after 16 MiB");
+
+    let limits = Limits {
+        linger: Duration::from_millis(100),
+        ..Limits::default()
+    };
+    let running = start(limits).await;
+    let mut stream = connect(running.address).await;
+    stream.write_all(request.as_bytes()).await.unwrap();
+    assert!(read_to_end(&mut stream).await.ends_with("decided"));
+    running.stop.send(()).unwrap();
+    let drained = tokio::time::timeout(PATIENCE, running.server).await;
+    assert_eq!(drained.unwrap().unwrap(), Drained::Completely);
+    drop(stream);
+}
+
+#[tokio::test]
+async fn a_client_that_asks_first_is_not_asked_for_a_body_that_nobody_reads() {
+    let running = start(Limits::default()).await;
+    let mut stream = undecided(&running, "content-length: 5\r\nexpect: 100-continue").await;
+    let answer = read_to_end(&mut stream).await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert!(answer.contains("connection: close") && answer.ends_with("decided"));
+}
+
+#[tokio::test]
+async fn a_compressed_body_is_not_read() {
+    let running = start(Limits::default()).await;
+    let send = async |headers: &str| {
+        let request = format!(
+            "POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 2\r\n{headers}\r\n{{}}"
+        );
+        exchange(running.address, request.as_bytes()).await
+    };
+    for encoded in ["gzip", "br", "identity, gzip", "x-unknown"] {
+        let answer = send(&format!("content-encoding: {encoded}\r\n")).await;
+        assert!(answer.ends_with("Encoded"), "{encoded}: {answer}");
+    }
+    let answer = send("content-encoding: identity\r\ncontent-encoding: gzip\r\n").await;
+    assert!(answer.ends_with("Encoded"), "{answer}");
+    for plain in [
+        "",
+        "content-encoding: Identity\r\n",
+        "content-encoding:\r\n",
+    ] {
+        let answer = send(plain).await;
+        assert!(answer.ends_with("{}"), "{plain}: {answer}");
     }
 }

@@ -9,6 +9,7 @@
 )]
 
 mod bodies;
+mod heads;
 mod written;
 
 use std::net::SocketAddr;

@@ -46,20 +46,23 @@ impl Kind {
         }
     }
 
+    /// Writes the form as JSON Schema. `type` is always one type: model providers refuse a list.
     pub(super) fn schema(&self) -> Value {
         match self {
             Self::Address => json!({"type": "string", "pattern": "^0x[0-9a-fA-F]{40}$"}),
             Self::Amount => json!({"type": "string", "pattern": "^[1-9][0-9]{0,77}$"}),
-            Self::AmountOrInteger => json!({
-                "type": ["string", "integer"], "pattern": "^(0|[1-9][0-9]{0,77})$", "minimum": 0
-            }),
+            Self::AmountOrInteger => json!({"anyOf": [
+                {"type": "string", "pattern": "^(0|[1-9][0-9]{0,77})$"},
+                {"type": "integer", "minimum": 0},
+            ]}),
             Self::Digits => json!({"type": "string", "pattern": "^(0|[1-9][0-9]{0,77})$"}),
             Self::Decimal => json!({
                 "type": "string", "pattern": "^(0|[1-9][0-9]*)(\\.[0-9]+)?$", "maxLength": 37
             }),
-            Self::Integer { min, max } => json!({
-                "type": ["integer", "string"], "minimum": min, "maximum": max, "pattern": "^(0|[1-9][0-9]{0,19})$"
-            }),
+            Self::Integer { min, max } => json!({"anyOf": [
+                {"type": "integer", "minimum": min, "maximum": max},
+                {"type": "string", "pattern": "^(0|[1-9][0-9]{0,19})$"},
+            ]}),
             Self::Choice(words) => json!({"type": "string", "enum": words}),
             Self::Choices(words) => json!({
                 "type": "array", "items": {"type": "string", "enum": words}, "uniqueItems": true

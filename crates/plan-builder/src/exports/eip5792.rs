@@ -37,10 +37,17 @@ impl SendCalls {
             calls: evm.steps.iter().map(call).collect(),
             chain_id: format!("{:#x}", evm.chain_id),
             from: Eip55::of(evm.account),
-            id: artifact_id.to_owned(),
+            id: call_id(artifact_id),
             version: Cow::Borrowed("2.0.0"),
         }
     }
+}
+
+/// Returns the id of the calls: the random digits of the artifact's id behind `0x`, because wallets
+/// refuse an id that is not hexadecimal.
+fn call_id(artifact_id: &str) -> String {
+    let (_, digits) = artifact_id.rsplit_once('-').unwrap_or(("", artifact_id));
+    format!("0x{digits}")
 }
 
 fn call(step: &StepRecord) -> Call {

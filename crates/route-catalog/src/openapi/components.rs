@@ -10,8 +10,8 @@ use crate::{
 };
 
 /// The error statuses that every operation may answer, ascending.
-pub(super) const ERROR_STATUSES: [u16; 11] =
-    [400, 402, 404, 405, 409, 413, 422, 429, 431, 500, 503];
+pub(super) const ERROR_STATUSES: [u16; 12] =
+    [400, 402, 404, 405, 409, 413, 415, 422, 429, 431, 500, 503];
 
 pub(super) fn all() -> Json {
     json!({

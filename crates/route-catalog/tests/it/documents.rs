@@ -55,7 +55,7 @@ fn openapi_has_every_operation_with_its_price() {
             answer["content"]["application/json"]["schema"].is_object()
         }));
         for status in [
-            "400", "402", "404", "405", "409", "413", "422", "429", "431", "500", "503",
+            "400", "402", "404", "405", "409", "413", "415", "422", "429", "431", "500", "503",
         ] {
             assert!(
                 documented["responses"].get(status).is_some(),

@@ -134,11 +134,14 @@ fn queries_are_read_strictly() {
 }
 
 #[test]
-fn unknown_query_parameters_are_ignored_on_reads_and_refused_on_writes() {
-    parse(
-        Operation::Price,
-        &format!("utm=1&utm=2&x=%zz&token={USDT}&"),
-        "",
+fn unknown_query_parameters_are_refused_with_the_nearest_name() {
+    insta::assert_snapshot!(
+        problems(Operation::TokenSecurity, &format!("address={USDT}&chian=base"), ""),
+        @"query.chian: is not a name this route takes (did you mean chain?), expected address, chain, max_age, provenance [unknown]"
+    );
+    insta::assert_snapshot!(
+        problems(Operation::Price, &format!("utm=1&token={USDT}&"), ""),
+        @"query.utm: is not a name this route takes, expected token, max_age, provenance [unknown]"
     );
     insta::assert_snapshot!(
         problems(Operation::Swap, "slippage=5", &swap().to_string()),

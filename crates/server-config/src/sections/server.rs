@@ -1,6 +1,6 @@
 //! The section `[server]`: where the server listens, its limits, and how documents name it.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -39,15 +39,19 @@ pub struct ServerSection {
     #[serde(deserialize_with = "lenient::scalar")]
     pub max_header_bytes: usize,
     /// The browser origins that the server serves; `*` for all. Each server has its own default. No
-    /// answer depends on cookies.
+    /// answer depends on cookies. [`Self::origins`] has them as browsers write them.
     #[serde(deserialize_with = "lenient::optional_list")]
     pub allowed_origins: Option<Vec<String>>,
-    /// The accepted `Host` values. Each server defines what an empty list means.
+    /// The accepted hosts; `*` for all. An entry without a port accepts every port. Each server
+    /// defines what an empty list means. [`Self::hosts`] has them in one spelling.
     #[serde(deserialize_with = "lenient::list")]
     pub allowed_hosts: Vec<String>,
-    /// How long the head of a request may take, and how long a connection may be idle, in seconds.
+    /// How long the head of a request may take, in seconds.
     #[serde(deserialize_with = "lenient::scalar")]
     pub header_timeout_seconds: u64,
+    /// How long a connection may be idle between two requests, in seconds.
+    #[serde(deserialize_with = "lenient::scalar")]
+    pub idle_timeout_seconds: u64,
     /// How long a body may take, in seconds.
     #[serde(deserialize_with = "lenient::scalar")]
     pub body_timeout_seconds: u64,
@@ -84,6 +88,7 @@ impl Default for ServerSection {
             allowed_origins: None,
             allowed_hosts: Vec::new(),
             header_timeout_seconds: 30,
+            idle_timeout_seconds: 75,
             body_timeout_seconds: 10,
             write_timeout_seconds: 20,
             drain_seconds: 0,
@@ -113,6 +118,39 @@ impl ServerSection {
             Some(reach) => format!("{name}-{binary}/{version} (+{reach})"),
             None => format!("{name}-{binary}/{version}"),
         }
+    }
+
+    /// Returns the accepted hosts, and always that of the public URL; empty when no host is named.
+    pub fn hosts(&self) -> Vec<String> {
+        let mut hosts: Vec<String> = self
+            .allowed_hosts
+            .iter()
+            .filter_map(|it| host(it))
+            .collect();
+        if !hosts.is_empty() {
+            hosts.extend(self.public_host());
+        }
+        hosts
+    }
+
+    /// Returns the host of the public URL.
+    pub fn public_host(&self) -> Option<String> {
+        let public = url::Url::parse(self.public_url.as_deref()?).ok()?;
+        public.host_str().map(str::to_owned)
+    }
+
+    /// Returns the browser origins as browsers write them; `None` without a list.
+    pub fn origins(&self) -> Option<Vec<String>> {
+        let list = self.allowed_origins.as_ref()?;
+        Some(list.iter().filter_map(|it| origin(it)).collect())
+    }
+
+    /// Returns the origin of the public URL.
+    pub fn public_origin(&self) -> Option<String> {
+        self.public_url.as_deref().and_then(|url| {
+            let public = url::Url::parse(url).ok()?;
+            Some(public.origin().ascii_serialization())
+        })
     }
 
     /// Returns the operator's own proxies: each an address, and how many of its first bits count.
@@ -151,11 +189,27 @@ impl ServerSection {
         }
         for (key, value) in [
             ("server.header_timeout_seconds", self.header_timeout_seconds),
+            ("server.idle_timeout_seconds", self.idle_timeout_seconds),
             ("server.body_timeout_seconds", self.body_timeout_seconds),
             ("server.write_timeout_seconds", self.write_timeout_seconds),
         ] {
             if value == 0 {
                 problems.push(Problem::new(key, "expected at least 1"));
+            }
+        }
+        for (index, entry) in self.allowed_hosts.iter().enumerate() {
+            if host(entry).is_none() {
+                let message = "expected a host such as api.example.com or 10.0.0.2, with or without a \
+                               port, or *";
+                let key = format!("server.allowed_hosts[{index}]");
+                problems.push(Problem::new(key, message));
+            }
+        }
+        for (index, entry) in self.allowed_origins.iter().flatten().enumerate() {
+            if origin(entry).is_none() {
+                let message = "expected the origin of a page such as https://app.example.com, or *";
+                let key = format!("server.allowed_origins[{index}]");
+                problems.push(Problem::new(key, message));
             }
         }
         for (index, proxy) in self.trusted_proxies.iter().enumerate() {
@@ -186,6 +240,56 @@ fn is_contact(text: &str) -> bool {
         !name.is_empty() && host.contains('.') && !host.contains('@') && !host.ends_with('.')
     });
     text.len() <= 200 && text.chars().all(plain) && (is_url || is_mail)
+}
+
+/// Reads a host with or without a port, or `*`, and writes it as requests name it.
+fn host(text: &str) -> Option<String> {
+    if text == "*" {
+        return Some(text.to_owned());
+    }
+    if let Ok(v6) = text.parse::<Ipv6Addr>() {
+        return Some(format!("[{v6}]"));
+    }
+    let (name, port) = match text.rsplit_once(':') {
+        Some((name, port)) if !port.ends_with(']') => (name, Some(port)),
+        _ => (text, None),
+    };
+    let name = name.strip_suffix('.').unwrap_or(name);
+    let host = url::Host::parse(name).ok()?;
+    if host.to_string().contains(['*', ',']) {
+        return None;
+    }
+    match port {
+        Some(port) => Some(format!("{host}:{}", port.parse::<u16>().ok()?)),
+        None => Some(host.to_string()),
+    }
+}
+
+/// Reads the origin of a page, or `*`, and writes it as browsers write it: in small letters,
+/// without the scheme's own port and without a slash at the end.
+fn origin(text: &str) -> Option<String> {
+    if text == "*" {
+        return Some(text.to_owned());
+    }
+    let url = url::Url::parse(text).ok()?;
+    let is_bare = url.username().is_empty()
+        && url.password().is_none()
+        && matches!(url.path(), "" | "/")
+        && url.query().is_none()
+        && url.fragment().is_none();
+    let host = url
+        .host_str()
+        .filter(|host| is_bare && !host.contains('*'))?;
+    if url.origin().is_tuple() {
+        return Some(url.origin().ascii_serialization());
+    }
+    // The pages of browser extensions and of apps.
+    let port = url.port().map_or(String::new(), |port| format!(":{port}"));
+    Some(format!(
+        "{}://{}{port}",
+        url.scheme(),
+        host.to_ascii_lowercase()
+    ))
 }
 
 /// Reads an address, or a network as an address and a number of bits. A network of zero bits would
@@ -226,6 +330,117 @@ mod tests {
         );
         server.contact = Some("ops@example.com".to_owned());
         assert!(server.user_agent("x", "1").ends_with(" (+ops@example.com)"));
+    }
+
+    fn problems(server: &ServerSection) -> Vec<String> {
+        let mut problems = Vec::new();
+        server.check(&mut problems);
+        problems.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn hosts_are_written_as_requests_name_them() {
+        for (entry, written) in [
+            ("api.example.com", "api.example.com"),
+            ("API.Example.com:8402", "api.example.com:8402"),
+            ("api.example.com.", "api.example.com"),
+            ("m\u{fc}nchen.example", "xn--mnchen-3ya.example"),
+            ("10.0.0.7:80", "10.0.0.7:80"),
+            ("::1", "[::1]"),
+            ("[::1]", "[::1]"),
+            ("[FD00:0::1]:8402", "[fd00::1]:8402"),
+            ("my_host", "my_host"),
+            ("*", "*"),
+        ] {
+            let server = ServerSection {
+                allowed_hosts: vec![entry.to_owned()],
+                ..ServerSection::default()
+            };
+            assert_eq!(server.hosts(), [written], "{entry}");
+            assert_eq!(problems(&server), [""; 0], "{entry}");
+        }
+        for entry in [
+            "",
+            "https://api.example.com",
+            "api.example.com/",
+            "*.example.com",
+            "a b",
+            "a:b",
+            "a:99999",
+            "a,b",
+            "u@a",
+            "[::1",
+        ] {
+            let server = ServerSection {
+                allowed_hosts: vec!["ok.example".to_owned(), entry.to_owned()],
+                ..ServerSection::default()
+            };
+            let said = problems(&server);
+            assert!(
+                said.len() == 1 && said[0].starts_with("server.allowed_hosts[1]: expected a host"),
+                "{entry}: {said:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_list_of_hosts_has_the_public_one_too() {
+        let mut server = ServerSection {
+            public_url: Some("https://API.example.com:8443/base".to_owned()),
+            ..ServerSection::default()
+        };
+        assert_eq!(server.hosts(), [""; 0]);
+        assert_eq!(
+            server.public_origin().unwrap(),
+            "https://api.example.com:8443"
+        );
+        server.allowed_hosts = vec!["inner".to_owned()];
+        assert_eq!(server.hosts(), ["inner", "api.example.com"]);
+    }
+
+    #[test]
+    fn origins_are_written_as_browsers_write_them() {
+        for (entry, written) in [
+            ("https://App.Example/", "https://app.example"),
+            ("https://app.example:443", "https://app.example"),
+            ("http://localhost:5173", "http://localhost:5173"),
+            (
+                "https://m\u{fc}nchen.example",
+                "https://xn--mnchen-3ya.example",
+            ),
+            ("chrome-extension://abcdef", "chrome-extension://abcdef"),
+            ("*", "*"),
+        ] {
+            let server = ServerSection {
+                allowed_origins: Some(vec![entry.to_owned()]),
+                ..ServerSection::default()
+            };
+            assert_eq!(server.origins().unwrap(), [written], "{entry}");
+            assert_eq!(problems(&server), [""; 0], "{entry}");
+        }
+        for entry in [
+            "",
+            "null",
+            "app.example",
+            "https://app.example/page",
+            "https://app.example?x",
+            "https://app.example#x",
+            "https://u@app.example",
+            "https://*.example",
+            "file:///",
+            "mailto:a@b.c",
+        ] {
+            let server = ServerSection {
+                allowed_origins: Some(vec![entry.to_owned()]),
+                ..ServerSection::default()
+            };
+            let said = problems(&server);
+            assert!(
+                said.len() == 1
+                    && said[0].starts_with("server.allowed_origins[0]: expected the origin"),
+                "{entry}: {said:?}"
+            );
+        }
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(super) async fn new_symbols(mut attacker: Attacker) -> Acted {
         format!("/price?token={token}&max_age=0"),
         format!("/token-details?symbol={symbol}&max_age=0"),
         format!("/token-search?query={symbol}&max_age=0"),
-        format!("/token-security?chain_id=8453&address={token}&max_age=0"),
+        format!("/token-security?chain=8453&address={token}&max_age=0"),
     ];
     let target = attacker.chance.pick(&targets).cloned().unwrap_or_default();
     if let Some(payment) = attacker.signed(wallet, &target).await? {

@@ -70,6 +70,7 @@ trusted_proxies = ["127.0.0.1"]
 max_connections = 600
 max_connections_per_address = 60
 header_timeout_seconds = 4
+idle_timeout_seconds = 4
 body_timeout_seconds = 4
 write_timeout_seconds = 4
 
@@ -224,6 +225,7 @@ trusted_proxies = ["127.0.0.1"]
 max_connections = 600
 max_connections_per_address = 60
 header_timeout_seconds = 4
+idle_timeout_seconds = 4
 body_timeout_seconds = 4
 write_timeout_seconds = 4
 

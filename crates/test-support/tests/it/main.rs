@@ -1,5 +1,6 @@
 //! Tests of the helpers: waiting for conditions, processes that end, a stand-in, and the clock.
 
+mod cases;
 mod http;
 mod postgres;
 mod process;

@@ -52,6 +52,48 @@ async fn bad_parameters_are_all_named_and_cost_nothing() {
     );
 }
 
+#[tokio::test]
+async fn a_body_in_another_form_is_refused_by_its_form() {
+    let world = World::onchain().await;
+    let draft = world.buyer.draft(Method::POST, "/swap").await;
+    let payment = header_of(&world.buyer.signed(&draft));
+    let send = async |name: &str, value: &str, body: &'static [u8]| {
+        let request = world.buyer.request(Method::POST, "/swap");
+        let request = request.header(header::PAYMENT_SIGNATURE, &payment);
+        world
+            .buyer
+            .send(request.header(name, value).body(body))
+            .await
+    };
+    for (name, value, body) in [
+        ("content-encoding", "gzip", &[0x1f, 0x8b, 0x08][..]),
+        ("content-encoding", "br", b"{}"),
+        (
+            "content-type",
+            "application/x-www-form-urlencoded",
+            b"amount=1",
+        ),
+        ("content-type", "text/plain; charset=utf-8", b""),
+    ] {
+        let answer = send(name, value, body).await;
+        answer.is_refused(415, "unsupported_media_type");
+    }
+    // Many clients declare a JSON body as a form, or not at all. Its parameters are judged.
+    for (name, value, body) in [
+        (
+            "content-type",
+            "application/x-www-form-urlencoded",
+            &b"{}"[..],
+        ),
+        ("content-encoding", "identity", b"{}"),
+        ("content-type", "application/json", b"nonsense"),
+    ] {
+        let answer = send(name, value, body).await;
+        answer.is_refused(400, "invalid_params");
+    }
+    assert_eq!(world.paid(), 0);
+}
+
 /// Only the depth of the nesting differs: the payment and the body are valid in every other way.
 #[tokio::test]
 async fn json_is_read_to_a_certain_depth() {

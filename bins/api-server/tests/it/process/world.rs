@@ -308,6 +308,7 @@ impl Handler for Upstream {
 pub(crate) async fn serve<H: Handler>(handler: Arc<H>) -> String {
     let limits = Limits {
         header_timeout: Duration::from_secs(600),
+        idle_timeout: Duration::from_secs(600),
         ..Limits::default()
     };
     let server = http_edge::Server::bind(([127, 0, 0, 1], 0).into(), limits)

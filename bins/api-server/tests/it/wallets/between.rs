@@ -144,6 +144,7 @@ async fn serve<H: Handler>(handler: Arc<H>) -> String {
     // A test moves the clock, and that must close no connection.
     let limits = Limits {
         header_timeout: Duration::from_secs(600),
+        idle_timeout: Duration::from_secs(600),
         ..Limits::default()
     };
     let any = ([127, 0, 0, 1], 0).into();

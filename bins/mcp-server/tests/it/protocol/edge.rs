@@ -15,17 +15,17 @@ async fn only_post_is_served() {
         assert_eq!(answer.header("allow"), Some("POST"));
         assert_eq!(answer.header("content-type"), Some("application/json"));
     }
-    for target in ["/", "/mcp/", "/MCP", "/mcp/x", "/sse"] {
+    for target in ["/", "/mcp//", "/MCP", "/mcp/x", "/sse"] {
         let answer = server
             .request("POST", target, &[JSON], PING.as_bytes())
             .await;
         assert_eq!(answer.status, 404, "{target}");
         assert_eq!(answer.json()["error"]["code"], "not_found");
     }
-    let answer = server
-        .request("POST", "/mcp?x=1", &[JSON], PING.as_bytes())
-        .await;
-    assert_eq!(answer.result(), json!({}));
+    for target in ["/mcp?x=1", "/mcp/", "/mcp/?x=1"] {
+        let answer = server.request("POST", target, &[JSON], PING.as_bytes());
+        assert_eq!(answer.await.result(), json!({}), "{target}");
+    }
 }
 
 #[tokio::test]
@@ -46,6 +46,9 @@ async fn bodies_are_json_and_say_so() {
             "{headers:?}"
         );
     }
+    let compressed = [JSON, ("Content-Encoding", "gzip")];
+    let answer = server.request("POST", "/mcp", &compressed, &[0x1f, 0x8b]);
+    assert_eq!(answer.await.error(), (415, -32600, json!("absent")));
     let headers = [("content-type", "application/json; charset=UTF-8")];
     let answer = server
         .request("POST", "/mcp", &headers, PING.as_bytes())
@@ -135,12 +138,14 @@ async fn pages_of_other_sites_are_kept_out() {
         .request("POST", &absolute, &[JSON], PING.as_bytes())
         .await;
     assert_eq!(answer.status, 403);
-    // No browser sends a request without `Host`, and HTTP/1.1 does not allow one.
+    // HTTP/1.1 does not allow a request without `Host`.
     let raw = format!(
         "POST /mcp HTTP/1.1\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{PING}",
         PING.len()
     );
-    assert_eq!(server.raw(raw.as_bytes()).await.status, 403);
+    let answer = server.raw(raw.as_bytes()).await;
+    assert_eq!(answer.status, 400);
+    assert_eq!(answer.json()["error"]["reason"], "host_missing");
 }
 
 #[tokio::test]

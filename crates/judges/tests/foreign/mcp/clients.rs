@@ -1,7 +1,7 @@
 //! Client libraries of other projects, each used as an application would use it.
 
 use judges::{McpProgram, judge};
-use rmcp::model::{CallToolRequestParams, ProtocolVersion};
+use rmcp::model::{CallToolRequestParams, ClientConfig, ProtocolVersion};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::{ClientLifecycleMode, ClientServiceExt, RoleClient, service::RunningService};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::process::Command;
 
 use super::script::{Call, calls};
-use super::world::{AgentWorld, LEGACY, MODERN, Surroundings, check_tools};
+use super::world::{AgentWorld, EARLY, LEGACY, MODERN, Surroundings, check_tools};
 
 #[derive(Debug, Deserialize)]
 struct Verdict {
@@ -99,7 +99,14 @@ async fn fastmcp() {
 
 #[tokio::test]
 async fn rmcp_with_the_handshake() {
-    check_rmcp(ClientLifecycleMode::Initialize, LEGACY).await;
+    let newest = ProtocolVersion::V_2025_11_25;
+    check_rmcp(newest, ClientLifecycleMode::Initialize, LEGACY).await;
+}
+
+#[tokio::test]
+async fn rmcp_with_the_handshake_of_early_2025() {
+    let early = ProtocolVersion::V_2025_03_26;
+    check_rmcp(early, ClientLifecycleMode::Initialize, EARLY).await;
 }
 
 #[tokio::test]
@@ -108,16 +115,19 @@ async fn rmcp_with_the_newest_revision() {
         preferred_versions: vec![ProtocolVersion::V_2026_07_28],
         legacy_version: None,
     };
-    check_rmcp(lifecycle, MODERN).await;
+    check_rmcp(ProtocolVersion::default(), lifecycle, MODERN).await;
 }
 
 /// `rmcp` does not check results, so this test validates them against the tools' schemas.
-async fn check_rmcp(lifecycle: ClientLifecycleMode, revision: &str) {
+async fn check_rmcp(offered: ProtocolVersion, lifecycle: ClientLifecycleMode, revision: &str) {
     let world = AgentWorld::start().await;
     let config = StreamableHttpClientTransportConfig::with_uri(world.recorder.url());
     let transport = StreamableHttpClientTransport::with_client(test_support::http_client(), config);
-    let client: RunningService<RoleClient, ()> =
-        ().serve_with_lifecycle(transport, lifecycle).await.unwrap();
+    let config = ClientConfig::default().with_protocol_version(offered);
+    let client: RunningService<RoleClient, ClientConfig> = config
+        .serve_with_lifecycle(transport, lifecycle)
+        .await
+        .unwrap();
     let tools = client.list_all_tools().await.unwrap();
     check_tools(&json!(tools));
     for call in calls() {

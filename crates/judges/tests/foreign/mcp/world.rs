@@ -14,6 +14,8 @@ use crate::rails::FEES;
 
 pub(crate) const MODERN: &str = "2026-07-28";
 pub(crate) const LEGACY: &str = "2025-11-25";
+/// The revision of the clients of early 2025.
+pub(crate) const EARLY: &str = "2025-03-26";
 
 #[derive(Debug)]
 pub(crate) struct AgentWorld {
@@ -148,8 +150,12 @@ fn message(exchange: &Exchange, revision: &str) -> Option<Value> {
         "{exchange:#?}"
     );
     let spoken = exchange.revision.as_deref();
-    // A handshake names no revision in its headers.
-    let at_hand = spoken.unwrap_or(LEGACY);
+    // A handshake names its revision in the body only.
+    let asked_for = exchange
+        .asked
+        .as_ref()
+        .and_then(|asked| asked["params"]["protocolVersion"].as_str());
+    let at_hand = spoken.or(asked_for).unwrap_or(LEGACY);
     if exchange.method == "POST" && method != Some("server/discover") {
         assert_eq!(at_hand, revision, "{exchange:#?}");
     }

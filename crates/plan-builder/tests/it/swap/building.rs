@@ -156,7 +156,10 @@ fn a_safe_account_with_both_exports() {
     let batch = plan["exports"]["safe_tx_builder"]["transactions"]
         .as_array()
         .unwrap();
-    let calls = plan["exports"]["eip5792"]["calls"].as_array().unwrap();
+    let send_calls = &plan["exports"]["eip5792"];
+    let digits = plan["artifact_id"].as_str().unwrap().strip_prefix("swap-");
+    assert_eq!(send_calls["id"], format!("0x{}", digits.unwrap()));
+    let calls = send_calls["calls"].as_array().unwrap();
     for ((step, transaction), call) in steps.iter().zip(batch).zip(calls) {
         for member in ["to", "data"] {
             assert_eq!(
