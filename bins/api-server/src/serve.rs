@@ -12,7 +12,6 @@ use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use custody::Custody;
 use data_sources::Clock;
 use fence_sending::Sendings;
 use fence_server::Delegations;
@@ -73,7 +72,8 @@ pub struct ApiServer<S, J> {
 
 impl<S: Settler, J: Journal> ApiServer<S, J> {
     /// The custodian of sub-wallets' keys, behind its policy.
-    pub(crate) fn custody(&self) -> Option<Arc<dyn Custody>> {
+    #[cfg(feature = "demo")]
+    pub(crate) fn custody(&self) -> Option<Arc<dyn custody::Custody>> {
         self.sources.wallets.custody.clone()
     }
 

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use alloy_primitives::{Address, Signature};
 
+use crate::local::now;
 use crate::{Attestation, Custody, CustodyError, CustodyFuture, Owner, Purpose, Subject, Wallet};
 
 const HOUR_SECONDS: u64 = 3_600;
@@ -148,10 +148,4 @@ impl<C: Counted> Custody for Bounded<C> {
     fn attest(&self, owner: Owner) -> CustodyFuture<'_, Option<Attestation>> {
         self.custody.attest(owner)
     }
-}
-
-/// The time, in Unix seconds.
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| since.as_secs())
 }

@@ -1,8 +1,8 @@
 //! Gathers the prices of the judgement of worth ([`readings::worth`]) and has it judged.
 //!
-//! Every swap, deposit and move of both servers is judged here. A source that does not answer has
-//! no price; the judgement decides whether the others suffice. Each judgement is counted by its
-//! result in the metric `svc_worth_judgements_total`.
+//! Every swap, deposit and move that the service signs is judged here. A source that does not
+//! answer has no price; the judgement decides whether the others suffice. Each judgement is counted
+//! by its result in the metric `svc_worth_judgements_total`.
 
 use std::{fmt::Write as _, sync::Arc, time::Duration};
 

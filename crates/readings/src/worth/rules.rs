@@ -161,5 +161,12 @@ mod tests {
             ..limits
         };
         assert_eq!(low.of_caller(Some(900)), (300, 200));
+        // A number between the two loosens the smaller limit and tightens the larger one.
+        let apart = Limits {
+            max_price_impact_bps: 100,
+            max_deviation_bps: 300,
+            ..limits
+        };
+        assert_eq!(apart.of_caller(Some(200)), (200, 200));
     }
 }
