@@ -44,7 +44,7 @@ use crate::payment::{
     self, Declined, Ended, PAYMENTS_PREFIX, PaidCall, PaymentProcessor, Worker, answer_look_up,
     deliver, read_payment,
 };
-use crate::reply::{ErrorReply, Reply, body_refused, own_header_value};
+use crate::reply::{ErrorReply, Reply, body_refused};
 use crate::wallets::{INTENTS_PREFIX, answer_intent, begun_intent};
 
 /// The paid API over a settler and a journal.

@@ -182,6 +182,7 @@ async fn behind(broker: &Facilitator, world: &World, upstream: &ReplayServer) ->
         rpc_url: world.chain.rpc().url().to_owned(),
         facilitator_url: Some(broker.url.clone()),
         okx_url: upstream.base_url("web3.okx.com"),
+        defillama_url: None,
         more: String::new(),
     })
     .await
