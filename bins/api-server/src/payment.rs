@@ -5,8 +5,8 @@
 //!
 //! 1. [`match_offer`]: does the payment pay for this request? Sends no request.
 //! 2. [`admit`]: is there a place for the call, and credit for the highest cost of its work?
-//! 3. [`claim`]: the journal reserves the authorization for this request, in one durable write. When
-//!    its payer makes the same purchase already with another one, [`repeat`] ends the call.
+//! 3. [`claim`]: the journal reserves the authorization for this request, in one durable write.
+//!    When its payer makes the same purchase already with another one, [`repeat`] ends the call.
 //! 4. [`verify`]: would the payment settle now? Asks the settler.
 //! 5. [`work`]: the operation makes the answer.
 //! 6. [`settle`]: the answer is stored, the payment is settled, the charge is recorded.

@@ -145,7 +145,15 @@ impl Yahoo {
             .source
             .ask(ask, |reply| {
                 let answer: Answer = read_json(&reply.body)?;
-                let ChartRow { meta, days } = answer.chart.opened(symbol)?;
+                let ChartRow {
+                    meta,
+                    timestamp,
+                    indicators,
+                } = answer.chart.opened(symbol)?;
+                let days = DayBars {
+                    timestamp,
+                    indicators,
+                };
                 if meta.symbol != symbol {
                     let path = "$.chart.result[0].meta.symbol";
                     return Err(
@@ -207,16 +215,15 @@ struct ChartError {
 #[derive(Deserialize)]
 struct ChartRow {
     meta: Meta,
-    #[serde(flatten)]
-    days: DayBars,
-}
-
-/// The bars of days: the times at which they begin, and their values.
-#[derive(Default, Deserialize)]
-struct DayBars {
     #[serde(default)]
     timestamp: Vec<i64>,
     #[serde(default)]
+    indicators: Indicators,
+}
+
+/// The bars of days: the times at which they begin, and their values.
+struct DayBars {
+    timestamp: Vec<i64>,
     indicators: Indicators,
 }
 

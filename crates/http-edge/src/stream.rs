@@ -28,9 +28,11 @@ const LONGEST: Duration = Duration::from_secs(365 * 24 * 3_600);
 enum Phase {
     /// The client sends the head of a request, or has sent nothing since it connected.
     Head,
-    /// A request is answered. Its handler has its own time limits.
+    /// A request is answered. Its handler and the writing have their own time limits.
     Request,
-    /// The last request is answered, and the next one has not begun.
+    /// The answer is made, but not all of it is written.
+    Answer,
+    /// The last answer is written, and the next request has not begun.
     Idle,
 }
 
@@ -39,14 +41,16 @@ impl Phase {
         match self {
             Self::Head => 0,
             Self::Request => 1,
-            Self::Idle => 2,
+            Self::Answer => 2,
+            Self::Idle => 3,
         }
     }
 
     const fn of(code: u8) -> Self {
         match code {
             1 => Self::Request,
-            2 => Self::Idle,
+            2 => Self::Answer,
+            3 => Self::Idle,
             _ => Self::Head,
         }
     }
@@ -75,7 +79,7 @@ impl ConnectionState {
 
     /// Says that the answer to a request is made.
     pub(crate) fn request_ends(&self) {
-        self.enter(Phase::Idle);
+        self.enter(Phase::Answer);
     }
 
     /// Says that the connection must end, and that the client may still be sending.
@@ -163,7 +167,7 @@ impl ConnectionStream {
     fn wait(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let phase = self.state.phase();
         let limit = match phase {
-            Phase::Request => return Poll::Pending,
+            Phase::Request | Phase::Answer => return Poll::Pending,
             Phase::Head => self.patience.head,
             Phase::Idle => self.patience.idle,
         };
@@ -196,12 +200,11 @@ impl ConnectionStream {
             self.state.leave_unread();
             return Poll::Ready(Ok(only.len()));
         }
-        let written = ready!(self.stream.as_mut().poll_write_vectored(context, bufs));
-        if self.timed == Some(Phase::Idle) {
-            // A long answer is still on its way.
-            self.timed = None;
+        if self.state.phase() == Phase::Idle {
+            // Only a part of the answer had been flushed.
+            self.state.enter(Phase::Answer);
         }
-        Poll::Ready(written)
+        self.stream.as_mut().poll_write_vectored(context, bufs)
     }
 
     fn write_own(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -265,7 +268,15 @@ impl AsyncWrite for ConnectionStream {
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         ready!(this.write_own(context))?;
-        this.stream.as_mut().poll_flush(context)
+        ready!(this.stream.as_mut().poll_flush(context))?;
+        if this.state.phase() == Phase::Answer {
+            this.state.enter(Phase::Idle);
+            this.timed = None;
+            // The library may be waiting for bytes since before the answer, and does not ask again:
+            // the timer wakes it.
+            let _ = this.wait(context);
+        }
+        Poll::Ready(Ok(()))
     }
 
     /// Ends the answer. Then reads what the client still sends, if it may be sending.

@@ -1,8 +1,9 @@
 //! Tells a handler that its answer was written whole to the connection.
 //!
 //! The body of such an answer notes when the server has taken its last bytes. The connection's
-//! stream is flushed only when the server has passed on everything that it had taken. So at the next
-//! complete flush, the answer has left this process. A connection that ends before drops the notice.
+//! stream is flushed only when the server has passed on everything that it had taken. So at the
+//! next complete flush, the answer has left this process. A connection that ends before drops the
+//! notice.
 
 use std::convert::Infallible;
 use std::fmt;

@@ -54,9 +54,9 @@ pub trait Journal: Send + Sync + 'static {
     /// [`IdentifierTaken`](PaymentStatus::IdentifierTaken) for another request, and
     /// [`Occupied`](PaymentStatus::Occupied) for the same one, unless the other one was released.
     ///
-    /// A claim that counts as a purchase ([`Purchase`](crate::Purchase)) and has no identifier takes
-    /// the place of its payer and request. While another authorization has the place, the claim is
-    /// [`Occupied`](PaymentStatus::Occupied): until that one is released, or settled and
+    /// A claim that counts as a purchase ([`Purchase`](crate::Purchase)) and has no identifier
+    /// takes the place of its payer and request. While another authorization has the place, the
+    /// claim is [`Occupied`](PaymentStatus::Occupied): until that one is released, or settled and
     /// [delivered](Self::mark_delivered). An action counts for
     /// [`again_seconds`](crate::Options::again_seconds) from its settlement in any case, and a
     /// purchase that was not delivered no longer than that.

@@ -17,8 +17,8 @@ pub struct Options {
     /// without the answer. At least [`retention_seconds`](Self::retention_seconds).
     pub entry_retention_seconds: u64,
     /// For how many seconds after its settlement a purchase whose answer was not delivered is given
-    /// to another authorization of its payer, and an action is not begun again. With 0, an answer is
-    /// not given to another authorization, and actions count for 600 seconds.
+    /// to another authorization of its payer, and an action is not begun again. With 0, an answer
+    /// is not given to another authorization, and actions count for 600 seconds.
     pub again_seconds: u64,
     /// The most credit of a payer, in micro-USD.
     pub credit_cap_micro_usd: u64,

@@ -68,8 +68,8 @@ error_codes! {
     IdentifierTaken = "identifier_taken", 409, false;
     /// The payment belongs to another request or came with another signature (`reason`
     /// `another_request`), its answer is no longer kept (`answer_expired`), its answer is about the
-    /// payer's own wallet and is not given again to this call (`answer_private`), or the chain shows
-    /// that it has paid and the ledger has no record of it (`no_answer`).
+    /// payer's own wallet and is not given again to this call (`answer_private`), or the chain
+    /// shows that it has paid and the ledger has no record of it (`no_answer`).
     PaymentBoundElsewhere = "payment_bound_elsewhere", 409, false;
     /// The sub-wallet does not hold enough funds for the action; the answer names its address.
     FundsRequired = "funds_required", 409, true;

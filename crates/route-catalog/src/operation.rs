@@ -94,7 +94,8 @@ operations! {
 
 impl Operation {
     /// Whether a call with these parameters begins an action of a sub-wallet or makes a mandate. It
-    /// must not do so twice for one purchase. `/yield-copilot` begins an action only with `execute`.
+    /// must not do so twice for one purchase. `/yield-copilot` begins an action only with
+    /// `execute`.
     #[must_use]
     pub fn begins_something(self, parameters: &Parameters) -> bool {
         match (self, self.route().work) {

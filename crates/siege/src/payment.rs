@@ -213,8 +213,8 @@ impl Wallet {
     }
 
     /// Signs one of the options of an offer. The payment is valid from now on for this many
-    /// seconds. Its random payment identifier makes it a purchase of its own: buyers of the siege buy
-    /// the same thing several times at once, and mean it.
+    /// seconds. Its random payment identifier makes it a purchase of its own: buyers of the siege
+    /// buy the same thing several times at once, and mean it.
     ///
     /// # Errors
     /// When the offer has no option, or the signing fails.

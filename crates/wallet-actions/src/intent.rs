@@ -46,7 +46,8 @@ pub struct Intent {
     /// one had no effect and can get none.
     pub payment: B256,
     /// The paid call, as the caller of this crate has encoded it. Answers never show it. After the
-    /// charge it may be shorter ([`WalletActions::note_charged`](crate::WalletActions::note_charged)).
+    /// charge it may be shorter
+    /// ([`WalletActions::note_charged`](crate::WalletActions::note_charged)).
     pub call: String,
     /// Whether the paid call may still have to be charged. `false` for an action that nobody pays
     /// for.

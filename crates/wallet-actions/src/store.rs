@@ -40,8 +40,8 @@ pub trait Store: Send + Sync + 'static {
     /// Returns the intent of this payment.
     fn of_payment(&self, payment: B256) -> StoreFuture<'_, Option<Intent>>;
 
-    /// Forbids this payment to begin anything, until [`Self::forget`] deletes that. The first reason
-    /// is kept. An intent that exists already stays unchanged.
+    /// Forbids this payment to begin anything, until [`Self::forget`] deletes that. The first
+    /// reason is kept. An intent that exists already stays unchanged.
     fn forbid(&self, payment: B256, reason: &str, at: u64) -> StoreFuture<'_, Forbidden>;
 
     /// Returns why this payment is forbidden. `None` when it is not.
@@ -60,8 +60,8 @@ pub trait Store: Send + Sync + 'static {
     /// still change their result.
     fn unsettled(&self) -> StoreFuture<'_, Vec<IntentId>>;
 
-    /// Lists intents that may still have to be charged ([`Intent::awaits_charge`]) and have not come
-    /// to nothing: the first `most` ones after this place, the oldest first.
+    /// Lists intents that may still have to be charged ([`Intent::awaits_charge`]) and have not
+    /// come to nothing: the first `most` ones after this place, the oldest first.
     fn awaiting_charge(&self, after: Place, most: u32) -> StoreFuture<'_, Vec<Place>>;
 
     /// Deletes intents that were created before this Unix second and are empty

@@ -49,8 +49,8 @@ pub(crate) enum Refusal {
         /// The URL at which the other authorization, or this one, can be looked up.
         url: String,
     },
-    /// 409: whether an earlier purchase of the payer for the same request was charged is not decided
-    /// yet. This authorization was not reserved.
+    /// 409: whether an earlier purchase of the payer for the same request was charged is not
+    /// decided yet. This authorization was not reserved.
     PurchaseUndecided {
         /// The URL at which the earlier authorization can be looked up.
         url: String,

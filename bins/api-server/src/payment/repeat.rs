@@ -1,8 +1,8 @@
 //! A second signature is not a second charge: the end of a call whose payer makes the same purchase
 //! already with another authorization.
 //!
-//! The journal decides which purchases are the same. Here the call waits for the earlier one if that
-//! is not decided, and then gets its answer, goes on, or is refused.
+//! The journal decides which purchases are the same. Here the call waits for the earlier one if
+//! that is not decided, and then gets its answer, goes on, or is refused.
 
 use ledger::{Claim, EntryId, Journal, Occupant, PaymentStatus, Purchase, Repeated, State};
 use route_catalog::Operation;
@@ -96,7 +96,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
     }
 
-    /// Ends a call that has no place or no credit, unless it repeats a purchase: that needs neither.
+    /// Ends a call that has no place or no credit, unless it repeats a purchase: that needs
+    /// neither.
     pub(super) async fn unless_occupied(
         &self,
         call: &PaidCall,
@@ -122,8 +123,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
     }
 
-    /// Answers a call that repeats a purchase. `None` when the earlier purchase counts no longer, so
-    /// that the call goes on. The call waits until `deadline` at most.
+    /// Answers a call that repeats a purchase. `None` when the earlier purchase counts no longer,
+    /// so that the call goes on. The call waits until `deadline` at most.
     pub(super) async fn repeat(
         &self,
         call: &PaidCall,

@@ -1,8 +1,9 @@
-//! The authorizations that wait for an earlier purchase of their payer, by the entry of the purchase.
+//! The authorizations that wait for an earlier purchase of their payer, by the entry of the
+//! purchase.
 //!
 //! A waiting call has no place, no credit and no entry. It is woken when this process learns of the
-//! decision. Another server's decision is found in the journal, where one of the calls that wait for
-//! an entry looks from time to time.
+//! decision. Another server's decision is found in the journal, where one of the calls that wait
+//! for an entry looks from time to time.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -68,6 +68,7 @@ const PLACES: &[(&str, &str, &str, Disclosure)] = &[
     (READINGS, "ai/image.rs", "self.take(N)", No("bytes of an image")),
     (READINGS, "chain/abi/render.rs", "take(MAX_ELEMENTS)", Member("elements", "long_values_are_cut_and_say_so")),
     (READINGS, "chain/builtin/carried.rs", "take(MAX_COMMANDS)", Member("commands_left_out", "a_long_list_of_commands_says_how_many_are_not_named")),
+    (READINGS, "chain/explain/action.rs", "take(MAX_NAMED)", No("sentences, and one that says how many more")),
     (READINGS, "chain/explain/action/executions.rs", "take(MAX_NAMED)", No("names in a sentence that has the number")),
     (READINGS, "chain/explain/action/sides.rs", "assets.truncate(MAX_NAMED)", No("names in a sentence that says how many more")),
     (READINGS, "chain/explain.rs", "take(MAX_SHOWN)", Cut("many_logs_stay_bounded")),

@@ -90,12 +90,11 @@ fn code(text: &str) -> String {
 
 /// The items that the crate's root exports, each with its module.
 fn exports(lib: &str) -> BTreeMap<String, String> {
-    let lines = lib.lines().filter_map(|line| {
-        let path = line.strip_prefix("pub use ")?.trim_end_matches(';');
-        path.split_once("::")
-    });
-    let items = lines.flat_map(|(module, items)| {
-        let items = items.trim_matches(['{', '}']).split(", ");
+    let paths = lib.split("\npub use ").skip(1);
+    let paths = paths.filter_map(|rest| rest.split_once(';')?.0.split_once("::"));
+    let items = paths.flat_map(|(module, items)| {
+        let items = items.trim_matches(['{', '}']).split(',').map(str::trim);
+        let items = items.filter(|item| !item.is_empty());
         items.map(|item| (item.to_owned(), module.to_owned()))
     });
     items.collect()

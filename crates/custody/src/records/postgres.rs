@@ -96,9 +96,9 @@ impl WalletRecords for PostgresWalletRecords {
     fn finish(&self, owner: Owner, wallet: Address, now: u64) -> CustodyFuture<'_, Address> {
         Box::pin(async move {
             const FINISH: &str = "record a wallet";
-            // Two servers may finish one wallet at once: an upsert would fail at the unique address.
-            // The insertion waits for the other one, and adds nothing if the owner or the wallet
-            // has a row; a wallet of another owner leaves no row to update.
+            // Two servers may finish one wallet at once: an upsert would fail at the unique
+            // address. The insertion waits for the other one, and adds nothing if the owner or the
+            // wallet has a row; a wallet of another owner leaves no row to update.
             let insert = "INSERT INTO custody_wallet (owner, address, begun_at) VALUES ($1, $2, $3)
                           ON CONFLICT DO NOTHING";
             let update = "UPDATE custody_wallet SET address = coalesce(address, $2)

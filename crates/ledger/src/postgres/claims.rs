@@ -70,8 +70,8 @@ impl Inner {
     }
 
     /// Reserves the authorization if it has no entry, or a released one that is free for the claim,
-    /// and takes the claim's place. Before that, it writes the deliveries that wait: one of them may
-    /// have had the place.
+    /// and takes the claim's place. Before that, it writes the deliveries that wait: one of them
+    /// may have had the place.
     async fn insert(
         &self,
         instance: i64,

@@ -393,8 +393,8 @@ impl Inner {
         Ok(written.is_some())
     }
 
-    /// Returns the status of a settled purchase, for its repetitions: [`PaymentStatus::Answered`] or
-    /// [`PaymentStatus::AnswerExpired`]. `None` when the entry is not settled or does not exist.
+    /// Returns the status of a settled purchase, for its repetitions: [`PaymentStatus::Answered`]
+    /// or [`PaymentStatus::AnswerExpired`]. `None` when the entry is not settled or does not exist.
     pub(super) async fn purchase(
         &self,
         entry: EntryId,

@@ -202,6 +202,8 @@ async fn a_ledger_without_sums_begins_with_what_is_left_of_credit() {
              ALTER TABLE entry DROP COLUMN network; ALTER TABLE entry DROP COLUMN asset;
              ALTER TABLE entry DROP COLUMN nonce; ALTER TABLE entry DROP COLUMN retired;
              ALTER TABLE answer DROP COLUMN digest_kind; DROP INDEX entry_authorization;
+             ALTER TABLE entry DROP COLUMN repeats; ALTER TABLE entry DROP COLUMN repeated;
+             DROP TABLE place;
              CREATE TABLE generation (id INTEGER PRIMARY KEY);
              CREATE TABLE bucket (id INTEGER PRIMARY KEY);
              UPDATE entry SET open = 0; PRAGMA user_version = 7;",

@@ -189,7 +189,8 @@ async fn an_entry_of_an_earlier_version_shows_what_is_known_of_it() {
         file.execute_batch(
             "ALTER TABLE entry DROP COLUMN network; ALTER TABLE entry DROP COLUMN asset;
              ALTER TABLE entry DROP COLUMN nonce; ALTER TABLE entry DROP COLUMN retired;
-             PRAGMA user_version = 9;",
+             ALTER TABLE entry DROP COLUMN repeats; ALTER TABLE entry DROP COLUMN repeated;
+             DROP TABLE place; PRAGMA user_version = 9;",
         )
         .unwrap();
     });

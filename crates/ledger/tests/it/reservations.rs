@@ -306,7 +306,7 @@ async fn a_retired_payment_is_never_reserved_again() {
         assert_eq!(find(&ledger, 1, NOW).await, Some(retired.clone()));
         assert_eq!(look_up(&ledger, 1).await.unwrap().state, State::Released);
     }
-    // Others may have seen this payment in a settlement, so it can be claimed again.
+    // Others may have seen this payment in a settlement.
     let attempted = bring(&ledger, 2, State::Settling).await;
     let released = ledger.release(attempted, "refused", Spent::NOTHING, NOW);
     assert_eq!(released.await, Ok(()));
@@ -317,5 +317,5 @@ async fn a_retired_payment_is_never_reserved_again() {
     );
     // The only party that could settle it has refused it for good.
     assert_eq!(ledger.retire(attempted, true).await, Ok(true));
-    reserved(&ledger, claim(2)).await;
+    assert_eq!(refused(&ledger, claim(2)).await, retired);
 }

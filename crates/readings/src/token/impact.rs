@@ -38,9 +38,9 @@ pub struct SizeImpact {
 const METHOD: &str =
     "loss_pct = 100 * usd / (usd + side_usd): constant product of the deepest pool, without fees";
 
-/// Makes the estimate for the deepest of `pairs`, among those whose liquidity is known. A pool whose
-/// sides are known comes before one that only states a sum. `None` when there is none, or when a
-/// side of the deepest one is empty.
+/// Makes the estimate for the deepest of `pairs`, among those whose liquidity is known. A pool
+/// whose sides are known comes before one that only states a sum. `None` when there is none, or
+/// when a side of the deepest one is empty.
 #[must_use]
 pub fn pool_impact<'a>(pairs: impl IntoIterator<Item = &'a DexPair>) -> Option<PoolImpact> {
     let deepest = pairs

@@ -127,8 +127,8 @@ pub(super) fn one_wallet(told: &BTreeSet<(Address, Address)>) -> Finding {
     }
 }
 
-/// Judges for whom wallets were made. The pools for newcomers pay for those of payers who were never
-/// charged.
+/// Judges for whom wallets were made. The pools for newcomers pay for those of payers who were
+/// never charged.
 pub(super) fn wallets_paid(evidence: &Evidence) -> Finding {
     let payers: BTreeSet<Address> = evidence
         .charges

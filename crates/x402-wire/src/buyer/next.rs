@@ -31,8 +31,8 @@ pub struct SellerAnswer<'a> {
 pub enum BoughtWith {
     /// The payment that was sent.
     ThisPayment,
-    /// An earlier payment of the same buyer for the same request. The seller does not settle the one
-    /// that was sent.
+    /// An earlier payment of the same buyer for the same request. The seller does not settle the
+    /// one that was sent.
     EarlierPayment {
         /// The transaction that settled the earlier one, if the receipt names one.
         transaction: Option<B256>,

@@ -10,7 +10,8 @@ use x402_wire::{Asset, Network, Terms};
 use super::problem;
 use crate::config::Problem;
 
-/// [`PaymentSection::again_seconds`] by default, and for actions and deferred payments when it is 0.
+/// [`PaymentSection::again_seconds`] by default, and for actions and deferred payments when it is
+/// 0.
 const AGAIN_SECONDS: u64 = 600;
 
 /// `[payment]`.

@@ -100,7 +100,10 @@ async fn an_answer_about_a_named_account_is_not_private() {
     let operation = Operation::Portfolio;
     let account = Some("address=0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984");
     for (query, is_public) in [(account, true), (None, false)] {
-        let payment = payer.sign(&stage.order_of(operation));
+        let payment = payer.sign(&Order {
+            payment_id: None,
+            ..stage.order_of(operation)
+        });
         assert!(!served(stage.buy_of(operation, query, &payment).await).again);
         let ended = stage.buy_of(operation, query, &payment).await;
         match is_public {

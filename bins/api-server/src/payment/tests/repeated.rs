@@ -194,8 +194,8 @@ async fn sixty_four_signatures_of_a_payer_wait_and_a_further_one_is_refused_at_o
     }
 }
 
-/// A payer without credit has one call at a time where balances cannot be read. A repetition of that
-/// call waits for it.
+/// A payer without credit has one call at a time where balances cannot be read. A repetition of
+/// that call waits for it.
 #[tokio::test(start_paused = true)]
 async fn a_repetition_needs_neither_place_nor_credit() {
     let (stage, payer) = (Stage::new(), Payer::new(1));

@@ -161,9 +161,8 @@ async fn a_newcomer_leaves_a_part_of_every_budget_to_payers_with_credit() {
     let same = paid_from(newcomer, "192.0.2.66", target).await;
     for answer in [&refused, &same] {
         answer.is_refused(503, "upstream_unavailable");
-        let error = &answer.body()["error"];
-        assert_eq!(error["reason"], "upstream_over_budget");
-        assert!(error["retry_after"].as_u64().unwrap() > 0, "{error}");
+        assert_eq!(answer.body()["error"]["reason"], "upstream_over_budget");
+        assert!(answer.headers.contains_key("retry-after"));
     }
     assert_eq!(world.paid(), paid, "the newcomer is not charged");
     // The refusal is no answer for others, although it is kept for a moment.

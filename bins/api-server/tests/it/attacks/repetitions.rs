@@ -97,8 +97,8 @@ async fn lose(world: &World, target: &str, payment: &Value) {
 async fn a_lost_answer_is_bought_once_and_a_delivered_one_is_bought_again() {
     let world = World::onchain().await;
     let mut paid = 0;
-    // A call may end before its client goes. Then the next payment is a purchase of its own, and the
-    // test tries again with another request.
+    // A call may end before its client goes. Then the next payment is a purchase of its own, and
+    // the test tries again with another request.
     for attempt in 0..20 {
         let target = format!("{}&max_age={}", world.price(), 9_000_000 + attempt);
         let first = payment(&world, &target, None).await;

@@ -135,9 +135,9 @@ impl Buyer {
         self.sign_offer(&unpaid, target, asset)
     }
 
-    /// Signs the `exact` option in the asset with this number, from the answer to an unpaid call. The
-    /// payment's identifier makes it a purchase of its own, and lets answers about the payer's own
-    /// wallet be given again.
+    /// Signs the `exact` option in the asset with this number, from the answer to an unpaid call.
+    /// The payment's identifier makes it a purchase of its own, and lets answers about the payer's
+    /// own wallet be given again.
     pub(crate) fn sign_offer(&self, unpaid: &Answer, target: &str, asset: usize) -> Payment {
         assert_eq!(unpaid.status, 402, "{}", unpaid.text);
         let challenge = unpaid.headers[header::PAYMENT_REQUIRED].as_bytes();

@@ -176,8 +176,9 @@ impl Buyer {
         header_of(&self.signed(&draft))
     }
 
-    /// Signs a draft under the domain of its option. The payment's identifier makes it a purchase of
-    /// its own: without one, a second payment for the same request may be a repetition of the first.
+    /// Signs a draft under the domain of its option. The payment's identifier makes it a purchase
+    /// of its own: without one, a second payment for the same request may be a repetition of the
+    /// first.
     pub fn signed(&self, draft: &Draft) -> Value {
         let option = draft.challenge.options().nth(draft.option).unwrap();
         let digest = draft.authorization.digest(option.domain_separator());

@@ -19,7 +19,13 @@ async fn discovery_names_revisions_and_capabilities() {
     let result = server.modern("server/discover", json!({})).await.result();
     assert_eq!(
         result["supportedVersions"],
-        json!(["2026-07-28", "2025-11-25", "2025-06-18", "2024-11-05"])
+        json!([
+            "2026-07-28",
+            "2025-11-25",
+            "2025-06-18",
+            "2025-03-26",
+            "2024-11-05"
+        ])
     );
     assert_eq!(result["capabilities"], json!({ "tools": {} }));
     assert_eq!(result["resultType"], "complete");

@@ -128,7 +128,7 @@ async fn only_text_and_web_addresses_are_passed_on() {
     assert_eq!(
         cited,
         [
-            ("https://a.example/", Some("A<b>"), Some((0, 1))),
+            ("https://a.example/", Some("A"), Some((0, 1))),
             ("https://b.example/", None, None),
         ]
     );

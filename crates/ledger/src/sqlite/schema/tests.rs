@@ -81,7 +81,7 @@ fn a_ledger_of_version_1_is_brought_up() {
     let version: u32 = connection
         .pragma_query_value(None, "user_version", |row| row.get(0))
         .unwrap();
-    assert_eq!(version, 11);
+    assert_eq!(version, 12);
 }
 
 const ENTRIES: u8 = 29;
@@ -212,7 +212,7 @@ fn a_newer_schema_is_refused() {
     assert_eq!(
         open(&path, None).unwrap_err(),
         LedgerError::NewerSchema {
-            expected: 11,
+            expected: 12,
             observed: 99
         }
     );

@@ -131,8 +131,8 @@ impl Store<'_> {
         }))
     }
 
-    /// Returns the status of a settled purchase, for its repetitions: [`PaymentStatus::Answered`] or
-    /// [`PaymentStatus::AnswerExpired`]. `None` when the entry is not settled or does not exist.
+    /// Returns the status of a settled purchase, for its repetitions: [`PaymentStatus::Answered`]
+    /// or [`PaymentStatus::AnswerExpired`]. `None` when the entry is not settled or does not exist.
     pub(super) fn purchase(
         &mut self,
         entry: EntryId,

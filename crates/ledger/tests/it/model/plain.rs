@@ -123,7 +123,7 @@ impl Model {
             })?;
             let settled = taken.state == State::Settled;
             let transaction = settled.then(|| support::receipt(taken.key).transaction);
-            let key = Some(support::key(taken.key));
+            let key = Some(super::key(taken.key));
             Some(match taken.request == request {
                 true => PaymentStatus::Occupied(Occupant {
                     entry: taken.id,

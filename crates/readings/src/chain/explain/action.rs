@@ -71,14 +71,13 @@ pub(super) fn action(view: &View<'_>) -> (Action, Vec<Warning>) {
             view.native(minted)
         ));
     }
-    for authorization in view
-        .record
-        .transaction
-        .authorizations
-        .iter()
-        .take(MAX_NAMED)
-    {
+    let authorizations = &view.record.transaction.authorizations;
+    for authorization in authorizations.iter().take(MAX_NAMED) {
         summary.push_str(&format!(" {}.", view.delegated(authorization)));
+    }
+    let more = authorizations.len().saturating_sub(MAX_NAMED);
+    if more > 0 {
+        summary.push_str(&format!(" {more} more signatures about code."));
     }
     let action = Action {
         kind: action.kind,

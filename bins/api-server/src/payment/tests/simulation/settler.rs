@@ -119,8 +119,8 @@ impl SimulatedSettler {
                 transaction: world.chain.fail(payment, world.now()),
                 reason: Reason::TransactionFailed,
             },
-            // A facilitator refuses a payment that it has executed or will execute later. A broker's
-            // refusal of a deferred one is final.
+            // A facilitator refuses a payment that it has executed or will execute later. A
+            // broker's refusal of a deferred one is final.
             "refused" => {
                 if !is_deferred(payment) {
                     self.move_money(payment, money);

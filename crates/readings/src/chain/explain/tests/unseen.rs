@@ -368,6 +368,13 @@ fn a_signature_about_code_names_the_account_and_the_contract() {
         "signature_of_no_account".to_owned(),
     );
     assert!(explained.missing.contains(&reason));
+    record.transaction.authorizations = vec![authorization(POOL, 196); 6];
+    let summary = explain(&record, &Knowledge::default()).action.summary;
+    assert_eq!(summary.matches(&lets).count(), 4, "{summary}");
+    assert!(
+        summary.ends_with(" 2 more signatures about code."),
+        "{summary}"
+    );
 }
 
 #[test]
