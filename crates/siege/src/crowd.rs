@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 
 use crate::SiegeError;
 use crate::field::{Attacker, Field};
-use crate::owner;
+use crate::owner::{self, Owner};
 
 /// A target whose answer costs little.
 pub const CHEAP: &str = "/all-tokens?limit=2";
@@ -24,7 +24,7 @@ pub const CHEAP: &str = "/all-tokens?limit=2";
 pub type Crowd = JoinSet<Result<(), SiegeError>>;
 
 /// Starts the crowd. No attacker acts before the siege begins.
-pub fn gather(field: &Arc<Field>) -> Crowd {
+pub fn gather(field: &Arc<Field>, owners: &Arc<[Owner]>) -> Crowd {
     let mut crowd = JoinSet::new();
     let mut join = |name: &'static str, pace: Pace, act: fn(Attacker) -> Act| {
         for number in 0..pace.attackers {
@@ -117,9 +117,6 @@ pub fn gather(field: &Arc<Field>) -> Crowd {
     join("revocations before a grant", pace(1, 200, 600), |a| {
         Box::pin(fence::tombstones(a))
     });
-    join(owner::THIEF, pace(1, 1_500, 4_000), |a| {
-        Box::pin(fence::stolen_key(a))
-    });
     join("rail flood", pace(4, 10, 40), |a| Box::pin(rail::flood(a)));
     join("rail, other tools", pace(2, 20, 80), |a| {
         Box::pin(rail::other_tools(a))
@@ -130,6 +127,11 @@ pub fn gather(field: &Arc<Field>) -> Crowd {
     join("rail, malformed", pace(1, 50, 200), |a| {
         Box::pin(rail::malformed(a))
     });
+    let thief = Attacker::new(field, owner::THIEF, 0);
+    let owners = Arc::clone(owners);
+    crowd.spawn(again_and_again(thief, pace(1, 1_500, 4_000), move |a| {
+        Box::pin(fence::stolen_key(a, Arc::clone(&owners)))
+    }));
     crowd
 }
 
@@ -147,7 +149,7 @@ struct Pace {
 async fn again_and_again(
     mut attacker: Attacker,
     pace: Pace,
-    act: fn(Attacker) -> Act,
+    act: impl Fn(Attacker) -> Act + Send + 'static,
 ) -> Result<(), SiegeError> {
     let field = attacker.field.clone();
     field.siege().await;

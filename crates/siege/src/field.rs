@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bench::exchange::HttpAnswer;
@@ -15,7 +15,6 @@ use crate::SiegeError;
 use crate::buyer::{ACTION_SECONDS, brief};
 use crate::chance::Chance;
 use crate::client::{CLIENT_ADDRESS, Client, Request};
-use crate::owner::Owner;
 use crate::payment::{Offer, Signed, Wallet};
 use crate::record::{Phase, Record};
 
@@ -36,9 +35,6 @@ pub struct Field {
     pub poor: Vec<Wallet>,
     /// Keys with money whose accounts have delegated to code that refuses every signature.
     pub refusing: Vec<Wallet>,
-    /// The owners of sub-wallets, as soon as they have them. The thief of their delegates' keys
-    /// knows all of it.
-    owners: OnceLock<Vec<Owner>>,
     /// The payer whose wallet's file is exchanged for the one of an owner.
     pub robber: Wallet,
     phase: watch::Sender<Phase>,
@@ -73,7 +69,6 @@ impl Field {
             rich,
             poor,
             refusing,
-            owners: OnceLock::new(),
             robber,
             phase: watch::Sender::new(Phase::Peace),
             offers: Mutex::default(),
@@ -82,17 +77,6 @@ impl Field {
             disturbed: Mutex::default(),
             turns: AtomicUsize::new(0),
         }
-    }
-
-    /// Tells everybody who owns sub-wallets. Counts once.
-    pub fn appoint(&self, owners: Vec<Owner>) {
-        // A second call changes nothing.
-        let _ = self.owners.set(owners);
-    }
-
-    /// Returns the owners of sub-wallets. Empty before they have them.
-    pub fn owners(&self) -> &[Owner] {
-        self.owners.get().map_or(&[], Vec::as_slice)
     }
 
     /// Returns the current phase.

@@ -17,6 +17,9 @@ use crate::payment::Key;
 use crate::record::Seen;
 use crate::upstreams::{Quota, UpstreamCall};
 
+/// How many revocations of strangers the servers keep. A siege fills this room.
+pub const STRANGERS_REVOCATIONS: usize = 40;
+
 /// Everything that the judgement uses.
 #[derive(Debug, Clone)]
 pub struct Evidence {

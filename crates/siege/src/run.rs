@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use alloy_primitives::Address;
 use api_server::Sources;
 use tokio::task::JoinSet;
 
@@ -69,7 +70,7 @@ pub async fn hold(programs: &Path, scale: Scale, seed: u64) -> Result<SiegeOutco
     for owner in &mut cast.owners {
         owner.settle_in(&field, &world.bank).await?;
     }
-    field.appoint(cast.owners);
+    let owners: Arc<[Owner]> = cast.owners.into();
     weather.rise();
 
     let mut buyers = JoinSet::new();
@@ -81,20 +82,21 @@ pub async fn hold(programs: &Path, scale: Scale, seed: u64) -> Result<SiegeOutco
         };
         buyers.spawn(buyer::keep_buying(buyer, field.clone(), every));
     }
-    for owner in field.owners() {
+    for owner in owners.iter() {
         buyers.spawn(owner::keep_ordering(owner.clone(), field.clone()));
     }
     let mut agents = JoinSet::new();
     for number in 1..=AGENTS {
         agents.spawn(agent::ask(number, field.clone(), scale.siege));
     }
-    let crowd = crowd::gather(&field);
+    let crowd = crowd::gather(&field, &owners);
 
     tokio::time::sleep(scale.peace).await;
     let in_peace = world.held()?;
     field.enter(Phase::Siege);
     let warm_up = scale.siege / 3;
-    kill_and_start(&mut world, &field, scale.kills, warm_up).await?;
+    let robbed = owners.first().map(Owner::address).unwrap_or_default();
+    kill_and_start(&mut world, &field, robbed, scale.kills, warm_up).await?;
     let warm = world.held()?;
     tokio::time::sleep(scale.siege.saturating_sub(warm_up)).await;
 
@@ -109,7 +111,7 @@ pub async fn hold(programs: &Path, scale: Scale, seed: u64) -> Result<SiegeOutco
     orders_ended(&field).await;
     let testimonies = testimonies(&field).await;
     let revocations = revocations(&field).await;
-    let purses = purses(&field, &world, at_first)?;
+    let purses = purses(&owners, &world, at_first)?;
     let stolen = world.bank.money(&[THIEF])?;
     let wallet_owners = world.wallet_owners()?;
     tokio::time::sleep(REST).await;
@@ -145,9 +147,9 @@ pub async fn hold(programs: &Path, scale: Scale, seed: u64) -> Result<SiegeOutco
 }
 
 /// Combines what the owners had at first with what they have now in their accounts and sub-wallets.
-fn purses(field: &Field, world: &World, at_first: Vec<Money>) -> Result<Vec<Purse>, SiegeError> {
+fn purses(owners: &[Owner], world: &World, at_first: Vec<Money>) -> Result<Vec<Purse>, SiegeError> {
     let mut purses = Vec::new();
-    for (owner, at_first) in field.owners().iter().zip(at_first) {
+    for (owner, at_first) in owners.iter().zip(at_first) {
         let at_end = world.bank.money(&[owner.address(), owner.wallet])?;
         purses.push(Purse {
             owner: owner.address(),
@@ -183,6 +185,7 @@ fn footprints(
 async fn kill_and_start(
     world: &mut World,
     field: &Field,
+    robbed: Address,
     kills: u32,
     within: Duration,
 ) -> Result<(), SiegeError> {
@@ -198,8 +201,7 @@ async fn kill_and_start(
             let before = chance.millis(0, millis);
             tokio::time::sleep(before).await;
             field.interrupted(Duration::ZERO);
-            let owner = field.owners().first().map(Owner::address);
-            world.kill_and_start_api(server, field.robber.address(), owner.unwrap_or_default())?;
+            world.kill_and_start_api(server, field.robber.address(), robbed)?;
             field.interrupted(effect);
             if server == 0 {
                 world.kill_and_start_rail()?;

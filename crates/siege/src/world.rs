@@ -44,9 +44,6 @@ const SECRET: &str = "the secret of a siege";
 /// The folder of the wallets' files.
 const WALLETS: &str = "wallets";
 
-/// How many revocations of strangers the servers keep. A siege fills this room.
-pub const STRANGERS_REVOCATIONS: usize = 40;
-
 /// The size of the pool for newcomers, in millionths of a dollar.
 pub const POOL_MICRO_USD: u64 = 120_000;
 /// How much is refilled into the pool each second, in millionths of a dollar.

@@ -75,6 +75,7 @@ const PLACES: &[(&str, &str, &str, Disclosure)] = &[
     (READINGS, "chain/explain/shown.rs", "take(MAX_SHOWN)", Cut("many_logs_stay_bounded")),
     (READINGS, "chain/explain/shown.rs", "view.changes.iter().take(MAX_SHOWN)", Cut("many_logs_stay_bounded")),
     (READINGS, "chain/explain/shown.rs", "approvals.iter().take(MAX_SHOWN)", Cut("many_logs_stay_bounded")),
+    (READINGS, "chain/explain/warnings.rs", "authorizations.take(WARNED)", Member("more signatures", "a_signature_about_code_names_the_account_and_the_contract")),
     (READINGS, "chain/explain/warnings.rs", "unlimited.take(WARNED)", Member("more approvals", "approvals_of_everything_beyond_the_first_are_counted")),
     (READINGS, "chain/knowledge.rs", "take(MAX_ENTRIES)", No("an interface, read for its functions")),
     (READINGS, "chain/abi/canonical.rs", "data.get(WORD..)", No("bytes of one value")),

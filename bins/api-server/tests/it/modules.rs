@@ -90,7 +90,7 @@ fn code(text: &str) -> String {
 
 /// The items that the crate's root exports, each with its module.
 fn exports(lib: &str) -> BTreeMap<String, String> {
-    let paths = lib.split("\npub use ").skip(1);
+    let paths = lib.split("pub use ").skip(1);
     let paths = paths.filter_map(|rest| rest.split_once(';')?.0.split_once("::"));
     let items = paths.flat_map(|(module, items)| {
         let items = items.trim_matches(['{', '}']).split(',').map(str::trim);

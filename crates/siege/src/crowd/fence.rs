@@ -1,5 +1,7 @@
 //! Attacks on the fence: revocations of strangers, and a stolen delegate's key.
 
+use std::sync::Arc;
+
 use alloy_primitives::{B256, U256, hex};
 use api_server::{EmbeddedPlan, EmbeddedPlans};
 use delegation_fence::{Order, Revocation};
@@ -47,12 +49,10 @@ pub(super) async fn tombstones(mut attacker: Attacker) -> Acted {
 
 /// Orders with the key of an owner's delegate: plans for the thief's own benefit, orders that do
 /// not fit their plan, plans beyond the grant, and one that the delegate could order too.
-pub(super) async fn stolen_key(mut attacker: Attacker) -> Acted {
+pub(super) async fn stolen_key(mut attacker: Attacker, owners: Arc<[Owner]>) -> Acted {
     let field = attacker.field.clone();
-    let (Some(owner), Some(other)) = (
-        attacker.chance.pick(field.owners()),
-        attacker.chance.pick(field.owners()),
-    ) else {
+    let (Some(owner), Some(other)) = (attacker.chance.pick(&owners), attacker.chance.pick(&owners))
+    else {
         return Ok(attacker);
     };
     let honest = EmbeddedPlans::new(PAYEE)?;

@@ -4,11 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use alloy_primitives::{Address, U256};
 
-use super::{Evidence, Finding, Purse};
+use super::{Evidence, Finding, Purse, STRANGERS_REVOCATIONS};
 use crate::bank::Token;
 use crate::owner::{DELEGATE, OWNER, THIEF};
 use crate::record::{Fate, Order};
-use crate::world::STRANGERS_REVOCATIONS;
 
 pub(super) const MONEY: &str = "nobody has less than its own orders explain";
 pub(super) const ONE_WALLET: &str = "a payer has one wallet, and a wallet one payer";

@@ -8,8 +8,9 @@ use data_sources::evm::PUBLIC_ENDPOINTS;
 use dev_chain::{base, xlayer};
 use x402_wire::Asset;
 
-use super::{POOL_MICRO_USD, REFILL_MICRO_USD, STRANGERS_REVOCATIONS, WALLETS};
+use super::{POOL_MICRO_USD, REFILL_MICRO_USD, WALLETS};
 use crate::bank::{OTHER_PAYEE, PAYEE};
+use crate::judge::STRANGERS_REVOCATIONS;
 use crate::upstreams::DAILY;
 
 /// The address at which each server first listens: any free port.
