@@ -14,6 +14,7 @@ fn record(entry: EntryId, state: State) -> PaymentRecord {
         since: NOW,
         transaction: None,
         reason: None,
+        is_repetition: false,
         attempted: false,
     }
 }

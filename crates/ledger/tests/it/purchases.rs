@@ -270,6 +270,7 @@ async fn a_repetition_gets_the_answer_and_is_never_reserved() {
     let record = look_up(&ledger, 2).await.unwrap();
     assert_eq!(record.state, State::Released);
     assert_eq!(record.reason.as_deref(), Some(REPETITION));
+    assert!(record.is_repetition);
     assert_eq!(record.transaction, Some(receipt(1).transaction));
     assert!(!record.attempted);
     // The answer of the purchase is deleted before the repetition is.

@@ -65,6 +65,7 @@ impl Store<'_> {
             entry,
             state,
             since: found.changed_at,
+            is_repetition: found.repeats.is_some(),
             transaction: transaction.filter(|transaction| !transaction.is_empty()),
             // A settled entry may still have the cause from the time when it was unknown.
             reason: cause.filter(|_| state != State::Settled),

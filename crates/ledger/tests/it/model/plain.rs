@@ -146,6 +146,7 @@ impl Model {
             entry: entry.id,
             state,
             since: entry.changed_at,
+            is_repetition: false,
             transaction: match state {
                 State::Settled => Some(support::receipt(key).transaction),
                 State::Unknown | State::Undecidable => entry.transaction.clone(),

@@ -561,6 +561,7 @@ impl Books {
             entry,
             state: found.state,
             since: found.changed_at,
+            is_repetition: found.repeats.is_some(),
             transaction,
             reason: reason.filter(|_| found.state != State::Settled),
             attempted: found.attempted || found.answer.is_some(),
