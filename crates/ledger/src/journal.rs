@@ -187,7 +187,8 @@ pub trait Journal: Send + Sync + 'static {
         now: u64,
     ) -> impl Future<Output = Result<(), LedgerError>> + Send;
 
-    /// Decides an undecidable entry as the operator says.
+    /// Decides an undecidable entry as the operator says. A released one is retired if its
+    /// settlement was attempted ([`retire`](Self::retire)): nobody knows who has its authorization.
     fn resolve(
         &self,
         entry: EntryId,
