@@ -10,7 +10,7 @@ use x402_wire::{PaymentPayload, Reason, Scheme};
 
 use super::payer::{Order, Payer, written};
 use super::script::{Reconciles, Script, Settles, Work, unreachable};
-use super::stage::{Stage, declined, refused, served};
+use super::stage::{Stage, VERIFICATION, declined, refused, served};
 use crate::payment::{Ended, KeptCall, MAX_WAITING, PaidCall, Refusal};
 
 fn unknown() -> Settles {
@@ -268,10 +268,13 @@ async fn a_wallet_is_answered_after_its_verification() {
     };
     let bought = served(stage.buy(&wallet(&stage)).await);
     assert!(!bought.again);
+    assert_eq!(stage.missing_of_pool().await, 0);
     let second = wallet(&stage);
     let again = repeated(stage.buy(&second).await);
     assert_eq!(again.receipt, bought.stored.receipt);
     assert_eq!(stage.script.asked("settle"), 1);
+    // Its verification was not free.
+    assert_eq!(stage.missing_of_pool().await, VERIFICATION);
     // A forged one is told nothing.
     let forged = Verification::Invalid {
         reason: Reason::InvalidExactEvmPayloadSignature,
