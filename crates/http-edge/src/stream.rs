@@ -30,7 +30,9 @@ enum Phase {
     Head,
     /// A request is answered. Its handler has its own time limits.
     Request,
-    /// The last request is answered, and the next one has not begun.
+    /// The answer is on its way. The limit of a client that does not read applies.
+    Answer,
+    /// The last answer is written whole, and the next request has not begun.
     Idle,
 }
 
@@ -40,6 +42,7 @@ impl Phase {
             Self::Head => 0,
             Self::Request => 1,
             Self::Idle => 2,
+            Self::Answer => 3,
         }
     }
 
@@ -47,6 +50,7 @@ impl Phase {
         match code {
             1 => Self::Request,
             2 => Self::Idle,
+            3 => Self::Answer,
             _ => Self::Head,
         }
     }
@@ -75,7 +79,7 @@ impl ConnectionState {
 
     /// Says that the answer to a request is made.
     pub(crate) fn request_ends(&self) {
-        self.enter(Phase::Idle);
+        self.enter(Phase::Answer);
     }
 
     /// Says that the connection must end, and that the client may still be sending.
@@ -163,7 +167,7 @@ impl ConnectionStream {
     fn wait(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let phase = self.state.phase();
         let limit = match phase {
-            Phase::Request => return Poll::Pending,
+            Phase::Request | Phase::Answer => return Poll::Pending,
             Phase::Head => self.patience.head,
             Phase::Idle => self.patience.idle,
         };
@@ -196,12 +200,7 @@ impl ConnectionStream {
             self.state.leave_unread();
             return Poll::Ready(Ok(only.len()));
         }
-        let written = ready!(self.stream.as_mut().poll_write_vectored(context, bufs));
-        if self.timed == Some(Phase::Idle) {
-            // A long answer is still on its way.
-            self.timed = None;
-        }
-        Poll::Ready(written)
+        self.stream.as_mut().poll_write_vectored(context, bufs)
     }
 
     fn write_own(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -265,7 +264,13 @@ impl AsyncWrite for ConnectionStream {
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         ready!(this.write_own(context))?;
-        this.stream.as_mut().poll_flush(context)
+        ready!(this.stream.as_mut().poll_flush(context))?;
+        if this.state.phase() == Phase::Answer {
+            this.state.enter(Phase::Idle);
+            // Starts the timer: the next read may come only when it has run out.
+            let _ = this.wait(context);
+        }
+        Poll::Ready(Ok(()))
     }
 
     /// Ends the answer. Then reads what the client still sends, if it may be sending.
