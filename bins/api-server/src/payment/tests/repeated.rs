@@ -209,6 +209,23 @@ async fn a_waiting_signature_goes_on_when_the_first_is_released() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_shutdown_ends_the_wait_with_the_usual_answer() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    Script::set(&stage.script.settles, Settles::Never);
+    let (first, second) = (plain(&stage, &payer), plain(&stage, &payer));
+    let mut one = Box::pin(stage.buy(&first));
+    let settles = tokio::time::timeout(Duration::from_secs(1), &mut one).await;
+    assert!(settles.is_err(), "the settlement does not end");
+    let mut two = Box::pin(stage.buy(&second));
+    let waits = tokio::time::timeout(Duration::from_secs(1), &mut two).await;
+    assert!(waits.is_err(), "the second signature waits");
+    stage.processor.stop_waiting();
+    let at_once = tokio::time::timeout(Duration::from_millis(100), two).await;
+    undecided(at_once.unwrap());
+    assert_eq!(stage.record(&second).await, None);
+}
+
+#[tokio::test(start_paused = true)]
 async fn sixty_four_signatures_of_a_payer_wait_and_a_further_one_is_refused_at_once() {
     let stage = Arc::new(Stage::new());
     let payer = Payer::new(1);
