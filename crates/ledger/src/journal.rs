@@ -100,7 +100,7 @@ pub trait Journal: Send + Sync + 'static {
     /// Marks that the answer of an entry was written whole to a connection. The purchase loses its
     /// place then, unless it is an action.
     ///
-    /// Nobody waits for the mark. It is written within a second, with other writes. Every later
+    /// Nobody waits for the mark. It is written soon, with other writes, as a rule within a second. Every later
     /// claim at this server finds it. A crash may lose it.
     fn mark_delivered(&self, entry: EntryId);
 

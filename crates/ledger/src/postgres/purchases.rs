@@ -54,7 +54,7 @@ impl Inner {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Remembers a delivery, and writes it within a second.
+    /// Remembers a delivery, and tries to write it within a second.
     pub(super) fn mark_delivered(self: &Arc<Self>, entry: EntryId) {
         let mut delivered = self.delivered();
         delivered.fresh.push(entry.number());
