@@ -100,8 +100,8 @@ pub trait Journal: Send + Sync + 'static {
     /// Marks that the answer of an entry was written whole to a connection. The purchase loses its
     /// place then, unless it is an action.
     ///
-    /// Nobody waits for the mark. It is written soon, with other writes, as a rule within a second. Every later
-    /// claim at this server finds it. A crash may lose it.
+    /// Nobody waits for the mark. It is written soon, with other writes, as a rule within a second.
+    /// Every later claim at this server finds it. A crash may lose it.
     fn mark_delivered(&self, entry: EntryId);
 
     /// Returns the status of an authorization for a request, without a claim. `None` when it can be

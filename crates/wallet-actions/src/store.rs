@@ -32,7 +32,8 @@ pub trait Store: Send + Sync + 'static {
     /// # Errors
     /// [`StoreError::Busy`] while another intent of the wallet is running;
     /// [`StoreError::Uncharged`] while an intent of the same purchase may still be charged
-    /// ([`Self::uncharged`]); [`StoreError::Forbidden`] when the payment is forbidden; [`StoreError::ClaimLost`].
+    /// ([`Self::uncharged`]); [`StoreError::Forbidden`] when the payment is forbidden;
+    /// [`StoreError::ClaimLost`].
     fn insert(&self, intent: Intent, claim: Option<Condition>) -> StoreFuture<'_, Intent>;
 
     /// Returns the intent with this id.
