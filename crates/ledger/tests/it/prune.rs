@@ -142,7 +142,7 @@ async fn endless_authorizations_are_kept_and_counted_unless_they_are_unused() {
         let released = ledger.release(entry, "refused", Spent::NOTHING, NOW);
         released.await.unwrap();
     }
-    assert!(ledger.retire(retired).await.unwrap());
+    assert!(ledger.retire(retired, false).await.unwrap());
 
     let late = NOW + 1_000_000_000;
     let expected = Pruned {

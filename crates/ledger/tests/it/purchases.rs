@@ -343,9 +343,9 @@ async fn a_delivery_whose_write_failed_is_written_later() {
     run(database, &spoil).await;
     ledger.mark_delivered(first);
     // The end of a ledger writes what is left.
-    let _ = ledger.close().await;
+    let _ = database.close().await;
     run(database, &["DROP TRIGGER spoil ON ledger_place"]).await;
-    let _ = ledger.close().await;
+    let _ = database.close().await;
     eventually("the delivery is written", async || {
         let sql = "SELECT entry FROM ledger_place";
         let places = database.postgres().query("look", sql, &[]).await.unwrap();
