@@ -215,11 +215,12 @@ impl<S: Settler, J: Journal> ApiServer<S, J> {
         let probes =
             probe_every.map(|every| tokio::spawn(async move { sources.keep_probing(every).await }));
         let signalled = Arc::new(OnceLock::new());
-        let noted = signalled.clone();
+        let (noted, waiting) = (signalled.clone(), processor.clone());
         let drained = server
             .serve(api, async move {
                 shutdown.await;
                 noted.get_or_init(Instant::now);
+                waiting.stop_waiting();
             })
             .await;
         upkeep.abort();

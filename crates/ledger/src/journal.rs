@@ -100,8 +100,8 @@ pub trait Journal: Send + Sync + 'static {
     /// Marks that the answer of an entry was written whole to a connection. The purchase loses its
     /// place then, unless it is an action.
     ///
-    /// Nobody waits for the mark. It is written within a second, with other writes. Every later
-    /// claim at this server finds it. A crash may lose it.
+    /// Nobody waits for the mark. It is written soon, with other writes, as a rule within a second.
+    /// Every later claim at this server finds it. A crash may lose it.
     fn mark_delivered(&self, entry: EntryId);
 
     /// Returns the status of an authorization for a request, without a claim. `None` when it can be
@@ -187,7 +187,8 @@ pub trait Journal: Send + Sync + 'static {
         now: u64,
     ) -> impl Future<Output = Result<(), LedgerError>> + Send;
 
-    /// Decides an undecidable entry as the operator says.
+    /// Decides an undecidable entry as the operator says. A released one is retired if its
+    /// settlement was attempted ([`retire`](Self::retire)): nobody knows who has its authorization.
     fn resolve(
         &self,
         entry: EntryId,

@@ -88,6 +88,10 @@ pub struct PaymentRecord {
     pub transaction: Option<String>,
     /// Why the entry is released, unknown or undecidable.
     pub reason: Option<String>,
+    /// Whether the entry is released because another authorization's answer was given for it.
+    pub is_repetition: bool,
+    /// Whether the authorization is released and can never be reserved again.
+    pub is_retired: bool,
     /// Whether the authorization may have left this server in a settlement request, for this entry
     /// or an earlier one. Others can then execute it until it expires, even after a release. Also
     /// `false` for entries that an older version of the journal has released.

@@ -49,6 +49,9 @@ pub struct Intent {
     /// charge it may be shorter
     /// ([`WalletActions::note_charged`](crate::WalletActions::note_charged)).
     pub call: String,
+    /// The digest of the purchase ([`Order::purchase`](crate::Order::purchase)).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub purchase: Option<B256>,
     /// Whether the paid call may still have to be charged. `false` for an action that nobody pays
     /// for.
     #[serde(default = "unknown_charge")]

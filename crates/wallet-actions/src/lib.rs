@@ -34,7 +34,10 @@ pub use refused::{FundsRequired, Refused};
 pub use shared::{Pace, Parts};
 pub use step::StepKind;
 pub use storage::postgres::Condition;
-pub use store::{Forbidden, Place, PostgresStore, SqliteStore, Store, StoreError, StoreFuture};
+pub use store::{
+    CHARGED_WITHIN_SECONDS, Forbidden, Place, PostgresStore, SqliteStore, Store, StoreError,
+    StoreFuture,
+};
 pub use wallet_actions::{GivenUp, WalletActions};
 
 pub(crate) use shared::Shared;

@@ -23,6 +23,10 @@ pub struct Order {
     /// The paid call, in a form by which the caller of this crate finds it after a restart. Answers
     /// never show it.
     pub call: String,
+    /// The digest of the owner's purchase: the same for every payment with which the owner wants
+    /// this action once. While an action of it may still be charged, another one is refused. `None`
+    /// when only the payment counts.
+    pub purchase: Option<B256>,
     /// The price of the call, in micro US dollars. The payment is verified already, and counts
     /// towards the owner's payments.
     pub price_micro_usd: u64,

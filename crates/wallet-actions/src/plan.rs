@@ -119,6 +119,7 @@ impl Planner<'_> {
             wallet: self.wallet.address,
             payment: order.payment,
             call: order.call.clone(),
+            purchase: order.purchase,
             awaits_charge: order.charge.is_some(),
             price_micro_usd: order.price_micro_usd,
             operation: draft.operation,

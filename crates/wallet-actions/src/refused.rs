@@ -70,6 +70,12 @@ pub enum Refused {
     /// The wallet is busy with another intent.
     #[error("the wallet is busy with the intent {0}")]
     Busy(IntentId),
+    /// The owner has begun the same action with another payment, and it may still be charged.
+    #[error(
+        "the intent {0} has begun the same action with an earlier payment, which is not charged yet: it is not begun again. \
+         Send this payment again until the earlier one is charged, or look the intent up"
+    )]
+    Uncharged(IntentId),
     /// A node, the store or custody cannot answer now.
     #[error("{message}")]
     Unavailable {
@@ -112,7 +118,7 @@ impl Refused {
             Self::Plan(plan) => &plan.check,
             Self::Policy(refusal) => refusal.code(),
             Self::NoWallet => "no_sub_wallet",
-            Self::Busy(_) => "action_in_flight",
+            Self::Busy(_) | Self::Uncharged(_) => "action_in_flight",
             Self::Forbidden(_) => "order_forbidden",
         }
     }
@@ -148,6 +154,7 @@ impl From<StoreError> for Refused {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Busy { running } => Self::Busy(running),
+            StoreError::Uncharged { intent } => Self::Uncharged(intent),
             StoreError::Forbidden { reason } => Self::Forbidden(reason),
             error => Self::unavailable(error.code(), error),
         }

@@ -31,7 +31,9 @@ pub trait Store: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`StoreError::Busy`] while another intent of the wallet is running;
-    /// [`StoreError::Forbidden`] when the payment is forbidden; [`StoreError::ClaimLost`].
+    /// [`StoreError::Uncharged`] while an intent of the same purchase may still be charged
+    /// ([`Self::uncharged`]); [`StoreError::Forbidden`] when the payment is forbidden;
+    /// [`StoreError::ClaimLost`].
     fn insert(&self, intent: Intent, claim: Option<Condition>) -> StoreFuture<'_, Intent>;
 
     /// Returns the intent with this id.
@@ -72,9 +74,22 @@ pub trait Store: Send + Sync + 'static {
     /// second, at most `most` of them.
     fn of_owner(&self, owner: &str, created_at: u64, most: u32) -> StoreFuture<'_, Vec<Intent>>;
 
+    /// Returns an intent of this owner and purchase that may still have to be charged and was
+    /// created since this Unix second. `None` when there is none.
+    fn uncharged(
+        &self,
+        owner: &str,
+        purchase: B256,
+        created_at: u64,
+    ) -> StoreFuture<'_, Option<IntentId>>;
+
     /// Returns the running intent of the wallet. `None` when no intent of it is running.
     fn is_busy(&self, wallet: Address) -> StoreFuture<'_, Option<IntentId>>;
 }
+
+/// For how many seconds after its creation an intent counts as not charged yet. By then the window
+/// of its payment has closed.
+pub const CHARGED_WITHIN_SECONDS: u64 = 86_400;
 
 /// Whether [`Store::awaiting_charge`] lists the intent.
 fn awaits_charge(intent: &Intent) -> bool {
@@ -107,6 +122,12 @@ pub enum StoreError {
         /// The running intent.
         running: IntentId,
     },
+    /// The owner has begun the same action with another payment, and it may still be charged.
+    #[error("the intent {intent} of the same purchase is not charged yet")]
+    Uncharged {
+        /// The intent of the other payment.
+        intent: IntentId,
+    },
     /// The payment is forbidden.
     #[error("the order was forbidden: {reason}")]
     Forbidden {
@@ -131,6 +152,7 @@ impl StoreError {
         match self {
             Self::Conflict { .. } => "intent_conflict",
             Self::Busy { .. } => "wallet_busy",
+            Self::Uncharged { .. } => "purchase_uncharged",
             Self::Forbidden { .. } => "order_forbidden",
             Self::ClaimLost => "claim_lost",
             Self::Unavailable { .. } => "wallet_store_unavailable",

@@ -19,7 +19,7 @@ use crate::drive::{Driver, check_ended};
 use crate::intent::Intent;
 use crate::plan::Planner;
 use crate::shared::{Parts, Shared};
-use crate::store::{Place, StoreError};
+use crate::store::{CHARGED_WITHIN_SECONDS, Place, StoreError};
 use crate::{IntentId, Order, Refused};
 
 /// Carries out wallet actions. Cheap to clone. Dropping the last clone stops the work at the
@@ -80,6 +80,15 @@ impl WalletActions {
         let wallet = wallet.ok_or(Refused::NoWallet)?;
         if let Some(running) = shared.store.is_busy(wallet.address).await? {
             return Err(Refused::Busy(running));
+        }
+        // Before the plan, which may fail because the earlier action has taken its money.
+        if let Some(purchase) = order.purchase {
+            let since = shared.now().saturating_sub(CHARGED_WITHIN_SECONDS);
+            let owner = order.owner.to_string();
+            let uncharged = shared.store.uncharged(&owner, purchase, since).await?;
+            if let Some(intent) = uncharged {
+                return Err(Refused::Uncharged(intent));
+            }
         }
         let planner = Planner {
             shared,

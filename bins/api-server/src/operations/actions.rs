@@ -62,13 +62,15 @@ pub(super) async fn carry_out_since(
     call: &Call,
     action: Action,
 ) -> Result<Answered, ErrorReply> {
+    let kept = call.kept.as_deref().unwrap_or_default();
     let order = Order {
         owner: wallets.owner(call.payer),
         owner_is_key: call.payment.by_key,
         payment: call.payment.digest,
         claim: call.claim.clone(),
         begin_by: Some(call.payment.work_until),
-        call: call.kept.as_deref().unwrap_or_default().to_owned(),
+        call: kept.to_owned(),
+        purchase: KeptCall::purchase(kept),
         price_micro_usd: call.operation.route().price.atomic(),
         charge: Some(call.payment.charge),
         action,

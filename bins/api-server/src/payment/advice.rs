@@ -86,11 +86,14 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     /// The payer's next step after this server has sent its authorization to others: the payer
     /// signs a new one only when the old one can no longer move money.
     ///
-    /// Only the broker settles a deferred payment. Its entry is released only when the broker has
-    /// refused it for good, and is retired then.
+    /// No block shows that of a deferred payment. It is retired when the broker has refused it for
+    /// good, and otherwise a server may still take it.
     pub(super) async fn after_attempt(&self, presented: &Presented) -> Next {
         if !presented.is_exact {
-            return Next::SignNew;
+            return match self.journal().look_up(&presented.key).await {
+                Ok(Some(record)) if record.is_retired => Next::SignNew,
+                _ => self.next_for_now(presented),
+            };
         }
         match self.can_never_pay(presented).await {
             Ok(true) => Next::SignNew,
@@ -143,8 +146,11 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         let last = presented.ends_at().saturating_add(CLOCK_MARGIN_SECONDS);
         let last = last.saturating_sub(needed.min().unwrap_or_default());
         match last.checked_sub(self.now()) {
-            // Nobody can wait for the end of an authorization that has none.
-            Some(_) if presented.has_no_end(self.now()) => Next::SignNew,
+            // Nobody can wait for the end of an authorization that has none, and a server may take
+            // it at any time.
+            Some(_) if presented.has_no_end(self.now()) => Next::LookUp {
+                url: self.catalog().payment_url(&presented.key),
+            },
             Some(left) => Next::Wait {
                 after_seconds: left.saturating_add(1),
                 url: self.catalog().payment_url(&presented.key),

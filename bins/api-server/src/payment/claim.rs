@@ -2,6 +2,7 @@
 
 use alloy_primitives::{B256, U256};
 use credit::Cost;
+use data_sources::Usage;
 use ledger::{Journal, PaymentStatus, Reservation};
 use settlement::Settler;
 use x402_wire::Payment;
@@ -113,7 +114,9 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 return Err(Refusal::LedgerUnavailable.into());
             }
         };
-        self.release(claimed.open, GIVES_WAY, Cost::ZERO).await;
+        // The settler was asked.
+        let spent = self.shared.policy.credit.spent(Usage::default());
+        self.release(claimed.open, GIVES_WAY, spent).await;
         Err(match status {
             PaymentStatus::Occupied(occupant) => Occupied::stop(&claimed.payment, claim, occupant),
             status => self.tell(call, &claim.key, status).await.into(),

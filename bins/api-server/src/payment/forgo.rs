@@ -20,14 +20,19 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             .is_some_and(|presented| presented.ends_at() < self.now().saturating_add(needed))
     }
 
-    /// Whether the payment of the call belongs to another request.
+    /// Whether the payment of the call belongs to another request, or was answered as a repetition
+    /// of another payment: the call itself is never charged to it.
     ///
     /// # Errors
     /// A journal that cannot be read.
-    pub(crate) async fn is_bound_elsewhere(&self, call: &PaidCall) -> Result<bool, LedgerError> {
+    pub(crate) async fn pays_elsewhere(&self, call: &PaidCall) -> Result<bool, LedgerError> {
         let Some(presented) = call.presented else {
             return Ok(false);
         };
+        let record = self.journal().look_up(&presented.key).await?;
+        if record.is_some_and(|record| record.is_repetition) {
+            return Ok(true);
+        }
         let found = self
             .journal()
             .find(&presented.key, &call.binding, self.now());

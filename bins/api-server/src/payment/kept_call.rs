@@ -1,6 +1,6 @@
 //! A paid call as text, for work that must be able to repeat its call after a restart.
 
-use alloy_primitives::keccak256;
+use alloy_primitives::{B256, keccak256};
 use bytes::Bytes;
 use http_edge::RequestIds;
 use ledger::RequestBinding;
@@ -46,6 +46,16 @@ impl KeptCall {
         };
         let request = json!([kept.operation, kept.query, kept.body]).to_string();
         keccak256(request).to_string()
+    }
+
+    /// The digest of the purchase of a kept call: its request and its payment identifier, whatever
+    /// its authorization. The payer is not part of it. `None` for any other text.
+    pub(crate) fn purchase(text: &str) -> Option<B256> {
+        let kept: Self = serde_json::from_str(text).ok()?;
+        let payment = PaymentPayload::from_json(kept.payment.as_bytes()).ok()?;
+        let id = payment.payment_id();
+        let purchase = json!([kept.operation, kept.query, kept.body, id]);
+        Some(keccak256(purchase.to_string()))
     }
 
     /// Makes the call again.

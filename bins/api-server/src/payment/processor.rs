@@ -60,6 +60,8 @@ pub(super) struct Shared<S, J, W> {
     /// The tasks of calls, and of writes that calls left to do.
     pub(super) tasks: TaskTracker,
     pub(super) closing: CancellationToken,
+    /// Whether calls stop to wait for other purchases. Also when the processor is closed.
+    pub(super) stopping: CancellationToken,
     pub(super) places: Arc<Semaphore>,
     pub(super) unproven_places: Arc<Semaphore>,
     pub(super) in_flight: Arc<InFlight>,
@@ -88,6 +90,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     ) -> Self {
         let now_ms = milliseconds(clock.as_ref());
         let credit = CreditBook::new(policy.credit, now_ms);
+        let closing = CancellationToken::new();
         Self {
             shared: Arc::new(Shared {
                 catalog,
@@ -97,7 +100,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 policy,
                 clock,
                 tasks: TaskTracker::new(),
-                closing: CancellationToken::new(),
+                stopping: closing.child_token(),
+                closing,
                 places: Arc::new(Semaphore::new(MAX_IN_FLIGHT)),
                 unproven_places: Arc::new(Semaphore::new(MAX_UNPROVEN)),
                 in_flight: Arc::default(),
@@ -150,6 +154,11 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
 
     pub(super) fn catalog(&self) -> &Catalog {
         &self.shared.catalog
+    }
+
+    /// Ends the calls that wait for another purchase of their payer, because the server shuts down.
+    pub(crate) fn stop_waiting(&self) {
+        self.shared.stopping.cancel();
     }
 
     /// Stops reconciling and waits for the end of every paid call.

@@ -3,7 +3,7 @@
 //! The rule: a payment that the journal knows gets the answer of the journal, whatever a stage
 //! thinks of it.
 
-use ledger::{EntryId, Journal, PaymentRecord, PaymentStatus, REPETITION, State};
+use ledger::{EntryId, Journal, PaymentRecord, PaymentStatus, State};
 use route_catalog::{Next, Operation};
 use settlement::Settler;
 
@@ -131,7 +131,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
 /// Whether an authorization with this record may be claimed again. One that was answered as a
 /// repetition gets its answer.
 fn may_be_claimed(record: &PaymentRecord) -> bool {
-    record.state == State::Released && record.reason.as_deref() != Some(REPETITION)
+    record.state == State::Released && !record.is_repetition
 }
 
 /// A payment whose entry is released.

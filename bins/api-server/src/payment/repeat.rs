@@ -124,7 +124,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     }
 
     /// Answers a call that repeats a purchase. `None` when the earlier purchase counts no longer,
-    /// so that the call goes on. The call waits until `deadline` at most.
+    /// so that the call goes on. The call waits until `deadline` or a shutdown.
     pub(super) async fn repeat(
         &self,
         call: &PaidCall,
@@ -171,7 +171,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             }
             Repeated::Known(status) => Err(self.tell(call, &claim.key, status).await),
             // The entry has changed since it was read. The next claim reads it again.
-            Repeated::NotSettled if Instant::now() < deadline => {
+            Repeated::NotSettled if !self.is_over(deadline) => {
                 sleep(LOOK_EVERY).await;
                 Ok(None)
             }
@@ -219,16 +219,22 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 }
                 return Ok(waited);
             }
-            if Instant::now() >= deadline {
+            if self.is_over(deadline) {
                 return Ok(Waited::Undecided);
             }
             let next = deadline.min(Instant::now() + LOOK_EVERY);
             is_told = tokio::select! {
                 biased;
                 () = decided => true,
+                () = self.shared.stopping.cancelled() => false,
                 () = sleep_until(next) => false,
             };
         }
+    }
+
+    /// Whether a call waits no longer: its time is over, or the server shuts down.
+    fn is_over(&self, deadline: Instant) -> bool {
+        Instant::now() >= deadline || self.shared.stopping.is_cancelled()
     }
 
     /// The decision about an earlier purchase, by the journal. `None` while there is none.

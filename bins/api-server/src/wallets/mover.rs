@@ -279,7 +279,7 @@ fn last_transaction(intent: &Intent) -> Option<alloy_primitives::B256> {
 /// Sources that have no price now may have one soon.
 fn is_passing(refused: &Refused) -> bool {
     match refused {
-        Refused::Busy(_) | Refused::Unavailable { .. } => true,
+        Refused::Busy(_) | Refused::Uncharged(_) | Refused::Unavailable { .. } => true,
         Refused::Plan(plan) => plan.cause == PlanCause::Worth && plan.check == Unworthy::UNKNOWN,
         _ => false,
     }

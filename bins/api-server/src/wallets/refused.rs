@@ -51,10 +51,12 @@ pub(crate) fn refused(refused: &Refused) -> ErrorReply {
             .detail("reason", "policy_refused")
             .detail("check", policy.code()),
         Refused::NoWallet => ErrorReply::no_sub_wallet(),
-        Refused::Busy(running) => ErrorReply::new(ErrorCode::RateLimited, message)
-            .detail("reason", "action_in_flight")
-            .detail("intent_id", running.as_str())
-            .retry_after(SOON),
+        Refused::Busy(running) | Refused::Uncharged(running) => {
+            ErrorReply::new(ErrorCode::RateLimited, message)
+                .detail("reason", "action_in_flight")
+                .detail("intent_id", running.as_str())
+                .retry_after(SOON)
+        }
         Refused::Unavailable { reason, .. } => {
             tracing::warn!(reason, %refused, "a wallet action cannot begin");
             let reply =

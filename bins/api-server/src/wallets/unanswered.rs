@@ -9,8 +9,8 @@
 //! tried again, because only its caller can decide that.
 //!
 //! Once the window of a payment has closed, it can no longer be settled. The same is true when it
-//! has paid for another request after the action's own call had ended without an answer. The module
-//! [`uncharged`] handles the action then.
+//! belongs to another request since the action's own call has ended without an answer, and when it
+//! got the answer of another payment. The module [`uncharged`] handles the action then.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -34,6 +34,9 @@ const UNDECIDED_PAUSE: Duration = Duration::from_secs(60);
 /// An intent without a transaction in a block is deleted when it is this old, and a prohibition. By
 /// then the window of its payment or the deadline of its move has been over for a day.
 const KEPT_SECONDS: u64 = 2 * MAX_WINDOW_SECONDS;
+
+// What is taken again may still be charged, so no other payment begins it meanwhile.
+const _: () = assert!(MAX_WINDOW_SECONDS == wallet_actions::CHARGED_WITHIN_SECONDS);
 
 /// The most intents that are listed or deleted at once.
 const PAGE: u32 = 500;
@@ -136,19 +139,23 @@ async fn take_once<S: Settler, J: Journal, W: Worker>(
     let Some((call, payload)) = kept.and_then(|kept: KeptCall| kept.again()) else {
         return closed(actions, &intent).await;
     };
-    let why = match processor.state(&call).await {
-        Ok(Some(State::Settled)) => match processor.is_bound_elsewhere(&call).await {
-            Ok(false) => return closed(actions, &intent).await,
-            Ok(true) => Uncharged::PaidElsewhere,
-            Err(_) => return Taken::Not,
-        },
-        Ok(None | Some(State::Released)) if processor.is_expired(&call) => Uncharged::Expired,
-        Ok(None | Some(State::Released)) => {
+    let Ok(state) = processor.state(&call).await else {
+        return Taken::Not;
+    };
+    // After the state, because a payment that has such an end keeps it.
+    let Ok(pays_elsewhere) = processor.pays_elsewhere(&call).await else {
+        return Taken::Not;
+    };
+    let why = match state {
+        Some(State::Settled | State::Released) if pays_elsewhere => Uncharged::PaidElsewhere,
+        Some(State::Settled) => return closed(actions, &intent).await,
+        None | Some(State::Released) if processor.is_expired(&call) => Uncharged::Expired,
+        None | Some(State::Released) => {
             tracing::info!(intent = %id, "an interrupted call of an action is repeated");
             processor.process(call, payload).await;
             return Taken::Repeated;
         }
-        Ok(Some(State::Undecidable)) => return Taken::Undecided,
+        Some(State::Undecidable) => return Taken::Undecided,
         _ => return Taken::Not,
     };
     match uncharged::go_on(actions, processor, intent, &call, why).await {

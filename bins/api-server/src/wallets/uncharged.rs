@@ -26,7 +26,7 @@ const PAUSE: Duration = Duration::from_secs(5);
 pub(super) enum Uncharged {
     /// The window of its payment has closed.
     Expired,
-    /// Its payment has paid for another request.
+    /// Its payment belongs to another request, or got the answer of another payment.
     PaidElsewhere,
 }
 
@@ -96,7 +96,7 @@ async fn note_uncharged<S: Settler, J: Journal, W: Worker>(
     let (operation, price) = (intent.operation.as_str(), intent.price_micro_usd);
     let is_uncharged = match why {
         Uncharged::Expired => processor.forgo(call, price).await,
-        Uncharged::PaidElsewhere => processor.is_bound_elsewhere(call).await,
+        Uncharged::PaidElsewhere => processor.pays_elsewhere(call).await,
     };
     if !is_uncharged.map_err(|error| error.code())? {
         return Ok(false);

@@ -142,6 +142,7 @@ pub(crate) fn withdrawal(number: u8) -> Order {
         deadline: None,
         claim: None,
         begin_by: None,
+        purchase: None,
         max_slippage_bps: None,
         max_price_impact_bps: None,
     }

@@ -1,6 +1,7 @@
 //! Tests of the notice that an answer was written whole to its connection.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -62,7 +63,14 @@ impl Handler for Noticing {
 async fn notices<F: Future<Output = ()>>(
     client: impl FnOnce(TcpStream, Arc<Notify>, Arc<Notify>) -> F,
 ) -> Vec<String> {
-    let server = Server::bind(([127, 0, 0, 1], 0).into(), Limits::default())
+    notices_within(Limits::default(), client).await
+}
+
+async fn notices_within<F: Future<Output = ()>>(
+    limits: Limits,
+    client: impl FnOnce(TcpStream, Arc<Notify>, Arc<Notify>) -> F,
+) -> Vec<String> {
+    let server = Server::bind(([127, 0, 0, 1], 0).into(), limits)
         .await
         .unwrap();
     let (written, mut notices) = mpsc::unbounded_channel();
@@ -129,4 +137,27 @@ async fn an_answer_that_is_cut_is_not_written_whole() {
         stream.read_exact(&mut first).await.unwrap();
     });
     assert!(written.await.is_empty());
+}
+
+/// Fewer than a quarter of the places are free, so a pause between two requests is short.
+#[tokio::test]
+async fn a_client_that_reads_slowly_is_not_idle() {
+    const IDLE: Duration = Duration::from_millis(1_600);
+    let limits = Limits {
+        max_connections: 1,
+        idle_timeout: IDLE,
+        write_timeout: Duration::from_secs(3_600),
+        ..Limits::default()
+    };
+    let written = notices_within(limits, |mut stream, _, _| async move {
+        ask(&mut stream, "/large", "keep-alive").await;
+        let mut first = [0; 1000];
+        stream.read_exact(&mut first).await.unwrap();
+        tokio::time::pause();
+        tokio::time::sleep(IDLE).await;
+        tokio::time::resume();
+        // Once the answer is read, the connection is idle, and ends.
+        assert!(read_to_end(&mut stream).await.len() > LARGE - first.len());
+    });
+    assert_eq!(written.await, ["/large"]);
 }

@@ -78,11 +78,13 @@ macro_rules! end_charged {
 
 /// The statement that ends an entry as not charged.
 macro_rules! end_uncharged {
-    ($owner:expr, $alive:expr) => {
+    ($retired:expr, $owner:expr, $alive:expr) => {
         concat!(
             "WITH moved AS (
                  UPDATE ledger_entry SET state = $3, open = 0, changed_at = greatest(changed_at, $6),
-                     attempted = attempted OR answered, answered = false, payment_id = NULL, cause = $7
+                     attempted = attempted OR answered, answered = false, payment_id = NULL, cause = $7",
+            $retired,
+            "
                  WHERE id = $2 AND state BETWEEN $4 AND $5",
             $owner,
             $alive,
@@ -178,8 +180,12 @@ impl Inner {
         spent: Spent,
         now: u64,
     ) -> Result<(), LedgerError> {
-        const RELEASE: &str = end_uncharged!(" AND owner = $1 AND ", alive!());
-        const RESOLVE: &str = end_uncharged!("", " AND $1::bigint IS NOT NULL");
+        const RELEASE: &str = end_uncharged!("", " AND owner = $1 AND ", alive!());
+        const RESOLVE: &str = end_uncharged!(
+            ", retired = attempted OR answered",
+            "",
+            " AND $1::bigint IS NOT NULL"
+        );
         let sql = match transition {
             Transition::ResolveReleased => RESOLVE,
             _ => RELEASE,

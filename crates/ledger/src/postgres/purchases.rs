@@ -54,7 +54,7 @@ impl Inner {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Remembers a delivery, and writes it within a second.
+    /// Remembers a delivery, and tries to write it within a second.
     pub(super) fn mark_delivered(self: &Arc<Self>, entry: EntryId) {
         let mut delivered = self.delivered();
         delivered.fresh.push(entry.number());
@@ -80,8 +80,7 @@ impl Inner {
         self.delivered().fresh.extend(delivered);
     }
 
-    /// Writes all deliveries. Those of a failed write are lost: their answers may be given once
-    /// more.
+    /// Writes all deliveries. After a failed write they wait for the next one.
     pub(super) async fn write_deliveries(&self) {
         const SQL: &str = "WITH freed AS (
                  DELETE FROM ledger_place WHERE entry IN (
@@ -104,6 +103,9 @@ impl Inner {
         if let Err(error) = self.postgres.query("mark_delivered", SQL, params).await {
             let error = LedgerError::from(error);
             tracing::warn!(code = error.code(), %error, "deliveries cannot be marked");
+            let mut delivered = self.delivered();
+            delivered.fresh.extend(&entries);
+            delivered.unmarked.extend(entries);
         }
     }
 
@@ -347,11 +349,11 @@ impl Inner {
     ) -> Result<bool, LedgerError> {
         const SQL: &str = concat!(
             "WITH first AS (
-                 UPDATE ledger_entry SET repeated = repeated + 1
+                 SELECT id, transaction_hash FROM ledger_entry
                  WHERE id = $2 AND state = $3 AND payer = $4 AND repeated < $5 AND ",
             alive!(),
-            " RETURNING id, transaction_hash
-             )
+            " FOR UPDATE
+             ), written AS (
              INSERT INTO ledger_entry AS e (id, attempt, owner, state, open, authorization_digest, request,
                  network, asset, payer, nonce, valid_before, reserved_at, changed_at, amount, method, path,
                  retired, repeats, transaction_hash, cause)
@@ -364,7 +366,10 @@ impl Inner {
                  path = excluded.path, retired = true, repeats = excluded.repeats,
                  transaction_hash = excluded.transaction_hash, receipt = NULL, cause = excluded.cause
              WHERE e.state = $7 AND NOT e.retired AND (NOT e.attempted OR e.request = excluded.request)
-             RETURNING id"
+             RETURNING e.repeats
+             )
+             UPDATE ledger_entry AS paid SET repeated = paid.repeated + 1
+             FROM written WHERE paid.id = written.repeats RETURNING paid.id"
         );
         let most = i16::try_from(MAX_REPETITIONS).unwrap_or(i16::MAX);
         let (attempt, now) = (random()?, number(claim.now));

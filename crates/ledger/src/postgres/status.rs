@@ -145,6 +145,8 @@ impl Inner {
             entry: found.entry,
             state: self.with_note(found.entry, found.state),
             since: found.changed_at,
+            is_repetition: found.repeats.is_some(),
+            is_retired: found.retired,
             transaction: transaction.filter(|transaction| !transaction.is_empty()),
             // A settled entry may still have the cause from the time when it was unknown.
             reason: found.cause.filter(|_| found.state != State::Settled),

@@ -14,6 +14,8 @@ fn record(entry: EntryId, state: State) -> PaymentRecord {
         since: NOW,
         transaction: None,
         reason: None,
+        is_repetition: false,
+        is_retired: false,
         attempted: false,
     }
 }
@@ -102,7 +104,7 @@ async fn the_record_of_a_release_says_whether_a_settlement_was_attempted() {
         .await
         .unwrap();
     let found = look_up(&ledger, 5).await.unwrap();
-    assert!(found.attempted && found.state == State::Released);
+    assert!(found.attempted && found.is_retired && found.state == State::Released);
     assert_eq!(found.reason.as_deref(), Some("not on chain"));
 }
 

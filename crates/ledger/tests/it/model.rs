@@ -173,6 +173,7 @@ async fn step(ledger: &mut Bench, model: &mut Model, op: &Op) {
                         transaction: None,
                         cause: None,
                         attempted,
+                        is_retired: false,
                     });
                 }
                 (observed, expected) => panic!("{op:?}: {observed:?}, not {expected:?}"),

@@ -3,8 +3,9 @@
 use alloy_primitives::Address;
 use ledger::{
     Claim, EntryId, Journal, LedgerError, MAX_REPETITIONS, Occupant, Options, PaymentStatus,
-    Purchase, REPETITION, Repeated, Reservation, Resolution, Spent, State,
+    PostgresLedger, Purchase, REPETITION, Repeated, Reservation, Resolution, Spent, State,
 };
+use test_support::eventually;
 
 use crate::support::{
     AGAIN, Bench, NOW, OPTIONS, RETENTION, claim, find, key, look_up, prune_all, receipt, refused,
@@ -270,6 +271,7 @@ async fn a_repetition_gets_the_answer_and_is_never_reserved() {
     let record = look_up(&ledger, 2).await.unwrap();
     assert_eq!(record.state, State::Released);
     assert_eq!(record.reason.as_deref(), Some(REPETITION));
+    assert!(record.is_repetition);
     assert_eq!(record.transaction, Some(receipt(1).transaction));
     assert!(!record.attempted);
     // The answer of the purchase is deleted before the repetition is.
@@ -293,6 +295,63 @@ async fn a_purchase_is_repeated_sixteen_times() {
     let next = reading(2 + most);
     assert_eq!(ledger.repeat(next, first).await, Ok(Repeated::TooMany));
     assert_eq!(look_up(&ledger, 2 + most).await, None);
+}
+
+/// Runs statements in the database of a ledger.
+async fn run(ledger: &PostgresLedger, statements: &[&str]) {
+    for sql in statements {
+        let ran = ledger.postgres().query("spoil", sql, &[]).await;
+        ran.unwrap();
+    }
+}
+
+/// In a database another server may claim the authorization meanwhile. A file has one writer.
+#[tokio::test]
+async fn a_repetition_that_is_not_written_does_not_count() {
+    let ledger = Bench::new();
+    let first = settled(&ledger, reading(1)).await;
+    let Some(database) = ledger.postgres() else {
+        return;
+    };
+    let spoil = [
+        "CREATE FUNCTION spoil() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$",
+        "CREATE TRIGGER spoil BEFORE INSERT ON ledger_entry FOR EACH ROW EXECUTE FUNCTION spoil()",
+    ];
+    run(database, &spoil).await;
+    let not_settled = Ok(Repeated::NotSettled);
+    assert_eq!(ledger.repeat(reading(2), first).await, not_settled);
+    run(database, &["DROP TRIGGER spoil ON ledger_entry"]).await;
+    for nonce in 2..2 + u64::from(MAX_REPETITIONS) {
+        let repeated = ledger.repeat(reading(nonce), first).await.unwrap();
+        assert!(matches!(repeated, Repeated::Answered(_)), "{repeated:?}");
+    }
+}
+
+/// A file's writer has the marks in its own transaction.
+#[tokio::test]
+async fn a_delivery_whose_write_failed_is_written_later() {
+    let ledger = Bench::new();
+    let first = settled(&ledger, reading(1)).await;
+    let Some(database) = ledger.postgres() else {
+        return;
+    };
+    let spoil = [
+        "CREATE FUNCTION spoil() RETURNS trigger LANGUAGE plpgsql
+         AS $$ BEGIN RAISE EXCEPTION 'not now'; END $$",
+        "CREATE TRIGGER spoil BEFORE DELETE ON ledger_place FOR EACH ROW EXECUTE FUNCTION spoil()",
+    ];
+    run(database, &spoil).await;
+    ledger.mark_delivered(first);
+    // The end of a ledger writes what is left.
+    let _ = database.close().await;
+    run(database, &["DROP TRIGGER spoil ON ledger_place"]).await;
+    let _ = database.close().await;
+    eventually("the delivery is written", async || {
+        let sql = "SELECT entry FROM ledger_place";
+        let places = database.postgres().query("look", sql, &[]).await.unwrap();
+        places.is_empty().then_some(())
+    })
+    .await;
 }
 
 #[tokio::test]

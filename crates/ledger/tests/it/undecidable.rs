@@ -4,7 +4,7 @@ use ledger::{EntryId, Journal, OpenCounts, PaymentStatus, Recovery, Resolution, 
 use x402_wire::{AuthorizationKey, Payment};
 
 use crate::support::{
-    Bench, NOW, bring, claim, credit, find, key, prune_all, receipt, reserved, settlement, stored,
+    Bench, NOW, bring, claim, credit, find, key, prune_all, receipt, refused, settlement, stored,
 };
 
 #[tokio::test]
@@ -97,6 +97,9 @@ async fn the_operator_decides_an_undecidable_entry_once() {
     let released = Resolution::Released {
         reason: "never left the payer".to_owned(),
     };
+    let retired = PaymentStatus::Retired {
+        reason: "never left the payer".to_owned(),
+    };
     ledger
         .resolve(charged, settled.clone(), NOW + 60)
         .await
@@ -108,7 +111,7 @@ async fn the_operator_decides_an_undecidable_entry_once() {
     // The answer was kept for this decision, and now belongs to the payer.
     let answered = PaymentStatus::Answered(stored(1, NOW + 60));
     assert_eq!(find(&ledger, 1, NOW + 60).await, Some(answered));
-    assert_eq!(find(&ledger, 2, NOW + 60).await, None);
+    assert_eq!(find(&ledger, 2, NOW + 60).await, Some(retired.clone()));
     assert_eq!(credit(&ledger).await, 2_000);
     for resolution in [settled, released] {
         for entry in [charged, uncharged] {
@@ -118,7 +121,8 @@ async fn the_operator_decides_an_undecidable_entry_once() {
     }
     assert_eq!(credit(&ledger).await, 2_000);
     assert_eq!(ledger.undecidable(None, 10).await.unwrap(), []);
-    reserved(&ledger, claim(2)).await;
+    // Its payer signs a new one, so nothing may be charged for this one.
+    assert_eq!(refused(&ledger, claim(2)).await, retired);
 }
 
 #[tokio::test]

@@ -9,7 +9,9 @@ use storage::postgres::{
     unsigned,
 };
 
-use super::{Forbidden, Place, Store, StoreError, StoreFuture, awaits_charge};
+use super::{
+    CHARGED_WITHIN_SECONDS, Forbidden, Place, Store, StoreError, StoreFuture, awaits_charge,
+};
 use crate::{Intent, IntentId};
 
 const COMPONENT: Component = Component {
@@ -99,6 +101,9 @@ const OF_PAYMENT: &str = "SELECT revision, body FROM wallets_intent WHERE paymen
 const FORBIDDEN: &str = "SELECT reason FROM wallets_forbidden WHERE payment = $1";
 const RUNNING: &str = "SELECT id FROM wallets_intent WHERE wallet = $1 AND state = 'running'";
 
+const UNCHARGED: &str = "SELECT id FROM wallets_intent
+    WHERE owner = $1 AND created_at >= $2 AND awaits_charge AND body::jsonb ->> 'purchase' = $3 LIMIT 1";
+
 async fn of_payment(
     transaction: &Transaction<'_>,
     payment: B256,
@@ -151,6 +156,14 @@ async fn insert(
     if let Some(row) = transaction.query_opt(RUNNING, &[&wallet]).await? {
         let running = read_id(&row)?;
         return Err(StoreError::Busy { running });
+    }
+    if let Some(purchase) = intent.purchase {
+        let since = intent.created_at.saturating_sub(CHARGED_WITHIN_SECONDS);
+        let params: Params<'_> = &[&intent.owner, &number(since), &purchase.to_string()];
+        if let Some(row) = transaction.query_opt(UNCHARGED, params).await? {
+            let intent = read_id(&row)?;
+            return Err(StoreError::Uncharged { intent });
+        }
     }
     let sql = "INSERT INTO wallets_intent
                    (id, payment, owner, wallet, state, created_at, revision, body, awaits_charge,
@@ -333,6 +346,20 @@ impl Store for PostgresStore {
             let params: Params<'_> = &[&owner, &number(created_at), &i64::from(most)];
             let rows = self.rows("list an owner's intents", sql, params).await?;
             rows.iter().map(read).collect()
+        })
+    }
+
+    fn uncharged(
+        &self,
+        owner: &str,
+        purchase: B256,
+        created_at: u64,
+    ) -> StoreFuture<'_, Option<IntentId>> {
+        let owner = owner.to_owned();
+        Box::pin(async move {
+            let params: Params<'_> = &[&owner, &number(created_at), &purchase.to_string()];
+            let rows = self.rows("look for an uncharged intent", UNCHARGED, params);
+            rows.await?.first().map(read_id).transpose()
         })
     }
 

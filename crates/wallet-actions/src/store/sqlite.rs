@@ -13,7 +13,9 @@ use storage::sqlite::{
     unwritable,
 };
 
-use super::{Forbidden, Place, Store, StoreError, StoreFuture, awaits_charge};
+use super::{
+    CHARGED_WITHIN_SECONDS, Forbidden, Place, Store, StoreError, StoreFuture, awaits_charge,
+};
 use crate::{Intent, IntentId};
 
 /// The format of the file. Its id is `x4wa` in ASCII.
@@ -100,6 +102,25 @@ fn running(transaction: &Transaction<'_>, wallet: Address) -> Result<Option<Inte
     Ok(id.and_then(|id| id.parse().ok()))
 }
 
+fn uncharged(
+    transaction: &Transaction<'_>,
+    owner: &str,
+    purchase: B256,
+    created_at: u64,
+) -> Result<Option<IntentId>, Failure> {
+    let id: Option<String> = transaction
+        .prepare_cached(
+            "SELECT id FROM intent WHERE owner = ?1 AND created_at >= ?2 AND awaits_charge = 1 \
+             AND json_extract(body, '$.purchase') = ?3 LIMIT 1",
+        )?
+        .query_row(
+            params![owner, number(created_at), purchase.to_string()],
+            |row| row.get(0),
+        )
+        .optional()?;
+    Ok(id.and_then(|id| id.parse().ok()))
+}
+
 fn ids(statement: &mut Statement<'_>) -> Result<Vec<IntentId>, Failure> {
     let ids = statement.query_map([], |row| row.get::<_, String>(0))?;
     let ids = ids.collect::<Result<Vec<_>, _>>()?;
@@ -124,6 +145,12 @@ impl Store for SqliteStore {
             }
             if let Some(running) = running(transaction, intent.wallet)? {
                 return Err(StoreError::Busy { running }.into());
+            }
+            if let Some(purchase) = intent.purchase {
+                let since = intent.created_at.saturating_sub(CHARGED_WITHIN_SECONDS);
+                if let Some(intent) = uncharged(transaction, &intent.owner, purchase, since)? {
+                    return Err(StoreError::Uncharged { intent }.into());
+                }
             }
             transaction
                 .prepare_cached(
@@ -283,6 +310,19 @@ impl Store for SqliteStore {
                 let intents =
                     statement.query_map(params![owner, number(created_at), most], read)?;
                 Ok(intents.collect::<Result<_, _>>()?)
+            })
+    }
+
+    fn uncharged(
+        &self,
+        owner: &str,
+        purchase: B256,
+        created_at: u64,
+    ) -> StoreFuture<'_, Option<IntentId>> {
+        let owner = owner.to_owned();
+        self.worker
+            .read("look for an uncharged intent", move |transaction| {
+                uncharged(transaction, &owner, purchase, created_at)
             })
     }
 

@@ -6,7 +6,8 @@ use std::sync::Mutex;
 
 use alloy_primitives::{Address, B256};
 use wallet_actions::{
-    Condition, Forbidden, Intent, IntentId, Place, State, Store, StoreError, StoreFuture,
+    CHARGED_WITHIN_SECONDS, Condition, Forbidden, Intent, IntentId, Place, State, Store,
+    StoreError, StoreFuture,
 };
 
 #[derive(Default)]
@@ -23,6 +24,17 @@ impl Inner {
         let mut intents = self.intents.values();
         let running = intents.find(|it| it.wallet == wallet && it.state == State::Running);
         running.map(|it| it.id.clone())
+    }
+
+    fn uncharged(&self, owner: &str, purchase: B256, created_at: u64) -> Option<IntentId> {
+        let mut intents = self.intents.values();
+        let uncharged = intents.find(|it| {
+            (it.owner.as_str(), it.purchase) == (owner, Some(purchase))
+                && it.created_at >= created_at
+                && it.awaits_charge
+                && !it.came_to_nothing()
+        });
+        uncharged.map(|it| it.id.clone())
     }
 }
 
@@ -58,6 +70,12 @@ impl Store for Memory {
         }
         if let Some(running) = inner.running(intent.wallet) {
             return done(Err(StoreError::Busy { running }));
+        }
+        if let Some(purchase) = intent.purchase {
+            let since = intent.created_at.saturating_sub(CHARGED_WITHIN_SECONDS);
+            if let Some(intent) = inner.uncharged(&intent.owner, purchase, since) {
+                return done(Err(StoreError::Uncharged { intent }));
+            }
         }
         let kept = Intent {
             revision: 1,
@@ -155,6 +173,16 @@ impl Store for Memory {
         all.sort_by(|one, other| (other.created_at, &one.id).cmp(&(one.created_at, &other.id)));
         all.truncate(most as usize);
         done(Ok(all))
+    }
+
+    fn uncharged(
+        &self,
+        owner: &str,
+        purchase: B256,
+        created_at: u64,
+    ) -> StoreFuture<'_, Option<IntentId>> {
+        let inner = self.0.lock().unwrap();
+        done(Ok(inner.uncharged(owner, purchase, created_at)))
     }
 
     fn is_busy(&self, wallet: Address) -> StoreFuture<'_, Option<IntentId>> {

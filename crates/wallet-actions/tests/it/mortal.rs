@@ -85,6 +85,15 @@ impl Store for MortalIntents {
         self.store.of_owner(owner, created_at, most)
     }
 
+    fn uncharged(
+        &self,
+        owner: &str,
+        purchase: B256,
+        created_at: u64,
+    ) -> StoreFuture<'_, Option<IntentId>> {
+        self.store.uncharged(owner, purchase, created_at)
+    }
+
     fn is_busy(&self, wallet: Address) -> StoreFuture<'_, Option<IntentId>> {
         self.store.is_busy(wallet)
     }

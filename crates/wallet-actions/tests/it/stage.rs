@@ -324,6 +324,7 @@ pub(crate) fn order(number: u8, action: Action) -> Order {
         owner_is_key: true,
         payment: payment(number),
         call: String::new(),
+        purchase: None,
         price_micro_usd: PRICE,
         charge: None,
         action,

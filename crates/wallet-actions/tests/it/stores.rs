@@ -8,8 +8,8 @@ use serde_json::Value;
 use storage::postgres::{Condition, Postgres};
 use test_support::postgres::Schema;
 use wallet_actions::{
-    At, Intent, Operation, PostgresStore, SqliteStore, State, Status, Step, StepKind, Store,
-    StoreError,
+    At, CHARGED_WITHIN_SECONDS, Intent, Operation, PostgresStore, SqliteStore, State, Status, Step,
+    StepKind, Store, StoreError,
 };
 
 use crate::memory::Memory;
@@ -24,6 +24,7 @@ fn intent(id: u8, number: u8, wallet: u8) -> Intent {
         wallet: Address::repeat_byte(wallet),
         payment: payment(number),
         call: "the call".to_owned(),
+        purchase: None,
         awaits_charge: true,
         price_micro_usd: 50_000,
         operation: Operation::Withdraw,
@@ -111,6 +112,62 @@ async fn stored(
     let mut stored = store.insert(new, None).await.unwrap();
     change(&mut stored);
     store.write(stored).await.unwrap()
+}
+
+/// Checks that a purchase begins no second intent while its first one may still be charged.
+async fn begins_no_purchase_twice(store: &dyn Store) {
+    const AT: u64 = 500_000;
+    let bought = |number: u8, purchase: u8, created_at| Intent {
+        created_at,
+        purchase: Some(B256::repeat_byte(purchase)),
+        ..intent(number, number, number)
+    };
+    let first = store.insert(bought(60, 1, AT), None).await.unwrap();
+    let uncharged = Err(StoreError::Uncharged {
+        intent: first.id.clone(),
+    });
+    let following = Intent {
+        state: State::Following,
+        ..first.clone()
+    };
+    let following = store.write(following).await.unwrap();
+    let owner = following.owner.clone();
+    let found = |owner, purchase, since| store.uncharged(owner, B256::repeat_byte(purchase), since);
+    assert_eq!(found(&owner, 1, AT).await, Ok(Some(first.id.clone())));
+    for (owner, purchase, since) in [
+        (owner.as_str(), 1, AT + 1),
+        (owner.as_str(), 2, AT),
+        ("eip155:196:0x", 1, AT),
+    ] {
+        assert_eq!(found(owner, purchase, since).await, Ok(None));
+    }
+    // Other payments of the purchase begin nothing, even a day later. The same payment gets its
+    // intent.
+    let last = AT + CHARGED_WITHIN_SECONDS;
+    for created_at in [AT, last] {
+        let second = store.insert(bought(61, 1, created_at), None).await;
+        assert_eq!(second, uncharged);
+    }
+    assert_eq!(store.of_payment(payment(61)).await, Ok(None));
+    let again = Intent {
+        payment: payment(60),
+        ..bought(61, 1, AT)
+    };
+    assert_eq!(store.insert(again, None).await, Ok(following.clone()));
+    // Other purchases begin, and so does this one when the first intent is charged or too old.
+    store.insert(bought(62, 2, AT), None).await.unwrap();
+    store.insert(intent(63, 63, 63), None).await.unwrap();
+    let later = Intent {
+        awaits_charge: false,
+        ..bought(64, 1, last + 1)
+    };
+    store.insert(later, None).await.unwrap();
+    let charged = Intent {
+        awaits_charge: false,
+        ..following
+    };
+    store.write(charged).await.unwrap();
+    store.insert(bought(61, 1, AT), None).await.unwrap();
 }
 
 /// Checks that only intents are listed whose calls may still have to be charged, each once.
@@ -319,6 +376,7 @@ async fn keeps_its_promises(store: &dyn Store) {
     forbids(store).await;
     lists_the_uncharged_in_pages(store).await;
     forgets_the_empty(store).await;
+    begins_no_purchase_twice(store).await;
 }
 
 #[tokio::test]

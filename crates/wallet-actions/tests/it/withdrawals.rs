@@ -1,8 +1,8 @@
 //! Tests of withdrawals of tokens to the owner, and of giving up a withdrawal.
 
-use alloy_primitives::{Address, U256};
+use alloy_primitives::{Address, B256, U256};
 use dev_chain::{BUYER, xlayer};
-use wallet_actions::{Action, GivenUp, Order, State, WithdrawOrder};
+use wallet_actions::{Action, Charge, GivenUp, Order, Refused, State, WithdrawOrder};
 
 use crate::stage::{NOW, World, balance, move_tokens, order, owner, reason, steps, wallet};
 
@@ -153,6 +153,30 @@ async fn only_an_unsigned_action_is_given_up() {
     assert_eq!(given_up, Some(GivenUp::TooLate(done)));
     assert_eq!(balance(&world.xlayer, xlayer::USDG, wallet()), 9_000_000);
     assert_eq!(U256::from(2), U256::from(world.store.all().len()));
+}
+
+/// The first action has taken the money that the plan of a second one would look for.
+#[tokio::test(start_paused = true)]
+async fn a_purchase_is_not_begun_again_while_it_may_be_charged() {
+    let world = World::new();
+    let process = world.process();
+    give(&world, 10_000_000);
+    let bought = |number| Order {
+        purchase: Some(B256::repeat_byte(7)),
+        charge: Some(Charge {
+            chain_id: 196,
+            token: xlayer::USDG,
+            amount: U256::from(50_000),
+        }),
+        ..order(number, withdraw(None))
+    };
+    let done = process.run(bought(1)).await.unwrap();
+    assert!(done.awaits_charge);
+    let refused = process.run(bought(2)).await.unwrap_err();
+    assert_eq!(refused, Refused::Uncharged(done.id.clone()));
+    process.actions.note_charged(&done.id, "").await.unwrap();
+    let refused = process.run(bought(2)).await.unwrap_err();
+    assert_eq!(reason(&refused), "nothing_to_withdraw");
 }
 
 /// An action that began later could not be charged.

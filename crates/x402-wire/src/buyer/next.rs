@@ -4,6 +4,7 @@ use alloy_primitives::B256;
 use serde_json::Value;
 
 use super::{OutcomeError, PaymentOutcome, SignedPayment};
+use crate::SettlementResponse;
 
 /// The pause of a look-up when the seller states none, in seconds.
 const LOOK_UP_AFTER_SECONDS: u64 = 2;
@@ -152,7 +153,14 @@ impl SignedPayment {
     }
 
     fn answered(&self, answer: &SellerAnswer<'_>) -> Result<Step, OutcomeError> {
-        let outcome = answer.payment_response.map(|receipt| self.outcome(receipt));
+        let outcome = answer.payment_response.map(|receipt| {
+            let mut response = SettlementResponse::from_header(receipt)?;
+            if answer.purchase_repeated.is_some() {
+                // The price may have changed since the earlier payment.
+                response.amount = None;
+            }
+            PaymentOutcome::read(self, response)
+        });
         let outcome = outcome.transpose()?;
         let bought_with = match answer.purchase_repeated {
             None => BoughtWith::ThisPayment,

@@ -32,8 +32,13 @@ fn rejected() -> Settles {
 
 /// A payment with a session key of the broker.
 fn deferred(stage: &Stage) -> PaymentPayload {
+    deferred_until(stage, stage.script.now() + 100)
+}
+
+fn deferred_until(stage: &Stage, valid_before: u64) -> PaymentPayload {
     let order = Order {
         option: stage.option(Scheme::AggrDeferred),
+        valid_before,
         ..stage.order()
     };
     written(Payer::new(1).address(), &order, &[7; 65])
@@ -342,4 +347,54 @@ async fn a_deferred_payment_that_the_broker_refused_is_retired_and_replaced() {
     let record = stage.record(&payment).await.unwrap();
     assert_eq!((record.state, record.attempted), (State::Released, true));
     assert_eq!(stage.script.asked("settle"), 1);
+}
+
+/// A server may take such a payment at any time, so a new one beside it could be a second charge.
+#[tokio::test(start_paused = true)]
+async fn a_deferred_payment_that_is_not_retired_is_not_replaced() {
+    for has_end in [true, false] {
+        let stage = Stage::new();
+        let payment = match has_end {
+            true => deferred(&stage),
+            false => deferred_until(&stage, u64::MAX),
+        };
+        // The settlement could not be sent, and the entry is released.
+        let not_sent = Settlement::NotSent {
+            cause: unreachable(),
+        };
+        Script::set(&stage.script.settles, Settles::As(not_sent));
+        let ended = refused(stage.buy(&payment).await);
+        assert!(matches!(ended, Refusal::SettlementUnavailable), "{ended:?}");
+        let record = stage.record(&payment).await.unwrap();
+        assert!(record.attempted && !record.is_retired);
+        // The settler does not support the scheme for now.
+        let unsupported = Verification::Invalid {
+            reason: Reason::UnsupportedScheme,
+            message: None,
+        };
+        Script::set(&stage.script.supports, unsupported);
+        let next = async |payment| declined(stage.buy(payment).await).next;
+        let is_kept = |next: &Next| match has_end {
+            true => matches!(next, Next::Wait { .. }),
+            false => matches!(next, Next::LookUp { .. }),
+        };
+        let new = match has_end {
+            true => deferred(&stage),
+            false => deferred_until(&stage, u64::MAX),
+        };
+        for payment in [&payment, &new] {
+            let next = next(payment).await;
+            assert!(is_kept(&next), "{next:?}");
+        }
+        // For another request as well, and it is replaced once it is retired.
+        Script::set(&stage.script.supports, Verification::Valid);
+        let elsewhere = async || match refused(stage.buy_with(Some("max_age=5"), &payment).await) {
+            Refusal::BoundElsewhere { next } => next,
+            other => panic!("{other:?}"),
+        };
+        let next = elsewhere().await;
+        assert!(is_kept(&next), "{next:?}");
+        assert!(stage.journal.retire(record.entry, true).await.unwrap());
+        assert_eq!(elsewhere().await, Next::SignNew);
+    }
 }

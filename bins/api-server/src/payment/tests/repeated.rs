@@ -10,8 +10,8 @@ use x402_wire::{PaymentPayload, Reason, Scheme};
 
 use super::payer::{Order, Payer, written};
 use super::script::{Reconciles, Script, Settles, Work, unreachable};
-use super::stage::{Stage, declined, refused, served};
-use crate::payment::{Ended, MAX_WAITING, Refusal};
+use super::stage::{Stage, VERIFICATION, declined, refused, served};
+use crate::payment::{Ended, KeptCall, MAX_WAITING, PaidCall, Refusal};
 
 fn unknown() -> Settles {
     Settles::As(Settlement::Unknown {
@@ -49,9 +49,9 @@ async fn a_second_signature_waits_and_gets_the_answer_of_the_first() {
     assert_eq!(one.stored.receipt, two.stored.receipt);
     assert_eq!(stage.script.asked("settle"), 1);
     assert_eq!(stage.script.asked("work"), 1);
-    let repetition = match two.stored.is_repetition {
-        true => second,
-        false => first,
+    let (bought, repetition) = match two.stored.is_repetition {
+        true => (first, second),
+        false => (second, first),
     };
     let record = stage.record(&repetition).await.unwrap();
     assert_eq!(record.state, State::Released);
@@ -63,6 +63,52 @@ async fn a_second_signature_waits_and_gets_the_answer_of_the_first() {
     let elsewhere = refused(stage.buy_with(Some("max_age=5"), &repetition).await);
     assert!(matches!(elsewhere, Refusal::BoundElsewhere { .. }));
     assert!(stage.processor.shared.waiting.is_empty());
+    // A call that was made with it is never charged to it.
+    for (payment, expected) in [(&repetition, true), (&bought, false)] {
+        let call = PaidCall::new(stage.request_of(Operation::CryptoNews, ""), payment);
+        let pays_elsewhere = stage.processor.pays_elsewhere(&call).await.unwrap();
+        assert_eq!(pays_elsewhere, expected);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_purchase_of_a_kept_call_is_a_request_and_an_identifier() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    let of = |body, order: Order| {
+        let request = stage.request_of(Operation::CreateYieldWatch, body);
+        KeptCall::purchase(&KeptCall::text(&request, &payer.sign(&order))).unwrap()
+    };
+    let with_id = |id: &str| Order {
+        payment_id: Some(id.to_owned()),
+        ..stage.order()
+    };
+    let plain = of(MANDATE, stage.plain_order());
+    assert_eq!(of(MANDATE, stage.plain_order()), plain);
+    assert_ne!(of("{}", stage.plain_order()), plain);
+    let named = of(MANDATE, with_id("an-identifier-00001"));
+    assert_eq!(of(MANDATE, with_id("an-identifier-00001")), named);
+    assert_ne!(of(MANDATE, with_id("an-identifier-00002")), named);
+    assert_ne!(named, plain);
+    assert_eq!(KeptCall::purchase("{}"), None);
+}
+
+/// Only the journal marks repetitions. A text of the settler does not.
+#[tokio::test(start_paused = true)]
+async fn a_refusal_that_is_called_a_repetition_is_none() {
+    let stage = Stage::new();
+    let invalid = Verification::Invalid {
+        reason: Reason::from(REPETITION),
+        message: None,
+    };
+    Script::set(&stage.script.verifies, invalid);
+    let payment = stage.of_wallet(7);
+    declined(stage.buy(&payment).await);
+    let record = stage.record(&payment).await.unwrap();
+    assert_eq!(record.reason.as_deref(), Some(REPETITION));
+    assert!(!record.is_repetition);
+    // After its window a stage before the claim refuses it, and looks it up.
+    stage.script.pass(1_000);
+    declined(stage.buy(&payment).await);
 }
 
 #[tokio::test(start_paused = true)]
@@ -163,6 +209,23 @@ async fn a_waiting_signature_goes_on_when_the_first_is_released() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_shutdown_ends_the_wait_with_the_usual_answer() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    Script::set(&stage.script.settles, Settles::Never);
+    let (first, second) = (plain(&stage, &payer), plain(&stage, &payer));
+    let mut one = Box::pin(stage.buy(&first));
+    let settles = tokio::time::timeout(Duration::from_secs(1), &mut one).await;
+    assert!(settles.is_err(), "the settlement does not end");
+    let mut two = Box::pin(stage.buy(&second));
+    let waits = tokio::time::timeout(Duration::from_secs(1), &mut two).await;
+    assert!(waits.is_err(), "the second signature waits");
+    stage.processor.stop_waiting();
+    let at_once = tokio::time::timeout(Duration::from_millis(100), two).await;
+    undecided(at_once.unwrap());
+    assert_eq!(stage.record(&second).await, None);
+}
+
+#[tokio::test(start_paused = true)]
 async fn sixty_four_signatures_of_a_payer_wait_and_a_further_one_is_refused_at_once() {
     let stage = Arc::new(Stage::new());
     let payer = Payer::new(1);
@@ -222,10 +285,13 @@ async fn a_wallet_is_answered_after_its_verification() {
     };
     let bought = served(stage.buy(&wallet(&stage)).await);
     assert!(!bought.again);
+    assert_eq!(stage.missing_of_pool().await, 0);
     let second = wallet(&stage);
     let again = repeated(stage.buy(&second).await);
     assert_eq!(again.receipt, bought.stored.receipt);
     assert_eq!(stage.script.asked("settle"), 1);
+    // Its verification was not free.
+    assert_eq!(stage.missing_of_pool().await, VERIFICATION);
     // A forged one is told nothing.
     let forged = Verification::Invalid {
         reason: Reason::InvalidExactEvmPayloadSignature,

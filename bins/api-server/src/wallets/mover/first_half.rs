@@ -132,6 +132,7 @@ impl MoveRecord {
             payment: self.half.payment_of(&self.key),
             claim: None,
             begin_by: None,
+            purchase: None,
             call: self.text(),
             price_micro_usd: 0,
             charge: None,

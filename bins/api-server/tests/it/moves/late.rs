@@ -35,6 +35,7 @@ async fn begin(process: &Process, payment: B256) -> Refused {
         payment,
         claim: None,
         begin_by: None,
+        purchase: None,
         call: String::new(),
         price_micro_usd: 0,
         charge: None,

@@ -64,6 +64,7 @@ fn intent(number: u8, operation: Operation, days_ago: u64, received: u64, plan: 
         wallet,
         payment: B256::repeat_byte(number),
         call: String::new(),
+        purchase: None,
         awaits_charge: false,
         price_micro_usd: 50_000,
         operation,

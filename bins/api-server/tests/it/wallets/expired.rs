@@ -1,5 +1,5 @@
 //! Tests of actions whose payment can no longer be settled for them: its window closed while the
-//! server was down, or it has paid for another request.
+//! server was down, it has paid for another request, or it got the answer of another payment.
 
 use alloy_primitives::U256;
 use dev_chain::base;
@@ -113,5 +113,27 @@ async fn an_action_that_no_payment_can_pay_for_is_uncharged_and_counted_once() {
     assert_eq!(ended["status"], "completed", "{ended}");
     counts(&stage, 3).await;
     assert_eq!(stage.world.look_up(&third).await["state"], "settled");
+    assert_eq!(stage.world.paid(), paid);
+
+    // The payment has got the answer of another one, which has the same identifier.
+    stage.give_usdc(2_000_000);
+    let buyer = &stage.world.buyer;
+    let draft = async || buyer.draft(Method::POST, "/auto-withdraw").await;
+    let bought = buyer.signed(&draft().await);
+    let mut fourth = buyer.signed(&draft().await);
+    fourth["extensions"] = bought["extensions"].clone();
+    for payment in [&bought, &fourth] {
+        let header = header_of(payment);
+        let answer = buyer.post_paid("/auto-withdraw", &body, &header).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+    }
+    let repetition = stage.world.look_up(&fourth).await;
+    assert_eq!(repetition["reason"], "repetition");
+    let paid = stage.world.paid();
+    let id = "00000000000000000000000000000abf";
+    let ended = Box::pin(cut_off(&mut stage, (&done, &body), id, &fourth)).await;
+    assert_eq!(ended["status"], "completed", "{ended}");
+    counts(&stage, 4).await;
+    assert_eq!(stage.world.look_up(&fourth).await, repetition);
     assert_eq!(stage.world.paid(), paid);
 }

@@ -275,6 +275,7 @@ impl Stage {
                 id: id.parse().unwrap(),
                 payment: payload.authorization_key().unwrap().digest(),
                 call: call.to_string(),
+                purchase: None,
                 awaits_charge: true,
                 not_after: done.not_after + 3_600,
                 ..done

@@ -1,7 +1,7 @@
 -- The places of purchases without a payment identifier, of proven payers. Each belongs to one
 -- entry, from its reservation until it is released or its answer was written whole. Actions keep
--- theirs. A place that counts no longer is deleted by the next claim that needs it. The table is
--- small: most rows are deleted within a second.
+-- theirs. A place that counts no longer is deleted by the next claim that needs it, or with its
+-- entry.
 CREATE TABLE place (
     entry INTEGER PRIMARY KEY,
     -- 16 bytes of the digest of the payer and of the request alone.

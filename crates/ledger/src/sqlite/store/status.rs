@@ -51,11 +51,13 @@ impl Store<'_> {
             return Ok(None);
         };
         let (entry, state) = (found.entry, found.state);
-        let sql = "SELECT cause, attempted FROM entry WHERE id = ?1";
-        let (cause, attempted): (Option<String>, bool) = self
+        let sql = "SELECT cause, attempted, retired FROM entry WHERE id = ?1";
+        let (cause, attempted, is_retired): (Option<String>, bool, bool) = self
             .statements
             .get(sql)?
-            .query_row([entry.number()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            .query_row([entry.number()], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+            })?;
         let transaction = match state {
             State::Settled => Some(self.settled_by(found.receipt, found.transaction)?),
             State::Unknown | State::Undecidable => found.transaction,
@@ -65,6 +67,8 @@ impl Store<'_> {
             entry,
             state,
             since: found.changed_at,
+            is_repetition: found.repeats.is_some(),
+            is_retired,
             transaction: transaction.filter(|transaction| !transaction.is_empty()),
             // A settled entry may still have the cause from the time when it was unknown.
             reason: cause.filter(|_| state != State::Settled),

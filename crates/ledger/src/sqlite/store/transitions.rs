@@ -220,7 +220,8 @@ impl Store<'_> {
             entry,
             transition,
             "UPDATE entry SET state = ?2, changed_at = max(changed_at, ?5),
-             attempted = (attempted OR answer <> ?6), answer = ?6, cause = ?7, open = 0, payment_id = NULL
+             attempted = (attempted OR answer <> ?6), answer = ?6, cause = ?7, open = 0, payment_id = NULL,
+             retired = (?8 AND (attempted OR answer <> ?6))
              WHERE id = ?1 AND state BETWEEN ?3 AND ?4",
             params![
                 entry.number(),
@@ -229,7 +230,8 @@ impl Store<'_> {
                 last,
                 number(now),
                 NONE,
-                reason
+                reason,
+                transition == Transition::ResolveReleased
             ],
         )
     }

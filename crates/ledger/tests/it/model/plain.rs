@@ -22,6 +22,7 @@ pub(super) struct Entry {
     pub(super) transaction: Option<String>,
     pub(super) cause: Option<String>,
     pub(super) attempted: bool,
+    pub(super) is_retired: bool,
 }
 
 /// The data with which the settlement of a key begins.
@@ -76,7 +77,10 @@ impl Model {
             return Some(PaymentStatus::BoundElsewhere);
         }
         if entry.state == State::Released {
-            return None;
+            let reason = entry.cause.clone().unwrap_or_default();
+            return entry
+                .is_retired
+                .then_some(PaymentStatus::Retired { reason });
         }
         let transaction = || entry.transaction.clone();
         Some(match entry.state {
@@ -146,6 +150,8 @@ impl Model {
             entry: entry.id,
             state,
             since: entry.changed_at,
+            is_repetition: false,
+            is_retired: entry.is_retired,
             transaction: match state {
                 State::Settled => Some(support::receipt(key).transaction),
                 State::Unknown | State::Undecidable => entry.transaction.clone(),
@@ -199,7 +205,10 @@ impl Model {
                 entry.end_uncharged(made.cause);
                 *credit = credit.saturating_sub(made.spent);
             }
-            Transition::ResolveReleased => entry.end_uncharged(made.cause),
+            Transition::ResolveReleased => {
+                entry.end_uncharged(made.cause);
+                entry.is_retired = entry.attempted;
+            }
             Transition::MarkUnknown => {
                 entry.transaction = made.transaction.or(entry.transaction.take());
                 entry.cause = Some(made.cause.to_owned());

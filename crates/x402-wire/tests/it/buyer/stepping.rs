@@ -121,14 +121,25 @@ fn an_answer_says_which_payment_bought_it() {
             outcome: outcome.clone(),
         }
     );
+    // The earlier payment may have had another price.
+    let other = json!({"success": true, "transaction": transaction, "amount": "1"});
+    let other = encode_header(&other.to_string());
     let transaction = Some(transaction);
-    assert_eq!(
-        answer(Some(b"1"), Some(receipt.as_bytes())),
-        Step::Answered {
-            bought_with: BoughtWith::EarlierPayment { transaction },
-            outcome,
-        }
-    );
+    for receipt in [&receipt, &other] {
+        assert_eq!(
+            answer(Some(b"1"), Some(receipt.as_bytes())),
+            Step::Answered {
+                bought_with: BoughtWith::EarlierPayment { transaction },
+                outcome: outcome.clone(),
+            }
+        );
+    }
+    let unfit = signed().step(&SellerAnswer {
+        status: 200,
+        payment_response: Some(other.as_bytes()),
+        ..SellerAnswer::default()
+    });
+    assert_eq!(unfit.unwrap_err().code(), "other_payment");
     assert_eq!(
         answer(Some(b"1"), None),
         Step::Answered {

@@ -149,6 +149,7 @@ impl Books {
     ) -> Result<Address, LedgerError> {
         self.advance(entry, transition, now, |entry| {
             entry.attempted |= entry.answer.is_some();
+            entry.retired = entry.attempted && transition == Transition::ResolveReleased;
             (entry.payment, entry.answer, entry.payment_id) = (None, None, None);
             entry.place = None;
             entry.cause = Some(reason.to_owned());
@@ -561,6 +562,8 @@ impl Books {
             entry,
             state: found.state,
             since: found.changed_at,
+            is_repetition: found.repeats.is_some(),
+            is_retired: found.retired,
             transaction,
             reason: reason.filter(|_| found.state != State::Settled),
             attempted: found.attempted || found.answer.is_some(),
