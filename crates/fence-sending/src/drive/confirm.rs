@@ -78,7 +78,7 @@ impl Driver {
             admitted,
             route,
             payer,
-            (Purpose::Clearing, least),
+            (Purpose::Clearing, least, U256::ZERO),
             sealed.block,
             self.turn,
         );
