@@ -29,8 +29,8 @@ impl Planner<'_> {
     /// that has neither a Safe's functions nor `owner()` is not read.
     ///
     /// # Errors
-    /// `owner_code_differs`; `owner_owners_differ`; `owner_code_unread` without a node of the owner's chain; a chain that
-    /// cannot be read now.
+    /// `owner_code_differs`; `owner_owners_differ`; `owner_code_unread` without a node of the
+    /// owner's chain; a chain that cannot be read now.
     pub(super) async fn require_owner_on(
         &self,
         order: &Order,
@@ -75,8 +75,9 @@ impl Planner<'_> {
         let code = chain.code(owner, block).await?;
         let mut answers = Vec::new();
         for question in QUESTIONS {
-            let answer = chain.call_from(owner, owner, &question.into(), block);
-            answers.push(answer.await?);
+            let (asker, question) = (self.wallet.address, Bytes::from(question));
+            let answer = chain.call_from(asker, owner, &question, block).await?;
+            answers.push(answer);
         }
         Ok(Contract { code, answers })
     }
