@@ -1,6 +1,7 @@
 //! Confirms a plan again before its next step, from the store and from a sealed block. A result
 //! holds for this turn only.
 
+use alloy_primitives::U256;
 use delegation_fence::{AccountKind, ClearObstacle, Now, Phase, Rule, State, Transaction};
 use fence_server::DelegationError;
 use gas_funding::{Funds, Workload};
