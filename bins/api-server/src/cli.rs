@@ -89,12 +89,12 @@ impl From<LedgerCliError> for Failure {
             | LedgerCliError::NoSource(_)
             | LedgerCliError::Source(_)
             | LedgerCliError::Store(_)
-            | LedgerCliError::Ledger(_) => Self::config(error),
+            | LedgerCliError::Ledger(_)
+            | LedgerCliError::Wallets(_) => Self::config(error),
             LedgerCliError::NotUndecidable(_)
             | LedgerCliError::Damaged { .. }
             | LedgerCliError::NoEntry(_)
             | LedgerCliError::NoIdentifier(_)
-            | LedgerCliError::Wallets(_)
             | LedgerCliError::Output(_) => Self::other(error),
         }
     }

@@ -16,7 +16,6 @@ mod view;
 pub(crate) use self::{
     intents::{PREFIX as INTENTS_PREFIX, answer as answer_intent},
     open::{acting_chains, mover, open},
-    prices::token_usd,
     refused::{refused, still_held, without_effect},
     sending::{Sending, nodes, with_products},
     unanswered::answer_again,

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use alloy_primitives::Address;
-use custody::{Count, Owner, Provider, Wallet};
+use custody::{Owner, Owners, Provider, Wallet};
 
 use crate::api::{Moment, PrivateKey};
 
@@ -108,11 +108,10 @@ impl Keys {
         self.by_owner.get(&owner).cloned()
     }
 
-    /// Counts the wallets, and those that were made since a time.
-    pub(crate) fn count(&self, since: u64) -> Count {
-        let made = self.by_owner.values();
-        let made = made.filter_map(|held| held.wallet.created_at);
-        Count::of(self.by_owner.len(), made, since)
+    /// The owners of all wallets, and when each was made.
+    pub(crate) fn owners(&self) -> Owners {
+        let made = |(owner, held): (&Owner, &Held)| (*owner, held.wallet.created_at);
+        self.by_owner.iter().map(made).collect()
     }
 
     /// Replaces the listed data about one key by a later reading.

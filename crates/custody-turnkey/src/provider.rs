@@ -12,7 +12,7 @@ use alloy_primitives::{Address, B256, Signature, U256, hex};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use custody::{
-    Attestation, Count, Counted, Custody, CustodyError, CustodyFuture, Owner, Purpose, Subject,
+    Attestation, Counted, Custody, CustodyError, CustodyFuture, Owner, Owners, Purpose, Subject,
     Wallet,
 };
 use serde_json::json;
@@ -330,10 +330,10 @@ impl Custody for TurnkeyCustody {
 }
 
 impl Counted for TurnkeyCustody {
-    fn count(&self, since: u64) -> CustodyFuture<'_, Count> {
+    fn counted(&self) -> CustodyFuture<'_, Owners> {
         Box::pin(async move {
             self.0.refresh().await?;
-            Ok(self.0.known().count(since))
+            Ok(self.0.known().owners())
         })
     }
 }

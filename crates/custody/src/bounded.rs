@@ -1,11 +1,11 @@
 //! A custody provider that makes a limited number of wallets.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
 
 use alloy_primitives::{Address, Signature};
 
-use crate::local::now;
+use crate::local::{lock, now};
 use crate::{Attestation, Custody, CustodyError, CustodyFuture, Owner, Purpose, Subject, Wallet};
 
 const HOUR_SECONDS: u64 = 3_600;
@@ -19,41 +19,14 @@ pub struct Bounds {
     pub new_per_hour: usize,
 }
 
-/// The number of a provider's wallets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Count {
-    /// All wallets, usable or not.
-    pub all: usize,
-    /// Those that were made since the requested time.
-    pub new: usize,
-    /// The time at which the first of the new ones was made, in Unix seconds.
-    pub first_new: Option<u64>,
-}
-
-impl Count {
-    /// Counts wallets. `all` of them exist, and these are the times at which they were made, as far
-    /// as the times are known.
-    #[must_use]
-    pub fn of(all: usize, made: impl Iterator<Item = u64>, since: u64) -> Self {
-        let new = made.filter(|made| *made >= since);
-        new.fold(
-            Self {
-                all,
-                ..Self::default()
-            },
-            |count, made| Self {
-                new: count.new.saturating_add(1),
-                first_new: Some(count.first_new.map_or(made, |first| first.min(made))),
-                ..count
-            },
-        )
-    }
-}
+/// The owners of wallets, and when each wallet was made, in Unix seconds, as far as it is known.
+pub type Owners = HashMap<Owner, Option<u64>>;
 
 /// A provider that can count its wallets, including those that other processes have made.
 pub trait Counted: Custody {
-    /// Counts the wallets. Wallets of other processes may be missing for a moment.
-    fn count(&self, since: u64) -> CustodyFuture<'_, Count>;
+    /// The owners of all wallets, usable or not, and of those that are being made. Wallets of other
+    /// processes may be missing for a moment.
+    fn counted(&self) -> CustodyFuture<'_, Owners>;
 }
 
 /// A provider that makes no wallet beyond its [`Bounds`]. Everything else is the provider's own
@@ -65,8 +38,8 @@ pub trait Counted: Custody {
 pub struct Bounded<C> {
     custody: C,
     bounds: Bounds,
-    /// The number of wallets that are being made.
-    making: Arc<AtomicUsize>,
+    /// The owners whose wallets are being made, once for each request.
+    making: Arc<Mutex<Vec<Owner>>>,
 }
 
 impl<C: Counted> Bounded<C> {
@@ -80,16 +53,20 @@ impl<C: Counted> Bounded<C> {
         }
     }
 
-    /// Whether one more wallet may be made beside `others` that are being made.
-    async fn require_room(&self, others: usize) -> Result<(), CustodyError> {
-        let now = now();
-        let count = self.custody.count(now.saturating_sub(HOUR_SECONDS)).await?;
+    /// Whether the owner's wallet may be made beside those of `others` that are being made. Each
+    /// owner counts once, also when its wallet was begun before.
+    async fn require_room(&self, owner: Owner, others: &[Owner]) -> Result<(), CustodyError> {
+        let (now, mut owners) = (now(), self.custody.counted().await?);
+        owners.extend(others.iter().map(|other| (*other, Some(now))));
+        owners.remove(&owner);
         let Bounds { most, new_per_hour } = self.bounds;
-        if count.all.saturating_add(others) >= most {
+        if owners.len() >= most {
             return Err(CustodyError::WalletsFull { most });
         }
-        if count.new.saturating_add(others) >= new_per_hour {
-            let ends = count.first_new.unwrap_or(now).saturating_add(HOUR_SECONDS);
+        let since = now.saturating_sub(HOUR_SECONDS);
+        let new = || owners.values().flatten().filter(|made| **made >= since);
+        if new().count() >= new_per_hour {
+            let ends = new().min().unwrap_or(&now).saturating_add(HOUR_SECONDS);
             return Err(CustodyError::TooManyNewWallets {
                 most: new_per_hour,
                 retry_after_seconds: ends.saturating_sub(now).max(1),
@@ -100,19 +77,28 @@ impl<C: Counted> Bounded<C> {
 }
 
 /// A wallet that is being made, until this is dropped.
-struct Making(Arc<AtomicUsize>);
+struct Making {
+    owner: Owner,
+    making: Arc<Mutex<Vec<Owner>>>,
+}
 
 impl Making {
-    /// Counts one more wallet. Returns the number of those that were being made before it.
-    fn begin(making: &Arc<AtomicUsize>) -> (Self, usize) {
-        let others = making.fetch_add(1, Ordering::SeqCst);
-        (Self(Arc::clone(making)), others)
+    /// Notes one more wallet. Returns the owners of those that were being made before it.
+    fn begin(owner: Owner, making: &Arc<Mutex<Vec<Owner>>>) -> (Self, Vec<Owner>) {
+        let mut owners = lock(making);
+        let others = owners.clone();
+        owners.push(owner);
+        let making = Arc::clone(making);
+        (Self { owner, making }, others)
     }
 }
 
 impl Drop for Making {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
+        let mut owners = lock(&self.making);
+        if let Some(at) = owners.iter().position(|owner| *owner == self.owner) {
+            owners.remove(at);
+        }
     }
 }
 
@@ -122,8 +108,8 @@ impl<C: Counted> Custody for Bounded<C> {
             if let Some(wallet) = self.custody.find(owner).await? {
                 return Ok(wallet);
             }
-            let (_making, others) = Making::begin(&self.making);
-            self.require_room(others).await?;
+            let (_making, others) = Making::begin(owner, &self.making);
+            self.require_room(owner, &others).await?;
             self.custody.get_or_create(owner).await
         })
     }

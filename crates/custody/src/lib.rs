@@ -14,7 +14,7 @@ mod recorded;
 mod records;
 mod turns;
 
-pub use bounded::{Bounded, Bounds, Count, Counted};
+pub use bounded::{Bounded, Bounds, Counted, Owners};
 pub use error::{CustodyError, FileFault};
 pub use export::{Export, ExportRefusal, ExportRequest};
 pub use guarded::Guarded;

@@ -33,7 +33,7 @@ use self::lock::Lock;
 use self::sealed::Unsealed;
 use self::secret::{Sealer, Work};
 use crate::{
-    Attestation, Count, Counted, Custody, CustodyError, CustodyFuture, FileFault, Owner, Provider,
+    Attestation, Counted, Custody, CustodyError, CustodyFuture, FileFault, Owner, Owners, Provider,
     Purpose, Subject, Wallet,
 };
 
@@ -62,8 +62,8 @@ struct Inner {
 struct Known {
     /// The wallets whose files opened, by their addresses.
     wallets: HashMap<Address, Beside>,
-    /// The names of the files that were read, whatever their content.
-    names: HashSet<String>,
+    /// The names of the files that were read, whatever their content, and their owners.
+    names: HashMap<String, Owner>,
     /// The owners whose wallets are known to be exported.
     exported: HashSet<Owner>,
 }
@@ -190,7 +190,7 @@ impl Inner {
         let names = self.names()?;
         let new: Vec<(String, Owner)> = {
             let known = lock(&self.known);
-            let new = names.into_iter().filter(|it| !known.names.contains(it));
+            let new = names.into_iter().filter(|it| !known.names.contains_key(it));
             new.filter_map(|name| owner_of_name(&name).map(|owner| (name, owner)))
                 .collect()
         };
@@ -200,7 +200,7 @@ impl Inner {
         // The processes that linked them may not have reached this step.
         files::settle(&self.folder)?;
         for (name, owner) in new {
-            lock(&self.known).names.insert(name.clone());
+            lock(&self.known).names.insert(name.clone(), owner);
             match self.unsealed(owner) {
                 Ok(Some(unsealed)) => self.learn(&unsealed),
                 Ok(None) => {}
@@ -267,7 +267,7 @@ impl Inner {
     /// The content of the owner's file.
     fn unsealed(&self, owner: Owner) -> Result<Option<Unsealed>, CustodyError> {
         let name = owner.file_name();
-        let is_settled = lock(&self.known).names.contains(&name);
+        let is_settled = lock(&self.known).names.contains_key(&name);
         let text = match is_settled {
             true => files::read_settled(&self.folder, &name),
             false => files::read(&self.folder, &name),
@@ -382,12 +382,15 @@ impl Custody for LocalCustody {
 }
 
 impl Counted for LocalCustody {
-    fn count(&self, since: u64) -> CustodyFuture<'_, Count> {
-        self.run(move |inner| {
+    fn counted(&self) -> CustodyFuture<'_, Owners> {
+        self.run(|inner| {
             inner.read_owners()?;
             let known = lock(&inner.known);
-            let made = known.wallets.values().filter_map(|it| it.created_at);
-            Ok(Count::of(known.names.len(), made, since))
+            let files = known.names.values();
+            let mut owners: Owners = files.map(|owner| (*owner, None)).collect();
+            let opened = known.wallets.values();
+            owners.extend(opened.map(|wallet| (wallet.owner, wallet.created_at)));
+            Ok(owners)
         })
     }
 }

@@ -14,18 +14,14 @@ use secrecy::SecretString;
 
 use crate::local::{lock, now};
 use crate::{
-    Adoption, Attestation, Candidate, Count, Counted, Custody, CustodyError, CustodyFuture, Export,
-    ExportRequest, FileFault, Listed, LocalCustody, Owner, Purpose, Rotated, Subject, Wallet,
-    WalletRecord, WalletRecords,
+    Adoption, Attestation, Candidate, Counted, Custody, CustodyError, CustodyFuture, Export,
+    ExportRequest, FileFault, Listed, LocalCustody, Owner, Owners, Purpose, Rotated, Subject,
+    Wallet, WalletRecord, WalletRecords,
 };
 
 /// After how many seconds nobody makes a wallet any more whose making was recorded and whose file
 /// is still not there. Making one takes milliseconds.
 const MAKING_SECONDS: u64 = 600;
-
-/// After how many seconds a wallet counts that is recorded as being made. Before, its maker counts
-/// it.
-const UNFINISHED_SECONDS: u64 = 10;
 
 /// A file of a wallet that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -444,17 +440,16 @@ impl Custody for RecordedCustody {
 }
 
 impl Counted for RecordedCustody {
-    fn count(&self, since: u64) -> CustodyFuture<'_, Count> {
+    fn counted(&self) -> CustodyFuture<'_, Owners> {
         Box::pin(async move {
-            let files = self.custody.count(since).await?;
-            let before = now().saturating_sub(UNFINISHED_SECONDS);
-            let unfinished = self.records.unfinished(before).await?;
-            let records = Count::of(unfinished.len(), unfinished.into_iter(), since);
-            Ok(Count {
-                all: files.all.saturating_add(records.all),
-                new: files.new.saturating_add(records.new),
-                first_new: files.first_new.into_iter().chain(records.first_new).min(),
-            })
+            let unfinished = self.records.unfinished().await?;
+            let mut owners: Owners = unfinished
+                .into_iter()
+                .map(|(owner, begun_at)| (owner, Some(begun_at)))
+                .collect();
+            // The files after the records: a wallet that is finished in between has its file.
+            owners.extend(self.custody.counted().await?);
+            Ok(owners)
         })
     }
 }

@@ -30,8 +30,8 @@ pub trait WalletRecords: Send + Sync + 'static {
     /// All records.
     fn all(&self) -> CustodyFuture<'_, Vec<(Owner, WalletRecord)>>;
 
-    /// When the making of each wallet began that began before `before` and has not ended.
-    fn unfinished(&self, before: u64) -> CustodyFuture<'_, Vec<u64>>;
+    /// The owners whose wallets are being made, and when that began.
+    fn unfinished(&self) -> CustodyFuture<'_, Vec<(Owner, u64)>>;
 
     /// The record of an owner.
     fn find(&self, owner: Owner) -> CustodyFuture<'_, Option<WalletRecord>>;

@@ -4,7 +4,7 @@
 //! answer has no price; the judgement decides whether the others suffice. Each judgement is counted
 //! by its result in the metric `svc_worth_judgements_total`.
 
-use std::{fmt::Write as _, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fmt::Write as _, sync::Arc, time::Duration};
 
 use alloy_primitives::{Address, U256};
 use calldata_checks::{BasisPoints, okx::NATIVE_COIN};
@@ -21,10 +21,11 @@ use readings::{
         pools::{self, platform_of},
     },
     worth::{
-        AgreedPrice, Exchange, Rules, Side, Stated, StatedToken, Unworthy, Worth, agreed_price,
-        judge, judge_statements,
+        AgreedPrice, ChainSources, Exchange, NoPrice, Rules, Side, Stated, StatedToken, Unworthy,
+        Worth, agreed_price, judge, judge_statements,
     },
 };
+use tokio::time::timeout;
 
 use crate::{
     defillama::Defillama,
@@ -93,13 +94,21 @@ impl WorthJudge {
     /// # Errors
     /// [`Unworthy`]: the exchange must not be signed.
     pub async fn judge(&self, exchange: &Exchange) -> Result<Worth, Unworthy> {
-        let judged = self.judge_now(exchange).await;
-        let result = judged.as_ref().map_or_else(Unworthy::code, |_| HOLDS);
-        counter!(JUDGEMENTS, "result" => result).increment(1);
-        if let Err(unworthy) = &judged {
-            tracing::debug!(code = unworthy.code(), %unworthy, "an exchange does not hold its worth");
-        }
-        judged
+        counted(self.judge_now(exchange).await)
+    }
+
+    /// Judges like [`Self::judge`], and waits at most this long for the sources. What the quote
+    /// admits needs no source.
+    ///
+    /// # Errors
+    /// [`Unworthy`]: the exchange must not be signed.
+    pub async fn judge_within(
+        &self,
+        exchange: &Exchange,
+        patience: Duration,
+    ) -> Result<Worth, Unworthy> {
+        let judged = timeout(patience, self.judge_now(exchange)).await;
+        counted(judged.unwrap_or_else(|_| Err(NoPrice::Late.into())))
     }
 
     async fn judge_now(&self, exchange: &Exchange) -> Result<Worth, Unworthy> {
@@ -107,8 +116,8 @@ impl WorthJudge {
         judge_statements(exchange, &self.rules)?;
         let chain_id = exchange.chain_id;
         let (input, output) = tokio::join!(
-            self.quotes(chain_id, exchange.input.token),
-            self.quotes(chain_id, exchange.output.token),
+            self.quotes(&self.rules, chain_id, exchange.input.token),
+            self.quotes(&self.rules, chain_id, exchange.output.token),
         );
         judge(exchange, (&input, &output), &self.rules, self.clock.now())
     }
@@ -118,13 +127,36 @@ impl WorthJudge {
     /// # Errors
     /// [`Unworthy::Unknown`]
     pub async fn price(&self, chain_id: u64, token: Address) -> Result<AgreedPrice, Unworthy> {
-        let quotes = self.quotes(chain_id, token).await;
-        let price = agreed_price(chain_id, token, &quotes, &self.rules, self.clock.now());
+        let price = self.price_by(&self.rules, chain_id, token).await;
         price.map_err(|reason| {
             counter!(JUDGEMENTS, "result" => Unworthy::UNKNOWN).increment(1);
             tracing::info!(%reason, "a token has no price that counts");
             reason.into()
         })
+    }
+
+    /// The present price of a chain's coin, for budgets of gas: that of its wrapped token. On every
+    /// chain DefiLlama suffices, unless the pools contradict it. No exchange is judged by it.
+    ///
+    /// # Errors
+    /// [`NoPrice`]
+    pub async fn coin_price(&self, chain_id: u64) -> Result<AgreedPrice, NoPrice> {
+        let rules = Rules {
+            limits: self.rules.limits,
+            chains: BTreeMap::new(),
+            others: ChainSources::trusting_defillama(),
+        };
+        self.price_by(&rules, chain_id, NATIVE_COIN).await
+    }
+
+    async fn price_by(
+        &self,
+        rules: &Rules,
+        chain_id: u64,
+        token: Address,
+    ) -> Result<AgreedPrice, NoPrice> {
+        let quotes = self.quotes(rules, chain_id, token).await;
+        agreed_price(chain_id, token, &quotes, rules, self.clock.now())
     }
 
     /// The question to the aggregator, with its own guard set to the limit for this caller.
@@ -194,7 +226,7 @@ impl WorthJudge {
     }
 
     /// The quotes of the chain's sources. The chain's own coin has the price of its wrapped token.
-    async fn quotes(&self, chain_id: u64, token: Address) -> Vec<Quote> {
+    async fn quotes(&self, rules: &Rules, chain_id: u64, token: Address) -> Vec<Quote> {
         let token = match (token == NATIVE_COIN, gas_coin(chain_id)) {
             (true, Some(coin)) if Defillama::platform(chain_id) == Some(coin.platform) => {
                 coin.token
@@ -202,7 +234,7 @@ impl WorthJudge {
             _ => token,
         };
         let asks = |name: &str| {
-            let sources = &self.rules.sources(chain_id).independent;
+            let sources = &rules.sources(chain_id).independent;
             sources.iter().any(|source| source == name)
         };
         let (of_llama, of_pools) = tokio::join!(
@@ -258,6 +290,16 @@ impl std::fmt::Debug for WorthJudge {
             .field("rules", &self.rules)
             .finish_non_exhaustive()
     }
+}
+
+/// Counts a judgement by its result.
+fn counted(judged: Result<Worth, Unworthy>) -> Result<Worth, Unworthy> {
+    let result = judged.as_ref().map_or_else(Unworthy::code, |_| HOLDS);
+    counter!(JUDGEMENTS, "result" => result).increment(1);
+    if let Err(unworthy) = &judged {
+        tracing::debug!(code = unworthy.code(), %unworthy, "an exchange does not hold its worth");
+    }
+    judged
 }
 
 /// One side of an exchange: `atoms` of the smallest unit of a token with these decimals.

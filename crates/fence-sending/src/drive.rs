@@ -159,8 +159,10 @@ impl Driver {
     ) -> Result<Turn, SendingFault> {
         match action {
             Action::Order(transaction) => self.order(snapshot, transaction, sealed).await,
-            Action::Resolve(transaction) => self.resolve(snapshot, transaction, false).await,
-            Action::Cancel(transaction) => self.resolve(snapshot, transaction, true).await,
+            Action::Resolve(transaction) => {
+                self.resolve(snapshot, transaction, sealed, false).await
+            }
+            Action::Cancel(transaction) => self.resolve(snapshot, transaction, sealed, true).await,
             Action::ReadLanding => self.read_landing(snapshot).await,
             Action::ReadAllowance => {
                 let event = match snapshot.left_by_execution() {

@@ -51,13 +51,14 @@ impl GasRules {
 }
 
 impl Shared {
-    /// Checks that `payer` holds enough coins for this work, or tops it up.
+    /// Checks that `payer` holds enough coins for this work and at least this many wei, or tops it
+    /// up.
     pub(crate) async fn fund(
         &self,
         admitted: &Admitted,
         route: &dyn Route,
         payer: Address,
-        (purpose, workload): (Purpose, Workload),
+        (purpose, workload, least): (Purpose, Workload, U256),
         block: Block,
         turn: Option<TurnFence>,
     ) -> Result<Funds, SendingFault> {
@@ -66,7 +67,7 @@ impl Shared {
             block,
             payer,
             workload,
-            least: U256::ZERO,
+            least,
             owner: route.budget_owner(admitted.account).await?,
             account: admitted.account,
             payment: None,

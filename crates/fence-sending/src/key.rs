@@ -7,9 +7,19 @@ use delegation_fence::{Admitted, Event, Transaction};
 pub(crate) enum Purpose {
     /// The steps. They get no top-up after the end of the plan.
     Steps,
-    /// The clearing of the allowance after a halt. It has no deadline, because the allowance stays
+    /// The clearing of the allowance after a halt, and the closing of a step's nonce. It has no deadline, because the allowance stays
     /// until it is cleared.
     Clearing,
+}
+
+impl Purpose {
+    /// The purpose of a top-up for this transaction.
+    pub(crate) const fn of(transaction: Transaction) -> Self {
+        match transaction {
+            Transaction::Step(_) | Transaction::Swap => Self::Steps,
+            Transaction::Clear(_) => Self::Clearing,
+        }
+    }
 }
 
 /// The key of a transaction of a plan. Each time the transaction turned out never to have been

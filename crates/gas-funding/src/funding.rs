@@ -10,7 +10,7 @@ use alloy_primitives::{Address, B256, Bytes, U256};
 use chain_reader::{Block, ChainReader, ReadFault};
 use custody::Owner;
 use thiserror::Error;
-use tx_sender::{Lane, Record, Request, Sender, SenderError, State, TurnFence};
+use tx_sender::{Hold, Lane, Record, Request, Sender, SenderError, State, TurnFence};
 
 use crate::{
     Book, BookError, Budget, CoinPrices, Funder, Funds, Lacking, Limits, NotGiven, PaidTotals,
@@ -61,8 +61,8 @@ pub struct Need<'a> {
     pub payer: Address,
     /// What the transactions need.
     pub workload: Workload,
-    /// The least balance of the payer in wei: what a node has demanded when it refused one of the
-    /// transactions. Zero when none has.
+    /// The least balance of the payer in wei: what a node has [`demanded`] when it refused one of
+    /// the transactions. Zero when none has.
     pub least: U256,
     /// The owner whose budgets count; `None` when it is unknown.
     pub owner: Option<Owner>,
@@ -88,6 +88,15 @@ pub struct Workload {
     pub transactions: u64,
     /// The calldata of the largest one, in bytes.
     pub input_bytes: usize,
+}
+
+impl Workload {
+    /// No further transaction.
+    pub const NONE: Self = Self {
+        gas: 0,
+        transactions: 0,
+        input_bytes: 0,
+    };
 }
 
 /// The payment for the work that needs gas. It counts in addition to the owner's settled payments
@@ -287,6 +296,17 @@ impl std::fmt::Debug for GasFunding {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let funder = self.0.as_deref().map(|parts| &parts.funder);
         f.debug_tuple("GasFunding").field(&funder).finish()
+    }
+}
+
+/// Returns the least balance of an account whose transaction lacks coins. Only the refusal of a node
+/// shows what a chain charges in the end. The fees may rise by a quarter until the coins arrive.
+/// `None` when something else holds the transaction up.
+#[must_use]
+pub fn demanded(hold: &Hold) -> Option<U256> {
+    match hold {
+        Hold::NoGas { needed, .. } => Some(needed.saturating_add(*needed >> 2)),
+        _ => None,
     }
 }
 

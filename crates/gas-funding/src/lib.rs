@@ -12,7 +12,7 @@ pub use book::{
 };
 pub use funder::{Funder, Funds, Lacking, NotGiven};
 pub use funding::{
-    FundingError, GasFunding, MOST_TOP_UPS, Need, OwnPayment, Parts, Workload, arrived,
+    FundingError, GasFunding, MOST_TOP_UPS, Need, OwnPayment, Parts, Workload, arrived, demanded,
 };
 pub use ports::{CoinPrices, PaidTotals, PortFuture};
 pub use price::worth_at_most;

@@ -30,7 +30,6 @@ impl Operation {
             Self::AllTokens
             | Self::SupportedTokens
             | Self::Approve
-            | Self::Swap
             | Self::DefiAnalytics
             | Self::YieldFarmingHistorical => (2, 0),
             // Some pages of posts; some lists side by side; or a market with its book and its
@@ -43,6 +42,8 @@ impl Operation {
             | Self::YieldMarkets => (4, 0),
             // Three quotes, the pools, and a trade both ways.
             Self::Price => (6, 0),
+            // A quote, a token's decimals from two nodes, and two prices of each of the two tokens.
+            Self::Swap => (7, 0),
             // Three sources one after the other. Some need a search first.
             Self::TokenDetails => (8, 0),
             // Some pages of posts, and the opinion leaders of seven tokens; or two scans and the

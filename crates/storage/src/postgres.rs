@@ -24,7 +24,7 @@ mod pool;
 mod tls;
 mod transaction;
 
-pub use acknowledged::{Acknowledged, Claim};
+pub use acknowledged::{Acknowledged, Claim, Lost};
 pub use address::Address;
 pub use column::{bytes, damaged, get, number, unsigned};
 pub use condition::Condition;

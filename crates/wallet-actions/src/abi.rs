@@ -30,6 +30,19 @@ pub(crate) mod token_bytes {
     }
 }
 
+/// What contract wallets say about those who control them.
+pub(crate) mod owner {
+    use super::sol;
+
+    sol! {
+        // Safe.
+        function getOwners() external view returns (address[]);
+        function getThreshold() external view returns (uint256);
+        // ERC-173.
+        function owner() external view returns (address);
+    }
+}
+
 pub(crate) mod vault {
     use super::sol;
 

@@ -29,8 +29,9 @@ pub(crate) struct Shared {
     pub(crate) store: Arc<dyn Store>,
     clock: Clock,
     mover: OnceLock<Arc<dyn Mover>>,
-    /// The owners and ids of the mandates that this process was asked to cancel.
-    cancelled: Acknowledged<(String, String), ()>,
+    /// The owners and ids of the mandates that this process was asked to cancel, with the time at
+    /// which each of them would end by itself.
+    cancelled: Acknowledged<(String, String), Timestamp>,
 }
 
 /// The terms that an owner requests.
@@ -227,11 +228,11 @@ impl Mandates {
     /// [`WatchError::NotReadBack`].
     pub async fn cancel(&self, owner: &str, id: &str) -> Result<Cancelled, WatchError> {
         let cancelled = (owner.to_owned(), id.to_owned());
-        self.find(owner, id).await?;
+        let ends = self.find(owner, id).await?.watched.mandate().expires_at;
         // Kept whatever becomes of the write: the mandate is there, and is remembered once.
         self.shared
             .cancelled
-            .claim(cancelled, (), |_, ()| ())
+            .claim(cancelled, ends, |_, _| ())
             .keep();
         let ended = self.end(owner, id).await?;
         let open = ended.watched.open_move().map(|open| open.key.clone());
@@ -247,19 +248,20 @@ impl Mandates {
     }
 
     /// Makes the cancellations of this process again, when the store has begun another history and
-    /// may lack them. The checks do so before each sweep.
+    /// may lack them. Forgets those of mandates that have ended by themselves. The checks do so
+    /// before each sweep.
     ///
     /// # Errors
     /// [`WatchError::Store`]. A later call tries again.
     pub async fn reassert(&self) -> Result<(), WatchError> {
+        let (cancelled, now) = (&self.shared.cancelled, self.now());
+        cancelled.retain(|ends| *ends > now);
         let Some(history) = self.shared.store.history().await? else {
             return Ok(());
         };
-        let Some(cancelled) = self.shared.cancelled.not_in(&history) else {
-            return Ok(());
-        };
-        for ((owner, id), ()) in cancelled {
-            match self.end(&owner, &id).await {
+        for lost in cancelled.not_in(&history) {
+            let (owner, id) = &lost.key;
+            match self.end(owner, id).await {
                 // The store may have lost the mandate, too.
                 Ok(_) | Err(WatchError::NotFound) => {}
                 Err(error @ WatchError::Store(_)) => return Err(error),
@@ -271,8 +273,8 @@ impl Mandates {
                     );
                 }
             }
+            cancelled.is_in(&lost);
         }
-        self.shared.cancelled.are_in(history);
         Ok(())
     }
 

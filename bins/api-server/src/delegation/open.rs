@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use calldata_checks::UtcSeconds;
 use data_sources::Clock;
-use data_sources::defillama::Defillama;
 use data_sources::worth::WorthJudge;
 use delegation_fence::Now;
 use fence_sending::{ChainClocks, ForeseenByChain};
@@ -23,7 +22,7 @@ pub(crate) async fn open(
     config: &Config,
     stores: &Stores,
     routes: &Routes,
-    (defillama, worth): (Defillama, WorthJudge),
+    worth: WorthJudge,
     clock: Arc<dyn Clock>,
 ) -> Result<Option<Arc<Delegations>>, ServeError> {
     let pinned = pinned(config).map_err(ServeError::Delegation)?;
@@ -39,9 +38,7 @@ pub(crate) async fn open(
     let prices = chain.clone().map(|chain| {
         Arc::new(TokenPrices {
             worth,
-            defillama,
             chain,
-            clock: Arc::clone(&clock),
             input_decimals: policy.input_decimals(),
             max_deviation: section.max_deviation(),
         })

@@ -1,32 +1,18 @@
 //! The judgement of what a delegated plan is worth.
 
-use std::sync::Arc;
-
-use alloy_primitives::{Address, address};
+use alloy_primitives::Address;
 use calldata_checks::{BasisPoints, Decimal};
-use data_sources::Clock;
-use data_sources::defillama::Defillama;
 use data_sources::worth::{WorthJudge, side};
 use delegation_fence::{Admitted, PlanWorth, Rates, WorthTooLow};
 use fence_sending::ChainReader;
 use fence_server::{PortError, PortFuture, Prices};
+use readings::Figure;
 use readings::worth::{Exchange, Stated};
 
-use crate::wallets::token_usd;
-
-/// The name of the policy's chain at the source of the coin's price.
-const PLATFORM: &str = "base";
-
-/// The chain's coin as a token, at the address where every OP stack chain has it.
-const WRAPPED_COIN: Address = address!("4200000000000000000000000000000000000006");
-
-/// The judge of worth, with the output token's decimals from the chain, and the price of the
-/// chain's coin from DefiLlama.
+/// The judge of worth, with the output token's decimals from the chain.
 pub(super) struct TokenPrices {
     pub(super) worth: WorthJudge,
-    pub(super) defillama: Defillama,
     pub(super) chain: ChainReader,
-    pub(super) clock: Arc<dyn Clock>,
     pub(super) input_decimals: u8,
     pub(super) max_deviation: BasisPoints,
 }
@@ -62,9 +48,7 @@ impl TokenPrices {
 
     async fn usd(&self, chain_id: u64, token: Address) -> Result<Decimal, String> {
         let price = self.worth.price(chain_id, token).await;
-        let usd = price.map_err(|unworthy| unworthy.to_string())?.usd;
-        let exact = usd.to_string().parse();
-        exact.map_err(|_| format!("{token}: its price has too many digits"))
+        exactly(price.map_err(|unworthy| unworthy.to_string())?.usd)
     }
 
     async fn decimals(&self, token: Address) -> Result<u8, PortError> {
@@ -78,6 +62,11 @@ impl TokenPrices {
     }
 }
 
+fn exactly(usd: Figure) -> Result<Decimal, String> {
+    let exact = usd.to_string().parse();
+    exact.map_err(|_| format!("the price {usd} has too many digits"))
+}
+
 impl Prices for TokenPrices {
     fn worth<'a>(&'a self, admitted: &'a Admitted) -> PortFuture<'a, Result<PlanWorth, PortError>> {
         Box::pin(async move {
@@ -89,11 +78,10 @@ impl Prices for TokenPrices {
 
     fn native_usd(&self) -> PortFuture<'_, Result<Decimal, PortError>> {
         Box::pin(async move {
-            let clock = self.clock.as_ref();
-            let price = token_usd(&self.defillama, clock, PLATFORM, WRAPPED_COIN).await;
-            price.map_err(|reason| PortError {
-                reason: format!("{WRAPPED_COIN}: {reason}"),
-            })
+            let price = self.worth.coin_price(self.chain.chain_id()).await;
+            let usd = price.map_err(|reason| reason.to_string());
+            let exact = usd.and_then(|price| exactly(price.usd));
+            exact.map_err(|reason| PortError { reason })
         })
     }
 

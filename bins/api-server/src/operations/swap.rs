@@ -3,6 +3,8 @@
 //! Nothing is signed here. A swap that is not worth its input, or of which nobody can tell, is
 //! answered with a warning under the code with which a signed one is refused.
 
+use std::time::Duration;
+
 use alloy_primitives::{Address, U256};
 use data_sources::evm::EvmReader;
 use data_sources::okx::Okx;
@@ -11,6 +13,7 @@ use data_sources::{NATIVE_COIN, SwapQuote, SwapRequest, Trim};
 use readings::defi::chains::gas_coin;
 use readings::worth::{Exchange, Side};
 use serde_json::{Value, json};
+use tokio::time::{Instant, timeout_at};
 
 use super::fault;
 use crate::answer::{Answered, Method, Object, Origin, Unavailable, Warning, seconds};
@@ -21,6 +24,9 @@ use crate::reviewed::Unreviewed;
 
 /// For how many seconds a quote counts as fresh. It ages with every block.
 const FRESH_SECONDS: u64 = 15;
+
+/// How long the answer waits for what the warnings need: the decimals and the prices of the tokens.
+const WORTH_PATIENCE: Duration = Duration::from_secs(5);
 
 /// The decimals of the home chain's coin, and of its wrapped token.
 const COIN_DECIMALS: u8 = 18;
@@ -61,8 +67,10 @@ pub(super) async fn answer(
     let quote = found.value;
     let from = okx.reviewed().source_token(quote.request.from_token);
     let from_decimals = from.map(|token| token.decimals);
-    let to_decimals = decimals(sources, quote.chain_id, quote.request.to_token).await;
-    let warnings = warnings(sources, &quote, (from_decimals, to_decimals)).await;
+    let until = Instant::now() + WORTH_PATIENCE;
+    let to_decimals = decimals(sources, quote.chain_id, quote.request.to_token);
+    let to_decimals = timeout_at(until, to_decimals).await.ok().flatten();
+    let warnings = warnings(sources, &quote, (from_decimals, to_decimals), until).await;
     let whole = |atoms: U256, decimals: Option<u8>| {
         decimals.map(|decimals| exact::format_units(atoms, decimals))
     };
@@ -157,11 +165,13 @@ pub(super) async fn answer(
     })
 }
 
-/// Judges what the swap is worth, as if it were signed. The decimals are those of the two tokens.
+/// Judges what the swap is worth until this time, as if it were signed. The decimals are those of
+/// the two tokens.
 async fn warnings(
     sources: Reads<'_>,
     quote: &SwapQuote,
     decimals: (Option<u8>, Option<u8>),
+    until: Instant,
 ) -> Vec<Warning> {
     let SwapRequest {
         from_token,
@@ -183,7 +193,8 @@ async fn warnings(
         stated: quote.stated(),
         max_price_impact_bps: None,
     };
-    let judged = sources.worth.judge(&exchange).await;
+    let left = until.saturating_duration_since(Instant::now());
+    let judged = sources.worth.judge_within(&exchange, left).await;
     let warning = judged.err().map(|unworthy| Warning {
         code: unworthy.code(),
         message: unworthy.to_string(),
@@ -220,4 +231,18 @@ fn surplus_cut(trim: &Trim) -> Value {
 fn deadline(unix: u64) -> Option<String> {
     let time = jiff::Timestamp::from_second(i64::try_from(unix).ok()?).ok()?;
     Some(seconds(time))
+}
+
+#[cfg(test)]
+mod tests {
+    use readings::worth::SOURCES;
+    use route_catalog::Operation;
+
+    /// One quote, a token's decimals at two nodes, and the prices of both tokens.
+    #[test]
+    fn the_reserve_covers_the_judgement_of_worth() {
+        let most = 1 + 2 + 2 * SOURCES.len();
+        let reserved = Operation::Swap.most_calls().upstream;
+        assert_eq!(usize::try_from(reserved).unwrap(), most);
+    }
 }

@@ -101,8 +101,8 @@ impl ApiServer<AnySettler, AnyLedger> {
         let sources = sources.with_store(Arc::new(store));
         let sources = sources.with_mandates(stores.mandates().await?);
         sources.keep_limits().await;
-        let prices = (sources.accounts.defillama.clone(), sources.worth.clone());
-        let delegations = delegation::open(config, &stores, &routes, prices, clock.clone()).await?;
+        let worth = sources.worth.clone();
+        let delegations = delegation::open(config, &stores, &routes, worth, clock.clone()).await?;
         let fence = delegation::chain_to_send_on(delegations.as_ref(), &routes).await?;
         let sending = Sending::open(config, &stores, fence).await?;
         let funding = match &sending {

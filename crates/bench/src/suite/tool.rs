@@ -17,7 +17,7 @@ pub(super) fn run(site: &Site, report: &mut Report) -> Result<(), BenchError> {
     report.add(Finding {
         name: "fence-cli, size as it is shipped",
         ours: Amount::Memory(size),
-        limit: Limit::AtMost(Amount::Memory(6 << 20)),
+        limit: Limit::AtMost(Amount::Memory(10 << 20)),
     });
     report.add(Finding {
         name: "fence-cli --version, start to end",

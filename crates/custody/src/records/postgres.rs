@@ -49,26 +49,21 @@ impl WalletRecords for PostgresWalletRecords {
             let sql = "SELECT owner, address FROM custody_wallet";
             let rows = self.postgres.query(ALL, sql, &[]).await?;
             let record = |row: &Row| -> Result<_, PostgresError> {
-                let owner: &str = get(row, 0, ALL)?;
-                let owner = owner
-                    .parse()
-                    .map_err(|error: InvalidOwner| damaged(ALL, error))?;
-                Ok((owner, read(row, 1, ALL)?))
+                Ok((owner(row, ALL)?, read(row, 1, ALL)?))
             };
             Ok(rows.iter().map(record).collect::<Result<Vec<_>, _>>()?)
         })
     }
 
-    fn unfinished(&self, before: u64) -> CustodyFuture<'_, Vec<u64>> {
+    fn unfinished(&self) -> CustodyFuture<'_, Vec<(Owner, u64)>> {
         Box::pin(async move {
             const UNFINISHED: &str = "list unfinished wallets";
-            let sql = "SELECT begun_at FROM custody_wallet WHERE address IS NULL AND begun_at < $1";
-            let rows = self
-                .postgres
-                .query(UNFINISHED, sql, &[&number(before)])
-                .await?;
-            let begun = rows.iter().map(|row| unsigned(row, 0, UNFINISHED));
-            Ok(begun.collect::<Result<Vec<_>, _>>()?)
+            let sql = "SELECT owner, begun_at FROM custody_wallet WHERE address IS NULL";
+            let rows = self.postgres.query(UNFINISHED, sql, &[]).await?;
+            let begun = |row: &Row| -> Result<_, PostgresError> {
+                Ok((owner(row, UNFINISHED)?, unsigned(row, 1, UNFINISHED)?))
+            };
+            Ok(rows.iter().map(begun).collect::<Result<Vec<_>, _>>()?)
         })
     }
 
@@ -124,6 +119,13 @@ impl WalletRecords for PostgresWalletRecords {
             Ok(done.await.map(drop)?)
         })
     }
+}
+
+/// Reads the owner in the first column.
+fn owner(row: &Row, operation: &'static str) -> Result<Owner, PostgresError> {
+    let owner: &str = get(row, 0, operation)?;
+    let parsed = owner.parse();
+    parsed.map_err(|error: InvalidOwner| damaged(operation, error))
 }
 
 /// Reads the address in a column.

@@ -55,18 +55,16 @@ impl WalletRecords for SqliteWalletRecords {
         })
     }
 
-    fn unfinished(&self, before: u64) -> CustodyFuture<'_, Vec<u64>> {
-        self.worker
-            .read("list unfinished wallets", move |transaction| {
-                let sql =
-                    "SELECT begun_at FROM custody_wallet WHERE address IS NULL AND begun_at < ?1";
-                let mut statement = transaction.prepare_cached(sql)?;
-                let rows = statement.query_map([number(before)], |row| {
-                    let begun_at: i64 = row.get(0)?;
-                    Ok(u64::try_from(begun_at).unwrap_or_default())
-                })?;
-                Ok(rows.collect::<rusqlite::Result<Vec<_>>>()?)
-            })
+    fn unfinished(&self) -> CustodyFuture<'_, Vec<(Owner, u64)>> {
+        self.worker.read("list unfinished wallets", |transaction| {
+            let sql = "SELECT owner, begun_at FROM custody_wallet WHERE address IS NULL";
+            let mut statement = transaction.prepare_cached(sql)?;
+            let rows = statement.query_map([], |row| {
+                let begun_at: i64 = row.get(1)?;
+                Ok((parsed(row, 0)?, u64::try_from(begun_at).unwrap_or_default()))
+            })?;
+            Ok(rows.collect::<rusqlite::Result<Vec<_>>>()?)
+        })
     }
 
     fn find(&self, owner: Owner) -> CustodyFuture<'_, Option<WalletRecord>> {

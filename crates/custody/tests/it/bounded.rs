@@ -1,7 +1,7 @@
 //! A provider under bounds.
 
 use alloy_primitives::{Address, U256};
-use custody::{Bounded, Bounds, Count, Custody as _, CustodyError, Owner};
+use custody::{Bounded, Bounds, Custody as _, CustodyError, Owner};
 
 use crate::{SECRET, open};
 
@@ -83,11 +83,4 @@ async fn a_crowd_at_once_stays_within_the_bounds() {
     }
     let owners = open(&folder, SECRET).unwrap().owners().await.unwrap();
     assert!((1..=5).contains(&owners.len()), "{owners:?}");
-}
-
-#[test]
-fn wallets_of_unknown_age_are_not_new() {
-    let count = Count::of(5, [100, 90, 99, 200].into_iter(), 99);
-    assert_eq!((count.all, count.new), (5, 3));
-    assert_eq!(count.first_new, Some(99));
 }

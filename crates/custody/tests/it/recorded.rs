@@ -72,8 +72,8 @@ impl WalletRecords for Killed {
     fn all(&self) -> CustodyFuture<'_, Vec<(Owner, WalletRecord)>> {
         self.0.read(|records| records.all())
     }
-    fn unfinished(&self, before: u64) -> CustodyFuture<'_, Vec<u64>> {
-        self.0.read(|records| records.unfinished(before))
+    fn unfinished(&self) -> CustodyFuture<'_, Vec<(Owner, u64)>> {
+        self.0.read(|records| records.unfinished())
     }
     fn find(&self, owner: Owner) -> CustodyFuture<'_, Option<WalletRecord>> {
         self.0.read(|records| records.find(owner))
@@ -135,7 +135,7 @@ pub(crate) async fn unfinished_wallets_count(stage: &Stage) {
     let custody = start(bounds(2, 100)).await;
     let begun = now() - 60;
     stage.records.begin(BOB, begun).await.unwrap();
-    assert_eq!(stage.records.unfinished(begun).await, Ok(vec![]));
+    assert_eq!(stage.records.unfinished().await, Ok(vec![(BOB, begun)]));
     let alice = custody.get_or_create(ALICE).await.unwrap();
     let carol = Owner::new(196, Address::repeat_byte(0xca));
     let full = Err(CustodyError::WalletsFull { most: 2 });
@@ -148,6 +148,13 @@ pub(crate) async fn unfinished_wallets_count(stage: &Stage) {
     stage.records.begin(BOB, now() - 3_000).await.unwrap();
     let custody = start(bounds(2, 100)).await;
     custody.get_or_create(carol).await.unwrap();
+    // An owner counts once, also when its wallet was begun before.
+    stage.records.begin(BOB, begun).await.unwrap();
+    for bounds in [bounds(2, 100), bounds(100, 2)] {
+        let refused = start(bounds).await.get_or_create(BOB).await;
+        assert!(refused.is_err(), "{refused:?}");
+    }
+    start(bounds(3, 3)).await.get_or_create(BOB).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -2,10 +2,12 @@
 //! silence of a source is no price.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use alloy_primitives::U256;
 use data_sources::NATIVE_COIN;
-use data_sources::worth::WorthJudge;
-use readings::worth::{ChainSources, NoPrice, Rules, Unworthy};
+use data_sources::worth::{WorthJudge, side};
+use readings::worth::{ChainSources, Exchange, NoPrice, Rules, Stated, Unworthy};
 use serde_json::{Value, json};
 use wiremock::{MockServer, ResponseTemplate};
 
@@ -92,6 +94,21 @@ async fn a_source_without_a_price_that_counts_is_silent() {
     }
 }
 
+/// A coin needs a price on every chain, and moves nothing by it.
+#[tokio::test]
+async fn one_source_suffices_for_the_price_of_a_coin_unless_another_contradicts_it() {
+    let llama = serving(&recorded("defillama_coins/price_wokb")).await;
+    let cheap = pairs(|pair| pair["priceUsd"] = "50".into());
+    for (pools, expected) in [(json!([]), Some("118.41")), (cheap, None)] {
+        let pools = serving(&pools).await;
+        let judge = judge(of_two(), &llama, &pools);
+        let price = judge.coin_price(XLAYER).await;
+        let usd = price.ok().map(|price| price.usd.to_string());
+        assert_eq!(usd.as_deref(), expected);
+        assert_eq!(judge.coin_price(7).await.ok(), None);
+    }
+}
+
 #[tokio::test]
 async fn failing_sources_and_unknown_chains_give_no_price() {
     let down = answering(ResponseTemplate::new(503)).await;
@@ -101,4 +118,24 @@ async fn failing_sources_and_unknown_chains_give_no_price() {
         assert_eq!(none.code(), Unworthy::UNKNOWN);
         assert!(too_few(&none).is_empty());
     }
+}
+
+#[tokio::test]
+async fn a_judge_waits_no_longer_than_its_caller() {
+    let hung = ResponseTemplate::new(200).set_delay(Duration::from_secs(3_600));
+    let hung = answering(hung).await;
+    let judge = judge(Rules::default(), &hung, &hung);
+    let mut exchange = Exchange {
+        chain_id: XLAYER,
+        input: side(NATIVE_COIN, U256::from(10_u64.pow(18)), 18),
+        output: side(WOKB, U256::from(10_u64.pow(18)), 18),
+        stated: Stated::default(),
+        max_price_impact_bps: None,
+    };
+    let judged = judge.judge_within(&exchange, Duration::ZERO).await;
+    assert_eq!(judged.unwrap_err(), Unworthy::Unknown(NoPrice::Late));
+    // What the quote admits is said at once.
+    exchange.stated.impact_pct = Some("-97.5".parse().unwrap());
+    let judged = judge.judge_within(&exchange, Duration::ZERO).await;
+    assert_eq!(judged.unwrap_err().code(), "price_impact_too_high");
 }

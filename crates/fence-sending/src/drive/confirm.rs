@@ -1,6 +1,7 @@
 //! Confirms a plan again before its next step, from the store and from a sealed block. A result
 //! holds for this turn only.
 
+use alloy_primitives::U256;
 use delegation_fence::{AccountKind, ClearObstacle, Now, Phase, Rule, State, Transaction};
 use fence_server::DelegationError;
 use gas_funding::{Funds, Workload};
@@ -78,7 +79,7 @@ impl Driver {
             admitted,
             route,
             payer,
-            (Purpose::Clearing, least),
+            (Purpose::Clearing, least, U256::ZERO),
             sealed.block,
             self.turn,
         );

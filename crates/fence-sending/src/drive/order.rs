@@ -1,6 +1,7 @@
 //! Orders a transaction of a plan: checks it, records the order, and hands it over to the sender.
 //! The outcome is for [`resolve`](super::resolve).
 
+use alloy_primitives::U256;
 use calldata_checks::StepKind;
 use delegation_fence::{ClearObstacle, Event, HaltReason, Rule, State, Transaction};
 use gas_funding::{Funds, Workload};
@@ -72,12 +73,9 @@ impl Driver {
         };
 
         // Before the first step, the payer must hold the gas for all steps and for the clearing.
-        let (purpose, gas, transactions) = match transaction {
-            Transaction::Step(StepKind::ApproveReset) => {
-                (Purpose::Steps, shared.gas.of_plan(overhead), 4)
-            }
-            Transaction::Step(_) | Transaction::Swap => (Purpose::Steps, gas_limit, 1),
-            Transaction::Clear(_) => (Purpose::Clearing, gas_limit, 1),
+        let (gas, transactions) = match transaction {
+            Transaction::Step(StepKind::ApproveReset) => (shared.gas.of_plan(overhead), 4),
+            _ => (gas_limit, 1),
         };
         let largest = admitted.steps.iter().map(|step| step.data.len()).max();
         let workload = Workload {
@@ -86,7 +84,7 @@ impl Driver {
             // A redemption has the data of a step and its own.
             input_bytes: call.input.len().saturating_add(largest.unwrap_or_default()),
         };
-        let needed = (purpose, workload);
+        let needed = (Purpose::of(transaction), workload, U256::ZERO);
         let funds = shared.fund(admitted, route, payer, needed, sealed.block, self.turn);
         match (funds.await?, transaction) {
             (Funds::Enough, _) => {}

@@ -7,18 +7,22 @@ use alloy_primitives::Address;
 use delegation_fence::onchain::ChainGrant;
 use delegation_fence::{Block, Event, Transaction};
 use fence_server::KeptSubmission;
+use gas_funding::{Workload, demanded};
 use tx_sender::{Inclusion, Lane, Record, SenderError, State};
 
 use super::{Driver, Snapshot, Turn};
-use crate::SendingFault;
+use crate::key::Purpose;
+use crate::{SealedBlock, SendingFault};
 
 impl Driver {
-    /// Reads the sender's record and writes the outcome, when there is one. With `cancel`, it first
-    /// asks the sender to cancel the transaction. It hands nothing over for signing.
+    /// Reads the sender's record and writes the outcome, when there is one. While there is none,
+    /// the payer gets the coins that it lacks as of this sealed block. With `cancel`, it first asks
+    /// the sender to cancel the transaction. It hands nothing over for signing.
     pub(super) async fn resolve(
         &mut self,
         snapshot: &Snapshot,
         transaction: Transaction,
+        sealed: SealedBlock,
         cancel: bool,
     ) -> Result<Turn, SendingFault> {
         let key = snapshot.key(transaction);
@@ -56,11 +60,42 @@ impl Driver {
             | State::Signed
             | State::Broadcast
             | State::Mined(_) => {
+                if is_open(&record) {
+                    // Coins for a step are useless after the plan's time, and those for the
+                    // transaction that closes its nonce are not.
+                    let purpose = match record.closing {
+                        None => Purpose::of(transaction),
+                        Some(_) => Purpose::Clearing,
+                    };
+                    self.repair(snapshot, purpose, lane, sealed).await?;
+                }
                 self.changed(&key).await?;
                 return Ok(Turn::Progressed);
             }
         };
         self.append(snapshot, event).await
+    }
+
+    /// Sends the coins that an ordered transaction lacks, within the budgets. Without them, it
+    /// waits.
+    async fn repair(
+        &self,
+        snapshot: &Snapshot,
+        purpose: Purpose,
+        lane: Lane,
+        sealed: SealedBlock,
+    ) -> Result<(), SendingFault> {
+        let hold = self.shared.sender.status(lane).hold;
+        let least = hold.as_ref().and_then(demanded);
+        let (Some(least), Some(route)) = (least, self.route(snapshot)) else {
+            return Ok(());
+        };
+        let (admitted, payer) = (&snapshot.kept.admitted, lane.account);
+        let need = (purpose, Workload::NONE, least);
+        let funds = self
+            .shared
+            .fund(admitted, route, payer, need, sealed.block, self.turn);
+        funds.await.map(drop)
     }
 
     /// The event of a sealed transaction, with the allowance at its block.

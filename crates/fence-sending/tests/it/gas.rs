@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use alloy_primitives::{Address, U256};
+use alloy_primitives::{Address, B256, U256};
 use alloy_sol_types::{SolCall as _, sol};
 use calldata_checks::{BasisPoints, Decimal};
 use delegation_fence::{Admitted, PlanWorth, Rates, State};
+use dev_chain::rollup::GAS_PRICE_ORACLE;
 use dev_chain::{DEV_ACCOUNTS, base};
 use fence_server::{PortError, PortFuture, Prices};
 use gas_funding::Funder;
@@ -135,6 +136,27 @@ async fn top_ups_stop_at_the_budget_of_the_day() {
     assert_eq!(world.ended(plan).await, State::HaltedClean);
     assert_eq!(world.report(plan).reason, Some("plan_expired"));
     assert!(world.chain.transactions().is_empty());
+}
+
+/// The fees of the chain are not what its contract states. The refusal of the node names the
+/// balance that it demands, and the account gets it for every step.
+#[tokio::test(start_paused = true)]
+async fn coins_that_only_a_refusal_names_come_in_another_top_up() {
+    let mut world = empty();
+    world.coin_usd = Some(2_500);
+    world.funder = Some(funder(u64::MAX, u64::MAX));
+    // A hundredth of a coin.
+    let data = U256::from(10_u64.pow(16));
+    world.chain.set_rollup_fees(data, U256::ZERO).unwrap();
+    world.instead(|request| {
+        let to: Option<Address> = request["params"][0]["to"].as_str()?.parse().ok();
+        let hidden = request["method"] == "eth_call" && to == Some(GAS_PRICE_ORACLE);
+        hidden.then(|| json!({ "result": B256::ZERO }))
+    });
+    let plan = world.accept();
+    let _process = world.process(Fuse::eternal()).await;
+    assert_eq!(world.ended(plan).await, State::Done);
+    assert!(world.book.all().len() > 1, "{:?}", world.book.all());
 }
 
 /// The owner's payments bound the top-ups for its plans, as they do for its actions.

@@ -27,7 +27,7 @@ pub(super) type Key = (Address, B256, bool);
 pub(super) type Kept = Vec<(Change, UtcSeconds)>;
 
 impl Delegations {
-    /// Remembers a change while it is written, and from [`Claim::keep`] on.
+    /// Begins the write of a change, which is remembered from [`Claim::keep`] on.
     pub(super) fn acknowledge(
         &self,
         account: Address,
@@ -59,20 +59,18 @@ impl Delegations {
         let Some(history) = self.store.history().await? else {
             return Ok(());
         };
-        let Some(acknowledged) = self.acknowledged.not_in(&history) else {
-            return Ok(());
-        };
-        for ((account, _, _), items) in acknowledged {
-            for (change, at) in items {
-                match self.make_again(account, change, at).await {
+        for lost in self.acknowledged.not_in(&history) {
+            let (account, _, _) = lost.key;
+            for (change, at) in &lost.item {
+                match self.make_again(account, change.clone(), *at).await {
                     Err(DelegationError::Refused(refusal)) => {
                         tracing::error!(%account, %refusal, "a lost revocation or limit is refused now");
                     }
                     other => other?,
                 }
             }
+            self.acknowledged.is_in(&lost);
         }
-        self.acknowledged.are_in(history);
         Ok(())
     }
 

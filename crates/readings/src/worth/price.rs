@@ -51,6 +51,9 @@ pub enum NoPrice {
         /// The token.
         token: Address,
     },
+    /// The caller did not wait for the sources any longer.
+    #[error("the sources of prices did not answer in time")]
+    Late,
 }
 
 fn too_few(

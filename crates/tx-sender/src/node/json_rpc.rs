@@ -2,6 +2,7 @@
 
 use std::pin::Pin;
 
+use alloy_primitives::B256;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -80,6 +81,11 @@ impl From<RpcError> for NodeFault {
 pub fn rpc_request(method: &str, params: Value) -> Vec<u8> {
     let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
     request.to_string().into_bytes()
+}
+
+/// The block parameter of a call, by hash. A node refuses it when the block is not canonical.
+pub(super) fn pinned(block: B256) -> Value {
+    json!({ "blockHash": block, "requireCanonical": true })
 }
 
 /// Asks one node. An absent result is read as `null`, and an error is the answer even beside a

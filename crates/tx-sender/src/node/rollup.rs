@@ -2,12 +2,15 @@
 //! nodes demand them from the account's balance. A chain has them when it has the contract that
 //! states them.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
 use alloy_primitives::{Address, B256, Bytes, U256, address, hex};
 use serde_json::json;
-use tokio::sync::OnceCell;
+use tokio::time::Instant;
 
 use super::NodeFault;
-use super::json_rpc::{Transport, ask};
+use super::json_rpc::{Transport, ask, pinned};
 
 /// The predeploy `GasPriceOracle`, at the same address on every chain of the OP stack.
 const ORACLE: Address = address!("420000000000000000000000000000000000000F");
@@ -25,9 +28,24 @@ const HEAD_BYTES: usize = 80;
 /// The code for a reverted call.
 const REVERTED: i64 = 3;
 
-/// Reads the fees that a chain adds. Remembers whether the chain has any.
+/// For how long a chain counts as one that adds nothing. Then its nodes are asked again, because
+/// one of them may have lied.
+const NONE_LASTS: Duration = Duration::from_secs(300);
+
+/// Reads the fees that a chain adds. Remembers that the chain has some, and for five minutes that
+/// it has none.
 #[derive(Debug, Default)]
-pub struct AddedFees(OnceCell<bool>);
+pub struct AddedFees(Mutex<Known>);
+
+#[derive(Debug, Default, Clone, Copy)]
+enum Known {
+    #[default]
+    Nothing,
+    Fees,
+    NoFees {
+        until: Instant,
+    },
+}
 
 impl AddedFees {
     /// Returns the most that a transaction with this much calldata and gas costs beside its gas, in
@@ -42,11 +60,7 @@ impl AddedFees {
         (input_bytes, gas): (usize, u64),
         block: B256,
     ) -> Result<U256, NodeFault> {
-        let has_fees = self.0.get_or_try_init(|| async {
-            let code: Option<Bytes> = ask(node, "eth_getCode", json!([ORACLE, "latest"])).await?;
-            Ok::<_, NodeFault>(code.is_some_and(|code| !code.is_empty()))
-        });
-        if !*has_fees.await? {
+        if !self.has_fees(node, block).await? {
             return Ok(U256::ZERO);
         }
         let size = U256::from(input_bytes.saturating_add(HEAD_BYTES));
@@ -55,6 +69,28 @@ impl AddedFees {
             fee(node, OPERATOR_FEE, U256::from(gas), block),
         )?;
         Ok(data.saturating_add(operator))
+    }
+
+    /// Whether the chain has the contract. The node must have the block: one that still loads the
+    /// chain has no code anywhere, and refuses.
+    async fn has_fees(&self, node: &dyn Transport, block: B256) -> Result<bool, NodeFault> {
+        match *self.known() {
+            Known::Fees => return Ok(true),
+            Known::NoFees { until } if Instant::now() < until => return Ok(false),
+            Known::NoFees { .. } | Known::Nothing => {}
+        }
+        let code: Bytes = ask(node, "eth_getCode", json!([ORACLE, pinned(block)])).await?;
+        *self.known() = match code.is_empty() {
+            true => Known::NoFees {
+                until: Instant::now() + NONE_LASTS,
+            },
+            false => Known::Fees,
+        };
+        Ok(!code.is_empty())
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -69,8 +105,7 @@ async fn fee(
     let input: Bytes = [&function[..], &argument.to_be_bytes::<32>()]
         .concat()
         .into();
-    let pinned = json!({ "blockHash": block, "requireCanonical": true });
-    let call = json!([{ "to": ORACLE, "data": input }, pinned]);
+    let call = json!([{ "to": ORACLE, "data": input }, pinned(block)]);
     match ask::<Option<Bytes>>(node, "eth_call", call).await {
         Ok(Some(output)) if output.len() == 32 => Ok(U256::from_be_slice(&output)),
         Ok(_) => Ok(U256::ZERO),

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::json_rpc::{RpcAnswer, Transport, ask};
+use super::json_rpc::{RpcAnswer, Transport, ask, pinned};
 use super::{AddedFees, Head, Mined, Node, NodeFault, NodeFuture, Receipt};
 
 /// A node that is asked through a [`Transport`]. Members of answers that have consequences are read
@@ -154,10 +154,6 @@ impl RpcNode {
         }
         Ok(Some(receipts))
     }
-}
-
-fn pinned(block: B256) -> Value {
-    json!({ "blockHash": block, "requireCanonical": true })
 }
 
 impl Node for RpcNode {

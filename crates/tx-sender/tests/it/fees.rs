@@ -7,9 +7,13 @@ use alloy_signer_local::PrivateKeySigner;
 use dev_chain::rollup::GAS_PRICE_ORACLE;
 use dev_chain::{BadAnswer, Contract, InjectedFault};
 use test_support::pass;
-use tx_sender::{Closing, Fees, Hold, Lane, LocalKey, Request, Sender};
+use tx_sender::{
+    AddedFees, Closing, Fees, Hold, Lane, LocalKey, Node as _, NodeFault, Request, Sender,
+};
 
-use crate::support::{BASE_FEE, BURNS, CAP, LANE, REVERTS, World, builder, name, submit, transfer};
+use crate::support::{
+    BASE_FEE, BURNS, CAP, InProcess, LANE, REVERTS, World, builder, name, submit, transfer,
+};
 
 #[tokio::test(start_paused = true)]
 async fn a_transfer_is_sealed_with_the_next_block() {
@@ -228,6 +232,47 @@ async fn the_fees_of_a_rollup_count_before_anything_is_signed() {
         (record.state.as_str(), record.attempts.len()),
         ("sealed", 1)
     );
+}
+
+/// A node that still loads the chain, and one that lies, do not switch the fees off for good.
+#[tokio::test(start_paused = true)]
+async fn a_chain_is_asked_again_whether_it_adds_fees() {
+    let (world, _, _) = rollup(U256::ZERO).await;
+    let data = U256::from(10_u64.pow(12));
+    world.chain.set_rollup_fees(data, U256::ZERO).unwrap();
+    world.chain.mine();
+    let head = world.node.node().head().await.unwrap();
+    let fees = AddedFees::default();
+    let asked = async |node: &InProcess| fees.of(node, (0, 21_000), head.hash).await;
+    let codes = || world.node.asked.lock().unwrap()["eth_getCode"];
+
+    let loading = InProcess::new(&builder().build().unwrap());
+    assert!(matches!(
+        asked(&loading).await,
+        Err(NodeFault::Refused { .. })
+    ));
+    for body in [
+        r#"{"jsonrpc":"2.0","id":1,"result":null}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":"0x"}"#,
+    ] {
+        let body = body.as_bytes().to_vec();
+        let fault = InjectedFault::new("eth_getCode", BadAnswer::Raw { status: 200, body });
+        world.chain.inject(fault);
+    }
+    let method = "eth_getCode";
+    assert_eq!(asked(&world.node).await, Err(NodeFault::Lost { method }));
+    for _ in 0..3 {
+        assert_eq!(asked(&world.node).await, Ok(U256::ZERO));
+    }
+    assert_eq!(codes(), 2);
+    pass(Duration::from_secs(300)).await;
+    // What the chain adds is found, and never asked for again.
+    for _ in 0..3 {
+        assert_eq!(asked(&world.node).await, Ok(data));
+    }
+    pass(Duration::from_secs(300)).await;
+    assert_eq!(asked(&world.node).await, Ok(data));
+    assert_eq!(codes(), 3);
 }
 
 /// The chain has fees that its contract does not state. Only the refusal of a node names them.

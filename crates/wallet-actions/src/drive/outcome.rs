@@ -1,7 +1,7 @@
 //! Follows a transaction that the sender has got.
 
-use gas_funding::{Funds, Workload};
-use tx_sender::{Hold, Inclusion, Lane, Record, Request, State as SenderState, TurnFence};
+use gas_funding::{Funds, Workload, demanded};
+use tx_sender::{Inclusion, Lane, Record, Request, State as SenderState, TurnFence};
 
 use super::order::COINS_COMING;
 use super::{Driver, Fault, Step, note_hold};
@@ -97,7 +97,7 @@ impl Driver {
 
     /// Returns what holds the lane of an ordered transaction up. `None` when nothing does, or when
     /// another server works on the lane. Sends the coins that the transaction lacks, within the
-    /// budgets: only the refusal of a node shows what a chain charges in the end.
+    /// budgets.
     async fn hold_of<'intent>(
         &self,
         intent: &'intent Intent,
@@ -107,19 +107,11 @@ impl Driver {
         let Some(hold) = self.shared.sender.status(lane).hold else {
             return Ok(None);
         };
-        let Hold::NoGas { needed, .. } = hold else {
+        let Some(least) = demanded(&hold) else {
             return Ok(Some(hold.code()));
         };
-        // The fees may rise until the coins arrive.
-        let least = needed.saturating_add(needed >> 2);
-        let nothing_more = Workload {
-            gas: 0,
-            transactions: 0,
-            input_bytes: 0,
-        };
-        let funds = self
-            .shared
-            .fund(intent, lane.chain_id, (nothing_more, least), turn);
+        let need = (Workload::NONE, least);
+        let funds = self.shared.fund(intent, lane.chain_id, need, turn);
         Ok(Some(match funds.await {
             Ok(Funds::Coming) => COINS_COMING,
             Ok(Funds::Missing(why)) => why.code(),

@@ -10,6 +10,8 @@ use crate::stage::{World, balance, move_tokens, order, owner, reason, wallet};
 /// The code of a wallet that accepts everything, and that of another contract.
 const CODE: &[u8] = &[0x00];
 const OTHER: &[u8] = &[0x5b, 0x00];
+/// The code of a contract that answers everything with the id of its chain.
+const OWNED_BY_CHAIN: &[u8] = &[0x46, 0x60, 0x00, 0x52, 0x60, 0x20, 0x60, 0x00, 0xf3];
 
 fn withdraw(chain_id: u64, token: alloy_primitives::Address) -> Action {
     Action::Withdraw(WithdrawOrder {
@@ -55,6 +57,21 @@ async fn funds_of_a_contract_go_to_its_address_elsewhere_only_with_the_same_code
             25_000_000
         );
     }
+}
+
+/// The same code, such as that of a proxy, says nothing about its owners.
+#[tokio::test(start_paused = true)]
+async fn funds_of_a_contract_do_not_go_to_other_owners_of_the_same_code() {
+    let world = World::of_a_contract([Some(OWNED_BY_CHAIN); 3]);
+    give(&world);
+    let process = world.process();
+    let to_owner = bridge("25", Some(owner().address()));
+    for (number, action) in [(1, withdraw(8453, base::USDC)), (2, to_owner)] {
+        let refused = process.run(of_contract(number, action)).await.unwrap_err();
+        assert_eq!(reason(&refused), "owner_owners_differ");
+    }
+    let home = process.run(of_contract(3, withdraw(196, xlayer::USDG)));
+    assert_eq!(home.await.unwrap().state, State::Completed);
 }
 
 #[tokio::test(start_paused = true)]

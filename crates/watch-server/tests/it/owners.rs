@@ -114,33 +114,39 @@ async fn an_owner_has_at_most_twenty_active_mandates() {
     assert_eq!(rest[5].watched.mandate().id, mandate_id(payment(1)));
 }
 
-/// After a failover, a replica may lack the last commits.
+/// After a failover, a replica may lack the last commits. A mandate that has ended by itself is not
+/// remembered any more.
 #[tokio::test]
 async fn a_cancellation_that_the_database_has_lost_is_made_again() {
-    let Some(schema) = Schema::new() else { return };
-    let stage = Stage::new();
-    let store = PostgresStore::open(schema.connect()).await.unwrap();
-    let store = Arc::new(Dying::never(Arc::new(store)));
-    store.begin_history("1");
-    let process = stage.process_on(store.clone());
-    let kept = process
-        .mandates
-        .create(payment(1), terms(Mode::Notify), None)
-        .await;
-    let id = kept.unwrap().watched.mandate().id.clone();
-    process.watcher.sweep().await;
-    schema.keep().await;
-    process.mandates.cancel(OWNER, &id).await.unwrap();
-    schema.lose().await;
-    let is_active = async || {
-        let kept = process.mandates.find(OWNER, &id).await.unwrap();
-        kept.watched.mandate().ended.is_none()
-    };
-    process.watcher.sweep().await;
-    assert!(is_active().await);
-    store.begin_history("2");
-    process.watcher.sweep().await;
-    assert!(!is_active().await);
+    for (hours, is_remembered) in [(23, true), (24, false)] {
+        let Some(schema) = Schema::new() else { return };
+        let stage = Stage::new();
+        let store = PostgresStore::open(schema.connect()).await.unwrap();
+        let store = Arc::new(Dying::never(Arc::new(store)));
+        store.begin_history("1");
+        let process = stage.process_on(store.clone());
+        let kept = process
+            .mandates
+            .create(payment(1), terms(Mode::Notify), None)
+            .await;
+        let id = kept.unwrap().watched.mandate().id.clone();
+        process.mandates.reassert().await.unwrap();
+        schema.keep().await;
+        process.mandates.cancel(OWNER, &id).await.unwrap();
+        schema.lose().await;
+        let is_active = async || {
+            let kept = process.mandates.find(OWNER, &id).await.unwrap();
+            kept.watched.mandate().ended.is_none()
+        };
+        process.mandates.reassert().await.unwrap();
+        assert!(is_active().await);
+        stage.time.set(hours * HOUR);
+        store.begin_history("2");
+        process.mandates.reassert().await.unwrap();
+        assert_eq!(is_active().await, !is_remembered);
+        process.watcher.sweep().await;
+        assert!(!is_active().await);
+    }
 }
 
 #[tokio::test]

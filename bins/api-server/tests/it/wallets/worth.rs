@@ -3,7 +3,7 @@
 //! nothing is charged.
 
 use std::sync::{Arc, Mutex};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use api_server::Config;
 use dev_chain::{base, xlayer};
@@ -398,6 +398,32 @@ async fn an_unsigned_swap_warns_under_the_code_of_the_refusal() {
         Some("worth_unknown"),
         "{answer}"
     );
+}
+
+/// A source of prices that never answers does not hold the calldata up.
+#[tokio::test]
+async fn an_unsigned_swap_does_not_wait_for_prices() {
+    let hung = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", hung.local_addr().unwrap());
+    let change = move |config: &mut Config| {
+        let table = config.upstreams.0.get_mut("dexscreener").unwrap();
+        table.base_url = Some(url);
+        table.timeout_ms = Some(600_000);
+    };
+    let stage = Box::pin(Stage::over("", |config, _| change(config))).await;
+    let body = json!({
+        "fromToken": xlayer::USDG.to_string(), "toToken": xlayer::WOKB.to_string(),
+        "amount": "100", "userWalletAddress": "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
+    });
+    let (answer, _connection) = tokio::join!(stage.post("/swap", &body), async {
+        let (connection, _) = hung.accept().await.unwrap();
+        test_support::skip(Duration::from_secs(5)).await;
+        connection
+    });
+    let answer = answer.body();
+    assert_eq!(warned(&answer).as_deref(), Some("worth_unknown"));
+    let message = answer["meta"]["warnings"][0]["message"].as_str().unwrap();
+    assert!(message.ends_with("did not answer in time"), "{answer}");
 }
 
 /// The code of an answer's only warning, which has a text, too. The plan is there either way.

@@ -430,7 +430,7 @@ async fn a_ledger_moves_from_a_file_into_a_database() {
     let other = Account::repeat_byte(7);
     contrary.finish(owners[0], other, 1).await.unwrap();
     let (code, stdout, stderr) = desk.run(&import);
-    assert_eq!(code, 1, "{stderr}");
+    assert_eq!(code, 2, "{stderr}");
     assert!(stdout.starts_with(start), "{stdout}");
     assert!(stderr.contains("(wallet_address_differs)"), "{stderr}");
     assert!(stderr.contains("`wallets adopt`"), "{stderr}");
