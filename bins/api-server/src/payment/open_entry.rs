@@ -8,7 +8,7 @@ use std::time::Duration;
 use alloy_primitives::Address;
 use credit::{Cost, OutOfCredit};
 use data_sources::Caller;
-use ledger::{EntryId, Journal, LedgerError, Spent};
+use ledger::{EntryId, Journal, LedgerError, Spent, Undecided};
 use settlement::Settler;
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -172,4 +172,16 @@ impl Written {
             _ => Self::NotYet,
         }
     }
+}
+
+/// Reads an unknown entry. `None` when it has been decided meanwhile, and when another server
+/// decides it.
+pub(super) async fn one_undecided<J: Journal>(
+    journal: &J,
+    entry: EntryId,
+) -> Result<Option<Undecided>, LedgerError> {
+    // The page after the entry before it.
+    let before = EntryId::new(entry.number().saturating_sub(1));
+    let page = journal.undecided(Some(before), 1).await?;
+    Ok(page.into_iter().find(|undecided| undecided.entry == entry))
 }

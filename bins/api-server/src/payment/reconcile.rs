@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 use x402_wire::{Payment, Reason, Scheme};
 
 use super::call::Presented;
+use super::open_entry::one_undecided;
 use super::record::Charge;
 use super::{Declined, Ended, PaidCall, PaymentProcessor, Refusal, Worker};
 
@@ -301,16 +302,4 @@ fn operation_of(undecided: &Undecided) -> Option<Operation> {
         let route = operation.route();
         route.method.as_str() == undecided.method && route.path == undecided.path
     })
-}
-
-/// Reads an unknown entry. `None` when it has been decided meanwhile, and when another server
-/// decides it.
-pub(super) async fn one_undecided<J: Journal>(
-    journal: &J,
-    entry: EntryId,
-) -> Result<Option<Undecided>, LedgerError> {
-    // The page after the entry before it.
-    let before = EntryId::new(entry.number().saturating_sub(1));
-    let page = journal.undecided(Some(before), 1).await?;
-    Ok(page.into_iter().find(|undecided| undecided.entry == entry))
 }

@@ -13,7 +13,7 @@ use x402_wire::{AuthorizationKey, Payment, PaymentPayload};
 use super::advice::unreadable;
 use super::call::Presented;
 use super::match_offer::{Matched, Proof};
-use super::reconcile::one_undecided;
+use super::open_entry::one_undecided;
 use super::waiting::LOOK_EVERY;
 use super::{Delivered, Ended, PaidCall, PaymentProcessor, Refusal, Worker};
 use crate::call::Call;
