@@ -7,9 +7,7 @@ use alloy_signer_local::PrivateKeySigner;
 use dev_chain::rollup::GAS_PRICE_ORACLE;
 use dev_chain::{BadAnswer, Contract, InjectedFault};
 use test_support::pass;
-use tx_sender::{
-    AddedFees, Closing, Fees, Hold, Lane, LocalKey, Node as _, NodeFault, Request, Sender,
-};
+use tx_sender::{AddedFees, Closing, Fees, Hold, Lane, LocalKey, NodeFault, Request, Sender};
 
 use crate::support::{
     BASE_FEE, BURNS, CAP, InProcess, LANE, REVERTS, World, builder, name, submit, transfer,

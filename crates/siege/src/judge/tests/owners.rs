@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::bank::Token;
+use crate::judge::STRANGERS_REVOCATIONS;
 use crate::judge::owners::{MONEY, ONE_WALLET, REVOCATIONS, WALLETS_PAID};
 use crate::owner::{DELEGATE, OWNER as ORDERER, THIEF};
 use crate::record::{Fate, Order};
-use crate::world::STRANGERS_REVOCATIONS;
 
 /// The payer of every payment.
 pub(super) const OWNER: Address = Address::repeat_byte(2);
