@@ -72,6 +72,7 @@ pub(crate) use self::rails::Rails;
 pub(crate) use self::security::Security;
 pub(crate) use self::tokens::{TOKEN_LIST_FRESH_SECONDS, Tokens};
 pub(crate) use self::tradfi::Tradfi;
+use self::wallets::MandateLimits;
 pub(crate) use self::wallets::Wallets;
 use crate::config::{Config, DatasetsSection};
 use crate::context::Context;

@@ -11,7 +11,7 @@ use data_sources::transport::{Transport, TransportError};
 use data_sources::{Clock, Mode, SourceConfig};
 use secrecy::SecretString;
 
-use super::{Sources, Wallets};
+use super::{MandateLimits, Sources, Wallets};
 use crate::config::{Chains, Config, UpstreamMode, UpstreamTable};
 use crate::context::Context;
 use crate::error::ServeError;
@@ -91,7 +91,7 @@ impl<'a> Connect<'a> {
             actions: None,
             payer_chain: terms.map_or(0, |terms| terms.network.chain_id()),
             chains: self.config.wallets.chains.clone(),
-            mandates: super::wallets::MandateLimits::of(&self.config.wallets),
+            mandates: MandateLimits::of(&self.config.wallets),
             reviewed: Arc::default(),
             readers: BTreeMap::new(),
         }
