@@ -7,8 +7,8 @@ use delegation_fence::{Admitted, Event, Transaction};
 pub(crate) enum Purpose {
     /// The steps. They get no top-up after the end of the plan.
     Steps,
-    /// The clearing of the allowance after a halt, and the closing of a step's nonce. It has no deadline, because the allowance stays
-    /// until it is cleared.
+    /// The clearing of the allowance after a halt, and the closing of a step's nonce. It has no
+    /// deadline, because the allowance stays until it is cleared.
     Clearing,
 }
 

@@ -299,9 +299,9 @@ impl std::fmt::Debug for GasFunding {
     }
 }
 
-/// Returns the least balance of an account whose transaction lacks coins. Only the refusal of a node
-/// shows what a chain charges in the end. The fees may rise by a quarter until the coins arrive.
-/// `None` when something else holds the transaction up.
+/// Returns the least balance of an account whose transaction lacks coins. Only the refusal of a
+/// node shows what a chain charges in the end. The fees may rise by a quarter until the coins
+/// arrive. `None` when something else holds the transaction up.
 #[must_use]
 pub fn demanded(hold: &Hold) -> Option<U256> {
     match hold {

@@ -132,12 +132,19 @@ impl Drop for Facilitator {
 /// Lets a connection ask for the end of the listener, and wait until it has ended.
 #[derive(Default)]
 struct Closing {
+    /// Ends the connections that wait for a request.
+    idle: Notify,
     begun: Notify,
     done: Notify,
 }
 
 async fn converse(mut stream: TcpStream, script: Arc<Mutex<Script>>, closing: Arc<Closing>) {
-    while let Some(seen) = read_request(&mut stream).await {
+    loop {
+        let seen = tokio::select! {
+            seen = read_request(&mut stream) => seen,
+            () = closing.idle.notified() => None,
+        };
+        let Some(seen) = seen else { return };
         let (wrapped, path) = match seen.path.strip_prefix(BROKER) {
             Some(path) => (true, path.to_owned()),
             None => (false, seen.path.clone()),
@@ -175,7 +182,8 @@ async fn converse(mut stream: TcpStream, script: Arc<Mutex<Script>>, closing: Ar
         };
         let closes = path == "/verify" && script.lock().unwrap().closes;
         if closes {
-            // The listener must be gone before the caller can connect again.
+            // The listener and open connections must be gone before the caller can ask again.
+            closing.idle.notify_waiters();
             closing.begun.notify_one();
             closing.done.notified().await;
         }
