@@ -241,9 +241,14 @@ impl<S: Settler, J: Journal> Api<S, J> {
             let is_identified = payload.payment_id().is_some();
             let call = PaidCall::new(request, &payload);
             let ended = self.processor.process(call, payload).await;
-            // With an identifier, a purchase does not depend on its delivery.
+            // With an identifier, a purchase does not depend on its delivery. Who sends a settled
+            // payment again need not be its payer: its header is on the chain.
             let bought = match &ended {
-                Ended::Delivered(delivered) if !is_identified => Some(delivered.stored.entry),
+                Ended::Delivered(delivered)
+                    if !is_identified && (!delivered.again || delivered.stored.is_repetition) =>
+                {
+                    Some(delivered.stored.entry)
+                }
                 _ => None,
             };
             let mut reply = deliver(ended, &self.challenger, operation, query.as_deref(), id);

@@ -225,13 +225,18 @@ impl WorthJudge {
         stated.await.ok().flatten()
     }
 
-    /// The quotes of the chain's sources. The chain's own coin has the price of its wrapped token.
+    /// The quotes of the chain's sources. The chain's own coin has the price of its wrapped token,
+    /// which may be on another chain; then no pools are asked.
     async fn quotes(&self, rules: &Rules, chain_id: u64, token: Address) -> Vec<Quote> {
-        let token = match (token == NATIVE_COIN, gas_coin(chain_id)) {
-            (true, Some(coin)) if Defillama::platform(chain_id) == Some(coin.platform) => {
-                coin.token
-            }
-            _ => token,
+        let (here, pools) = (Defillama::platform(chain_id), platform_of(chain_id));
+        let coin = gas_coin(chain_id).filter(|_| token == NATIVE_COIN);
+        let (platform, pools, token) = match coin {
+            Some(coin) => (
+                Some(coin.platform),
+                pools.filter(|_| here == Some(coin.platform)),
+                coin.token,
+            ),
+            None => (here, pools, token),
         };
         let asks = |name: &str| {
             let sources = &rules.sources(chain_id).independent;
@@ -240,13 +245,13 @@ impl WorthJudge {
         let (of_llama, of_pools) = tokio::join!(
             async {
                 match asks(Defillama::SPEC.name) {
-                    true => self.of_defillama(chain_id, token).await,
+                    true => self.of_defillama(platform?, token).await,
                     false => None,
                 }
             },
             async {
                 match asks(Dexscreener::SPEC.name) {
-                    true => self.of_pools(chain_id, token).await,
+                    true => self.of_pools(pools?, token).await,
                     false => None,
                 }
             },
@@ -254,14 +259,12 @@ impl WorthJudge {
         of_llama.into_iter().chain(of_pools).collect()
     }
 
-    async fn of_defillama(&self, chain_id: u64, token: Address) -> Option<Quote> {
-        let platform = Defillama::platform(chain_id)?;
+    async fn of_defillama(&self, platform: &'static str, token: Address) -> Option<Quote> {
         let price = self.defillama.token_price(platform, token, Some(KEPT));
         Some(answered(Defillama::SPEC.name, token, price.await)?.value)
     }
 
-    async fn of_pools(&self, chain_id: u64, token: Address) -> Option<Quote> {
-        let platform = platform_of(chain_id)?;
+    async fn of_pools(&self, platform: &'static str, token: Address) -> Option<Quote> {
         let pairs = self.dexscreener.pairs(platform, token, Some(KEPT)).await;
         let pairs = answered(Dexscreener::SPEC.name, token, pairs)?;
         let looked_at = pairs.sources.iter().map(|source| source.fetched_at).min()?;

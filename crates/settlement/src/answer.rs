@@ -106,7 +106,7 @@ impl SettleBody {
         if self.success {
             self.read_success(payment, status)
         } else {
-            self.read_refusal(status)
+            self.read_refusal(payment, status)
         }
     }
 
@@ -152,7 +152,7 @@ impl SettleBody {
         }
     }
 
-    fn read_refusal(self, status: u16) -> SettleAnswer {
+    fn read_refusal(self, payment: &Payment, status: u16) -> SettleAnswer {
         let reason = self
             .error_reason
             .as_deref()
@@ -175,6 +175,10 @@ impl SettleBody {
         let vague = weight(&reason) == Weight::Vague;
         if vague && status >= 500 {
             return unknown(named, Cause::Status { call, status });
+        }
+        // The broker may have stored a deferred payment before it failed, and no block shows that.
+        if vague && payment.scheme() == Scheme::AggrDeferred {
+            return unknown(named, Cause::inconclusive(&reason));
         }
         // A transaction that the answer names was broadcast. It may still make the payment, or has
         // made it, unless the reason is its own failure or one that precedes a broadcast.

@@ -70,7 +70,9 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 let transaction = record.transaction.unwrap_or_default();
                 return Refusal::AnswerPrivate { transaction, url }.into();
             }
-            (Some(record), Some(presented)) if record.state == State::Released => {
+            (Some(record), Some(presented))
+                if record.state == State::Released && !record.is_repetition =>
+            {
                 self.after_other_request(presented).await
             }
             _ => Next::LookUp { url },

@@ -18,6 +18,9 @@ use tokio::time::Instant;
 /// The most authorizations of one payer that wait in this process.
 pub(crate) const MAX_WAITING: usize = 64;
 
+/// The most authorizations of all payers that wait in this process.
+const MOST_WAITING: usize = 4_096;
+
 /// The time between two looks at an entry, whatever the number of calls that wait for it.
 pub(super) const LOOK_EVERY: Duration = Duration::from_millis(250);
 
@@ -46,9 +49,18 @@ impl Waiting {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins to wait. `None` when too many calls of the payer wait already.
+    /// Begins to wait. `None` when too many calls, or too many of the payer, wait already.
     pub(super) fn join(self: &Arc<Self>, payer: Address, entry: EntryId) -> Option<Waiter> {
         let mut state = self.lock();
+        if state
+            .groups
+            .values()
+            .map(|group| group.calls)
+            .sum::<usize>()
+            >= MOST_WAITING
+        {
+            return None;
+        }
         let of_payer = state.payers.entry(payer).or_default();
         if *of_payer >= MAX_WAITING {
             return None;

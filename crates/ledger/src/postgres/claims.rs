@@ -70,8 +70,8 @@ impl Inner {
     }
 
     /// Reserves the authorization if it has no entry, or a released one that is free for the claim,
-    /// and takes the claim's place. Before that, it writes the deliveries that wait: one of them
-    /// may have had the place.
+    /// and takes the claim's place. Before that, it frees the place if a delivery that is not
+    /// written yet has had it. It frees no other: two servers would wait for each other.
     async fn insert(
         &self,
         instance: i64,
@@ -82,7 +82,8 @@ impl Inner {
         const SQL: &str = concat!(
             "WITH delivered AS (
                  DELETE FROM ledger_place WHERE entry IN (
-                     SELECT entry FROM ledger_place WHERE entry = ANY ($18::bigint[]) AND NOT is_action
+                     SELECT entry FROM ledger_place WHERE entry = ANY ($18::bigint[]) AND digest = $19::bytea
+                         AND NOT is_action
                      FOR UPDATE SKIP LOCKED)
                  RETURNING entry
              ), reserved AS (
@@ -112,7 +113,7 @@ impl Inner {
         );
         let place = claim.place();
         let place = place.as_ref().map(|place| place.as_slice());
-        let delivered = self.take_deliveries();
+        let delivered = self.deliveries();
         let content = claim.request.content_digest();
         let content = claim.payment_id.is_some().then_some(content.as_slice());
         let row = self
@@ -144,9 +145,6 @@ impl Inner {
                 ],
             )
             .await;
-        if row.is_err() {
-            self.give_deliveries_back(delivered);
-        }
         let row = row?;
         row.map(|row| get(&row, 0, "reserve").map(EntryId::new))
             .transpose()

@@ -31,7 +31,7 @@ pub(super) const PLACE: &str = "ledger_place_digest";
 /// How often an entry is proven again when another purchase has given up its place meanwhile.
 const LOOKS: u32 = 5;
 
-/// How long deliveries wait for a reservation that writes them along.
+/// How long deliveries wait, so that one statement writes many.
 const WRITTEN_AFTER: Duration = Duration::from_millis(500);
 
 const OPERATION: &str = "purchase";
@@ -39,9 +39,8 @@ const OPERATION: &str = "purchase";
 /// The entries whose answers were written whole to a connection.
 #[derive(Debug, Default)]
 pub(super) struct Delivered {
-    /// Those that the next reservation takes along. It frees their places.
-    fresh: Vec<i64>,
-    /// Those whose actions are not marked yet.
+    /// Those that are not written yet. A reservation frees the place that it needs if one of them
+    /// has it.
     unmarked: Vec<i64>,
     /// Whether a task will write them.
     is_scheduled: bool,
@@ -57,7 +56,6 @@ impl Inner {
     /// Remembers a delivery, and tries to write it within a second.
     pub(super) fn mark_delivered(self: &Arc<Self>, entry: EntryId) {
         let mut delivered = self.delivered();
-        delivered.fresh.push(entry.number());
         delivered.unmarked.push(entry.number());
         if mem::replace(&mut delivered.is_scheduled, true) {
             return;
@@ -70,14 +68,9 @@ impl Inner {
         });
     }
 
-    /// Takes the deliveries that a reservation writes along.
-    pub(super) fn take_deliveries(&self) -> Vec<i64> {
-        mem::take(&mut self.delivered().fresh)
-    }
-
-    /// Gives them back when the reservation failed.
-    pub(super) fn give_deliveries_back(&self, delivered: Vec<i64>) {
-        self.delivered().fresh.extend(delivered);
+    /// Returns the deliveries that are not written yet.
+    pub(super) fn deliveries(&self) -> Vec<i64> {
+        self.delivered().unmarked.clone()
     }
 
     /// Writes all deliveries. After a failed write they wait for the next one.
@@ -93,7 +86,6 @@ impl Inner {
         let entries = {
             let mut delivered = self.delivered();
             delivered.is_scheduled = false;
-            delivered.fresh.clear();
             mem::take(&mut delivered.unmarked)
         };
         if entries.is_empty() {
@@ -103,9 +95,7 @@ impl Inner {
         if let Err(error) = self.postgres.query("mark_delivered", SQL, params).await {
             let error = LedgerError::from(error);
             tracing::warn!(code = error.code(), %error, "deliveries cannot be marked");
-            let mut delivered = self.delivered();
-            delivered.fresh.extend(&entries);
-            delivered.unmarked.extend(entries);
+            self.delivered().unmarked.extend(entries);
         }
     }
 

@@ -209,7 +209,6 @@ impl Store<'_> {
         now: u64,
     ) -> Result<(), Failure> {
         let (first, last) = allowed(transition);
-        self.free_place(entry)?;
         // Only an entry in settlement has an answer, and this one is not paid for.
         self.statements.execute(
             "DELETE FROM answer WHERE id =
@@ -233,7 +232,8 @@ impl Store<'_> {
                 reason,
                 transition == Transition::ResolveReleased
             ],
-        )
+        )?;
+        Ok(self.free_place(entry)?)
     }
 
     /// Reads the payer and the amount of an entry.
