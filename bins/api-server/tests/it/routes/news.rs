@@ -215,10 +215,7 @@ async fn the_summary_has_statements_with_links_and_changes() {
         "@kol_four: “Lending market drained after an oracle exploit”",
         "@kol_three: “ETH holding up well, great upgrade ahead”",
     ] {
-        assert!(
-            claims.iter().any(|told| *told == claim),
-            "{claim}: {claims:?}"
-        );
+        assert!(claims.contains(&claim), "{claim}: {claims:?}");
     }
     let lists = ["topics", "stances", "claims"].map(|name| data[name].as_array().unwrap().clone());
     for row in lists.iter().flatten() {

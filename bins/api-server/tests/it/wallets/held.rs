@@ -102,10 +102,11 @@ async fn a_held_action_says_what_it_waits_for_and_is_not_charged() {
         match method {
             "eth_sendRawTransaction" => _ = sends.fetch_add(1, Ordering::SeqCst),
             // The action looks whether it gets coins. From the third time on, it does not see it.
-            "eth_gasPrice" if sends.load(Ordering::SeqCst) > 0 => {
-                if looks.fetch_add(1, Ordering::SeqCst) >= 2 {
-                    return Some(Value::Null);
-                }
+            "eth_gasPrice"
+                if sends.load(Ordering::SeqCst) > 0
+                    && looks.fetch_add(1, Ordering::SeqCst) >= 2 =>
+            {
+                return Some(Value::Null);
             }
             _ => {}
         }
