@@ -290,9 +290,9 @@ async fn the_tables_that_the_next_start_makes_are_named() {
         "server", "sender", "watch", "fence", "wallets", "gas", "custody",
     ];
     for ours in [
-        [missing("ledger", 1), missing("instance", 2)],
+        [missing("ledger", 2), missing("instance", 2)],
         [
-            "storage.url: ok: the tables of `ledger` have version 1".to_owned(),
+            "storage.url: ok: the tables of `ledger` have version 2".to_owned(),
             "storage.url: ok: the tables of `instance` have version 2".to_owned(),
         ],
     ] {
