@@ -6,6 +6,7 @@
 //
 // Everything that it signs is compared with the order first.
 
+import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 
@@ -36,6 +37,11 @@ client.setSpendControls({
 client.registerPolicy((_version, options) =>
   options.filter(({ asset }) => isAddressEqual(asset, USDG)),
 );
+// Names every purchase: without a name, the same order again is taken for a lost answer's retry.
+client.onBeforePaymentCreation(async ({ paymentRequired }) => {
+  const named = paymentRequired.extensions["payment-identifier"];
+  named.info = { ...named.info, id: randomUUID() };
+});
 const fetchAndPay = wrapFetchWithPayment(fetch, client);
 
 function expect(holds, what) {

@@ -27,6 +27,8 @@ pub struct ApiServerConfig {
     pub defillama_url: Option<String>,
     /// Further lines of the configuration file.
     pub more: String,
+    /// More lines for the table `[payment]`.
+    pub payment: String,
 }
 
 /// A running `api-server serve`. Dropping it kills the process.
@@ -158,10 +160,10 @@ impl ApiServerConfig {
             Some(url) => format!("coins_url = \"{url}\""),
             None => "enabled = false".to_owned(),
         };
-        let storage = folder.join("service.db");
+        let (storage, payment) = (folder.join("service.db"), &self.payment);
         format!(
             "[server]\nlisten = \"127.0.0.1:0\"\n\n\
-             [payment]\npay_to = \"{pay_to}\"\n\n\
+             [payment]\npay_to = \"{pay_to}\"\n{payment}\n\
              [settlement]\n{settlement}\nrpc_url = \"{rpc_url}\"\n\n\
              [storage]\nurl = \"sqlite://{}\"\n\n\
              [upstreams.okx]\nbase_url = \"{okx_url}\"\n\n\

@@ -91,21 +91,27 @@ async fn ask(world: &World, verb: &str, url: &str) -> Value {
     serde_json::from_str(&run(command, b"").await.unwrap()).unwrap()
 }
 
-/// The complaints that the tool rates as errors.
-fn errors(report: &Value) -> Vec<&Value> {
-    let warnings = report["warnings"].as_array().unwrap();
-    warnings
-        .iter()
-        .filter(|warning| warning["severity"] == "error")
-        .collect()
+/// What the tool rates as an error: whether it is only that the header of a 402 has no schemas, and
+/// the rest. The schemas stand in the body, which the tool does not read.
+fn errors(report: &Value) -> (bool, Vec<&Value>) {
+    let warnings = report["warnings"].as_array().unwrap().iter();
+    let errors = warnings.filter(|warning| warning["severity"] == "error");
+    let (of_header, others): (Vec<_>, Vec<_>) = errors.partition(|error| {
+        let path = error["path"].as_str().unwrap_or_default();
+        path.starts_with("extensions.bazaar.schema") && error["stage"] == "payment_required"
+    });
+    (!of_header.is_empty(), others)
 }
+
+/// For registries that judge the header.
+const IN_HEADER: &str = "bazaar_in_header = true\n";
 
 #[tokio::test]
 async fn every_operation_is_found_with_its_price() {
     let world = World::start().await;
     let report = ask(&world, "discover", &world.service.url("")).await;
     assert_eq!(report["ok"], true, "{report:#}");
-    assert_eq!(errors(&report), Vec::<&Value>::new());
+    assert_eq!(errors(&report), (true, vec![]));
     // The tool reads the structured form. It only notes that the old form is there as well.
     let warnings = report["warnings"].as_array().unwrap();
     for complaint in [
@@ -157,14 +163,14 @@ async fn every_operation_is_found_with_its_price() {
 }
 
 #[tokio::test]
-async fn live_challenges_cause_no_complaints() {
-    let world = World::start().await;
+async fn live_challenges_with_schemas_in_the_header_cause_no_complaints() {
+    let world = World::configured(IN_HEADER).await;
     // The paths: a GET with parameters, a GET without, a POST, and the only path with three
     // methods.
     for path in ["/price", "/all-tokens", "/swap", "/yield-watch"] {
         let report = ask(&world, "check", &world.service.url(path)).await;
         assert_eq!(report["found"], true, "{report:#}");
-        assert_eq!(errors(&report), Vec::<&Value>::new(), "{path}");
+        assert_eq!(errors(&report), (false, vec![]), "{path}");
         for advisory in report["advisories"].as_array().unwrap() {
             assert_eq!(advisory["authMode"], "paid", "{path}: {advisory}");
             assert!(

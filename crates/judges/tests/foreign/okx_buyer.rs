@@ -184,6 +184,7 @@ async fn behind(broker: &Facilitator, world: &World, upstream: &ReplayServer) ->
         okx_url: upstream.base_url("web3.okx.com"),
         defillama_url: None,
         more: String::new(),
+        payment: String::new(),
     })
     .await
     .unwrap()

@@ -64,10 +64,22 @@ impl World {
         Self::start_with(async |_| None).await
     }
 
+    /// Starts a service with more lines in the table `[payment]`.
+    pub(crate) async fn configured(payment: &str) -> Self {
+        Self::open(async |_| None, payment).await
+    }
+
     /// Starts a service with a facilitator, if there is one. The facilitator starts once the chain
     /// runs.
     pub(crate) async fn start_with(
         facilitator: impl AsyncFnOnce(&Anvil) -> Option<(Server, String)>,
+    ) -> Self {
+        Self::open(facilitator, "").await
+    }
+
+    async fn open(
+        facilitator: impl AsyncFnOnce(&Anvil) -> Option<(Server, String)>,
+        payment: &str,
     ) -> Self {
         let toolchain = Toolchain::from_env().unwrap();
         let chain = Anvil::start(&toolchain).await.unwrap();
@@ -83,6 +95,7 @@ impl World {
             okx_url: upstream.base_url("web3.okx.com"),
             defillama_url: None,
             more: String::new(),
+            payment: payment.to_owned(),
         })
         .await
         .unwrap();

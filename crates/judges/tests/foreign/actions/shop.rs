@@ -74,6 +74,7 @@ impl Shop {
             okx_url: upstream.base_url("web3.okx.com"),
             defillama_url: Some(upstream.base_url("coins.llama.fi")),
             more,
+            payment: String::new(),
         })
         .await
         .unwrap();
