@@ -80,6 +80,8 @@ pub struct Served {
     pub target: String,
     /// The transaction that its receipt names.
     pub transaction: Option<B256>,
+    /// Whether the answer says that an earlier payment of the payer has bought it.
+    pub repeats: bool,
     /// The digest of the body.
     pub body: B256,
 }
@@ -150,6 +152,7 @@ impl Record {
             key,
             target: target.to_owned(),
             transaction: receipt.and_then(|receipt| receipt.transaction.parse().ok()),
+            repeats: answer.headers.contains_key("purchase-repeated"),
             body: keccak256(&answer.body),
         };
         let told = told(key.payer, target, answer);

@@ -41,6 +41,7 @@ fn served(nonce: u8) -> Served {
         key: key(nonce),
         target: "/price".to_owned(),
         transaction: Some(charge(nonce).transaction),
+        repeats: false,
         body: B256::repeat_byte(nonce),
     }
 }
@@ -212,6 +213,25 @@ fn an_unpaid_answer_to_any_caller_is_caught() {
             broken[0].1[0].contains(caller) && broken[0].1[0].contains(&key(9).to_string()),
             "{broken:?}"
         );
+    }
+}
+
+#[test]
+fn an_answer_that_repeats_a_purchase_names_a_charge_of_its_payer() {
+    let repeated = |transaction| {
+        broken(|evidence| {
+            let repeats = true;
+            evidence.seen.served.push(Served {
+                transaction,
+                repeats,
+                ..served(9)
+            });
+        })
+    };
+    let paid = peaceful().seen.served[0].transaction;
+    assert_eq!(repeated(paid), []);
+    for unpaid in [Some(B256::repeat_byte(7)), None] {
+        assert_eq!(names(&repeated(unpaid)), [SERVED_IS_PAID]);
     }
 }
 
