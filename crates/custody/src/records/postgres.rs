@@ -80,17 +80,18 @@ impl WalletRecords for PostgresWalletRecords {
     fn finish(&self, owner: Owner, wallet: Address, now: u64) -> CustodyFuture<'_, Address> {
         Box::pin(async move {
             const FINISH: &str = "record a wallet";
-            // Two servers may finish one wallet at once: an upsert would fail at the unique address.
-            // The insertion waits for the other one, and adds nothing if the owner or the wallet
-            // has a row; a wallet of another owner leaves no row to update.
+            // Two servers may finish one wallet at once: an upsert would fail at the unique
+            // address. The insertion waits for the other one, and adds nothing if the owner or the
+            // wallet has a row; a wallet of another owner leaves no row to update.
             let insert = "INSERT INTO custody_wallet (owner, address, begun_at) VALUES ($1, $2, $3)
                           ON CONFLICT DO NOTHING";
             let update = "UPDATE custody_wallet SET address = coalesce(address, $2)
                           WHERE owner = $1 RETURNING address";
-            let (owner, wallet, now) = (owner.to_string(), wallet.as_slice(), number(now));
-            let row: &[&(dyn ToSql + Sync)] = &[&owner, &wallet, &now];
-            self.postgres.query(FINISH, insert, row).await?;
-            let row = self.postgres.query_opt(FINISH, update, &row[..2]).await?;
+            let (owner, wallet) = (owner.to_string(), wallet.as_slice());
+            let begun: &[&(dyn ToSql + Sync)] = &[&owner, &wallet, &number(now)];
+            self.postgres.query(FINISH, insert, begun).await?;
+            let made: &[&(dyn ToSql + Sync)] = &[&owner, &wallet];
+            let row = self.postgres.query_opt(FINISH, update, made).await?;
             let row = row.ok_or_else(|| damaged(FINISH, "it belongs to another owner"))?;
             match read(&row, 0, FINISH)? {
                 WalletRecord::Made(recorded) => Ok(recorded),
