@@ -103,7 +103,9 @@ impl WalletRecords for PostgresWalletRecords {
             self.postgres.query(FINISH, insert, begun).await?;
             let made: &[&(dyn ToSql + Sync)] = &[&owner, &wallet];
             let row = self.postgres.query_opt(FINISH, update, made).await?;
-            let row = row.ok_or_else(|| damaged(FINISH, "it belongs to another owner"))?;
+            let row = row.ok_or_else(|| {
+                damaged(FINISH, "the owner has no row; the wallet has another owner")
+            })?;
             match read(&row, 0, FINISH)? {
                 WalletRecord::Made(recorded) => Ok(recorded),
                 WalletRecord::Making => Err(CustodyError::from(damaged(FINISH, "no address"))),
